@@ -1,0 +1,15 @@
+//! What every MeshRTI machine needs and nothing more: time as a number, deadlines,
+//! typed ids, seeds, and sequence numbers that wrap.
+//!
+//! Nothing here reads a clock, draws from ambient randomness or depends on hash order.
+
+mod deadlines;
+mod id;
+mod moment;
+mod seed;
+mod serial;
+
+pub use deadlines::Deadlines;
+pub use moment::Moment;
+pub use seed::{Rng, Seed};
+pub use serial::Serial31;

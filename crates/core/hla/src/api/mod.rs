@@ -1,0 +1,17 @@
+//! Services, their results, and callbacks of the HLA 4 API as types.
+//!
+//! They are generated from `proto/*.proto` (`cargo xtask gen`) and implement [`prost::Message`]:
+//! the Federate Protocol (1516.1-2025, clause 12.13) is the standard's own wire form of its API, so
+//! one set of types serves as vocabulary and as wire form. [`CallRequest`] holds any of the 178
+//! services, [`CallResponse`] its result or exception, [`CallbackRequest`] any of the 62 callbacks.
+//!
+//! A sub-message that may be absent is an `Option`; an absent handle and a handle of a foreign
+//! length are both *invalid* (see [`crate::handle`]), so that they end in the exception the standard
+//! has for them rather than in a broken session.
+
+#[allow(missing_docs, clippy::all, clippy::pedantic)] // generated: names are the wire format's
+#[rustfmt::skip]
+mod generated;
+
+pub use generated::*;
+pub use prost::{DecodeError, Message};

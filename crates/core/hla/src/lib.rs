@@ -1,0 +1,11 @@
+//! The vocabulary of HLA (IEEE 1516-2010 and 1516-2025).
+//!
+//! - [`handle`]: the typed handles;
+//! - [`api`]: every service, its result, and every callback as a type;
+//! - [`exception`]: the standard's exceptions as one error type.
+
+pub mod api;
+pub mod exception;
+pub mod handle;
+
+pub use exception::{Exception, RtiError};
