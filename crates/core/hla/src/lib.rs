@@ -2,10 +2,14 @@
 //!
 //! - [`handle`]: the typed handles;
 //! - [`api`]: every service, its result, and every callback as a type;
+//! - [`time`]: logical times and intervals;
+//! - [`fom`]: object models, read, checked, merged and written;
 //! - [`exception`]: the standard's exceptions as one error type.
 
 pub mod api;
 pub mod exception;
+pub mod fom;
 pub mod handle;
+pub mod time;
 
 pub use exception::{Exception, RtiError};

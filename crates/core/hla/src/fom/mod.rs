@@ -1,0 +1,21 @@
+//! Object models: FOM modules read, checked, merged and written (IEEE 1516.2-2010 and -2025).
+//!
+//! A [`Module`] is one XML file. An [`Fdd`] is the model of a federation execution: the MIM and all
+//! modules merged, with handles. Both editions are read; a 2025 model takes modules of either.
+//!
+//! Every complaint is a [`Diagnostic`] with file, line, column, what is wrong and what was expected.
+
+mod datatype;
+mod diagnostic;
+mod limits;
+mod model;
+mod module;
+
+pub use datatype::{Alternative, DataType, DataTypeKind, Enumerator, Field};
+pub use diagnostic::{Diagnostic, FomError, FomErrorKind, Severity, render};
+pub use limits::Limits;
+pub use model::{
+    Attribute, DefaultRange, Dimension, Edition, Fdd, INTERACTION_ROOT, InteractionClass, OBJECT_ROOT,
+    ObjectClass, PRIVILEGE_TO_DELETE, Parameter, STANDARD_MIM, Switches, Transportation,
+};
+pub use module::Module;
