@@ -4,14 +4,12 @@
 //! - [`api`]: every service, its result, and every callback as a type;
 //! - [`time`]: logical times and intervals;
 //! - [`fom`]: object models, read, checked, merged and written;
-//! - [`time`]: logical times and intervals;
 //! - [`exception`]: the standard's exceptions as one error type.
 
 pub mod api;
 pub mod exception;
 pub mod fom;
 pub mod handle;
-pub mod time;
 pub mod time;
 
 pub use exception::{Exception, RtiError};
