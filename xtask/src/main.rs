@@ -1,14 +1,93 @@
-//! Chores of the workspace: `cargo xtask gen`.
+//! Chores of the workspace. `cargo xtask ci` proves the tree and changes nothing; `cargo xtask fix`
+//! repairs what a machine can repair. Every step of the gate is also a command of its own.
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command speaks to its user")]
 
+mod cargo;
+mod fix;
+mod fuzz;
+mod gate;
 mod generate;
+mod layers;
+mod tidy;
+mod workspace;
 
-fn main() {
-    let args: Vec<String> = std::env::args().skip(1).collect();
-    match args.first().map(String::as_str) {
-        Some("gen") => generate::run(args.iter().any(|a| a == "--check")),
-        _ => {
-            eprintln!("usage: cargo xtask gen [--check]");
-            std::process::exit(2);
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", about = "Chores of the MeshRTI workspace")]
+struct Arguments {
+    #[command(subcommand)]
+    chore: Chore,
+}
+
+#[derive(Subcommand)]
+enum Chore {
+    /// The gate: every check, in order, with its time. Changes nothing.
+    Ci {
+        /// Run the remaining steps after one has failed.
+        #[arg(long)]
+        keep_going: bool,
+    },
+    /// Repair what can be repaired: generated code, lints with a known fix, formatting.
+    Fix,
+    /// Check the formatting.
+    Fmt,
+    /// Compare the dependency arrows with those written in layers.toml.
+    Layers,
+    /// Check the sources: file lengths, left-over markers, whitespace, manifests, links in the docs.
+    Tidy,
+    /// Write the generated code, or check that it is current.
+    Gen {
+        /// Write nothing; fail when the files differ from what would be written.
+        #[arg(long)]
+        check: bool,
+    },
+    /// Lint every target; a warning is an error.
+    Clippy,
+    /// Run the tests of every target: units, properties, seeded runs, examples.
+    Test,
+    /// Run the examples in the documentation.
+    Doctest,
+    /// Build the documentation; a warning is an error.
+    Doc,
+    /// Build the fuzz targets with the stable compiler and run each over its committed corpus.
+    FuzzReplay,
+    /// Explore with every fuzz target (needs cargo-fuzz and a nightly toolchain).
+    Fuzz {
+        /// How long each target runs.
+        #[arg(long, default_value_t = 60)]
+        seconds: u64,
+        /// Only these targets.
+        targets: Vec<String>,
+    },
+}
+
+fn main() -> ExitCode {
+    let chore = Arguments::parse().chore;
+    match run(chore) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
         }
+    }
+}
+
+fn run(chore: Chore) -> anyhow::Result<()> {
+    match chore {
+        Chore::Ci { keep_going } => gate::run(keep_going),
+        Chore::Fix => fix::run(),
+        Chore::Fmt => cargo::fmt(),
+        Chore::Layers => layers::run(),
+        Chore::Tidy => tidy::run(),
+        Chore::Gen { check: true } => generate::check(),
+        Chore::Gen { check: false } => generate::write(),
+        Chore::Clippy => cargo::clippy(),
+        Chore::Test => cargo::test(),
+        Chore::Doctest => cargo::doctest(),
+        Chore::Doc => cargo::doc(),
+        Chore::FuzzReplay => fuzz::replay(),
+        Chore::Fuzz { seconds, targets } => fuzz::explore(seconds, &targets),
     }
 }

@@ -1,0 +1,129 @@
+//! The fuzz targets: replay of what was found, and exploration.
+//!
+//! Replay needs no nightly compiler: libFuzzer's own `main` runs given files one by one, whether
+//! or not the code is instrumented. So the gate compiles every target and repeats every input that ever
+//! mattered; only looking for new ones needs cargo-fuzz.
+
+use crate::cargo::{call, cargo, spelled};
+use crate::workspace::{Metadata, metadata, root};
+use anyhow::{Context, bail, ensure};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const MANIFEST: &str = "fuzz/Cargo.toml";
+const CORPUS: &str = "fuzz/corpus";
+/// Files per call, well under every system's limit for arguments.
+const BATCH: usize = 500;
+
+/// Builds all targets with the compiler of the workspace and runs each over its committed corpus.
+pub(crate) fn replay() -> anyhow::Result<()> {
+    let out = metadata("Cargo.toml")?.target_directory;
+    let mut build = cargo(&["build", "--bins", "--locked", "--manifest-path", MANIFEST, "--target-dir"]);
+    // The workspace's own dev profile and target folder, so that dependencies are built once.
+    build
+        .arg(&out)
+        .env("CARGO_PROFILE_DEV_OPT_LEVEL", "1")
+        .env("CARGO_PROFILE_DEV_DEBUG", "line-tables-only");
+    call(&mut build)?;
+    for target in targets(&metadata(MANIFEST)?)? {
+        let files = corpus(&root().join(CORPUS).join(&target))?;
+        for batch in files.chunks(BATCH) {
+            replay_batch(&out.join("debug").join(&target), batch)?;
+        }
+        println!("{target}: {} inputs replayed", files.len());
+    }
+    Ok(())
+}
+
+/// Runs every target, or those named, for `seconds` each from its corpus on; finds go to fuzz/artifacts.
+pub(crate) fn explore(seconds: u64, only: &[String]) -> anyhow::Result<()> {
+    let mut probe = nightly_fuzz(&["--version"]);
+    let installed = probe.output().is_ok_and(|output| output.status.success());
+    ensure!(installed, "exploring needs `rustup toolchain install nightly` and `cargo install cargo-fuzz`");
+    let all = targets(&metadata(MANIFEST)?)?;
+    if let Some(name) = only.iter().find(|name| !all.contains(name)) {
+        bail!("no fuzz target `{name}`; there are: {}", all.join(", "));
+    }
+    for target in all.iter().filter(|target| only.is_empty() || only.contains(target)) {
+        println!("==> fuzz {target}: {seconds} s");
+        let limit = format!("-max_total_time={seconds}");
+        call(&mut nightly_fuzz(&["run", "--fuzz-dir", "fuzz", target, "--", &limit]))?;
+    }
+    Ok(())
+}
+
+fn nightly_fuzz(arguments: &[&str]) -> Command {
+    let mut command = Command::new("rustup");
+    command.args(["run", "nightly", "cargo", "fuzz"]).args(arguments).current_dir(root()).env_remove("CARGO");
+    command
+}
+
+/// Names of the fuzz crate's programs, each one a target.
+fn targets(metadata: &Metadata) -> anyhow::Result<Vec<String>> {
+    let all = metadata.packages.iter().flat_map(|package| &package.targets);
+    let mut names: Vec<String> =
+        all.filter(|target| target.kind.iter().any(|kind| kind == "bin")).map(|t| t.name.clone()).collect();
+    names.sort();
+    ensure!(!names.is_empty(), "{MANIFEST} has no targets");
+    Ok(names)
+}
+
+/// Files of a corpus in the order of their names; an empty one would prove nothing.
+fn corpus(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let entries = std::fs::read_dir(folder).with_context(|| format!("no corpus in {}", folder.display()))?;
+    let mut files = Vec::new();
+    for entry in entries {
+        let path = entry.with_context(|| format!("cannot list {}", folder.display()))?.path();
+        if path.is_file() {
+            files.push(path);
+        }
+    }
+    files.sort();
+    ensure!(!files.is_empty(), "the corpus in {} is empty", folder.display());
+    Ok(files)
+}
+
+/// libFuzzer names each input as it runs it; that is shown only when one fails.
+fn replay_batch(program: &Path, files: &[PathBuf]) -> anyhow::Result<()> {
+    let mut command = Command::new(program);
+    let output = command.args(files).current_dir(root()).output();
+    let output = output.with_context(|| format!("cannot start {}", program.display()))?;
+    if !output.status.success() {
+        let report = String::from_utf8_lossy(&output.stderr);
+        let mut alone = Command::new(program);
+        alone.args(last_input(&report));
+        bail!("{report}\n{} by input of: {}", output.status, spelled(&alone));
+    }
+    Ok(())
+}
+
+/// The input that ran when the program ended.
+fn last_input(report: &str) -> Option<&str> {
+    report.lines().rev().find_map(|line| line.strip_prefix("Running: "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_or_absent_corpus_is_an_error() {
+        let folder = std::env::temp_dir().join(format!("meshrti-corpus-{}", std::process::id()));
+        assert!(corpus(&folder).is_err());
+        std::fs::create_dir_all(&folder).unwrap();
+        assert!(corpus(&folder).unwrap_err().to_string().contains("is empty"));
+        std::fs::write(folder.join("b"), "x").unwrap();
+        std::fs::write(folder.join("a"), "x").unwrap();
+        let names: Vec<_> = corpus(&folder).unwrap();
+        assert_eq!(names, [folder.join("a"), folder.join("b")]);
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_failed_replay_is_an_error_that_names_the_input() {
+        let error = replay_batch(Path::new("false"), &["x".into()]).unwrap_err();
+        assert!(error.to_string().contains("exit status: 1"), "{error}");
+        assert!(replay_batch(Path::new("true"), &["x".into()]).is_ok());
+        assert_eq!(last_input("Running: a\nExecuted a\nRunning: b\nboom\n"), Some("b"));
+    }
+}

@@ -1,0 +1,75 @@
+//! What the workspace holds: its root, its packages as `cargo metadata` tells them, its files.
+
+use anyhow::{Context, ensure};
+use serde::Deserialize;
+use std::path::{Path, PathBuf};
+
+/// The part of `cargo metadata --no-deps` that the chores read.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Metadata {
+    pub(crate) packages: Vec<Package>,
+    pub(crate) target_directory: PathBuf,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct Package {
+    pub(crate) name: String,
+    pub(crate) manifest_path: PathBuf,
+    #[serde(default)]
+    pub(crate) license: Option<String>,
+    #[serde(default)]
+    pub(crate) dependencies: Vec<Dependency>,
+    #[serde(default)]
+    pub(crate) targets: Vec<Target>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct Dependency {
+    /// The package's own name, whatever the dependent calls it.
+    pub(crate) name: String,
+    /// `None` for a normal dependency.
+    #[serde(default)]
+    pub(crate) kind: Option<Kind>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Kind {
+    Build,
+    Dev,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct Target {
+    pub(crate) name: String,
+    pub(crate) kind: Vec<String>,
+}
+
+/// The folder of the workspace this program was built from.
+pub(crate) fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask is a folder of the workspace")
+}
+
+/// Packages of the workspace whose manifest is `manifest`, relative to the root.
+pub(crate) fn metadata(manifest: &str) -> anyhow::Result<Metadata> {
+    let arguments = ["metadata", "--no-deps", "--format-version=1", "--manifest-path", manifest];
+    let text = crate::cargo::output(&arguments)?;
+    serde_json::from_str(&text).with_context(|| format!("cargo metadata of {manifest}"))
+}
+
+/// Every file that belongs to the project, relative to the root: those git tracks and new ones it does not ignore.
+pub(crate) fn files() -> anyhow::Result<Vec<String>> {
+    let arguments = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
+    let output = std::process::Command::new("git")
+        .args(arguments)
+        .current_dir(root())
+        .output()
+        .context("git lists the project's files")?;
+    ensure!(output.status.success(), "git ls-files: {}", String::from_utf8_lossy(&output.stderr).trim());
+    let text = String::from_utf8(output.stdout).context("file names are UTF-8")?;
+    let mut files: Vec<String> =
+        text.split('\0').filter(|name| !name.is_empty()).map(str::to_owned).collect();
+    files.sort();
+    files.dedup();
+    Ok(files)
+}
