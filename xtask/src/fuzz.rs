@@ -14,17 +14,16 @@ const MANIFEST: &str = "fuzz/Cargo.toml";
 const CORPUS: &str = "fuzz/corpus";
 /// Files per call, well under every system's limit for arguments.
 const BATCH: usize = 500;
+/// An input that takes longer is a hang; most take well under a millisecond.
+const REPLAY_TIMEOUT: &str = "-timeout=30";
 
-/// Builds all targets with the compiler of the workspace and runs each over its committed corpus.
+/// Builds all targets with the compiler of the workspace and runs each over its committed corpus. The fuzz
+/// crate is no member of the workspace, so that its format and lints are looked at here as well.
 pub(crate) fn replay() -> anyhow::Result<()> {
     let out = metadata("Cargo.toml")?.target_directory;
-    let mut build = cargo(&["build", "--bins", "--locked", "--manifest-path", MANIFEST, "--target-dir"]);
-    // The workspace's own dev profile and target folder, so that dependencies are built once.
-    build
-        .arg(&out)
-        .env("CARGO_PROFILE_DEV_OPT_LEVEL", "1")
-        .env("CARGO_PROFILE_DEV_DEBUG", "line-tables-only");
-    call(&mut build)?;
+    call(&mut cargo(&["fmt", "--check", "--manifest-path", MANIFEST]))?;
+    call(in_fuzz(&out, "clippy").args(["--", "-D", "warnings"]))?;
+    call(&mut in_fuzz(&out, "build"))?;
     for target in targets(&metadata(MANIFEST)?)? {
         let files = corpus(&root().join(CORPUS).join(&target))?;
         for batch in files.chunks(BATCH) {
@@ -33,6 +32,14 @@ pub(crate) fn replay() -> anyhow::Result<()> {
         println!("{target}: {} inputs replayed", files.len());
     }
     Ok(())
+}
+
+/// A cargo command over the fuzz targets, with the target folder and the dev profile of the
+/// workspace, so that what both use is built once.
+fn in_fuzz(out: &Path, command: &str) -> Command {
+    let mut cargo = cargo(&[command, "--bins", "--locked", "--manifest-path", MANIFEST, "--target-dir"]);
+    cargo.arg(out).env("CARGO_PROFILE_DEV_OPT_LEVEL", "1").env("CARGO_PROFILE_DEV_DEBUG", "line-tables-only");
+    cargo
 }
 
 /// Runs every target, or those named, for `seconds` each from its corpus on; finds go to fuzz/artifacts.
@@ -86,13 +93,13 @@ fn corpus(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
 /// libFuzzer names each input as it runs it; that is shown only when one fails.
 fn replay_batch(program: &Path, files: &[PathBuf]) -> anyhow::Result<()> {
     let mut command = Command::new(program);
-    let output = command.args(files).current_dir(root()).output();
+    let output = command.arg(REPLAY_TIMEOUT).args(files).current_dir(root()).output();
     let output = output.with_context(|| format!("cannot start {}", program.display()))?;
     if !output.status.success() {
         let report = String::from_utf8_lossy(&output.stderr);
         let mut alone = Command::new(program);
         alone.args(last_input(&report));
-        bail!("{report}\n{} by input of: {}", output.status, spelled(&alone));
+        bail!("{report}\n{} in: {}", output.status, spelled(&alone));
     }
     Ok(())
 }
