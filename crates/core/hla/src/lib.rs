@@ -2,11 +2,13 @@
 //!
 //! - [`handle`]: the typed handles;
 //! - [`api`]: every service, its result, and every callback as a type;
+//! - [`encoding`]: attribute and parameter values as octets;
 //! - [`time`]: logical times and intervals;
 //! - [`fom`]: object models, read, checked, merged and written;
 //! - [`exception`]: the standard's exceptions as one error type.
 
 pub mod api;
+pub mod encoding;
 pub mod exception;
 pub mod fom;
 pub mod handle;

@@ -140,6 +140,7 @@ impl LogicalTime {
     ///
     /// # Errors
     /// IllegalTimeArithmetic beyond the final time; InvalidLogicalTimeInterval when the kinds differ.
+    #[expect(clippy::should_implement_trait, reason = "the standard's name; `+` cannot fail")]
     pub fn add(self, interval: LogicalTimeInterval) -> Result<Self, RtiError> {
         self.0.same_kind(interval.0, Exception::InvalidLogicalTimeInterval)?;
         self.0.add(interval.0).map(Self)
@@ -196,6 +197,7 @@ impl LogicalTimeInterval {
     ///
     /// # Errors
     /// IllegalTimeArithmetic beyond the largest interval; InvalidLogicalTimeInterval when the kinds differ.
+    #[expect(clippy::should_implement_trait, reason = "the standard's name; `+` cannot fail")]
     pub fn add(self, other: Self) -> Result<Self, RtiError> {
         self.0.same_kind(other.0, Exception::InvalidLogicalTimeInterval)?;
         self.0.add(other.0).map(Self)

@@ -1,0 +1,248 @@
+//! Reading values one after another, each on its octet boundary.
+
+use super::DecoderError;
+
+/// The most values of no octets (empty records, HLAtoken) that one decoding yields; above it the
+/// octets are refused. They cost memory but are paid for by no octet of the input.
+pub const ZERO_SIZE_VALUES_MAX: u32 = 4096;
+
+/// Reads values one after another, skipping the padding that their octet boundaries ask for. The
+/// counterpart of [`Encoder`](super::Encoder).
+///
+/// ```
+/// use hla::encoding::Decoder;
+/// let mut decoder = Decoder::new(&[0, 1, 0, 0, 0, 0, 0, 0, 0x3f, 0xf8, 0, 0, 0, 0, 0, 0]);
+/// assert_eq!(decoder.integer16_be(), Ok(1));
+/// assert_eq!(decoder.float64_be(), Ok(1.5));
+/// decoder.finish()?;
+/// # Ok::<(), hla::encoding::DecoderError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Decoder<'a> {
+    octets: &'a [u8],
+    at: usize,
+    zero_size_left: u32,
+}
+
+macro_rules! numbers {
+    ($($(#[$doc:meta])* $name:ident($number:ty) $from_octets:ident;)+) => {$(
+        $(#[$doc])*
+        ///
+        /// # Errors
+        /// When the octets end before it.
+        pub fn $name(&mut self) -> Result<$number, DecoderError> {
+            self.number().map(<$number>::$from_octets)
+        }
+    )+};
+}
+
+impl<'a> Decoder<'a> {
+    /// A decoder at the start of an outermost value.
+    pub fn new(octets: &'a [u8]) -> Self {
+        Self { octets, at: 0, zero_size_left: ZERO_SIZE_VALUES_MAX }
+    }
+
+    /// Octets read or skipped so far.
+    pub fn position(&self) -> usize {
+        self.at
+    }
+
+    /// Octets left.
+    pub fn remaining(&self) -> usize {
+        self.octets.len() - self.at
+    }
+
+    /// Skips to the next multiple of `boundary` (a power of two; 1 skips nothing).
+    ///
+    /// # Errors
+    /// When the octets end before it.
+    pub fn align(&mut self, boundary: usize) -> Result<(), DecoderError> {
+        let padding = self.at.next_multiple_of(boundary.max(1)) - self.at;
+        self.raw(padding).map(drop)
+    }
+
+    /// Reads `len` octets as they are: no count, no alignment.
+    ///
+    /// # Errors
+    /// When there are fewer.
+    pub fn raw(&mut self, len: usize) -> Result<&'a [u8], DecoderError> {
+        match self.octets[self.at..].get(..len) {
+            Some(octets) => {
+                self.at += len;
+                Ok(octets)
+            }
+            None => Err(self.error(format!("needs {len} octets, {} are left", self.remaining()))),
+        }
+    }
+
+    numbers! {
+        /// Reads an HLAoctet, HLAbyte or HLAunsignedInteger8.
+        octet(u8) from_be_bytes;
+        /// Reads an HLAinteger16BE.
+        integer16_be(i16) from_be_bytes;
+        /// Reads an HLAinteger16LE.
+        integer16_le(i16) from_le_bytes;
+        /// Reads an HLAinteger32BE.
+        integer32_be(i32) from_be_bytes;
+        /// Reads an HLAinteger32LE.
+        integer32_le(i32) from_le_bytes;
+        /// Reads an HLAinteger64BE.
+        integer64_be(i64) from_be_bytes;
+        /// Reads an HLAinteger64LE.
+        integer64_le(i64) from_le_bytes;
+        /// Reads an HLAunsignedInteger16BE or HLAoctetPairBE.
+        unsigned16_be(u16) from_be_bytes;
+        /// Reads an HLAunsignedInteger16LE or HLAoctetPairLE.
+        unsigned16_le(u16) from_le_bytes;
+        /// Reads an HLAunsignedInteger32BE.
+        unsigned32_be(u32) from_be_bytes;
+        /// Reads an HLAunsignedInteger32LE.
+        unsigned32_le(u32) from_le_bytes;
+        /// Reads an HLAunsignedInteger64BE.
+        unsigned64_be(u64) from_be_bytes;
+        /// Reads an HLAunsignedInteger64LE.
+        unsigned64_le(u64) from_le_bytes;
+        /// Reads an HLAfloat32BE.
+        float32_be(f32) from_be_bytes;
+        /// Reads an HLAfloat32LE.
+        float32_le(f32) from_le_bytes;
+        /// Reads an HLAfloat64BE.
+        float64_be(f64) from_be_bytes;
+        /// Reads an HLAfloat64LE.
+        float64_le(f64) from_le_bytes;
+    }
+
+    /// Reads an HLAboolean.
+    ///
+    /// # Errors
+    /// When the octets end before it, or it is neither 0 nor 1.
+    pub fn boolean(&mut self) -> Result<bool, DecoderError> {
+        match self.integer32_be()? {
+            0 => Ok(false),
+            1 => Ok(true),
+            n => Err(DecoderError::new(self.at - 4, format!("an HLAboolean is 0 or 1, not {n}"))),
+        }
+    }
+
+    /// Reads the element count of an HLAvariableArray. It is what the sender claims: reserve nothing
+    /// by it that the [remaining](Self::remaining) octets cannot fill.
+    ///
+    /// # Errors
+    /// When the octets end before it, or it is negative.
+    pub fn count(&mut self) -> Result<usize, DecoderError> {
+        let count = self.integer32_be()?;
+        usize::try_from(count)
+            .map_err(|_| DecoderError::new(self.at - 4, format!("the element count {count} is negative")))
+    }
+
+    /// Reads an HLAASCIIstring.
+    ///
+    /// # Errors
+    /// When the octets end before it, or one of its characters is above 127.
+    pub fn ascii_string(&mut self) -> Result<&'a str, DecoderError> {
+        let count = self.count()?;
+        self.ascii(count)
+    }
+
+    /// Reads an HLAunicodeString.
+    ///
+    /// # Errors
+    /// When the octets end before it, or it holds half of a surrogate pair.
+    pub fn unicode_string(&mut self) -> Result<String, DecoderError> {
+        let count = self.count()?;
+        self.utf16(count)
+    }
+
+    /// Reads an HLAopaqueData.
+    ///
+    /// # Errors
+    /// When the octets end before it.
+    pub fn opaque_data(&mut self) -> Result<&'a [u8], DecoderError> {
+        let count = self.count()?;
+        self.raw(count)
+    }
+
+    /// Makes sure that nothing is left.
+    ///
+    /// # Errors
+    /// When there are octets behind the last value read.
+    pub fn finish(self) -> Result<(), DecoderError> {
+        match self.remaining() {
+            0 => Ok(()),
+            n => Err(self.error(format!("{n} octets are left behind the value"))),
+        }
+    }
+
+    /// Reads `len` HLAASCIIchar.
+    pub(super) fn ascii(&mut self, len: usize) -> Result<&'a str, DecoderError> {
+        let start = self.at;
+        let octets = self.raw(len)?;
+        let text = if octets.is_ascii() { std::str::from_utf8(octets).ok() } else { None };
+        text.ok_or_else(|| DecoderError::new(start, "a character of the text is not in ASCII"))
+    }
+
+    /// Reads `len` HLAunicodeChar; they start on their boundary.
+    pub(super) fn utf16(&mut self, len: usize) -> Result<String, DecoderError> {
+        let start = self.at;
+        let octets = self.raw(len.saturating_mul(2))?;
+        let (pairs, _) = octets.as_chunks();
+        char::decode_utf16(pairs.iter().copied().map(u16::from_be_bytes))
+            .collect::<Result<_, _>>()
+            .map_err(|e| DecoderError::new(start, format!("the text is not UTF-16: {e}")))
+    }
+
+    /// Runs `read` on the next `len` octets alone; it must use them all.
+    pub(super) fn enclosed<T>(
+        &mut self,
+        len: usize,
+        read: impl FnOnce(&mut Self) -> Result<T, DecoderError>,
+    ) -> Result<T, DecoderError> {
+        let end = self.at.saturating_add(len);
+        let Some(octets) = self.octets.get(..end) else {
+            return Err(self.error(format!("needs {len} octets, {} are left", self.remaining())));
+        };
+        let whole = std::mem::replace(&mut self.octets, octets);
+        let value = read(self);
+        self.octets = whole;
+        let value = value?;
+        if self.at < end {
+            let details = format!("the value ends {} octets before its stated length {len}", end - self.at);
+            return Err(self.error(details));
+        }
+        Ok(value)
+    }
+
+    /// Runs `read` and takes a value of no octets from the ration of such values.
+    pub(super) fn rationed<T>(
+        &mut self,
+        read: impl FnOnce(&mut Self) -> Result<T, DecoderError>,
+    ) -> Result<T, DecoderError> {
+        let start = self.at;
+        let value = read(self)?;
+        if self.at == start {
+            match self.zero_size_left.checked_sub(1) {
+                Some(left) => self.zero_size_left = left,
+                None => {
+                    return Err(self.error(format!("more than {ZERO_SIZE_VALUES_MAX} values have no octets")));
+                }
+            }
+        }
+        Ok(value)
+    }
+
+    /// An error at the present position.
+    pub(super) fn error(&self, details: impl Into<std::borrow::Cow<'static, str>>) -> DecoderError {
+        DecoderError::new(self.at, details)
+    }
+
+    fn number<const N: usize>(&mut self) -> Result<[u8; N], DecoderError> {
+        self.align(N)?;
+        match self.octets[self.at..].first_chunk() {
+            Some(&octets) => {
+                self.at += N;
+                Ok(octets)
+            }
+            None => Err(self.error(format!("needs {N} octets, {} are left", self.remaining()))),
+        }
+    }
+}

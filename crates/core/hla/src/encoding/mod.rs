@@ -1,0 +1,42 @@
+//! The data encodings of the object model template (1516.2-2010, clause 4.13; 1516.2-2025, clause
+//! 4.14): how attribute and parameter values become octets.
+//!
+//! Two ways in, one set of rules:
+//!
+//! - [`DataType`] and [`Value`]: any datatype, described at run time, e.g. from a FOM;
+//! - [`Encoder`], [`Decoder`] and the trait [`Encoding`]: for code that knows its types. The macro
+//!   [`fixed_record!`](crate::fixed_record) makes a struct an HLAfixedRecord.
+//!
+//! Every type has an *octet boundary* V: a value starts at a multiple of its V, counted from the
+//! start of the outermost value. Padding is zero octets, only ever *between* parts, never behind the
+//! last one. Reading skips padding without looking at it.
+//!
+//! Octets come from other federates and are not trusted: a count never reserves memory that the
+//! octets present do not justify, values of no octets are rationed
+//! ([`ZERO_SIZE_VALUES_MAX`]), and the depth of a datatype is limited ([`DEPTH_MAX`]).
+
+mod basic;
+mod credentials;
+mod datatype;
+mod decoder;
+mod dynamic;
+mod encoder;
+mod error;
+#[cfg(test)]
+mod tests;
+mod typed;
+mod value;
+
+pub use basic::{BasicType, Endian, Interpretation};
+pub use credentials::{
+    NO_CREDENTIALS, PLAIN_TEXT_PASSWORD, decode_plain_text_password, encode_plain_text_password,
+};
+pub use datatype::{
+    Alternative, Array, DEPTH_MAX, DataType, DataTypeError, EnumeratedType, Field, FixedRecord, Run, Unit,
+    VariantRecord,
+};
+pub use decoder::{Decoder, ZERO_SIZE_VALUES_MAX};
+pub use encoder::Encoder;
+pub use error::{DecoderError, EncoderError};
+pub use typed::{AsciiString, Encoding, Le, OpaqueData};
+pub use value::Value;
