@@ -1,0 +1,249 @@
+//! Frames: what one router sends another over a link.
+//!
+//! All numbers are big-endian. A frame is a head and records to its end:
+//!
+//! | bytes | head |
+//! | --- | --- |
+//! | 0..2 | mark, [`MAGIC`] |
+//! | 2 | version, [`VERSION`] |
+//! | 3 | reserved, 0 |
+//! | 4..8 | length of the frame, head included |
+//!
+//! | bytes | record |
+//! | --- | --- |
+//! | 0 | type |
+//! | 1..5 | length of the body |
+//! | 5.. | body |
+//!
+//! | type | body |
+//! | --- | --- |
+//! | 1 hello | router u32, epoch u32 |
+//! | 2 keep-alive | none |
+//! | 3 wanted, 4 no longer wanted | interest |
+//! | 5 message | hops u8, router u32, epoch u32, sequence u64, message |
+//! | 6 fragment | lane u8, transfer u32, total u32, offset u32, part |
+//!
+//! The parts of a transfer, put together, are one record (type, length, body) of type 3, 4 or 5. A lane carries one
+//! transfer at a time and in order; lane 0 is for interests, lanes 1 to 4 are for classes.
+
+use crate::config::FRAME_BYTES_MAX;
+use crate::error::FrameError;
+use crate::message::{MessageId, Origin, Priority, RouterId};
+use bytes::{Buf, BufMut, Bytes, BytesMut};
+
+/// The mark at the start of every frame: "MR".
+pub const MAGIC: u16 = 0x4d52;
+/// Version of the protocol between routers.
+pub const VERSION: u8 = 1;
+/// Bytes of the head of a frame.
+pub const FRAME_HEAD_BYTES: usize = 8;
+/// Bytes in front of the body of a record.
+pub const RECORD_HEAD_BYTES: usize = 5;
+/// Bytes in front of a message in its record's body.
+pub const MESSAGE_HEAD_BYTES: usize = 17;
+/// Bytes in front of the part in a fragment's body.
+pub const FRAGMENT_HEAD_BYTES: usize = 13;
+/// Lanes of a link: interests, and one per class.
+pub(crate) const LANES: usize = 1 + Priority::COUNT;
+const HELLO_BYTES: usize = 8;
+
+const HELLO: u8 = 1;
+const KEEP_ALIVE: u8 = 2;
+const WANTED: u8 = 3;
+const UNWANTED: u8 = 4;
+const MESSAGE: u8 = 5;
+const FRAGMENT: u8 = 6;
+
+/// A record whose lengths are checked. Bodies share the frame's memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Record {
+    Hello(Origin),
+    KeepAlive,
+    Interest { any: bool, body: Bytes },
+    Message { hops: u8, id: MessageId, body: Bytes },
+    Fragment(Fragment),
+}
+
+/// A part of a record that is longer than a frame.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Fragment {
+    pub(crate) lane: usize,
+    pub(crate) transfer: u32,
+    pub(crate) total: usize,
+    pub(crate) offset: usize,
+    pub(crate) part: Bytes,
+}
+
+/// Reads the records of a frame, or of a reassembled record.
+#[derive(Debug)]
+pub(crate) struct Records {
+    rest: Bytes,
+    at: usize,
+}
+
+impl Records {
+    /// Checks the head of a frame.
+    pub(crate) fn of_frame(mut frame: Bytes) -> Result<Self, FrameError> {
+        let len = frame.len();
+        if len < FRAME_HEAD_BYTES {
+            return Err(FrameError::Truncated { at: 0, need: FRAME_HEAD_BYTES, left: len });
+        }
+        if len > FRAME_BYTES_MAX {
+            return Err(FrameError::TooLong { at: 0, len, limit: FRAME_BYTES_MAX });
+        }
+        let (magic, version, reserved, said) =
+            (frame.get_u16(), frame.get_u8(), frame.get_u8(), frame.get_u32());
+        if magic != MAGIC {
+            return Err(FrameError::Magic { got: magic });
+        }
+        if version != VERSION {
+            return Err(FrameError::Version { got: version, want: VERSION });
+        }
+        if reserved != 0 {
+            return Err(FrameError::Reserved { got: reserved });
+        }
+        if said as usize != len {
+            return Err(FrameError::Length { said, got: len });
+        }
+        Ok(Self { rest: frame, at: FRAME_HEAD_BYTES })
+    }
+
+    /// Takes one record put together from fragments.
+    pub(crate) fn of_transfer(record: Bytes) -> Self {
+        Self { rest: record, at: 0 }
+    }
+
+    /// The next record and its position; `None` at the end.
+    pub(crate) fn next(&mut self) -> Result<Option<(usize, Record)>, FrameError> {
+        if self.rest.is_empty() {
+            return Ok(None);
+        }
+        let at = self.at;
+        let left = self.rest.len();
+        if left < RECORD_HEAD_BYTES {
+            return Err(FrameError::Truncated { at, need: RECORD_HEAD_BYTES, left });
+        }
+        let kind = self.rest.get_u8();
+        let len = self.rest.get_u32() as usize;
+        if self.rest.len() < len {
+            return Err(FrameError::Truncated { at, need: RECORD_HEAD_BYTES.saturating_add(len), left });
+        }
+        let body = self.rest.split_to(len);
+        self.at += RECORD_HEAD_BYTES + len;
+        read(at, kind, body).map(|record| Some((at, record)))
+    }
+}
+
+fn read(at: usize, kind: u8, mut body: Bytes) -> Result<Record, FrameError> {
+    let need = |bytes: usize, body: &Bytes| match body.len() {
+        left if left < bytes => Err(FrameError::Truncated { at, need: bytes, left }),
+        _ => Ok(()),
+    };
+    let whole = |bytes: usize, body: &Bytes| match body.len().checked_sub(bytes) {
+        None => Err(FrameError::Truncated { at, need: bytes, left: body.len() }),
+        Some(0) => Ok(()),
+        Some(extra) => Err(FrameError::Trailing { at, extra }),
+    };
+    match kind {
+        HELLO => {
+            whole(HELLO_BYTES, &body)?;
+            Ok(Record::Hello(read_origin(&mut body)))
+        }
+        KEEP_ALIVE => whole(0, &body).map(|()| Record::KeepAlive),
+        WANTED | UNWANTED => Ok(Record::Interest { any: kind == WANTED, body }),
+        MESSAGE => {
+            need(MESSAGE_HEAD_BYTES, &body)?;
+            let hops = body.get_u8();
+            let origin = read_origin(&mut body);
+            let id = MessageId { origin, sequence: body.get_u64() };
+            Ok(Record::Message { hops, id, body })
+        }
+        FRAGMENT => {
+            need(FRAGMENT_HEAD_BYTES + 1, &body)?;
+            let lane = usize::from(body.get_u8());
+            let transfer = body.get_u32();
+            let (total, offset) = (body.get_u32() as usize, body.get_u32() as usize);
+            if lane >= LANES {
+                return Err(FrameError::Fragment { at, why: "there is no such lane" });
+            }
+            if offset.checked_add(body.len()).is_none_or(|end| end > total) {
+                return Err(FrameError::Fragment { at, why: "it ends behind the end of the whole" });
+            }
+            Ok(Record::Fragment(Fragment { lane, transfer, total, offset, part: body }))
+        }
+        got => Err(FrameError::RecordType { at, got }),
+    }
+}
+
+fn read_origin(body: &mut Bytes) -> Origin {
+    Origin { router: RouterId(body.get_u32()), epoch: body.get_u32() }
+}
+
+fn put_origin(out: &mut BytesMut, origin: Origin) {
+    out.put_u32(origin.router.0);
+    out.put_u32(origin.epoch);
+}
+
+/// Appends a record whose body `write` appends. Lengths fit: a body is at most one message and its head.
+fn put_record(out: &mut BytesMut, kind: u8, write: impl FnOnce(&mut BytesMut)) {
+    out.put_u8(kind);
+    let length_at = out.len();
+    out.put_u32(0);
+    write(out);
+    let len = out.len() - length_at - 4;
+    let len = u32::try_from(len).expect("a record is bounded by the message limit, far below 4 GiB");
+    out[length_at..length_at + 4].copy_from_slice(&len.to_be_bytes());
+}
+
+pub(crate) fn put_hello(out: &mut BytesMut, origin: Origin) {
+    put_record(out, HELLO, |out| put_origin(out, origin));
+}
+
+pub(crate) fn put_keep_alive(out: &mut BytesMut) {
+    put_record(out, KEEP_ALIVE, |_| ());
+}
+
+pub(crate) fn put_interest(out: &mut BytesMut, any: bool, body: impl FnOnce(&mut BytesMut)) {
+    put_record(out, if any { WANTED } else { UNWANTED }, body);
+}
+
+pub(crate) fn put_message(out: &mut BytesMut, hops: u8, id: MessageId, body: impl FnOnce(&mut BytesMut)) {
+    put_record(out, MESSAGE, |out| {
+        out.put_u8(hops);
+        put_origin(out, id.origin);
+        out.put_u64(id.sequence);
+        body(out);
+    });
+}
+
+pub(crate) fn put_fragment(out: &mut BytesMut, fragment: &Fragment) {
+    let word =
+        |n: usize| u32::try_from(n).expect("a record is bounded by the message limit, far below 4 GiB");
+    put_record(out, FRAGMENT, |out| {
+        out.put_u8(u8::try_from(fragment.lane).expect("there are five lanes"));
+        out.put_u32(fragment.transfer);
+        out.put_u32(word(fragment.total));
+        out.put_u32(word(fragment.offset));
+        out.put_slice(&fragment.part);
+    });
+}
+
+/// An empty frame, its length still missing.
+pub(crate) fn start(bytes: usize) -> BytesMut {
+    let mut out = BytesMut::with_capacity(bytes);
+    out.put_u16(MAGIC);
+    out.put_u8(VERSION);
+    out.put_u8(0);
+    out.put_u32(0);
+    out
+}
+
+/// Fills the length in; `None` when there is no record in it.
+pub(crate) fn finish(mut frame: BytesMut) -> Option<Bytes> {
+    if frame.len() <= FRAME_HEAD_BYTES {
+        return None;
+    }
+    let len = u32::try_from(frame.len()).expect("a frame is at most FRAME_BYTES_MAX");
+    frame[4..8].copy_from_slice(&len.to_be_bytes());
+    Some(frame.freeze())
+}

@@ -1,0 +1,99 @@
+//! What one source was told is wanted of it: interests one by one, or a summary when there are many.
+
+use crate::message::Interest;
+use indexmap::{IndexMap, IndexSet};
+
+/// The interests told under one key.
+#[derive(Debug)]
+struct Advert<I> {
+    wanted: IndexSet<I>,
+    /// Told instead of the single ones. Matches at least what they match.
+    summary: Option<I>,
+}
+
+/// What a source was told, by key.
+#[derive(Debug)]
+pub(crate) struct Adverts<I: Interest> {
+    by_key: IndexMap<Option<I::Key>, Advert<I>>,
+    summary_above: usize,
+}
+
+impl<I: Interest> Adverts<I> {
+    pub(crate) fn new(summary_above: usize) -> Self {
+        Self { by_key: IndexMap::new(), summary_above }
+    }
+
+    /// Notes a change and calls `tell` with what the source has to be told of it. What is wanted is told before what
+    /// is not any more, so that the source never believes too little.
+    pub(crate) fn change(&mut self, interest: &I, any: bool, mut tell: impl FnMut(I, bool)) {
+        let key = interest.key();
+        if any {
+            let advert =
+                self.by_key.entry(key).or_insert_with(|| Advert { wanted: IndexSet::new(), summary: None });
+            if advert.wanted.insert(interest.clone()) {
+                advert.added(interest, self.summary_above, tell);
+            }
+            return;
+        }
+        let Some(advert) = self.by_key.get_mut(&key) else { return };
+        if !advert.wanted.swap_remove(interest) {
+            return;
+        }
+        advert.removed(interest, self.summary_above, &mut tell);
+        if advert.wanted.is_empty() {
+            self.by_key.swap_remove(&key);
+        }
+    }
+
+    /// Everything that the source has been told and not untold: for a link that comes up (again).
+    pub(crate) fn told(&self) -> impl Iterator<Item = &I> {
+        self.by_key.values().flat_map(|advert| {
+            let single = if advert.summary.is_none() { Some(advert.wanted.iter()) } else { None };
+            advert.summary.iter().chain(single.into_iter().flatten())
+        })
+    }
+}
+
+impl<I: Interest> Advert<I> {
+    fn added(&mut self, interest: &I, summary_above: usize, mut tell: impl FnMut(I, bool)) {
+        if let Some(old) = &self.summary {
+            let mut summary = old.clone();
+            summary.merge(interest);
+            if summary != *old {
+                tell(summary.clone(), true);
+                tell(old.clone(), false);
+                self.summary = Some(summary);
+            }
+            return;
+        }
+        if self.wanted.len() <= summary_above {
+            tell(interest.clone(), true);
+            return;
+        }
+        let mut summary = interest.clone();
+        self.wanted.iter().for_each(|single| summary.merge(single));
+        // The summary may equal one of the single ones, which then was told already and stays so.
+        let untold = &self.wanted[..self.wanted.len() - 1];
+        if !untold.iter().any(|single| *single == summary) {
+            tell(summary.clone(), true);
+        }
+        untold.iter().filter(|single| **single != summary).for_each(|single| tell(single.clone(), false));
+        self.summary = Some(summary);
+    }
+
+    fn removed(&mut self, interest: &I, summary_above: usize, tell: &mut impl FnMut(I, bool)) {
+        let Some(summary) = &self.summary else {
+            tell(interest.clone(), false);
+            return;
+        };
+        // Half: a set that grows and shrinks around the limit must not be told again and again.
+        if self.wanted.len() > summary_above / 2 {
+            return;
+        }
+        self.wanted.iter().filter(|single| *single != summary).for_each(|single| tell(single.clone(), true));
+        if !self.wanted.contains(summary) {
+            tell(summary.clone(), false);
+        }
+        self.summary = None;
+    }
+}

@@ -1,0 +1,138 @@
+//! The sinks that share one interest, and which sources a change is news to.
+
+use crate::client::{ClientId, Level};
+use smallvec::SmallVec;
+
+/// Who has to be told of a change, among those who may send to everybody.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Propagate<P> {
+    /// Nobody: nobody's sending changes.
+    Nothing,
+    /// Everybody but this one.
+    AllExcept(P),
+    /// This one alone.
+    Only(P),
+}
+
+/// A set of which each member matters to all others. The first member is news to all others, the second
+/// is news to the first, the third is news to nobody; leaving is the same backwards.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Interested<P> {
+    members: SmallVec<[P; 4]>,
+}
+
+impl<P> Default for Interested<P> {
+    fn default() -> Self {
+        Self { members: SmallVec::new() }
+    }
+}
+
+impl<P: Copy + Ord> Interested<P> {
+    /// Adds a member and says to whom it is news.
+    pub fn join(&mut self, member: P) -> Propagate<P> {
+        let Err(place) = self.members.binary_search(&member) else { return Propagate::Nothing };
+        let news = match self.members.as_slice() {
+            [] => Propagate::AllExcept(member),
+            [only] => Propagate::Only(*only),
+            _ => Propagate::Nothing,
+        };
+        self.members.insert(place, member);
+        news
+    }
+
+    /// Removes a member and says to whom it is news.
+    pub fn leave(&mut self, member: P) -> Propagate<P> {
+        let Ok(place) = self.members.binary_search(&member) else { return Propagate::Nothing };
+        self.members.remove(place);
+        match self.members.as_slice() {
+            [] => Propagate::AllExcept(member),
+            [only] => Propagate::Only(*only),
+            _ => Propagate::Nothing,
+        }
+    }
+
+    /// The members, in order.
+    pub fn members(&self) -> &[P] {
+        &self.members
+    }
+
+    /// True when there is a member other than `p`.
+    pub fn any_other_than(&self, p: P) -> bool {
+        self.members.iter().any(|member| *member != p)
+    }
+}
+
+/// To which sources a change is news: to lower ones by [`Propagate`], to upper ones by level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Edge {
+    pub(crate) lower: Propagate<ClientId>,
+    /// Upper sources whose level is above the first and at most the second: an upper source may send to a sink below
+    /// it, so it cares about the lowest level among the sinks only.
+    pub(crate) upper: (Level, Level),
+}
+
+impl Edge {
+    pub(crate) fn is_news_to(&self, source: ClientId, level: Level) -> bool {
+        if level == Level::LOWER {
+            match self.lower {
+                Propagate::Nothing => false,
+                Propagate::AllExcept(except) => source != except,
+                Propagate::Only(only) => source == only,
+            }
+        } else {
+            self.upper.0 < level && level <= self.upper.1
+        }
+    }
+
+    pub(crate) fn is_nothing(&self) -> bool {
+        self.lower == Propagate::Nothing && self.upper.0 >= self.upper.1
+    }
+}
+
+/// The sinks that share one interest, with the lowest of their levels.
+#[derive(Clone, Debug)]
+pub(crate) struct Sinks {
+    clients: Interested<ClientId>,
+    /// Parallel to the members of `clients`.
+    levels: SmallVec<[Level; 4]>,
+}
+
+impl Sinks {
+    pub(crate) fn new() -> Self {
+        Self { clients: Interested::default(), levels: SmallVec::new() }
+    }
+
+    fn lowest(&self) -> Level {
+        self.levels.iter().copied().min().unwrap_or(Level(u8::MAX))
+    }
+
+    pub(crate) fn join(&mut self, client: ClientId, level: Level) -> Edge {
+        let before = self.lowest();
+        if let Err(place) = self.clients.members().binary_search(&client) {
+            self.levels.insert(place, level);
+        }
+        let lower = self.clients.join(client);
+        Edge { lower, upper: (self.lowest(), before) }
+    }
+
+    pub(crate) fn leave(&mut self, client: ClientId) -> Edge {
+        let before = self.lowest();
+        if let Ok(place) = self.clients.members().binary_search(&client) {
+            self.levels.remove(place);
+        }
+        let lower = self.clients.leave(client);
+        Edge { lower, upper: (before, self.lowest()) }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.levels.is_empty()
+    }
+
+    /// Sinks that a message from `source` may go to.
+    pub(crate) fn reachable(&self, source: ClientId, from: Level) -> impl Iterator<Item = ClientId> + '_ {
+        let members = self.clients.members().iter().zip(&self.levels);
+        members
+            .filter(move |(client, level)| **client != source && from.may_send_to(**level))
+            .map(|(client, _)| *client)
+    }
+}

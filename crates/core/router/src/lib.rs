@@ -1,0 +1,44 @@
+//! Interest-aware mesh routers, after MeshRouter (Gottschalk, Amburn and Davis 2005).
+//!
+//! A [`Router`] is a smart list of clients. Each client is a neighbour with an interest, four
+//! [flags](ClientFlags) and a pipe: the queue of what waits for it. A message of a source goes
+//! into the pipe of every client that is interested in its topic; from an upper client only to lower ones,
+//! and never back, so that no cycle can form. The world pulls from pipes when links can take more, so what goes next is
+//! decided with the newest knowledge.
+//!
+//! The router knows nothing of HLA, time of day, sockets or threads: [`Message`] and [`Interest`] are traits, time
+//! is passed in, and bytes are handed over as frames.
+//!
+//! Start at [`Router`] and its contract; the hot path is in `router/forward.rs`.
+
+mod client;
+mod config;
+mod connection;
+mod duplicates;
+mod error;
+pub mod frame;
+mod interest;
+mod memory;
+mod message;
+mod pipe;
+mod queue;
+mod reassembly;
+mod router;
+mod stats;
+
+pub use client::{ClientFlags, ClientId};
+pub use config::{
+    Backoff, CLIENTS_MAX, ClientConfig, ClientKind, DUPLICATE_WINDOW, DropFirst, FRAME_BYTES_DEFAULT,
+    FRAME_BYTES_MAX, FRAME_BYTES_MIN, HOPS_MAX, INTERESTS_MAX, INTERESTS_PER_KEY_MAX, MESSAGE_BYTES_MAX,
+    ORIGINS_MAX, PipeConfig, QUEUE_BYTES_MAX, QUEUE_MESSAGES_MAX, RouterConfig,
+};
+pub use connection::LinkChange;
+pub use error::{ClientError, FrameError};
+pub use interest::{Interested, Propagate};
+pub use memory::{MemoryPipe, pump};
+pub use message::{
+    Envelope, Interest, Message, MessageId, Origin, Parcel, Priority, RouterId, Wire, WireError,
+};
+pub use queue::Enqueued;
+pub use router::{Event, Gone, Received, Router, Submitted};
+pub use stats::{DropReason, PipeStats, RouterStats};

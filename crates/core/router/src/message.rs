@@ -1,0 +1,165 @@
+//! What a router moves: messages, described by topics, wanted by interests.
+
+use bytes::{Bytes, BytesMut};
+use std::fmt;
+use std::hash::Hash;
+
+/// The class of a message, highest first. It decides who goes first and who is dropped first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Priority {
+    /// Coordination; never waits for a bundle to fill.
+    Control,
+    /// Data that must arrive; never waits for a bundle to fill.
+    Reliable,
+    /// State that a newer state makes worthless.
+    State,
+    /// Everything that can wait.
+    Bulk,
+}
+
+impl Priority {
+    /// Number of classes.
+    pub const COUNT: usize = 4;
+    /// All classes, highest first.
+    pub const ALL: [Priority; Self::COUNT] =
+        [Priority::Control, Priority::Reliable, Priority::State, Priority::Bulk];
+
+    /// Position in [`Priority::ALL`].
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+
+    /// Lower-case name, for counters.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Priority::Control => "control",
+            Priority::Reliable => "reliable",
+            Priority::State => "state",
+            Priority::Bulk => "bulk",
+        }
+    }
+
+    /// True for the classes that do not wait for a bundle to fill.
+    pub const fn urgent(self) -> bool {
+        matches!(self, Priority::Control | Priority::Reliable)
+    }
+}
+
+/// Bytes that do not hold what they should. The text says what and where, without the position in the
+/// frame, which the router adds.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct WireError(pub String);
+
+/// How a value travels between processes. Encoding never fails; decoding checks everything.
+pub trait Wire: Sized {
+    /// Appends the value to `out`.
+    fn encode(&self, out: &mut BytesMut);
+
+    /// Reads a value that fills `body` exactly. `body` may be kept: it shares an allocation of
+    /// `pinned` bytes (the frame it came in), which [`Message::bytes`] must then account for.
+    ///
+    /// # Errors
+    /// [`WireError`] when `body` is too short, too long or not a value.
+    fn decode(body: Bytes, pinned: usize) -> Result<Self, WireError>;
+}
+
+/// A message. Cloning must be cheap (a shared body): one clone is made per receiving client.
+pub trait Message: Clone + Wire {
+    /// What interests are matched with.
+    type Topic;
+
+    /// The topic of this message.
+    fn topic(&self) -> &Self::Topic;
+
+    /// Its class.
+    fn priority(&self) -> Priority;
+
+    /// True for best effort: it may be dropped when a queue overflows.
+    fn droppable(&self) -> bool;
+
+    /// Bytes of memory that a queue holding this message answers for, including everything that a
+    /// shared body keeps alive. At least the encoded length.
+    fn bytes(&self) -> usize;
+
+    /// Two droppable messages with the same key in one pipe: the newer makes the older worthless.
+    /// `None` (the default) for messages that all count. Used by pipes with
+    /// [`PipeConfig::newest_wins`](crate::PipeConfig::newest_wins).
+    fn supersedes(&self) -> Option<u128> {
+        None
+    }
+}
+
+/// One declared interest. A client has a set of them and wants what any of them matches.
+pub trait Interest: Clone + Eq + Hash + fmt::Debug + Wire {
+    /// The topic it is matched with.
+    type Topic;
+    /// Interests are filed under keys, so that a message meets only those that could match.
+    type Key: Clone + Eq + Hash + fmt::Debug;
+
+    /// The key under which this interest is filed; `None` files it under "any", which every message meets.
+    fn key(&self) -> Option<Self::Key>;
+
+    /// The key of a topic. An interest with another key never matches the topic.
+    fn topic_key(topic: &Self::Topic) -> Self::Key;
+
+    /// True when a message about `topic` is wanted.
+    fn matches(&self, topic: &Self::Topic) -> bool;
+
+    /// Widens `self`, whose key is equal, so that it matches at least what either matched: the summary told to
+    /// neighbours. It may be too wide, never too narrow, and keeps its key.
+    fn merge(&mut self, other: &Self);
+}
+
+base::id! {
+    /// A router of a network. Unique in that network.
+    pub struct RouterId(u32) as "r";
+}
+
+/// Where a message entered the network of routers: a router, and which start of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Origin {
+    /// The router.
+    pub router: RouterId,
+    /// Differs for each start of a router with this id, so that a restarted router, whose numbers start
+    /// again, is not taken for a repetition.
+    pub epoch: u32,
+}
+
+/// Identity of a message in the network, for suppressing duplicates: numbers count per origin and class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MessageId {
+    /// Where it entered.
+    pub origin: Origin,
+    /// Its number there, within its class. Gaps are normal: a sink sees only what it is interested in.
+    pub sequence: u64,
+}
+
+/// A message on its way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Envelope<M> {
+    /// Its identity.
+    pub id: MessageId,
+    /// Links between routers crossed so far; memory pipes do not count.
+    pub hops: u8,
+    /// The message.
+    pub message: M,
+}
+
+/// What passes through a pipe. A frame is a bundle of these in bytes; a memory pipe hands them over as they are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Parcel<M, I> {
+    /// The first parcel after a link came up: who is there.
+    Hello(Origin),
+    /// Nothing but a sign of life.
+    KeepAlive,
+    /// The sender of this parcel wants (`any`), or no longer wants, what `interest` matches.
+    Interest {
+        /// What is wanted.
+        interest: I,
+        /// True: wanted. False: no longer.
+        any: bool,
+    },
+    /// A message.
+    Message(Envelope<M>),
+}

@@ -1,0 +1,310 @@
+//! The queue of a pipe: classes, limits, and what is dropped at the limit.
+//!
+//! Each class has two lanes, one of messages that must stay and one of droppable ones, so that what is to
+//! be dropped is always at an end of a lane. Every entry carries the order of its arrival, which merges lanes again.
+
+use crate::message::{Envelope, Message, Priority};
+use crate::stats::{DropReason, PipeStats};
+use crate::{DropFirst, PipeConfig};
+use std::collections::{HashMap, VecDeque};
+
+const LANES: usize = Priority::COUNT * 2;
+/// Emptied places in a lane are swept when they outnumber the filled ones by this many.
+const SWEEP_SLACK: usize = 32;
+
+/// What became of a message that was put into a pipe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Enqueued {
+    /// It waits.
+    Queued {
+        /// So many droppable messages went to make room for it.
+        displaced: u32,
+    },
+    /// It waits in the place of an older one with the same key.
+    Replaced,
+    /// It was droppable, and there was no room.
+    Dropped {
+        /// Its class.
+        class: Priority,
+        /// Its size.
+        bytes: usize,
+    },
+    /// It must not be dropped, and there is no room; nothing changed. The caller holds its sender back, or disconnects
+    /// the client.
+    Refused,
+}
+
+#[derive(Debug)]
+struct Entry<M> {
+    order: u64,
+    bytes: usize,
+    /// `None`: taken out of the middle.
+    envelope: Option<Envelope<M>>,
+    key: Option<u128>,
+}
+
+#[derive(Debug)]
+struct Lane<M> {
+    /// The first and the last entry are always filled.
+    entries: VecDeque<Entry<M>>,
+    bytes: usize,
+    filled: usize,
+}
+
+/// Messages that wait in a pipe.
+#[derive(Debug)]
+pub(crate) struct Queue<M> {
+    lanes: [Lane<M>; LANES],
+    next_order: u64,
+    bytes: usize,
+    messages: usize,
+    /// Counted against the limits, but already taken out: a message that is being sent in fragments.
+    held_bytes: usize,
+    held_messages: usize,
+    /// Where the droppable message with a key waits: lane and order. Never iterated.
+    by_key: HashMap<u128, (usize, u64)>,
+}
+
+fn lane_of(class: Priority, droppable: bool) -> usize {
+    class.index() * 2 + usize::from(droppable)
+}
+
+impl<M: Message> Queue<M> {
+    pub(crate) fn new() -> Self {
+        Self {
+            lanes: std::array::from_fn(|_| Lane { entries: VecDeque::new(), bytes: 0, filled: 0 }),
+            next_order: 0,
+            bytes: 0,
+            messages: 0,
+            held_bytes: 0,
+            held_messages: 0,
+            by_key: HashMap::new(),
+        }
+    }
+
+    /// Bytes that count against the limit.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes + self.held_bytes
+    }
+
+    /// Messages that count against the limit.
+    pub(crate) fn messages(&self) -> usize {
+        self.messages + self.held_messages
+    }
+
+    /// True when nothing can be popped.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.messages == 0
+    }
+
+    /// True when a message waits that does not wait for a bundle to fill.
+    pub(crate) fn has_urgent(&self) -> bool {
+        Priority::ALL.iter().filter(|class| class.urgent()).any(|class| self.class_filled(*class))
+    }
+
+    fn class_filled(&self, class: Priority) -> bool {
+        self.lanes[lane_of(class, false)].filled + self.lanes[lane_of(class, true)].filled > 0
+    }
+
+    /// Puts a message at the end, making room at the cost of the lowest droppable ones.
+    pub(crate) fn push(
+        &mut self,
+        envelope: Envelope<M>,
+        config: &PipeConfig,
+        stats: &mut PipeStats,
+    ) -> Enqueued {
+        let (class, droppable) = (envelope.message.priority(), envelope.message.droppable());
+        let bytes = envelope.message.bytes();
+        if bytes > config.message_bytes_max {
+            return Self::no_room(class, droppable, bytes, stats);
+        }
+        let key = if config.newest_wins && droppable { envelope.message.supersedes() } else { None };
+        let envelope = match key {
+            Some(key) => match self.supersede(key, envelope, config, stats) {
+                None => return Enqueued::Replaced,
+                Some(envelope) => envelope,
+            },
+            None => envelope,
+        };
+        let Some(displaced) = self.make_room(class, droppable, bytes, config, stats) else {
+            return Self::no_room(class, droppable, bytes, stats);
+        };
+        let order = self.next_order;
+        self.next_order += 1;
+        let lane = lane_of(class, droppable);
+        if let Some(key) = key {
+            self.by_key.insert(key, (lane, order));
+        }
+        self.lanes[lane].entries.push_back(Entry { order, bytes, envelope: Some(envelope), key });
+        self.lanes[lane].filled += 1;
+        self.lanes[lane].bytes += bytes;
+        self.bytes += bytes;
+        self.messages += 1;
+        stats.queued_bytes_max = stats.queued_bytes_max.max(self.bytes() as u64);
+        Enqueued::Queued { displaced }
+    }
+
+    fn no_room(class: Priority, droppable: bool, bytes: usize, stats: &mut PipeStats) -> Enqueued {
+        if droppable {
+            stats.drop(class, DropReason::Full);
+            Enqueued::Dropped { class, bytes }
+        } else {
+            stats.refused_messages += 1;
+            Enqueued::Refused
+        }
+    }
+
+    /// Replaces the waiting message with this key in its place, or takes it out and gives the new one back
+    /// for the end of the queue.
+    fn supersede(
+        &mut self,
+        key: u128,
+        mut envelope: Envelope<M>,
+        config: &PipeConfig,
+        stats: &mut PipeStats,
+    ) -> Option<Envelope<M>> {
+        let Some(&(lane, order)) = self.by_key.get(&key) else { return Some(envelope) };
+        let bytes = envelope.message.bytes();
+        let class = Priority::ALL[lane / 2];
+        stats.drop(class, DropReason::Superseded);
+        let entries = &mut self.lanes[lane].entries;
+        let place =
+            entries.binary_search_by_key(&order, |entry| entry.order).expect("by_key names filled entries");
+        let old = entries[place].bytes;
+        let fits = self.bytes + self.held_bytes - old + bytes <= config.bytes_max;
+        if lane == lane_of(envelope.message.priority(), true) && fits && !config.ordered {
+            let entry = &mut entries[place];
+            // The older number stays, so that numbers in a lane never fall and windows for duplicates stay small.
+            envelope.id = entry.envelope.as_ref().expect("by_key names filled entries").id;
+            entry.envelope = Some(envelope);
+            entry.bytes = bytes;
+            self.lanes[lane].bytes = self.lanes[lane].bytes - old + bytes;
+            self.bytes = self.bytes - old + bytes;
+            stats.queued_bytes_max = stats.queued_bytes_max.max(self.bytes() as u64);
+            return None;
+        }
+        self.take(lane, place);
+        Some(envelope)
+    }
+
+    /// Drops droppable messages until one of `bytes` more fits, the lowest class first. `None`, with nothing changed,
+    /// when it cannot be made to fit: a droppable message never displaces one of a higher class.
+    fn make_room(
+        &mut self,
+        class: Priority,
+        droppable: bool,
+        bytes: usize,
+        config: &PipeConfig,
+        stats: &mut PipeStats,
+    ) -> Option<u32> {
+        if self.fits(bytes, config) {
+            return Some(0);
+        }
+        let highest = match (droppable, config.drop_first) {
+            (false, _) => 0,
+            (true, DropFirst::Oldest) => class.index(),
+            (true, DropFirst::Newest) => class.index() + 1,
+        };
+        let victims = highest..Priority::COUNT;
+        let (mut free_bytes, mut free_messages) = (0, 0);
+        for victim in victims.clone() {
+            let lane = &self.lanes[victim * 2 + 1];
+            free_bytes += lane.bytes;
+            free_messages += lane.filled;
+        }
+        if self.bytes() - free_bytes + bytes > config.bytes_max
+            || self.messages() - free_messages + 1 > config.messages_max
+        {
+            return None;
+        }
+        let mut displaced = 0;
+        for victim in victims.rev() {
+            let lane = victim * 2 + 1;
+            while !self.fits(bytes, config) && self.lanes[lane].filled > 0 {
+                let place = match config.drop_first {
+                    DropFirst::Oldest => 0,
+                    DropFirst::Newest => self.lanes[lane].entries.len() - 1,
+                };
+                self.take(lane, place);
+                stats.drop(Priority::ALL[victim], DropReason::Displaced);
+                displaced += 1;
+            }
+        }
+        Some(displaced)
+    }
+
+    fn fits(&self, bytes: usize, config: &PipeConfig) -> bool {
+        self.bytes() + bytes <= config.bytes_max && self.messages() < config.messages_max
+    }
+
+    /// Takes the filled entry at `place` out of a lane.
+    fn take(&mut self, lane: usize, place: usize) -> Option<Envelope<M>> {
+        let Lane { entries, bytes, filled } = &mut self.lanes[lane];
+        let entry = &mut entries[place];
+        let envelope = entry.envelope.take()?;
+        if let Some(key) = entry.key.take() {
+            self.by_key.remove(&key);
+        }
+        *bytes -= entry.bytes;
+        self.bytes -= entry.bytes;
+        *filled -= 1;
+        self.messages -= 1;
+        while entries.front().is_some_and(|entry| entry.envelope.is_none()) {
+            entries.pop_front();
+        }
+        while entries.back().is_some_and(|entry| entry.envelope.is_none()) {
+            entries.pop_back();
+        }
+        if entries.len() > 2 * *filled + SWEEP_SLACK {
+            entries.retain(|entry| entry.envelope.is_some());
+        }
+        Some(envelope)
+    }
+
+    /// Takes the next message: of the highest class that has one, or, `ordered`, the oldest of all.
+    pub(crate) fn pop(&mut self, ordered: bool) -> Option<Envelope<M>> {
+        if self.messages == 0 {
+            return None;
+        }
+        if ordered {
+            return self.pop_oldest(0..LANES);
+        }
+        Priority::ALL.iter().find_map(|class| self.pop_class(*class))
+    }
+
+    /// Takes the oldest message of one class.
+    pub(crate) fn pop_class(&mut self, class: Priority) -> Option<Envelope<M>> {
+        let first = lane_of(class, false);
+        self.pop_oldest(first..first + 2)
+    }
+
+    fn pop_oldest(&mut self, lanes: std::ops::Range<usize>) -> Option<Envelope<M>> {
+        let oldest = |lane: &usize| self.lanes[*lane].entries.front().map(|entry| entry.order);
+        let lane = lanes.filter(|lane| oldest(lane).is_some()).min_by_key(oldest)?;
+        self.take(lane, 0)
+    }
+
+    /// Counts a message that was taken out, but is not gone yet, against the limits.
+    pub(crate) fn hold(&mut self, bytes: usize) {
+        self.held_bytes += bytes;
+        self.held_messages += 1;
+    }
+
+    /// Ends [`Queue::hold`].
+    pub(crate) fn release(&mut self, bytes: usize) {
+        self.held_bytes -= bytes;
+        self.held_messages -= 1;
+    }
+
+    /// Empties the queue, counting what is lost.
+    pub(crate) fn clear(&mut self, stats: &mut PipeStats) {
+        for (index, lane) in self.lanes.iter_mut().enumerate() {
+            stats.dropped[index / 2][DropReason::Gone as usize] += lane.filled as u64;
+            lane.entries.clear();
+            (lane.bytes, lane.filled) = (0, 0);
+        }
+        self.by_key.clear();
+        (self.bytes, self.messages, self.held_bytes, self.held_messages) = (0, 0, 0, 0);
+    }
+}

@@ -1,0 +1,159 @@
+//! The hot path: from a source to the pipes of all who want it.
+
+use super::{Event, Router, Submitted};
+use crate::client::{ClientFlags, ClientId, Level};
+use crate::config::HOPS_MAX;
+use crate::message::{Envelope, Interest, Message, MessageId, Priority};
+use crate::queue::Enqueued;
+use crate::{ClientError, ClientKind};
+use base::Moment;
+
+impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
+    /// Sends a message of the local source `from` to every client that is interested in its topic: one clone into
+    /// each pipe, the same number in all. Never back to `from`; from an upper client only to lower ones.
+    ///
+    /// # Errors
+    /// [`ClientError::Unknown`], [`ClientError::NotASource`], [`ClientError::WrongKind`] (not local). A full pipe is no error
+    /// but part of [`Submitted`].
+    pub fn submit(&mut self, now: Moment, from: ClientId, message: M) -> Result<Submitted, ClientError> {
+        let level = self.local_source(now, from)?;
+        let targets = self.targets(message.topic(), from, level);
+        let mut done = Submitted::default();
+        if let Some((last, others)) = targets.split_last() {
+            let id = self.number(message.priority());
+            for target in others {
+                self.deliver(*target, Envelope { id, hops: 0, message: message.clone() }, &mut done);
+            }
+            self.deliver(*last, Envelope { id, hops: 0, message }, &mut done);
+        }
+        self.scratch = targets;
+        Ok(done)
+    }
+
+    /// As [`Router::submit`], with a rendition for each interested client: `tailor` gives it, or withholds it with `None`.
+    /// Renditions of one class get the same number. The topic decides who is asked; renditions may be about
+    /// narrower topics.
+    ///
+    /// # Errors
+    /// As [`Router::submit`].
+    pub fn submit_with(
+        &mut self,
+        now: Moment,
+        from: ClientId,
+        topic: &M::Topic,
+        mut tailor: impl FnMut(ClientId) -> Option<M>,
+    ) -> Result<Submitted, ClientError> {
+        let level = self.local_source(now, from)?;
+        let targets = self.targets(topic, from, level);
+        let mut done = Submitted::default();
+        let mut ids: [Option<MessageId>; Priority::COUNT] = [None; Priority::COUNT];
+        for &target in &targets {
+            let Some(message) = tailor(target) else { continue };
+            let class = message.priority();
+            let id = match ids[class.index()] {
+                Some(id) => id,
+                None => *ids[class.index()].insert(self.number(class)),
+            };
+            self.deliver(target, Envelope { id, hops: 0, message }, &mut done);
+        }
+        self.scratch = targets;
+        Ok(done)
+    }
+
+    /// Sends a message to one client, whatever its interest, through its pipe and in order with everything else there. If
+    /// the client is another router, that router forwards it by interest.
+    ///
+    /// # Errors
+    /// [`ClientError::Unknown`], [`ClientError::NotASink`].
+    pub fn push(&mut self, now: Moment, to: ClientId, message: M) -> Result<Enqueued, ClientError> {
+        self.observe(now);
+        let client = self.clients.get(to).ok_or(ClientError::Unknown(to))?;
+        if !client.is(ClientFlags::SINK) {
+            return Err(ClientError::NotASink(to));
+        }
+        if !client.up {
+            return Ok(Enqueued::Refused);
+        }
+        let id = self.number(message.priority());
+        self.enqueue(to, Envelope { id, hops: 0, message })
+    }
+
+    /// Sends a message that came through the pipe of `from` on.
+    pub(super) fn forward(&mut self, from: ClientId, level: Level, envelope: Envelope<M>) -> Submitted {
+        self.stats.received_messages += 1;
+        let mut done = Submitted::default();
+        let class = envelope.message.priority();
+        if envelope.id.origin == self.config.origin || !self.duplicates.first(envelope.id, class) {
+            self.stats.duplicate_messages += 1;
+            return done;
+        }
+        if envelope.hops >= HOPS_MAX {
+            self.stats.hops_exceeded += 1;
+            return done;
+        }
+        let targets = self.targets(envelope.message.topic(), from, level);
+        if let Some((last, others)) = targets.split_last() {
+            for target in others {
+                self.deliver(*target, envelope.clone(), &mut done);
+            }
+            self.deliver(*last, envelope, &mut done);
+        }
+        for &client in &done.refused {
+            self.events.push_back(Event::Overflow { client, class });
+        }
+        self.scratch = targets;
+        done
+    }
+
+    fn local_source(&mut self, now: Moment, from: ClientId) -> Result<Level, ClientError> {
+        self.observe(now);
+        let client = self.clients.get(from).ok_or(ClientError::Unknown(from))?;
+        if !matches!(client.kind, ClientKind::Local { .. }) {
+            return Err(ClientError::WrongKind(from));
+        }
+        if !client.is(ClientFlags::SOURCE) {
+            return Err(ClientError::NotASource(from));
+        }
+        self.stats.submitted_messages += 1;
+        Ok(client.level)
+    }
+
+    fn number(&mut self, class: Priority) -> MessageId {
+        let next = &mut self.sequences[class.index()];
+        let sequence = *next;
+        *next += 1;
+        MessageId { origin: self.config.origin, sequence }
+    }
+
+    /// The sinks that want a topic from a source, each once. The caller gives the list back as `scratch`.
+    fn targets(&mut self, topic: &M::Topic, from: ClientId, level: Level) -> Vec<ClientId> {
+        let mut targets = std::mem::take(&mut self.scratch);
+        targets.clear();
+        self.mark += 1;
+        let (mark, clients) = (self.mark, &mut self.clients);
+        self.table.each_sink(topic, from, level, |sink| {
+            if let Some(client) = clients.get_mut(sink)
+                && client.mark != mark
+            {
+                client.mark = mark;
+                targets.push(sink);
+            }
+        });
+        if targets.is_empty() {
+            self.stats.unwanted_messages += 1;
+        }
+        targets
+    }
+
+    fn deliver(&mut self, to: ClientId, envelope: Envelope<M>, done: &mut Submitted) {
+        match self.enqueue(to, envelope) {
+            Ok(Enqueued::Queued { .. } | Enqueued::Replaced) => {
+                done.queued += 1;
+                done.congested |= self.is_congested(to);
+            }
+            Ok(Enqueued::Dropped { .. }) => done.dropped += 1,
+            Ok(Enqueued::Refused) => done.refused.push(to),
+            Err(_) => {}
+        }
+    }
+}

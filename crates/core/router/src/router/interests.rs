@@ -1,0 +1,125 @@
+//! Interest: declared by sinks, told to sources, at edges only.
+
+use super::{Event, Router};
+use crate::client::{ClientFlags, ClientId};
+use crate::interest::Edge;
+use crate::message::{Interest, Message};
+use crate::{ClientError, ClientKind};
+use base::Moment;
+
+impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
+    /// Declares (`any`) or withdraws an interest of a local sink. A client's interests are a set: declaring
+    /// twice is declaring once. Costs nothing on any link unless somebody's sending changes by it. True when the
+    /// set changed.
+    ///
+    /// # Errors
+    /// [`ClientError::Unknown`], [`ClientError::NotASink`], [`ClientError::WrongKind`] (not local),
+    /// [`ClientError::TooManyInterests`].
+    pub fn set_interest(
+        &mut self,
+        now: Moment,
+        sink: ClientId,
+        interest: I,
+        any: bool,
+    ) -> Result<bool, ClientError> {
+        self.observe(now);
+        let client = self.clients.get(sink).ok_or(ClientError::Unknown(sink))?;
+        if !matches!(client.kind, ClientKind::Local { .. }) {
+            return Err(ClientError::WrongKind(sink));
+        }
+        self.change_interest(sink, interest, any)
+    }
+
+    /// The interests of a client.
+    pub fn interests(&self, client: ClientId) -> impl Iterator<Item = &I> {
+        self.clients.get(client).into_iter().flat_map(|client| client.interests.iter())
+    }
+
+    pub(super) fn change_interest(
+        &mut self,
+        sink: ClientId,
+        interest: I,
+        any: bool,
+    ) -> Result<bool, ClientError> {
+        let client = self.clients.get_mut(sink).ok_or(ClientError::Unknown(sink))?;
+        if !client.is(ClientFlags::SINK) {
+            return Err(ClientError::NotASink(sink));
+        }
+        let edge = if any {
+            let limit = client.pipe.config.interests_max;
+            if client.interests.contains(&interest) {
+                return Ok(false);
+            }
+            if client.interests.len() >= limit {
+                return Err(ClientError::TooManyInterests { client: sink, limit });
+            }
+            client.interests.insert(interest.clone());
+            let level = client.level;
+            self.table.join(&interest, sink, level)
+        } else {
+            if !client.interests.swap_remove(&interest) {
+                return Ok(false);
+            }
+            let Some(edge) = self.table.leave(&interest, sink) else { return Ok(true) };
+            edge
+        };
+        self.stats.interest_changes += 1;
+        self.propagate(&interest, edge, any);
+        Ok(true)
+    }
+
+    /// Withdraws everything that a client wants: it is gone, or its link is down.
+    pub(super) fn withdraw_all(&mut self, sink: ClientId) {
+        let Some(client) = self.clients.get_mut(sink) else { return };
+        for interest in std::mem::take(&mut client.interests) {
+            if let Some(edge) = self.table.leave(&interest, sink) {
+                self.propagate(&interest, edge, false);
+            }
+        }
+    }
+
+    /// Tells a source that is new here everything that is wanted of it.
+    pub(super) fn tell_all(&mut self, source: ClientId) {
+        let Some(client) = self.clients.get(source) else { return };
+        if !client.is(ClientFlags::SOURCE) {
+            return;
+        }
+        let level = client.level;
+        let wanted: Vec<I> = self.table.wanted_of(source, level).cloned().collect();
+        for interest in &wanted {
+            self.tell(source, interest, true);
+        }
+    }
+
+    fn propagate(&mut self, interest: &I, edge: Edge, any: bool) {
+        if edge.is_nothing() {
+            return;
+        }
+        for slot in 0..self.clients.slots() {
+            let Some((id, client)) = self.clients.at(slot) else { continue };
+            if client.is(ClientFlags::SOURCE) && edge.is_news_to(id, client.level) {
+                self.tell(id, interest, any);
+            }
+        }
+    }
+
+    fn tell(&mut self, source: ClientId, interest: &I, any: bool) {
+        let Some(client) = self.clients.get_mut(source) else { return };
+        match client.kind {
+            ClientKind::Local { advise: false } => {}
+            ClientKind::Local { advise: true } => {
+                let interest = interest.clone();
+                self.events.push_back(Event::InterestChanged { client: source, interest, any });
+            }
+            ClientKind::Memory | ClientKind::Link => {
+                let (pipe, up) = (&mut client.pipe, client.up);
+                client.adverts.change(interest, any, |interest, any| {
+                    if up {
+                        pipe.tell_interest(interest, any);
+                    }
+                });
+                self.wake(source);
+            }
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! The router: a smart list of clients.
+
+mod clients;
+mod forward;
+mod interests;
+mod links;
+mod poll;
+
+pub use links::Received;
+
+use crate::client::{ClientFlags, ClientId, Clients, Ready};
+use crate::connection::ConnectionManager;
+use crate::duplicates::Duplicates;
+use crate::interest::Table;
+use crate::message::{Interest, Message, Priority};
+use crate::pipe::Pressure;
+use crate::queue::Enqueued;
+use crate::stats::{PipeStats, RouterStats};
+use crate::{ClientError, ClientKind, RouterConfig};
+use base::Moment;
+use smallvec::SmallVec;
+use std::collections::VecDeque;
+
+/// Why a client is no longer reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gone {
+    /// The world said that the link went down or did not come up.
+    LinkDown,
+    /// Nothing was heard for [`RouterConfig::silence_max`]: the world should close the link.
+    Silent,
+}
+
+/// What a router has to tell its world.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event<I> {
+    /// Bring up a link to this persistent client, then report with `handle_link`.
+    Connect {
+        /// The client.
+        client: ClientId,
+        /// 1 for the first attempt since the link was last up.
+        attempt: u32,
+    },
+    /// The peer of a link said who it is.
+    Met {
+        /// The client.
+        client: ClientId,
+        /// Who is there.
+        peer: crate::Origin,
+    },
+    /// A persistent client is not reached any more; `Connect` follows.
+    Lost {
+        /// The client.
+        client: ClientId,
+        /// Why.
+        why: Gone,
+    },
+    /// A client that is not persistent stopped communicating and is removed; its id means nothing any more.
+    Removed {
+        /// The client.
+        client: ClientId,
+        /// Why.
+        why: Gone,
+    },
+    /// Told to local sources that asked for advice: what is wanted of `client` changed.
+    InterestChanged {
+        /// The local source.
+        client: ClientId,
+        /// What is, or is no longer, wanted of it by somebody.
+        interest: I,
+        /// True: now wanted. False: no longer.
+        any: bool,
+    },
+    /// More than [`PipeConfig::high_water`](crate::PipeConfig::high_water) bytes wait for this client: hold back
+    /// those who send reliably to it.
+    Congested {
+        /// The client.
+        client: ClientId,
+    },
+    /// No longer more than [`PipeConfig::low_water`](crate::PipeConfig::low_water).
+    Relieved {
+        /// The client.
+        client: ClientId,
+    },
+    /// A message from another router, which must not be dropped, found no room in the pipe of this client. It is
+    /// lost for the client: disconnect it, or accept that.
+    Overflow {
+        /// The client.
+        client: ClientId,
+        /// The class of the message.
+        class: Priority,
+    },
+}
+
+/// What became of a submitted message.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[must_use]
+pub struct Submitted {
+    /// Pipes in which it waits.
+    pub queued: u32,
+    /// Pipes in which it was dropped for want of room.
+    pub dropped: u32,
+    /// Some pipe in which it waits is congested: hold the sender back until that client is relieved.
+    pub congested: bool,
+    /// Clients whose pipes had no room for it although it must not be dropped.
+    pub refused: SmallVec<[ClientId; 4]>,
+}
+
+/// Moves messages from sources to sinks by interest.
+///
+/// Contract: after any `&mut` call drain [`poll_event`](Router::poll_event), then [`poll_ready`](Router::poll_ready); drain
+/// each client that it names with `poll_message` (local), `poll_parcel` (memory) or `poll_frame` (link) until
+/// `None`, or remember to do so when its link can take more: it is not named again before. Then
+/// sleep until [`poll_timeout`](Router::poll_timeout), which is the last `now` seen while events or
+/// unnamed ready clients are pending, and call [`handle_timeout`](Router::handle_timeout). `now` never
+/// decreases (a smaller one counts as the last seen). Spurious timeouts are harmless.
+///
+/// Links keep order and lose nothing, or go down. Messages of one source and one class reach each sink in the order
+/// in which they were submitted, on every single path.
+#[derive(Debug)]
+pub struct Router<M: Message, I: Interest<Topic = M::Topic>> {
+    config: RouterConfig,
+    now: Moment,
+    clients: Clients<M, I>,
+    table: Table<I>,
+    connections: ConnectionManager,
+    duplicates: Duplicates,
+    /// Next number of a message that enters here, by class.
+    sequences: [u64; Priority::COUNT],
+    ready: VecDeque<ClientId>,
+    events: VecDeque<Event<I>>,
+    /// Used by every forwarding, so that none allocates.
+    scratch: Vec<ClientId>,
+    mark: u64,
+    stats: RouterStats,
+}
+
+impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
+    /// A router without clients.
+    pub fn new(config: RouterConfig) -> Self {
+        Self {
+            now: Moment::ZERO,
+            clients: Clients::new(),
+            table: Table::new(),
+            connections: ConnectionManager::new(config.backoff.clone(), config.seed.split("backoff")),
+            duplicates: Duplicates::default(),
+            sequences: [0; Priority::COUNT],
+            ready: VecDeque::new(),
+            events: VecDeque::new(),
+            scratch: Vec::new(),
+            mark: 0,
+            stats: RouterStats::default(),
+            config,
+        }
+    }
+
+    /// Its settings.
+    pub fn config(&self) -> &RouterConfig {
+        &self.config
+    }
+
+    /// Its counters.
+    pub fn stats(&self) -> &RouterStats {
+        &self.stats
+    }
+
+    /// The counters of a client's pipe.
+    pub fn pipe_stats(&self, client: ClientId) -> Option<&PipeStats> {
+        self.clients.get(client).map(|client| &client.pipe.stats)
+    }
+
+    /// Messages and bytes that wait in a client's pipe.
+    pub fn queued(&self, client: ClientId) -> Option<(usize, usize)> {
+        self.clients.get(client).map(|client| (client.pipe.queued_messages(), client.pipe.queued_bytes()))
+    }
+
+    /// True when the pipe is congested: see [`Event::Congested`].
+    pub fn is_congested(&self, client: ClientId) -> bool {
+        self.clients.get(client).is_some_and(|client| client.pipe.congested)
+    }
+
+    /// True for local and memory clients, and for link clients whose link is up.
+    pub fn is_up(&self, client: ClientId) -> bool {
+        self.clients.get(client).is_some_and(|client| client.up)
+    }
+
+    /// Who is behind a client, once it said so.
+    pub fn peer(&self, client: ClientId) -> Option<crate::Origin> {
+        self.clients.get(client)?.peer
+    }
+
+    /// The flags of a client.
+    pub fn flags(&self, client: ClientId) -> Option<ClientFlags> {
+        self.clients.get(client).map(|client| client.flags)
+    }
+
+    /// The kind of a client.
+    pub fn kind(&self, client: ClientId) -> Option<ClientKind> {
+        self.clients.get(client).map(|client| client.kind)
+    }
+
+    /// All clients, by slot.
+    pub fn clients(&self) -> impl Iterator<Item = ClientId> + '_ {
+        (0..self.clients.slots()).filter_map(|slot| self.clients.at(slot).map(|(id, _)| id))
+    }
+
+    /// Number of clients.
+    pub fn client_count(&self) -> usize {
+        self.clients.len()
+    }
+
+    /// True when somebody has declared exactly this interest and messages of `source` go to them.
+    pub fn is_wanted(&self, source: ClientId, interest: &I) -> bool {
+        let Some(client) = self.clients.get(source) else { return false };
+        self.table.is_wanted_of(interest, source, client.level)
+    }
+
+    /// True when a message of `source` about `topic` would go to anybody.
+    pub fn has_sinks(&self, source: ClientId, topic: &M::Topic) -> bool {
+        let Some(client) = self.clients.get(source) else { return false };
+        let mut any = false;
+        self.table.each_sink(topic, source, client.level, |_| any = true);
+        any
+    }
+
+    fn observe(&mut self, now: Moment) {
+        self.now = self.now.max(now);
+    }
+
+    /// Lists the client for `poll_ready` if something in its pipe should go now.
+    fn wake(&mut self, id: ClientId) {
+        let now = self.now;
+        let Some(client) = self.clients.get_mut(id) else { return };
+        if !client.up || client.ready != Ready::Idle {
+            return;
+        }
+        if client.pipe.is_due(now) {
+            client.ready = Ready::Listed;
+            self.ready.push_back(id);
+        } else if let Some(due) = client.pipe.bundle_due() {
+            let timer = crate::connection::Timer::Bundle(id);
+            if !self.connections.is_set(timer) {
+                self.connections.set(timer, due);
+            }
+        }
+    }
+
+    /// Puts a message into a pipe.
+    fn enqueue(&mut self, id: ClientId, envelope: crate::Envelope<M>) -> Result<Enqueued, ClientError> {
+        let now = self.now;
+        let client = self.clients.get_mut(id).ok_or(ClientError::Unknown(id))?;
+        let enqueued = client.pipe.push(now, envelope);
+        if matches!(enqueued, Enqueued::Queued { .. } | Enqueued::Replaced) {
+            self.stats.forwarded_messages += 1;
+            if client.pipe.pressure() == Pressure::Congested {
+                self.events.push_back(Event::Congested { client: id });
+            }
+            self.wake(id);
+        }
+        Ok(enqueued)
+    }
+}
