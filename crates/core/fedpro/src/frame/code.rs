@@ -1,0 +1,123 @@
+//! Message types and result codes.
+
+use super::FrameError;
+
+macro_rules! codes {
+    ($(#[$meta:meta])* $name:ident, $what:literal { $($(#[$vmeta:meta])* $variant:ident = $code:literal,)+ }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        #[repr(u32)]
+        pub enum $name { $($(#[$vmeta])* $variant = $code,)+ }
+
+        impl $name {
+            /// Every value, in the order of the codes.
+            pub const ALL: &[$name] = &[$($name::$variant),+];
+
+            /// The number on the wire.
+            pub const fn code(self) -> u32 {
+                self as u32
+            }
+
+            /// The value with this number.
+            ///
+            /// # Errors
+            /// [`FrameError::UnknownCode`] when there is none.
+            pub const fn from_code(code: u32) -> Result<Self, FrameError> {
+                match code {
+                    $($code => Ok($name::$variant),)+
+                    _ => Err(FrameError::UnknownCode { field: $what, code }),
+                }
+            }
+        }
+    };
+}
+
+codes! {
+    /// The type of a message. F is the federate (client), R the RTI (server).
+    MessageType, "message type" {
+        /// F→R: opens a session. Payload: protocol version.
+        NewSession = 1,
+        /// R→F: the answer. Payload: a [`NewSessionReason`].
+        NewSessionStatus = 2,
+        /// F→R: sign of life. No payload.
+        Heartbeat = 3,
+        /// R→F: the answer. Payload: number of the heartbeat.
+        HeartbeatResponse = 4,
+        /// F→R: ends the session. No payload.
+        TerminateSession = 5,
+        /// R→F: the session has ended. No payload.
+        SessionTerminated = 6,
+        /// F→R: goes on with a session on a new connection. Payload: last received, oldest available number.
+        ResumeRequest = 10,
+        /// R→F: the answer. Payload: a [`ResumeStatus`], last received number.
+        ResumeStatus = 11,
+        /// F→R: a service call. Payload: `CallRequest`.
+        CallRequest = 20,
+        /// R→F: its result. Payload: number of the call, `CallResponse`.
+        CallResponse = 21,
+        /// R→F: a callback. Payload: `CallbackRequest`.
+        CallbackRequest = 22,
+        /// F→R: it was handled. Payload: number of the callback, `CallbackResponse`.
+        CallbackResponse = 23,
+    }
+}
+
+impl MessageType {
+    /// True for the types that carry HLA services: they are kept for a resume, control messages
+    /// are not.
+    pub const fn is_hla(self) -> bool {
+        self.code() >= 20
+    }
+}
+
+codes! {
+    /// Why a new session was given or refused.
+    NewSessionReason, "new session status" {
+        /// The session is open.
+        Success = 0,
+        /// The server does not speak this protocol version.
+        UnsupportedVersion = 1,
+        /// The server has no room for another session.
+        OutOfResources = 2,
+        /// Anything else.
+        OtherError = 99,
+    }
+}
+
+codes! {
+    /// Whether a session goes on.
+    ResumeStatus, "resume status" {
+        /// It goes on.
+        Ok = 0,
+        /// There is no such session, or no longer.
+        UnknownSession = 1,
+        /// One side no longer has every message that the other one lacks.
+        NotEnoughBufferedMessages = 2,
+        /// Anything else.
+        OtherError = 99,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_found_again_and_others_refused() {
+        for &t in MessageType::ALL {
+            assert_eq!(MessageType::from_code(t.code()), Ok(t));
+        }
+        for code in [0, 7, 9, 12, 19, 24, u32::MAX] {
+            assert!(MessageType::from_code(code).is_err());
+        }
+        // Pitch clients refuse reason 3 as a bad message.
+        assert!(NewSessionReason::from_code(3).is_err());
+        assert_eq!(ResumeStatus::from_code(2), Ok(ResumeStatus::NotEnoughBufferedMessages));
+    }
+
+    #[test]
+    fn hla_messages_are_those_from_20() {
+        let hla: Vec<u32> = MessageType::ALL.iter().filter(|t| t.is_hla()).map(|t| t.code()).collect();
+        assert_eq!(hla, [20, 21, 22, 23]);
+    }
+}

@@ -1,0 +1,149 @@
+//! Bodies of responses.
+
+use bytes::Bytes;
+use hla::api::{CallResponse, ExceptionData, Message, call_response};
+use hla::{Exception, RtiError};
+
+/// The edition of the HLA API that a federate was written for. It decides how exceptions are spelled.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
+pub enum ApiVersion {
+    /// IEEE 1516-2010, "HLA Evolved": its clients speak the HLA 4 messages through an adapter.
+    Ieee1516_2010,
+    /// IEEE 1516-2025, "HLA 4".
+    #[default]
+    Ieee1516_2025,
+}
+
+impl ApiVersion {
+    /// The edition that `additional_settings` of a connect request names: lines `name=value`, of
+    /// which adapters for HLA Evolved send `API.version=IEEE 1516-2010`. Anything else means HLA 4.
+    pub fn from_settings(additional_settings: &str) -> Self {
+        let evolved = additional_settings
+            .split(['\n', '\r', ','])
+            .filter_map(|line| line.split_once('='))
+            .any(|(name, value)| name.trim() == "API.version" && value.trim() == "IEEE 1516-2010");
+        if evolved { Self::Ieee1516_2010 } else { Self::Ieee1516_2025 }
+    }
+}
+
+/// The name by which a federate of this edition knows `exception`.
+///
+/// Clients turn names they do not know into RTIinternalError. The names changed here are known to
+/// every client of the older edition; other new names either are translated by the clients
+/// (CouldNotOpenFOM, ErrorReadingFOM, Unauthorized) or have no older counterpart.
+pub const fn exception_name(exception: Exception, version: ApiVersion) -> &'static str {
+    match (version, exception) {
+        (ApiVersion::Ieee1516_2010, Exception::InconsistentFOM) => "InconsistentFDD",
+        (ApiVersion::Ieee1516_2010, Exception::InvalidTransportationTypeHandle) => {
+            "InvalidTransportationType"
+        }
+        _ => exception.name(),
+    }
+}
+
+/// `error` as the wire has it.
+pub fn exception_data(error: &RtiError, version: ApiVersion) -> ExceptionData {
+    ExceptionData {
+        exception_name: exception_name(error.exception, version).to_owned(),
+        details: error.details.clone().into_owned(),
+    }
+}
+
+/// The response that raises `error` in the federate.
+pub fn exception_response(error: &RtiError, version: ApiVersion) -> CallResponse {
+    CallResponse {
+        call_response: Some(call_response::CallResponse::ExceptionData(exception_data(error, version))),
+    }
+}
+
+/// Largest field of `CallResponse`.
+const FIELDS: usize = crate::service::SERVICES as usize + 1;
+
+/// The encoded empty response of every field: its key, and a length of 0.
+static EMPTY: [[u8; 3]; FIELDS + 1] = {
+    let mut table = [[0; 3]; FIELDS + 1];
+    let mut field = 0;
+    while field < table.len() {
+        let key = (field << 3) | 2; // wire type 2: length-delimited
+        table[field] =
+            if key < 0x80 { [key as u8, 0, 0] } else { [(key & 0x7f) as u8 | 0x80, (key >> 7) as u8, 0] };
+        field += 1;
+    }
+    table
+};
+
+/// The encoded response, without a result, in field `field` of `CallResponse` (2 to 179, see
+/// [`crate::service::response_field`]). It costs no allocation.
+///
+/// `None` for a number that is no field of a service's response.
+pub fn empty_response(field: u32) -> Option<Bytes> {
+    let index = field as usize;
+    if !(2..=FIELDS).contains(&index) {
+        return None;
+    }
+    let len = if index < 16 { 2 } else { 3 };
+    Some(Bytes::from_static(&EMPTY[index][..len]))
+}
+
+/// Encodes `response`; empty ones cost no allocation.
+pub fn encode_response(response: &CallResponse) -> Bytes {
+    let len = response.encoded_len();
+    if len <= 3 {
+        let mut scratch = [0; 3];
+        let mut rest = &mut scratch[..];
+        if response.encode(&mut rest).is_ok()
+            && let Ok((field, _)) = prost::encoding::decode_key(&mut &scratch[..len])
+            && let Some(body) = empty_response(field)
+            && *body == scratch[..len]
+        {
+            return body;
+        }
+    }
+    response.encode_to_vec().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::service::samples;
+
+    #[test]
+    fn empty_responses_are_what_the_encoder_writes() {
+        for (field, _, response) in samples() {
+            let encoded = response.encode_to_vec();
+            assert_eq!(empty_response(field + 1).unwrap(), encoded);
+            assert_eq!(encode_response(&response), encoded);
+        }
+        assert_eq!(empty_response(0), None);
+        assert_eq!(empty_response(1), None);
+        assert_eq!(empty_response(180), None);
+    }
+
+    #[test]
+    fn other_responses_are_encoded() {
+        let response = exception_response(&RtiError::internal("no"), ApiVersion::default());
+        assert_eq!(CallResponse::decode(encode_response(&response)), Ok(response));
+        let small = exception_response(
+            &RtiError { exception: Exception::NameNotFound, details: "".into() },
+            ApiVersion::default(),
+        );
+        assert_eq!(CallResponse::decode(encode_response(&small)), Ok(small));
+        assert!(encode_response(&CallResponse { call_response: None }).is_empty());
+    }
+
+    #[test]
+    fn evolved_federates_get_the_names_they_know() {
+        let evolved = ApiVersion::from_settings("API.version=IEEE 1516-2010\nfoo=bar");
+        assert_eq!(evolved, ApiVersion::Ieee1516_2010);
+        assert_eq!(exception_name(Exception::InconsistentFOM, evolved), "InconsistentFDD");
+        assert_eq!(
+            exception_name(Exception::InvalidTransportationTypeHandle, evolved),
+            "InvalidTransportationType"
+        );
+        assert_eq!(exception_name(Exception::CouldNotOpenFOM, evolved), "CouldNotOpenFOM");
+        for settings in ["", "API.version=", "API.version=IEEE 1516-2025", "x=API.version"] {
+            assert_eq!(ApiVersion::from_settings(settings), ApiVersion::Ieee1516_2025);
+        }
+        assert_eq!(exception_name(Exception::InconsistentFOM, ApiVersion::default()), "InconsistentFOM");
+    }
+}

@@ -1,0 +1,150 @@
+//! What an endpoint tells its owner.
+
+use super::{ConnId, SessionKey};
+use crate::frame::{FrameError, ResumeStatus};
+use base::Serial31;
+use hla::api::{CallRequest, ExceptionData};
+use std::borrow::Cow;
+
+/// What happened. Events of one session are in order.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Event {
+    /// A client opened a session.
+    SessionOpened {
+        /// The session.
+        session: SessionKey,
+        /// Its connection.
+        conn: ConnId,
+    },
+    /// A federate calls a service. Exactly one response is due, by [`respond`](super::Endpoint::respond).
+    Call {
+        /// The session.
+        session: SessionKey,
+        /// Number of the call.
+        call: Serial31,
+        /// The call; it always holds a service.
+        request: CallRequest,
+    },
+    /// A federate has handled a callback. Only a hint: not every client answers every callback.
+    CallbackResponse {
+        /// The session.
+        session: SessionKey,
+        /// Number of the callback; meaningless with clients that number in their own way.
+        callback: Serial31,
+        /// `Err` is what the federate's callback raised. A response that could not be read counts
+        /// as CouldNotDecode, an empty one as success.
+        result: Result<(), ExceptionData>,
+    },
+    /// The connection is lost; the session is kept for a resume. Calls go on, responses and callbacks
+    /// are kept for later.
+    Interrupted {
+        /// The session.
+        session: SessionKey,
+    },
+    /// The client is back on a new connection. (It may follow [`Event::Interrupted`], or not when the
+    /// client noticed the loss first.)
+    Resumed {
+        /// The session.
+        session: SessionKey,
+        /// Its new connection.
+        conn: ConnId,
+    },
+    /// A session that was over its high watermark is under its low one.
+    Writable {
+        /// The session.
+        session: SessionKey,
+    },
+    /// The session is over, in whatever way, once per session and as its last event. The key finds
+    /// nothing any more.
+    SessionEnded {
+        /// The session.
+        session: SessionKey,
+        /// Why.
+        reason: EndReason,
+    },
+    /// A connection that never had a session is being closed.
+    Refused {
+        /// The connection.
+        conn: ConnId,
+        /// Why.
+        reason: Refusal,
+    },
+}
+
+/// Why a session ended.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum EndReason {
+    /// The client terminated it.
+    #[error("terminated by the client")]
+    Terminated,
+    /// The client broke the protocol.
+    #[error("bad message: {0}")]
+    BadMessage(#[from] FrameError),
+    /// The connection was lost and the client did not come back in time.
+    #[error("connection lost and not resumed in time")]
+    ResumeWindowExpired,
+    /// The client came back, but messages that one side lacks are gone.
+    #[error("resume refused: {0:?}")]
+    NotResumable(ResumeStatus),
+    /// Too much is waiting for this client.
+    #[error("overload: {0}")]
+    Overload(Overload),
+    /// The owner of the endpoint ended it.
+    #[error("{0}")]
+    Closed(Cow<'static, str>),
+}
+
+/// Which limit was reached, and its value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Overload {
+    /// [`Config::unsent_bytes_max`](super::Config::unsent_bytes_max).
+    #[error("the client does not read: over {limit} bytes wait to be sent")]
+    UnsentBytes {
+        /// The limit.
+        limit: usize,
+    },
+    /// [`Config::calls_max`](super::Config::calls_max).
+    #[error("over {limit} calls wait for their response")]
+    Calls {
+        /// The limit.
+        limit: usize,
+    },
+    /// [`Config::control_messages_max`](super::Config::control_messages_max).
+    #[error("the client does not read: over {limit} control messages wait to be sent")]
+    ControlMessages {
+        /// The limit.
+        limit: usize,
+    },
+}
+
+/// Why a connection got no session.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Refusal {
+    /// The first message is malformed, or is not one that opens or resumes a session.
+    #[error("bad message: {0}")]
+    BadMessage(#[from] FrameError),
+    /// No first message in time.
+    #[error("no message in time")]
+    Silent,
+    /// The client speaks another version of the protocol.
+    #[error("protocol version {0} is not supported")]
+    Version(u32),
+    /// [`Config::sessions_max`](super::Config::sessions_max).
+    #[error("all {limit} sessions are taken")]
+    Sessions {
+        /// The limit.
+        limit: usize,
+    },
+    /// [`Config::connections_without_session_max`](super::Config::connections_without_session_max).
+    #[error("{limit} connections without a session are open already")]
+    Connections {
+        /// The limit.
+        limit: usize,
+    },
+    /// The session to resume is unknown or over.
+    #[error("no session {0:#018x} to resume")]
+    UnknownSession(u64),
+    /// The id drawn for the new session is 0 or taken.
+    #[error("session id {0:#018x} cannot be used")]
+    SessionId(u64),
+}

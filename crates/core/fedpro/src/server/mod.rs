@@ -1,0 +1,20 @@
+//! The server's end: all sessions of one process.
+
+mod config;
+mod connection;
+mod endpoint;
+mod event;
+mod receive;
+mod session;
+mod slots;
+mod transmit;
+
+#[cfg(test)]
+mod tests;
+
+pub use config::Config;
+pub use connection::ConnId;
+pub use endpoint::{Endpoint, Stats};
+pub use event::{EndReason, Event, Overload, Refusal};
+pub use slots::SessionKey;
+pub use transmit::Transmit;

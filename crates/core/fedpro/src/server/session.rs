@@ -1,0 +1,149 @@
+//! One session of an endpoint.
+
+use super::{Config, ConnId, Overload};
+use crate::frame::{Control, MessageType, Numbers, put_control};
+use crate::inbox::Inbox;
+use crate::outbox::{HistoryLimits, Outbox};
+use base::{Moment, Serial31};
+use bytes::{Bytes, BytesMut};
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// Queues longer than this give memory back when they have emptied.
+const KEPT_CAPACITY: usize = 256;
+
+#[derive(Debug)]
+pub(crate) struct Session {
+    /// The secret on the wire.
+    pub(crate) id: u64,
+    pub(crate) conn: Option<ConnId>,
+    pub(crate) inbox: Inbox,
+    pub(crate) outbox: Outbox,
+    /// Control messages to write, ahead of everything else.
+    control: VecDeque<Control>,
+    /// Calls not yet answered, in the order they came. Numbers may repeat with clients that count
+    /// in their own way.
+    calls: VecDeque<Serial31>,
+    pub(crate) last_heard: Moment,
+    /// When the connection was lost; only with `conn == None`.
+    pub(crate) interrupted: Moment,
+    pub(crate) linger: Duration,
+    pub(crate) heart_timeout: Option<Duration>,
+    /// The world knows that there is something to write and has not yet written all.
+    pub(crate) announced: bool,
+    /// Over the high watermark, and not yet under the low one.
+    pub(crate) held: bool,
+}
+
+impl Session {
+    pub(crate) fn new(id: u64, conn: ConnId, now: Moment, config: &Config) -> Self {
+        let limits = HistoryLimits { messages: config.history_messages_max, bytes: config.history_bytes_max };
+        Self {
+            id,
+            conn: Some(conn),
+            inbox: Inbox::default(),
+            outbox: Outbox::new(config.first_sequence, limits),
+            control: VecDeque::new(),
+            calls: VecDeque::new(),
+            last_heard: now,
+            interrupted: now,
+            linger: config.resume_window,
+            heart_timeout: config.heart_timeout,
+            announced: false,
+            held: false,
+        }
+    }
+
+    /// When something is due if nothing happens: the end of the client's silence, or of the wait for
+    /// its return.
+    pub(crate) fn deadline(&self) -> Option<Moment> {
+        match self.conn {
+            Some(_) => self.heart_timeout.map(|timeout| self.last_heard + timeout),
+            None => Some(self.interrupted + self.linger),
+        }
+    }
+
+    /// The connection is gone. What it did not carry stays, control messages do not.
+    pub(crate) fn detach(&mut self, now: Moment) {
+        self.conn = None;
+        self.interrupted = now;
+        self.announced = false;
+        self.control = VecDeque::new();
+    }
+
+    pub(crate) fn push_control(&mut self, control: Control, limit: usize) -> Result<(), Overload> {
+        if self.control.len() >= limit {
+            return Err(Overload::ControlMessages { limit });
+        }
+        self.control.push_back(control);
+        Ok(())
+    }
+
+    pub(crate) fn push_call(&mut self, call: Serial31, limit: usize) -> Result<(), Overload> {
+        if self.calls.len() >= limit {
+            return Err(Overload::Calls { limit });
+        }
+        self.calls.push_back(call);
+        Ok(())
+    }
+
+    /// Strikes `call` from the calls to be answered; false when it is not one. Answers in the order
+    /// of the calls cost O(1).
+    pub(crate) fn take_call(&mut self, call: Serial31) -> bool {
+        let Some(index) = self.calls.iter().position(|&c| c == call) else { return false };
+        self.calls.remove(index);
+        if self.calls.is_empty() && self.calls.capacity() > KEPT_CAPACITY {
+            self.calls = VecDeque::new();
+        }
+        true
+    }
+
+    /// Queues an HLA message.
+    pub(crate) fn push_hla(
+        &mut self,
+        kind: MessageType,
+        to: Option<Serial31>,
+        body: Bytes,
+        config: &Config,
+    ) -> Result<(), Overload> {
+        self.outbox.push(kind, to, body);
+        let unsent = self.outbox.unsent_bytes();
+        self.held |= unsent >= config.unsent_bytes_high;
+        if unsent > config.unsent_bytes_max {
+            return Err(Overload::UnsentBytes { limit: config.unsent_bytes_max });
+        }
+        Ok(())
+    }
+
+    pub(crate) fn has_output(&self) -> bool {
+        !self.control.is_empty() || !self.outbox.is_drained()
+    }
+
+    /// Appends the next message if it fits into `room` bytes; says whether it did.
+    pub(crate) fn write_next(&mut self, out: &mut BytesMut, room: usize) -> bool {
+        if let Some(control) = self.control.pop_front() {
+            let sequence = match control {
+                // Outside of the count: the clients do not look at its number, and repeated messages follow.
+                Control::ResumeStatus { .. } => None,
+                _ => Some(self.outbox.take_number()),
+            };
+            let numbers = Numbers { sequence, last_received: self.inbox.last() };
+            put_control(out, self.id, numbers, control);
+            return true;
+        }
+        match self.outbox.next_bytes() {
+            Some(bytes) if bytes <= room => self.outbox.write_next(out, self.id, self.inbox.last()),
+            _ => false,
+        }
+    }
+
+    /// Everything not yet written, one buffer per message.
+    pub(crate) fn into_tail(mut self) -> VecDeque<Bytes> {
+        let mut tail = VecDeque::new();
+        let mut out = BytesMut::new();
+        while self.write_next(&mut out, usize::MAX) {
+            tail.push_back(out.split().freeze());
+        }
+        tail
+    }
+}
