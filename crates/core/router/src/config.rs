@@ -67,7 +67,8 @@ pub struct PipeConfig {
     /// Longest wait to fill a frame; zero (the default) sends whatever waits when the link can take it.
     /// [Urgent](crate::Priority::urgent) messages never wait.
     pub bundle_wait: Duration,
-    /// Longest message sent or reassembled, in encoded bytes; also bounds the memory of each reassembly.
+    /// Longest message sent or reassembled, in encoded bytes; also bounds the memory of each reassembly. Both ends of a
+    /// link need the same limit. At most 1 GiB.
     pub message_bytes_max: usize,
     /// Interests that the client may declare.
     pub interests_max: usize,
@@ -148,6 +149,11 @@ impl ClientConfig {
             kind: ClientKind::Local { advise: false },
             pipe: PipeConfig::ordered(),
         }
+    }
+
+    /// A local client as [`ClientConfig::local`] that is advised of what is wanted of it.
+    pub fn advised() -> Self {
+        Self { kind: ClientKind::Local { advise: true }, ..Self::local() }
     }
 
     /// A router behind a link.

@@ -25,6 +25,7 @@ mod queue;
 mod reassembly;
 mod router;
 mod stats;
+pub mod topology;
 
 pub use client::{ClientFlags, ClientId};
 pub use config::{

@@ -1,7 +1,7 @@
 //! Clients come and go while the router runs.
 
 use super::{Event, Gone, Router};
-use crate::client::{Client, ClientFlags, ClientId};
+use crate::client::{Client, ClientFlags, ClientId, Ready};
 use crate::connection::{LinkChange, Timer};
 use crate::message::{Interest, Message};
 use crate::{ClientConfig, ClientError, ClientKind};
@@ -21,6 +21,9 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         }
         let (kind, flags) = (config.kind, config.flags);
         let id = self.clients.insert(Client::new(self.now, config));
+        if flags.contains(ClientFlags::SOURCE) && kind != (ClientKind::Local { advise: false }) {
+            self.told_sources.insert(id);
+        }
         match kind {
             ClientKind::Link if flags.contains(ClientFlags::PERSISTENT) => {
                 self.connections.connect_now(id, self.now)
@@ -39,6 +42,7 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         self.observe(now);
         self.withdraw_all(id);
         self.connections.forget(id);
+        self.told_sources.remove(&id);
         let mut client = self.clients.remove(id)?;
         client.pipe.clear();
         Some(client.pipe.stats)
@@ -98,6 +102,7 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         }
         let was_up = std::mem::replace(&mut client.up, false);
         client.peer = None;
+        client.ready = Ready::Idle;
         client.pipe.clear();
         client.reassembly.clear();
         let relieved = std::mem::take(&mut client.pipe.congested);

@@ -1,8 +1,8 @@
 //! Interest: declared by sinks, told to sources, at edges only.
 
 use super::{Event, Router};
-use crate::client::{ClientFlags, ClientId};
-use crate::interest::Edge;
+use crate::client::{ClientFlags, ClientId, Level};
+use crate::interest::{Edge, Propagate};
 use crate::message::{Interest, Message};
 use crate::{ClientError, ClientKind};
 use base::Moment;
@@ -95,12 +95,24 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         if edge.is_nothing() {
             return;
         }
-        for slot in 0..self.clients.slots() {
-            let Some((id, client)) = self.clients.at(slot) else { continue };
-            if client.is(ClientFlags::SOURCE) && edge.is_news_to(id, client.level) {
-                self.tell(id, interest, any);
+        if let Propagate::Only(only) = edge.lower
+            && edge.upper.0 >= edge.upper.1
+        {
+            if self.told_sources.contains(&only) && self.level_of(only) == Some(Level::LOWER) {
+                self.tell(only, interest, any);
             }
+            return;
         }
+        let mut told = std::mem::take(&mut self.scratch);
+        told.clear();
+        let news = |id: &ClientId| self.level_of(*id).is_some_and(|level| edge.is_news_to(*id, level));
+        told.extend(self.told_sources.iter().copied().filter(news));
+        told.iter().for_each(|id| self.tell(*id, interest, any));
+        self.scratch = told;
+    }
+
+    fn level_of(&self, id: ClientId) -> Option<Level> {
+        self.clients.get(id).map(|client| client.level)
     }
 
     fn tell(&mut self, source: ClientId, interest: &I, any: bool) {

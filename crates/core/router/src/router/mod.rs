@@ -19,7 +19,7 @@ use crate::stats::{PipeStats, RouterStats};
 use crate::{ClientError, ClientKind, RouterConfig};
 use base::Moment;
 use smallvec::SmallVec;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 /// Why a client is no longer reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,6 +122,8 @@ pub struct Router<M: Message, I: Interest<Topic = M::Topic>> {
     now: Moment,
     clients: Clients<M, I>,
     table: Table<I>,
+    /// Sources that are told what is wanted of them: all but local ones that did not ask for advice.
+    told_sources: BTreeSet<ClientId>,
     connections: ConnectionManager,
     duplicates: Duplicates,
     /// Next number of a message that enters here, by class.
@@ -141,6 +143,7 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
             now: Moment::ZERO,
             clients: Clients::new(),
             table: Table::new(),
+            told_sources: BTreeSet::new(),
             connections: ConnectionManager::new(config.backoff.clone(), config.seed.split("backoff")),
             duplicates: Duplicates::default(),
             sequences: [0; Priority::COUNT],

@@ -1,0 +1,92 @@
+//! The usual shapes.
+
+use super::{Edge, End, Place, Role, Topology};
+use crate::client::ClientFlags;
+
+/// A tree: the root, `fan_outs[0]` routers below it, `fan_outs[1]` below each of these, and so on. Applications
+/// connect to the leaves. A router's parent is its upper, persistent client.
+pub fn tree(fan_outs: &[usize]) -> Topology {
+    let both = ClientFlags::SOURCE | ClientFlags::SINK;
+    let mut topology = Topology::graph(1, Vec::new());
+    let mut level = vec![0];
+    for fan_out in fan_outs {
+        let mut next = Vec::new();
+        for &parent in &level {
+            for _ in 0..*fan_out {
+                let child = topology.routers.len();
+                topology.routers.push(Place { role: Role::Plain, process: child });
+                topology.edges.push(Edge {
+                    a: End { router: child, flags: both | ClientFlags::UPPER | ClientFlags::PERSISTENT },
+                    b: End { router: parent, flags: both },
+                    rank: 0,
+                });
+                next.push(child);
+            }
+        }
+        level = next;
+    }
+    topology.entries = level;
+    topology
+}
+
+/// A full mesh of triads (MeshRouter, figure 4): a Primary, a PopUp and a PullDown in each process, in this order,
+/// and a link from every PopUp to every other triad's PullDown, persistent at the PopUp. Applications connect to the
+/// Primaries.
+///
+/// From an application a message goes up to the PopUp, across one link to each interested triad's PullDown,
+/// and down to its Primary. A PullDown is only a source to its Primary, and a PopUp only a sink, so
+/// nothing that came from the mesh returns to it.
+pub fn mesh(triads: usize) -> Topology {
+    let (source, sink, upper) = (ClientFlags::SOURCE, ClientFlags::SINK, ClientFlags::UPPER);
+    let mut topology = Topology::default();
+    for process in 0..triads {
+        let primary = 3 * process;
+        for role in [Role::Primary, Role::PopUp, Role::PullDown] {
+            topology.routers.push(Place { role, process });
+        }
+        topology.entries.push(primary);
+        topology.edges.push(Edge {
+            a: End { router: primary, flags: sink | upper },
+            b: End { router: primary + 1, flags: source },
+            rank: 0,
+        });
+        topology.edges.push(Edge {
+            a: End { router: primary, flags: source | upper },
+            b: End { router: primary + 2, flags: sink },
+            rank: 0,
+        });
+    }
+    for from in 0..triads {
+        for to in (0..triads).filter(|to| *to != from) {
+            topology.edges.push(Edge {
+                a: End { router: 3 * from + 1, flags: sink | upper | ClientFlags::PERSISTENT },
+                b: End { router: 3 * to + 2, flags: source | upper },
+                rank: 0,
+            });
+        }
+    }
+    topology
+}
+
+/// A hypercube of 2^`dimensions` routers, for broadcast: router `i` has a link to `i` with bit `k` turned, of rank `k`. A
+/// message that came along dimension `k` goes on along smaller dimensions only, so each router is reached by exactly one
+/// path of at most `dimensions` links. At most 16 dimensions; more count as 16.
+pub fn hypercube(dimensions: u8) -> Topology {
+    let dimensions = dimensions.min(16);
+    let flags = ClientFlags::SOURCE | ClientFlags::SINK | ClientFlags::UPPER;
+    let mut edges = Vec::new();
+    let routers = 1 << dimensions;
+    for router in 0..routers {
+        for rank in 0..dimensions {
+            let other = router ^ (1 << rank);
+            if router < other {
+                edges.push(Edge {
+                    a: End { router, flags: flags | ClientFlags::PERSISTENT },
+                    b: End { router: other, flags },
+                    rank,
+                });
+            }
+        }
+    }
+    Topology::graph(routers, edges)
+}

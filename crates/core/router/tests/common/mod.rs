@@ -1,0 +1,111 @@
+//! A world of ideal links with seeded delays, and an application to run on it.
+#![allow(dead_code, unreachable_pub)] // each test file uses its part
+
+pub mod app;
+
+use app::{Note, Want};
+use base::{Moment, Rng, Seed};
+use bytes::Bytes;
+use rand_core::RngCore;
+use router::topology::{Topology, Wiring};
+use router::{
+    ClientConfig, ClientId, ClientKind, Envelope, LinkChange, PipeConfig, Router, RouterConfig, RouterId,
+};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+pub type TestRouter = Router<Note, Want>;
+/// A router's index and a client of it.
+pub type At = (usize, ClientId);
+
+pub struct Net {
+    pub routers: Vec<TestRouter>,
+    pub wiring: Wiring,
+    pub now: Moment,
+    /// Frames on their way, by arrival and order.
+    flying: BTreeMap<(Moment, u64), (At, Bytes)>,
+    next: u64,
+    /// Where the frames of an end arrive, and when the last one did: links keep order.
+    other_end: BTreeMap<At, At>,
+    last: BTreeMap<At, Moment>,
+    rng: Rng,
+    pub frames: u64,
+}
+
+impl Net {
+    pub fn new(topology: &Topology, seed: Seed, pipe: &PipeConfig) -> Self {
+        let config = |i: usize| RouterConfig::new(RouterId(i as u32), seed.split_index(i as u64));
+        let mut routers: Vec<_> = (0..topology.routers.len()).map(|i| Router::new(config(i))).collect();
+        let wiring = topology.wire(Moment::ZERO, &mut routers, pipe).expect("few clients");
+        let mut other_end = BTreeMap::new();
+        for ends in &wiring.links {
+            other_end.insert(ends.a, ends.b);
+            other_end.insert(ends.b, ends.a);
+            for (router, client) in [ends.a, ends.b] {
+                routers[router].handle_link(Moment::ZERO, client, LinkChange::Up).expect("just wired");
+            }
+        }
+        let rng = seed.split("links").rng();
+        let (flying, last) = (BTreeMap::new(), BTreeMap::new());
+        let mut net =
+            Net { routers, wiring, now: Moment::ZERO, flying, next: 0, other_end, last, rng, frames: 0 };
+        net.settle();
+        net
+    }
+
+    pub fn add_app(&mut self, router: usize) -> At {
+        (router, self.routers[router].add_client(self.now, ClientConfig::local()).expect("few clients"))
+    }
+
+    pub fn want(&mut self, (router, client): At, want: Want, any: bool) -> bool {
+        self.routers[router].set_interest(self.now, client, want, any).expect("a local sink")
+    }
+
+    pub fn send(&mut self, (router, client): At, note: Note) {
+        let done = self.routers[router].submit(self.now, client, note).expect("a local source");
+        assert!(done.refused.is_empty() && done.dropped == 0);
+    }
+
+    pub fn take(&mut self, (router, client): At) -> Vec<Envelope<Note>> {
+        std::iter::from_fn(|| self.routers[router].poll_envelope(client)).collect()
+    }
+
+    /// Collects what routers want to send.
+    pub fn collect(&mut self) {
+        router::pump(self.now, &mut self.routers, &self.wiring.memory).expect("sound topology");
+        for index in 0..self.routers.len() {
+            while self.routers[index].poll_event().is_some() {}
+            while let Some(client) = self.routers[index].poll_ready() {
+                if self.routers[index].kind(client) != Some(ClientKind::Link) {
+                    continue;
+                }
+                while let Some(frame) = self.routers[index].poll_frame(self.now, client) {
+                    self.launch((index, client), frame);
+                }
+            }
+        }
+    }
+
+    fn launch(&mut self, from: At, frame: Bytes) {
+        let delay = Duration::from_nanos(1 + self.rng.next_u64() % 1_000_000);
+        let last = self.last.entry(from).or_default();
+        *last = (*last).max(self.now + delay);
+        self.flying.insert((*last, self.next), (self.other_end[&from], frame));
+        self.next += 1;
+        self.frames += 1;
+    }
+
+    /// Lets one frame arrive; false when none is on its way.
+    pub fn step(&mut self) -> bool {
+        self.collect();
+        let Some(((at, _), ((router, client), frame))) = self.flying.pop_first() else { return false };
+        self.now = at;
+        let _received = self.routers[router].handle_frame(at, client, frame).expect("routers speak well");
+        true
+    }
+
+    /// Until nothing is on its way.
+    pub fn settle(&mut self) {
+        while self.step() {}
+    }
+}
