@@ -7,9 +7,10 @@
 pub struct Limits {
     /// Size of one module's XML text in octets, after unpacking. Default 64 MiB.
     pub module_bytes: usize,
-    /// Nesting of XML elements. Default 128.
+    /// Nesting of classes. Default 128.
     pub depth: usize,
-    /// XML nodes (elements, texts, comments) of one module. Default 4,000,000.
+    /// XML nodes (elements, texts, comments) of one module; each costs some 80 octets while reading.
+    /// Default 4,000,000.
     pub nodes: u32,
     /// Object classes plus interaction classes of one module. Default 50,000.
     pub classes: usize,
@@ -17,7 +18,7 @@ pub struct Limits {
     pub members: usize,
     /// Length of one name in octets, without the class path before it. Default 1,024.
     pub name_bytes: usize,
-    /// Length of a class's full dotted name in octets. Default 8,192.
+    /// Length of a class's full dotted name in octets. Default 2,048.
     pub path_bytes: usize,
     /// Diagnostics kept of one module or one merge; more are counted, not kept. Default 200.
     pub diagnostics: usize,
@@ -32,7 +33,7 @@ impl Default for Limits {
             classes: 50_000,
             members: 500_000,
             name_bytes: 1_024,
-            path_bytes: 8_192,
+            path_bytes: 2_048,
             diagnostics: 200,
         }
     }

@@ -7,15 +7,32 @@
 
 mod datatype;
 mod diagnostic;
+mod finish;
 mod limits;
+mod merge;
+mod merge_classes;
+mod merge_datatypes;
+mod merge_tables;
+mod mim;
 mod model;
 mod module;
+mod read;
+mod read_classes;
+mod read_datatypes;
+mod read_tables;
+mod summary;
+mod unpack;
+mod write;
+mod xml;
 
 pub use datatype::{Alternative, DataType, DataTypeKind, Enumerator, Field};
 pub use diagnostic::{Diagnostic, FomError, FomErrorKind, Severity, render};
 pub use limits::Limits;
+pub use merge::edition_for;
 pub use model::{
     Attribute, DefaultRange, Dimension, Edition, Fdd, INTERACTION_ROOT, InteractionClass, OBJECT_ROOT,
     ObjectClass, PRIVILEGE_TO_DELETE, Parameter, STANDARD_MIM, Switches, Transportation,
 };
 pub use module::Module;
+pub use summary::{Summary, summary};
+pub use unpack::unpack;

@@ -47,9 +47,10 @@ pub struct ObjectClass {
     pub children: Vec<ObjectClassHandle>,
     /// Available attributes, inherited and declared; a later extension only appends.
     pub attributes: Vec<AttributeHandle>,
-    /// Available dimensions, inherited and declared (2025; empty in a 2010 model).
+    /// Available dimensions, inherited and declared, in handle order (2025; empty in a 2010 model).
     pub dimensions: Vec<DimensionHandle>,
-    /// Interaction classes that may be sent to instances of the class, inherited and declared (2025).
+    /// Interaction classes that may be sent to instances of the class, inherited and declared,
+    /// in handle order (2025).
     pub directed_interactions: Vec<InteractionClassHandle>,
     pub(super) declared: BTreeMap<String, AttributeHandle>,
     pub(super) own_attributes: Vec<AttributeHandle>,
@@ -131,7 +132,7 @@ pub struct InteractionClass {
     pub transportation: TransportationTypeHandle,
     /// The order type a federate starts with.
     pub order: OrderType,
-    /// Available dimensions, inherited and declared.
+    /// Available dimensions, inherited and declared, in handle order.
     pub dimensions: Vec<DimensionHandle>,
     pub(super) declared: BTreeMap<String, ParameterHandle>,
     pub(super) own_parameters: Vec<ParameterHandle>,
@@ -213,6 +214,7 @@ pub struct Dimension {
     pub upper_bound: u32,
     /// The range used where a region leaves the dimension open.
     pub default: DefaultRange,
+    pub(super) bound_stated: bool,
     pub(super) input_datatypes: Vec<String>,
     pub(super) origin: Origin,
 }
@@ -308,11 +310,13 @@ pub(super) struct Tables {
     pub(super) dimensions: Vec<Dimension>,
     pub(super) dimension_names: BTreeMap<String, DimensionHandle>,
     pub(super) transportations: Vec<Transportation>,
+    pub(super) transportation_names: BTreeMap<String, TransportationTypeHandle>,
     pub(super) update_rates: Vec<UpdateRate>,
+    pub(super) update_rate_names: BTreeMap<String, usize>,
     pub(super) switches: Switches,
     /// Where each switch was set, by its element name; a switch of the MIM may still be set by a FOM module.
     pub(super) switch_origins: BTreeMap<&'static str, Origin>,
-    pub(super) datatypes: Vec<Arc<DataType>>,
+    pub(super) datatypes: Vec<(Arc<DataType>, Origin)>,
     pub(super) datatype_names: BTreeMap<String, usize>,
     pub(super) documentation: super::module::Documentation,
 }
@@ -481,7 +485,7 @@ impl Fdd {
 
     /// The transportation type with this name.
     pub fn transportation_by_name(&self, name: &str) -> Option<TransportationTypeHandle> {
-        self.tables.transportations.iter().find(|t| t.name == name).map(|t| t.handle)
+        self.tables.transportation_names.get(name).copied()
     }
 
     /// All transportation types in handle order.
@@ -491,7 +495,7 @@ impl Fdd {
 
     /// The maximum rate behind an update-rate designator, in updates per second.
     pub fn update_rate(&self, name: &str) -> Option<f64> {
-        self.tables.update_rates.iter().find(|rate| rate.name == name).map(|rate| rate.rate)
+        self.tables.update_rate_names.get(name).map(|&place| self.tables.update_rates[place].rate)
     }
 
     /// The names of the update rates and the rates in updates per second.
@@ -506,12 +510,12 @@ impl Fdd {
 
     /// The data type with this name.
     pub fn datatype(&self, name: &str) -> Option<&DataType> {
-        self.tables.datatype_names.get(name).map(|&place| &*self.tables.datatypes[place])
+        self.tables.datatype_names.get(name).map(|&place| &*self.tables.datatypes[place].0)
     }
 
     /// All data types in the order they were first met.
     pub fn datatypes(&self) -> impl ExactSizeIterator<Item = &DataType> {
-        self.tables.datatypes.iter().map(|datatype| &**datatype)
+        self.tables.datatypes.iter().map(|(datatype, _)| &**datatype)
     }
 
     /// True when `sub` is `sup` or one of its subclasses.

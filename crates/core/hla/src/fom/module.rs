@@ -162,8 +162,12 @@ pub(super) struct Documented {
     pub(super) datatype: String,
     /// Of a synchronization point; else empty.
     pub(super) capability: String,
-    pub(super) offset: Offset,
+    /// In a module by itself, the module number is 0.
+    pub(super) origin: Origin,
 }
+
+/// In lines longer than this, columns count octets: counting characters again and again would be slow.
+const LONG_LINE: usize = 1 << 16;
 
 /// A module's text, with what it takes to say where something is.
 pub(super) struct Source {
@@ -182,8 +186,9 @@ impl Source {
     /// Line and column in characters, both from 1.
     pub(super) fn position(&self, offset: Offset) -> (u32, u32) {
         let line = self.line_starts.partition_point(|&start| start <= offset).max(1);
-        let before = self.text.get(self.line_starts[line - 1] as usize..offset as usize);
-        (line as u32, before.map_or(1, |text| text.chars().count() as u32 + 1))
+        let before = self.text.get(self.line_starts[line - 1] as usize..offset as usize).unwrap_or_default();
+        let column = if before.len() < LONG_LINE { before.chars().count() } else { before.len() };
+        (line as u32, column as u32 + 1)
     }
 
     /// `file:line:column` of an element.
