@@ -13,15 +13,11 @@ impl Session {
     /// Bytes have come, cut anywhere. Bodies are slices of `bytes`.
     pub fn handle_bytes(&mut self, now: Moment, bytes: Bytes) {
         self.observe(now);
+        if !self.is_reading() {
+            return;
+        }
         self.decoder.push(bytes);
-        loop {
-            match self.state {
-                State::Opening { .. }
-                | State::Resuming { .. }
-                | State::Running
-                | State::Terminating { .. } => {}
-                _ => return,
-            }
+        while self.is_reading() {
             let handled = match self.decoder.next_frame() {
                 Ok(Some(frame)) => self.handle_frame(now, frame),
                 Ok(None) => return,
@@ -31,6 +27,14 @@ impl Session {
                 self.give_up(LostReason::BadMessage(error));
             }
         }
+    }
+
+    /// Whether there is a connection from which bytes are expected.
+    const fn is_reading(&self) -> bool {
+        matches!(
+            self.state,
+            State::Opening { .. } | State::Resuming { .. } | State::Running | State::Terminating { .. }
+        )
     }
 
     fn handle_frame(&mut self, now: Moment, frame: Frame) -> Result<(), FrameError> {

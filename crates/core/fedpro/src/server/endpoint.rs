@@ -218,9 +218,9 @@ impl Endpoint {
     /// [`Config::close_timeout`], except after overload and bad messages. False when it is over already.
     pub fn end(&mut self, now: Moment, session: SessionKey, reason: EndReason) -> bool {
         self.observe(now);
-        let Some(s) = self.remove_session(session, reason.clone()) else { return false };
+        let discard = !matches!(reason, EndReason::Closed(_) | EndReason::Terminated);
+        let Some(s) = self.remove_session(session, reason) else { return false };
         if let Some(conn) = s.conn {
-            let discard = !matches!(reason, EndReason::Closed(_) | EndReason::Terminated);
             let tail = if discard { VecDeque::new() } else { s.into_tail() };
             self.close(now, conn, tail, discard);
         }
