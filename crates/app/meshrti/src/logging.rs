@@ -1,0 +1,33 @@
+//! Logs on the standard error.
+
+use std::io::IsTerminal;
+
+use clap::ArgAction;
+use tracing_subscriber::EnvFilter;
+
+/// How much is logged.
+#[derive(clap::Args)]
+pub(crate) struct Verbosity {
+    /// Log more; twice for everything
+    #[arg(short, long, global = true, action = ArgAction::Count)]
+    verbose: u8,
+    /// Log errors only
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    quiet: bool,
+}
+
+/// Starts logging. The environment variable `MESHRTI_LOG` (`node=debug,kernel=trace`) overrules the flags.
+pub(crate) fn init(verbosity: &Verbosity) {
+    let level = match (verbosity.quiet, verbosity.verbose) {
+        (true, _) => "error",
+        (false, 0) => "info",
+        (false, 1) => "debug",
+        (false, _) => "trace",
+    };
+    let filter = EnvFilter::try_from_env("MESHRTI_LOG").unwrap_or_else(|_| EnvFilter::new(level));
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
+        .init();
+}

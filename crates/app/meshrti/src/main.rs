@@ -1,0 +1,59 @@
+//! The `meshrti` command: one file per subcommand.
+//!
+//! A subcommand is a module with `Args` (a [`clap::Args`]) and `run(&Args) -> Outcome`. To add one, write the module and
+//! add a line to [`Command`] and one to [`Command::run`]. What subcommands share: [`exit`] (outcomes, printing, running
+//! async work), [`report`] (`--json`), [`rounds`] (round trips as numbers).
+
+mod exit;
+mod logging;
+mod ping;
+mod report;
+mod rounds;
+mod status;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::exit::Outcome;
+
+/// An open HLA 4 run-time infrastructure (RTI).
+#[derive(Parser)]
+#[command(name = "meshrti", version, arg_required_else_help = true, after_help = EXAMPLES)]
+struct Cli {
+    #[command(flatten)]
+    verbosity: logging::Verbosity,
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  meshrti serve                    an RTI on port 15164 that federates can join
+  meshrti status                   what runs on it
+  meshrti ping sim-host:15164      whether it answers, and how fast
+
+Exit status: 0 done, 1 bad news, 2 wrong use, 130 interrupted.";
+
+#[derive(Subcommand)]
+enum Command {
+    /// Say what runs on a server: federations and their members
+    Status(status::Args),
+    /// Say whether a server answers, and how fast
+    Ping(ping::Args),
+}
+
+impl Command {
+    fn run(&self) -> Outcome {
+        match self {
+            Command::Status(args) => status::run(args),
+            Command::Ping(args) => ping::run(args),
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse(); // wrong use ends here, with status 2
+    logging::init(&cli.verbosity);
+    exit::report(cli.command.run())
+}

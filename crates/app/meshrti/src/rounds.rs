@@ -1,0 +1,98 @@
+//! Round trips as numbers: the same keys wherever round trips are reported.
+
+use hdrhistogram::Histogram;
+use serde_json::{Value, json};
+
+/// Longest round trip that is told from longer ones: a minute, in nanoseconds.
+const LONGEST_NS: u64 = 60_000_000_000;
+
+/// Round-trip times of messages of one size, to a nanosecond where they are short and to 0.1 % where they are not.
+pub(crate) struct Rounds {
+    size_bytes: usize,
+    histogram: Histogram<u64>,
+}
+
+impl Rounds {
+    pub(crate) fn new(size_bytes: usize) -> Self {
+        let histogram = Histogram::new_with_bounds(1, LONGEST_NS, 3).expect("the bounds are in order");
+        Self { size_bytes, histogram }
+    }
+
+    pub(crate) fn record(&mut self, round: std::time::Duration) {
+        self.histogram.saturating_record(u64::try_from(round.as_nanos()).unwrap_or(u64::MAX));
+    }
+
+    pub(crate) fn samples(&self) -> u64 {
+        self.histogram.len()
+    }
+
+    /// The value below which `quantile` (0 to 1) of the round trips lie, in microseconds.
+    pub(crate) fn quantile_us(&self, quantile: f64) -> f64 {
+        micros(self.histogram.value_at_quantile(quantile) as f64)
+    }
+
+    pub(crate) fn max_us(&self) -> f64 {
+        micros(self.histogram.max() as f64)
+    }
+
+    /// The row of a report. Against `floor`, the round trips of the bare network, there are ratios; without they are
+    /// null.
+    pub(crate) fn row(&self, floor: Option<&Rounds>) -> Value {
+        let ratio = |quantile| floor.map(|floor| self.quantile_us(quantile) / floor.quantile_us(quantile));
+        json!({
+            "size_bytes": self.size_bytes,
+            "samples": self.samples(),
+            "min_us": micros(self.histogram.min() as f64),
+            "p50_us": self.quantile_us(0.5),
+            "p90_us": self.quantile_us(0.9),
+            "p99_us": self.quantile_us(0.99),
+            "p999_us": self.quantile_us(0.999),
+            "max_us": self.max_us(),
+            "mean_us": micros(self.histogram.mean()),
+            "floor_p50_us": floor.map(|floor| floor.quantile_us(0.5)),
+            "floor_p99_us": floor.map(|floor| floor.quantile_us(0.99)),
+            "p50_ratio": ratio(0.5),
+            "p99_ratio": ratio(0.99),
+        })
+    }
+}
+
+/// Nanoseconds as microseconds.
+fn micros(nanos: f64) -> f64 {
+    nanos / 1_000.0
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_row_has_every_promised_key() {
+        let mut rounds = Rounds::new(16);
+        let mut floor = Rounds::new(16);
+        (1..=100).for_each(|us| rounds.record(Duration::from_micros(2 * us)));
+        (1..=100).for_each(|us| floor.record(Duration::from_micros(us)));
+        let row = rounds.row(Some(&floor));
+        for key in [
+            "size_bytes",
+            "samples",
+            "min_us",
+            "p50_us",
+            "p90_us",
+            "p99_us",
+            "p999_us",
+            "max_us",
+            "mean_us",
+            "floor_p50_us",
+            "floor_p99_us",
+            "p50_ratio",
+            "p99_ratio",
+        ] {
+            assert!(row[key].is_number(), "{key}");
+        }
+        assert!((row["p50_ratio"].as_f64().unwrap() - 2.0).abs() < 0.01);
+        assert!(rounds.row(None)["p50_ratio"].is_null());
+    }
+}

@@ -1,0 +1,144 @@
+//! `meshrti status`: what runs on a server.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use federate::{Callback, Callbacks, Federate, FederateError, Options};
+use serde_json::json;
+
+use crate::exit::{Failure, Outcome, Status, block_on, say};
+use crate::report::{JsonFlag, Report};
+
+/// Say what runs on a server: federations and their members.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  meshrti status
+  meshrti status sim-host:15164
+  meshrti status sim-host --json
+
+Exit status: 0 the server answers, 1 it does not.")]
+pub(crate) struct Args {
+    /// The server: HOST or HOST:PORT (default port 15164)
+    #[arg(default_value = "localhost")]
+    host: String,
+    /// Longest wait for the server
+    #[arg(short, long, default_value = "5s", value_parser = humantime::parse_duration)]
+    timeout: Duration,
+    #[command(flatten)]
+    json: JsonFlag,
+}
+
+/// What a server tells about itself.
+struct Found {
+    /// Name of each federation execution, and its implementation of logical time.
+    federations: BTreeMap<String, String>,
+    /// Name and type of each federate, by federation execution.
+    members: BTreeMap<String, Vec<(String, String)>>,
+}
+
+pub(crate) fn run(args: &Args) -> Outcome {
+    block_on(status(args))
+}
+
+async fn status(args: &Args) -> Outcome {
+    let mut report = Report::new("status", 1);
+    let mut options = Options::new(&args.host);
+    options.session.connect_timeout = args.timeout;
+    let (federate, mut callbacks) = Federate::connect(options).await.map_err(|error| {
+        Failure::bad_news(error).hint("is a server running there? `meshrti serve` starts one, on port 15164")
+    })?;
+    let found = tokio::time::timeout(args.timeout, look(&federate, &mut callbacks))
+        .await
+        .map_err(|_| {
+            let waited = humantime::format_duration(args.timeout);
+            Failure::bad_news(format_args!("{}: no report within {waited}", args.host))
+        })?
+        .map_err(|error| Failure::bad_news(format_args!("{}: {error}", args.host)))?;
+    // The report is here; what the server makes of our leaving is of no interest.
+    let _ = tokio::time::timeout(args.timeout, federate.disconnect()).await;
+    if !args.json.takes_stdout() {
+        print(&args.host, &found);
+    }
+    for (federation, time) in &found.federations {
+        let members = &found.members[federation];
+        if members.is_empty() {
+            report.row(json!({ "federation": federation, "time": time, "federate": null, "type": null }));
+        }
+        for (name, kind) in members {
+            report.row(json!({ "federation": federation, "time": time, "federate": name, "type": kind }));
+        }
+    }
+    report.note(format!("server {}: {} federation executions", args.host, found.federations.len()));
+    args.json.write(&report)?;
+    Ok(Status::Done)
+}
+
+fn print(host: &str, found: &Found) {
+    say(format_args!("{host} answers; federation executions: {}", found.federations.len()));
+    for (federation, time) in &found.federations {
+        let members = &found.members[federation];
+        say(format_args!("  {federation}  ({time}, {} joined)", members.len()));
+        let width = members.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+        for (name, kind) in members {
+            say(format_args!("    {name:width$}  {kind}"));
+        }
+    }
+}
+
+/// Asks for the federation executions and then, all at once, for the members of each.
+async fn look(federate: &Federate, callbacks: &mut Callbacks) -> Result<Found, FederateError> {
+    federate.list_federation_executions().await?;
+    let report = wait_for(callbacks, |callback| match callback {
+        Callback::ReportFederationExecutions(report) => Some(report.report.unwrap_or_default()),
+        _ => None,
+    })
+    .await?;
+    let federations: BTreeMap<String, String> = report
+        .federation_execution_information
+        .into_iter()
+        .map(|info| (info.federation_execution_name, info.logical_time_implementation_name))
+        .collect();
+    let calls: Vec<_> =
+        federations.keys().map(|name| federate.list_federation_execution_members(name)).collect();
+    for call in calls {
+        call.await?;
+    }
+    let mut found = Found { members: BTreeMap::new(), federations };
+    while found.members.len() < found.federations.len() {
+        let (federation, members) = wait_for(callbacks, members_of).await?;
+        if found.federations.contains_key(&federation) {
+            found.members.insert(federation, members);
+        }
+    }
+    Ok(found)
+}
+
+/// The federation execution a report is about, and its members: none if it has gone in the meantime.
+fn members_of(callback: Callback) -> Option<(String, Vec<(String, String)>)> {
+    match callback {
+        Callback::ReportFederationExecutionMembers(report) => {
+            let members = report.report.unwrap_or_default().federation_execution_member_information;
+            let members = members.into_iter().map(|info| (info.federate_name, info.federate_type)).collect();
+            Some((report.federation_name, members))
+        }
+        Callback::ReportFederationExecutionDoesNotExist(report) => Some((report.federation_name, Vec::new())),
+        _ => None,
+    }
+}
+
+/// The first callback that `pick` wants.
+async fn wait_for<T>(
+    callbacks: &mut Callbacks,
+    pick: impl Fn(Callback) -> Option<T>,
+) -> Result<T, FederateError> {
+    while let Some(callback) = callbacks.recv().await {
+        if let Callback::ConnectionLost(lost) = callback {
+            return Err(FederateError::Disconnected(lost.fault_description.into()));
+        }
+        if let Some(wanted) = pick(callback) {
+            return Ok(wanted);
+        }
+    }
+    Err(FederateError::Disconnected("the session is over".into()))
+}

@@ -1,0 +1,131 @@
+//! The future of a service's result.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use base::Serial31;
+use bytes::Bytes;
+use fedpro::client::CallError;
+use hla::api::{CallRequest, Message as _, call_response};
+
+use crate::error::FederateError;
+use crate::service::Service;
+use crate::state::Shared;
+
+/// A service under way: a future of its result.
+///
+/// The request was queued when this was made: requests reach the RTI in the order in which their methods were
+/// called, whether and in whatever order their results are awaited. It is written when the driver next runs, or at once
+/// when a call is polled that has to wait, so that calls made together leave together.
+///
+/// Dropping it gives up the result, not the service.
+#[must_use = "the service is called anyway, but nobody will know whether it failed"]
+pub struct Call<T> {
+    shared: Arc<Shared>,
+    progress: Progress,
+    service: &'static str,
+    output: fn(call_response::CallResponse) -> Option<T>,
+}
+
+enum Progress {
+    /// The session has too much to write; the encoded request waits here.
+    Held(Bytes),
+    /// Queued under this number.
+    Sent(Serial31),
+    /// It cannot be sent.
+    Failed(FederateError),
+    /// The result was given.
+    Finished,
+}
+
+impl<T> Call<T> {
+    pub(crate) fn start<S: Service<Output = T>>(shared: &Arc<Shared>, service: S) -> Self {
+        let body = encode(service);
+        let mut call = Self {
+            shared: Arc::clone(shared),
+            progress: Progress::Finished,
+            service: S::NAME,
+            output: S::output,
+        };
+        call.progress = call.send(body);
+        call
+    }
+
+    fn send(&self, mut body: Bytes) -> Progress {
+        let now = self.shared.now();
+        let mut state = self.shared.lock();
+        match state.call(now, &mut body) {
+            Ok(number) => {
+                state.pending.push(number);
+                Progress::Sent(number)
+            }
+            Err(CallError::Full { .. }) => Progress::Held(body),
+            Err(error) => Progress::Failed(state.refusal(error)),
+        }
+    }
+
+    fn result(&self, response: call_response::CallResponse) -> Result<T, FederateError> {
+        if let call_response::CallResponse::ExceptionData(data) = response {
+            return Err(FederateError::raised(data));
+        }
+        (self.output)(response).ok_or_else(|| {
+            FederateError::Protocol(format!("its answer to {} is no result of it", self.service))
+        })
+    }
+}
+
+/// A request as it is sent.
+pub(crate) fn encode<S: Service>(service: S) -> Bytes {
+    CallRequest { call_request: Some(service.into_request()) }.encode_to_vec().into()
+}
+
+impl<T> Future for Call<T> {
+    type Output = Result<T, FederateError>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        if let Progress::Held(body) = &mut self.progress {
+            let body = std::mem::take(body);
+            self.progress = self.send(body);
+        }
+        let number = match &self.progress {
+            Progress::Sent(number) => *number,
+            Progress::Held(_) => {
+                let now = self.shared.now();
+                let mut state = self.shared.lock();
+                state.writers.push(cx.waker().clone());
+                state.flush(now);
+                return Poll::Pending;
+            }
+            Progress::Failed(_) | Progress::Finished => {
+                return match std::mem::replace(&mut self.progress, Progress::Finished) {
+                    Progress::Failed(error) => Poll::Ready(Err(error)),
+                    _ => panic!("a call was polled after it gave its result"),
+                };
+            }
+        };
+        let mut state = self.shared.lock();
+        let response = match state.pending.poll(number, cx.waker()) {
+            Poll::Ready(response) => Ok(response),
+            Poll::Pending if state.ended.is_some() => Err(state.disconnected()),
+            Poll::Pending => {
+                if state.session.has_output() {
+                    let now = self.shared.now();
+                    state.flush(now);
+                }
+                return Poll::Pending;
+            }
+        };
+        drop(state);
+        self.progress = Progress::Finished;
+        Poll::Ready(response.and_then(|response| self.result(response)))
+    }
+}
+
+impl<T> Drop for Call<T> {
+    fn drop(&mut self) {
+        if let Progress::Sent(number) = self.progress {
+            self.shared.lock().pending.abandon(number);
+        }
+    }
+}

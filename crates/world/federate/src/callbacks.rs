@@ -1,0 +1,166 @@
+//! What the RTI tells the federate.
+
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use base::Serial31;
+use futures_core::Stream;
+use hla::api::ExceptionData;
+use hla::api::callback_request::CallbackRequest;
+
+use crate::federate::Guard;
+use crate::state::{Queued, State};
+
+/// Callbacks taken from the driver at a time.
+const BATCH: usize = 256;
+
+/// The callbacks of one federate, in the order in which the RTI sent them: a stream, or [`recv`](Callbacks::recv).
+///
+/// A callback is reported to the RTI as successful when it is taken, a few at a time; with
+/// [`recv_unreported`](Callbacks::recv_unreported) the application reports by itself. The values in a callback share
+/// the memory they were received in; whoever keeps small values for long should copy them.
+///
+/// The stream ends with the session; if that was lost and not closed, the last callback is
+/// [`Callback::ConnectionLost`](crate::Callback::ConnectionLost).
+pub struct Callbacks {
+    guard: Arc<Guard>,
+    batch: VecDeque<Queued>,
+    reports: Reports,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reports {
+    /// The callbacks of the batch are reported already.
+    Given,
+    /// They are not.
+    Due,
+}
+
+/// Stands for a callback that the application has to report. A callback that is never reported harms nothing.
+#[derive(Debug)]
+#[must_use = "the callback is to be reported with `Callbacks::report`"]
+pub struct Ticket(Option<Serial31>);
+
+impl Callbacks {
+    pub(crate) fn new(guard: Arc<Guard>) -> Self {
+        Self { guard, batch: VecDeque::new(), reports: Reports::Given }
+    }
+
+    /// The next callback; `None` when there will be none any more.
+    pub async fn recv(&mut self) -> Option<CallbackRequest> {
+        poll_fn(|cx| self.poll_recv(cx)).await
+    }
+
+    /// The next callback if it is here already.
+    pub fn try_recv(&mut self) -> Option<CallbackRequest> {
+        if self.batch.is_empty() {
+            self.refill(Reports::Given);
+        }
+        self.take_reported()
+    }
+
+    /// Like [`recv`](Callbacks::recv), for use in a hand-written future.
+    pub fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Option<CallbackRequest>> {
+        if self.batch.is_empty() && self.poll_refill(cx, Reports::Given).is_pending() {
+            return Poll::Pending;
+        }
+        Poll::Ready(self.take_reported())
+    }
+
+    /// The next callback, which the application reports by [`report`](Callbacks::report) once it has handled it.
+    pub async fn recv_unreported(&mut self) -> Option<(CallbackRequest, Ticket)> {
+        poll_fn(|cx| {
+            if self.batch.is_empty() && self.poll_refill(cx, Reports::Due).is_pending() {
+                return Poll::Pending;
+            }
+            let reported = self.reports == Reports::Given;
+            Poll::Ready(
+                self.batch
+                    .pop_front()
+                    .map(|(number, callback)| (callback, Ticket(if reported { None } else { number }))),
+            )
+        })
+        .await
+    }
+
+    /// Reports a callback: handled, or failed with the text of an error (FederateInternalError).
+    #[allow(clippy::needless_pass_by_value)] // a ticket is good for one report
+    pub fn report(&mut self, ticket: Ticket, result: Result<(), String>) {
+        let Some(number) = ticket.0 else { return };
+        let result = result.map_err(|details| ExceptionData {
+            exception_name: hla::Exception::FederateInternalError.name().to_owned(),
+            details,
+        });
+        let now = self.guard.shared.now();
+        let mut state = self.guard.shared.lock();
+        state.session.callback_done(now, number, result);
+        state.wake_driver();
+    }
+
+    fn take_reported(&mut self) -> Option<CallbackRequest> {
+        let (number, callback) = self.batch.pop_front()?;
+        if self.reports == Reports::Due {
+            self.report(Ticket(number), Ok(()));
+        }
+        Some(callback)
+    }
+
+    /// Ready when the batch holds a callback or the stream is over.
+    fn poll_refill(&mut self, cx: &mut Context<'_>, reports: Reports) -> Poll<()> {
+        self.refill(reports);
+        if !self.batch.is_empty() {
+            return Poll::Ready(());
+        }
+        let now = self.guard.shared.now();
+        let mut state = self.guard.shared.lock();
+        if !state.callbacks.is_empty() {
+            cx.waker().wake_by_ref(); // it came just now
+            return Poll::Pending;
+        }
+        if state.ended.is_some() {
+            return Poll::Ready(());
+        }
+        match &mut state.callback_task {
+            Some(task) => task.clone_from(cx.waker()),
+            none => *none = Some(cx.waker().clone()),
+        }
+        state.flush(now); // whoever waits for a callback wants the RTI to know all there is
+        Poll::Pending
+    }
+
+    fn refill(&mut self, reports: Reports) {
+        let now = self.guard.shared.now();
+        let mut state = self.guard.shared.lock();
+        let state: &mut State = &mut state;
+        let count = state.callbacks.len().min(BATCH);
+        if count == 0 {
+            return;
+        }
+        if count == state.callbacks.len() {
+            std::mem::swap(&mut self.batch, &mut state.callbacks);
+        } else {
+            self.batch.extend(state.callbacks.drain(..count));
+        }
+        self.reports = reports;
+        if reports == Reports::Given {
+            for number in self.batch.iter().filter_map(|(number, _)| *number) {
+                state.session.callback_done(now, number, Ok(()));
+            }
+            state.wake_driver();
+        }
+        if state.reading_paused && state.callbacks.len() < state.callbacks_high {
+            state.wake_driver();
+        }
+    }
+}
+
+impl Stream for Callbacks {
+    type Item = CallbackRequest;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<CallbackRequest>> {
+        self.poll_recv(cx)
+    }
+}

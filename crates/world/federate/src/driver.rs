@@ -1,0 +1,247 @@
+//! The task behind a federate: its connection, and the clock of its session.
+
+use std::io;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use base::Moment;
+use bytes::{Bytes, BytesMut};
+use fedpro::client::Action;
+use tokio::io::AsyncReadExt as _;
+use tokio::net::TcpStream;
+use tokio::net::tcp::OwnedReadHalf;
+use tokio::time::Sleep;
+use tracing::debug;
+
+use crate::state::{Shared, State};
+
+/// One read brings this much at most.
+const READ_BYTES: usize = 256 << 10;
+
+/// A read of at most this much is copied out of the read buffer: a few bytes that the application keeps would else
+/// keep the whole buffer.
+const COPY_OUT_BYTES: usize = READ_BYTES / 16;
+
+/// Reads in a row before other tasks have their turn.
+const READS_PER_TURN: usize = 4;
+
+/// The connection of the session.
+enum Link {
+    Down,
+    Connecting(Pin<Box<dyn Future<Output = io::Result<TcpStream>> + Send>>),
+    Up(OwnedReadHalf),
+}
+
+/// What one look at the socket brought.
+enum Read {
+    Bytes(Bytes),
+    Nothing,
+    End(String),
+}
+
+/// Drives one session to its end.
+pub(crate) struct Driver {
+    shared: Arc<Shared>,
+    host: String,
+    port: u16,
+    link: Link,
+    timer: Pin<Box<Sleep>>,
+    /// What the timer is set to; it may be earlier than the session needs, never later.
+    armed: Moment,
+    buffer: BytesMut,
+}
+
+impl Driver {
+    pub(crate) fn new(shared: Arc<Shared>, host: String, port: u16) -> Self {
+        Self {
+            shared,
+            host,
+            port,
+            link: Link::Down,
+            timer: Box::pin(tokio::time::sleep(std::time::Duration::ZERO)),
+            armed: Moment::ZERO,
+            buffer: BytesMut::new(),
+        }
+    }
+
+    /// Does what the session wants done with the connection.
+    fn act(&mut self, state: &mut State, now: Moment) {
+        while let Some(action) = state.session.poll_action() {
+            match action {
+                Action::Connect => {
+                    state.detach();
+                    let target = (self.host.clone(), self.port);
+                    self.link = Link::Connecting(Box::pin(TcpStream::connect(target)));
+                }
+                Action::CloseConnection => {
+                    state.flush(now);
+                    state.detach();
+                    self.link = Link::Down;
+                }
+            }
+        }
+    }
+
+    /// The connection is gone, or could not be made.
+    fn lost(&mut self, state: &mut State, now: Moment, reason: String) {
+        debug!(%reason, "connection closed");
+        self.link = Link::Down;
+        state.detach();
+        state.session.handle_closed(now, reason);
+    }
+
+    /// Brings a connection in the making on its way. True when something changed.
+    fn poll_connecting(&mut self, cx: &mut Context<'_>) -> bool {
+        let Link::Connecting(connecting) = &mut self.link else { return false };
+        let Poll::Ready(result) = connecting.as_mut().poll(cx) else { return false };
+        let shared = Arc::clone(&self.shared);
+        let now = shared.now();
+        let mut state = shared.lock();
+        match result.and_then(|stream| stream.set_nodelay(true).map(|()| stream)) {
+            Ok(stream) => {
+                let (read, write) = stream.into_split();
+                state.attach(write);
+                self.link = Link::Up(read);
+                state.session.handle_connected(now);
+            }
+            Err(error) => self.lost(&mut state, now, error.to_string()),
+        }
+        true
+    }
+
+    /// Writes what waits; true when the connection broke over it.
+    fn poll_write(&mut self, cx: &mut Context<'_>) -> bool {
+        let shared = Arc::clone(&self.shared);
+        let now = shared.now();
+        let mut state = shared.lock();
+        state.flush(now);
+        while state.full {
+            let Some(socket) = &state.socket else { break };
+            match socket.as_ref().poll_write_ready(cx) {
+                Poll::Pending => break,
+                Poll::Ready(Ok(())) => {
+                    state.full = false;
+                    state.flush(now);
+                }
+                Poll::Ready(Err(error)) => {
+                    state.full = false;
+                    state.broken = Some(error.to_string());
+                }
+            }
+        }
+        let Some(reason) = state.broken.take() else { return false };
+        self.lost(&mut state, now, reason);
+        true
+    }
+
+    /// One look at the socket.
+    fn poll_read(&mut self, cx: &mut Context<'_>) -> Read {
+        let Link::Up(read) = &mut self.link else { return Read::Nothing };
+        if self.buffer.capacity() < READ_BYTES / 4 {
+            self.buffer.reserve(READ_BYTES);
+        }
+        match pin!(read.read_buf(&mut self.buffer)).poll(cx) {
+            Poll::Pending => Read::Nothing,
+            Poll::Ready(Ok(0)) => Read::End("the server closed it".to_owned()),
+            Poll::Ready(Err(error)) => Read::End(error.to_string()),
+            Poll::Ready(Ok(count)) if count <= COPY_OUT_BYTES => {
+                let copy = Bytes::copy_from_slice(&self.buffer);
+                self.buffer.clear();
+                Read::Bytes(copy)
+            }
+            Poll::Ready(Ok(_)) => Read::Bytes(self.buffer.split().freeze()),
+        }
+    }
+
+    /// Whether to read: not while the application leaves too many callbacks waiting, unless it waits for an answer.
+    fn wants_to_read(&self) -> bool {
+        let mut state = self.shared.lock();
+        let waits = state.pending.waiting() > 0 || !state.writers.is_empty();
+        state.reading_paused = state.callbacks.len() >= state.callbacks_high && !waits;
+        !state.reading_paused
+    }
+
+    /// Reads and hands on what there is. True when something changed that is to be looked at.
+    fn poll_reads(&mut self, cx: &mut Context<'_>, reads: &mut usize) -> bool {
+        if !matches!(self.link, Link::Up(_)) || !self.wants_to_read() {
+            return false;
+        }
+        if *reads == READS_PER_TURN {
+            cx.waker().wake_by_ref();
+            return false;
+        }
+        *reads += 1;
+        let read = self.poll_read(cx);
+        let shared = Arc::clone(&self.shared);
+        let now = shared.now();
+        match read {
+            Read::Nothing => return false,
+            Read::Bytes(bytes) => shared.lock().session.handle_bytes(now, bytes),
+            Read::End(reason) => self.lost(&mut shared.lock(), now, reason),
+        }
+        true
+    }
+
+    /// Keeps the session's time. True when a timeout was handled.
+    fn poll_time(&mut self, cx: &mut Context<'_>) -> bool {
+        let shared = Arc::clone(&self.shared);
+        let wanted = shared.lock().session.poll_timeout().unwrap_or(Moment::MAX);
+        if wanted < self.armed {
+            self.arm(wanted);
+        }
+        if self.timer.as_mut().poll(cx).is_pending() {
+            return false;
+        }
+        let now = shared.now();
+        if wanted <= now {
+            // What came while nothing was read counts as a sign of life.
+            if let Read::Bytes(bytes) = self.poll_read(cx) {
+                shared.lock().session.handle_bytes(now, bytes);
+            }
+            shared.lock().session.handle_timeout(now);
+        }
+        let wanted = shared.lock().session.poll_timeout().unwrap_or(Moment::MAX);
+        self.arm(wanted);
+        true
+    }
+
+    fn arm(&mut self, wanted: Moment) {
+        /// A session that wants nothing is looked at again after this long.
+        const FAR: std::time::Duration = std::time::Duration::from_secs(3600);
+        let far = tokio::time::Instant::now() + FAR;
+        self.armed = wanted;
+        self.timer.as_mut().reset(self.shared.instant(wanted).map_or(far, |instant| instant.min(far)));
+    }
+}
+
+impl Future for Driver {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let this = &mut *self;
+        let shared = Arc::clone(&this.shared);
+        let mut reads = 0;
+        loop {
+            {
+                let now = shared.now();
+                let mut state = shared.lock();
+                state.attend(cx.waker());
+                this.act(&mut state, now);
+                state.drain_events(now);
+                if state.session.is_ended() {
+                    this.act(&mut state, now);
+                    state.detach();
+                    return Poll::Ready(());
+                }
+            }
+            let changed = this.poll_connecting(cx)
+                || this.poll_write(cx)
+                || this.poll_reads(cx, &mut reads)
+                || this.poll_time(cx);
+            if !changed {
+                return Poll::Pending;
+            }
+        }
+    }
+}

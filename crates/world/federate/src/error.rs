@@ -1,0 +1,72 @@
+//! Why a call fails.
+
+use std::borrow::Cow;
+
+use hla::api::ExceptionData;
+use hla::{Exception, RtiError};
+
+/// Why a call failed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FederateError {
+    /// The RTI refused the service with an exception of the standard.
+    #[error(transparent)]
+    Rti(#[from] RtiError),
+    /// There is no session any more, with the reason; the call may or may not have been executed.
+    #[error("not connected: {0}")]
+    Disconnected(Cow<'static, str>),
+    /// The server answered something that is no answer to this service.
+    #[error("the server broke the Federate Protocol: {0}")]
+    Protocol(String),
+}
+
+impl FederateError {
+    /// The exception, if the RTI raised one.
+    pub fn exception(&self) -> Option<Exception> {
+        match self {
+            FederateError::Rti(error) => Some(error.exception),
+            _ => None,
+        }
+    }
+
+    /// True when the RTI raised `exception`.
+    pub fn is(&self, exception: Exception) -> bool {
+        self.exception() == Some(exception)
+    }
+
+    /// What a server sent in place of a result. A name that the standard does not have becomes RTIinternalError, as
+    /// the clients of the standard's API show it.
+    pub(crate) fn raised(data: ExceptionData) -> Self {
+        FederateError::Rti(match Exception::from_name(&data.exception_name) {
+            Some(exception) => RtiError::new(exception, data.details),
+            None => {
+                RtiError::internal(format!("unknown exception `{}`: {}", data.exception_name, data.details))
+            }
+        })
+    }
+}
+
+/// Why a federate could not connect.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConnectError {
+    /// The address is none.
+    #[error("`{0}` is no address: expected HOST or HOST:PORT, for example `localhost:15164`")]
+    Address(String),
+    /// Nobody answers there, or whoever does opens no session.
+    #[error("no session with `{address}`: {reason}")]
+    NoSession {
+        /// The address as it was given.
+        address: String,
+        /// What the system or the server says.
+        reason: String,
+    },
+    /// A session was opened, and the RTI refused the connect service.
+    #[error("`{address}` refused the federate: {source}")]
+    Service {
+        /// The address as it was given.
+        address: String,
+        /// The exception.
+        source: FederateError,
+    },
+}

@@ -1,0 +1,152 @@
+//! One federate.
+
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::task::Poll;
+
+use tracing::{Instrument as _, info_span};
+
+use crate::call::Call;
+use crate::callbacks::Callbacks;
+use crate::driver::Driver;
+use crate::error::{ConnectError, FederateError};
+use crate::options::Options;
+use crate::service::Service;
+use crate::state::Shared;
+use crate::updates::Updates;
+
+/// A federate's connection to an RTI: every service is a method, see [`Call`] for what they return.
+///
+/// Clones are the same federate. When the last clone, [`Callbacks`] and [`Updates`] of it are gone, its session is
+/// terminated, and the RTI resigns it by its automatic resign directive; [`disconnect`](Federate::disconnect) is the
+/// orderly way.
+#[derive(Clone)]
+pub struct Federate {
+    guard: Arc<Guard>,
+}
+
+/// Ends the session when nobody holds it any more.
+pub(crate) struct Guard {
+    pub(crate) shared: Arc<Shared>,
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        let now = self.shared.now();
+        let mut state = self.shared.lock();
+        state.session.terminate(now);
+        state.wake_driver();
+    }
+}
+
+impl Federate {
+    /// Opens a session with the RTI and connects to it (Connect, 4.2), with configuration and credentials if
+    /// `options` has them.
+    ///
+    /// It starts a task on the tokio runtime it is called on; that needs its I/O and time drivers.
+    ///
+    /// # Errors
+    /// The address is none, nobody answers there, or the RTI does not take this federate.
+    pub async fn connect(options: Options) -> Result<(Federate, Callbacks), ConnectError> {
+        let (federate, callbacks) = Self::open(&options).await?;
+        let Options { address, configuration, credentials, .. } = options;
+        let result = match (configuration, credentials) {
+            (None, None) => federate.request_connect().await,
+            (Some(configuration), None) => federate.request_connect_with_configuration(configuration).await,
+            (None, Some(credentials)) => federate.request_connect_with_credentials(credentials).await,
+            (Some(configuration), Some(credentials)) => {
+                federate.request_connect_with_configuration_and_credentials(configuration, credentials).await
+            }
+        };
+        match result {
+            Ok(_) => Ok((federate, callbacks)),
+            Err(source) => Err(ConnectError::Service { address, source }),
+        }
+    }
+
+    /// Opens a session and calls no service; the services of 4.2 are then the `request_connect…` methods.
+    ///
+    /// # Errors
+    /// The address is none, or nobody who answers there opens a session.
+    pub async fn open(options: &Options) -> Result<(Federate, Callbacks), ConnectError> {
+        let (host, port) = options.target()?;
+        let shared = Arc::new(Shared::new(options));
+        let guard = Arc::new(Guard { shared: Arc::clone(&shared) });
+        let span = info_span!("federate", server = %options.address);
+        tokio::spawn(Driver::new(Arc::clone(&shared), host, port).instrument(span));
+        poll_fn(|cx| {
+            let mut state = shared.lock();
+            if state.established {
+                return Poll::Ready(Ok(()));
+            }
+            if let Some(end) = &state.ended {
+                let (address, reason) = (options.address.clone(), end.reason.clone().into_owned());
+                return Poll::Ready(Err(ConnectError::NoSession { address, reason }));
+            }
+            state.watchers.push(cx.waker().clone());
+            Poll::Pending
+        })
+        .await?;
+        Ok((Federate { guard: Arc::clone(&guard) }, Callbacks::new(guard)))
+    }
+
+    /// Calls a service by its request; the methods named after the services do just this.
+    pub fn call<S: Service>(&self, service: S) -> Call<S::Output> {
+        Call::start(&self.guard.shared, service)
+    }
+
+    /// A handle for sending many updates and interactions without waiting for each.
+    pub fn updates(&self) -> Updates {
+        Updates::new(Arc::clone(&self.guard))
+    }
+
+    /// The id that the server gave the session.
+    pub fn session_id(&self) -> u64 {
+        self.guard.shared.lock().session.id()
+    }
+
+    /// Disconnects from the RTI (Disconnect, 4.3) and ends the session. A joined federate has to resign first.
+    ///
+    /// # Errors
+    /// FederateIsExecutionMember, with the session still there; or the session was lost before.
+    pub async fn disconnect(&self) -> Result<(), FederateError> {
+        self.request_disconnect().await?;
+        self.terminate().await;
+        Ok(())
+    }
+
+    /// Ends the session without a word to the RTI, which resigns a joined federate by its automatic resign directive.
+    /// Returns when the server has confirmed it, or does not.
+    pub async fn terminate(&self) {
+        let shared = &self.guard.shared;
+        {
+            let now = shared.now();
+            let mut state = shared.lock();
+            state.session.terminate(now);
+            state.flush(now);
+            state.wake_driver();
+        }
+        poll_fn(|cx| {
+            let mut state = shared.lock();
+            if state.ended.is_some() {
+                return Poll::Ready(());
+            }
+            state.watchers.push(cx.waker().clone());
+            Poll::Pending
+        })
+        .await;
+    }
+
+    /// Waits until the session is over, and says why.
+    pub async fn ended(&self) -> String {
+        poll_fn(|cx| {
+            let mut state = self.guard.shared.lock();
+            if let Some(end) = &state.ended {
+                return Poll::Ready(end.reason.clone().into_owned());
+            }
+            state.watchers.push(cx.waker().clone());
+            Poll::Pending
+        })
+        .await
+    }
+}

@@ -1,0 +1,296 @@
+//! What the handles of a federate and its driver share.
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
+use std::time::Instant;
+
+use base::{Moment, Serial31};
+use bytes::{Buf as _, Bytes, BytesMut};
+use fedpro::client::{CallError, Event, Session};
+use hla::api::call_response::CallResponse;
+use hla::api::callback_request::CallbackRequest;
+use hla::api::{CallbackRequest as CallbackMessage, ConnectionLost};
+use tokio::net::tcp::OwnedWriteHalf;
+use tracing::{debug, info, warn};
+
+use crate::error::FederateError;
+use crate::options::Options;
+use crate::pending::{Answered, Pending};
+use crate::updates::Counts;
+
+/// Bytes that one write call gets at most, when messages are small.
+const WRITE_BYTES: usize = 256 << 10;
+
+/// So many bytes are written at once, even if the application would rather queue more.
+const EAGER_BYTES: usize = 64 << 10;
+
+/// A write buffer that grew over this is given back.
+const KEPT_BUFFER_BYTES: usize = 1 << 20;
+
+/// A callback that waits for the application; without number if it was made here.
+pub(crate) type Queued = (Option<Serial31>, CallbackRequest);
+
+/// Shared by [`Federate`](crate::Federate), [`Callbacks`](crate::Callbacks), calls and the driver.
+pub(crate) struct Shared {
+    start: Instant,
+    state: Mutex<State>,
+}
+
+/// How a session ended.
+#[derive(Clone, Debug)]
+pub(crate) struct End {
+    pub(crate) reason: Cow<'static, str>,
+}
+
+/// The shared state.
+pub(crate) struct State {
+    pub(crate) session: Session,
+    pub(crate) socket: Option<OwnedWriteHalf>,
+    unsent_bytes_max: usize,
+    /// Taken from the session, not yet by the socket.
+    unsent: BytesMut,
+    /// The socket is full; the driver waits until it is not.
+    pub(crate) full: bool,
+    /// Writing failed: the connection is to be given up.
+    pub(crate) broken: Option<String>,
+    pub(crate) pending: Pending,
+    pub(crate) callbacks: VecDeque<Queued>,
+    pub(crate) callbacks_high: usize,
+    callbacks_max: usize,
+    pub(crate) callback_task: Option<Waker>,
+    pub(crate) counts: Counts,
+    pub(crate) window: usize,
+    /// Whoever waits for room to send.
+    pub(crate) writers: Vec<Waker>,
+    /// Whoever waits for the session to open or to end.
+    pub(crate) watchers: Vec<Waker>,
+    pub(crate) established: bool,
+    pub(crate) ended: Option<End>,
+    pub(crate) driver: Option<Waker>,
+    driver_woken: bool,
+    /// The driver does not read because too many callbacks wait.
+    pub(crate) reading_paused: bool,
+}
+
+impl Shared {
+    pub(crate) fn new(options: &Options) -> Self {
+        let start = Instant::now();
+        Self {
+            start,
+            state: Mutex::new(State {
+                session: Session::new(Moment::ZERO, options.session.clone()),
+                socket: None,
+                unsent_bytes_max: options.session.unsent_bytes_max,
+                unsent: BytesMut::new(),
+                full: false,
+                broken: None,
+                pending: Pending::default(),
+                callbacks: VecDeque::new(),
+                callbacks_high: options.callbacks_high.max(1),
+                callbacks_max: options.callbacks_max.max(options.callbacks_high).max(1),
+                callback_task: None,
+                counts: Counts::default(),
+                window: options.updates_window.max(1),
+                writers: Vec::new(),
+                watchers: Vec::new(),
+                established: false,
+                ended: None,
+                driver: None,
+                driver_woken: false,
+                reading_paused: false,
+            }),
+        }
+    }
+
+    /// The state; a panic elsewhere while it was locked leaves it usable, as every change is complete.
+    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn now(&self) -> Moment {
+        Moment::from_nanos(u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX))
+    }
+
+    /// The instant of `moment`; `None` for one that never comes.
+    pub(crate) fn instant(&self, moment: Moment) -> Option<tokio::time::Instant> {
+        self.start.checked_add(moment.since(Moment::ZERO)).map(tokio::time::Instant::from_std)
+    }
+}
+
+impl State {
+    /// Queues an encoded call. The driver is told, and writes it soon; [`State::flush`] writes it at once. The body
+    /// stays with the caller when the session is full.
+    pub(crate) fn call(&mut self, now: Moment, body: &mut Bytes) -> Result<Serial31, CallError> {
+        let full = self.session.unsent_bytes() > self.unsent_bytes_max;
+        let number =
+            self.session.call_encoded(now, if full { body.clone() } else { std::mem::take(body) })?;
+        self.wake_driver();
+        Ok(number)
+    }
+
+    /// Why a call cannot be made, for its caller.
+    pub(crate) fn refusal(&self, error: CallError) -> FederateError {
+        match error {
+            CallError::Ended | CallError::Full { .. } => self.disconnected(),
+            CallError::TooLong { .. } => FederateError::Protocol(error.to_string()),
+        }
+    }
+
+    pub(crate) fn disconnected(&self) -> FederateError {
+        let reason =
+            self.ended.as_ref().map_or(Cow::Borrowed("the session is over"), |end| end.reason.clone());
+        FederateError::Disconnected(reason)
+    }
+
+    /// Tells the driver to look at the state; once until it has looked.
+    pub(crate) fn wake_driver(&mut self) {
+        if !self.driver_woken
+            && let Some(driver) = &self.driver
+        {
+            self.driver_woken = true;
+            driver.wake_by_ref();
+        }
+    }
+
+    /// The driver looks.
+    pub(crate) fn attend(&mut self, driver: &Waker) {
+        self.driver_woken = false;
+        match &mut self.driver {
+            Some(known) => known.clone_from(driver),
+            none => *none = Some(driver.clone()),
+        }
+    }
+
+    /// Writes when so much waits that waiting for more gains nothing.
+    pub(crate) fn flush_if_much(&mut self, now: Moment) {
+        if self.session.unsent_bytes() >= EAGER_BYTES {
+            self.flush(now);
+        }
+    }
+
+    /// Writes what waits, from whatever context, until the socket is full.
+    pub(crate) fn flush(&mut self, now: Moment) {
+        if self.full || self.broken.is_some() {
+            return;
+        }
+        let Some(socket) = &self.socket else { return };
+        loop {
+            if self.unsent.is_empty() {
+                self.unsent.clear();
+                if self.session.poll_transmit(now, &mut self.unsent, WRITE_BYTES) == 0 {
+                    break;
+                }
+            }
+            match socket.try_write(&self.unsent) {
+                Ok(written) => self.unsent.advance(written),
+                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
+                    self.full = true;
+                    break;
+                }
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) => {
+                    self.broken = Some(error.to_string());
+                    break;
+                }
+            }
+        }
+        if self.full || self.broken.is_some() {
+            self.wake_driver();
+        } else if self.unsent.capacity() > KEPT_BUFFER_BYTES {
+            self.unsent = BytesMut::new();
+        }
+        self.drain_events(now);
+    }
+
+    /// A new connection starts with nothing half written.
+    pub(crate) fn attach(&mut self, socket: OwnedWriteHalf) {
+        self.detach();
+        self.socket = Some(socket);
+    }
+
+    /// The connection is gone; dropping the writing half tells the peer.
+    pub(crate) fn detach(&mut self) {
+        self.socket = None;
+        self.unsent = BytesMut::new();
+        self.full = false;
+        self.broken = None;
+    }
+
+    /// Hands what happened to whom it concerns.
+    pub(crate) fn drain_events(&mut self, now: Moment) {
+        let before = self.callbacks.len();
+        while let Some(event) = self.session.poll_event() {
+            match event {
+                Event::Response { call, response } => {
+                    if let Some(response) = response.call_response {
+                        self.answered(call, response);
+                    }
+                }
+                Event::Callback { callback, request: CallbackMessage { callback_request } } => {
+                    if let Some(request) = callback_request {
+                        self.callbacks.push_back((Some(callback), request));
+                    }
+                }
+                Event::Established => {
+                    self.established = true;
+                    wake_all(&mut self.watchers);
+                }
+                Event::Interrupted { reason } => info!(%reason, "connection lost, trying to resume"),
+                Event::Resumed => info!("session resumed"),
+                Event::Writable => wake_all(&mut self.writers),
+                Event::Terminated => self.end("the federate has disconnected".into(), false),
+                Event::Lost { reason } => self.end(reason.to_string().into(), true),
+            }
+        }
+        if self.callbacks.len() > self.callbacks_max && self.ended.is_none() {
+            let reason = format!("the application left {} callbacks waiting", self.callbacks.len());
+            self.session.terminate(now);
+            self.end(reason.into(), true);
+        }
+        if self.callbacks.len() > before
+            && let Some(task) = self.callback_task.take()
+        {
+            task.wake();
+        }
+    }
+
+    fn answered(&mut self, call: Serial31, response: CallResponse) {
+        match self.pending.answer(call, response) {
+            Some(Answered::Call) => {}
+            Some(Answered::Counted(response)) => {
+                self.counts.note(response);
+                if self.pending.counted() <= self.window / 2 {
+                    wake_all(&mut self.writers);
+                }
+            }
+            None => debug!(%call, "an answer to no call of this federate"),
+        }
+    }
+
+    /// The session is over: nothing will be answered any more.
+    fn end(&mut self, reason: Cow<'static, str>, lost: bool) {
+        if self.ended.is_some() {
+            return;
+        }
+        if lost && self.established {
+            warn!(%reason, "session lost");
+            let fault_description = reason.clone().into_owned();
+            self.callbacks
+                .push_back((None, CallbackRequest::ConnectionLost(ConnectionLost { fault_description })));
+        }
+        self.ended = Some(End { reason });
+        self.pending.wake_all();
+        wake_all(&mut self.writers);
+        wake_all(&mut self.watchers);
+        if let Some(task) = self.callback_task.take() {
+            task.wake();
+        }
+        self.wake_driver();
+    }
+}
+
+fn wake_all(tasks: &mut Vec<Waker>) {
+    tasks.drain(..).for_each(Waker::wake);
+}

@@ -1,0 +1,174 @@
+//! Sending much, without waiting for each result.
+
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use fedpro::client::CallError;
+use hla::api::call_response::CallResponse;
+use hla::api::{SendInteractionRequest, UpdateAttributeValuesRequest};
+use hla::handle::{AttributeHandle, InteractionClassHandle, ObjectInstanceHandle, ParameterHandle};
+
+use crate::call::encode;
+use crate::error::FederateError;
+use crate::federate::Guard;
+use crate::service::{Service, set};
+
+/// Sends updates and interactions without waiting for their results.
+///
+/// A method waits only while too many results are due, [`Options::updates_window`](crate::Options::updates_window), or
+/// the network takes no more: a publisher runs at the pace of the RTI and holds a bounded amount of memory.
+/// What is queued leaves together: when much of it is there, when the task next waits for anything, or by
+/// [`flush`](Updates::flush).
+///
+/// A failed service shows in [`counts`](Updates::counts) and as the error of [`drained`](Updates::drained).
+#[derive(Clone)]
+pub struct Updates {
+    guard: Arc<Guard>,
+}
+
+/// What became of services sent by way of [`Updates`], since the federate connected.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UpdateCounts {
+    /// Queued or sent, without result yet.
+    pub outstanding: usize,
+    /// Done.
+    pub succeeded: u64,
+    /// Ended with an exception.
+    pub failed: u64,
+    /// The last exception.
+    pub last_error: Option<FederateError>,
+}
+
+/// The counting part of the shared state.
+#[derive(Debug, Default)]
+pub(crate) struct Counts {
+    succeeded: u64,
+    failed: u64,
+    last_error: Option<FederateError>,
+    /// The first exception since `drained` last gave one.
+    unreported: Option<FederateError>,
+}
+
+impl Counts {
+    pub(crate) fn note(&mut self, response: CallResponse) {
+        if let CallResponse::ExceptionData(data) = response {
+            let error = FederateError::raised(data);
+            self.failed += 1;
+            self.unreported.get_or_insert_with(|| error.clone());
+            self.last_error = Some(error);
+        } else {
+            self.succeeded += 1;
+        }
+    }
+}
+
+impl Updates {
+    pub(crate) fn new(guard: Arc<Guard>) -> Self {
+        Self { guard }
+    }
+
+    /// Update Attribute Values (6.10) without waiting for its result.
+    ///
+    /// # Errors
+    /// The session is over, or the update is longer than a message can be.
+    pub async fn update_attribute_values(
+        &self,
+        object_instance: ObjectInstanceHandle,
+        attribute_values: impl IntoIterator<Item = (AttributeHandle, Bytes)>,
+        user_supplied_tag: impl Into<Bytes>,
+    ) -> Result<(), FederateError> {
+        self.send(UpdateAttributeValuesRequest {
+            object_instance: Some(object_instance),
+            attribute_values: set(attribute_values),
+            user_supplied_tag: user_supplied_tag.into(),
+        })
+        .await
+    }
+
+    /// Send Interaction (6.12) without waiting for its result.
+    ///
+    /// # Errors
+    /// The session is over, or the interaction is longer than a message can be.
+    pub async fn send_interaction(
+        &self,
+        interaction_class: InteractionClassHandle,
+        parameter_values: impl IntoIterator<Item = (ParameterHandle, Bytes)>,
+        user_supplied_tag: impl Into<Bytes>,
+    ) -> Result<(), FederateError> {
+        self.send(SendInteractionRequest {
+            interaction_class: Some(interaction_class),
+            parameter_values: set(parameter_values),
+            user_supplied_tag: user_supplied_tag.into(),
+        })
+        .await
+    }
+
+    /// Any service without waiting for its result, which is only counted.
+    ///
+    /// # Errors
+    /// The session is over, or the request is longer than a message can be.
+    pub fn send<S: Service>(&self, service: S) -> impl Future<Output = Result<(), FederateError>> + use<S> {
+        let mut body = encode(service);
+        let guard = Arc::clone(&self.guard);
+        async move { poll_fn(|cx| poll_send(&guard, &mut body, cx)).await }
+    }
+
+    /// Writes what is queued, as far as the network takes it now.
+    pub fn flush(&self) {
+        let now = self.guard.shared.now();
+        self.guard.shared.lock().flush(now);
+    }
+
+    /// Waits until every result is here.
+    ///
+    /// # Errors
+    /// The first exception since this was last asked, or the session is over.
+    pub async fn drained(&self) -> Result<(), FederateError> {
+        poll_fn(|cx| {
+            let now = self.guard.shared.now();
+            let mut state = self.guard.shared.lock();
+            if state.pending.counted() == 0 {
+                return Poll::Ready(state.counts.unreported.take().map_or(Ok(()), Err));
+            }
+            if state.ended.is_some() {
+                return Poll::Ready(Err(state.disconnected()));
+            }
+            state.writers.push(cx.waker().clone());
+            state.flush(now);
+            Poll::Pending
+        })
+        .await
+    }
+
+    /// What became of everything sent this way.
+    pub fn counts(&self) -> UpdateCounts {
+        let state = self.guard.shared.lock();
+        UpdateCounts {
+            outstanding: state.pending.counted(),
+            succeeded: state.counts.succeeded,
+            failed: state.counts.failed,
+            last_error: state.counts.last_error.clone(),
+        }
+    }
+}
+
+fn poll_send(guard: &Guard, body: &mut Bytes, cx: &mut Context<'_>) -> Poll<Result<(), FederateError>> {
+    let now = guard.shared.now();
+    let mut state = guard.shared.lock();
+    if state.pending.counted() < state.window || state.ended.is_some() {
+        match state.call(now, body) {
+            Ok(number) => {
+                state.pending.push_counted(number);
+                state.flush_if_much(now);
+                return Poll::Ready(Ok(()));
+            }
+            Err(CallError::Full { .. }) => {}
+            Err(error) => return Poll::Ready(Err(state.refusal(error))),
+        }
+    }
+    state.writers.push(cx.waker().clone());
+    state.flush(now);
+    Poll::Pending
+}

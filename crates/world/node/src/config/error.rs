@@ -1,0 +1,64 @@
+//! Errors that point at the line.
+
+use std::fmt;
+use std::path::Path;
+
+/// Why a configuration cannot be used: where, the line itself, and what is wrong with it.
+///
+/// ```text
+/// meshrti.toml:2:1
+/// 2 | lisen = []
+///   | ^^^^^ unknown field `lisen`, expected one of `name`, `listen`, …
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfigError {
+    /// The file, as its reader named it.
+    pub file: String,
+    /// Line and column, both from 1, where they are known.
+    pub at: Option<(usize, usize)>,
+    /// What is wrong, and what was expected.
+    pub message: String,
+    /// The line and how many of its characters are meant.
+    excerpt: Option<(String, usize)>,
+}
+
+impl ConfigError {
+    pub(super) fn unreadable(path: &Path, error: &std::io::Error) -> Self {
+        Self::whole(&path.display().to_string(), format!("cannot be read: {error}"))
+    }
+
+    pub(super) fn whole(file: &str, message: String) -> Self {
+        Self { file: file.to_owned(), at: None, message, excerpt: None }
+    }
+
+    pub(super) fn located(file: &str, text: &str, error: &toml::de::Error) -> Self {
+        let message = error.message().to_owned();
+        let Some(span) = error.span() else { return Self::whole(file, message) };
+        let start = text.floor_char_boundary(span.start);
+        let line_start = text[..start].rfind('\n').map_or(0, |newline| newline + 1);
+        let line = text[line_start..].lines().next().unwrap_or("");
+        let column = text[line_start..start].chars().count() + 1;
+        let end = text.floor_char_boundary(span.end).clamp(start, (line_start + line.len()).max(start));
+        Self {
+            file: file.to_owned(),
+            at: Some((text[..start].matches('\n').count() + 1, column)),
+            message,
+            excerpt: Some((line.to_owned(), text[start..end].chars().count().max(1))),
+        }
+    }
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some((line, column)) = self.at else { return write!(f, "{}: {}", self.file, self.message) };
+        write!(f, "{}:{line}:{column}", self.file)?;
+        let Some((text, width)) = &self.excerpt else { return write!(f, ": {}", self.message) };
+        let number = line.to_string();
+        let margin = " ".repeat(number.len());
+        let indent: String =
+            text.chars().take(column - 1).map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
+        write!(f, "\n{number} | {text}\n{margin} | {indent}{} {}", "^".repeat(*width), self.message)
+    }
+}
+
+impl std::error::Error for ConfigError {}

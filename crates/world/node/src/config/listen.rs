@@ -1,0 +1,108 @@
+//! Addresses to listen on.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::Deserialize;
+
+/// The port of the Federate Protocol over TCP.
+pub const DEFAULT_PORT: u16 = 15164;
+
+/// Where to listen: `tcp://host:port`.
+///
+/// The scheme may be left out, and so may the port, which is then [`DEFAULT_PORT`]. Port 0 lets the system choose.
+/// The host `*` is every address of this machine, IPv4 and IPv6; an IPv6 address stands in brackets.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct ListenAddress {
+    /// A name, an IPv4 address, an IPv6 address without brackets, or `*`.
+    pub host: String,
+    /// The TCP port; 0 lets the system choose.
+    pub port: u16,
+}
+
+impl Default for ListenAddress {
+    fn default() -> Self {
+        Self { host: "*".to_owned(), port: DEFAULT_PORT }
+    }
+}
+
+/// Why a text is no address to listen on.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ListenAddressError {
+    /// A kind of link that this program has no code for.
+    #[error("link scheme `{scheme}` is not in this build (it has: tcp), in `{text}`")]
+    Scheme {
+        /// What stands before `://`.
+        scheme: String,
+        /// The whole text.
+        text: String,
+    },
+    /// What follows the colon is no port.
+    #[error("`{port}` is no port (expected a number from 0 to 65535), in `{text}`")]
+    Port {
+        /// What follows the colon.
+        port: String,
+        /// The whole text.
+        text: String,
+    },
+    /// No host, a path, or an IPv6 address without brackets.
+    #[error(
+        "`{text}` is no address to listen on: expected `tcp://HOST:PORT`, for example `tcp://*:15164` or `tcp://[::1]:15164`"
+    )]
+    Form {
+        /// The whole text.
+        text: String,
+    },
+}
+
+impl FromStr for ListenAddress {
+    type Err = ListenAddressError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let form = || ListenAddressError::Form { text: text.to_owned() };
+        let rest = match text.split_once("://") {
+            None => text,
+            Some(("tcp", rest)) => rest,
+            Some((scheme, _)) => {
+                return Err(ListenAddressError::Scheme { scheme: scheme.to_owned(), text: text.to_owned() });
+            }
+        };
+        let rest = rest.strip_suffix('/').unwrap_or(rest);
+        let (host, port) = if let Some(inside) = rest.strip_prefix('[') {
+            let (host, after) = inside.split_once(']').ok_or_else(form)?;
+            (host, if after.is_empty() { None } else { Some(after.strip_prefix(':').ok_or_else(form)?) })
+        } else {
+            rest.split_once(':').map_or((rest, None), |(host, port)| (host, Some(port)))
+        };
+        if host.is_empty() || host.contains('/') || (!rest.starts_with('[') && rest.matches(':').count() > 1)
+        {
+            return Err(form());
+        }
+        let port = match port {
+            None => DEFAULT_PORT,
+            Some(digits) => digits
+                .parse()
+                .map_err(|_| ListenAddressError::Port { port: digits.to_owned(), text: text.to_owned() })?,
+        };
+        Ok(Self { host: host.to_owned(), port })
+    }
+}
+
+impl TryFrom<String> for ListenAddress {
+    type Error = ListenAddressError;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse()
+    }
+}
+
+impl fmt::Display for ListenAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.host.contains(':') {
+            write!(f, "tcp://[{}]:{}", self.host, self.port)
+        } else {
+            write!(f, "tcp://{}:{}", self.host, self.port)
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! The configuration of a node: `meshrti.toml`.
+//!
+//! Reading ends in plain types, so that nothing below checks a setting again. A key that does not
+//! exist is an error which names the keys that do; see [`ConfigError`].
+//!
+//! Lengths of time are written `"200us"`, `"3s"`, `"10min"`; sizes `"64KiB"`, `"1MB"`.
+//!
+//! ```toml
+//! name = "range-west"
+//! listen = ["tcp://*:15164"]
+//!
+//! [limits]
+//! connections = 4096
+//!
+//! [fom]
+//! directories = ["/usr/share/foms"]
+//! ```
+
+mod error;
+mod listen;
+mod units;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::Deserialize;
+
+pub use error::ConfigError;
+pub use listen::{DEFAULT_PORT, ListenAddress, ListenAddressError};
+
+/// Everything that can be set about a node. `Config::default()` is what an empty file means.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Config {
+    /// What the node calls itself in logs and in the answer to a connect. Default `meshrti`.
+    pub name: String,
+    /// Where federates may connect. Default `["tcp://*:15164"]`: every IPv4 and IPv6 address.
+    pub listen: Vec<ListenAddress>,
+    /// How much the node accepts.
+    pub limits: Limits,
+    /// The life of a Federate Protocol session.
+    pub session: Session,
+    /// Where FOM modules that federates only name are looked for.
+    pub fom: Fom,
+    /// How the node stops.
+    pub shutdown: Shutdown,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            name: "meshrti".to_owned(),
+            listen: vec![ListenAddress::default()],
+            limits: Limits::default(),
+            session: Session::default(),
+            fom: Fom::default(),
+            shutdown: Shutdown::default(),
+        }
+    }
+}
+
+/// `[limits]`: how much the node accepts.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Limits {
+    /// TCP connections open at a time; the next one is closed at once. Default 4096.
+    pub connections: usize,
+    /// Federate Protocol sessions alive at a time, cut ones that may resume included; the next one is told
+    /// *out of resources*. Default 4096.
+    pub sessions: usize,
+    /// Longest message a federate may send. Default `64MiB`.
+    #[serde(deserialize_with = "units::size")]
+    pub message: usize,
+    /// What may wait to be sent to one federate; beyond it best-effort messages are dropped, and a federate
+    /// that is this far behind with reliable ones is disconnected. Default `64MiB`.
+    #[serde(deserialize_with = "units::size")]
+    pub queue: usize,
+    /// Read from one connection before the next one has its turn. Default `256KiB`.
+    #[serde(deserialize_with = "units::size")]
+    pub read: usize,
+    /// Written to one connection in one call. Default `256KiB`.
+    #[serde(deserialize_with = "units::size")]
+    pub write: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connections: 4096,
+            sessions: 4096,
+            message: 64 << 20,
+            queue: 64 << 20,
+            read: 256 << 10,
+            write: 256 << 10,
+        }
+    }
+}
+
+/// `[session]`: the life of a Federate Protocol session.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Session {
+    /// A connection that has not opened or resumed a session by then is closed. Default `60s`.
+    #[serde(deserialize_with = "units::duration")]
+    pub handshake_timeout: Duration,
+    /// A federate that was silent for this long is taken for disconnected; its session may still be resumed.
+    /// Must exceed the heartbeat interval of the federates, 60 s by default. Default `180s`.
+    #[serde(deserialize_with = "units::duration")]
+    pub heartbeat_timeout: Duration,
+    /// A disconnected federate may resume its session for this long; then it is resigned. Default `600s`.
+    #[serde(deserialize_with = "units::duration")]
+    pub resume_window: Duration,
+}
+
+impl Default for Session {
+    fn default() -> Self {
+        Self {
+            handshake_timeout: Duration::from_secs(60),
+            heartbeat_timeout: Duration::from_secs(180),
+            resume_window: Duration::from_secs(600),
+        }
+    }
+}
+
+/// `[fom]`: where FOM modules that federates only name are looked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Fom {
+    /// Folders that names such as `RPR_FOM.xml` are looked up in, in this order; a relative folder counts from
+    /// the configuration file. Nothing outside of them can be reached by name. Default: none.
+    pub directories: Vec<PathBuf>,
+    /// Whether a federate may name any file this process can read by a `file:` URL. Default false.
+    pub allow_file_urls: bool,
+}
+
+/// `[shutdown]`: how the node stops.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Shutdown {
+    /// Longest wait, after a request to stop, for what is queued to reach the federates. Default `5s`.
+    #[serde(deserialize_with = "units::duration")]
+    pub grace: Duration,
+}
+
+impl Default for Shutdown {
+    fn default() -> Self {
+        Self { grace: Duration::from_secs(5) }
+    }
+}
+
+impl Config {
+    /// Reads the file at `path`.
+    ///
+    /// # Errors
+    /// The file cannot be read, is no TOML, or says something that a node does not understand.
+    pub fn read(path: &Path) -> Result<Self, ConfigError> {
+        let text = std::fs::read_to_string(path).map_err(|e| ConfigError::unreadable(path, &e))?;
+        let mut config = Self::parse(&text, &path.display().to_string())?;
+        let base = path.parent().unwrap_or(Path::new(""));
+        for directory in &mut config.fom.directories {
+            *directory = base.join(&directory);
+        }
+        Ok(config)
+    }
+
+    /// Reads `text`; `file` is what errors call it.
+    ///
+    /// # Errors
+    /// The text is no TOML, or says something that a node does not understand.
+    pub fn parse(text: &str, file: &str) -> Result<Self, ConfigError> {
+        let config: Self = toml::from_str(text).map_err(|e| ConfigError::located(file, text, &e))?;
+        config.check().map_err(|what| ConfigError::whole(file, what))?;
+        Ok(config)
+    }
+
+    /// What cannot be said of one key by itself.
+    fn check(&self) -> Result<(), String> {
+        if self.listen.is_empty() {
+            return Err(
+                "`listen` is empty: a node needs at least one address, for example `tcp://*:15164`".into()
+            );
+        }
+        for (key, value, least) in [
+            ("limits.connections", self.limits.connections, 1),
+            ("limits.sessions", self.limits.sessions, 1),
+            ("limits.message", self.limits.message, 1 << 10),
+            ("limits.queue", self.limits.queue, 64 << 10),
+            ("limits.read", self.limits.read, 4 << 10),
+            ("limits.write", self.limits.write, 4 << 10),
+        ] {
+            if value < least {
+                return Err(format!(
+                    "`{key}` is {value}, which is less than the least useful value, {least}"
+                ));
+            }
+        }
+        for (key, value) in [
+            ("session.handshake-timeout", self.session.handshake_timeout),
+            ("session.heartbeat-timeout", self.session.heartbeat_timeout),
+        ] {
+            if value.is_zero() {
+                return Err(format!("`{key}` is zero: no federate could ever connect"));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,75 @@
+//! What is accepted, and what the errors say.
+
+use super::*;
+
+fn error(text: &str) -> String {
+    Config::parse(text, "meshrti.toml").expect_err("the text is wrong").to_string()
+}
+
+#[test]
+fn an_empty_file_is_the_default() {
+    assert_eq!(Config::parse("", "meshrti.toml").unwrap(), Config::default());
+}
+
+#[test]
+fn units_and_addresses_are_read() {
+    let text = r#"
+        name = "west"
+        listen = ["tcp://*:0", "localhost", "[::1]:99"]
+        [limits]
+        queue = "1MiB"
+        [session]
+        resume-window = "10min"
+        handshake-timeout = "200ms"
+        [fom]
+        directories = ["foms"]
+    "#;
+    let config = Config::parse(text, "meshrti.toml").unwrap();
+    let listen: Vec<String> = config.listen.iter().map(ToString::to_string).collect();
+    assert_eq!(listen, ["tcp://*:0", "tcp://localhost:15164", "tcp://[::1]:99"]);
+    assert_eq!(config.limits.queue, 1 << 20);
+    assert_eq!(config.session.resume_window, Duration::from_secs(600));
+    assert_eq!(config.session.handshake_timeout, Duration::from_millis(200));
+    assert_eq!(config.limits.sessions, Limits::default().sessions);
+}
+
+#[test]
+fn a_misspelt_key_is_shown_with_the_keys_that_exist() {
+    let text = "name = \"x\"\nlisen = []\n";
+    assert_eq!(
+        error(text),
+        "meshrti.toml:2:1\n2 | lisen = []\n  | ^^^^^ unknown field `lisen`, expected one of `name`, `listen`, `limits`, \
+         `session`, `fom`, `shutdown`"
+    );
+    assert!(error("[limits]\nsesions = 3").contains("meshrti.toml:2:1"));
+    assert!(error("[limits]\nsesions = 3").contains("expected one of `connections`, `sessions`"));
+}
+
+#[test]
+fn a_wrong_value_is_shown_where_it_stands() {
+    let text = error("[session]\nresume-window = \"10 parsecs\"");
+    assert!(text.starts_with("meshrti.toml:2:17\n2 | resume-window = \"10 parsecs\""), "{text}");
+    assert!(text.contains("is no length of time") && text.contains("\"200us\""), "{text}");
+    let text = error("listen = [\"tcp://*\", \"quic://*\"]");
+    assert!(text.contains("link scheme `quic` is not in this build (it has: tcp)"), "{text}");
+    let text = error("[limits]\nqueue = \"lots\"");
+    assert!(text.contains("`lots` is no size"), "{text}");
+    assert!(error("listen = [").contains("meshrti.toml:1:"));
+}
+
+#[test]
+fn values_that_make_no_node_are_refused() {
+    assert!(error("listen = []").contains("`listen` is empty"));
+    assert!(error("[limits]\nsessions = 0").contains("`limits.sessions` is 0"));
+    assert!(error("[session]\nheartbeat-timeout = \"0s\"").contains("is zero"));
+}
+
+#[test]
+fn addresses_that_are_none() {
+    let error = |text: &str| text.parse::<ListenAddress>().unwrap_err().to_string();
+    for text in ["", "tcp://", ":15164", "::1", "a/b", "[::1", "[::1]x"] {
+        assert!(error(text).contains("is no address to listen on"), "{text}");
+    }
+    assert!(error("host:http").contains("`http` is no port"));
+    assert!(error("host:65536").contains("`65536` is no port"));
+}

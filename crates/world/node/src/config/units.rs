@@ -1,0 +1,28 @@
+//! Values with a unit, written as strings.
+
+use std::str::FromStr;
+use std::time::Duration;
+
+use serde::de::{Deserializer, Error};
+
+use serde::Deserialize;
+
+/// A length of time such as `"200us"`.
+pub(super) fn duration<'de, D: Deserializer<'de>>(input: D) -> Result<Duration, D::Error> {
+    let text = String::deserialize(input)?;
+    humantime::parse_duration(&text).map_err(|e| {
+        D::Error::custom(format!(
+            "`{text}` is no length of time ({e}); write for example \"200us\", \"3s\" or \"10min\""
+        ))
+    })
+}
+
+/// A size such as `"64KiB"`, in bytes.
+pub(super) fn size<'de, D: Deserializer<'de>>(input: D) -> Result<usize, D::Error> {
+    let text = String::deserialize(input)?;
+    let size = bytesize::ByteSize::from_str(&text).map_err(|e| {
+        D::Error::custom(format!("`{text}` is no size ({e}); write for example \"64KiB\" or \"1MB\""))
+    })?;
+    usize::try_from(size.as_u64())
+        .map_err(|_| D::Error::custom(format!("`{text}` does not fit this machine")))
+}

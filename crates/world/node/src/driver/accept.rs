@@ -1,0 +1,120 @@
+//! Listening sockets.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::rc::Rc;
+use std::time::Duration;
+
+use socket2::{Domain, Protocol, Socket, Type};
+use tokio::net::TcpListener;
+use tracing::{debug, warn};
+
+use super::connection;
+use super::hub::Hub;
+use super::machine::Machine;
+use crate::config::ListenAddress;
+
+/// Connections that the system keeps while the node has no time to accept them.
+const BACKLOG: i32 = 1024;
+
+/// The first wait after a failure to accept; it doubles with every further failure in a row.
+const RETRY_MIN: Duration = Duration::from_millis(10);
+
+/// The longest wait after a failure to accept.
+const RETRY_MAX: Duration = Duration::from_secs(1);
+
+/// A node cannot listen where it was told to.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot listen on {address}: {source}")]
+pub struct BindError {
+    /// The address as it was configured.
+    pub address: ListenAddress,
+    /// What the system says.
+    pub source: io::Error,
+}
+
+/// Opens the listening sockets of one address.
+pub(super) async fn bind(address: &ListenAddress) -> Result<Vec<TcpListener>, BindError> {
+    let fail = |source| BindError { address: address.clone(), source };
+    if address.host == "*" {
+        let every = SocketAddr::new(IpAddr::V6(Ipv6Addr::UNSPECIFIED), address.port);
+        return match listen(every) {
+            Ok(listener) => Ok(vec![listener]),
+            Err(error) if has_no_ipv6(&error) => {
+                let every = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), address.port);
+                Ok(vec![listen(every).map_err(fail)?])
+            }
+            Err(error) => Err(fail(error)),
+        };
+    }
+    let resolved = tokio::net::lookup_host((address.host.as_str(), address.port)).await.map_err(fail)?;
+    let mut seen: Vec<SocketAddr> = Vec::new();
+    for target in resolved {
+        if !seen.contains(&target) {
+            seen.push(target);
+        }
+    }
+    if seen.is_empty() {
+        return Err(fail(io::Error::new(io::ErrorKind::NotFound, "the name has no address")));
+    }
+    seen.into_iter().map(|target| listen(target).map_err(fail)).collect()
+}
+
+/// One listening socket. The unspecified IPv6 address takes IPv4 connections too.
+fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+    if address.is_ipv6() {
+        socket.set_only_v6(!address.ip().is_unspecified())?;
+    }
+    #[cfg(unix)] // elsewhere the option would let two processes share the port
+    socket.set_reuse_address(true)?;
+    socket.set_nonblocking(true)?;
+    socket.bind(&address.into())?;
+    socket.listen(BACKLOG)?;
+    TcpListener::from_std(socket.into())
+}
+
+/// Whether the error says that this machine does without IPv6.
+fn has_no_ipv6(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::AddrNotAvailable | io::ErrorKind::Unsupported)
+        || cfg!(target_os = "linux") && error.raw_os_error() == Some(97) // EAFNOSUPPORT
+}
+
+/// Accepts connections for ever. A failure, such as a lack of file descriptors, delays and does not end this.
+pub(super) async fn accept<M: Machine + 'static>(
+    hub: Rc<Hub<M>>,
+    listener: TcpListener,
+    connections_max: usize,
+) {
+    let mut retry = RETRY_MIN;
+    loop {
+        match listener.accept().await {
+            Ok((stream, peer)) => {
+                retry = RETRY_MIN;
+                if hub.core.borrow().table.len() >= connections_max {
+                    hub.core.borrow_mut().stats.refused_connections += 1;
+                    debug!(%peer, limit = connections_max, "connection refused: limits.connections are open");
+                } else {
+                    connection::start(&hub, stream, peer);
+                }
+            }
+            // These concern one connection, which is gone, and not the listener.
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::ConnectionAborted
+                        | io::ErrorKind::ConnectionReset
+                        | io::ErrorKind::Interrupted
+                ) =>
+            {
+                debug!(%error, "a connection ended before it was accepted");
+            }
+            Err(error) => {
+                hub.core.borrow_mut().stats.accept_errors += 1;
+                warn!(%error, retry_ms = retry.as_millis(), "cannot accept connections for now");
+                tokio::time::sleep(retry).await;
+                retry = (retry * 2).min(RETRY_MAX);
+            }
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! A node on a thread of its own, inside a program that does something else.
+
+use std::net::SocketAddr;
+use std::thread::JoinHandle;
+
+use tokio::sync::oneshot;
+
+use super::accept::BindError;
+use super::machine::Machine;
+use super::run::Node;
+use super::stats::NodeStats;
+use crate::Config;
+
+/// Why a background node did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// An address cannot be listened on.
+    #[error(transparent)]
+    Bind(#[from] BindError),
+    /// The system gives no thread or no event queue.
+    #[error("cannot start a node: {0}")]
+    System(#[from] std::io::Error),
+}
+
+/// A running node on its own thread. Dropping it stops the node and waits for its end.
+pub struct Background {
+    addresses: Vec<SocketAddr>,
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<NodeStats>>,
+}
+
+impl Background {
+    /// Starts a node of `config` whose machine is made, on the node's thread, by `machine`.
+    ///
+    /// # Errors
+    /// An address cannot be listened on, or the system has no thread to give.
+    pub fn start<M, F>(config: Config, machine: F) -> Result<Self, StartError>
+    where
+        M: Machine + 'static,
+        F: FnOnce(&Config) -> M + Send + 'static,
+    {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let (stop, stopped) = oneshot::channel::<()>();
+        let (bound, binding) = std::sync::mpsc::sync_channel(1);
+        let thread = std::thread::Builder::new().name(format!("node {}", config.name)).spawn(move || {
+            runtime.block_on(async move {
+                let machine = machine(&config);
+                match Node::bind(&config, machine).await {
+                    Ok(node) => {
+                        let _ = bound.send(Ok(node.addresses().to_vec()));
+                        // A dropped sender is a request to stop as well.
+                        node.run(async { drop(stopped.await) }).await
+                    }
+                    Err(error) => {
+                        let _ = bound.send(Err(error));
+                        NodeStats::default()
+                    }
+                }
+            })
+        })?;
+        let addresses =
+            binding.recv().map_err(|_| std::io::Error::other("its thread ended before it listened"))??;
+        Ok(Self { addresses, stop: Some(stop), thread: Some(thread) })
+    }
+
+    /// Where the node listens, with the ports that the system chose.
+    pub fn addresses(&self) -> &[SocketAddr] {
+        &self.addresses
+    }
+
+    /// Stops the node, waits for its end, and returns what it did in numbers; zeros if its thread panicked.
+    pub fn stop(mut self) -> NodeStats {
+        self.finish()
+    }
+
+    fn finish(&mut self) -> NodeStats {
+        drop(self.stop.take());
+        self.thread.take().and_then(|thread| thread.join().ok()).unwrap_or_default()
+    }
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        self.finish();
+    }
+}

@@ -1,0 +1,126 @@
+//! The task of one connection.
+
+use std::future::poll_fn;
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use fedpro::server::ConnId;
+use tokio::io::AsyncReadExt as _;
+use tokio::net::TcpStream;
+use tokio::net::tcp::OwnedReadHalf;
+use tracing::{Instrument as _, debug, info_span, warn};
+
+use super::hub::Hub;
+use super::machine::Machine;
+use super::table::End;
+
+/// After the last byte was written the peer has this long to close its side. Closing before it has read
+/// everything would make the system throw away what it has not read.
+const LINGER: Duration = Duration::from_secs(2);
+
+/// Starts the task of a connection that was just accepted.
+pub(super) fn start<M: Machine + 'static>(hub: &Rc<Hub<M>>, stream: TcpStream, peer: SocketAddr) {
+    let session_id = match fresh_session_id() {
+        Ok(id) => id,
+        Err(error) => {
+            warn!(%peer, %error, "connection closed: the system gives no random numbers for its session id");
+            return;
+        }
+    };
+    if let Err(error) = stream.set_nodelay(true) {
+        debug!(%peer, %error, "the socket takes no TCP_NODELAY");
+    }
+    let (read, write) = stream.into_split();
+    let hub = Rc::clone(hub);
+    let span = info_span!("connection", %peer);
+    let conn = span.in_scope(|| hub.open(write, session_id));
+    tokio::task::spawn_local(serve(hub, conn, read).instrument(span));
+}
+
+/// A session id nobody can guess: it is all that protects the resumption of a session. Zero means *no session*.
+fn fresh_session_id() -> Result<u64, getrandom::Error> {
+    loop {
+        let id = getrandom::u64()?;
+        if id != 0 {
+            return Ok(id);
+        }
+    }
+}
+
+async fn serve<M: Machine>(hub: Rc<Hub<M>>, conn: ConnId, mut read: OwnedReadHalf) {
+    debug!(%conn, "connection opened");
+    let end = poll_fn(|cx| poll(&hub, conn, &mut read, cx)).await;
+    match &end {
+        End::Failed(error) => debug!(%conn, %error, "connection failed"),
+        End::CutOff => debug!(%conn, "connection cut off"),
+        End::Eof => debug!(%conn, "connection closed by its peer"),
+        End::Finished => debug!(%conn, "connection closed"),
+    }
+    hub.close(conn, &end);
+    drop(hub);
+    if end == End::Finished {
+        Box::pin(linger(read)).await;
+    }
+}
+
+/// Serves whatever the socket is ready for. Ready when the connection is over.
+fn poll<M: Machine>(hub: &Hub<M>, conn: ConnId, read: &mut OwnedReadHalf, cx: &mut Context<'_>) -> Poll<End> {
+    loop {
+        ready_to_write(hub, conn, cx);
+        {
+            let mut core = hub.core.borrow_mut();
+            let Some(outbound) = core.table.get_mut(conn) else { return Poll::Ready(End::Finished) };
+            if let Some(end) = outbound.end.take() {
+                return Poll::Ready(end);
+            }
+            match &mut outbound.task {
+                Some(task) => task.clone_from(cx.waker()),
+                none => *none = Some(cx.waker().clone()),
+            }
+        }
+        let (result, room) = {
+            let mut core = hub.core.borrow_mut();
+            core.prepare_read();
+            let room = core.read_buffer.capacity();
+            (pin!(read.read_buf(&mut core.read_buffer)).poll(cx), room)
+        };
+        match ready!(result) {
+            Ok(0) => return Poll::Ready(End::Eof),
+            Ok(count) => {
+                let bytes = hub.core.borrow_mut().take_read();
+                hub.act(|machine, now| machine.handle_bytes(now, conn, bytes));
+                if count == room {
+                    cx.waker().wake_by_ref(); // there is more, but it is the others' turn
+                    return Poll::Pending;
+                }
+            }
+            Err(error) => return Poll::Ready(End::Failed(error.to_string())),
+        }
+    }
+}
+
+/// Writes what a full socket left over as soon as there is room.
+fn ready_to_write<M: Machine>(hub: &Hub<M>, conn: ConnId, cx: &mut Context<'_>) {
+    let mut core = hub.core.borrow_mut();
+    loop {
+        let Some(outbound) = core.table.get_mut(conn) else { return };
+        if outbound.unsent.is_empty() || outbound.end.is_some() {
+            return;
+        }
+        match outbound.socket.as_ref().poll_write_ready(cx) {
+            Poll::Pending => return,
+            Poll::Ready(Ok(())) => core.write_more(hub.clock.now(), conn),
+            Poll::Ready(Err(error)) => outbound.end = Some(End::Failed(error.to_string())),
+        }
+    }
+}
+
+/// Reads and forgets until the peer has closed its side.
+async fn linger(mut read: OwnedReadHalf) {
+    let mut scratch = [0; 512];
+    let drained = async { while matches!(read.read(&mut scratch).await, Ok(count) if count > 0) {} };
+    let _ = tokio::time::timeout(LINGER, drained).await; // a peer that stays is cut off
+}

@@ -1,0 +1,244 @@
+//! What all tasks of a node share: the machine, the writing halves and the buffers.
+
+use std::cell::{Cell, RefCell};
+
+use base::Moment;
+use bytes::{Buf, Bytes, BytesMut};
+use fedpro::server::ConnId;
+use tokio::net::tcp::OwnedWriteHalf;
+use tokio::sync::Notify;
+
+use super::clock::Clock;
+use super::machine::Machine;
+use super::stats::NodeStats;
+use super::table::{End, Outbound, Table};
+
+/// A read of at most this part of the read buffer is copied out of it: a few bytes that somebody keeps would else keep
+/// the whole buffer.
+const COPY_OUT_PART: usize = 16;
+
+/// The sizes that the driver works with, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sizes {
+    pub(super) read: usize,
+    pub(super) write: usize,
+}
+
+/// Shared by all tasks of one node, which all run on one thread.
+pub(super) struct Hub<M> {
+    pub(super) clock: Clock,
+    pub(super) core: RefCell<Core<M>>,
+    /// Signalled when the machine wants to be woken earlier than the timer knows.
+    pub(super) earlier: Notify,
+    /// Signalled when a connection is gone.
+    pub(super) departed: Notify,
+    /// What the timer was told last.
+    armed: Cell<Moment>,
+}
+
+/// The mutable part of a [`Hub`].
+pub(super) struct Core<M> {
+    pub(super) machine: M,
+    pub(super) table: Table,
+    pub(super) stats: NodeStats,
+    pub(super) read_buffer: BytesMut,
+    write_buffer: BytesMut,
+    sizes: Sizes,
+}
+
+impl<M: Machine> Hub<M> {
+    pub(super) fn new(machine: M, sizes: Sizes) -> Self {
+        Self {
+            clock: Clock::start(),
+            core: RefCell::new(Core {
+                machine,
+                table: Table::default(),
+                stats: NodeStats::default(),
+                read_buffer: BytesMut::new(),
+                write_buffer: BytesMut::new(),
+                sizes,
+            }),
+            earlier: Notify::new(),
+            departed: Notify::new(),
+            armed: Cell::new(Moment::MAX),
+        }
+    }
+
+    /// Lets the machine act on something, and writes what it then wants written.
+    pub(super) fn act(&self, action: impl FnOnce(&mut M, Moment)) {
+        let mut core = self.core.borrow_mut();
+        let now = self.clock.now();
+        action(&mut core.machine, now);
+        core.write_ready(now);
+        self.rearm(&core.machine);
+    }
+
+    /// Adds a connection.
+    pub(super) fn open(&self, socket: OwnedWriteHalf, session_id: u64) -> ConnId {
+        let conn = {
+            let mut core = self.core.borrow_mut();
+            core.stats.accepted_connections += 1;
+            core.stats.open_connections += 1;
+            core.table.insert(Outbound::new(socket))
+        };
+        self.act(|machine, now| machine.handle_open(now, conn, session_id));
+        conn
+    }
+
+    /// Removes a connection, which closes the writing side of its socket.
+    pub(super) fn close(&self, conn: ConnId, end: &End) {
+        {
+            let mut core = self.core.borrow_mut();
+            core.table.remove(conn);
+            core.stats.open_connections -= 1;
+            if matches!(end, End::Failed(_)) {
+                core.stats.failed_connections += 1;
+            }
+        }
+        self.act(|machine, now| machine.handle_closed(now, conn));
+        self.departed.notify_waiters();
+    }
+
+    /// Tells the timer when it would else sleep too long.
+    fn rearm(&self, machine: &M) {
+        let wanted = machine.poll_timeout().unwrap_or(Moment::MAX);
+        if wanted < self.armed.get() {
+            self.armed.set(wanted);
+            self.earlier.notify_one();
+        }
+    }
+
+    /// Wakes the machine whenever it wants to be woken; never ends.
+    pub(super) async fn keep_time(&self) {
+        loop {
+            let wanted = self.core.borrow().machine.poll_timeout().unwrap_or(Moment::MAX);
+            self.armed.set(wanted);
+            let changed = self.earlier.notified();
+            match self.clock.instant(wanted) {
+                None => changed.await,
+                Some(instant) => {
+                    tokio::select! {
+                        () = tokio::time::sleep_until(instant) => self.act(|machine, now| machine.handle_timeout(now)),
+                        () = changed => {}
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl<M: Machine> Core<M> {
+    /// Makes room in the read buffer for one read of the full size.
+    pub(super) fn prepare_read(&mut self) {
+        if self.read_buffer.capacity() < self.sizes.read / 4 {
+            self.read_buffer.reserve(self.sizes.read);
+        }
+    }
+
+    /// Takes what was read out of the read buffer.
+    pub(super) fn take_read(&mut self) -> Bytes {
+        self.stats.reads += 1;
+        self.stats.read_bytes += self.read_buffer.len() as u64;
+        if self.read_buffer.len() <= self.sizes.read / COPY_OUT_PART {
+            let copy = Bytes::copy_from_slice(&self.read_buffer);
+            self.read_buffer.clear();
+            return copy;
+        }
+        self.read_buffer.split().freeze()
+    }
+
+    /// Writes to every connection for which the machine has something.
+    pub(super) fn write_ready(&mut self, now: Moment) {
+        while let Some(conn) = self.machine.poll_ready() {
+            self.write_to(now, conn);
+        }
+    }
+
+    /// Writes to `conn` until the machine has nothing more for it, or its socket is full.
+    pub(super) fn write_to(&mut self, now: Moment, conn: ConnId) {
+        let Some(outbound) = self.table.get_mut(conn) else { return };
+        let mut more = outbound.end.is_none() && !outbound.close_after;
+        while more {
+            // A full socket's task comes back when there is room; until then the machine may want it closed.
+            let budget = if outbound.unsent.is_empty() { self.sizes.write } else { 0 };
+            self.write_buffer.clear();
+            let transmit = self.machine.poll_transmit(now, conn, &mut self.write_buffer, budget);
+            if transmit.close_after {
+                outbound.close_after = true;
+                if transmit.discard {
+                    outbound.unsent = BytesMut::new();
+                    outbound.end = Some(End::CutOff);
+                }
+            }
+            more = transmit.more && budget > 0 && outbound.end.is_none();
+            if self.write_buffer.is_empty() {
+                continue;
+            }
+            if !outbound.unsent.is_empty() {
+                outbound.unsent.extend_from_slice(&self.write_buffer); // the machine's last words
+                continue;
+            }
+            match send(&outbound.socket, &mut self.write_buffer, &mut self.stats) {
+                Ok(true) => {}
+                Ok(false) => {
+                    outbound.unsent.extend_from_slice(&self.write_buffer);
+                    outbound.wake();
+                    more = false;
+                }
+                Err(error) => {
+                    outbound.end = Some(End::Failed(error.to_string()));
+                    more = false;
+                }
+            }
+        }
+        if outbound.close_after && outbound.end.is_none() && outbound.unsent.is_empty() {
+            outbound.end = Some(End::Finished);
+        }
+        if outbound.end.is_some() {
+            outbound.wake();
+        }
+        if self.write_buffer.capacity() > 2 * self.sizes.write {
+            self.write_buffer = BytesMut::new(); // one long message must not cost memory for ever
+        }
+    }
+
+    /// The socket of `conn` has room again.
+    pub(super) fn write_more(&mut self, now: Moment, conn: ConnId) {
+        let Some(outbound) = self.table.get_mut(conn) else { return };
+        match send(&outbound.socket, &mut outbound.unsent, &mut self.stats) {
+            Ok(false) => return,
+            Ok(true) => outbound.unsent = BytesMut::new(),
+            Err(error) => {
+                outbound.end = Some(End::Failed(error.to_string()));
+                return;
+            }
+        }
+        if outbound.close_after {
+            outbound.end = Some(End::Finished);
+        } else {
+            self.write_to(now, conn);
+            self.write_ready(now); // room may have made the machine send more, to anybody
+        }
+    }
+}
+
+/// Writes `data` and removes from it what was written; false when the socket took no more.
+fn send(socket: &OwnedWriteHalf, data: &mut BytesMut, stats: &mut NodeStats) -> std::io::Result<bool> {
+    while !data.is_empty() {
+        match socket.try_write(data) {
+            Ok(0) => return Err(std::io::ErrorKind::WriteZero.into()),
+            Ok(written) => {
+                stats.writes += 1;
+                stats.written_bytes += written as u64;
+                data.advance(written);
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
+                stats.full_sockets += 1;
+                return Ok(false);
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(true)
+}
