@@ -12,10 +12,12 @@ use std::process::Command;
 
 const MANIFEST: &str = "fuzz/Cargo.toml";
 const CORPUS: &str = "fuzz/corpus";
+/// What exploring gathers: thousands of inputs, kept for the next time and not committed.
+const EXPLORED: &str = "fuzz/target/explored";
 /// Files per call, well under every system's limit for arguments.
 const BATCH: usize = 500;
 /// An input that takes longer is a hang; most take well under a millisecond.
-const REPLAY_TIMEOUT: &str = "-timeout=30";
+const TIMEOUT: &str = "-timeout=30";
 
 /// Builds all targets with the compiler of the workspace and runs each over its committed corpus. The fuzz
 /// crate is no member of the workspace, so that its format and lints are looked at here as well.
@@ -42,7 +44,8 @@ fn in_fuzz(out: &Path, command: &str) -> Command {
     cargo
 }
 
-/// Runs every target, or those named, for `seconds` each from its corpus on; finds go to fuzz/artifacts.
+/// Runs every target, or those named, for `seconds` each, from its corpus on. What fails goes to
+/// fuzz/artifacts; to keep it from coming back, commit it to the corpus with the repair.
 pub(crate) fn explore(seconds: u64, only: &[String]) -> anyhow::Result<()> {
     let mut probe = nightly_fuzz(&["--version"]);
     let installed = probe.output().is_ok_and(|output| output.status.success());
@@ -54,7 +57,12 @@ pub(crate) fn explore(seconds: u64, only: &[String]) -> anyhow::Result<()> {
     for target in all.iter().filter(|target| only.is_empty() || only.contains(target)) {
         println!("==> fuzz {target}: {seconds} s");
         let limit = format!("-max_total_time={seconds}");
-        call(&mut nightly_fuzz(&["run", "--fuzz-dir", "fuzz", target, "--", &limit]))?;
+        let (explored, corpus) = (format!("{EXPLORED}/{target}"), format!("{CORPUS}/{target}"));
+        std::fs::create_dir_all(root().join(&explored)).with_context(|| format!("cannot make {explored}"))?;
+        // libFuzzer writes new inputs to the first folder and only reads the others.
+        let folders = [target, explored.as_str(), corpus.as_str()];
+        let arguments = [&["run", "--fuzz-dir", "fuzz"], &folders[..], &["--", &limit, TIMEOUT]].concat();
+        call(&mut nightly_fuzz(&arguments))?;
     }
     Ok(())
 }
@@ -93,7 +101,7 @@ fn corpus(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
 /// libFuzzer names each input as it runs it; that is shown only when one fails.
 fn replay_batch(program: &Path, files: &[PathBuf]) -> anyhow::Result<()> {
     let mut command = Command::new(program);
-    let output = command.arg(REPLAY_TIMEOUT).args(files).current_dir(root()).output();
+    let output = command.arg(TIMEOUT).args(files).current_dir(root()).output();
     let output = output.with_context(|| format!("cannot start {}", program.display()))?;
     if !output.status.success() {
         let report = String::from_utf8_lossy(&output.stderr);
