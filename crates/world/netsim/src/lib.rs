@@ -1,0 +1,34 @@
+//! A simulated world: hosts, the links and connections between them, and everything that can go wrong
+//! there, in virtual time and from one seed.
+//!
+//! - [`EventQueue`]: what happens next. Time is a [`base::Moment`], equal moments go in order of
+//!   insertion.
+//! - [`Network`]: ideal links with a rate and a delay; byte-stream connections that open, end and
+//!   break like TCP's; datagrams; wake-ups. It is a machine: [`Network::poll`] answers with one
+//!   [`Delivery`] after the other.
+//! - [`Rule`], [`Fault`]: what goes wrong, as closures or as data; added, removed, scheduled, healed.
+//! - [`Simulation`]: hosts of a type of yours ([`Host`]) on a network, run until some moment.
+//! - [`Digest`]: every delivery and every draw in 64 bits. Two runs of one seed have one digest.
+//!
+//! What is drawn for a packet depends on the seed, its link, its number there and the rule. So a new
+//! host, link or rule leaves alone what happens elsewhere.
+
+mod digest;
+mod fault;
+mod link;
+mod network;
+mod queue;
+mod simulation;
+mod stats;
+
+pub use digest::Digest;
+pub use fault::{
+    DUPLICATES_MAX, Draws, Effect, Fault, MILLION, Packet, PacketKind, Rule, RuleId, Scope, Verdict,
+};
+pub use link::LinkSpec;
+pub use network::{
+    Action, BreakReason, ConnId, Delivery, HostEvent, HostId, Network, NetworkOptions, SendError, SocketId,
+};
+pub use queue::EventQueue;
+pub use simulation::{EVENTS_PER_MOMENT_MAX, Host, Livelock, Port, Simulation};
+pub use stats::NetworkStats;

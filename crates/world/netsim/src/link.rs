@@ -1,0 +1,96 @@
+//! Ideal point-to-point links: a rate, a delay, one queue without limit.
+
+use base::{Moment, Seed};
+use std::time::Duration;
+
+/// What a link does to what crosses it, in one direction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LinkSpec {
+    /// Bits per second; `None` is infinitely fast.
+    pub rate: Option<u64>,
+    /// From the last bit's departure to its arrival.
+    pub delay: Duration,
+}
+
+impl Default for LinkSpec {
+    /// 50 µs and infinitely fast: a quiet local network.
+    fn default() -> Self {
+        Self { rate: None, delay: Duration::from_micros(50) }
+    }
+}
+
+/// One direction of a link at work.
+#[derive(Clone, Debug)]
+pub(crate) struct Link {
+    pub(crate) spec: LinkSpec,
+    /// Every number drawn for what crosses this link comes from here.
+    pub(crate) seed: Seed,
+    /// Packets that were ever put on it.
+    pub(crate) packets: u64,
+    /// When the last bit of all that is queued has left, rounded down to a nanosecond ...
+    busy_until: Moment,
+    /// ... and the part of a nanosecond that rounding cut off, in units of 1/rate.
+    busy_rest: u64,
+}
+
+impl Link {
+    pub(crate) fn new(spec: LinkSpec, seed: Seed) -> Self {
+        Self { spec, seed, packets: 0, busy_until: Moment::ZERO, busy_rest: 0 }
+    }
+
+    /// Changes rate and delay for what departs from now on.
+    pub(crate) fn set_spec(&mut self, spec: LinkSpec) {
+        self.spec = spec;
+        self.busy_rest = 0;
+    }
+
+    /// Queues `octets` octets at `now` and says when the last of them arrives: exact to the
+    /// nanosecond (rounded up), however many packets stand in the queue.
+    pub(crate) fn depart(&mut self, now: Moment, octets: usize) -> Moment {
+        let Some(rate) = self.spec.rate.filter(|&rate| rate > 0) else {
+            return now + self.spec.delay;
+        };
+        if now > self.busy_until {
+            (self.busy_until, self.busy_rest) = (now, 0);
+        }
+        let work = octets as u128 * 8 * 1_000_000_000 + u128::from(self.busy_rest);
+        let nanos = u64::try_from(work / u128::from(rate)).unwrap_or(u64::MAX);
+        self.busy_until += Duration::from_nanos(nanos);
+        self.busy_rest = (work % u128::from(rate)) as u64; // below rate, a u64
+        let rounded_up = Duration::from_nanos(u64::from(self.busy_rest > 0));
+        self.busy_until + rounded_up + self.spec.delay
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn link(rate: Option<u64>) -> Link {
+        Link::new(LinkSpec { rate, delay: Duration::from_micros(10) }, Seed(1))
+    }
+
+    #[test]
+    fn size_over_rate_plus_delay_to_the_nanosecond() {
+        let mut gigabit = link(Some(1_000_000_000));
+        assert_eq!(gigabit.depart(Moment::ZERO, 1_500), Moment::from_micros(22));
+        // The second waits for the first; after a pause nothing waits.
+        assert_eq!(gigabit.depart(Moment::from_nanos(1), 125), Moment::from_micros(23));
+        assert_eq!(gigabit.depart(Moment::from_micros(50), 125), Moment::from_micros(61));
+    }
+
+    #[test]
+    fn fractions_of_a_nanosecond_add_up() {
+        // 3 octets at 7 Gb/s take 24/7 ns. Seven of them take 24 ns, not seven times 4.
+        let mut link = link(Some(7_000_000_000));
+        let arrivals: Vec<u64> = (0..7).map(|_| link.depart(Moment::ZERO, 3).as_nanos() - 10_000).collect();
+        assert_eq!(arrivals, [4, 7, 11, 14, 18, 21, 24]);
+    }
+
+    #[test]
+    fn no_rate_means_no_waiting() {
+        let mut ideal = link(None);
+        assert_eq!(ideal.depart(Moment::ZERO, usize::MAX), Moment::from_micros(10));
+        assert_eq!(link(Some(1)).depart(Moment::ZERO, usize::MAX), Moment::MAX);
+    }
+}

@@ -1,0 +1,76 @@
+//! Datagrams: each for itself.
+
+use super::{Event, HostEvent, HostId, Network};
+use crate::fault::{Fate, PacketKind};
+use base::Moment;
+use bytes::Bytes;
+
+/// Datagrams under way, in slots that are used again.
+#[derive(Debug, Default)]
+pub(super) struct Datagrams {
+    slots: Vec<Option<Datagram>>,
+    free: Vec<u32>,
+}
+
+#[derive(Debug)]
+struct Datagram {
+    from: HostId,
+    to: HostId,
+    bytes: Bytes,
+}
+
+impl Datagrams {
+    fn put(&mut self, datagram: Datagram) -> u32 {
+        if let Some(slot) = self.free.pop() {
+            self.slots[slot as usize] = Some(datagram);
+            return slot;
+        }
+        self.slots.push(Some(datagram));
+        u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 datagrams under way")
+    }
+
+    fn take(&mut self, slot: u32) -> Option<Datagram> {
+        let datagram = self.slots.get_mut(slot as usize)?.take();
+        self.free.push(slot);
+        datagram
+    }
+}
+
+impl Network {
+    /// Sends a datagram. It arrives once, whole and in order, unless a rule has it otherwise or the
+    /// host there is down.
+    pub fn send_datagram(&mut self, from: HostId, to: HostId, bytes: Bytes) {
+        let link = self.link_id(from, to);
+        self.stats.sent_datagrams += 1;
+        let fate = self.judge(link, from, to, PacketKind::Datagram, &bytes);
+        let now = self.now;
+        // A lost datagram took its time on the link like any other.
+        let arrives = self.link_mut(link).depart(now, bytes.len());
+        let Fate::Arrives(arrival) = fate else {
+            self.stats.dropped_datagrams += 1;
+            return;
+        };
+        self.stats.duplicated_datagrams += u64::from(arrival.copies);
+        self.stats.reordered_datagrams += u64::from(arrival.reordered);
+        let arrives = arrives + arrival.delay;
+        for _ in 0..arrival.copies {
+            self.send_off_datagram(arrives, Datagram { from, to, bytes: bytes.clone() });
+        }
+        self.send_off_datagram(arrives, Datagram { from, to, bytes });
+    }
+
+    fn send_off_datagram(&mut self, arrives: Moment, datagram: Datagram) {
+        let slot = self.datagrams.put(datagram);
+        self.queue.push(arrives, Event::Datagram(slot));
+    }
+
+    pub(super) fn arrive_datagram(&mut self, slot: u32) -> Option<(HostId, HostEvent)> {
+        let Datagram { from, to, bytes } = self.datagrams.take(slot)?;
+        if !self.host(to).up {
+            self.stats.dropped_datagrams += 1;
+            return None;
+        }
+        self.stats.received_datagrams += 1;
+        Some((to, HostEvent::Datagram { from, bytes }))
+    }
+}

@@ -1,0 +1,265 @@
+//! Hosts of one type on a network.
+
+use crate::network::{HostEvent, HostId, Network, NetworkOptions, SendError, SocketId};
+use crate::{Delivery, Digest};
+use base::{Moment, Seed};
+use bytes::Bytes;
+
+/// More events of hosts at one moment than this are taken for a run that never gets on.
+pub const EVENTS_PER_MOMENT_MAX: u64 = 1_000_000;
+
+/// What runs on a host: a server process, a scripted federate, a traffic source.
+pub trait Host {
+    /// Something happened to the host. Whatever it does in answer it does through `port`.
+    fn handle(&mut self, event: HostEvent, port: &mut Port<'_>);
+}
+
+impl<H: Host + ?Sized> Host for Box<H> {
+    fn handle(&mut self, event: HostEvent, port: &mut Port<'_>) {
+        (**self).handle(event, port);
+    }
+}
+
+/// A host's way to the network.
+#[derive(Debug)]
+pub struct Port<'a> {
+    network: &'a mut Network,
+    host: HostId,
+}
+
+impl<'a> Port<'a> {
+    /// The port of `host`.
+    pub fn new(network: &'a mut Network, host: HostId) -> Self {
+        Self { network, host }
+    }
+
+    /// The host it belongs to.
+    pub fn host(&self) -> HostId {
+        self.host
+    }
+
+    /// The present.
+    pub fn now(&self) -> Moment {
+        self.network.now()
+    }
+
+    /// See [`Network::wake`].
+    pub fn wake(&mut self, at: Option<Moment>) {
+        self.network.wake(self.host, at);
+    }
+
+    /// See [`Network::connect`].
+    pub fn connect(&mut self, to: HostId, port: u16) -> SocketId {
+        self.network.connect(self.host, to, port)
+    }
+
+    /// See [`Network::send`].
+    ///
+    /// # Errors
+    /// When this end is closed, or known to its host to be broken.
+    pub fn send(&mut self, socket: SocketId, bytes: Bytes) -> Result<(), SendError> {
+        self.network.send(self.own(socket), bytes)
+    }
+
+    /// See [`Network::room`].
+    pub fn room(&self, socket: SocketId) -> usize {
+        self.network.room(self.own(socket))
+    }
+
+    /// See [`Network::close`].
+    pub fn close(&mut self, socket: SocketId) {
+        self.network.close(self.own(socket));
+    }
+
+    /// See [`Network::reset`].
+    pub fn reset(&mut self, socket: SocketId) {
+        self.network.reset(self.own(socket));
+    }
+
+    /// See [`Network::set_reading`].
+    pub fn set_reading(&mut self, socket: SocketId, reading: bool) {
+        self.network.set_reading(self.own(socket), reading);
+    }
+
+    /// See [`Network::send_datagram`].
+    pub fn send_datagram(&mut self, to: HostId, bytes: Bytes) {
+        self.network.send_datagram(self.host, to, bytes);
+    }
+
+    /// See [`Network::note`].
+    pub fn note(&mut self, octets: &[u8]) {
+        self.network.note(octets);
+    }
+
+    /// Using somebody else's socket is a mistake of the program, not of the simulated world.
+    fn own(&self, socket: SocketId) -> SocketId {
+        assert_eq!(self.network.host_of(socket), self.host, "{socket} is an end of another host");
+        socket
+    }
+}
+
+/// Hosts and the network between them. A dead host ([`Network::kill`]) gets no events; put a new process
+/// in its place with [`restart`](Simulation::restart).
+#[derive(Debug)]
+pub struct Simulation<H> {
+    network: Network,
+    hosts: Vec<H>,
+    at_this_moment: u64,
+}
+
+/// Hosts keep one another busy without time passing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("more than {EVENTS_PER_MOMENT_MAX} events at {at}, the last at {host}: time does not get on")]
+pub struct Livelock {
+    /// The moment that does not pass.
+    pub at: Moment,
+    /// A host that takes part.
+    pub host: HostId,
+}
+
+impl<H> Simulation<H> {
+    /// A world without hosts whose chance comes from `seed`.
+    pub fn new(seed: Seed, options: NetworkOptions) -> Self {
+        Self { network: Network::new(seed, options), hosts: Vec::new(), at_this_moment: 0 }
+    }
+
+    /// The present.
+    pub fn now(&self) -> Moment {
+        self.network.now()
+    }
+
+    /// The network: links, rules, schedules, counters.
+    pub fn network(&self) -> &Network {
+        &self.network
+    }
+
+    /// The network: links, rules, schedules, counters. Hosts are added by
+    /// [`add_host`](Simulation::add_host) alone.
+    pub fn network_mut(&mut self) -> &mut Network {
+        &mut self.network
+    }
+
+    /// The fingerprint of the run so far.
+    pub fn digest(&self) -> Digest {
+        self.network.digest()
+    }
+
+    /// Adds a host. The name is for people.
+    pub fn add_host(&mut self, name: &str, host: H) -> HostId {
+        self.hosts.push(host);
+        self.network.add_host(name)
+    }
+
+    /// What runs on a host.
+    pub fn host(&self, host: HostId) -> &H {
+        &self.hosts[host.0 as usize]
+    }
+
+    /// Every host with what runs on it.
+    pub fn hosts(&self) -> impl Iterator<Item = (HostId, &H)> {
+        self.network.hosts().zip(&self.hosts)
+    }
+
+    /// Has a host act now.
+    pub fn call<R>(&mut self, host: HostId, act: impl FnOnce(&mut H, &mut Port<'_>) -> R) -> R {
+        act(&mut self.hosts[host.0 as usize], &mut Port::new(&mut self.network, host))
+    }
+
+    /// Ends the process of a host, if it still runs, and starts `new` in its place. Returns the old one.
+    pub fn restart(&mut self, host: HostId, new: H) -> H {
+        self.network.kill(host);
+        self.network.revive(host);
+        std::mem::replace(&mut self.hosts[host.0 as usize], new)
+    }
+}
+
+impl<H: Host> Simulation<H> {
+    /// Lets the next event of a host happen, if that is at or before `until`, and says which host it
+    /// was. `None`: there is none, and it is now `until`.
+    ///
+    /// # Errors
+    /// When time does not get on.
+    pub fn step(&mut self, until: Moment) -> Result<Option<HostId>, Livelock> {
+        let before = self.network.now();
+        let Some(Delivery { at, host, event }) = self.network.poll(until) else {
+            self.at_this_moment = 0;
+            return Ok(None);
+        };
+        self.at_this_moment = if at > before { 1 } else { self.at_this_moment + 1 };
+        if self.at_this_moment > EVENTS_PER_MOMENT_MAX {
+            return Err(Livelock { at, host });
+        }
+        self.call(host, |state, port| state.handle(event, port));
+        Ok(Some(host))
+    }
+
+    /// Runs until `until`, or with [`Moment::MAX`] until nothing happens any more.
+    ///
+    /// # Errors
+    /// When time does not get on.
+    pub fn run_until(&mut self, until: Moment) -> Result<(), Livelock> {
+        while self.step(until)?.is_some() {}
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    /// Answers every datagram until its patience ends.
+    struct Player {
+        left: u32,
+    }
+
+    impl Host for Player {
+        fn handle(&mut self, event: HostEvent, port: &mut Port<'_>) {
+            if let HostEvent::Datagram { from, bytes } = event
+                && self.left > 0
+            {
+                self.left -= 1;
+                port.send_datagram(from, bytes);
+            }
+        }
+    }
+
+    fn ping_pong(left: u32, delay: Duration) -> (Simulation<Player>, HostId) {
+        let link = crate::LinkSpec { rate: None, delay };
+        let mut sim = Simulation::new(Seed(1), NetworkOptions { link, ..Default::default() });
+        let a = sim.add_host("a", Player { left });
+        let b = sim.add_host("b", Player { left });
+        sim.call(a, |_, port| port.send_datagram(b, Bytes::from_static(b"ball")));
+        (sim, b)
+    }
+
+    #[test]
+    fn runs_until_nothing_happens_or_the_moment_comes() {
+        let (mut sim, b) = ping_pong(5, Duration::from_micros(10));
+        sim.run_until(Moment::from_micros(35)).unwrap();
+        assert_eq!((sim.now(), sim.host(b).left), (Moment::from_micros(35), 3));
+        sim.run_until(Moment::MAX).unwrap();
+        assert_eq!((sim.now(), sim.host(b).left), (Moment::from_micros(110), 0));
+        assert_eq!(sim.network().stats().received_datagrams, 11);
+    }
+
+    #[test]
+    fn a_run_that_stands_still_is_an_error_not_a_hang() {
+        let (mut sim, _) = ping_pong(u32::MAX, Duration::ZERO);
+        let stuck = sim.run_until(Moment::from_secs(1)).unwrap_err();
+        assert_eq!(stuck.at, Moment::ZERO);
+    }
+
+    #[test]
+    fn the_dead_hear_nothing_and_their_successors_do() {
+        let (mut sim, b) = ping_pong(5, Duration::from_micros(10));
+        sim.network_mut().kill(b);
+        sim.run_until(Moment::MAX).unwrap();
+        assert_eq!(sim.host(b).left, 5);
+        let old = sim.restart(b, Player { left: 1 });
+        assert_eq!(old.left, 5);
+        sim.call(HostId(0), |_, port| port.send_datagram(b, Bytes::new()));
+        sim.run_until(Moment::MAX).unwrap();
+        assert_eq!(sim.host(b).left, 0);
+    }
+}

@@ -1,0 +1,49 @@
+//! Counters of a network.
+
+macro_rules! stats {
+    ($($(#[$doc:meta])* $name:ident,)+) => {
+        /// What happened on a network so far. Every counter only grows.
+        #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+        pub struct NetworkStats {
+            $($(#[$doc])* pub $name: u64,)+
+        }
+
+        impl NetworkStats {
+            /// Calls `f` with the name and the value of every counter.
+            pub fn each(&self, mut f: impl FnMut(&'static str, u64)) {
+                $(f(stringify!($name), self.$name);)+
+            }
+        }
+    };
+}
+
+stats! {
+    /// Events taken from the queue.
+    events,
+    /// Events given to hosts.
+    deliveries,
+    /// Connections that a host asked for.
+    connections,
+    /// Connections that broke: cut, reset or refused.
+    broken_connections,
+    /// Bytes that hosts put into connections.
+    stream_sent_bytes,
+    /// Bytes that hosts got out of connections.
+    stream_received_bytes,
+    /// Datagrams that hosts sent.
+    sent_datagrams,
+    /// Datagrams that hosts got, copies included.
+    received_datagrams,
+    /// Datagrams lost by a rule or sent to a host that is down.
+    dropped_datagrams,
+    /// Copies of datagrams that rules made.
+    duplicated_datagrams,
+    /// Datagrams that a rule let others overtake.
+    reordered_datagrams,
+    /// Packets that rules delayed.
+    delayed_packets,
+    /// Connections that rules cut.
+    cuts,
+    /// Times that a rule stalled a direction of a connection.
+    stalls,
+}
