@@ -306,6 +306,11 @@ impl Session {
         self.now = now;
     }
 
+    #[cfg(test)]
+    pub(super) const fn now_for_test(&self) -> Moment {
+        self.now
+    }
+
     /// How long nothing may be written before a heartbeat is due.
     pub(super) fn quiet_time(&self) -> Duration {
         self.config.heartbeat_interval / 6 * 5
