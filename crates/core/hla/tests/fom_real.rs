@@ -108,9 +108,28 @@ fn netn_4() {
     let mut modules = read_all(&folder.join("netn-hla4"));
     assert_eq!(modules.len(), 14);
     modules.extend(read_all(&folder.join("rpr3")));
-    merge(Edition::Hla2025, &modules);
+    let forward = merge(Edition::Hla2025, &modules);
     modules.reverse();
-    merge(Edition::Hla2025, &modules);
+    assert_eq!(names(&merge(Edition::Hla2025, &modules)), names(&forward));
+}
+
+/// The built-in MIM of 2010 says what the published one says.
+#[test]
+fn standard_mim_of_2010() {
+    let Some(folder) = folder() else { return };
+    let published = read(&folder.join("mim/HLAstandardMIM-2010.xml"));
+    let published = match Fdd::with_mim(&published) {
+        Ok(fdd) => fdd,
+        Err(error) => panic!("{}", render(&error.diagnostics)),
+    };
+    let built_in = Fdd::standard(Edition::Hla2010);
+    assert_eq!(names(&published), names(&built_in));
+    assert_eq!(summary(&published), summary(&built_in));
+    let kinds = |fdd: &Fdd| fdd.datatypes().map(|d| format!("{d:?}")).collect::<Vec<_>>();
+    assert_eq!(kinds(&published), kinds(&built_in));
+    // As a FOM module it clashes in nothing with the built-in MIM either.
+    let (_, warnings) = built_in.extend(&[read(&folder.join("mim/HLAstandardMIM-2010.xml"))]).unwrap();
+    assert_eq!(render(&warnings), "");
 }
 
 #[test]

@@ -44,7 +44,6 @@ pub(super) struct Parsed {
 /// An object class as a module has it; superclasses come first.
 #[derive(Default, Debug)]
 pub(super) struct RawObjectClass {
-    pub(super) name: String,
     /// Full dotted name.
     pub(super) path: String,
     pub(super) offset: Offset,
@@ -71,7 +70,6 @@ pub(super) struct RawAttribute {
 /// An interaction class as a module has it; superclasses come first.
 #[derive(Default, Debug)]
 pub(super) struct RawInteractionClass {
-    pub(super) name: String,
     /// Full dotted name.
     pub(super) path: String,
     pub(super) offset: Offset,

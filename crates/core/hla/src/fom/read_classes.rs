@@ -69,7 +69,6 @@ pub(super) fn object_classes(table: Node<'_, '_>, reader: &mut Reader<'_>) -> Ve
             attributes,
             dimensions: read_dimensions(&row, reader).unwrap_or_default(),
             directed_interactions: directed,
-            name,
         });
         Some((path, row.all("objectClass").collect()))
     });
@@ -99,7 +98,6 @@ pub(super) fn interaction_classes(table: Node<'_, '_>, reader: &mut Reader<'_>) 
             transportation: reference(&row, "transportation"),
             order: read_order(&row, reader),
             dimensions: read_dimensions(&row, reader).unwrap_or_default(),
-            name,
         });
         Some((path, row.all("interactionClass").collect()))
     });

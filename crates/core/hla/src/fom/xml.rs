@@ -50,22 +50,34 @@ fn decode_utf16(octets: &[u8], unit: fn([u8; 2]) -> u16) -> Result<String, Strin
 /// The XML tree of a module's text.
 pub(super) fn parse<'t>(source: &'t Source, limits: &Limits) -> Result<Document<'t>, FomError> {
     let options = ParsingOptions { allow_dtd: false, nodes_limit: limits.nodes, ..ParsingOptions::default() };
-    Document::parse_with_options(&source.text, options).map_err(|error| {
-        let message = match error {
-            roxmltree::Error::DtdDetected => {
-                "a document type declaration; FOM modules may have none, and no entities".to_owned()
-            }
-            roxmltree::Error::NodesLimitReached => {
-                format!("the module has more than the {} XML nodes allowed", limits.nodes)
-            }
-            _ => format!("not well-formed XML: {}", without_position(&error.to_string())),
-        };
-        let at = error.pos();
-        let mut failure = FomError::of_file(FomErrorKind::ErrorReading, &source.designator, message);
-        failure.diagnostics[0].line = at.row;
-        failure.diagnostics[0].column = at.col;
-        failure
-    })
+    Document::parse_with_options(&source.text, options).map_err(|error| not_xml(&error, source, limits))
+}
+
+fn not_xml(error: &roxmltree::Error, source: &Source, limits: &Limits) -> FomError {
+    use roxmltree::Error::{DtdDetected, NodesLimitReached, UnclosedRootNode, UnexpectedEndOfStream};
+    let end = source.position(source.text.len() as Offset);
+    let (message, (line, column)) = match error {
+        DtdDetected => {
+            let place = source.text.find("<!DOCTYPE").unwrap_or_default();
+            let message = "a document type declaration; FOM modules may have none, and no entities";
+            (message.to_owned(), source.position(place as Offset))
+        }
+        NodesLimitReached => {
+            (format!("the module has more than the {} XML nodes allowed", limits.nodes), (0, 0))
+        }
+        UnclosedRootNode | UnexpectedEndOfStream => {
+            ("not well-formed XML: the module ends before its elements are closed".to_owned(), end)
+        }
+        _ => {
+            let at = error.pos();
+            let message = format!("not well-formed XML: {}", without_position(&error.to_string()));
+            (message, (at.row, at.col))
+        }
+    };
+    let mut failure = FomError::of_file(FomErrorKind::ErrorReading, &source.designator, message);
+    failure.diagnostics[0].line = line;
+    failure.diagnostics[0].column = column;
+    failure
 }
 
 /// The parser says the position in its text too; once is enough.
