@@ -1,0 +1,16 @@
+//! One process's logic, assembled: the sessions of the Federate Protocol ([`fedpro`]) and the services
+//! ([`rti`]), which hold the router.
+//!
+//! [`Kernel`] is wiring and nothing else. Its shape is that of [`fedpro::server::Endpoint`]: bytes of
+//! connections go in, bytes of connections come out, and the world (a node with sockets, a simulation)
+//! says what time it is.
+
+mod config;
+mod kernel;
+mod status;
+
+pub use config::Config;
+pub use fedpro::server::{ConnId, Transmit};
+pub use kernel::Kernel;
+pub use rti::{FomSource, NoFoms};
+pub use status::Status;

@@ -1,0 +1,14 @@
+//! What a kernel holds, for people and tools.
+
+/// A snapshot of a [`Kernel`](crate::Kernel).
+#[derive(Clone, Debug)]
+pub struct Status {
+    /// Federation executions, by name.
+    pub federations: Vec<rti::FederationStatus>,
+    /// Sessions, interrupted ones included.
+    pub sessions: usize,
+    /// Connections.
+    pub connections: usize,
+    /// Counters of the sessions' endpoint.
+    pub endpoint: fedpro::server::Stats,
+}

@@ -1,0 +1,33 @@
+//! Settings of the services.
+
+use crate::control::NodeId;
+use hla::fom::Limits;
+
+/// Settings of an [`Rti`](crate::Rti).
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// This node. Default 1. Handles of object instances carry it.
+    pub node: NodeId,
+    /// When set, only federates that connect with this password (`HLAplainTextPassword`) are let in.
+    /// Default: none.
+    pub password: Option<String>,
+    /// Limits on FOM modules and MIMs.
+    pub fom: Limits,
+    /// Bytes of callbacks that may wait for one federate. Beyond it, best-effort callbacks are dropped; a
+    /// federate for which reliable ones alone exceed it is disconnected. Default 64 MiB.
+    pub queue_bytes_max: usize,
+    /// Callbacks that may wait for one federate. Default 1,000,000.
+    pub queue_callbacks_max: usize,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            node: NodeId(1),
+            password: None,
+            fom: Limits::default(),
+            queue_bytes_max: 64 << 20,
+            queue_callbacks_max: 1_000_000,
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! One federation execution as the control plane knows it.
+
+use super::{Event, ExecutionId, NameTable, NodeId, SyncPoints};
+use hla::fom::Fdd;
+use hla::handle::FederateHandle;
+use hla::time::TimeKind;
+use hla::{Exception, RtiError};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A joined federate.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Member {
+    /// Its name, unique among the joined federates.
+    pub name: String,
+    /// Its type, as it gave it.
+    pub federate_type: String,
+    /// The node that it is connected to.
+    pub node: NodeId,
+}
+
+/// A federation execution: object model, members, synchronization points, names.
+pub struct Federation {
+    /// Its id.
+    pub id: ExecutionId,
+    /// Its name.
+    pub name: String,
+    /// Its logical time implementation.
+    pub time: TimeKind,
+    /// Its object model: MIM and all modules merged.
+    pub model: Fdd,
+    /// Its synchronization points.
+    pub sync: SyncPoints,
+    /// Object instance names that are not free.
+    pub names: NameTable,
+    members: BTreeMap<FederateHandle, Member>,
+    last_federate: u32,
+}
+
+impl Federation {
+    pub(super) fn new(id: ExecutionId, name: String, time: TimeKind, model: Fdd) -> Self {
+        Self {
+            id,
+            name,
+            time,
+            model,
+            sync: SyncPoints::default(),
+            names: NameTable::default(),
+            members: BTreeMap::new(),
+            last_federate: 0,
+        }
+    }
+
+    /// The joined federates by handle.
+    pub fn members(&self) -> impl Iterator<Item = (FederateHandle, &Member)> {
+        self.members.iter().map(|(&handle, member)| (handle, member))
+    }
+
+    /// How many federates are joined.
+    pub fn member_count(&self) -> usize {
+        self.members.len()
+    }
+
+    /// The joined federate with this handle.
+    pub fn member(&self, federate: FederateHandle) -> Option<&Member> {
+        self.members.get(&federate)
+    }
+
+    /// The joined federate called `name`.
+    pub fn member_by_name(&self, name: &str) -> Option<FederateHandle> {
+        self.members.iter().find(|(_, member)| member.name == name).map(|(&handle, _)| handle)
+    }
+
+    /// True when the handle was given to some federate that is joined or has left.
+    pub fn was_member(&self, federate: FederateHandle) -> bool {
+        federate.is_valid() && federate.0 <= self.last_federate
+    }
+
+    pub(super) fn join(
+        &mut self,
+        name: Option<String>,
+        federate_type: String,
+        extended: Option<Fdd>,
+        node: NodeId,
+    ) -> Result<Vec<Event>, RtiError> {
+        let federate = FederateHandle(self.last_federate + 1);
+        let name = match name {
+            Some(name) => name,
+            None => self.unused_name(federate),
+        };
+        if self.member_by_name(&name).is_some() {
+            let text = format!("a federate called `{name}` is joined to `{}`", self.name);
+            return Err(RtiError::new(Exception::FederateNameAlreadyInUse, text));
+        }
+        self.last_federate = federate.0;
+        let mut events = Vec::new();
+        if let Some(model) = extended {
+            self.model = model;
+            events.push(Event::ModelExtended(self.id));
+        }
+        self.members.insert(federate, Member { name, federate_type, node });
+        events.push(Event::Joined { execution: self.id, federate });
+        for (label, tag) in self.sync.join(federate) {
+            let to = BTreeSet::from([federate]);
+            events.push(Event::SyncAnnounced { execution: self.id, to, label, tag });
+        }
+        Ok(events)
+    }
+
+    fn unused_name(&self, federate: FederateHandle) -> String {
+        let mut number = federate.0;
+        loop {
+            let name = format!("HLAfederate_{number}");
+            if self.member_by_name(&name).is_none() {
+                return name;
+            }
+            number += 1;
+        }
+    }
+
+    pub(super) fn resign(&mut self, federate: FederateHandle) -> Vec<Event> {
+        if self.members.remove(&federate).is_none() {
+            return Vec::new();
+        }
+        self.names.resign(federate);
+        let mut events = vec![Event::Resigned { execution: self.id, federate }];
+        for point in self.sync.resign(federate) {
+            events.push(Event::Synchronized { execution: self.id, point });
+        }
+        events
+    }
+
+    pub(super) fn register_sync(
+        &mut self,
+        federate: FederateHandle,
+        label: String,
+        tag: Vec<u8>,
+        set: &BTreeSet<FederateHandle>,
+    ) -> Vec<Event> {
+        let joined: BTreeSet<_> = self.members.keys().copied().collect();
+        let execution = self.id;
+        let registration = |refusal, label| Event::SyncRegistration { execution, federate, label, refusal };
+        match self.sync.register(&label, &tag, set, &joined) {
+            Ok(to) => {
+                vec![registration(None, label.clone()), Event::SyncAnnounced { execution, to, label, tag }]
+            }
+            Err(refusal) => vec![registration(Some(refusal), label)],
+        }
+    }
+
+    pub(super) fn achieve_sync(
+        &mut self,
+        federate: FederateHandle,
+        label: &str,
+        success: bool,
+    ) -> Result<Vec<Event>, RtiError> {
+        if !self.sync.is_announced_to(label, federate) {
+            let text = format!("synchronization point `{label}` is not announced to this federate");
+            return Err(RtiError::new(Exception::SynchronizationPointLabelNotAnnounced, text));
+        }
+        let done = self.sync.achieve(label, federate, success);
+        Ok(done.map(|point| Event::Synchronized { execution: self.id, point }).into_iter().collect())
+    }
+
+    pub(super) fn reserve_names(
+        &mut self,
+        federate: FederateHandle,
+        names: BTreeSet<String>,
+        multiple: bool,
+    ) -> Vec<Event> {
+        let granted = names.iter().all(|name| self.names.is_free(name));
+        if granted {
+            for name in &names {
+                self.names.reserve(name, federate);
+            }
+        }
+        vec![Event::NamesReserved { execution: self.id, federate, names, granted, multiple }]
+    }
+
+    pub(super) fn release_names(
+        &mut self,
+        federate: FederateHandle,
+        names: &BTreeSet<String>,
+    ) -> Result<(), RtiError> {
+        if let Some(name) = names.iter().find(|name| !self.names.is_reserved_by(name, federate)) {
+            let text = format!("`{name}` is not reserved by this federate");
+            return Err(RtiError::new(Exception::ObjectInstanceNameNotReserved, text));
+        }
+        for name in names {
+            self.names.release(name, federate);
+        }
+        Ok(())
+    }
+}

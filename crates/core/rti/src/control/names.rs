@@ -1,0 +1,129 @@
+//! Object instance names: reserved, in use, free (1516.1-2025, 6.2 to 6.7).
+
+use hla::handle::{FederateHandle, ObjectInstanceHandle};
+use hla::{Exception, RtiError};
+use std::collections::BTreeMap;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    Reserved(FederateHandle),
+    Used(ObjectInstanceHandle),
+}
+
+/// The names of one federation execution that are not free.
+///
+/// Names that the RTI makes are not listed: they start with `HLA`, which no federate may reserve.
+#[derive(Clone, Debug, Default)]
+pub struct NameTable {
+    names: BTreeMap<String, State>,
+}
+
+impl NameTable {
+    /// Refuses names that no federate may choose.
+    ///
+    /// # Errors
+    /// `IllegalName` for an empty name and for one that starts with `HLA`.
+    pub fn check_legal(name: &str) -> Result<(), RtiError> {
+        if name.is_empty() {
+            return Err(RtiError::new(Exception::IllegalName, "an object instance name may not be empty"));
+        }
+        if name.starts_with("HLA") {
+            let text = format!("`{name}`: names that start with HLA belong to the RTI");
+            return Err(RtiError::new(Exception::IllegalName, text));
+        }
+        Ok(())
+    }
+
+    /// True when nobody has reserved `name` and no instance has it.
+    pub fn is_free(&self, name: &str) -> bool {
+        !self.names.contains_key(name)
+    }
+
+    /// Reserves `name` for `federate`; false when it is not free.
+    pub fn reserve(&mut self, name: &str, federate: FederateHandle) -> bool {
+        if !self.is_free(name) {
+            return false;
+        }
+        self.names.insert(name.to_owned(), State::Reserved(federate));
+        true
+    }
+
+    /// True when `federate` holds a reservation of `name` that no instance has used.
+    pub fn is_reserved_by(&self, name: &str, federate: FederateHandle) -> bool {
+        self.names.get(name) == Some(&State::Reserved(federate))
+    }
+
+    /// True when an instance has `name`.
+    pub fn is_used(&self, name: &str) -> bool {
+        matches!(self.names.get(name), Some(State::Used(_)))
+    }
+
+    /// Gives up a reservation of `federate`; false when it holds none.
+    pub fn release(&mut self, name: &str, federate: FederateHandle) -> bool {
+        let held = self.is_reserved_by(name, federate);
+        if held {
+            self.names.remove(name);
+        }
+        held
+    }
+
+    /// The reservation of `name` is consumed by `instance`.
+    pub fn use_for(&mut self, name: &str, instance: ObjectInstanceHandle) {
+        self.names.insert(name.to_owned(), State::Used(instance));
+    }
+
+    /// The instance called `name` is gone; its name is free again.
+    pub fn free(&mut self, name: &str) {
+        if self.is_used(name) {
+            self.names.remove(name);
+        }
+    }
+
+    /// Drops the unused reservations of `federate`.
+    pub fn resign(&mut self, federate: FederateHandle) {
+        self.names.retain(|_, state| *state != State::Reserved(federate));
+    }
+
+    /// How many names are not free.
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// True when every name is free.
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const A: FederateHandle = FederateHandle(1);
+    const B: FederateHandle = FederateHandle(2);
+
+    #[test]
+    fn a_reservation_belongs_to_one_federate_until_used_or_released() {
+        let mut names = NameTable::default();
+        assert!(names.reserve("x", A));
+        assert!(!names.reserve("x", B));
+        assert!(!names.reserve("x", A), "reserved already, even by itself");
+        assert!(!names.release("x", B));
+        names.use_for("x", ObjectInstanceHandle(1));
+        assert!(!names.release("x", A), "used, no longer a reservation");
+        names.resign(A);
+        assert!(names.is_used("x"), "an instance outlives its registrant's reservations");
+        names.free("x");
+        assert!(names.reserve("x", B));
+        names.resign(B);
+        assert!(names.is_empty());
+    }
+
+    #[test]
+    fn illegal_names() {
+        assert!(NameTable::check_legal("tank 7 ✓").is_ok());
+        for name in ["", "HLA", "HLAx", "HLA.x"] {
+            assert_eq!(NameTable::check_legal(name).unwrap_err().exception, Exception::IllegalName);
+        }
+    }
+}

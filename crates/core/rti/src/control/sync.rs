@@ -1,0 +1,197 @@
+//! Synchronization points (1516.1-2025, 4.14 to 4.18).
+
+use hla::handle::FederateHandle;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Why a synchronization point could not be registered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SyncRefusal {
+    /// The label is registered and its point not yet synchronized.
+    LabelNotUnique,
+    /// A federate of the given set is not joined.
+    SetMemberNotJoined,
+}
+
+/// A point that the federation has synchronized at.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Synchronized {
+    /// The label, free again.
+    pub label: String,
+    /// Every member of the synchronization set, to be told.
+    pub members: BTreeSet<FederateHandle>,
+    /// The members that achieved the point without success.
+    pub failed: BTreeSet<FederateHandle>,
+}
+
+#[derive(Clone, Debug)]
+struct Point {
+    tag: Vec<u8>,
+    /// Later joiners belong to the set as well.
+    whole_federation: bool,
+    /// Members of the set with their answer, `None` while it is awaited.
+    members: BTreeMap<FederateHandle, Option<bool>>,
+}
+
+impl Point {
+    fn is_complete(&self) -> bool {
+        self.members.values().all(Option::is_some)
+    }
+}
+
+/// The synchronization points of one federation execution that are not yet synchronized.
+#[derive(Clone, Debug, Default)]
+pub struct SyncPoints {
+    points: BTreeMap<String, Point>,
+}
+
+impl SyncPoints {
+    /// Registers `label` for `set`, or for the whole federation (`joined` and later joiners) when
+    /// the set is empty.
+    ///
+    /// # Errors
+    /// The label is taken, or a member of the set is not joined.
+    pub fn register(
+        &mut self,
+        label: &str,
+        tag: &[u8],
+        set: &BTreeSet<FederateHandle>,
+        joined: &BTreeSet<FederateHandle>,
+    ) -> Result<BTreeSet<FederateHandle>, SyncRefusal> {
+        if self.points.contains_key(label) {
+            return Err(SyncRefusal::LabelNotUnique);
+        }
+        if !set.is_subset(joined) {
+            return Err(SyncRefusal::SetMemberNotJoined);
+        }
+        let whole_federation = set.is_empty();
+        let members = if whole_federation { joined.clone() } else { set.clone() };
+        let point = Point {
+            tag: tag.to_vec(),
+            whole_federation,
+            members: members.iter().map(|&federate| (federate, None)).collect(),
+        };
+        self.points.insert(label.to_owned(), point);
+        Ok(members)
+    }
+
+    /// Whether `federate` was told of `label` and the point is not yet synchronized.
+    pub fn is_announced_to(&self, label: &str, federate: FederateHandle) -> bool {
+        self.points.get(label).is_some_and(|point| point.members.contains_key(&federate))
+    }
+
+    /// Takes the answer of `federate`; the first answer counts. Returns the point when it was the
+    /// last answer awaited.
+    pub fn achieve(&mut self, label: &str, federate: FederateHandle, success: bool) -> Option<Synchronized> {
+        let answer = self.points.get_mut(label)?.members.get_mut(&federate)?;
+        answer.get_or_insert(success);
+        self.take_if_complete(label)
+    }
+
+    /// Adds a late joiner to every point of the whole federation; returns those points' labels and
+    /// tags, to be announced to it.
+    pub fn join(&mut self, federate: FederateHandle) -> Vec<(String, Vec<u8>)> {
+        let mut announce = Vec::new();
+        for (label, point) in &mut self.points {
+            if point.whole_federation {
+                point.members.insert(federate, None);
+                announce.push((label.clone(), point.tag.clone()));
+            }
+        }
+        announce
+    }
+
+    /// Removes a federate from every set; returns the points that are complete without it. A point
+    /// whose set is now empty disappears.
+    pub fn resign(&mut self, federate: FederateHandle) -> Vec<Synchronized> {
+        let mut concerned = Vec::new();
+        for (label, point) in &mut self.points {
+            if point.members.remove(&federate).is_some() {
+                concerned.push(label.clone());
+            }
+        }
+        self.points.retain(|_, point| !point.members.is_empty());
+        concerned.iter().filter_map(|label| self.take_if_complete(label)).collect()
+    }
+
+    /// Labels of the points that are not yet synchronized.
+    pub fn labels(&self) -> impl Iterator<Item = &str> {
+        self.points.keys().map(String::as_str)
+    }
+
+    fn take_if_complete(&mut self, label: &str) -> Option<Synchronized> {
+        if !self.points.get(label)?.is_complete() {
+            return None;
+        }
+        let point = self.points.remove(label)?;
+        let members: BTreeSet<_> = point.members.keys().copied().collect();
+        let failed = point.members.iter().filter(|(_, answer)| **answer == Some(false)).map(|(&f, _)| f);
+        Some(Synchronized { label: label.to_owned(), failed: failed.collect(), members })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const A: FederateHandle = FederateHandle(1);
+    const B: FederateHandle = FederateHandle(2);
+    const C: FederateHandle = FederateHandle(3);
+
+    fn set(members: &[FederateHandle]) -> BTreeSet<FederateHandle> {
+        members.iter().copied().collect()
+    }
+
+    #[test]
+    fn a_late_joiner_is_announced_and_awaited() {
+        let mut points = SyncPoints::default();
+        points.register("P", b"tag", &set(&[]), &set(&[A])).unwrap();
+        assert_eq!(points.join(B), [("P".to_owned(), b"tag".to_vec())]);
+        assert_eq!(points.achieve("P", A, true), None);
+        let done = points.achieve("P", B, false).unwrap();
+        assert_eq!((done.members, done.failed), (set(&[A, B]), set(&[B])));
+        assert!(!points.is_announced_to("P", A), "the label is free again");
+    }
+
+    #[test]
+    fn a_named_set_does_not_grow() {
+        let mut points = SyncPoints::default();
+        points.register("P", b"", &set(&[A, B]), &set(&[A, B])).unwrap();
+        assert!(points.join(C).is_empty());
+        assert!(!points.is_announced_to("P", C));
+    }
+
+    #[test]
+    fn refusals() {
+        let mut points = SyncPoints::default();
+        points.register("P", b"", &set(&[]), &set(&[A])).unwrap();
+        assert_eq!(points.register("P", b"", &set(&[]), &set(&[A])), Err(SyncRefusal::LabelNotUnique));
+        assert_eq!(points.register("Q", b"", &set(&[B]), &set(&[A])), Err(SyncRefusal::SetMemberNotJoined));
+    }
+
+    #[test]
+    fn the_last_one_missing_resigns() {
+        let mut points = SyncPoints::default();
+        points.register("P", b"", &set(&[]), &set(&[A, B])).unwrap();
+        points.achieve("P", A, true);
+        let done = points.resign(B);
+        assert_eq!(done.len(), 1);
+        assert_eq!(done[0].members, set(&[A]));
+    }
+
+    #[test]
+    fn a_point_without_members_disappears() {
+        let mut points = SyncPoints::default();
+        points.register("P", b"", &set(&[A]), &set(&[A])).unwrap();
+        assert!(points.resign(A).is_empty());
+        assert_eq!(points.labels().count(), 0);
+    }
+
+    #[test]
+    fn the_first_answer_counts() {
+        let mut points = SyncPoints::default();
+        points.register("P", b"", &set(&[]), &set(&[A, B])).unwrap();
+        points.achieve("P", A, false);
+        points.achieve("P", A, true);
+        assert_eq!(points.achieve("P", B, true).unwrap().failed, set(&[A]));
+    }
+}

@@ -1,0 +1,27 @@
+//! The services of an RTI (IEEE 1516.1-2025) as deterministic machines.
+//!
+//! [`Rti`] takes service calls and gives responses and callbacks. It knows no wire, socket, clock or
+//! thread. Inside are two planes:
+//!
+//! - the *control plane* ([`ControlPlane`], `apply(command) -> events`): federations, object models,
+//!   members, synchronization points, names; the same on every node;
+//! - the *object plane* (module `object`): declarations, instances, updates and interactions of the
+//!   federates of this node, which goes through the router to whoever is interested.
+
+mod config;
+pub mod control;
+mod handle_map;
+mod modules;
+mod object;
+mod plane;
+mod rti;
+mod services;
+mod status;
+mod time;
+
+pub use config::Config;
+pub use control::{Command, ControlPlane, ExecutionId, NodeId};
+pub use modules::{FomSource, ModuleText, NoFoms};
+pub use plane::{CallId, CallerId, Proposal};
+pub use rti::{Completion, Rti};
+pub use status::{FederateStatus, FederationStatus};

@@ -1,0 +1,356 @@
+//! Publication and subscription (1516.1-2025, clause 5).
+
+use super::execution::{Execution, subscribe_interactions, subscribe_objects};
+use super::federate::Subscription;
+use crate::plane::{Plane, Topic};
+use hla::api::{AttributeHandleSet, InteractionClassHandleSet};
+use hla::handle::{AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle};
+use hla::{Exception, RtiError};
+use std::collections::BTreeSet;
+
+impl Execution {
+    /// Publish Object Class Attributes (5.2). Additive; the privilege to delete comes with any attribute.
+    pub(crate) fn publish_attributes(
+        &mut self,
+        plane: &mut Plane,
+        who: FederateHandle,
+        class: Option<ObjectClassHandle>,
+        attributes: Option<&AttributeHandleSet>,
+    ) -> Result<(), RtiError> {
+        let class = self.object_class(class, Exception::ObjectClassNotDefined)?;
+        let attributes = self.attributes_at(class, attributes)?;
+        let class = class.handle;
+        self.refuse_mom_class("publishObjectClassAttributes", class)?;
+        if attributes.is_empty() {
+            return Ok(());
+        }
+        let privilege = self.privilege;
+        let published = self.federate_mut(who).publications.entry(class).or_default();
+        published.extend(attributes);
+        published.insert(privilege);
+        self.refresh_registration(plane, who, class);
+        Ok(())
+    }
+
+    /// Unpublish Object Class Attributes (5.3), of the whole class when `attributes` is `None`.
+    /// Owned attributes of instances known as exactly this class become unowned.
+    pub(crate) fn unpublish_attributes(
+        &mut self,
+        plane: &mut Plane,
+        who: FederateHandle,
+        class: Option<ObjectClassHandle>,
+        attributes: Option<Option<&AttributeHandleSet>>,
+    ) -> Result<(), RtiError> {
+        let class = self.object_class(class, Exception::ObjectClassNotDefined)?;
+        let listed = match attributes {
+            Some(set) => self.attributes_at(class, set)?,
+            None => class.attributes.iter().copied().collect(),
+        };
+        let class = class.handle;
+        let privilege = self.privilege;
+        let Some(published) = self.federate_mut(who).publications.get_mut(&class) else {
+            return Ok(());
+        };
+        let mut gone: BTreeSet<_> = published.intersection(&listed).copied().collect();
+        published.retain(|attribute| !gone.contains(attribute));
+        if published.iter().all(|&attribute| attribute == privilege) {
+            gone.extend(published.iter().copied());
+            let federate = self.federate_mut(who);
+            federate.publications.remove(&class);
+            federate.registration_on.remove(&class);
+        }
+        self.divest_class_attributes(plane, who, class, &gone);
+        if self.federate(who).publishes(class) {
+            self.refresh_registration(plane, who, class);
+        }
+        Ok(())
+    }
+
+    /// Subscribe Object Class Attributes (5.8), actively or passively, with or without a rate.
+    pub(crate) fn subscribe_attributes(
+        &mut self,
+        plane: &mut Plane,
+        who: FederateHandle,
+        class: Option<ObjectClassHandle>,
+        attributes: Option<&AttributeHandleSet>,
+        active: bool,
+        rate: &str,
+    ) -> Result<(), RtiError> {
+        let class = self.object_class(class, Exception::ObjectClassNotDefined)?;
+        let attributes = self.attributes_at(class, attributes)?;
+        let class = class.handle;
+        self.refuse_mom_class("subscribeObjectClassAttributes", class)?;
+        let rate = self.rate(rate)?;
+        if attributes.is_empty() {
+            return Ok(());
+        }
+        let federate = self.federate_mut(who);
+        let client = federate.client;
+        let entry = federate.subscriptions.entry(class).or_default();
+        let is_new = entry.is_empty();
+        let before = entry.clone();
+        entry.extend(attributes.into_iter().map(|attribute| (attribute, Subscription { active, rate })));
+        if *entry == before {
+            return Ok(());
+        }
+        if is_new {
+            subscribe_objects(self.id, &self.model, plane, client, class);
+        }
+        self.subscription_changed(plane, who, class, &before);
+        Ok(())
+    }
+
+    /// Unsubscribe Object Class Attributes (5.9), of the whole class when `attributes` is `None`.
+    pub(crate) fn unsubscribe_attributes(
+        &mut self,
+        plane: &mut Plane,
+        who: FederateHandle,
+        class: Option<ObjectClassHandle>,
+        attributes: Option<Option<&AttributeHandleSet>>,
+    ) -> Result<(), RtiError> {
+        let class = self.object_class(class, Exception::ObjectClassNotDefined)?;
+        let listed = match attributes {
+            Some(set) => self.attributes_at(class, set)?,
+            None => class.attributes.iter().copied().collect(),
+        };
+        let class = class.handle;
+        let federate = self.federate_mut(who);
+        let Some(entry) = federate.subscriptions.get_mut(&class) else { return Ok(()) };
+        let before = entry.clone();
+        entry.retain(|attribute, _| !listed.contains(attribute));
+        if *entry == before {
+            return Ok(());
+        }
+        if entry.is_empty() {
+            federate.subscriptions.remove(&class);
+            let client = federate.client;
+            self.withdraw_object_interest(plane, who, client, class);
+        }
+        self.subscription_changed(plane, who, class, &before);
+        Ok(())
+    }
+
+    /// Takes back the interest in `class` and below, except where another subscription still covers it.
+    fn withdraw_object_interest(
+        &self,
+        plane: &mut Plane,
+        who: FederateHandle,
+        client: router::ClientId,
+        class: ObjectClassHandle,
+    ) {
+        let subscriptions = &self.federate(who).subscriptions;
+        if self.lineage(class).any(|covering| subscriptions.contains_key(&covering)) {
+            return;
+        }
+        plane.unsubscribe(client, Topic::Object(self.id, class));
+        for &child in &self.class_of(class).children {
+            self.withdraw_object_interest(plane, who, client, child);
+        }
+    }
+
+    /// Publish Interaction Class (5.4).
+    pub(crate) fn publish_interaction(
+        &mut self,
+        plane: &mut Plane,
+        who: FederateHandle,
+        class: Option<InteractionClassHandle>,
+    ) -> Result<(), RtiError> {
+        let class = self.interaction_class(class, Exception::InteractionClassNotDefined)?.handle;
+        self.refuse_mom_interaction("publishInteractionClass", class)?;
+        self.federate_mut(who).published_interactions.insert(class);
+        self.refresh_interaction(plane, who, class);
+        Ok(())
+    }
+
+    /// Unpublish Interaction Class (5.5).
+    pub(crate) fn unpublish_interaction(
+        &mut self,
+        who: FederateHandle,
+        class: Option<InteractionClassHandle>,
+    ) -> Result<(), RtiError> {
+        let class = self.interaction_class(class, Exception::InteractionClassNotDefined)?.handle;
+        let federate = self.federate_mut(who);
+        federate.published_interactions.remove(&class);
+        federate.interactions_on.remove(&class);
+        federate.interaction_preferences.remove(&class);
+        Ok(())
+    }
+
+    /// Subscribe Interaction Class (5.10), actively or passively.
+    pub(crate) fn subscribe_interaction(
+        &mut self,
+        plane: &mut Plane,
+        who: FederateHandle,
+        class: Option<InteractionClassHandle>,
+        active: bool,
+    ) -> Result<(), RtiError> {
+        let class = self.interaction_class(class, Exception::InteractionClassNotDefined)?.handle;
+        self.refuse_mom_interaction("subscribeInteractionClass", class)?;
+        let federate = self.federate_mut(who);
+        let client = federate.client;
+        let before = federate.subscribed_interactions.insert(class, active);
+        if before.is_none() {
+            subscribe_interactions(self.id, &self.model, plane, client, class);
+        }
+        if before != Some(active) {
+            self.refresh_interactions_below(plane, class);
+        }
+        Ok(())
+    }
+
+    /// Unsubscribe Interaction Class (5.11).
+    pub(crate) fn unsubscribe_interaction(
+        &mut self,
+        plane: &mut Plane,
+        who: FederateHandle,
+        class: Option<InteractionClassHandle>,
+    ) -> Result<(), RtiError> {
+        let class = self.interaction_class(class, Exception::InteractionClassNotDefined)?.handle;
+        let federate = self.federate_mut(who);
+        let client = federate.client;
+        if federate.subscribed_interactions.remove(&class).is_some() {
+            self.withdraw_interaction_interest(plane, who, client, class);
+            self.refresh_interactions_below(plane, class);
+        }
+        Ok(())
+    }
+
+    fn withdraw_interaction_interest(
+        &self,
+        plane: &mut Plane,
+        who: FederateHandle,
+        client: router::ClientId,
+        class: InteractionClassHandle,
+    ) {
+        let subscribed = &self.federate(who).subscribed_interactions;
+        if self.interaction_lineage(class).any(|covering| subscribed.contains_key(&covering)) {
+            return;
+        }
+        plane.unsubscribe(client, Topic::Interaction(self.id, class));
+        let class = self.model.interaction_class(class);
+        for &child in class.map(|class| class.children.as_slice()).unwrap_or_default() {
+            self.withdraw_interaction_interest(plane, who, client, child);
+        }
+    }
+
+    /// Publish Object Class Directed Interactions (5.6). Additive.
+    pub(crate) fn publish_directed(
+        &mut self,
+        who: FederateHandle,
+        class: Option<ObjectClassHandle>,
+        interactions: Option<&InteractionClassHandleSet>,
+    ) -> Result<(), RtiError> {
+        let (class, interactions) = self.directed_at(class, interactions)?;
+        if !interactions.is_empty() {
+            self.federate_mut(who).published_directed.entry(class).or_default().extend(interactions);
+        }
+        Ok(())
+    }
+
+    /// Unpublish Object Class Directed Interactions (5.7), all of the class when `interactions` is `None`.
+    pub(crate) fn unpublish_directed(
+        &mut self,
+        who: FederateHandle,
+        class: Option<ObjectClassHandle>,
+        interactions: Option<Option<&InteractionClassHandleSet>>,
+    ) -> Result<(), RtiError> {
+        let (class, listed) = self.directed_at(class, interactions.flatten())?;
+        let published = &mut self.federate_mut(who).published_directed;
+        if let Some(entry) = published.get_mut(&class) {
+            entry.retain(|interaction| interactions.is_some() && !listed.contains(interaction));
+            if entry.is_empty() {
+                published.remove(&class);
+            }
+        }
+        Ok(())
+    }
+
+    /// Subscribe Object Class Directed Interactions (5.12), universally or only for owned instances.
+    pub(crate) fn subscribe_directed(
+        &mut self,
+        plane: &mut Plane,
+        who: FederateHandle,
+        class: Option<ObjectClassHandle>,
+        interactions: Option<&InteractionClassHandleSet>,
+        universally: bool,
+    ) -> Result<(), RtiError> {
+        let (class, interactions) = self.directed_at(class, interactions)?;
+        if interactions.is_empty() {
+            return Ok(());
+        }
+        let federate = self.federate_mut(who);
+        let entry = federate.subscribed_directed.entry(class).or_default();
+        entry.extend(interactions.into_iter().map(|interaction| (interaction, universally)));
+        let client = federate.client;
+        self.refresh_directed_interest(plane, who, client);
+        Ok(())
+    }
+
+    /// Unsubscribe Object Class Directed Interactions (5.13), all of the class when `interactions` is `None`.
+    pub(crate) fn unsubscribe_directed(
+        &mut self,
+        plane: &mut Plane,
+        who: FederateHandle,
+        class: Option<ObjectClassHandle>,
+        interactions: Option<Option<&InteractionClassHandleSet>>,
+    ) -> Result<(), RtiError> {
+        let (class, listed) = self.directed_at(class, interactions.flatten())?;
+        let federate = self.federate_mut(who);
+        let client = federate.client;
+        if let Some(entry) = federate.subscribed_directed.get_mut(&class) {
+            entry.retain(|interaction, _| interactions.is_some() && !listed.contains(interaction));
+            if entry.is_empty() {
+                federate.subscribed_directed.remove(&class);
+            }
+        }
+        self.refresh_directed_interest(plane, who, client);
+        Ok(())
+    }
+
+    fn refresh_directed_interest(&self, plane: &mut Plane, who: FederateHandle, client: router::ClientId) {
+        let topic = Topic::Directed(self.id);
+        if self.federate(who).subscribed_directed.is_empty() {
+            plane.unsubscribe(client, topic);
+        } else {
+            plane.subscribe(client, topic);
+        }
+    }
+
+    fn directed_at(
+        &self,
+        class: Option<ObjectClassHandle>,
+        interactions: Option<&InteractionClassHandleSet>,
+    ) -> Result<(ObjectClassHandle, BTreeSet<InteractionClassHandle>), RtiError> {
+        let class = self.object_class(class, Exception::ObjectClassNotDefined)?;
+        let listed = interactions.map(|set| set.interaction_class_handle.as_slice()).unwrap_or_default();
+        for &interaction in listed {
+            let known = self.interaction_class(Some(interaction), Exception::InteractionClassNotDefined)?;
+            if !class.directed_interactions.contains(&interaction) {
+                let text = format!("`{}` is no directed interaction of `{}`", known.name, class.name);
+                return Err(RtiError::new(Exception::InteractionClassNotDefined, text));
+            }
+        }
+        Ok((class.handle, listed.iter().copied().collect()))
+    }
+
+    /// Owned instance attributes whose publication is gone become unowned.
+    fn divest_class_attributes(
+        &mut self,
+        plane: &mut Plane,
+        who: FederateHandle,
+        class: ObjectClassHandle,
+        attributes: &BTreeSet<AttributeHandle>,
+    ) {
+        let concerned: Vec<_> = self
+            .instances
+            .of_class_or_below(&self.model, class)
+            .into_iter()
+            .filter(|&handle| {
+                self.instances.get(handle).is_some_and(|instance| instance.known_class(who) == Some(class))
+            })
+            .collect();
+        for instance in concerned {
+            self.divest(plane, who, instance, |attribute| attributes.contains(&attribute));
+        }
+    }
+}

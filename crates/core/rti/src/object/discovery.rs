@@ -1,0 +1,78 @@
+//! Who gets to know an instance, and as what (6.9).
+
+use super::execution::Execution;
+use super::federate::Federate;
+use super::instance::Instance;
+use crate::plane::Plane;
+use hla::api::{self, callback_request::CallbackRequest as Callback};
+use hla::handle::{AttributeHandle, FederateHandle, ObjectClassHandle, ObjectInstanceHandle};
+use std::collections::BTreeSet;
+
+impl Execution {
+    /// The class at which `federate` would discover `instance`: the most specific class, from the
+    /// registered one upwards, where it subscribes an attribute that somebody else owns.
+    fn candidate_class(&self, federate: &Federate, instance: &Instance) -> Option<ObjectClassHandle> {
+        let registered = self.class_of(instance.class);
+        self.lineage(instance.class).find(|at| {
+            federate.subscriptions.get(at).is_some_and(|subscribed| {
+                subscribed.keys().any(|&attribute| {
+                    let owner = registered.slot(attribute).map(|slot| instance.attribute(slot).owner);
+                    owner.is_some_and(|owner| owner.is_valid() && owner != federate.handle)
+                })
+            })
+        })
+    }
+
+    /// Lets `federate` discover `instance` if it does not know it and has reason to.
+    pub(crate) fn try_discover(
+        &mut self,
+        plane: &mut Plane,
+        federate: FederateHandle,
+        instance: ObjectInstanceHandle,
+    ) {
+        let Some(object) = self.instances.get(instance) else { return };
+        if object.known_class(federate).is_some() {
+            return;
+        }
+        let Some(receiver) = self.federates.get(&federate) else { return };
+        let Some(class) = self.candidate_class(receiver, object) else { return };
+        let callback = Callback::DiscoverObjectInstance(api::DiscoverObjectInstance {
+            object_instance: Some(instance),
+            object_class: Some(class),
+            object_instance_name: object.name.to_string(),
+            producing_federate: Some(object.producer),
+        });
+        plane.tell(receiver.client, callback);
+        if let Some(object) = self.instances.get_mut(instance) {
+            object.become_known(federate, class);
+        }
+        let in_scope = self.in_scope(federate, instance);
+        self.scope_gained(plane, federate, instance, &in_scope);
+    }
+
+    /// A new instance: everybody who subscribes it discovers it.
+    pub(crate) fn discover_at_all(&mut self, plane: &mut Plane, instance: ObjectInstanceHandle) {
+        let federates: Vec<_> = self.federates.keys().copied().collect();
+        for federate in federates {
+            self.try_discover(plane, federate, instance);
+        }
+    }
+
+    /// `federate` knows `instance` no more, without being told.
+    pub(crate) fn forget(
+        &mut self,
+        plane: &mut Plane,
+        federate: FederateHandle,
+        instance: ObjectInstanceHandle,
+    ) {
+        let lost: BTreeSet<AttributeHandle> = self.in_scope(federate, instance);
+        let Some(object) = self.instances.get_mut(instance) else { return };
+        if !object.become_unknown(federate) {
+            return;
+        }
+        if let Some(federate) = self.federates.get_mut(&federate) {
+            federate.forget_instance(instance);
+        }
+        self.refresh_relevance(plane, instance, &lost);
+    }
+}

@@ -1,0 +1,140 @@
+//! A joined federate: what it declared and what it has switched on.
+
+use crate::plane::CallerId;
+use base::Moment;
+use hla::api::{OrderType, ResignAction};
+use hla::fom::Switches;
+use hla::handle::{
+    AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle,
+    TransportationTypeHandle,
+};
+use router::ClientId;
+use std::collections::{BTreeMap, BTreeSet};
+
+base::id! {
+    /// An update rate designator that some federate has used; index into the execution's table.
+    pub(crate) struct RateId(u16) as "rate";
+}
+
+/// A subscription of one class attribute.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Subscription {
+    /// False for a passive subscription: same data, but it asks nobody to produce it.
+    pub(crate) active: bool,
+    /// The update rate designator, if one was given.
+    pub(crate) rate: Option<RateId>,
+}
+
+/// The attributes of one class that a federate subscribes.
+pub(crate) type ClassSubscription = BTreeMap<AttributeHandle, Subscription>;
+
+/// The switches that each federate has for itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct FederateSwitches {
+    pub(crate) object_class_relevance: bool,
+    pub(crate) attribute_relevance: bool,
+    pub(crate) attribute_scope: bool,
+    pub(crate) interaction_relevance: bool,
+    pub(crate) convey_region_designator_sets: bool,
+    pub(crate) resign_directive: ResignAction,
+}
+
+impl From<&Switches> for FederateSwitches {
+    fn from(model: &Switches) -> Self {
+        Self {
+            object_class_relevance: model.object_class_relevance_advisory,
+            attribute_relevance: model.attribute_relevance_advisory,
+            attribute_scope: model.attribute_scope_advisory,
+            interaction_relevance: model.interaction_relevance_advisory,
+            convey_region_designator_sets: model.convey_region_designator_sets,
+            resign_directive: model.automatic_resign_action,
+        }
+    }
+}
+
+/// Transportation and order type where a federate has replaced the object model's.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Preference {
+    pub(crate) transportation: Option<TransportationTypeHandle>,
+    pub(crate) order: Option<OrderType>,
+}
+
+/// A joined federate of this node.
+pub(crate) struct Federate {
+    pub(crate) handle: FederateHandle,
+    pub(crate) caller: CallerId,
+    pub(crate) client: ClientId,
+    pub(crate) switches: FederateSwitches,
+    /// Class attributes it publishes; a class without any is absent.
+    pub(crate) publications: BTreeMap<ObjectClassHandle, BTreeSet<AttributeHandle>>,
+    /// Class attributes it subscribes; a class without any is absent.
+    pub(crate) subscriptions: BTreeMap<ObjectClassHandle, ClassSubscription>,
+    pub(crate) published_interactions: BTreeSet<InteractionClassHandle>,
+    /// Interaction classes it subscribes, and whether actively.
+    pub(crate) subscribed_interactions: BTreeMap<InteractionClassHandle, bool>,
+    pub(crate) published_directed: BTreeMap<ObjectClassHandle, BTreeSet<InteractionClassHandle>>,
+    /// Directed interactions it subscribes, and whether universally.
+    pub(crate) subscribed_directed: BTreeMap<ObjectClassHandle, BTreeMap<InteractionClassHandle, bool>>,
+    /// Published classes it was told to register objects of.
+    pub(crate) registration_on: BTreeSet<ObjectClassHandle>,
+    /// Published interaction classes it was told to send.
+    pub(crate) interactions_on: BTreeSet<InteractionClassHandle>,
+    /// Defaults for instances it registers from now on.
+    pub(crate) attribute_preferences: BTreeMap<(ObjectClassHandle, AttributeHandle), Preference>,
+    pub(crate) interaction_preferences: BTreeMap<InteractionClassHandle, Preference>,
+    /// When it last got a value of an attribute that it subscribes at a reduced rate.
+    pub(crate) last_reflected: BTreeMap<(ObjectInstanceHandle, AttributeHandle), Moment>,
+}
+
+impl Federate {
+    pub(crate) fn new(
+        handle: FederateHandle,
+        caller: CallerId,
+        client: ClientId,
+        switches: FederateSwitches,
+    ) -> Self {
+        Self {
+            handle,
+            caller,
+            client,
+            switches,
+            publications: BTreeMap::new(),
+            subscriptions: BTreeMap::new(),
+            published_interactions: BTreeSet::new(),
+            subscribed_interactions: BTreeMap::new(),
+            published_directed: BTreeMap::new(),
+            subscribed_directed: BTreeMap::new(),
+            registration_on: BTreeSet::new(),
+            interactions_on: BTreeSet::new(),
+            attribute_preferences: BTreeMap::new(),
+            interaction_preferences: BTreeMap::new(),
+            last_reflected: BTreeMap::new(),
+        }
+    }
+
+    /// The subscription of `attribute` at exactly `class`.
+    pub(crate) fn subscription(
+        &self,
+        class: ObjectClassHandle,
+        attribute: AttributeHandle,
+    ) -> Option<Subscription> {
+        self.subscriptions.get(&class)?.get(&attribute).copied()
+    }
+
+    /// Whether it publishes any attribute at exactly `class`.
+    pub(crate) fn publishes(&self, class: ObjectClassHandle) -> bool {
+        self.publications.contains_key(&class)
+    }
+
+    /// Forgets what it remembers of an instance that it no longer knows.
+    pub(crate) fn forget_instance(&mut self, instance: ObjectInstanceHandle) {
+        if !self.last_reflected.is_empty() {
+            let from = (instance, AttributeHandle(0));
+            let to = (instance, AttributeHandle(u32::MAX));
+            let gone: Vec<_> = self.last_reflected.range(from..=to).map(|(&key, _)| key).collect();
+            for key in gone {
+                self.last_reflected.remove(&key);
+            }
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! Object instances: attributes with their owners, and who knows the instance as what.
+
+use super::federate::RateId;
+use crate::handle_map::HandleMap;
+use hla::api::OrderType;
+use hla::fom::Fdd;
+use hla::handle::{FederateHandle, ObjectClassHandle, ObjectInstanceHandle, TransportationTypeHandle};
+use smallvec::SmallVec;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What the owner of an attribute was last told by the attribute relevance advisory (6.23, 6.24).
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) enum Relevance {
+    /// Nobody wants updates.
+    #[default]
+    Off,
+    /// Somebody wants them, at any rate.
+    On,
+    /// All who want them want no more than this rate.
+    AtRate(RateId),
+}
+
+/// One attribute of one instance.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct AttributeState {
+    /// Its owner; invalid while nobody owns it.
+    pub(crate) owner: FederateHandle,
+    pub(crate) transportation: TransportationTypeHandle,
+    pub(crate) order: OrderType,
+    pub(crate) relevance: Relevance,
+}
+
+impl AttributeState {
+    /// An attribute that nobody owns.
+    pub(crate) const UNOWNED: Self = Self {
+        owner: FederateHandle::INVALID,
+        transportation: TransportationTypeHandle::RELIABLE,
+        order: OrderType::Receive,
+        relevance: Relevance::Off,
+    };
+}
+
+/// A federate that knows an instance, and the class it knows it as.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Known {
+    pub(crate) federate: FederateHandle,
+    pub(crate) class: ObjectClassHandle,
+}
+
+/// An object instance whose home is this node.
+pub(crate) struct Instance {
+    pub(crate) handle: ObjectInstanceHandle,
+    /// The class it was registered at.
+    pub(crate) class: ObjectClassHandle,
+    pub(crate) name: Box<str>,
+    /// Who registered it.
+    pub(crate) producer: FederateHandle,
+    /// By slot of the class (`ObjectClass::slot`). Shorter than the class's list when the class grew
+    /// since: what is missing is unowned.
+    attributes: Box<[AttributeState]>,
+    /// Sorted by federate.
+    known: SmallVec<[Known; 4]>,
+}
+
+impl Instance {
+    pub(crate) fn new(
+        handle: ObjectInstanceHandle,
+        class: ObjectClassHandle,
+        name: &str,
+        producer: FederateHandle,
+        attributes: Vec<AttributeState>,
+    ) -> Self {
+        let mut known = SmallVec::new();
+        known.push(Known { federate: producer, class });
+        Self { handle, class, name: name.into(), producer, attributes: attributes.into(), known }
+    }
+
+    /// The attribute in `slot`.
+    pub(crate) fn attribute(&self, slot: usize) -> AttributeState {
+        self.attributes.get(slot).copied().unwrap_or(AttributeState::UNOWNED)
+    }
+
+    /// The attribute in `slot`, to change it; `None` when it came into the class after registration.
+    pub(crate) fn attribute_mut(&mut self, slot: usize) -> Option<&mut AttributeState> {
+        self.attributes.get_mut(slot)
+    }
+
+    /// All attributes that were there at registration, by slot.
+    pub(crate) fn attributes(&self) -> impl Iterator<Item = (usize, &AttributeState)> {
+        self.attributes.iter().enumerate()
+    }
+
+    /// The class that `federate` knows the instance as.
+    pub(crate) fn known_class(&self, federate: FederateHandle) -> Option<ObjectClassHandle> {
+        let at = self.known.binary_search_by_key(&federate, |known| known.federate).ok()?;
+        Some(self.known[at].class)
+    }
+
+    /// Who knows the instance, by federate.
+    pub(crate) fn known(&self) -> &[Known] {
+        &self.known
+    }
+
+    pub(crate) fn become_known(&mut self, federate: FederateHandle, class: ObjectClassHandle) {
+        if let Err(at) = self.known.binary_search_by_key(&federate, |known| known.federate) {
+            self.known.insert(at, Known { federate, class });
+        }
+    }
+
+    /// `federate` knows the instance no more; false when it did not.
+    pub(crate) fn become_unknown(&mut self, federate: FederateHandle) -> bool {
+        match self.known.binary_search_by_key(&federate, |known| known.federate) {
+            Ok(at) => {
+                self.known.remove(at);
+                true
+            }
+            Err(_) => false,
+        }
+    }
+
+    /// Whether `federate` owns any attribute.
+    pub(crate) fn is_owned_by(&self, federate: FederateHandle) -> bool {
+        self.attributes.iter().any(|attribute| attribute.owner == federate)
+    }
+}
+
+/// All instances of a federation execution that have their home here.
+#[derive(Default)]
+pub(crate) struct Instances {
+    by_handle: HandleMap<ObjectInstanceHandle, Instance>,
+    by_class: BTreeMap<ObjectClassHandle, BTreeSet<ObjectInstanceHandle>>,
+    by_name: BTreeMap<Box<str>, ObjectInstanceHandle>,
+}
+
+impl Instances {
+    pub(crate) fn get(&self, handle: ObjectInstanceHandle) -> Option<&Instance> {
+        self.by_handle.get(&handle)
+    }
+
+    pub(crate) fn get_mut(&mut self, handle: ObjectInstanceHandle) -> Option<&mut Instance> {
+        self.by_handle.get_mut(&handle)
+    }
+
+    pub(crate) fn by_name(&self, name: &str) -> Option<&Instance> {
+        self.by_handle.get(self.by_name.get(name)?)
+    }
+
+    pub(crate) fn insert(&mut self, instance: Instance) {
+        self.by_class.entry(instance.class).or_default().insert(instance.handle);
+        self.by_name.insert(instance.name.clone(), instance.handle);
+        self.by_handle.insert(instance.handle, instance);
+    }
+
+    pub(crate) fn remove(&mut self, handle: ObjectInstanceHandle) -> Option<Instance> {
+        let instance = self.by_handle.remove(&handle)?;
+        self.by_name.remove(&instance.name);
+        if let Some(of_class) = self.by_class.get_mut(&instance.class) {
+            of_class.remove(&handle);
+        }
+        Some(instance)
+    }
+
+    /// Handles of the instances registered at exactly `class`, ascending.
+    pub(crate) fn of_class(
+        &self,
+        class: ObjectClassHandle,
+    ) -> impl Iterator<Item = ObjectInstanceHandle> + '_ {
+        self.by_class.get(&class).into_iter().flatten().copied()
+    }
+
+    /// Handles of the instances registered at `class` or below it.
+    pub(crate) fn of_class_or_below(
+        &self,
+        model: &Fdd,
+        class: ObjectClassHandle,
+    ) -> Vec<ObjectInstanceHandle> {
+        let mut handles: Vec<_> = self.of_class(class).collect();
+        let children = model.object_class(class).map(|class| class.children.as_slice()).unwrap_or_default();
+        for &child in children {
+            handles.extend(self.of_class_or_below(model, child));
+        }
+        handles
+    }
+
+    /// All handles, by class and then ascending.
+    pub(crate) fn handles(&self) -> impl Iterator<Item = ObjectInstanceHandle> + '_ {
+        self.by_class.values().flatten().copied()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.by_handle.len()
+    }
+}

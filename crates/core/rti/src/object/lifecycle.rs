@@ -1,0 +1,201 @@
+//! Registration, deletion and local deletion of object instances (6.8, 6.16 to 6.18).
+
+use super::execution::Execution;
+use super::instance::{AttributeState, Instance, Relevance};
+use crate::control::{Command, NameTable};
+use crate::plane::Plane;
+use crate::time::Stamp;
+use bytes::Bytes;
+use hla::api::{self, callback_request::CallbackRequest as Callback};
+use hla::fom::ObjectClass;
+use hla::handle::{AttributeHandle, FederateHandle, ObjectClassHandle, ObjectInstanceHandle};
+use hla::{Exception, RtiError};
+use std::collections::BTreeSet;
+
+/// What RTI-made object instance names start with; no federate may reserve such a name.
+const MADE_NAME: &str = "HLAobj_";
+
+impl Execution {
+    /// Register Object Instance (6.8), with a name that `who` has reserved or one that the RTI makes.
+    pub(crate) fn register(
+        &mut self,
+        plane: &mut Plane,
+        names: &NameTable,
+        who: FederateHandle,
+        class: Option<ObjectClassHandle>,
+        name: Option<&str>,
+    ) -> Result<ObjectInstanceHandle, RtiError> {
+        let class = self.object_class(class, Exception::ObjectClassNotDefined)?;
+        if !self.federate(who).publishes(class.handle) {
+            let text = format!("`{}` is not published by this federate", class.name);
+            return Err(RtiError::new(Exception::ObjectClassNotPublished, text));
+        }
+        if let Some(name) = name {
+            self.check_name(names, who, name)?;
+        }
+        let number = self.last_instance.checked_add(1).ok_or_else(|| {
+            RtiError::internal("this node has no object instance handles left in this federation")
+        })?;
+        let handle = ObjectInstanceHandle(u64::from(self.node.0) << 32 | u64::from(number));
+        let attributes = self.initial_attributes(who, class);
+        let made;
+        let label = match name {
+            Some(name) => name,
+            None => {
+                made = format!("{MADE_NAME}{}_{number}", self.node.0);
+                &made
+            }
+        };
+        let instance = Instance::new(handle, class.handle, label, who, attributes);
+        self.last_instance = number;
+        self.instances.insert(instance);
+        if let Some(name) = name {
+            let name = name.to_owned();
+            plane.propose(Command::UseName { execution: self.id, name, instance: handle });
+        }
+        self.discover_at_all(plane, handle);
+        Ok(handle)
+    }
+
+    fn check_name(&self, names: &NameTable, who: FederateHandle, name: &str) -> Result<(), RtiError> {
+        if names.is_used(name) || self.instances.by_name(name).is_some() {
+            let text = format!("an object instance is called `{name}`");
+            return Err(RtiError::new(Exception::ObjectInstanceNameInUse, text));
+        }
+        if !names.is_reserved_by(name, who) {
+            let text = format!("`{name}` is not reserved by this federate");
+            return Err(RtiError::new(Exception::ObjectInstanceNameNotReserved, text));
+        }
+        Ok(())
+    }
+
+    /// The registrant owns what it publishes at the class at that moment; the rest is unowned.
+    fn initial_attributes(&self, who: FederateHandle, class: &ObjectClass) -> Vec<AttributeState> {
+        let federate = self.federate(who);
+        let published = federate.publications.get(&class.handle);
+        let state = |&attribute: &AttributeHandle| {
+            let model = self.model.attribute(attribute).expect("a class lists attributes of its model");
+            let preference =
+                federate.attribute_preferences.get(&(class.handle, attribute)).copied().unwrap_or_default();
+            let owned = published.is_some_and(|published| published.contains(&attribute));
+            AttributeState {
+                owner: if owned { who } else { FederateHandle::INVALID },
+                transportation: preference.transportation.unwrap_or(model.transportation),
+                order: preference.order.unwrap_or(model.order),
+                relevance: Relevance::Off,
+            }
+        };
+        class.attributes.iter().map(state).collect()
+    }
+
+    /// Delete Object Instance (6.16). Everybody who knows it is told, the caller excepted.
+    pub(crate) fn delete(
+        &mut self,
+        plane: &mut Plane,
+        who: FederateHandle,
+        instance: Option<ObjectInstanceHandle>,
+        tag: &Bytes,
+        stamp: Option<&Stamp>,
+    ) -> Result<(), RtiError> {
+        let (object, _) = self.known_instance(who, instance)?;
+        let privilege = self.class_of(object.class).slot(self.privilege);
+        if privilege.is_none_or(|slot| object.attribute(slot).owner != who) {
+            let text = format!("{:?} `{}`: the right to delete it is not owned", object.handle, object.name);
+            return Err(RtiError::new(Exception::DeletePrivilegeNotHeld, text));
+        }
+        let handle = object.handle;
+        self.remove(plane, who, handle, tag, stamp);
+        Ok(())
+    }
+
+    /// Removes an instance and tells everybody who knows it but `producer`.
+    pub(crate) fn remove(
+        &mut self,
+        plane: &mut Plane,
+        producer: FederateHandle,
+        handle: ObjectInstanceHandle,
+        tag: &Bytes,
+        stamp: Option<&Stamp>,
+    ) {
+        let Some(object) = self.instances.remove(handle) else { return };
+        for known in object.known() {
+            let Some(federate) = self.federates.get_mut(&known.federate) else { continue };
+            federate.forget_instance(handle);
+            if federate.handle != producer {
+                plane.tell(federate.client, removal(handle, producer, tag, stamp));
+            }
+        }
+        if !object.name.starts_with(MADE_NAME) {
+            plane.propose(Command::FreeName { execution: self.id, name: object.name.into() });
+        }
+    }
+
+    /// Local Delete Object Instance (6.18): unknown to the caller, until it is discovered again.
+    pub(crate) fn local_delete(
+        &mut self,
+        plane: &mut Plane,
+        who: FederateHandle,
+        instance: Option<ObjectInstanceHandle>,
+    ) -> Result<(), RtiError> {
+        let (object, _) = self.known_instance(who, instance)?;
+        if object.is_owned_by(who) {
+            let text =
+                format!("attributes of {:?} `{}` are owned by this federate", object.handle, object.name);
+            return Err(RtiError::new(Exception::FederateOwnsAttributes, text));
+        }
+        let handle = object.handle;
+        self.forget(plane, who, handle);
+        self.try_discover(plane, who, handle);
+        Ok(())
+    }
+
+    /// Takes those attributes of `instance` from `owner` that `select` picks; nobody owns them then.
+    pub(crate) fn divest(
+        &mut self,
+        plane: &mut Plane,
+        owner: FederateHandle,
+        instance: ObjectInstanceHandle,
+        select: impl Fn(AttributeHandle) -> bool,
+    ) {
+        let Some(object) = self.instances.get(instance) else { return };
+        let class = self.class_of(object.class);
+        let owned = object.attributes().filter(|(_, attribute)| attribute.owner == owner);
+        let slots: Vec<usize> =
+            owned.map(|(slot, _)| slot).filter(|&slot| select(class.attributes[slot])).collect();
+        if slots.is_empty() {
+            return;
+        }
+        let attributes: BTreeSet<_> = slots.iter().map(|&slot| class.attributes[slot]).collect();
+        if let Some(object) = self.instances.get_mut(instance) {
+            for slot in slots {
+                if let Some(attribute) = object.attribute_mut(slot) {
+                    attribute.owner = FederateHandle::INVALID;
+                    attribute.relevance = Relevance::Off;
+                }
+            }
+        }
+        self.scope_lost_at_all(plane, instance, &attributes, owner);
+    }
+}
+
+fn removal(
+    instance: ObjectInstanceHandle,
+    producer: FederateHandle,
+    tag: &Bytes,
+    stamp: Option<&Stamp>,
+) -> Callback {
+    match stamp {
+        None => Callback::RemoveObjectInstance(api::RemoveObjectInstance {
+            object_instance: Some(instance),
+            user_supplied_tag: tag.clone(),
+            producing_federate: Some(producer),
+        }),
+        Some(stamp) => Callback::RemoveObjectInstanceWithTime(api::RemoveObjectInstanceWithTime {
+            object_instance: Some(instance),
+            user_supplied_tag: tag.clone(),
+            producing_federate: Some(producer),
+            time: Some(stamp.to_api()),
+            ..Default::default()
+        }),
+    }
+}

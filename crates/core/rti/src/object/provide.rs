@@ -1,0 +1,74 @@
+//! Requests for attribute values (6.21, 6.22).
+
+use super::execution::Execution;
+use super::scope::handle_set;
+use crate::plane::Plane;
+use bytes::Bytes;
+use hla::api::{self, AttributeHandleSet, callback_request::CallbackRequest as Callback};
+use hla::handle::{AttributeHandle, FederateHandle, ObjectClassHandle, ObjectInstanceHandle};
+use hla::{Exception, RtiError};
+use std::collections::{BTreeMap, BTreeSet};
+
+impl Execution {
+    /// Request Attribute Value Update of one instance.
+    pub(crate) fn request_instance_update(
+        &mut self,
+        plane: &mut Plane,
+        who: FederateHandle,
+        instance: Option<ObjectInstanceHandle>,
+        attributes: Option<&AttributeHandleSet>,
+        tag: &Bytes,
+    ) -> Result<(), RtiError> {
+        let (object, class) = self.known_instance(who, instance)?;
+        let attributes = self.attributes_at(class, attributes)?;
+        self.ask_owners(plane, who, object.handle, &attributes, tag);
+        Ok(())
+    }
+
+    /// Request Attribute Value Update of a class: of all its instances and those of its subclasses.
+    pub(crate) fn request_class_update(
+        &mut self,
+        plane: &mut Plane,
+        who: FederateHandle,
+        class: Option<ObjectClassHandle>,
+        attributes: Option<&AttributeHandleSet>,
+        tag: &Bytes,
+    ) -> Result<(), RtiError> {
+        let class = self.object_class(class, Exception::ObjectClassNotDefined)?;
+        let attributes = self.attributes_at(class, attributes)?;
+        let class = class.handle;
+        self.refuse_mom_class("requestAttributeValueUpdate", class)?;
+        for instance in self.instances.of_class_or_below(&self.model, class) {
+            self.ask_owners(plane, who, instance, &attributes, tag);
+        }
+        Ok(())
+    }
+
+    /// Asks each owner other than `requester` for its share of `attributes`.
+    pub(crate) fn ask_owners(
+        &self,
+        plane: &mut Plane,
+        requester: FederateHandle,
+        instance: ObjectInstanceHandle,
+        attributes: &BTreeSet<AttributeHandle>,
+        tag: &Bytes,
+    ) {
+        let Some(object) = self.instances.get(instance) else { return };
+        let class = self.class_of(object.class);
+        let mut by_owner: BTreeMap<FederateHandle, BTreeSet<AttributeHandle>> = BTreeMap::new();
+        for &attribute in attributes {
+            let owner = class.slot(attribute).map(|slot| object.attribute(slot).owner);
+            if let Some(owner) = owner.filter(|&owner| owner.is_valid() && owner != requester) {
+                by_owner.entry(owner).or_default().insert(attribute);
+            }
+        }
+        for (owner, attributes) in by_owner {
+            let provide = api::ProvideAttributeValueUpdate {
+                object_instance: Some(instance),
+                attributes: handle_set(&attributes),
+                user_supplied_tag: tag.clone(),
+            };
+            self.tell(plane, owner, Callback::ProvideAttributeValueUpdate(provide));
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Advisories on classes: start and stop registration (5.14, 5.15), turn interactions on and off
+//! (5.16, 5.17).
+//!
+//! What a publisher would have to know is tracked always; it is told while its switch is on.
+
+use super::execution::Execution;
+use crate::plane::Plane;
+use hla::api::{self, callback_request::CallbackRequest as Callback};
+use hla::handle::{FederateHandle, InteractionClassHandle, ObjectClassHandle};
+
+impl Execution {
+    /// Brings the registration advisory of one publisher of `class` up to date.
+    pub(crate) fn refresh_registration(
+        &mut self,
+        plane: &mut Plane,
+        publisher: FederateHandle,
+        class: ObjectClassHandle,
+    ) {
+        let wanted = self.is_registration_wanted(publisher, class);
+        let federate = self.federate_mut(publisher);
+        let changed = if wanted {
+            federate.registration_on.insert(class)
+        } else {
+            federate.registration_on.remove(&class)
+        };
+        if changed && federate.switches.object_class_relevance {
+            let object_class = Some(class);
+            let callback = if wanted {
+                Callback::StartRegistrationForObjectClass(api::StartRegistrationForObjectClass {
+                    object_class,
+                })
+            } else {
+                Callback::StopRegistrationForObjectClass(api::StopRegistrationForObjectClass { object_class })
+            };
+            plane.tell(federate.client, callback);
+        }
+    }
+
+    /// Whether another federate actively subscribes, at `class` or above, what `publisher` publishes there.
+    fn is_registration_wanted(&self, publisher: FederateHandle, class: ObjectClassHandle) -> bool {
+        let Some(published) = self.federate(publisher).publications.get(&class) else { return false };
+        let others = self.federates.values().filter(|federate| federate.handle != publisher);
+        others.into_iter().any(|other| {
+            self.lineage(class).filter_map(|at| other.subscriptions.get(&at)).any(|subscribed| {
+                subscribed.iter().any(|(attribute, how)| how.active && published.contains(attribute))
+            })
+        })
+    }
+
+    /// Brings the registration advisories of all publishers of `class` and below up to date.
+    pub(crate) fn refresh_registrations_below(&mut self, plane: &mut Plane, class: ObjectClassHandle) {
+        let mut concerned = Vec::new();
+        for federate in self.federates.values() {
+            let published = federate.publications.keys();
+            let below = published.filter(|&&published| self.model.is_subclass(published, class));
+            concerned.extend(below.map(|&published| (federate.handle, published)));
+        }
+        for (publisher, class) in concerned {
+            self.refresh_registration(plane, publisher, class);
+        }
+    }
+
+    /// Brings the interaction advisory of one publisher of `class` up to date.
+    pub(crate) fn refresh_interaction(
+        &mut self,
+        plane: &mut Plane,
+        publisher: FederateHandle,
+        class: InteractionClassHandle,
+    ) {
+        let wanted = self.federates.values().filter(|federate| federate.handle != publisher).any(|other| {
+            self.interaction_lineage(class).any(|at| other.subscribed_interactions.get(&at) == Some(&true))
+        });
+        let federate = self.federate_mut(publisher);
+        let changed = if wanted {
+            federate.interactions_on.insert(class)
+        } else {
+            federate.interactions_on.remove(&class)
+        };
+        if changed && federate.switches.interaction_relevance {
+            let interaction_class = Some(class);
+            let callback = if wanted {
+                Callback::TurnInteractionsOn(api::TurnInteractionsOn { interaction_class })
+            } else {
+                Callback::TurnInteractionsOff(api::TurnInteractionsOff { interaction_class })
+            };
+            plane.tell(federate.client, callback);
+        }
+    }
+
+    /// Brings the interaction advisories of all publishers of `class` and below up to date.
+    pub(crate) fn refresh_interactions_below(&mut self, plane: &mut Plane, class: InteractionClassHandle) {
+        let mut concerned = Vec::new();
+        for federate in self.federates.values() {
+            let published = federate.published_interactions.iter();
+            let below = published.filter(|&&published| self.model.is_interaction_subclass(published, class));
+            concerned.extend(below.map(|&published| (federate.handle, published)));
+        }
+        for (publisher, class) in concerned {
+            self.refresh_interaction(plane, publisher, class);
+        }
+    }
+}

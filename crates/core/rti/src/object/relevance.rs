@@ -1,0 +1,151 @@
+//! Advisories on instance attributes: turn updates on and off (6.23, 6.24).
+
+use super::execution::Execution;
+use super::instance::{Instance, Relevance};
+use super::scope::handle_set;
+use crate::plane::Plane;
+use hla::api::{self, callback_request::CallbackRequest as Callback};
+use hla::handle::{AttributeHandle, FederateHandle, ObjectInstanceHandle};
+use std::collections::{BTreeMap, BTreeSet};
+
+impl Execution {
+    /// What the owner of `attribute` should know: whether another federate has it in scope through an
+    /// active subscription, and at which rate if all of those gave one.
+    fn relevance_of(
+        &self,
+        instance: &Instance,
+        attribute: AttributeHandle,
+        owner: FederateHandle,
+    ) -> Relevance {
+        let mut relevance = Relevance::Off;
+        for known in instance.known().iter().filter(|known| known.federate != owner) {
+            let Some(federate) = self.federates.get(&known.federate) else { continue };
+            let Some(how) = federate.subscription(known.class, attribute) else { continue };
+            if !how.active {
+                continue;
+            }
+            relevance = match (relevance, how.rate) {
+                (_, None) | (Relevance::On, _) => return Relevance::On,
+                (Relevance::Off, Some(rate)) => Relevance::AtRate(rate),
+                (Relevance::AtRate(highest), Some(rate)) => {
+                    let hertz = |rate: super::federate::RateId| self.rates[rate.0 as usize].1;
+                    Relevance::AtRate(if hertz(rate) > hertz(highest) { rate } else { highest })
+                }
+            };
+        }
+        relevance
+    }
+
+    /// Brings the advisory of the owners of `attributes` up to date.
+    ///
+    /// An owner whose switch is off costs nothing: its state is computed when it turns the switch on.
+    pub(crate) fn refresh_relevance(
+        &mut self,
+        plane: &mut Plane,
+        instance: ObjectInstanceHandle,
+        attributes: &BTreeSet<AttributeHandle>,
+    ) {
+        for ((owner, relevance), attributes) in self.update_relevance(instance, attributes) {
+            self.tell_relevance(plane, owner, instance, relevance, &attributes);
+        }
+    }
+
+    /// Stores what changed and returns it, by owner and new state.
+    fn update_relevance(
+        &mut self,
+        handle: ObjectInstanceHandle,
+        attributes: &BTreeSet<AttributeHandle>,
+    ) -> BTreeMap<(FederateHandle, RelevanceKey), BTreeSet<AttributeHandle>> {
+        let mut changes: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+        let Some(instance) = self.instances.get(handle) else { return changes };
+        let class = self.class_of(instance.class);
+        let mut stores = Vec::new();
+        for &attribute in attributes {
+            let Some(slot) = class.slot(attribute) else { continue };
+            let state = instance.attribute(slot);
+            let listens = self.federates.get(&state.owner).is_some_and(|f| f.switches.attribute_relevance);
+            if !listens {
+                continue;
+            }
+            let now = self.relevance_of(instance, attribute, state.owner);
+            if now != state.relevance {
+                stores.push((slot, now));
+                changes.entry((state.owner, RelevanceKey::from(now))).or_default().insert(attribute);
+            }
+        }
+        if let Some(instance) = self.instances.get_mut(handle) {
+            for (slot, relevance) in stores {
+                if let Some(attribute) = instance.attribute_mut(slot) {
+                    attribute.relevance = relevance;
+                }
+            }
+        }
+        changes
+    }
+
+    fn tell_relevance(
+        &self,
+        plane: &mut Plane,
+        owner: FederateHandle,
+        instance: ObjectInstanceHandle,
+        relevance: RelevanceKey,
+        attributes: &BTreeSet<AttributeHandle>,
+    ) {
+        let (object_instance, attributes) = (Some(instance), handle_set(attributes));
+        let callback = match relevance {
+            RelevanceKey::Off => {
+                Callback::TurnUpdatesOffForObjectInstance(api::TurnUpdatesOffForObjectInstance {
+                    object_instance,
+                    attributes,
+                })
+            }
+            RelevanceKey::On => {
+                Callback::TurnUpdatesOnForObjectInstance(api::TurnUpdatesOnForObjectInstance {
+                    object_instance,
+                    attributes,
+                })
+            }
+            RelevanceKey::AtRate(rate) => Callback::TurnUpdatesOnForObjectInstanceWithRate(
+                api::TurnUpdatesOnForObjectInstanceWithRate {
+                    object_instance,
+                    attributes,
+                    update_rate_designator: self.rates[rate as usize].0.clone(),
+                },
+            ),
+        };
+        self.tell(plane, owner, callback);
+    }
+
+    /// `federate` has turned its attribute relevance advisory on: what it is from now on told are
+    /// changes against the present state of the attributes it owns.
+    pub(crate) fn start_relevance(&mut self, federate: FederateHandle) {
+        let owned: Vec<_> = self.instances.handles().collect();
+        for handle in owned {
+            let Some(instance) = self.instances.get(handle) else { continue };
+            let class = self.class_of(instance.class);
+            let slots = instance.attributes().filter(|(_, attribute)| attribute.owner == federate);
+            let attributes: BTreeSet<_> = slots.map(|(slot, _)| class.attributes[slot]).collect();
+            if !attributes.is_empty() {
+                self.update_relevance(handle, &attributes);
+            }
+        }
+    }
+}
+
+/// [`Relevance`] as a key, so that one callback carries all attributes that changed alike.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum RelevanceKey {
+    Off,
+    On,
+    AtRate(u16),
+}
+
+impl From<Relevance> for RelevanceKey {
+    fn from(relevance: Relevance) -> Self {
+        match relevance {
+            Relevance::Off => Self::Off,
+            Relevance::On => Self::On,
+            Relevance::AtRate(rate) => Self::AtRate(rate.0),
+        }
+    }
+}

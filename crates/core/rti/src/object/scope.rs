@@ -1,0 +1,135 @@
+//! Which attributes of an instance are in scope at a federate (6.19, 6.20).
+//!
+//! An attribute is in scope at a federate that knows the instance, when it is available at the known
+//! class, subscribed there, and owned by somebody else.
+
+use super::execution::Execution;
+use super::federate::ClassSubscription;
+use crate::plane::Plane;
+use hla::api::{self, AttributeHandleSet, callback_request::CallbackRequest as Callback};
+use hla::handle::{AttributeHandle, FederateHandle, ObjectClassHandle, ObjectInstanceHandle};
+use std::collections::BTreeSet;
+
+/// A set of attributes as callbacks carry it.
+pub(crate) fn handle_set(attributes: &BTreeSet<AttributeHandle>) -> Option<AttributeHandleSet> {
+    Some(AttributeHandleSet { attribute_handle: attributes.iter().copied().collect() })
+}
+
+impl Execution {
+    /// The attributes of `instance` that are in scope at `federate`.
+    pub(crate) fn in_scope(
+        &self,
+        federate: FederateHandle,
+        instance: ObjectInstanceHandle,
+    ) -> BTreeSet<AttributeHandle> {
+        let none = BTreeSet::new;
+        let Some(class) = self.instances.get(instance).and_then(|object| object.known_class(federate)) else {
+            return none();
+        };
+        let Some(subscribed) = self.federates.get(&federate).and_then(|f| f.subscriptions.get(&class)) else {
+            return none();
+        };
+        self.owned_by_others(federate, instance, subscribed.keys().copied())
+    }
+
+    /// Those of `attributes` that somebody other than `federate` owns.
+    fn owned_by_others(
+        &self,
+        federate: FederateHandle,
+        instance: ObjectInstanceHandle,
+        attributes: impl Iterator<Item = AttributeHandle>,
+    ) -> BTreeSet<AttributeHandle> {
+        let Some(object) = self.instances.get(instance) else { return BTreeSet::new() };
+        let class = self.class_of(object.class);
+        attributes
+            .filter(|&attribute| {
+                let owner = class.slot(attribute).map(|slot| object.attribute(slot).owner);
+                owner.is_some_and(|owner| owner.is_valid() && owner != federate)
+            })
+            .collect()
+    }
+
+    /// The subscription of `who` at `class` was `before` and is now something else: discoveries,
+    /// changes of scope, and advisories to publishers and owners follow.
+    pub(crate) fn subscription_changed(
+        &mut self,
+        plane: &mut Plane,
+        who: FederateHandle,
+        class: ObjectClassHandle,
+        before: &ClassSubscription,
+    ) {
+        self.refresh_registrations_below(plane, class);
+        let now = self.federate(who).subscriptions.get(&class).cloned().unwrap_or_default();
+        let gained: BTreeSet<_> = now.keys().filter(|a| !before.contains_key(a)).copied().collect();
+        let lost: BTreeSet<_> = before.keys().filter(|a| !now.contains_key(a)).copied().collect();
+        let altered: BTreeSet<_> = now
+            .iter()
+            .filter(|(a, how)| before.get(a).is_some_and(|old| old != *how))
+            .map(|(&a, _)| a)
+            .collect();
+        for instance in self.instances.of_class_or_below(&self.model, class) {
+            match self.instances.get(instance).and_then(|object| object.known_class(who)) {
+                None => self.try_discover(plane, who, instance),
+                Some(known) if known == class => {
+                    let gained = self.owned_by_others(who, instance, gained.iter().copied());
+                    self.scope_gained(plane, who, instance, &gained);
+                    // 2025, 10.1.3: no attributesOutOfScope for what the federate itself unsubscribed.
+                    self.refresh_relevance(plane, instance, &lost);
+                    self.refresh_relevance(plane, instance, &altered);
+                }
+                Some(_) => {}
+            }
+        }
+    }
+
+    /// Attributes came into scope at `federate`.
+    pub(crate) fn scope_gained(
+        &mut self,
+        plane: &mut Plane,
+        federate: FederateHandle,
+        instance: ObjectInstanceHandle,
+        attributes: &BTreeSet<AttributeHandle>,
+    ) {
+        if attributes.is_empty() {
+            return;
+        }
+        if self.federate(federate).switches.attribute_scope {
+            let in_scope = api::AttributesInScope {
+                object_instance: Some(instance),
+                attributes: handle_set(attributes),
+            };
+            self.tell(plane, federate, Callback::AttributesInScope(in_scope));
+        }
+        self.refresh_relevance(plane, instance, attributes);
+        if self.model.switches().auto_provide {
+            self.ask_owners(plane, federate, instance, attributes, &bytes::Bytes::new());
+        }
+    }
+
+    /// Attributes left scope at every federate that had them in scope, because they lost their owner.
+    pub(crate) fn scope_lost_at_all(
+        &mut self,
+        plane: &mut Plane,
+        instance: ObjectInstanceHandle,
+        attributes: &BTreeSet<AttributeHandle>,
+        owner: FederateHandle,
+    ) {
+        let Some(object) = self.instances.get(instance) else { return };
+        for known in object.known() {
+            let Some(federate) = self.federates.get(&known.federate) else { continue };
+            if federate.handle == owner || !federate.switches.attribute_scope {
+                continue;
+            }
+            let subscribed = federate.subscriptions.get(&known.class);
+            let lost = attributes.iter().filter(|a| subscribed.is_some_and(|s| s.contains_key(a))).copied();
+            let lost: BTreeSet<_> = lost.collect();
+            if !lost.is_empty() {
+                let out = api::AttributesOutOfScope {
+                    object_instance: Some(instance),
+                    attributes: handle_set(&lost),
+                };
+                plane.tell(federate.client, Callback::AttributesOutOfScope(out));
+            }
+        }
+    }
+}
