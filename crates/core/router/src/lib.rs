@@ -9,6 +9,19 @@
 //! The router knows nothing of HLA, time of day, sockets or threads: [`Message`] and [`Interest`] are traits, time
 //! is passed in, and bytes are handed over as frames.
 //!
+//! # Flow control
+//!
+//! Every pipe has a limit in bytes and in messages. At the limit droppable messages go, the lowest class first; what must
+//! not be dropped is [refused](Enqueued::Refused). Before that, at a water mark, a pipe is
+//! [congested](Event::Congested): the world then stops taking from those who send to it (a local source, or a link by
+//! not reading it: [`Received::congested`]), and so holds back senders link by link.
+//!
+//! # Numbers
+//!
+//! Every message carries where it entered the network and its number there ([`MessageId`]). A router forwards a number once,
+//! so that a network with loops delivers exactly once; in a topology that [checks](topology::Topology::check) no
+//! message ever comes twice. Interest that goes round a loop keeps itself alive, which costs traffic, not correctness.
+//!
 //! Start at [`Router`] and its contract; the hot path is in `router/forward.rs`.
 
 mod client;

@@ -37,7 +37,8 @@ impl MemoryPipe {
     }
 }
 
-/// Carries until nothing moves; returns how many parcels moved.
+/// Carries until nothing moves; returns how many parcels moved. Nothing waits in a memory pipe afterwards, so congestion is
+/// told by the router whose link or local client is congested, as [`Event::Congested`](crate::Event::Congested).
 ///
 /// # Errors
 /// As [`MemoryPipe::carry`].

@@ -25,6 +25,8 @@ enum Op {
         class: usize,
         bytes: usize,
     },
+    /// A link goes down and comes up.
+    Flap(usize),
     /// Lets some frames arrive, but not all.
     Steps(usize),
     Settle,
@@ -44,6 +46,7 @@ fn op() -> impl Strategy<Value = Op> {
         10 => (app, 0u8..3, 0u8..10, 0usize..4, prop_oneof![9 => 0usize..50, 1 => 500usize..3000])
             .prop_map(|(app, group, cell, class, bytes)| Op::Send { app, topic: Topic { group, cell }, class, bytes }),
         2 => (1usize..6).prop_map(Op::Steps),
+        1 => any::<usize>().prop_map(Op::Flap),
         3 => Just(Op::Settle),
     ]
 }
@@ -129,6 +132,12 @@ impl Run {
             Op::Steps(steps) => (0..steps).for_each(|_| {
                 self.net.step();
             }),
+            Op::Flap(_) if self.net.wiring.links.is_empty() => {}
+            Op::Flap(link) => {
+                self.settle();
+                self.net.flap(link % self.net.wiring.links.len());
+                self.unsettled = true;
+            }
             Op::Settle => self.settle(),
         }
     }
@@ -157,7 +166,7 @@ impl Run {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 512, max_shrink_iters: 4_000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 256, max_shrink_iters: 4_000, ..ProptestConfig::default() })]
 
     #[test]
     fn every_topology_delivers_like_the_model(

@@ -29,7 +29,7 @@ struct Pair {
     sink: ClientId,
 }
 
-fn pair(pipe: PipeConfig) -> Pair {
+fn pair(pipe: &PipeConfig) -> Pair {
     let (mut a, mut b) = (router(1), router(2));
     let flags = ClientFlags::SOURCE | ClientFlags::SINK | ClientFlags::PERSISTENT;
     let config = |router: &mut TestRouter| {
@@ -71,7 +71,7 @@ impl Pair {
 
 #[test]
 fn an_urgent_message_overtakes_the_fragments_of_a_long_one() {
-    let mut pair = pair(PipeConfig { frame_bytes_max: 1_000, ..PipeConfig::default() });
+    let mut pair = pair(&PipeConfig { frame_bytes_max: 1_000, ..PipeConfig::default() });
     pair.send(T0, Priority::Bulk, 1, 50_000);
     pair.send(T0, Priority::Bulk, 2, 10);
     let first = pair.a.poll_frame(T0, pair.to_b).expect("a fragment");
@@ -98,7 +98,7 @@ fn an_urgent_message_overtakes_the_fragments_of_a_long_one() {
 #[test]
 fn bundles_wait_unless_something_is_urgent_or_they_are_full() {
     let wait = Duration::from_millis(5);
-    let mut pair = pair(PipeConfig { bundle_wait: wait, frame_bytes_max: 1_000, ..PipeConfig::default() });
+    let mut pair = pair(&PipeConfig { bundle_wait: wait, frame_bytes_max: 1_000, ..PipeConfig::default() });
     while pair.a.poll_ready().is_some() || pair.a.poll_event().is_some() {}
     pair.send(T0, Priority::State, 1, 100);
     pair.send(T0, Priority::State, 2, 100);
@@ -123,7 +123,7 @@ fn bundles_wait_unless_something_is_urgent_or_they_are_full() {
 
 #[test]
 fn a_persistent_client_is_reached_again_and_its_interest_is_told_again() {
-    let mut pair = pair(PipeConfig::default());
+    let mut pair = pair(&PipeConfig::default());
     let drain = |router: &mut TestRouter| std::iter::from_fn(|| router.poll_event()).collect::<Vec<_>>();
     drain(&mut pair.a);
     pair.send(T0, Priority::Reliable, 1, 10);
@@ -305,7 +305,7 @@ proptest! {
         frame_bytes_max in 128usize..4_000,
         ordered in any::<bool>(),
     ) {
-        let mut pair = pair(PipeConfig { frame_bytes_max, ordered, ..PipeConfig::default() });
+        let mut pair = pair(&PipeConfig { frame_bytes_max, ordered, ..PipeConfig::default() });
         for (number, (bytes, class)) in lengths.iter().enumerate() {
             pair.send(T0, Priority::ALL[*class], number as u32, *bytes);
         }

@@ -97,3 +97,72 @@ impl<I: Interest> Advert<I> {
         self.summary = None;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::{Wire, WireError};
+    use bytes::{Bytes, BytesMut};
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    struct Span(u8, u8);
+
+    impl Wire for Span {
+        fn encode(&self, _: &mut BytesMut) {}
+        fn decode(_: Bytes, _: usize) -> Result<Self, WireError> {
+            Err(WireError("not sent in this test".into()))
+        }
+    }
+
+    impl Interest for Span {
+        type Topic = u8;
+        type Key = ();
+        fn key(&self) -> Option<()> {
+            Some(())
+        }
+        fn topic_key(_: &u8) {}
+        fn matches(&self, topic: &u8) -> bool {
+            (self.0..=self.1).contains(topic)
+        }
+        fn merge(&mut self, other: &Self) {
+            *self = Span(self.0.min(other.0), self.1.max(other.1));
+        }
+    }
+
+    proptest! {
+        /// What was told covers what is wanted after every single step of telling, is one summary at most when there is
+        /// much of it, and is nothing when nothing is wanted.
+        #[test]
+        fn never_too_narrow_and_never_many(
+            limit in 0usize..5,
+            steps in prop::collection::vec((0u8..6, 0u8..3, any::<bool>()), 1..60),
+        ) {
+            let (mut adverts, mut wanted, mut told) = (Adverts::new(limit), BTreeSet::new(), BTreeSet::new());
+            for (from, more, any) in steps {
+                let span = Span(from, from + more);
+                let before: BTreeSet<Span> = wanted.clone();
+                let _ = if any { wanted.insert(span.clone()) } else { wanted.remove(&span) };
+                let lasting: Vec<Span> = before.intersection(&wanted).cloned().collect();
+                let covers = |told: &BTreeSet<Span>, spans: &[Span]| {
+                    (0..10).all(|topic| {
+                        !spans.iter().any(|s| s.matches(&topic)) || told.iter().any(|s| s.matches(&topic))
+                    })
+                };
+                let mut steps = Vec::new();
+                adverts.change(&span, any, |span, any| steps.push((span, any)));
+                for (span, any) in steps {
+                    let news = if any { told.insert(span) } else { told.remove(&span) };
+                    prop_assert!(news, "told what was told before");
+                    prop_assert!(covers(&told, &lasting));
+                }
+                let all: Vec<Span> = wanted.iter().cloned().collect();
+                prop_assert!(covers(&told, &all));
+                prop_assert!(told.len() <= limit.max(1));
+                prop_assert_eq!(told.is_empty(), wanted.is_empty());
+                prop_assert_eq!(adverts.told().cloned().collect::<BTreeSet<_>>(), told.clone());
+            }
+        }
+    }
+}

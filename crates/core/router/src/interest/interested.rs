@@ -136,3 +136,60 @@ impl Sinks {
             .map(|(client, _)| *client)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    fn id(slot: u8) -> ClientId {
+        ClientId { slot: u32::from(slot), generation: 0 }
+    }
+
+    /// Does this source have to know, by the rule itself?
+    fn wanted_of(sinks: &BTreeMap<u8, Level>, source: u8, level: Level) -> bool {
+        sinks.iter().any(|(sink, at)| *sink != source && level.may_send_to(*at))
+    }
+
+    proptest! {
+        /// News is what changes a source's sending, for every source of every level.
+        #[test]
+        fn edges_agree_with_a_naive_model(
+            levels in prop::collection::vec(0u8..4, 8),
+            steps in prop::collection::vec((0u8..8, any::<bool>()), 1..60),
+        ) {
+            let level = |client: u8| Level(levels[usize::from(client)]);
+            let (mut sinks, mut model) = (Sinks::new(), BTreeMap::new());
+            for (client, join) in steps {
+                let before: Vec<_> = (0..8).map(|source| wanted_of(&model, source, level(source))).collect();
+                let edge = if join {
+                    model.insert(client, level(client));
+                    sinks.join(id(client), level(client))
+                } else {
+                    model.remove(&client);
+                    sinks.leave(id(client))
+                };
+                for source in 0..8u8 {
+                    let after = wanted_of(&model, source, level(source));
+                    let news = after != before[usize::from(source)];
+                    prop_assert_eq!(edge.is_news_to(id(source), level(source)), news, "source {} {:?}", source, edge);
+                    prop_assert_eq!(sinks.reachable(id(source), level(source)).next().is_some(), after);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn first_second_and_third() {
+        let mut interested = Interested::default();
+        assert_eq!(interested.join('b'), Propagate::AllExcept('b'));
+        assert_eq!(interested.join('a'), Propagate::Only('b'));
+        assert_eq!(interested.join('c'), Propagate::Nothing);
+        assert_eq!(interested.join('c'), Propagate::Nothing);
+        assert_eq!(interested.leave('b'), Propagate::Nothing);
+        assert_eq!(interested.leave('a'), Propagate::Only('c'));
+        assert_eq!(interested.leave('c'), Propagate::AllExcept('c'));
+        assert_eq!(interested.leave('c'), Propagate::Nothing);
+    }
+}

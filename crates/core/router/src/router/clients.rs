@@ -26,7 +26,7 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         }
         match kind {
             ClientKind::Link if flags.contains(ClientFlags::PERSISTENT) => {
-                self.connections.connect_now(id, self.now)
+                self.connections.connect_now(id, self.now);
             }
             ClientKind::Link => self.connections.set(Timer::Silence(id), self.now + self.config.silence_max),
             ClientKind::Memory => self.greet(id),

@@ -45,26 +45,28 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         if !client.is(ClientFlags::SINK) {
             return Err(ClientError::NotASink(sink));
         }
-        let edge = if any {
-            let limit = client.pipe.config.interests_max;
-            if client.interests.contains(&interest) {
-                return Ok(false);
-            }
-            if client.interests.len() >= limit {
-                return Err(ClientError::TooManyInterests { client: sink, limit });
-            }
-            client.interests.insert(interest.clone());
-            let level = client.level;
-            self.table.join(&interest, sink, level)
-        } else {
-            if !client.interests.swap_remove(&interest) {
-                return Ok(false);
-            }
-            let Some(edge) = self.table.leave(&interest, sink) else { return Ok(true) };
-            edge
-        };
+        let level = client.level;
+        let declared = client.interests.contains(&interest);
+        if any == declared {
+            return Ok(false);
+        }
+        let limit = client.pipe.config.interests_max;
+        if any && client.interests.len() >= limit {
+            return Err(ClientError::TooManyInterests { client: sink, limit });
+        }
         self.stats.interest_changes += 1;
-        self.propagate(&interest, edge, any);
+        if any {
+            let edge = self.table.join(&interest, sink, level);
+            self.propagate(&interest, edge, true);
+            if let Some(client) = self.clients.get_mut(sink) {
+                client.interests.insert(interest);
+            }
+        } else {
+            client.interests.swap_remove(&interest);
+            if let Some(edge) = self.table.leave(&interest, sink) {
+                self.propagate(&interest, edge, false);
+            }
+        }
         Ok(true)
     }
 

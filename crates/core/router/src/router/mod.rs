@@ -71,7 +71,7 @@ pub enum Event<I> {
         any: bool,
     },
     /// More than [`PipeConfig::high_water`](crate::PipeConfig::high_water) bytes wait for this client: hold back
-    /// those who send reliably to it.
+    /// those who send reliably to it, until it is relieved, removed or disconnected.
     Congested {
         /// The client.
         client: ClientId,

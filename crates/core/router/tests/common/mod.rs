@@ -7,7 +7,7 @@ use app::{Note, Want};
 use base::{Moment, Rng, Seed};
 use bytes::Bytes;
 use rand_core::RngCore;
-use router::topology::{Topology, Wiring};
+use router::topology::{Edge, Topology, Wiring};
 use router::{
     ClientConfig, ClientId, ClientKind, Envelope, LinkChange, PipeConfig, Router, RouterConfig, RouterId,
 };
@@ -30,6 +30,8 @@ pub struct Net {
     last: BTreeMap<At, Moment>,
     rng: Rng,
     pub frames: u64,
+    /// Settings of the clients at both ends of each link, to add them again.
+    configs: Vec<[ClientConfig; 2]>,
 }
 
 impl Net {
@@ -45,10 +47,27 @@ impl Net {
                 routers[router].handle_link(Moment::ZERO, client, LinkChange::Up).expect("just wired");
             }
         }
+        let links = topology.edges.iter().filter(|edge| !topology.is_memory(edge));
+        let client = |edge: &Edge, flags| ClientConfig {
+            rank: edge.rank,
+            pipe: pipe.clone(),
+            ..ClientConfig::link(flags)
+        };
+        let configs = links.map(|edge| [client(edge, edge.a.flags), client(edge, edge.b.flags)]).collect();
         let rng = seed.split("links").rng();
         let (flying, last) = (BTreeMap::new(), BTreeMap::new());
-        let mut net =
-            Net { routers, wiring, now: Moment::ZERO, flying, next: 0, other_end, last, rng, frames: 0 };
+        let mut net = Net {
+            routers,
+            wiring,
+            now: Moment::ZERO,
+            flying,
+            next: 0,
+            other_end,
+            last,
+            rng,
+            frames: 0,
+            configs,
+        };
         net.settle();
         net
     }
@@ -102,6 +121,23 @@ impl Net {
         self.now = at;
         let _received = self.routers[router].handle_frame(at, client, frame).expect("routers speak well");
         true
+    }
+
+    /// Takes a link down and up again. The end that is not persistent gets a new client.
+    pub fn flap(&mut self, link: usize) {
+        self.settle();
+        let mut ends = self.wiring.links[link];
+        for (end, config) in [&mut ends.a, &mut ends.b].into_iter().zip(&self.configs[link]) {
+            let router = &mut self.routers[end.0];
+            router.handle_link(self.now, end.1, LinkChange::Down).expect("was up");
+            if router.kind(end.1).is_none() {
+                end.1 = router.add_client(self.now, config.clone()).expect("one went");
+            }
+            router.handle_link(self.now, end.1, LinkChange::Up).expect("a link");
+        }
+        self.wiring.links[link] = ends;
+        self.other_end.insert(ends.a, ends.b);
+        self.other_end.insert(ends.b, ends.a);
     }
 
     /// Until nothing is on its way.
