@@ -15,7 +15,7 @@ use crate::{Digest, EventQueue, LinkSpec, NetworkStats};
 use base::{Moment, Seed};
 use bytes::Bytes;
 use datagrams::Datagrams;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use streams::Socket;
 
@@ -145,7 +145,8 @@ pub struct Network {
     queue: EventQueue<Event>,
     hosts: Vec<HostState>,
     links: Vec<Link>,
-    link_ids: BTreeMap<(HostId, HostId), LinkId>,
+    /// Only ever looked up: its order, which differs from run to run, is never seen.
+    link_ids: HashMap<(HostId, HostId), LinkId>,
     rules: Rules,
     /// Senders of which a direction is stalled.
     stalled: BTreeSet<SocketId>,
@@ -166,7 +167,7 @@ impl Network {
             queue: EventQueue::new(),
             hosts: Vec::new(),
             links: Vec::new(),
-            link_ids: BTreeMap::new(),
+            link_ids: HashMap::new(),
             rules: Rules::default(),
             stalled: BTreeSet::new(),
             sockets: Vec::new(),
@@ -287,11 +288,12 @@ impl Network {
     fn judge(&mut self, link: LinkId, from: HostId, to: HostId, kind: PacketKind, bytes: &Bytes) -> Fate {
         let at = self.now;
         let link = self.link_mut(link);
-        let seed = link.seed.split_index(link.packets);
+        let (seed, number) = (link.seed, link.packets);
         link.packets += 1;
         if self.rules.is_empty() {
             return Fate::Arrives(Default::default());
         }
+        let seed = seed.split_index(number);
         let fate = self.rules.judge(&Packet { at, from, to, kind, bytes }, seed, &mut self.digest);
         if let Fate::Arrives(arrival) = fate {
             self.stats.delayed_packets += u64::from(!arrival.delay.is_zero() && !arrival.reordered);

@@ -222,13 +222,14 @@ impl Network {
         }
         let link = out.link;
         let conn = socket.conn();
+        let nothing = Bytes::new();
         let (kind, bytes) = match &segment {
-            Segment::Open => (PacketKind::Open(conn), Bytes::new()),
-            Segment::Bytes(bytes) => (PacketKind::Bytes(conn), bytes.clone()),
-            Segment::End => (PacketKind::End(conn), Bytes::new()),
-            Segment::Reset(_) => (PacketKind::Reset(conn), Bytes::new()),
+            Segment::Open => (PacketKind::Open(conn), &nothing),
+            Segment::Bytes(bytes) => (PacketKind::Bytes(conn), bytes),
+            Segment::End => (PacketKind::End(conn), &nothing),
+            Segment::Reset(_) => (PacketKind::Reset(conn), &nothing),
         };
-        match self.judge(link, from, to, kind, &bytes) {
+        match self.judge(link, from, to, kind, bytes) {
             Fate::Arrives(arrival) => self.transmit(socket, segment, arrival),
             Fate::Stalled(rule) => {
                 self.stats.stalls += 1;
