@@ -53,8 +53,8 @@ impl<T> Call<T> {
     }
 
     fn send(&self, mut body: Bytes) -> Progress {
-        let now = self.shared.now();
         let mut state = self.shared.lock();
+        let now = state.now();
         match state.call(now, &mut body) {
             Ok(number) => {
                 state.pending.push(number);
@@ -91,8 +91,8 @@ impl<T> Future for Call<T> {
         let number = match &self.progress {
             Progress::Sent(number) => *number,
             Progress::Held(_) => {
-                let now = self.shared.now();
                 let mut state = self.shared.lock();
+                let now = state.now();
                 state.writers.push(cx.waker().clone());
                 state.flush(now);
                 return Poll::Pending;
@@ -110,7 +110,7 @@ impl<T> Future for Call<T> {
             Poll::Pending if state.ended.is_some() => Err(state.disconnected()),
             Poll::Pending => {
                 if state.session.has_output() {
-                    let now = self.shared.now();
+                    let now = state.now();
                     state.flush(now);
                 }
                 return Poll::Pending;

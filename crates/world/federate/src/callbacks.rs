@@ -94,8 +94,8 @@ impl Callbacks {
             exception_name: hla::Exception::FederateInternalError.name().to_owned(),
             details,
         });
-        let now = self.guard.shared.now();
         let mut state = self.guard.shared.lock();
+        let now = state.now();
         state.session.callback_done(now, number, result);
         state.wake_driver();
     }
@@ -114,8 +114,8 @@ impl Callbacks {
         if !self.batch.is_empty() {
             return Poll::Ready(());
         }
-        let now = self.guard.shared.now();
         let mut state = self.guard.shared.lock();
+        let now = state.now();
         if !state.callbacks.is_empty() {
             cx.waker().wake_by_ref(); // it came just now
             return Poll::Pending;
@@ -132,8 +132,8 @@ impl Callbacks {
     }
 
     fn refill(&mut self, reports: Reports) {
-        let now = self.guard.shared.now();
         let mut state = self.guard.shared.lock();
+        let now = state.now();
         let state: &mut State = &mut state;
         let count = state.callbacks.len().min(BATCH);
         if count == 0 {

@@ -96,8 +96,8 @@ impl Driver {
         let Link::Connecting(connecting) = &mut self.link else { return false };
         let Poll::Ready(result) = connecting.as_mut().poll(cx) else { return false };
         let shared = Arc::clone(&self.shared);
-        let now = shared.now();
         let mut state = shared.lock();
+        let now = state.now();
         match result.and_then(|stream| stream.set_nodelay(true).map(|()| stream)) {
             Ok(stream) => {
                 let (read, write) = stream.into_split();
@@ -113,8 +113,8 @@ impl Driver {
     /// Writes what waits; true when the connection broke over it.
     fn poll_write(&mut self, cx: &mut Context<'_>) -> bool {
         let shared = Arc::clone(&self.shared);
-        let now = shared.now();
         let mut state = shared.lock();
+        let now = state.now();
         state.flush(now);
         while state.full {
             let Some(socket) = &state.socket else { break };
@@ -174,11 +174,12 @@ impl Driver {
         *reads += 1;
         let read = self.poll_read(cx);
         let shared = Arc::clone(&self.shared);
-        let now = shared.now();
+        let mut state = shared.lock();
+        let now = state.now();
         match read {
             Read::Nothing => return false,
-            Read::Bytes(bytes) => shared.lock().session.handle_bytes(now, bytes),
-            Read::End(reason) => self.lost(&mut shared.lock(), now, reason),
+            Read::Bytes(bytes) => state.session.handle_bytes(now, bytes),
+            Read::End(reason) => self.lost(&mut state, now, reason),
         }
         true
     }
@@ -193,15 +194,18 @@ impl Driver {
         if self.timer.as_mut().poll(cx).is_pending() {
             return false;
         }
-        let now = shared.now();
-        if wanted <= now {
-            // What came while nothing was read counts as a sign of life.
-            if let Read::Bytes(bytes) = self.poll_read(cx) {
-                shared.lock().session.handle_bytes(now, bytes);
-            }
-            shared.lock().session.handle_timeout(now);
+        // What came while nothing was read counts as a sign of life.
+        let read = self.poll_read(cx);
+        let mut state = shared.lock();
+        let now = state.now();
+        match read {
+            Read::Nothing => {}
+            Read::Bytes(bytes) => state.session.handle_bytes(now, bytes),
+            Read::End(reason) => self.lost(&mut state, now, reason),
         }
-        let wanted = shared.lock().session.poll_timeout().unwrap_or(Moment::MAX);
+        state.session.handle_timeout(now);
+        let wanted = state.session.poll_timeout().unwrap_or(Moment::MAX);
+        drop(state);
         self.arm(wanted);
         true
     }
@@ -224,8 +228,8 @@ impl Future for Driver {
         let mut reads = 0;
         loop {
             {
-                let now = shared.now();
                 let mut state = shared.lock();
+                let now = state.now();
                 state.attend(cx.waker());
                 this.act(&mut state, now);
                 state.drain_events(now);

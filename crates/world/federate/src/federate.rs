@@ -32,8 +32,8 @@ pub(crate) struct Guard {
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        let now = self.shared.now();
         let mut state = self.shared.lock();
+        let now = state.now();
         state.session.terminate(now);
         state.wake_driver();
     }
@@ -120,8 +120,8 @@ impl Federate {
     pub async fn terminate(&self) {
         let shared = &self.guard.shared;
         {
-            let now = shared.now();
             let mut state = shared.lock();
+            let now = state.now();
             state.session.terminate(now);
             state.flush(now);
             state.wake_driver();

@@ -46,6 +46,7 @@ pub(crate) struct End {
 
 /// The shared state.
 pub(crate) struct State {
+    start: Instant,
     pub(crate) session: Session,
     pub(crate) socket: Option<OwnedWriteHalf>,
     unsent_bytes_max: usize,
@@ -80,6 +81,7 @@ impl Shared {
         Self {
             start,
             state: Mutex::new(State {
+                start,
                 session: Session::new(Moment::ZERO, options.session.clone()),
                 socket: None,
                 unsent_bytes_max: options.session.unsent_bytes_max,
@@ -109,10 +111,6 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn now(&self) -> Moment {
-        Moment::from_nanos(u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX))
-    }
-
     /// The instant of `moment`; `None` for one that never comes.
     pub(crate) fn instant(&self, moment: Moment) -> Option<tokio::time::Instant> {
         self.start.checked_add(moment.since(Moment::ZERO)).map(tokio::time::Instant::from_std)
@@ -120,6 +118,11 @@ impl Shared {
 }
 
 impl State {
+    /// The present. It is asked for under the lock, so that it never goes back.
+    pub(crate) fn now(&self) -> Moment {
+        Moment::from_nanos(u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX))
+    }
+
     /// Queues an encoded call. The driver is told, and writes it soon; [`State::flush`] writes it at once. The body
     /// stays with the caller when the session is full.
     pub(crate) fn call(&mut self, now: Moment, body: &mut Bytes) -> Result<Serial31, CallError> {

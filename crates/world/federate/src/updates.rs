@@ -117,8 +117,9 @@ impl Updates {
 
     /// Writes what is queued, as far as the network takes it now.
     pub fn flush(&self) {
-        let now = self.guard.shared.now();
-        self.guard.shared.lock().flush(now);
+        let mut state = self.guard.shared.lock();
+        let now = state.now();
+        state.flush(now);
     }
 
     /// Waits until every result is here.
@@ -127,8 +128,8 @@ impl Updates {
     /// The first exception since this was last asked, or the session is over.
     pub async fn drained(&self) -> Result<(), FederateError> {
         poll_fn(|cx| {
-            let now = self.guard.shared.now();
             let mut state = self.guard.shared.lock();
+            let now = state.now();
             if state.pending.counted() == 0 {
                 return Poll::Ready(state.counts.unreported.take().map_or(Ok(()), Err));
             }
@@ -155,8 +156,8 @@ impl Updates {
 }
 
 fn poll_send(guard: &Guard, body: &mut Bytes, cx: &mut Context<'_>) -> Poll<Result<(), FederateError>> {
-    let now = guard.shared.now();
     let mut state = guard.shared.lock();
+    let now = state.now();
     if state.pending.counted() < state.window || state.ended.is_some() {
         match state.call(now, body) {
             Ok(number) => {
