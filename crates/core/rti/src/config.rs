@@ -14,9 +14,10 @@ pub struct Config {
     /// Limits on FOM modules and MIMs.
     pub fom: Limits,
     /// Bytes of callbacks that may wait for one federate. Beyond it, best-effort callbacks are dropped; a
-    /// federate for which reliable ones alone exceed it is disconnected. Default 64 MiB.
+    /// federate for which reliable ones alone exceed it is disconnected. Default 256 MiB: room for the
+    /// discoveries that follow a subscription in a federation of a million objects.
     pub queue_bytes_max: usize,
-    /// Callbacks that may wait for one federate. Default 1,000,000.
+    /// Callbacks that may wait for one federate. Default 4,000,000.
     pub queue_callbacks_max: usize,
 }
 
@@ -26,8 +27,8 @@ impl Default for Config {
             node: NodeId(1),
             password: None,
             fom: Limits::default(),
-            queue_bytes_max: 64 << 20,
-            queue_callbacks_max: 1_000_000,
+            queue_bytes_max: 256 << 20,
+            queue_callbacks_max: 4_000_000,
         }
     }
 }
