@@ -33,6 +33,7 @@ pub mod frame;
 mod interest;
 mod memory;
 mod message;
+mod outbox;
 mod pipe;
 mod queue;
 mod reassembly;

@@ -4,11 +4,11 @@ use crate::PipeConfig;
 use crate::config::{FRAME_BYTES_MAX, FRAME_BYTES_MIN};
 use crate::frame::{self, FRAGMENT_HEAD_BYTES, FRAME_HEAD_BYTES, Fragment, LANES, RECORD_HEAD_BYTES};
 use crate::message::{Envelope, Interest, Message, Origin, Parcel, Priority};
+use crate::outbox::Outbox;
 use crate::queue::{Enqueued, Queue};
 use crate::stats::{DropReason, PipeStats};
 use base::Moment;
 use bytes::{Bytes, BytesMut};
-use std::collections::{BTreeMap, HashMap};
 
 /// A fragment smaller than this is not worth its head: it waits for the next frame.
 const FRAGMENT_PART_MIN: usize = 32;
@@ -21,39 +21,6 @@ struct Partial {
     transfer: u32,
     /// What [`Queue::hold`] was told, with the class; `None` for an interest.
     held: Option<(usize, Priority)>,
-}
-
-/// Interests to be told, in order, each once: a change that is taken back before it was told is not told at all.
-#[derive(Debug)]
-struct Outbox<I> {
-    by_order: BTreeMap<u64, (I, bool)>,
-    order_of: HashMap<I, u64>,
-    next: u64,
-}
-
-impl<I: Interest> Outbox<I> {
-    fn put(&mut self, interest: I, any: bool) {
-        if let Some(order) = self.order_of.remove(&interest) {
-            let taken_back = self.by_order.remove(&order).is_some_and(|(_, was)| was != any);
-            if taken_back {
-                return;
-            }
-        }
-        self.order_of.insert(interest.clone(), self.next);
-        self.by_order.insert(self.next, (interest, any));
-        self.next += 1;
-    }
-
-    fn pop(&mut self) -> Option<(I, bool)> {
-        let (_, (interest, any)) = self.by_order.pop_first()?;
-        self.order_of.remove(&interest);
-        Some((interest, any))
-    }
-
-    fn clear(&mut self) {
-        self.by_order.clear();
-        self.order_of.clear();
-    }
 }
 
 /// Whether a pipe became congested or no longer is.
@@ -89,7 +56,7 @@ impl<M: Message, I: Interest> Pipe<M, I> {
             stats: PipeStats::default(),
             congested: false,
             queue: Queue::new(),
-            outbox: Outbox { by_order: BTreeMap::new(), order_of: HashMap::new(), next: 0 },
+            outbox: Outbox::new(),
             hello: None,
             keep_alive: false,
             partial: Default::default(),
@@ -143,7 +110,7 @@ impl<M: Message, I: Interest> Pipe<M, I> {
 
     /// True when there is something that should go now.
     pub(crate) fn is_due(&self, now: Moment) -> bool {
-        let signs = self.hello.is_some() || self.keep_alive || !self.outbox.by_order.is_empty();
+        let signs = self.hello.is_some() || self.keep_alive || !self.outbox.is_empty();
         if signs || self.partial.iter().any(Option::is_some) {
             return true;
         }

@@ -30,6 +30,8 @@ pub struct Net {
     last: BTreeMap<At, Moment>,
     rng: Rng,
     pub frames: u64,
+    /// Of every frame, where and when it was sent: two runs with the same seed are the same run.
+    pub digest: u64,
     /// Settings of the clients at both ends of each link, to add them again.
     configs: Vec<[ClientConfig; 2]>,
 }
@@ -66,6 +68,7 @@ impl Net {
             last,
             rng,
             frames: 0,
+            digest: 0,
             configs,
         };
         net.settle();
@@ -106,6 +109,10 @@ impl Net {
     }
 
     fn launch(&mut self, from: At, frame: Bytes) {
+        let head = [self.now.as_nanos(), from.0 as u64, from.1.slot() as u64];
+        let octets = head.into_iter().chain(frame.iter().map(|octet| u64::from(*octet)));
+        self.digest =
+            octets.fold(self.digest, |digest, octet| (digest ^ octet).wrapping_mul(0x0100_0000_01b3));
         let delay = Duration::from_nanos(1 + self.rng.next_u64() % 1_000_000);
         let last = self.last.entry(from).or_default();
         *last = (*last).max(self.now + delay);
