@@ -131,8 +131,8 @@ impl World {
             Op::Answer { newest } => self.answer(newest),
             Op::ClientWrites(budget) => self.client_writes(budget),
             Op::ServerWrites(budget) => self.server_writes(budget),
-            Op::ToServer(n) => self.to_server(n),
-            Op::ToClient(n) => self.to_client(n),
+            Op::ToServer(n) => self.deliver_to_server(n),
+            Op::ToClient(n) => self.deliver_to_client(n),
             Op::Cut { server_notices } => {
                 if let Some(conn) = self.drop_connection() {
                     self.client.handle_closed(self.now, "cut");
@@ -196,20 +196,20 @@ impl World {
         let Some(conn) = self.conn else { return };
         let done = self.endpoint.poll_transmit(self.now, conn, &mut self.to_client, budget);
         if done.close_after {
-            self.to_client(usize::MAX);
+            self.deliver_to_client(usize::MAX);
             self.drop_connection();
             self.client.handle_closed(self.now, "closed by the server");
         }
     }
 
-    fn to_server(&mut self, n: usize) {
+    fn deliver_to_server(&mut self, n: usize) {
         if let Some(conn) = self.conn {
             let chunk = self.to_server.split_to(n.min(self.to_server.len())).freeze();
             self.endpoint.handle_bytes(self.now, conn, chunk);
         }
     }
 
-    fn to_client(&mut self, n: usize) {
+    fn deliver_to_client(&mut self, n: usize) {
         let chunk: Bytes = self.to_client.split_to(n.min(self.to_client.len())).freeze();
         self.client.handle_bytes(self.now, chunk);
     }
