@@ -5,6 +5,7 @@
 //! async work), [`report`] (`--json`), [`rounds`] (round trips as numbers).
 
 mod exit;
+mod fom;
 mod logging;
 mod ping;
 mod report;
@@ -32,6 +33,7 @@ Examples:
   meshrti serve                    an RTI on port 15164 that federates can join
   meshrti status                   what runs on it
   meshrti ping sim-host:15164      whether it answers, and how fast
+  meshrti fom check *.xml          whether FOM modules fit together
 
 Exit status: 0 done, 1 bad news, 2 wrong use, 130 interrupted.";
 
@@ -41,6 +43,8 @@ enum Command {
     Status(status::Args),
     /// Say whether a server answers, and how fast
     Ping(ping::Args),
+    /// Check and merge FOM modules
+    Fom(fom::Args),
 }
 
 impl Command {
@@ -48,6 +52,7 @@ impl Command {
         match self {
             Command::Status(args) => status::run(args),
             Command::Ping(args) => ping::run(args),
+            Command::Fom(args) => fom::run(args),
         }
     }
 }

@@ -1,0 +1,274 @@
+//! `meshrti fom`: what is right and wrong with FOM modules, and what they are together.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use clap::{Subcommand, ValueEnum};
+use hla::fom::{self, Diagnostic, Edition, Fdd, FomError, FomErrorKind, Limits, Module, Severity, Summary};
+use serde_json::json;
+
+use crate::exit::{Failure, Outcome, Status, say};
+use crate::report::{JsonFlag, Report};
+
+/// Check and merge FOM modules.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Say what is wrong with FOM modules, each by itself and all together
+    #[command(after_help = "\
+Examples:
+  meshrti fom check RPR-*.xml
+  meshrti fom check --edition 2010 my.xml base.zip
+  meshrti fom check *.xml --json findings.json
+
+Exit status: 0 they can be used together (there may be warnings), 1 they cannot.")]
+    Check(CheckArgs),
+    /// Write FOM modules and the MIM as one object model
+    #[command(after_help = "\
+Examples:
+  meshrti fom merge RPR-*.xml -o RPR-merged.xml
+  meshrti fom merge a.xml b.xml -o - | less
+
+Exit status: 0 written, 1 the modules cannot be used together.")]
+    Merge(MergeArgs),
+}
+
+#[derive(clap::Args)]
+struct CheckArgs {
+    #[command(flatten)]
+    modules: Modules,
+    #[command(flatten)]
+    json: JsonFlag,
+}
+
+#[derive(clap::Args)]
+struct MergeArgs {
+    #[command(flatten)]
+    modules: Modules,
+    /// The file to write; `-` is the standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+}
+
+#[derive(clap::Args)]
+struct Modules {
+    /// FOM modules: XML files, or ZIP archives with one XML file each
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// A MIM to use instead of the built-in standard one
+    #[arg(long, value_name = "FILE")]
+    mim: Option<PathBuf>,
+    /// The edition of the built-in MIM; 2025 takes modules of both editions
+    #[arg(long, value_enum, default_value = "2025", conflicts_with = "mim")]
+    edition: EditionName,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum EditionName {
+    #[value(name = "2010")]
+    Hla2010,
+    #[value(name = "2025")]
+    Hla2025,
+}
+
+impl From<EditionName> for Edition {
+    fn from(name: EditionName) -> Self {
+        match name {
+            EditionName::Hla2010 => Edition::Hla2010,
+            EditionName::Hla2025 => Edition::Hla2025,
+        }
+    }
+}
+
+pub(crate) fn run(args: &Args) -> Outcome {
+    match &args.command {
+        Command::Check(args) => check(args),
+        Command::Merge(args) => merge(args),
+    }
+}
+
+/// What came of reading and merging: the findings, and the model if there is one.
+struct Checked {
+    findings: Vec<Diagnostic>,
+    model: Option<Fdd>,
+}
+
+impl Checked {
+    fn count(&self, severity: Severity) -> usize {
+        self.findings.iter().filter(|finding| finding.severity == severity).count()
+    }
+
+    fn status(&self) -> Status {
+        if self.model.is_some() { Status::Done } else { Status::BadNews }
+    }
+
+    fn verdict(&self) -> String {
+        let number = |severity, word: &str| match self.count(severity) {
+            1 => format!("1 {word}"),
+            many => format!("{many} {word}s"),
+        };
+        format!("{}, {}", number(Severity::Error, "error"), number(Severity::Warning, "warning"))
+    }
+}
+
+impl Modules {
+    /// Reads every file, so that all findings are told at once, and merges them if all can be read.
+    fn check(&self) -> Checked {
+        let mut findings = Vec::new();
+        let modules: Vec<Option<Module>> =
+            self.files.iter().map(|file| kept(read(file), &mut findings)).collect();
+        let base = match &self.mim {
+            None => Some(Fdd::standard(self.edition.into())),
+            Some(file) => {
+                let mim = kept(read(file).map_err(FomError::as_mim), &mut findings);
+                mim.and_then(|mim| kept(Fdd::with_mim(&mim).map(|fdd| (fdd, Vec::new())), &mut findings))
+            }
+        };
+        let modules: Option<Vec<Module>> = modules.into_iter().collect();
+        let model = base.zip(modules).and_then(|(base, modules)| kept(base.extend(&modules), &mut findings));
+        Checked { findings, model }
+    }
+}
+
+/// Keeps the findings of a step, and its result if there is one.
+fn kept<T>(step: Result<(T, Vec<Diagnostic>), FomError>, findings: &mut Vec<Diagnostic>) -> Option<T> {
+    match step {
+        Ok((result, warnings)) => {
+            findings.extend(warnings);
+            Some(result)
+        }
+        Err(error) => {
+            findings.extend(error.diagnostics);
+            None
+        }
+    }
+}
+
+fn read(file: &Path) -> Result<(Module, Vec<Diagnostic>), FomError> {
+    let limits = Limits::default();
+    let name = file.display().to_string();
+    let mut octets = std::fs::read(file).map_err(|error| {
+        FomError::of_file(FomErrorKind::CouldNotOpen, &name, format!("cannot be read: {error}"))
+    })?;
+    if octets.starts_with(b"PK\x03\x04") {
+        let unpacked = fom::unpack(&octets, &limits).map_err(|mut error| {
+            error.diagnostics.iter_mut().for_each(|finding| finding.file.clone_from(&name));
+            error
+        });
+        (_, octets) = unpacked?;
+    }
+    Module::read(&name, &octets, &limits)
+}
+
+fn check(args: &CheckArgs) -> Outcome {
+    let mut report = Report::new("fom check", 1);
+    let checked = args.modules.check();
+    let summary = checked.model.as_ref().map(fom::summary);
+    if !args.json.takes_stdout() {
+        for finding in &checked.findings {
+            say(finding);
+        }
+        match &summary {
+            Some(summary) => say(format_args!("{}; {summary}", checked.verdict())),
+            None => say(format_args!("{}; the modules cannot be used together", checked.verdict())),
+        }
+    }
+    for finding in &checked.findings {
+        report.row(json!({
+            "file": finding.file,
+            "line": finding.line,
+            "column": finding.column,
+            "severity": finding.severity.to_string(),
+            "message": finding.message,
+            "expected": finding.expected,
+        }));
+    }
+    if let Some(summary) = &summary {
+        report.summary(summary_value(summary));
+    }
+    report.note(checked.verdict());
+    args.json.write(&report)?;
+    Ok(checked.status())
+}
+
+fn summary_value(summary: &Summary) -> serde_json::Value {
+    json!({
+        "modules": summary.modules,
+        "object_classes": summary.object_classes,
+        "attributes": summary.attributes,
+        "interaction_classes": summary.interaction_classes,
+        "parameters": summary.parameters,
+        "datatypes": summary.datatypes,
+        "dimensions": summary.dimensions,
+        "transportations": summary.transportations,
+        "update_rates": summary.update_rates,
+    })
+}
+
+fn merge(args: &MergeArgs) -> Outcome {
+    let checked = args.modules.check();
+    let mut stderr = std::io::stderr().lock();
+    // Nobody is left to be told when the standard error is closed.
+    let _ = stderr.write_all(fom::render(&checked.findings).as_bytes());
+    let Some(model) = &checked.model else {
+        return Err(Failure::bad_news(format_args!("{}; nothing was written", checked.verdict())));
+    };
+    let text = model.to_xml();
+    if args.output == Path::new("-") {
+        // A closed pipe is no reason to fail.
+        let _ = std::io::stdout().lock().write_all(text.as_bytes());
+        return Ok(Status::Done);
+    }
+    std::fs::write(&args.output, text).map_err(|error| {
+        Failure::bad_news(format_args!("{}: the model cannot be written: {error}", args.output.display()))
+    })?;
+    say(format_args!("{}: {}", args.output.display(), fom::summary(model)));
+    Ok(Status::Done)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn modules(files: &[PathBuf]) -> Modules {
+        Modules { files: files.to_vec(), mim: None, edition: EditionName::Hla2025 }
+    }
+
+    fn folder(name: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("meshrti-fom-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        folder
+    }
+
+    #[test]
+    fn all_files_are_told_of_at_once() {
+        let folder = folder("told");
+        let bad = folder.join("bad.xml");
+        std::fs::write(&bad, "<objectModel>\n<oops>").unwrap();
+        let checked = modules(&[folder.join("missing.xml"), bad.clone()]).check();
+        assert_eq!((checked.count(Severity::Error), checked.status()), (2, Status::BadNews));
+        assert!(checked.findings[0].message.starts_with("cannot be read"));
+        assert_eq!((checked.findings[1].line, &checked.findings[1].file), (2, &bad.display().to_string()));
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn what_is_merged_can_be_checked_again() {
+        let folder = folder("merged");
+        let (small, merged) = (folder.join("small.xml"), folder.join("merged.xml"));
+        let text = "<objectModel xmlns=\"http://standards.ieee.org/IEEE1516-2025\"><objects><objectClass>\
+                    <name>HLAobjectRoot</name><objectClass><name>A</name></objectClass></objectClass></objects></objectModel>";
+        std::fs::write(&small, text).unwrap();
+        let args = MergeArgs { modules: modules(&[small]), output: merged.clone() };
+        assert_eq!(merge(&args).unwrap(), Status::Done);
+        let again = modules(&[merged]).check();
+        assert_eq!(again.verdict(), "0 errors, 0 warnings");
+        assert!(again.model.unwrap().object_class_by_name("A").is_some());
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+}
