@@ -10,6 +10,7 @@ mod logging;
 mod ping;
 mod report;
 mod rounds;
+mod serve;
 mod status;
 
 use std::process::ExitCode;
@@ -39,6 +40,8 @@ Exit status: 0 done, 1 bad news, 2 wrong use, 130 interrupted.";
 
 #[derive(Subcommand)]
 enum Command {
+    /// Run a node that federates can join
+    Serve(serve::Args),
     /// Say what runs on a server: federations and their members
     Status(status::Args),
     /// Say whether a server answers, and how fast
@@ -50,6 +53,7 @@ enum Command {
 impl Command {
     fn run(&self) -> Outcome {
         match self {
+            Command::Serve(args) => serve::run(args),
             Command::Status(args) => status::run(args),
             Command::Ping(args) => ping::run(args),
             Command::Fom(args) => fom::run(args),

@@ -233,7 +233,7 @@ impl State {
                 }
                 Event::Callback { callback, request: CallbackMessage { callback_request } } => {
                     if let Some(request) = callback_request {
-                        self.callbacks.push_back((Some(callback), request));
+                        self.called_back(now, callback, request);
                     }
                 }
                 Event::Established => {
@@ -256,6 +256,23 @@ impl State {
             && let Some(task) = self.callback_task.take()
         {
             task.wake();
+        }
+    }
+
+    fn called_back(&mut self, now: Moment, callback: Serial31, request: CallbackRequest) {
+        if self.ended.is_some() {
+            return; // the application has been told that there is no more
+        }
+        let gone = match &request {
+            CallbackRequest::ConnectionLost(lost) => Some(lost.fault_description.clone()),
+            _ => None,
+        };
+        self.callbacks.push_back((Some(callback), request));
+        if let Some(fault) = gone {
+            // The server is there, the RTI behind it is not: there is nothing to resume.
+            warn!(reason = %fault, "the RTI is gone");
+            self.session.terminate(now);
+            self.end(fault.into(), false);
         }
     }
 

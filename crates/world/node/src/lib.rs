@@ -1,13 +1,27 @@
 //! A MeshRTI node: the world of real clocks and sockets around one kernel.
 //!
 //! - [`config`]: what can be set, and how it is read from `meshrti.toml`;
-//! - [`driver`]: listeners, connections and timers, all on one thread, around any [`Machine`].
+//! - [`driver`]: listeners, connections and timers, all on one thread, around any [`Machine`];
+//! - [`kernel()`]: the machine of the product, set up from a configuration;
 //! - [`FomFiles`]: modules that a federate only names.
+//!
+//! A node inside of another program, listening on a port that the system chooses:
+//!
+//! ```
+//! let mut config = node::Config::default();
+//! config.listen = vec!["tcp://127.0.0.1:0".parse().expect("this is an address")];
+//! let node = node::start(config).expect("loopback can be listened on");
+//! println!("federates may connect to {}", node.addresses()[0]);
+//! let stats = node.stop();
+//! assert_eq!(stats.accepted_connections, 0);
+//! ```
 
 pub mod config;
 pub mod driver;
 mod fom_files;
+mod kernel_machine;
 
 pub use config::{Config, ConfigError};
 pub use driver::{Background, Machine, Node, NodeStats};
 pub use fom_files::{FOM_FILE_BYTES_MAX, FomFileError, FomFiles};
+pub use kernel_machine::{kernel, start};

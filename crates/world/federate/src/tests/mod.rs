@@ -70,7 +70,8 @@ async fn calls_give_results_or_exceptions() {
 #[tokio::test]
 async fn calls_are_pipelined_in_order() {
     let (_server, federate, _callbacks) = start().await;
-    let mut calls: Vec<_> = (1..=3000).map(|n: u32| federate.get_object_class_handle(n.to_string())).collect();
+    let mut calls: Vec<_> =
+        (1..=3000).map(|n: u32| federate.get_object_class_handle(n.to_string())).collect();
     drop(calls.split_off(2990)); // nobody wants these
     for (index, call) in calls.into_iter().enumerate().rev() {
         assert_eq!(soon(call).await, Ok(ObjectClassHandle(index as u32 + 1)));
@@ -155,7 +156,9 @@ async fn a_lost_server_is_a_callback_and_the_end_of_all_calls() {
     let call = federate.get_object_class_handle("1");
     let error = soon(call).await.unwrap_err();
     assert!(matches!(error, FederateError::Disconnected(_)), "{error}");
-    let Some(Callback::ConnectionLost(lost)) = soon(callbacks.recv()).await else { panic!("a last callback") };
+    let Some(Callback::ConnectionLost(lost)) = soon(callbacks.recv()).await else {
+        panic!("a last callback")
+    };
     assert!(lost.fault_description.contains("not resumed in time"), "{}", lost.fault_description);
     assert_eq!(soon(callbacks.recv()).await, None);
     assert!(matches!(federate.updates().drained().await, Ok(())));
@@ -210,7 +213,9 @@ async fn callbacks_are_reported() {
     soon(federate.list_federation_executions()).await.unwrap();
     let (_, ticket) = soon(callbacks.recv_unreported()).await.unwrap();
     callbacks.report(ticket, Err("no idea".into()));
-    let Event::CallbackResponse { result: Err(data), .. } = server.event(report).await else { panic!("it failed") };
+    let Event::CallbackResponse { result: Err(data), .. } = server.event(report).await else {
+        panic!("it failed")
+    };
     assert_eq!((&data.exception_name[..], &data.details[..]), ("FederateInternalError", "no idea"));
 }
 

@@ -11,8 +11,8 @@ use hla::api::call_response::CallResponse as Response;
 use hla::api::callback_request::CallbackRequest as Callback;
 use hla::api::{
     CallResponse, CallbackRequest, ConnectResponse, DisconnectResponse, ExceptionData,
-    FederationExecutionInformationSet, GetObjectClassHandleResponse, ListFederationExecutionsResponse, Message as _,
-    ReflectAttributeValues, ReportFederationExecutions, UpdateAttributeValuesResponse,
+    FederationExecutionInformationSet, GetObjectClassHandleResponse, ListFederationExecutionsResponse,
+    Message as _, ReflectAttributeValues, ReportFederationExecutions, UpdateAttributeValuesResponse,
 };
 use hla::handle::{ObjectClassHandle, ObjectInstanceHandle};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -182,7 +182,9 @@ impl World {
             loop {
                 let mut out = BytesMut::new();
                 let transmit = self.endpoint.poll_transmit(now, conn, &mut out, 1 << 16);
-                let Some((_, stream)) = self.current.as_mut().filter(|(current, _)| *current == conn) else { break };
+                let Some((_, stream)) = self.current.as_mut().filter(|(current, _)| *current == conn) else {
+                    break;
+                };
                 let _ = stream.write_all(&out).await; // a broken connection shows when it is read
                 if transmit.close_after {
                     let _ = stream.shutdown().await;

@@ -38,6 +38,8 @@ pub struct Config {
     pub listen: Vec<ListenAddress>,
     /// How much the node accepts.
     pub limits: Limits,
+    /// Who may connect.
+    pub access: Access,
     /// The life of a Federate Protocol session.
     pub session: Session,
     /// Where FOM modules that federates only name are looked for.
@@ -52,6 +54,7 @@ impl Default for Config {
             name: "meshrti".to_owned(),
             listen: vec![ListenAddress::default()],
             limits: Limits::default(),
+            access: Access::default(),
             session: Session::default(),
             fom: Fom::default(),
             shutdown: Shutdown::default(),
@@ -96,28 +99,46 @@ impl Default for Limits {
     }
 }
 
+/// `[access]`: who may connect.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Access {
+    /// When set, a federate has to connect with credentials of type HLAplainTextPassword and this password. It crosses
+    /// the network as it is. Default: none, everybody may connect.
+    pub password: Option<String>,
+}
+
 /// `[session]`: the life of a Federate Protocol session.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Session {
-    /// A connection that has not opened or resumed a session by then is closed. Default `60s`.
+    /// A connection that has not opened or resumed a session by then is closed. Default `10s`.
     #[serde(deserialize_with = "units::duration")]
     pub handshake_timeout: Duration,
     /// A federate that was silent for this long is taken for disconnected; its session may still be resumed.
     /// Must exceed the heartbeat interval of the federates, 60 s by default. Default `180s`.
     #[serde(deserialize_with = "units::duration")]
     pub heartbeat_timeout: Duration,
-    /// A disconnected federate may resume its session for this long; then it is resigned. Default `600s`.
+    /// A joined federate that was silent for too long may resume its session for this long; then it is resigned by its
+    /// automatic resign directive. Default `600s`.
     #[serde(deserialize_with = "units::duration")]
     pub resume_window: Duration,
+    /// The same for a joined federate whose connection was closed, as it is when its process dies. Default `10s`.
+    #[serde(deserialize_with = "units::duration")]
+    pub closed_window: Duration,
+    /// The same for a federate that is not joined, and so has nothing to lose. Default `2s`.
+    #[serde(deserialize_with = "units::duration")]
+    pub unjoined_window: Duration,
 }
 
 impl Default for Session {
     fn default() -> Self {
         Self {
-            handshake_timeout: Duration::from_secs(60),
+            handshake_timeout: Duration::from_secs(10),
             heartbeat_timeout: Duration::from_secs(180),
             resume_window: Duration::from_secs(600),
+            closed_window: Duration::from_secs(10),
+            unjoined_window: Duration::from_secs(2),
         }
     }
 }
