@@ -22,6 +22,7 @@ mod decoder;
 mod dynamic;
 mod encoder;
 mod error;
+mod from_fom;
 #[cfg(test)]
 mod tests;
 mod typed;
@@ -38,5 +39,6 @@ pub use datatype::{
 pub use decoder::{Decoder, ZERO_SIZE_VALUES_MAX};
 pub use encoder::Encoder;
 pub use error::{DecoderError, EncoderError};
+pub use from_fom::UnusableDataType;
 pub use typed::{AsciiString, Encoding, Le, OpaqueData};
 pub use value::Value;

@@ -1,6 +1,7 @@
 //! The examples of the rules, hostile octets, and round trips of any datatype.
 
 mod examples;
+mod from_fom;
 mod hostile;
 mod round_trip;
 
