@@ -1,7 +1,7 @@
 //! Where and how to connect.
 
-use bytes::{BufMut as _, Bytes, BytesMut};
 use hla::api::{Credentials, RtiConfiguration};
+use hla::encoding::{EncoderError, PLAIN_TEXT_PASSWORD, encode_plain_text_password};
 
 use crate::error::ConnectError;
 
@@ -65,13 +65,13 @@ impl Options {
     }
 }
 
-/// Credentials of type HLAplainTextPassword: the password as an HLAunicodeString.
-pub fn plain_text_password(password: &str) -> Credentials {
-    let units: Vec<u16> = password.encode_utf16().collect();
-    let mut data = BytesMut::with_capacity(4 + 2 * units.len());
-    data.put_u32(u32::try_from(units.len()).unwrap_or(u32::MAX));
-    units.iter().for_each(|&unit| data.put_u16(unit));
-    Credentials { r#type: "HLAplainTextPassword".to_owned(), data: Bytes::from(data) }
+/// Credentials of type HLAplainTextPassword.
+///
+/// # Errors
+/// The password has more UTF-16 code units than an HLAunicodeString can count.
+pub fn plain_text_password(password: &str) -> Result<Credentials, EncoderError> {
+    let data = encode_plain_text_password(password)?;
+    Ok(Credentials { r#type: PLAIN_TEXT_PASSWORD.to_owned(), data })
 }
 
 #[cfg(test)]
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn a_password_is_a_unicode_string() {
-        let credentials = plain_text_password("pä");
+        let credentials = plain_text_password("pä").unwrap();
         assert_eq!(credentials.r#type, "HLAplainTextPassword");
         assert_eq!(&credentials.data[..], [0, 0, 0, 2, 0, 0x70, 0, 0xe4]);
     }

@@ -90,6 +90,8 @@ pub(super) async fn accept<M: Machine + 'static>(
     loop {
         match listener.accept().await {
             Ok((stream, peer)) => {
+                // An IPv4 peer of a listener for both families is shown as what it is.
+                let peer = SocketAddr::new(peer.ip().to_canonical(), peer.port());
                 retry = RETRY_MIN;
                 if hub.core.borrow().table.len() >= connections_max {
                     hub.core.borrow_mut().stats.refused_connections += 1;

@@ -68,7 +68,6 @@ impl Table {
             u32::try_from(self.slots.len() - 1).expect("no process has 2^32 sockets")
         });
         let slot = &mut self.slots[index as usize];
-        slot.generation = slot.generation.wrapping_add(1);
         slot.outbound = Some(outbound);
         ConnId(u64::from(slot.generation) << 32 | u64::from(index))
     }
@@ -81,8 +80,9 @@ impl Table {
     pub(super) fn remove(&mut self, conn: ConnId) -> Option<Outbound> {
         self.get_mut(conn)?;
         let index = (conn.0 & 0xffff_ffff) as u32;
-        let outbound = self.slots[index as usize].outbound.take();
+        let slot = &mut self.slots[index as usize];
+        slot.generation = slot.generation.wrapping_add(1);
         self.free.push(index);
-        outbound
+        slot.outbound.take()
     }
 }
