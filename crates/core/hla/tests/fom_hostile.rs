@@ -83,6 +83,22 @@ fn deep_nesting() {
 }
 
 #[test]
+fn crowded_tags() {
+    let attributes: String = (0..300_000).map(|n| format!(" a{n}=\"\"")).collect();
+    let error = unreadable(format!("<objectModel {NAMESPACE}>\n<x{attributes}/></objectModel>").as_bytes());
+    assert!(error.contains("bad.xml:2:1: error: the module has 300000 attributes in one tag"), "{error}");
+    let nested: String = (0..60_000).map(|n| format!("<x xmlns:n{n}=\"urn:{n}\">")).collect();
+    let error = unreadable(format!("<objectModel {NAMESPACE}>{nested}").as_bytes());
+    assert!(error.contains("257 namespace declarations, more than the 256 allowed"), "{error}");
+    // What only looks like tags is none of this.
+    let quiet = "= xmlns ".repeat(1_000);
+    let text = format!(
+        "<objectModel {NAMESPACE}><!-- <x {quiet}> --><x a='{quiet}>'><![CDATA[<x {quiet}>]]></x></objectModel>"
+    );
+    assert!(read(text.as_bytes()).is_ok());
+}
+
+#[test]
 fn huge_names_and_numbers_of_things() {
     let classes = |inner: &str| {
         format!(

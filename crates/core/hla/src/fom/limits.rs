@@ -12,6 +12,10 @@ pub struct Limits {
     /// XML nodes (elements, texts, comments) of one module; each costs some 80 octets while reading.
     /// Default 4,000,000.
     pub nodes: u32,
+    /// XML attributes of one tag. Default 256.
+    pub tag_attributes: usize,
+    /// XML namespace declarations of one module. Default 256.
+    pub namespaces: usize,
     /// Object classes plus interaction classes of one module. Default 50,000.
     pub classes: usize,
     /// Attributes plus parameters of one module. Default 500,000.
@@ -30,6 +34,8 @@ impl Default for Limits {
             module_bytes: 64 << 20,
             depth: 128,
             nodes: 4_000_000,
+            tag_attributes: 256,
+            namespaces: 256,
             classes: 50_000,
             members: 500_000,
             name_bytes: 1_024,

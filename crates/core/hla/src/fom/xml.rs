@@ -49,8 +49,55 @@ fn decode_utf16(octets: &[u8], unit: fn([u8; 2]) -> u16) -> Result<String, Strin
 
 /// The XML tree of a module's text.
 pub(super) fn parse<'t>(source: &'t Source, limits: &Limits) -> Result<Document<'t>, FomError> {
+    refuse_crowded_tags(source, limits)?;
     let options = ParsingOptions { allow_dtd: false, nodes_limit: limits.nodes, ..ParsingOptions::default() };
     Document::parse_with_options(&source.text, options).map_err(|error| not_xml(&error, source, limits))
+}
+
+/// Refuses what would cost the parser quadratic time: tags with very many attributes, and very many
+/// namespaces. Looks at tags only; whether all is well-formed is the parser's to say.
+fn refuse_crowded_tags(source: &Source, limits: &Limits) -> Result<(), FomError> {
+    let octets = source.text.as_bytes();
+    let mut namespaces = 0;
+    let mut at = 0;
+    while let Some(found) = source.text[at..].find('<') {
+        let start = at + found;
+        let skipped = [("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>")];
+        if let Some((open, close)) = skipped.iter().find(|(open, _)| source.text[start..].starts_with(open)) {
+            let inside = start + open.len();
+            let Some(end) = source.text[inside..].find(close) else { return Ok(()) };
+            at = inside + end + close.len();
+            continue;
+        }
+        let mut quote = None;
+        let mut attributes = 0;
+        at = start + 1;
+        while let Some(&octet) = octets.get(at) {
+            match (quote, octet) {
+                (Some(open), _) if open == octet => quote = None,
+                (Some(_), _) => {}
+                (None, b'"' | b'\'') => quote = Some(octet),
+                (None, b'>') => break,
+                (None, b'=') => attributes += 1,
+                (None, b'x') if octets[at..].starts_with(b"xmlns") => namespaces += 1,
+                (None, _) => {}
+            }
+            at += 1;
+        }
+        for (what, count, most) in [
+            ("attributes in one tag", attributes, limits.tag_attributes),
+            ("namespace declarations", namespaces, limits.namespaces),
+        ] {
+            if count > most {
+                let message = format!("the module has {count} {what}, more than the {most} allowed");
+                let mut failure = FomError::of_file(FomErrorKind::ErrorReading, &source.designator, message);
+                let (line, column) = source.position(start as Offset);
+                (failure.diagnostics[0].line, failure.diagnostics[0].column) = (line, column);
+                return Err(failure);
+            }
+        }
+    }
+    Ok(())
 }
 
 fn not_xml(error: &roxmltree::Error, source: &Source, limits: &Limits) -> FomError {
