@@ -36,8 +36,8 @@ struct Resolver<'a> {
     level: u16,
 }
 
-fn unusable(name: &str, details: impl ToString) -> UnusableDataType {
-    UnusableDataType { name: name.to_owned(), details: details.to_string() }
+fn unusable(name: &str, details: impl Into<String>) -> UnusableDataType {
+    UnusableDataType { name: name.to_owned(), details: details.into() }
 }
 
 impl Resolver<'_> {
@@ -74,7 +74,7 @@ impl Resolver<'_> {
                 };
                 let numbers = enumerators.iter().map(|e| Ok((e.name.clone(), number(name, e)?)));
                 let enumerators = numbers.collect::<Result<_, _>>()?;
-                DataType::enumerated(representation, enumerators).map_err(|e| unusable(name, e))
+                DataType::enumerated(representation, enumerators).map_err(|e| unusable(name, e.to_string()))
             }
             DataTypeKind::Array { element, cardinality, encoding } => {
                 let element = self.resolve(element)?;
@@ -86,7 +86,7 @@ impl Resolver<'_> {
                     Ok(Field { name: field.name.clone(), data_type: self.resolve(&field.datatype)? })
                 });
                 let fields = fields.collect::<Result<_, _>>()?;
-                DataType::fixed_record(fields).map_err(|e| unusable(name, e))
+                DataType::fixed_record(fields).map_err(|e| unusable(name, e.to_string()))
             }
             DataTypeKind::VariantRecord { datatype, encoding, alternatives, .. } => {
                 expect_encoding(name, encoding, &["HLAvariantRecord", "HLAextendableVariantRecord", ""])?;
@@ -98,7 +98,7 @@ impl Resolver<'_> {
                 } else {
                     DataType::variant_record(discriminant, alternatives)
                 };
-                built.map_err(|e| unusable(name, e))
+                built.map_err(|e| unusable(name, e.to_string()))
             }
         }
     }
@@ -170,7 +170,7 @@ fn array(
             let len = len.map_err(|_| unusable(name, format!("`{dimension}` is no fixed number")))?;
             DataType::fixed_array(array, len)
         };
-        array = built.map_err(|e| unusable(name, e))?;
+        array = built.map_err(|e| unusable(name, e.to_string()))?;
     }
     Ok(array)
 }
