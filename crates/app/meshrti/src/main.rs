@@ -2,14 +2,14 @@
 //!
 //! A subcommand is a module with `Args` (a [`clap::Args`]) and `run(&Args) -> Outcome`. To add one, write the module and
 //! add a line to [`Command`] and one to [`Command::run`]. What subcommands share: [`exit`] (outcomes, printing, running
-//! async work), [`report`] (`--json`), [`rounds`] (round trips as numbers).
+//! async work) and [`report`] (`--json`).
 
+mod bench;
 mod exit;
 mod fom;
 mod logging;
 mod ping;
 mod report;
-mod rounds;
 mod serve;
 mod status;
 
@@ -34,6 +34,7 @@ Examples:
   meshrti serve                    an RTI on port 15164 that federates can join
   meshrti status                   what runs on it
   meshrti ping sim-host:15164      whether it answers, and how fast
+  meshrti bench quick              how fast it is
   meshrti fom check *.xml          whether FOM modules fit together
 
 Exit status: 0 done, 1 bad news, 2 wrong use, 130 interrupted.";
@@ -46,6 +47,8 @@ enum Command {
     Status(status::Args),
     /// Say whether a server answers, and how fast
     Ping(ping::Args),
+    /// Measure a server against the floor of the bare network
+    Bench(bench::Args),
     /// Check and merge FOM modules
     Fom(fom::Args),
 }
@@ -56,6 +59,7 @@ impl Command {
             Command::Serve(args) => serve::run(args),
             Command::Status(args) => status::run(args),
             Command::Ping(args) => ping::run(args),
+            Command::Bench(args) => bench::run(args),
             Command::Fom(args) => fom::run(args),
         }
     }

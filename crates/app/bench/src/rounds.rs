@@ -1,43 +1,61 @@
 //! Round trips as numbers: the same keys wherever round trips are reported.
 
+use std::time::Duration;
+
 use hdrhistogram::Histogram;
 use serde_json::{Value, json};
 
 /// Longest round trip that is told from longer ones: a minute, in nanoseconds.
 const LONGEST_NS: u64 = 60_000_000_000;
 
-/// Round-trip times of messages of one size, to a nanosecond where they are short and to 0.1 % where they are not.
-pub(crate) struct Rounds {
+/// Round-trip times of messages of one size: to a nanosecond where they are short, to 0.1 % where they are not, up to
+/// a minute; a longer one counts as a minute.
+#[derive(Clone, Debug)]
+pub struct Rounds {
     size_bytes: usize,
     histogram: Histogram<u64>,
 }
 
 impl Rounds {
-    pub(crate) fn new(size_bytes: usize) -> Self {
+    /// No round trips yet, of messages with `size_bytes` of payload.
+    pub fn new(size_bytes: usize) -> Self {
         let histogram = Histogram::new_with_bounds(1, LONGEST_NS, 3).expect("the bounds are in order");
         Self { size_bytes, histogram }
     }
 
-    pub(crate) fn record(&mut self, round: std::time::Duration) {
+    /// Adds one round trip.
+    pub fn record(&mut self, round: Duration) {
         self.histogram.saturating_record(u64::try_from(round.as_nanos()).unwrap_or(u64::MAX));
     }
 
-    pub(crate) fn samples(&self) -> u64 {
+    /// Adds all round trips of `other`.
+    pub fn add(&mut self, other: &Rounds) {
+        self.histogram.add(&other.histogram).expect("all histograms of this type have the same bounds");
+    }
+
+    /// Payload of the messages, in bytes.
+    pub const fn size_bytes(&self) -> usize {
+        self.size_bytes
+    }
+
+    /// How many round trips there are.
+    pub fn samples(&self) -> u64 {
         self.histogram.len()
     }
 
-    /// The value below which `quantile` (0 to 1) of the round trips lie, in microseconds.
-    pub(crate) fn quantile_us(&self, quantile: f64) -> f64 {
+    /// The value below which `quantile` (0 to 1) of the round trips lie, in microseconds; 0 without any.
+    pub fn quantile_us(&self, quantile: f64) -> f64 {
         micros(self.histogram.value_at_quantile(quantile) as f64)
     }
 
-    pub(crate) fn max_us(&self) -> f64 {
+    /// The longest, in microseconds; 0 without any.
+    pub fn max_us(&self) -> f64 {
         micros(self.histogram.max() as f64)
     }
 
-    /// The row of a report. Against `floor`, the round trips of the bare network, there are ratios; without they are
-    /// null.
-    pub(crate) fn row(&self, floor: Option<&Rounds>) -> Value {
+    /// The row of a report, a flat JSON object. Against `floor`, the round trips of the bare network, there are
+    /// ratios; without they are null.
+    pub fn row(&self, floor: Option<&Rounds>) -> Value {
         let ratio = |quantile| floor.map(|floor| self.quantile_us(quantile) / floor.quantile_us(quantile));
         json!({
             "size_bytes": self.size_bytes,
@@ -64,17 +82,17 @@ fn micros(nanos: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
+
+    fn rounds(scale: u64) -> Rounds {
+        let mut rounds = Rounds::new(16);
+        (1..=100).for_each(|us| rounds.record(Duration::from_micros(scale * us)));
+        rounds
+    }
 
     #[test]
     fn a_row_has_every_promised_key() {
-        let mut rounds = Rounds::new(16);
-        let mut floor = Rounds::new(16);
-        (1..=100).for_each(|us| rounds.record(Duration::from_micros(2 * us)));
-        (1..=100).for_each(|us| floor.record(Duration::from_micros(us)));
-        let row = rounds.row(Some(&floor));
+        let row = rounds(2).row(Some(&rounds(1)));
         for key in [
             "size_bytes",
             "samples",
@@ -93,6 +111,23 @@ mod tests {
             assert!(row[key].is_number(), "{key}");
         }
         assert!((row["p50_ratio"].as_f64().unwrap() - 2.0).abs() < 0.01);
-        assert!(rounds.row(None)["p50_ratio"].is_null());
+        assert!(rounds(1).row(None)["p50_ratio"].is_null());
+    }
+
+    #[test]
+    fn quantiles_are_those_of_the_samples() {
+        let mut all = rounds(1);
+        assert!((all.quantile_us(0.5) - 50.0).abs() < 0.1);
+        assert!((all.quantile_us(0.99) - 99.0).abs() < 0.1);
+        all.add(&rounds(10));
+        assert_eq!(all.samples(), 200);
+        assert!((all.max_us() - 1_000.0).abs() < 1.0);
+    }
+
+    #[test]
+    fn what_is_too_long_counts_as_the_longest() {
+        let mut rounds = Rounds::new(1);
+        rounds.record(Duration::MAX);
+        assert!((rounds.max_us() / 60e6 - 1.0).abs() < 0.001);
     }
 }

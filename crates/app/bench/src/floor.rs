@@ -1,0 +1,177 @@
+//! The floor: the same bytes over the same number of hops with nothing in between that has to think.
+//!
+//! Three processes as with an RTI: this one, a relay, and the far end. All use blocking threads, `TCP_NODELAY` and plain
+//! reads and writes; the relay writes whatever it reads, one thread for each direction. No server that has to look at
+//! messages, and to serve many federates from one thread, can be faster; how close it comes is the question.
+
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::time::{Duration, Instant};
+
+use crate::process::{Process, orders, say};
+use crate::{BenchError, Launcher, Rounds, role};
+
+/// What a relay reads at a time, and a flood writes: what the federate library and the node use.
+const READ_BYTES: usize = 256 << 10;
+const BATCH_BYTES: usize = 64 << 10;
+
+/// A relay, its far end, and the connection to it.
+#[derive(Debug)]
+pub struct Floor {
+    socket: TcpStream,
+    far: Process,
+    _relay: Process,
+}
+
+impl Floor {
+    /// Starts the relay and the far end.
+    ///
+    /// # Errors
+    /// The system gives no process or socket.
+    pub async fn start(launcher: &Launcher) -> Result<Self, BenchError> {
+        let (relay, words) = launcher.start(&role::relay()).await?;
+        let address = words.first().cloned().unwrap_or_default();
+        // The relay joins the first connection with the second.
+        let (far, _) = launcher.start(&role::floor_end(&address)).await?;
+        let socket =
+            connect(&address).map_err(BenchError::system(format!("cannot reach the relay at {address}")))?;
+        Ok(Self { socket, far, _relay: relay })
+    }
+
+    /// Makes `warm_up` and then `count` round trips of messages of `message_bytes`; the latter are recorded under the
+    /// size `payload`.
+    ///
+    /// # Errors
+    /// The far end or the relay has gone.
+    pub async fn rounds(
+        &mut self,
+        payload: usize,
+        message_bytes: usize,
+        warm_up: u64,
+        count: u64,
+    ) -> Result<Rounds, BenchError> {
+        self.far.tell(&format!("echo {message_bytes} {}", warm_up + count)).await?;
+        self.far.hear("begun").await?;
+        let mut rounds = Rounds::new(payload);
+        let rounds = self
+            .blocking(move |socket| {
+                let mut message = vec![1; message_bytes];
+                for round in 0..warm_up + count {
+                    let begun = Instant::now();
+                    socket.write_all(&message)?;
+                    socket.read_exact(&mut message)?;
+                    if round >= warm_up {
+                        rounds.record(begun.elapsed());
+                    }
+                }
+                Ok(rounds)
+            })
+            .await?;
+        self.far.hear("done").await?;
+        Ok(rounds)
+    }
+
+    /// Receives a flood of `count` messages of `message_bytes`: the time from the first bytes to the last.
+    ///
+    /// # Errors
+    /// The far end or the relay has gone.
+    pub async fn flood(&mut self, message_bytes: usize, count: u64) -> Result<Duration, BenchError> {
+        self.far.tell(&format!("flood {message_bytes} {count}")).await?;
+        let taken = self
+            .blocking(move |socket| {
+                let mut buffer = vec![0; READ_BYTES];
+                let mut missing = message_bytes as u64 * count;
+                let mut begun = None;
+                while missing > 0 {
+                    let read = socket.read(&mut buffer)?;
+                    if read == 0 {
+                        return Err(std::io::ErrorKind::UnexpectedEof.into());
+                    }
+                    begun.get_or_insert_with(Instant::now);
+                    missing -= (read as u64).min(missing);
+                }
+                Ok(begun.map_or(Duration::ZERO, |begun| begun.elapsed()))
+            })
+            .await?;
+        self.far.hear("done").await?;
+        Ok(taken)
+    }
+
+    async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut TcpStream) -> std::io::Result<T> + Send + 'static,
+    ) -> Result<T, BenchError> {
+        let fail = || BenchError::system("the connection to the relay");
+        let mut socket = self.socket.try_clone().map_err(fail())?;
+        let result = tokio::task::spawn_blocking(move || work(&mut socket)).await;
+        result.map_err(|error| fail()(std::io::Error::other(error)))?.map_err(fail())
+    }
+}
+
+fn connect(address: &str) -> std::io::Result<TcpStream> {
+    let socket = TcpStream::connect(address)?;
+    socket.set_nodelay(true)?;
+    Ok(socket)
+}
+
+/// The role of the relay: joins every two connections.
+pub(crate) fn relay() -> std::io::Result<()> {
+    let listener = TcpListener::bind(("127.0.0.1", 0))?;
+    let _orders = orders(); // nobody gives any, but the end of the pipe is the end of the relay
+    say(&format!("ready {}", listener.local_addr()?));
+    loop {
+        let (first, _) = listener.accept()?;
+        let (second, _) = listener.accept()?;
+        for (from, to) in [(first.try_clone()?, second.try_clone()?), (second, first)] {
+            from.set_nodelay(true)?;
+            std::thread::spawn(move || pass_on(from, to));
+        }
+    }
+}
+
+/// Writes whatever it reads, until either end has gone.
+fn pass_on(mut from: TcpStream, mut to: TcpStream) {
+    let mut buffer = vec![0; READ_BYTES];
+    while let Ok(read @ 1..) = from.read(&mut buffer) {
+        if to.write_all(&buffer[..read]).is_err() {
+            break;
+        }
+    }
+    let _ = to.shutdown(std::net::Shutdown::Write); // the other end is to notice; it may have gone already
+}
+
+/// The role of the far end: echoes or floods as it is told.
+pub(crate) fn far_end(address: &str) -> std::io::Result<()> {
+    let mut orders = orders();
+    let mut socket = connect(address)?;
+    say("ready");
+    while let Some(order) = orders.blocking_recv() {
+        let number = |at: usize| order.get(at).and_then(|word| word.parse::<usize>().ok()).unwrap_or(0);
+        let (message_bytes, count) = (number(1), number(2));
+        if order.first().is_some_and(|verb| verb == "flood") {
+            flood(&mut socket, message_bytes, count)?;
+        } else {
+            let mut message = vec![0; message_bytes];
+            say("begun");
+            for _ in 0..count {
+                socket.read_exact(&mut message)?;
+                socket.write_all(&message)?;
+            }
+        }
+        say("done");
+    }
+    Ok(())
+}
+
+/// Writes whole messages, as many as one write of the federate library holds.
+fn flood(socket: &mut TcpStream, message_bytes: usize, count: usize) -> std::io::Result<()> {
+    let per_write = (BATCH_BYTES / message_bytes.max(1)).max(1);
+    let batch = vec![1; per_write * message_bytes];
+    let mut missing = count;
+    while missing > 0 {
+        let now = missing.min(per_write);
+        socket.write_all(&batch[..now * message_bytes])?;
+        missing -= now;
+    }
+    Ok(())
+}

@@ -1,0 +1,185 @@
+//! Round trips: update → reflect → update → reflect.
+//!
+//! This process updates a ping, the server reflects it to a federate in another process, that one updates its pong with
+//! the same payload, and the server reflects it to this process: two hops each way, as in BMLatency of the RTI benchmark
+//! suite. The floor takes turns with the server, in slices, so that whatever else the machine does meets both.
+
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use hla::api::RegisterObjectInstanceRequest;
+use hla::handle::ObjectInstanceHandle;
+
+use crate::floor::Floor;
+use crate::member::{Member, reflected, stalled};
+use crate::process::PATIENCE;
+use crate::server::{Server, federation_name};
+use crate::wire::message_bytes;
+use crate::{BenchError, Launcher, Rounds, role};
+
+/// The least payload: a round is known by its number.
+pub const SIZE_BYTES_MIN: usize = 8;
+
+/// What to measure.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Payloads, in bytes; at least [`SIZE_BYTES_MIN`].
+    pub sizes: Vec<usize>,
+    /// Round trips of each size.
+    pub samples: u64,
+    /// Round trips before every slice that are not counted.
+    pub warm_up: u64,
+    /// Slices that the samples of each size are cut into; between two of them the floor has its turn.
+    pub slices: u64,
+    /// Numbers of other objects that exist while all sizes are measured: registered by this federate, discovered by
+    /// the other. Rising.
+    pub objects: Vec<usize>,
+}
+
+/// The round trips of one size.
+#[derive(Clone, Debug)]
+pub struct Latency {
+    /// Other objects that existed.
+    pub objects: usize,
+    /// Through the server.
+    pub rounds: Rounds,
+    /// Through the relay.
+    pub floor: Rounds,
+    /// Processor time that the server used per round trip, in seconds, warm-up included; if it is ours.
+    pub server_cpu_s: Option<f64>,
+}
+
+/// Measures as planned. `progress` is told how many round trips of how many are done.
+///
+/// # Errors
+/// The server or the system does not what is asked of it.
+pub async fn measure(
+    launcher: &Launcher,
+    server: &Server,
+    plan: &Plan,
+    mut progress: impl FnMut(u64, u64),
+) -> Result<Vec<Latency>, BenchError> {
+    let mut floor = Floor::start(launcher).await?;
+    let federation = federation_name("latency");
+    let mut ring = Ring::start(launcher, server, &federation).await?;
+    let slices = plan.slices.clamp(1, plan.samples.max(1));
+    let all = plan.samples * (plan.sizes.len() * plan.objects.len().max(1)) as u64;
+    let mut done = 0;
+    let mut results = Vec::new();
+    for &objects in if plan.objects.is_empty() { &[0][..] } else { &plan.objects } {
+        ring.populate(objects).await?;
+        for &size in &plan.sizes {
+            let mut latency =
+                Latency { objects, rounds: Rounds::new(size), floor: Rounds::new(size), server_cpu_s: None };
+            let mut cpu_s = Some(0.0);
+            for slice in 0..slices {
+                let samples = share(plan.samples, slices, slice);
+                latency.floor.add(&floor.rounds(size, message_bytes(size), plan.warm_up, samples).await?);
+                let before = server.cpu_s();
+                latency.rounds.add(&ring.rounds(size, plan.warm_up, samples).await?);
+                cpu_s =
+                    cpu_s.zip(server.cpu_s().zip(before)).map(|(sum, (after, before))| sum + after - before);
+                done += samples;
+                progress(done, all);
+            }
+            latency.server_cpu_s = cpu_s.map(|sum| sum / (plan.samples + slices * plan.warm_up) as f64);
+            results.push(latency);
+        }
+    }
+    ring.end(&federation).await?;
+    Ok(results)
+}
+
+/// How many of `whole` things are in part `index` of `parts`.
+pub(crate) fn share(whole: u64, parts: u64, index: u64) -> u64 {
+    whole * (index + 1) / parts - whole * index / parts
+}
+
+/// This federate, the other one, and the server between them.
+struct Ring {
+    member: Member,
+    ping: ObjectInstanceHandle,
+    others: usize,
+    number: u64,
+    echo: crate::process::Process,
+}
+
+impl Ring {
+    async fn start(launcher: &Launcher, server: &Server, federation: &str) -> Result<Self, BenchError> {
+        let mut member = Member::create(server.address(), federation).await?;
+        member.want(member.pong).await?;
+        let ping = member.offer(member.ping).await?;
+        let (echo, _) = launcher.start(&role::echo(server.address(), federation)).await?;
+        member.await_object(member.pong).await?;
+        Ok(Self { member, ping, others: 0, number: 0, echo })
+    }
+
+    /// Registers objects of the class that is measured until there are `count` beside the one that is updated, and
+    /// waits until the other federate has discovered them.
+    async fn populate(&mut self, count: usize) -> Result<(), BenchError> {
+        let updates = self.member.federate.updates();
+        let object_class = Some(self.member.ping.class);
+        for _ in self.others..count {
+            updates.send(RegisterObjectInstanceRequest { object_class }).await?;
+        }
+        updates.drained().await?;
+        self.others = self.others.max(count);
+        self.rounds(SIZE_BYTES_MIN, 1, 0).await.map(drop) // it has them when it answers what was sent after them
+    }
+
+    async fn rounds(&mut self, size: usize, warm_up: u64, count: u64) -> Result<Rounds, BenchError> {
+        let budget =
+            PATIENCE + Duration::from_millis(20) * u32::try_from(warm_up + count).unwrap_or(u32::MAX);
+        let rounds = self.rounds_unlimited(size, warm_up, count);
+        tokio::time::timeout(budget, rounds).await.map_err(|_| stalled("a round trip"))?
+    }
+
+    async fn rounds_unlimited(
+        &mut self,
+        size: usize,
+        warm_up: u64,
+        count: u64,
+    ) -> Result<Rounds, BenchError> {
+        let Self { member, ping, number, .. } = self;
+        let updates = member.federate.updates();
+        let mut rounds = Rounds::new(size);
+        let mut payload = vec![0; size];
+        for round in 0..warm_up + count {
+            *number += 1;
+            payload[..SIZE_BYTES_MIN].copy_from_slice(&number.to_be_bytes());
+            let value = Bytes::copy_from_slice(&payload);
+            let begun = Instant::now();
+            updates.update_attribute_values(*ping, [(member.ping.attribute, value)], "").await?;
+            loop {
+                let callback = crate::member::received(member.callbacks.recv().await)?;
+                if reflected(callback).is_some_and(|value| value[..] == payload[..]) {
+                    break;
+                }
+            }
+            if round >= warm_up {
+                rounds.record(begun.elapsed());
+            }
+        }
+        updates.drained().await?;
+        Ok(rounds)
+    }
+
+    async fn end(self, federation: &str) -> Result<(), BenchError> {
+        drop(self.echo);
+        self.member.leave(federation).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_add_up() {
+        for (whole, parts) in [(10, 3), (7, 7), (100, 8), (0, 4)] {
+            let sum: u64 = (0..parts).map(|index| share(whole, parts, index)).sum();
+            assert_eq!(sum, whole);
+        }
+        assert_eq!(share(10, 3, 0), 3);
+    }
+}

@@ -1,0 +1,120 @@
+//! A federate of a benchmark.
+
+use bytes::Bytes;
+use federate::hla::Exception;
+use federate::hla::api::ResignAction;
+use federate::{Callback, Callbacks, Federate, FederateError, Options, fom};
+use hla::handle::{AttributeHandle, ObjectClassHandle, ObjectInstanceHandle};
+
+use crate::BenchError;
+use crate::process::PATIENCE;
+
+/// The object model of the benchmarks.
+const FOM: &str = include_str!("../foms/MeshRTI-Bench.xml");
+
+/// A class with an attribute `Payload`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Payload {
+    pub(crate) class: ObjectClassHandle,
+    pub(crate) attribute: AttributeHandle,
+}
+
+/// A joined federate and the handles it works with.
+pub(crate) struct Member {
+    pub(crate) federate: Federate,
+    pub(crate) callbacks: Callbacks,
+    /// What the measuring side updates.
+    pub(crate) ping: Payload,
+    /// What the answering side updates.
+    pub(crate) pong: Payload,
+}
+
+impl Member {
+    /// Creates the federation execution and joins it.
+    pub(crate) async fn create(server: &str, federation: &str) -> Result<Self, BenchError> {
+        let (federate, callbacks) = Federate::connect(Options::new(server)).await?;
+        federate.create_federation_execution(federation, fom::content("MeshRTI-Bench.xml", FOM)).await?;
+        Self::joined(federate, callbacks, federation).await
+    }
+
+    /// Joins the federation execution.
+    pub(crate) async fn join(server: &str, federation: &str) -> Result<Self, BenchError> {
+        let (federate, callbacks) = Federate::connect(Options::new(server)).await?;
+        Self::joined(federate, callbacks, federation).await
+    }
+
+    async fn joined(federate: Federate, callbacks: Callbacks, federation: &str) -> Result<Self, BenchError> {
+        federate.join_federation_execution("bench", federation).await?;
+        let ping = payload_of(&federate, "HLAobjectRoot.Ping").await?;
+        let pong = payload_of(&federate, "HLAobjectRoot.Pong").await?;
+        Ok(Self { federate, callbacks, ping, pong })
+    }
+
+    /// Publishes `payload` and registers an object of its class.
+    pub(crate) async fn offer(&self, payload: Payload) -> Result<ObjectInstanceHandle, BenchError> {
+        self.federate.publish_object_class_attributes(payload.class, [payload.attribute]).await?;
+        Ok(self.federate.register_object_instance(payload.class).await?)
+    }
+
+    /// Subscribes to `payload`.
+    pub(crate) async fn want(&self, payload: Payload) -> Result<(), BenchError> {
+        Ok(self.federate.subscribe_object_class_attributes(payload.class, [payload.attribute]).await?)
+    }
+
+    /// Waits until an object of `payload`'s class is discovered.
+    pub(crate) async fn await_object(&mut self, payload: Payload) -> Result<(), BenchError> {
+        loop {
+            if let Callback::DiscoverObjectInstance(found) = self.next("an object to be discovered").await?
+                && found.object_class == Some(payload.class)
+            {
+                return Ok(());
+            }
+        }
+    }
+
+    /// The next callback, for which nobody waits longer than is reasonable.
+    pub(crate) async fn next(&mut self, what: &str) -> Result<Callback, BenchError> {
+        let callback = tokio::time::timeout(PATIENCE, self.callbacks.recv()).await;
+        received(callback.map_err(|_| stalled(what))?)
+    }
+
+    /// Leaves, with the objects, and destroys the federation execution if nobody else is in it.
+    pub(crate) async fn leave(self, federation: &str) -> Result<(), BenchError> {
+        let Self { federate, callbacks, .. } = self;
+        federate.resign_federation_execution(ResignAction::DeleteObjects).await?;
+        match federate.destroy_federation_execution(federation).await {
+            Err(error) if !error.is(Exception::FederatesCurrentlyJoined) => return Err(error.into()),
+            _ => {}
+        }
+        federate.disconnect().await?;
+        drop(callbacks);
+        Ok(())
+    }
+}
+
+async fn payload_of(federate: &Federate, name: &str) -> Result<Payload, FederateError> {
+    let class = federate.get_object_class_handle(name).await?;
+    let attribute = federate.get_attribute_handle(class, "Payload").await?;
+    Ok(Payload { class, attribute })
+}
+
+/// A callback, or the end of the session as an error.
+pub(crate) fn received(callback: Option<Callback>) -> Result<Callback, BenchError> {
+    match callback {
+        Some(Callback::ConnectionLost(lost)) => {
+            Err(FederateError::Disconnected(lost.fault_description.into()).into())
+        }
+        Some(callback) => Ok(callback),
+        None => Err(FederateError::Disconnected("the session is over".into()).into()),
+    }
+}
+
+/// The value in a reflect of an update with one attribute; `None` for any other callback.
+pub(crate) fn reflected(callback: Callback) -> Option<Bytes> {
+    let Callback::ReflectAttributeValues(reflect) = callback else { return None };
+    reflect.attribute_values?.attribute_handle_value.pop().map(|attribute| attribute.value)
+}
+
+pub(crate) fn stalled(what: &str) -> BenchError {
+    BenchError::Stalled { what: what.to_owned(), seconds: PATIENCE.as_secs() }
+}

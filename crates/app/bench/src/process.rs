@@ -1,0 +1,122 @@
+//! Processes of a benchmark: started from its own program, spoken to in lines, gone when it is gone.
+
+use std::ffi::OsString;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::Duration;
+
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+use tokio::sync::mpsc::UnboundedReceiver;
+
+use crate::BenchError;
+
+/// Longest silence of a process, or of the server, that still may be work.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How the program starts itself in a [`role`](crate::role).
+#[derive(Clone, Debug)]
+pub struct Launcher {
+    program: PathBuf,
+    arguments: Vec<OsString>,
+}
+
+impl Launcher {
+    /// `program` with `arguments` and then the words of a role has to call [`role::play`](crate::role::play).
+    pub fn new(
+        program: impl Into<PathBuf>,
+        arguments: impl IntoIterator<Item = impl Into<OsString>>,
+    ) -> Self {
+        Self { program: program.into(), arguments: arguments.into_iter().map(Into::into).collect() }
+    }
+
+    /// Starts the role of `words` and waits until it is ready; the words that it says then come with it.
+    pub(crate) async fn start(&self, words: &[String]) -> Result<(Process, Vec<String>), BenchError> {
+        let role = words.first().cloned().unwrap_or_default();
+        let mut child = Command::new(&self.program)
+            .args(&self.arguments)
+            .args(words)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .map_err(BenchError::system(format!("cannot start {} as `{role}`", self.program.display())))?;
+        let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(BenchError::Process { role, what: "has no pipes".into() });
+        };
+        let mut process = Process { role, child, stdin, lines: BufReader::new(stdout).lines() };
+        let ready = process.hear("ready").await?;
+        Ok((process, ready))
+    }
+}
+
+/// A running role. It is killed, by its own process id, when this is dropped, and ends by itself when this process dies.
+#[derive(Debug)]
+pub(crate) struct Process {
+    role: String,
+    child: Child,
+    stdin: ChildStdin,
+    lines: Lines<BufReader<ChildStdout>>,
+}
+
+impl Process {
+    /// The process id; 0 when it is gone.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id().unwrap_or(0)
+    }
+
+    /// Gives an order.
+    pub(crate) async fn tell(&mut self, order: &str) -> Result<(), BenchError> {
+        self.stdin
+            .write_all(format!("{order}\n").as_bytes())
+            .await
+            .map_err(BenchError::system(format!("the process `{}` takes no orders", self.role)))
+    }
+
+    /// Waits for a line that begins with `word`, and gives the words behind it.
+    pub(crate) async fn hear(&mut self, word: &str) -> Result<Vec<String>, BenchError> {
+        let line = tokio::time::timeout(PATIENCE, self.lines.next_line()).await.map_err(|_| {
+            let what = format!("`{word}` of the process `{}`", self.role);
+            BenchError::Stalled { what, seconds: PATIENCE.as_secs() }
+        })?;
+        let line = line.map_err(BenchError::system(format!("the process `{}`", self.role)))?;
+        let fail = |what: String| BenchError::Process { role: self.role.clone(), what };
+        let line = line.ok_or_else(|| fail("ended before its work was done".into()))?;
+        let mut words = line.split_whitespace().map(str::to_owned);
+        if words.next().as_deref() != Some(word) {
+            return Err(fail(format!("said `{line}` where `{word}` was expected")));
+        }
+        Ok(words.collect())
+    }
+
+    /// Waits for a line of `word` and one number.
+    pub(crate) async fn hear_number(&mut self, word: &str) -> Result<u64, BenchError> {
+        let words = self.hear(word).await?;
+        words.first().and_then(|text| text.parse().ok()).ok_or_else(|| BenchError::Process {
+            role: self.role.clone(),
+            what: format!("said `{word}` without a number"),
+        })
+    }
+}
+
+/// Says a line to the process that started this one. A closed pipe is the end of the role, which the orders notice.
+pub(crate) fn say(line: &str) {
+    let mut stdout = std::io::stdout().lock();
+    let _ = writeln!(stdout, "{line}").and_then(|()| stdout.flush());
+}
+
+/// The orders that come from the process that started this one. When it closes the pipe or dies, this process ends.
+pub(crate) fn orders() -> UnboundedReceiver<Vec<String>> {
+    let (sender, receiver) = tokio::sync::mpsc::unbounded_channel();
+    std::thread::spawn(move || {
+        for line in std::io::stdin().lines() {
+            let Ok(line) = line else { break };
+            if sender.send(line.split_whitespace().map(str::to_owned).collect()).is_err() {
+                break;
+            }
+        }
+        std::process::exit(0);
+    });
+    receiver
+}

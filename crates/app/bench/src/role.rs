@@ -1,0 +1,213 @@
+//! What the processes of a benchmark do.
+//!
+//! A role is a few words: its name and its arguments. It says `ready`, follows the orders it gets on its standard input,
+//! answers on its standard output, and ends when the standard input does.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use federate::{Callback, Federate, Options, Updates};
+use hla::handle::ObjectInstanceHandle;
+use tokio::sync::Notify;
+
+use crate::member::{Member, Payload, received, reflected};
+use crate::process::{orders, say};
+use crate::{BenchError, floor};
+
+pub(crate) fn relay() -> Vec<String> {
+    words(["relay"])
+}
+
+pub(crate) fn floor_end(relay: &str) -> Vec<String> {
+    words(["floor-end", relay])
+}
+
+pub(crate) fn server() -> Vec<String> {
+    words(["server"])
+}
+
+pub(crate) fn echo(server: &str, federation: &str) -> Vec<String> {
+    words(["echo", server, federation])
+}
+
+pub(crate) fn publisher(server: &str, federation: &str) -> Vec<String> {
+    words(["publisher", server, federation])
+}
+
+pub(crate) fn sinks(server: &str, federation: &str, count: usize) -> Vec<String> {
+    words(["sinks", server, federation, &count.to_string()])
+}
+
+pub(crate) fn idlers(server: &str, federation: &str, count: usize) -> Vec<String> {
+    words(["idlers", server, federation, &count.to_string()])
+}
+
+fn words<const N: usize>(words: [&str; N]) -> Vec<String> {
+    words.map(str::to_owned).to_vec()
+}
+
+/// Plays the role that `words` name; a [`Launcher`](crate::Launcher) of another process has written them.
+///
+/// # Errors
+/// There is no such role, or it cannot be played.
+pub fn play(words: &[String]) -> Result<(), BenchError> {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words[..] {
+        ["relay"] => floor::relay().map_err(BenchError::system("relay")),
+        ["floor-end", relay] => floor::far_end(relay).map_err(BenchError::system("far end of the relay")),
+        ["server"] => serve(),
+        ["echo", server, federation] => run(play_echo(server, federation)),
+        ["publisher", server, federation] => run(play_publisher(server, federation)),
+        ["sinks", server, federation, count] => run(play_sinks(server, federation, number(count)?)),
+        ["idlers", server, federation, count] => run(play_idlers(server, federation, number(count)?)),
+        _ => Err(BenchError::Unusable(format!("there is no role `{}`", words.join(" ")))),
+    }
+}
+
+fn number(word: &str) -> Result<usize, BenchError> {
+    word.parse().map_err(|_| BenchError::Unusable(format!("`{word}` is no number")))
+}
+
+fn run(role: impl Future<Output = Result<(), BenchError>>) -> Result<(), BenchError> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(BenchError::system("event queue"))?;
+    tokio::task::LocalSet::new().block_on(&runtime, role)
+}
+
+/// A node with the default settings, on loopback.
+fn serve() -> Result<(), BenchError> {
+    let mut config = node::Config::default();
+    let loopback = "tcp://127.0.0.1:0".parse().expect("it is an address to listen on");
+    config.listen = vec![loopback];
+    run(async {
+        let node = node::Node::bind(&config, node::kernel(&config))
+            .await
+            .map_err(|error| BenchError::Unusable(error.to_string()))?;
+        let _orders = orders(); // nobody gives any, but the end of the pipe is the end of the server
+        say(&format!("ready {}", node.addresses()[0]));
+        node.run(std::future::pending()).await;
+        Ok(())
+    })
+}
+
+/// Answers every update of a ping by an update of its pong with the same payload.
+async fn play_echo(server: &str, federation: &str) -> Result<(), BenchError> {
+    let _orders = orders();
+    let mut member = Member::join(server, federation).await?;
+    let (ping, pong) = (member.ping, member.pong);
+    member.want(ping).await?;
+    let object = member.offer(pong).await?;
+    say("ready");
+    let updates = member.federate.updates();
+    loop {
+        let callback = received(member.callbacks.recv().await)?;
+        if let Some(payload) = reflected(callback) {
+            updates.update_attribute_values(object, [(pong.attribute, payload)], "").await?;
+        }
+    }
+}
+
+/// Floods: `flood SIZE COUNT` is answered by `sent COUNT FAILED`.
+async fn play_publisher(server: &str, federation: &str) -> Result<(), BenchError> {
+    let mut orders = orders();
+    let member = Member::join(server, federation).await?;
+    let object = member.offer(member.ping).await?;
+    let Member { federate, mut callbacks, ping, .. } = member;
+    tokio::task::spawn_local(async move { while callbacks.recv().await.is_some() {} });
+    say("ready");
+    let updates = federate.updates();
+    let mut failed = 0;
+    while let Some(order) = orders.recv().await {
+        let [_, size, count] = &order[..] else { continue };
+        let count = number(count)?;
+        flood(&updates, object, ping, number(size)?, count).await?;
+        // What failed is told; it is no error of this process.
+        let _ = updates.drained().await;
+        let failures = updates.counts().failed;
+        say(&format!("sent {count} {}", failures - failed));
+        failed = failures;
+    }
+    Ok(())
+}
+
+/// Sends `count` updates of `size` bytes as fast as they are taken.
+pub(crate) async fn flood(
+    updates: &Updates,
+    object: ObjectInstanceHandle,
+    payload: Payload,
+    size: usize,
+    count: usize,
+) -> Result<(), BenchError> {
+    let value = bytes::Bytes::from(vec![1; size]);
+    for _ in 0..count {
+        updates.update_attribute_values(object, [(payload.attribute, value.clone())], "").await?;
+    }
+    updates.flush();
+    Ok(())
+}
+
+/// Many federates that count what they get: `expect COUNT` is answered by `got COUNT` when so many more have come. All
+/// of them want pings, only the first one wants pongs.
+async fn play_sinks(server: &str, federation: &str, count: usize) -> Result<(), BenchError> {
+    let mut orders = orders();
+    let received_all = Rc::new(Cell::new(0_u64));
+    let progress = Rc::new(Notify::new());
+    for index in 0..count {
+        let member = Member::join(server, federation).await?;
+        member.want(member.ping).await?;
+        if index == 0 {
+            member.want(member.pong).await?;
+        }
+        let (received_all, progress) = (Rc::clone(&received_all), Rc::clone(&progress));
+        tokio::task::spawn_local(async move {
+            let Member { federate: _federate, mut callbacks, .. } = member;
+            while let Some(callback) = callbacks.recv().await {
+                if matches!(callback, Callback::ReflectAttributeValues(_)) {
+                    received_all.set(received_all.get() + 1);
+                    progress.notify_one();
+                }
+            }
+        });
+    }
+    say("ready");
+    let mut told = 0;
+    while let Some(order) = orders.recv().await {
+        let [_, expected] = &order[..] else { continue };
+        let target = told + number(expected)? as u64;
+        while received_all.get() < target {
+            progress.notified().await;
+        }
+        say(&format!("got {}", received_all.get() - told));
+        told = received_all.get();
+    }
+    Ok(())
+}
+
+/// Many federates that are joined and do nothing.
+async fn play_idlers(server: &str, federation: &str, count: usize) -> Result<(), BenchError> {
+    let mut orders = orders();
+    let mut joined = Vec::with_capacity(count);
+    for _ in 0..count {
+        let (federate, callbacks) = Federate::connect(Options::new(server)).await?;
+        federate.join_federation_execution("idle", federation).await?;
+        joined.push((federate, callbacks));
+    }
+    say("ready");
+    while orders.recv().await.is_some() {}
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_role_is_an_error_that_names_it() {
+        let error = play(&words(["dance", "now"])).unwrap_err().to_string();
+        assert_eq!(error, "there is no role `dance now`");
+        let error = play(&sinks("localhost", "f", 3)[..3]).unwrap_err().to_string();
+        assert!(error.contains("sinks localhost f"), "{error}");
+    }
+}

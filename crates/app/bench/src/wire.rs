@@ -1,0 +1,57 @@
+//! How long the messages of a benchmark are on the wire.
+
+use bytes::Bytes;
+use federate::hla::api::{
+    AttributeHandleValue, AttributeHandleValueMap, CallRequest, CallbackRequest, Message as _,
+    ReflectAttributeValues, UpdateAttributeValuesRequest, call_request, callback_request,
+};
+use fedpro::frame::HEADER_BYTES;
+use hla::handle::{AttributeHandle, FederateHandle, ObjectInstanceHandle, TransportationTypeHandle};
+
+/// Bytes of the longer one of an Update Attribute Values request and the Reflect Attribute Values callback it causes,
+/// with one attribute of `payload` bytes, no tag, and handles as MeshRTI makes them: what a floor has to carry.
+pub fn message_bytes(payload: usize) -> usize {
+    update_bytes(payload).max(reflect_bytes(payload))
+}
+
+fn values(payload: usize) -> AttributeHandleValueMap {
+    let value = Bytes::from(vec![1; payload]);
+    let attribute_handle = Some(AttributeHandle(1));
+    AttributeHandleValueMap { attribute_handle_value: vec![AttributeHandleValue { attribute_handle, value }] }
+}
+
+fn update_bytes(payload: usize) -> usize {
+    let request = UpdateAttributeValuesRequest {
+        object_instance: Some(ObjectInstanceHandle(1)),
+        attribute_values: Some(values(payload)),
+        user_supplied_tag: Bytes::new(),
+    };
+    let request = call_request::CallRequest::UpdateAttributeValuesRequest(request);
+    HEADER_BYTES + CallRequest { call_request: Some(request) }.encoded_len()
+}
+
+fn reflect_bytes(payload: usize) -> usize {
+    let reflect = ReflectAttributeValues {
+        object_instance: Some(ObjectInstanceHandle(1)),
+        attribute_values: Some(values(payload)),
+        user_supplied_tag: Bytes::new(),
+        transportation_type: Some(TransportationTypeHandle(1)),
+        producing_federate: Some(FederateHandle(1)),
+        optional_sent_regions: None,
+    };
+    let reflect = callback_request::CallbackRequest::ReflectAttributeValues(reflect);
+    HEADER_BYTES + CallbackRequest { callback_request: Some(reflect) }.encoded_len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_its_payload_and_less_than_a_hundred_bytes() {
+        for payload in [0, 16, 100, 1 << 10, 64 << 10] {
+            let overhead = message_bytes(payload) - payload;
+            assert!((HEADER_BYTES + 20..100).contains(&overhead), "{payload}: {overhead}");
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! `meshrti bench`: measure a server against the floor of the bare network.
+
+mod fanout;
+mod floor;
+mod latency;
+mod memory;
+mod progress;
+mod quick;
+mod size;
+mod table;
+mod throughput;
+
+use bench::{BenchError, Launcher, Server};
+use clap::Subcommand;
+
+use crate::exit::{Failure, Outcome, Status, block_on};
+
+/// Measure a server against the floor of the bare network.
+#[derive(clap::Args)]
+#[command(
+    arg_required_else_help = true,
+    after_help = "\
+Examples:
+  meshrti bench quick                          a minute of everything
+  meshrti bench latency --size 16,1k,64k       round trips, and how far above the bare network they are
+  meshrti bench latency --server sim-host      the same against a server that runs somewhere
+  meshrti bench throughput --json flood.json   a flood of updates, with a report for machines
+
+Without --server each benchmark starts a server of its own, in a process of its own, on loopback. The floor is measured
+in the same run and takes turns with the server: the same number of bytes through a relay that only passes them on."
+)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// Round trips between two federates: update, reflect, update, reflect
+    Latency(latency::Args),
+    /// One federate floods, one counts
+    Throughput(throughput::Args),
+    /// One update to many subscribers, against as many single updates
+    Fanout(fanout::Args),
+    /// What idle federates and registered objects cost the server
+    Memory(memory::Args),
+    /// The bare network by itself: a relay that passes bytes on
+    Floor(floor::Args),
+    /// A short run of everything
+    Quick(quick::Args),
+    /// Be one of the processes of a benchmark
+    #[command(hide = true)]
+    Role {
+        /// Name of the role, and its arguments
+        words: Vec<String>,
+    },
+}
+
+pub(crate) fn run(args: &Args) -> Outcome {
+    match &args.what {
+        What::Latency(args) => block_on(latency::run(args)),
+        What::Throughput(args) => block_on(throughput::run(args)),
+        What::Fanout(args) => block_on(fanout::run(args)),
+        What::Memory(args) => block_on(memory::run(args)),
+        What::Floor(args) => block_on(floor::run(args)),
+        What::Quick(args) => block_on(quick::run(args)),
+        What::Role { words } => bench::role::play(words).map(|()| Status::Done).map_err(failure),
+    }
+}
+
+/// Which server is measured.
+#[derive(clap::Args)]
+struct Target {
+    /// Measure the server at HOST or HOST:PORT, in place of one that is started for it
+    #[arg(long, value_name = "HOST")]
+    server: Option<String>,
+}
+
+impl Target {
+    async fn server(&self, launcher: &Launcher) -> Result<Server, Failure> {
+        match &self.server {
+            Some(address) => Ok(Server::at(address)),
+            None => Server::start(launcher).await.map_err(failure),
+        }
+    }
+
+    /// A remark on the server for the report.
+    fn note(&self) -> String {
+        match &self.server {
+            Some(address) => format!("server at {address}, federates and floor on this machine"),
+            None => "server, federates and floor on this machine, one process each, over loopback".to_owned(),
+        }
+    }
+}
+
+/// How this program starts the processes of a benchmark.
+fn launcher() -> Result<Launcher, Failure> {
+    let program = std::env::current_exe()
+        .map_err(|error| Failure::bad_news(format_args!("this program cannot find itself: {error}")))?;
+    Ok(Launcher::new(program, ["--quiet", "bench", "role"]))
+}
+
+#[allow(clippy::needless_pass_by_value)] // it is a function for `map_err`
+fn failure(error: BenchError) -> Failure {
+    Failure::bad_news(error)
+}

@@ -1,0 +1,98 @@
+//! `meshrti bench quick`: a short run of everything.
+
+use std::time::Duration;
+
+use bench::{fanout, latency, memory, throughput};
+use serde_json::{Value, json};
+
+use super::progress::Progress;
+use super::{Target, failure, launcher};
+use crate::exit::{Outcome, Status, say};
+use crate::report::{JsonFlag, Report};
+
+/// A short run of everything.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  meshrti bench quick
+  meshrti bench quick --json quick.json
+  meshrti bench quick --scale 0.1
+
+With --server the memory benchmark is left out: it needs a server of its own.")]
+pub(super) struct Args {
+    /// How much of everything: 2 is twice as much
+    #[arg(long, default_value_t = 1.0, value_parser = scale)]
+    scale: f64,
+    #[command(flatten)]
+    target: Target,
+    #[command(flatten)]
+    json: JsonFlag,
+}
+
+fn scale(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(scale) if (0.001..=1_000.0).contains(&scale) => Ok(scale),
+        _ => Err(format!("`{text}` is no scale: expected a number from 0.001 to 1000")),
+    }
+}
+
+pub(super) async fn run(args: &Args) -> Outcome {
+    let mut report = Report::new("bench quick", 1);
+    let scaled = |count: u64| ((count as f64 * args.scale) as u64).max(1);
+    let launcher = launcher()?;
+    let server = args.target.server(&launcher).await?;
+    let show = |title: &str, table: String| {
+        if !args.json.takes_stdout() {
+            say(format_args!("{title}\n{table}\n"));
+        }
+    };
+    let mut progress = Progress::new("latency");
+    let plan = latency::Plan {
+        sizes: vec![16, 1 << 10, 64 << 10],
+        samples: scaled(10_000),
+        warm_up: scaled(200),
+        slices: 5,
+        objects: vec![0, scaled(10_000) as usize],
+    };
+    let latencies = Box::pin(latency::measure(&launcher, &server, &plan, |done, all| progress.at(done, all)));
+    let latencies = latencies.await.map_err(failure)?;
+    drop(progress);
+    show("Round trips: update, reflect, update, reflect", super::latency::table(&latencies));
+    latencies.iter().for_each(|latency| report.row(named("latency", super::latency::row(latency))));
+
+    let mut progress = Progress::new("throughput");
+    let plan = throughput::Plan { sizes: vec![100], updates: scaled(1_000_000), slices: 5 };
+    let floods = Box::pin(throughput::measure(&launcher, &server, &plan, |done, all| progress.at(done, all)));
+    let floods = floods.await.map_err(failure)?;
+    drop(progress);
+    show("A flood of reliable updates", super::throughput::table(&floods));
+    floods.iter().for_each(|flood| report.row(named("throughput", super::throughput::row(flood))));
+
+    let mut progress = Progress::new("fanout");
+    let plan = fanout::Plan { size: 100, subscribers: 100, updates: scaled(2_000), slices: 2 };
+    let fanout = Box::pin(fanout::measure(&launcher, &server, &plan, |done, all| progress.at(done, all)));
+    let fanout = fanout.await.map_err(failure)?;
+    drop(progress);
+    show("One update to many subscribers", super::fanout::table(&fanout));
+    report.row(named("fanout", super::fanout::row(&fanout)));
+
+    if args.target.server.is_none() {
+        let plan = memory::Plan {
+            federates: scaled(200) as usize,
+            objects: scaled(50_000) as usize,
+            idle: Duration::from_secs(1),
+        };
+        let memory = Box::pin(memory::measure(&launcher, &plan)).await.map_err(failure)?;
+        show("What costs nothing per update", super::memory::table(&memory));
+        report.row(named("memory", super::memory::row(&memory)));
+    }
+    report.note(args.target.note());
+    args.json.write(&report)?;
+    Ok(Status::Done)
+}
+
+/// A row that says which benchmark it is of.
+fn named(benchmark: &str, mut row: Value) -> Value {
+    row["benchmark"] = json!(benchmark);
+    row
+}
