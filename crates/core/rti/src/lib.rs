@@ -21,6 +21,7 @@ mod time;
 
 pub use config::Config;
 pub use control::{Command, ControlPlane, ExecutionId, NodeId};
+pub use hla::fom::Limits as FomLimits;
 pub use modules::{FomSource, ModuleText, NoFoms};
 pub use plane::{CallId, CallerId, Proposal};
 pub use rti::{Completion, Rti};

@@ -206,6 +206,15 @@ impl Plane {
         self.router.remove_client(self.now, client);
     }
 
+    /// Drops what waits for a caller and all its interest, by giving it a new client.
+    pub(crate) fn drop_callbacks(&mut self, caller: CallerId, client: &mut ClientId) {
+        self.remove_client(*client);
+        // One place was just made, so that there is one.
+        if let Ok(fresh) = self.add_client(caller) {
+            *client = fresh;
+        }
+    }
+
     /// Encodes a callback for one client.
     pub(crate) fn tell(&mut self, client: ClientId, callback: Callback) {
         let body = CallbackRequest { callback_request: Some(callback) }.encode_to_vec().into();

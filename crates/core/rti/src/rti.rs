@@ -140,6 +140,7 @@ impl Rti {
         let known = self.callers.get_mut(&caller).expect("the caller was found before");
         if let Call::DisconnectRequest(_) = request {
             known.standing = Standing::Open;
+            self.plane.drop_callbacks(caller, &mut known.client);
             return services::done!(DisconnectResponse);
         }
         if let Some(connected) = connection::connect(&request, self.config.password.as_deref()) {
@@ -250,10 +251,7 @@ impl Rti {
         let Some(caller) = self.callers.get_mut(&caller_id) else { return };
         if caller.standing == Standing::Joined(execution, federate) {
             caller.standing = Standing::Connected;
-            self.plane.remove_client(caller.client);
-            if let Ok(client) = self.plane.add_client(caller_id) {
-                caller.client = client;
-            }
+            self.plane.drop_callbacks(caller_id, &mut caller.client);
         }
     }
 

@@ -276,12 +276,12 @@ impl ControlPlane {
         if name.is_empty() {
             return Err(RtiError::internal("a federation execution needs a name that is not empty"));
         }
-        let model = self.modules.create_model(mim, modules)?;
-        let time = TimeKind::from_name(time)?;
         if self.federations.contains_key(&name) {
             let text = format!("federation execution `{name}` exists");
             return Err(RtiError::new(Exception::FederationExecutionAlreadyExists, text));
         }
+        let time = TimeKind::from_name(time)?;
+        let model = self.modules.create_model(mim, modules)?;
         self.last_execution += 1;
         let id = ExecutionId(self.last_execution);
         self.names.insert(id, name.clone());

@@ -33,7 +33,8 @@ impl Execution {
     }
 
     /// Unpublish Object Class Attributes (5.3), of the whole class when `attributes` is `None`.
-    /// Owned attributes of instances known as exactly this class become unowned.
+    /// Owned attributes of instances known as exactly this class become unowned. The privilege to delete
+    /// came with the others and goes with the last of them.
     pub(crate) fn unpublish_attributes(
         &mut self,
         plane: &mut Plane,
@@ -52,6 +53,9 @@ impl Execution {
             return Ok(());
         };
         let mut gone: BTreeSet<_> = published.intersection(&listed).copied().collect();
+        if gone.is_empty() {
+            return Ok(());
+        }
         published.retain(|attribute| !gone.contains(attribute));
         if published.iter().all(|&attribute| attribute == privilege) {
             gone.extend(published.iter().copied());

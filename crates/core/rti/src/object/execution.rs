@@ -15,6 +15,10 @@ use hla::{Exception, RtiError};
 use router::ClientId;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Update rate designators in use at most, less one: [`Relevance`](super::instance::Relevance) counts them in
+/// 16 bits, beside two values of its own.
+const RATES_MAX: usize = u16::MAX as usize - 2;
+
 /// The federates of this node in one federation execution, and the instances that have their home here.
 pub(crate) struct Execution {
     pub(crate) id: ExecutionId,
@@ -62,8 +66,10 @@ impl Execution {
         self.federates.insert(federate, Federate::new(federate, caller, client, switches));
     }
 
-    /// The model grew: classes that came in below a subscribed class are subscribed as well.
+    /// The model grew: classes that came in below a subscribed class are subscribed as well, and instances
+    /// take in attributes that came into their class.
     pub(crate) fn extend_model(&mut self, model: Fdd, plane: &mut Plane) {
+        self.instances.grow(&model);
         self.model = model;
         let Self { federates, model, id, .. } = self;
         for federate in federates.values() {
@@ -204,10 +210,15 @@ impl Execution {
             RtiError::new(Exception::InvalidUpdateRateDesignator, text)
         })?;
         let known = self.rates.iter().position(|(name, _)| name == designator);
-        let at = known.unwrap_or_else(|| {
+        let at = known.unwrap_or(self.rates.len());
+        if at > RATES_MAX {
+            return Err(RtiError::internal(
+                "more update rate designators are in use than this RTI can count",
+            ));
+        }
+        if known.is_none() {
             self.rates.push((designator.to_owned(), rate));
-            self.rates.len() - 1
-        });
+        }
         Ok(Some(RateId(at as u16)))
     }
 }

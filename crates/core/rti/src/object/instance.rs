@@ -3,21 +3,33 @@
 use super::federate::RateId;
 use crate::handle_map::HandleMap;
 use hla::api::OrderType;
-use hla::fom::Fdd;
+use hla::fom::{Attribute, Fdd, ObjectClass};
 use hla::handle::{FederateHandle, ObjectClassHandle, ObjectInstanceHandle, TransportationTypeHandle};
 use smallvec::SmallVec;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What the owner of an attribute was last told by the attribute relevance advisory (6.23, 6.24).
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(crate) enum Relevance {
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Relevance(u16);
+
+impl Relevance {
     /// Nobody wants updates.
-    #[default]
-    Off,
+    pub(crate) const OFF: Self = Self(0);
     /// Somebody wants them, at any rate.
-    On,
+    pub(crate) const ON: Self = Self(1);
+
     /// All who want them want no more than this rate.
-    AtRate(RateId),
+    pub(crate) const fn at(rate: RateId) -> Self {
+        Self(rate.0 + 2)
+    }
+
+    /// The rate, if all who want updates gave one.
+    pub(crate) const fn rate(self) -> Option<RateId> {
+        match self.0.checked_sub(2) {
+            Some(rate) => Some(RateId(rate)),
+            None => None,
+        }
+    }
 }
 
 /// One attribute of one instance.
@@ -26,18 +38,24 @@ pub(crate) struct AttributeState {
     /// Its owner; invalid while nobody owns it.
     pub(crate) owner: FederateHandle,
     pub(crate) transportation: TransportationTypeHandle,
-    pub(crate) order: OrderType,
     pub(crate) relevance: Relevance,
+    /// The preferred order is TimeStamp, not Receive.
+    pub(crate) time_stamped: bool,
 }
 
+// A federation has a hundred thousand instances with forty attributes each.
+const _: () = assert!(size_of::<AttributeState>() == 12);
+
 impl AttributeState {
-    /// An attribute that nobody owns.
-    pub(crate) const UNOWNED: Self = Self {
-        owner: FederateHandle::INVALID,
-        transportation: TransportationTypeHandle::RELIABLE,
-        order: OrderType::Receive,
-        relevance: Relevance::Off,
-    };
+    /// The attribute as the object model has it, owned by nobody.
+    pub(crate) fn unowned(attribute: &Attribute) -> Self {
+        Self {
+            owner: FederateHandle::INVALID,
+            transportation: attribute.transportation,
+            relevance: Relevance::OFF,
+            time_stamped: attribute.order == OrderType::Timestamp,
+        }
+    }
 }
 
 /// A federate that knows an instance, and the class it knows it as.
@@ -55,8 +73,7 @@ pub(crate) struct Instance {
     pub(crate) name: Box<str>,
     /// Who registered it.
     pub(crate) producer: FederateHandle,
-    /// By slot of the class (`ObjectClass::slot`). Shorter than the class's list when the class grew
-    /// since: what is missing is unowned.
+    /// By slot of the class (`ObjectClass::slot`), all that the class has.
     attributes: Box<[AttributeState]>,
     /// Sorted by federate.
     known: SmallVec<[Known; 4]>,
@@ -75,17 +92,30 @@ impl Instance {
         Self { handle, class, name: name.into(), producer, attributes: attributes.into(), known }
     }
 
-    /// The attribute in `slot`.
+    /// The attribute in `slot` of the class.
     pub(crate) fn attribute(&self, slot: usize) -> AttributeState {
-        self.attributes.get(slot).copied().unwrap_or(AttributeState::UNOWNED)
+        self.attributes[slot]
     }
 
-    /// The attribute in `slot`, to change it; `None` when it came into the class after registration.
-    pub(crate) fn attribute_mut(&mut self, slot: usize) -> Option<&mut AttributeState> {
-        self.attributes.get_mut(slot)
+    /// The attribute in `slot` of the class, to change it.
+    pub(crate) fn attribute_mut(&mut self, slot: usize) -> &mut AttributeState {
+        &mut self.attributes[slot]
     }
 
-    /// All attributes that were there at registration, by slot.
+    /// Takes in the attributes that came into the class since; nobody owns them. False when there are none.
+    fn grow(&mut self, model: &Fdd, class: &ObjectClass) -> bool {
+        let new = class.attributes.get(self.attributes.len()..).unwrap_or_default();
+        if new.is_empty() {
+            return false;
+        }
+        let mut attributes = std::mem::take(&mut self.attributes).into_vec();
+        attributes.reserve_exact(new.len());
+        attributes.extend(new.iter().filter_map(|&new| model.attribute(new)).map(AttributeState::unowned));
+        self.attributes = attributes.into();
+        true
+    }
+
+    /// All attributes, by slot.
     pub(crate) fn attributes(&self) -> impl Iterator<Item = (usize, &AttributeState)> {
         self.attributes.iter().enumerate()
     }
@@ -158,6 +188,19 @@ impl Instances {
             of_class.remove(&handle);
         }
         Some(instance)
+    }
+
+    /// The object model has grown, and so may have the classes of instances that are here.
+    pub(crate) fn grow(&mut self, model: &Fdd) {
+        for (&class, handles) in &self.by_class {
+            let Some(class) = model.object_class(class) else { continue };
+            for handle in handles {
+                // All instances of a class have the same attributes.
+                if !self.by_handle.get_mut(handle).is_some_and(|instance| instance.grow(model, class)) {
+                    break;
+                }
+            }
+        }
     }
 
     /// Handles of the instances registered at exactly `class`, ascending.

@@ -6,7 +6,7 @@ use crate::control::{Command, NameTable};
 use crate::plane::Plane;
 use crate::time::Stamp;
 use bytes::Bytes;
-use hla::api::{self, callback_request::CallbackRequest as Callback};
+use hla::api::{self, OrderType, callback_request::CallbackRequest as Callback};
 use hla::fom::ObjectClass;
 use hla::handle::{AttributeHandle, FederateHandle, ObjectClassHandle, ObjectInstanceHandle};
 use hla::{Exception, RtiError};
@@ -77,13 +77,13 @@ impl Execution {
             let model = self.model.attribute(attribute).expect("a class lists attributes of its model");
             let preference =
                 federate.attribute_preferences.get(&(class.handle, attribute)).copied().unwrap_or_default();
-            let owned = published.is_some_and(|published| published.contains(&attribute));
-            AttributeState {
-                owner: if owned { who } else { FederateHandle::INVALID },
-                transportation: preference.transportation.unwrap_or(model.transportation),
-                order: preference.order.unwrap_or(model.order),
-                relevance: Relevance::Off,
+            let mut state = AttributeState::unowned(model);
+            if published.is_some_and(|published| published.contains(&attribute)) {
+                state.owner = who;
             }
+            state.transportation = preference.transportation.unwrap_or(model.transportation);
+            state.time_stamped = preference.order.unwrap_or(model.order) == OrderType::Timestamp;
+            state
         };
         class.attributes.iter().map(state).collect()
     }
@@ -168,10 +168,9 @@ impl Execution {
         let attributes: BTreeSet<_> = slots.iter().map(|&slot| class.attributes[slot]).collect();
         if let Some(object) = self.instances.get_mut(instance) {
             for slot in slots {
-                if let Some(attribute) = object.attribute_mut(slot) {
-                    attribute.owner = FederateHandle::INVALID;
-                    attribute.relevance = Relevance::Off;
-                }
+                let attribute = object.attribute_mut(slot);
+                attribute.owner = FederateHandle::INVALID;
+                attribute.relevance = Relevance::OFF;
             }
         }
         self.scope_lost_at_all(plane, instance, &attributes, owner);

@@ -1,6 +1,7 @@
 //! Advisories on instance attributes: turn updates on and off (6.23, 6.24).
 
 use super::execution::Execution;
+use super::federate::RateId;
 use super::instance::{Instance, Relevance};
 use super::scope::handle_set;
 use crate::plane::Plane;
@@ -17,23 +18,24 @@ impl Execution {
         attribute: AttributeHandle,
         owner: FederateHandle,
     ) -> Relevance {
-        let mut relevance = Relevance::Off;
+        let mut highest: Option<RateId> = None;
         for known in instance.known().iter().filter(|known| known.federate != owner) {
             let Some(federate) = self.federates.get(&known.federate) else { continue };
             let Some(how) = federate.subscription(known.class, attribute) else { continue };
-            if !how.active {
-                continue;
-            }
-            relevance = match (relevance, how.rate) {
-                (_, None) | (Relevance::On, _) => return Relevance::On,
-                (Relevance::Off, Some(rate)) => Relevance::AtRate(rate),
-                (Relevance::AtRate(highest), Some(rate)) => {
-                    let hertz = |rate: super::federate::RateId| self.rates[rate.0 as usize].1;
-                    Relevance::AtRate(if hertz(rate) > hertz(highest) { rate } else { highest })
+            match how.rate {
+                _ if !how.active => {}
+                None => return Relevance::ON,
+                Some(rate) if highest.is_none_or(|highest| self.hertz(rate) > self.hertz(highest)) => {
+                    highest = Some(rate);
                 }
-            };
+                Some(_) => {}
+            }
         }
-        relevance
+        highest.map_or(Relevance::OFF, Relevance::at)
+    }
+
+    fn hertz(&self, rate: RateId) -> f64 {
+        self.rates[rate.0 as usize].1
     }
 
     /// Brings the advisory of the owners of `attributes` up to date.
@@ -55,7 +57,7 @@ impl Execution {
         &mut self,
         handle: ObjectInstanceHandle,
         attributes: &BTreeSet<AttributeHandle>,
-    ) -> BTreeMap<(FederateHandle, RelevanceKey), BTreeSet<AttributeHandle>> {
+    ) -> BTreeMap<(FederateHandle, Relevance), BTreeSet<AttributeHandle>> {
         let mut changes: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
         let Some(instance) = self.instances.get(handle) else { return changes };
         let class = self.class_of(instance.class);
@@ -70,14 +72,12 @@ impl Execution {
             let now = self.relevance_of(instance, attribute, state.owner);
             if now != state.relevance {
                 stores.push((slot, now));
-                changes.entry((state.owner, RelevanceKey::from(now))).or_default().insert(attribute);
+                changes.entry((state.owner, now)).or_default().insert(attribute);
             }
         }
         if let Some(instance) = self.instances.get_mut(handle) {
             for (slot, relevance) in stores {
-                if let Some(attribute) = instance.attribute_mut(slot) {
-                    attribute.relevance = relevance;
-                }
+                instance.attribute_mut(slot).relevance = relevance;
             }
         }
         changes
@@ -88,30 +88,26 @@ impl Execution {
         plane: &mut Plane,
         owner: FederateHandle,
         instance: ObjectInstanceHandle,
-        relevance: RelevanceKey,
+        relevance: Relevance,
         attributes: &BTreeSet<AttributeHandle>,
     ) {
         let (object_instance, attributes) = (Some(instance), handle_set(attributes));
-        let callback = match relevance {
-            RelevanceKey::Off => {
-                Callback::TurnUpdatesOffForObjectInstance(api::TurnUpdatesOffForObjectInstance {
-                    object_instance,
-                    attributes,
-                })
-            }
-            RelevanceKey::On => {
-                Callback::TurnUpdatesOnForObjectInstance(api::TurnUpdatesOnForObjectInstance {
-                    object_instance,
-                    attributes,
-                })
-            }
-            RelevanceKey::AtRate(rate) => Callback::TurnUpdatesOnForObjectInstanceWithRate(
-                api::TurnUpdatesOnForObjectInstanceWithRate {
-                    object_instance,
-                    attributes,
-                    update_rate_designator: self.rates[rate as usize].0.clone(),
-                },
-            ),
+        let callback = if let Some(rate) = relevance.rate() {
+            Callback::TurnUpdatesOnForObjectInstanceWithRate(api::TurnUpdatesOnForObjectInstanceWithRate {
+                object_instance,
+                attributes,
+                update_rate_designator: self.rates[rate.0 as usize].0.clone(),
+            })
+        } else if relevance == Relevance::ON {
+            Callback::TurnUpdatesOnForObjectInstance(api::TurnUpdatesOnForObjectInstance {
+                object_instance,
+                attributes,
+            })
+        } else {
+            Callback::TurnUpdatesOffForObjectInstance(api::TurnUpdatesOffForObjectInstance {
+                object_instance,
+                attributes,
+            })
         };
         self.tell(plane, owner, callback);
     }
@@ -128,24 +124,6 @@ impl Execution {
             if !attributes.is_empty() {
                 self.update_relevance(handle, &attributes);
             }
-        }
-    }
-}
-
-/// [`Relevance`] as a key, so that one callback carries all attributes that changed alike.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum RelevanceKey {
-    Off,
-    On,
-    AtRate(u16),
-}
-
-impl From<Relevance> for RelevanceKey {
-    fn from(relevance: Relevance) -> Self {
-        match relevance {
-            Relevance::Off => Self::Off,
-            Relevance::On => Self::On,
-            Relevance::AtRate(rate) => Self::AtRate(rate.0),
         }
     }
 }

@@ -87,7 +87,9 @@ impl Execution {
     ) -> Result<(), RtiError> {
         let (handle, attributes) = self.owned(who, instance, attributes)?;
         let order = Self::order(order)?;
-        self.for_each_attribute(handle, &attributes, |state| state.order = order);
+        self.for_each_attribute(handle, &attributes, |state| {
+            state.time_stamped = order == OrderType::Timestamp;
+        });
         Ok(())
     }
 
@@ -101,9 +103,7 @@ impl Execution {
         let Some(object) = instances.get_mut(handle) else { return };
         let Some(class) = model.object_class(object.class) else { return };
         for slot in attributes.iter().filter_map(|&attribute| class.slot(attribute)) {
-            if let Some(state) = object.attribute_mut(slot) {
-                change(state);
-            }
+            change(object.attribute_mut(slot));
         }
     }
 
