@@ -1,0 +1,222 @@
+//! Federations of scripted callers that drive [`rti::Rti`] directly.
+//!
+//! [`World`] stands for whatever drives the services: it commits every proposal at once, hands out
+//! the response, and only then takes the callbacks and puts them into a mailbox per federate.
+//! [`Fed`] is one caller; its methods are the services, by names instead of handles, and a name that the
+//! object model does not have stands for an unknown handle. Callbacks read like `reflect(1, a=x, reliable, A)`.
+
+#![allow(dead_code, unused_imports)] // each test binary uses a part
+
+mod calls;
+pub(crate) mod fom;
+mod lookups;
+mod show;
+
+pub(crate) use calls::Refused;
+
+use base::Moment;
+use bytes::Bytes;
+use hla::api::call_request::CallRequest as Call;
+use hla::api::call_response::CallResponse as Answer;
+use hla::api::{self, Message as _};
+use hla::fom::{Edition, Fdd, Limits, Module};
+use hla::handle::{
+    AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle,
+    ParameterHandle,
+};
+use hla::{Exception, RtiError};
+use rti::{CallId, CallerId, Config, NoFoms, Rti};
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::time::Duration;
+
+/// A handle that nothing has.
+pub(crate) const NOBODY: u32 = 99_999;
+
+/// The services with everything around them.
+pub(crate) struct Inner {
+    pub(crate) rti: Rti,
+    pub(crate) now: Moment,
+    /// The object model as the tests read it, for names in callbacks.
+    pub(crate) model: Fdd,
+    /// Names of federates by handle.
+    pub(crate) federates: BTreeMap<FederateHandle, String>,
+    /// Callbacks taken, in encoded form.
+    mail: BTreeMap<CallerId, Vec<Bytes>>,
+    last_caller: u64,
+    last_call: u32,
+}
+
+/// One RTI and the federation execution `F` with the object model of [`fom::main`].
+#[derive(Clone)]
+pub(crate) struct World(pub(crate) Rc<RefCell<Inner>>);
+
+impl World {
+    /// An RTI without federations.
+    pub(crate) fn empty(config: Config) -> Self {
+        Self(Rc::new(RefCell::new(Inner {
+            rti: Rti::new(config, Box::new(NoFoms)),
+            now: Moment::from_secs(1),
+            model: Fdd::standard(Edition::Hla2025),
+            federates: BTreeMap::new(),
+            mail: BTreeMap::new(),
+            last_caller: 0,
+            last_call: 0,
+        })))
+    }
+
+    /// With the federation execution `F`, in whose object model these switches are on.
+    pub(crate) fn new(switches: &[&str]) -> Self {
+        let world = Self::empty(Config::default());
+        let creator = world.connected("creator");
+        let text = fom::main(switches);
+        creator
+            .create("F", &[("main.xml", text.as_str())], "HLAinteger64Time")
+            .expect("the tests' object model is sound");
+        world.learn(&[("main.xml", text.as_str())]);
+        world
+    }
+
+    /// `N` federates of type `T` in a new federation execution, called A, B, C…
+    pub(crate) fn join<const N: usize>(switches: &[&str]) -> (Self, [Fed; N]) {
+        let world = Self::new(switches);
+        let federates = std::array::from_fn(|at| world.joined(&char::from(b'A' + at as u8).to_string()));
+        (world, federates)
+    }
+
+    /// A caller whose session is open.
+    pub(crate) fn opened(&self, name: &str) -> Fed {
+        let mut inner = self.0.borrow_mut();
+        inner.last_caller += 1;
+        let caller = CallerId(inner.last_caller);
+        let now = inner.now;
+        inner.rti.open(now, caller).expect("there is room for a few callers");
+        inner.mail.insert(caller, Vec::new());
+        let handle = Cell::new(FederateHandle::INVALID);
+        Fed { world: self.clone(), caller, name: name.to_owned(), handle }
+    }
+
+    /// A caller that is connected.
+    pub(crate) fn connected(&self, name: &str) -> Fed {
+        let fed = self.opened(name);
+        fed.call(Call::ConnectRequest(api::ConnectRequest::default())).expect("connect");
+        fed
+    }
+
+    /// A federate of `F`.
+    pub(crate) fn joined(&self, name: &str) -> Fed {
+        let fed = self.connected(name);
+        fed.join("F", &[]).expect("join");
+        fed
+    }
+
+    /// Extends the tests' own copy of the object model.
+    pub(crate) fn learn(&self, modules: &[(&str, &str)]) {
+        let read = |&(name, text): &(&str, &str)| {
+            Module::read(name, text.as_bytes(), &Limits::default()).expect("a sound module").0
+        };
+        let modules: Vec<Module> = modules.iter().map(read).collect();
+        let mut inner = self.0.borrow_mut();
+        inner.model = inner.model.extend(&modules).expect("modules that fit").0;
+    }
+
+    /// Time passes.
+    pub(crate) fn pass(&self, time: Duration) {
+        let mut inner = self.0.borrow_mut();
+        inner.now = inner.now + time;
+    }
+
+    /// The session of a federate is gone.
+    pub(crate) fn lose(&self, fed: &Fed) {
+        let mut inner = self.0.borrow_mut();
+        let now = inner.now;
+        inner.rti.close(now, fed.caller);
+        inner.commit_all();
+        inner.take_callbacks();
+    }
+}
+
+impl Inner {
+    fn commit_all(&mut self) -> Vec<rti::Completion> {
+        let mut completions = Vec::new();
+        while let Some(proposal) = self.rti.poll_proposal() {
+            completions.extend(self.rti.commit(self.now, proposal));
+        }
+        completions
+    }
+
+    fn take_callbacks(&mut self) {
+        while let Some(caller) = self.rti.poll_ready() {
+            while let Some(callback) = self.rti.poll_callback(caller) {
+                self.mail.entry(caller).or_default().push(callback);
+            }
+        }
+    }
+}
+
+/// One caller, usually a joined federate.
+pub(crate) struct Fed {
+    pub(crate) world: World,
+    pub(crate) caller: CallerId,
+    pub(crate) name: String,
+    pub(crate) handle: Cell<FederateHandle>,
+}
+
+impl Fed {
+    /// Calls a service, as a driver of the RTI does: the response first, then callbacks to anybody.
+    pub(crate) fn call(&self, request: Call) -> Result<Answer, RtiError> {
+        let mut inner = self.world.0.borrow_mut();
+        inner.last_call += 1;
+        let (now, call) = (inner.now, CallId(inner.last_call));
+        let mut answer = inner.rti.call(now, self.caller, call, request);
+        for completion in inner.commit_all() {
+            assert_eq!((completion.caller, completion.call), (self.caller, call), "nobody else waits");
+            assert!(answer.is_none(), "one answer per call");
+            answer = Some(completion.answer);
+        }
+        inner.take_callbacks();
+        answer.expect("a call is answered once its proposals are committed")
+    }
+
+    /// What was told to this federate since it was last asked, in order.
+    pub(crate) fn callbacks(&self) -> Vec<String> {
+        let taken = self.world.0.borrow_mut().mail.get_mut(&self.caller).map(std::mem::take);
+        let inner = self.world.0.borrow();
+        taken.unwrap_or_default().into_iter().map(|body| inner.show(&body)).collect()
+    }
+
+    /// Forgets what was told so far.
+    pub(crate) fn skip(&self) {
+        self.callbacks();
+    }
+
+    pub(crate) fn class(&self, name: &str) -> Option<ObjectClassHandle> {
+        let unknown = ObjectClassHandle(NOBODY);
+        Some(self.world.0.borrow().model.object_class_by_name(name).unwrap_or(unknown))
+    }
+
+    pub(crate) fn interaction(&self, name: &str) -> Option<InteractionClassHandle> {
+        let unknown = InteractionClassHandle(NOBODY);
+        Some(self.world.0.borrow().model.interaction_class_by_name(name).unwrap_or(unknown))
+    }
+
+    /// An attribute by its name, which only one class declares; `privilege` is the privilege to delete.
+    pub(crate) fn attribute(&self, name: &str) -> AttributeHandle {
+        let name = if name == "privilege" { hla::fom::PRIVILEGE_TO_DELETE } else { name };
+        let inner = self.world.0.borrow();
+        let found = inner.model.attributes().find(|attribute| attribute.name == name);
+        found.map_or(AttributeHandle(NOBODY), |attribute| attribute.handle)
+    }
+
+    pub(crate) fn parameter(&self, name: &str) -> ParameterHandle {
+        let inner = self.world.0.borrow();
+        let found = inner.model.parameters().find(|parameter| parameter.name == name);
+        found.map_or(ParameterHandle(NOBODY), |parameter| parameter.handle)
+    }
+
+    /// The `number`th instance registered.
+    pub(crate) fn instance(&self, number: u32) -> Option<ObjectInstanceHandle> {
+        Some(ObjectInstanceHandle(1 << 32 | u64::from(number)))
+    }
+}

@@ -1,0 +1,28 @@
+//! The services, group by group, as federates see them: one test per rule or edge case.
+
+mod common;
+
+#[path = "services/advisories.rs"]
+mod advisories;
+#[path = "services/declaration.rs"]
+mod declaration;
+#[path = "services/directed.rs"]
+mod directed;
+#[path = "services/federation.rs"]
+mod federation;
+#[path = "services/interactions.rs"]
+mod interactions;
+#[path = "services/later.rs"]
+mod later;
+#[path = "services/names.rs"]
+mod names;
+#[path = "services/objects.rs"]
+mod objects;
+#[path = "services/resign.rs"]
+mod resign;
+#[path = "services/support.rs"]
+mod support;
+#[path = "services/synchronization.rs"]
+mod synchronization;
+#[path = "services/transport.rs"]
+mod transport;
