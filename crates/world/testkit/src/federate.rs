@@ -1,0 +1,349 @@
+//! A host that runs a scripted federate.
+
+use crate::draw::Draw;
+use crate::observation::{Observation, SessionId};
+use crate::options::Options;
+use crate::script::Standing;
+use crate::script::{self, Knowledge, Op, calls};
+use crate::server::PORT;
+use base::Moment;
+use bytes::BytesMut;
+use fedpro::client::{Action, Config, Event, LostReason, Session};
+use hla::api::call_request::CallRequest as Call;
+use hla::api::call_response::CallResponse as Answer;
+use hla::api::{self, CallRequest};
+use netsim::{HostEvent, HostId, Port, SocketId};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// A federate that acts by a script, and the session and socket it acts through.
+pub struct Federate {
+    server: HostId,
+    config: Config,
+    session: Option<Session>,
+    socket: Option<SocketId>,
+    known: Knowledge,
+    draw: Draw,
+    mix: Vec<(Op, u64)>,
+    pace: Duration,
+    burst: u64,
+    restart: bool,
+    /// Makes no more calls.
+    calm: bool,
+    /// Calls nothing but what it is told to.
+    silent: bool,
+    /// When it acts next.
+    next: Moment,
+    /// Calls that wait for an answer.
+    asked: BTreeMap<u32, Call>,
+    reading: bool,
+    seen: Vec<Observation>,
+}
+
+impl Federate {
+    /// The federate on `host`, number `number` of the run.
+    pub fn new(options: &Options, number: usize, host: HostId, server: HostId, known: Knowledge) -> Self {
+        let mut draw = Draw::new(options.seed.split_index(number as u64), "federate");
+        let timeouts = &options.timeouts;
+        let config = Config {
+            connect_timeout: timeouts.heart,
+            heartbeat_interval: timeouts.heartbeat,
+            heart_timeout: timeouts.heart,
+            reconnect_window: timeouts.resume_window,
+            retry_delay: timeouts.retry,
+            terminate_timeout: Duration::from_secs(2),
+            ..Config::default()
+        };
+        let next = Moment::from_micros(1 + draw.below(options.lasts.as_micros() as u64 / 4));
+        let known = Knowledge { host: host.0, ..known };
+        Self {
+            server,
+            config,
+            session: None,
+            socket: None,
+            known,
+            mix: options.mix.clone(),
+            pace: options.pace,
+            burst: options.burst,
+            restart: options.restart,
+            calm: false,
+            silent: false,
+            next,
+            asked: BTreeMap::new(),
+            reading: true,
+            seen: Vec::new(),
+            draw,
+        }
+    }
+
+    /// What was seen since the last call.
+    pub fn take_seen(&mut self) -> Vec<Observation> {
+        std::mem::take(&mut self.seen)
+    }
+
+    /// What it knows.
+    pub fn known(&self) -> &Knowledge {
+        &self.known
+    }
+
+    /// Its session, once there is one.
+    pub fn session_id(&self) -> Option<SessionId> {
+        let id = self.session.as_ref()?.id();
+        (id != 0).then_some(SessionId(id))
+    }
+
+    /// True when its session runs, or it has none, and nothing is under way from it.
+    pub fn is_settled(&self) -> bool {
+        self.asked.is_empty()
+            && self.session.as_ref().is_none_or(|session| session.is_ended() || !session.has_output())
+    }
+
+    /// True when it has a session that is not over.
+    pub fn is_alive(&self) -> bool {
+        self.session.as_ref().is_some_and(|session| session.id() != 0 && !session.is_ended())
+    }
+
+    /// From now on it makes no calls.
+    pub fn calm_down(&mut self) {
+        self.calm = true;
+    }
+
+    /// It only joins and does what [`Federate::act`] says.
+    pub fn be_silent(&mut self) {
+        self.silent = true;
+    }
+
+    /// Makes one call now, if it has a session.
+    pub fn act(&mut self, port: &mut Port<'_>, request: Call) {
+        self.call(port.now(), request);
+        self.drain(port);
+    }
+
+    /// Ends its session in order.
+    pub fn terminate(&mut self, port: &mut Port<'_>) {
+        if let Some(session) = &mut self.session {
+            session.terminate(port.now());
+        }
+        self.drain(port);
+    }
+
+    /// Its process was killed.
+    pub fn die(&mut self) {
+        let session = self.session_id();
+        self.session = None;
+        self.socket = None;
+        self.asked.clear();
+        self.calm = true;
+        self.restart = false;
+        self.seen.push(Observation::Killed { session });
+    }
+
+    /// Stops or goes on taking bytes from its socket.
+    pub fn set_reading(&mut self, port: &mut Port<'_>, reading: bool) {
+        self.reading = reading;
+        if let Some(socket) = self.socket {
+            port.set_reading(socket, reading);
+        }
+    }
+
+    /// See [`netsim::Host::handle`].
+    pub fn handle(&mut self, event: HostEvent, port: &mut Port<'_>) {
+        let now = port.now();
+        match event {
+            HostEvent::Woken => self.wake(now),
+            HostEvent::Opened { socket, .. } if self.is_mine(socket) => {
+                port.set_reading(socket, self.reading);
+                self.with_session(|session| session.handle_connected(now));
+            }
+            HostEvent::Received { socket, bytes } if self.is_mine(socket) => {
+                self.with_session(|session| session.handle_bytes(now, bytes));
+            }
+            HostEvent::Ended { socket } if self.is_mine(socket) => {
+                port.close(socket);
+                self.socket = None;
+                self.with_session(|session| session.handle_closed(now, "ended"));
+            }
+            HostEvent::Broken { socket, .. } if self.is_mine(socket) => {
+                self.socket = None;
+                self.with_session(|session| session.handle_closed(now, "broken"));
+            }
+            HostEvent::Ended { socket } => port.close(socket),
+            _ => {}
+        }
+        self.drain(port);
+    }
+
+    fn is_mine(&self, socket: SocketId) -> bool {
+        self.socket == Some(socket)
+    }
+
+    fn with_session(&mut self, act: impl FnOnce(&mut Session)) {
+        if let Some(session) = &mut self.session {
+            act(session);
+        }
+    }
+
+    fn wake(&mut self, now: Moment) {
+        self.with_session(|session| {
+            if session.poll_timeout().is_some_and(|at| at <= now) {
+                session.handle_timeout(now);
+            }
+        });
+        if self.calm || now < self.next {
+            return;
+        }
+        let mean = self.pace.as_micros() as u64;
+        self.next = now + self.draw.micros(1, 2 * mean);
+        match &self.session {
+            None => self.session = Some(Session::new(now, self.config.clone())),
+            Some(session) if session.is_ended() || session.id() == 0 => {}
+            Some(_) => {
+                for _ in 0..self.draw.between(1, self.burst) {
+                    self.make_call(now);
+                }
+            }
+        }
+    }
+
+    /// One step of the script.
+    fn make_call(&mut self, now: Moment) {
+        let request = match self.known.standing {
+            _ if self.silent => None,
+            Standing::Joined(_) => {
+                let op = script::draw_op(&self.mix, &mut self.draw);
+                op.and_then(|op| script::make(op, &mut self.known, &mut self.draw))
+            }
+            // One step at a time, most of the time: some calls come too early on purpose.
+            _ if self.asked.is_empty() || self.draw.chance(self.known.mistakes) => self.step_in(),
+            _ => None,
+        };
+        if let Some(request) = request {
+            self.call(now, request);
+        }
+    }
+
+    /// A step towards being joined.
+    fn step_in(&mut self) -> Option<Call> {
+        let federation = self.known.federation.clone();
+        if self.known.standing == Standing::Alone && !self.draw.chance(self.known.mistakes) {
+            return Some(Call::ConnectRequest(api::ConnectRequest {}));
+        }
+        Some(match self.draw.below(10) {
+            0..=3 => calls::create(federation, &self.known),
+            4 if self.draw.chance(30) => Call::DisconnectRequest(api::DisconnectRequest {}),
+            _ => calls::join(federation, &self.known, &mut self.draw),
+        })
+    }
+
+    fn call(&mut self, now: Moment, request: Call) {
+        let Some(session) = &mut self.session else { return };
+        let encoded = CallRequest { call_request: Some(request.clone()) };
+        if let (Ok(call), id) = (session.call(now, &encoded), SessionId(session.id())) {
+            self.asked.insert(call.get(), request.clone());
+            self.seen.push(Observation::Made { session: id, call, request });
+        }
+    }
+
+    /// Does all that the session's contract asks for.
+    fn drain(&mut self, port: &mut Port<'_>) {
+        let now = port.now();
+        while let Some(mut session) = self.session.take() {
+            let (action, event) = (session.poll_action(), session.poll_event());
+            let written = match action {
+                Some(action) => self.act_on(action, &mut session, port),
+                None => self.write(&mut session, port),
+            };
+            let idle = action.is_none() && event.is_none() && !written;
+            self.session = Some(session);
+            if let Some(event) = event {
+                self.learn(now, event);
+            }
+            if idle {
+                break;
+            }
+        }
+        let timeout = self.session.as_ref().and_then(Session::poll_timeout);
+        let next = (!self.calm).then_some(self.next.max(now));
+        port.wake(timeout.into_iter().chain(next).min());
+    }
+
+    fn act_on(&mut self, action: Action, session: &mut Session, port: &mut Port<'_>) -> bool {
+        match action {
+            Action::Connect => {
+                if let Some(old) = self.socket.take() {
+                    port.reset(old);
+                }
+                self.socket = Some(port.connect(self.server, PORT));
+            }
+            Action::CloseConnection => {
+                self.write(session, port);
+                if let Some(socket) = self.socket.take() {
+                    port.close(socket);
+                }
+            }
+        }
+        true
+    }
+
+    fn write(&self, session: &mut Session, port: &mut Port<'_>) -> bool {
+        let Some(socket) = self.socket else { return false };
+        let mut out = BytesMut::new();
+        let written = session.poll_transmit(port.now(), &mut out, port.room(socket));
+        if written > 0 {
+            // A connection that has broken meanwhile says so by its own event.
+            let _ = port.send(socket, out.freeze());
+        }
+        written > 0
+    }
+
+    fn learn(&mut self, now: Moment, event: Event) {
+        let Some(session) = &mut self.session else { return };
+        let id = SessionId(session.id());
+        match event {
+            Event::Established => {
+                let host = HostId(self.known.host);
+                self.seen.push(Observation::Established { session: id, host });
+            }
+            Event::Response { call, response } => {
+                let Some(answer) = response.call_response else { return };
+                if let Some(request) = self.asked.remove(&call.get()) {
+                    self.known.learn_answer(&request, &answer);
+                    self.step_over(&request, &answer);
+                }
+                self.seen.push(Observation::Got { session: id, call, answer });
+            }
+            Event::Callback { callback: number, request } => {
+                session.callback_done(now, number, Ok(()));
+                if let Some(callback) = request.callback_request {
+                    self.known.learn_callback(&callback);
+                    self.seen.push(Observation::Received { session: id, number, callback });
+                }
+            }
+            Event::Terminated => self.over(id, "terminated".to_owned()),
+            Event::Lost { reason } => {
+                let restart = self.restart || matches!(reason, LostReason::ConnectFailed(_));
+                self.over(id, reason.to_string());
+                if restart && !self.calm {
+                    self.session = None;
+                }
+            }
+            Event::Interrupted { .. } | Event::Resumed | Event::Writable => {}
+        }
+    }
+
+    /// A federate whose name is taken goes by another one; one that exists already goes on.
+    fn step_over(&mut self, request: &Call, answer: &Answer) {
+        let refused =
+            matches!(answer, Answer::ExceptionData(data) if data.exception_name == "AlreadyConnected");
+        if refused && matches!(request, Call::ConnectRequest(_)) {
+            self.known.standing = Standing::Connected;
+        }
+    }
+
+    fn over(&mut self, session: SessionId, reason: String) {
+        self.asked.clear();
+        self.known.forget_federation();
+        self.known.standing = Standing::Alone;
+        self.seen.push(Observation::Over { session, reason });
+    }
+}

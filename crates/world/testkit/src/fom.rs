@@ -1,0 +1,193 @@
+//! The object model that simulated federations use: small, with every kind of inheritance,
+//! transportation and advisory that the services distinguish.
+
+use hla::fom::{Edition, Fdd, Limits, Module};
+use std::fmt::Write as _;
+
+/// The switches of the model that a run draws.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Switches {
+    /// Ask owners for values as soon as somebody discovers their instances.
+    pub auto_provide: bool,
+    /// Advisories at join.
+    pub attribute_scope: bool,
+    /// Advisories at join.
+    pub attribute_relevance: bool,
+    /// Advisories at join.
+    pub object_class_relevance: bool,
+    /// Advisories at join.
+    pub interaction_relevance: bool,
+    /// The automatic resign directive at join, as the model spells it.
+    pub resign: &'static str,
+}
+
+/// Resign directives as models spell them.
+pub const RESIGN: [&str; 6] = [
+    "UnconditionallyDivestAttributes",
+    "DeleteObjects",
+    "CancelPendingOwnershipAcquisitions",
+    "DeleteObjectsThenDivest",
+    "CancelThenDeleteThenDivest",
+    "NoAction",
+];
+
+/// Object classes without their root, superclasses first: full name, own attributes with their
+/// transportation, directed interactions.
+const OBJECTS: [(&str, &[(&str, &str)], &[&str]); 5] = [
+    ("Entity", &[("id", "HLAreliable"), ("position", "HLAbestEffort")], &["Order"]),
+    ("Entity.Vehicle", &[("speed", "HLAbestEffort"), ("fuel", "HLAreliable")], &["Order.Refuel"]),
+    ("Entity.Vehicle.Tank", &[("turret", "HLAbestEffort")], &[]),
+    ("Entity.Aircraft", &[("altitude", "HLAreliable")], &[]),
+    ("Weather", &[("wind", "HLAbestEffort"), ("report", "HLAreliable")], &[]),
+];
+
+/// Interaction classes without their root, superclasses first: full name, transportation, own
+/// parameters.
+const INTERACTIONS: [(&str, &str, &[&str]); 6] = [
+    ("Fire", "HLAreliable", &["weapon", "target"]),
+    ("Fire.Missile", "HLAreliable", &["guidance"]),
+    ("Fire.Missile.Cruise", "HLAbestEffort", &["route"]),
+    ("Talk", "HLAbestEffort", &["text"]),
+    ("Order", "HLAreliable", &["what"]),
+    ("Order.Refuel", "HLAreliable", &["litres"]),
+];
+
+/// Update rate designators and their rates in Hz.
+pub const RATES: [(&str, &str); 3] = [("Rare", "0.5"), ("Slow", "2"), ("Fast", "20")];
+
+/// The FOM module as XML.
+pub fn module(switches: &Switches) -> String {
+    let mut xml = String::from("<objectModel xmlns=\"http://standards.ieee.org/IEEE1516-2025\">");
+    xml += "<objects><objectClass><name>HLAobjectRoot</name>";
+    nest(&mut xml, "objectClass", &OBJECTS.map(|(name, ..)| name), &mut |xml, place| {
+        let (_, attributes, directed) = OBJECTS[place];
+        for name in directed {
+            let _ = write!(xml, "<directedInteraction><name>{name}</name></directedInteraction>");
+        }
+        for (name, transportation) in attributes {
+            let _ = write!(
+                xml,
+                "<attribute><name>{name}</name><dataType>HLAopaqueData</dataType>\
+                 <transportation>{transportation}</transportation><order>Receive</order></attribute>"
+            );
+        }
+    });
+    xml += "</objectClass></objects><interactions><interactionClass><name>HLAinteractionRoot</name>";
+    nest(&mut xml, "interactionClass", &INTERACTIONS.map(|(name, ..)| name), &mut |xml, place| {
+        let (_, transportation, parameters) = INTERACTIONS[place];
+        let _ = write!(xml, "<transportation>{transportation}</transportation><order>Receive</order>");
+        for name in parameters {
+            let _ =
+                write!(xml, "<parameter><name>{name}</name><dataType>HLAopaqueData</dataType></parameter>");
+        }
+    });
+    xml += "</interactionClass></interactions><updateRates>";
+    for (name, rate) in RATES {
+        let _ = write!(xml, "<updateRate><name>{name}</name><rate>{rate}</rate></updateRate>");
+    }
+    xml += "</updateRates>";
+    write_switches(&mut xml, switches);
+    xml + "</objectModel>"
+}
+
+fn write_switches(xml: &mut String, switches: &Switches) {
+    *xml += "<switches>";
+    for (name, on) in [
+        ("autoProvide", switches.auto_provide),
+        ("attributeScopeAdvisory", switches.attribute_scope),
+        ("attributeRelevanceAdvisory", switches.attribute_relevance),
+        ("objectClassRelevanceAdvisory", switches.object_class_relevance),
+        ("interactionRelevanceAdvisory", switches.interaction_relevance),
+    ] {
+        let _ = write!(xml, "<{name} isEnabled=\"{on}\"/>");
+    }
+    let _ = write!(xml, "<automaticResignAction resignAction=\"{}\"/></switches>", switches.resign);
+}
+
+/// A second module, for federates that bring one: a subclass and an interaction of its own.
+pub const EXTENSION: &str = "<objectModel xmlns=\"http://standards.ieee.org/IEEE1516-2025\">\
+    <objects><objectClass><name>HLAobjectRoot</name><objectClass><name>Entity</name>\
+    <objectClass><name>Ship</name><attribute><name>draught</name><dataType>HLAopaqueData</dataType>\
+    <transportation>HLAreliable</transportation><order>Receive</order></attribute></objectClass>\
+    </objectClass></objectClass></objects></objectModel>";
+
+/// Writes `names` (dotted, superclasses first) as nested elements.
+fn nest(xml: &mut String, element: &str, names: &[&str], content: &mut dyn FnMut(&mut String, usize)) {
+    write_below(xml, element, names, "", content);
+}
+
+fn write_below(
+    xml: &mut String,
+    element: &str,
+    names: &[&str],
+    above: &str,
+    content: &mut dyn FnMut(&mut String, usize),
+) {
+    for (place, name) in names.iter().enumerate() {
+        let Some(own) = name.strip_prefix(above).filter(|own| !own.is_empty() && !own.contains('.')) else {
+            continue;
+        };
+        let _ = write!(xml, "<{element}><name>{own}</name>");
+        content(xml, place);
+        write_below(xml, element, names, &format!("{name}."), content);
+        let _ = write!(xml, "</{element}>");
+    }
+}
+
+/// The object model of a federation made with [`module`].
+pub fn model(switches: &Switches) -> Fdd {
+    let text = module(switches);
+    merged(&Fdd::standard(Edition::Hla2025), "base.xml", &text)
+}
+
+/// `model` with one more module.
+pub fn extended(model: &Fdd) -> Fdd {
+    merged(model, "extension.xml", EXTENSION)
+}
+
+fn merged(model: &Fdd, name: &str, text: &str) -> Fdd {
+    let read = Module::read(name, text.as_bytes(), &Limits::default());
+    let (module, _) = read.unwrap_or_else(|error| panic!("{}", hla::fom::render(&error.diagnostics)));
+    let merged = model.extend(&[module]);
+    merged.unwrap_or_else(|error| panic!("{}", hla::fom::render(&error.diagnostics))).0
+}
+
+/// Full names of the object classes of this model, without the root.
+pub fn object_class_names() -> impl Iterator<Item = &'static str> {
+    OBJECTS.iter().map(|(name, ..)| *name)
+}
+
+/// Full names of the interaction classes of this model, without the root.
+pub fn interaction_class_names() -> impl Iterator<Item = &'static str> {
+    INTERACTIONS.iter().map(|(name, ..)| *name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_model_is_sound_and_complete() {
+        let switches = Switches {
+            auto_provide: true,
+            attribute_scope: true,
+            attribute_relevance: false,
+            object_class_relevance: true,
+            interaction_relevance: false,
+            resign: RESIGN[3],
+        };
+        let fdd = extended(&model(&switches));
+        for name in object_class_names() {
+            assert!(fdd.object_class_by_name(name).is_some(), "{name}");
+        }
+        for name in interaction_class_names() {
+            assert!(fdd.interaction_class_by_name(name).is_some(), "{name}");
+        }
+        let tank = fdd.object_class_by_name("Entity.Vehicle.Tank").unwrap();
+        assert_eq!(fdd.object_class(tank).unwrap().attributes.len(), 6, "five and the privilege");
+        assert_eq!(fdd.object_class(tank).unwrap().directed_interactions.len(), 2, "inherited");
+        assert!(fdd.object_class_by_name("Entity.Ship").is_some());
+        assert!(fdd.switches().auto_provide && !fdd.switches().attribute_relevance_advisory);
+        assert_eq!(fdd.update_rate("Fast"), Some(20.0));
+    }
+}

@@ -1,0 +1,290 @@
+//! The RTI answers and calls back as the [model](crate::model) says, in the order in which it executed
+//! the calls; no federate waits for another; and its status tells the truth.
+//!
+//! What one call causes may come in any order. What different calls cause comes in their order.
+
+use super::lost_federates::LostFederates;
+use crate::model::{Effects, Model, Owed, Served, units};
+use crate::observation::{FederationView, Observation, Seen, SessionId};
+use crate::options::Timeouts;
+use base::Moment;
+use fedpro::service::{response_field, service_name};
+use hla::api::call_request::CallRequest as Call;
+use hla::api::call_response::CallResponse as Answer;
+use hla::api::callback_request::CallbackRequest as Callback;
+use hla::api::{CallRequest, CallResponse, CallbackRequest, Message as _};
+use hla::fom::Fdd;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+/// What one step owes to one session.
+struct Batch {
+    at: Moment,
+    cause: String,
+    owed: Vec<(Callback, bool)>,
+    /// It need not come any more.
+    released: bool,
+}
+
+/// See the module.
+pub struct AsTheModel {
+    model: Model,
+    lost: LostFederates,
+    /// Calls executed and not yet answered.
+    served: BTreeMap<(SessionId, u32), (Call, Served)>,
+    owed: BTreeMap<SessionId, VecDeque<Batch>>,
+    /// Best-effort callbacks that were left out, since the federate joined.
+    dropped: BTreeMap<SessionId, u64>,
+    /// Sessions for which callbacks may have to wait.
+    disturbed: BTreeSet<SessionId>,
+    /// Limits are so tight that any session may have to wait, and may be ended.
+    tight: bool,
+    over: BTreeSet<SessionId>,
+    last_status: Vec<FederationView>,
+}
+
+impl AsTheModel {
+    /// Nothing has happened yet. With `tight` limits federates that do not read are disconnected.
+    pub fn new(base: Arc<Fdd>, timeouts: Timeouts, tight: bool) -> Self {
+        Self {
+            model: Model::new(base),
+            lost: LostFederates::new(timeouts),
+            served: BTreeMap::new(),
+            owed: BTreeMap::new(),
+            dropped: BTreeMap::new(),
+            disturbed: BTreeSet::new(),
+            tight,
+            over: BTreeSet::new(),
+            last_status: Vec::new(),
+        }
+    }
+
+    /// Nobody is owed anything, and no session is without a connection.
+    pub fn is_settled(&self) -> bool {
+        let open = |session: &SessionId| !self.over.contains(session);
+        let needed =
+            |batch: &Batch| !batch.released && batch.owed.iter().any(|(_, best_effort)| !best_effort);
+        self.lost.is_empty()
+            && self.served.keys().all(|(session, _)| !open(session))
+            && self.owed.iter().all(|(session, batches)| !open(session) || !batches.iter().any(needed))
+    }
+
+    /// Callbacks that were left out because federates did not keep up.
+    pub fn dropped(&self) -> u64 {
+        self.dropped.values().sum()
+    }
+
+    /// A session may from now on have to wait for its callbacks.
+    pub fn disturb(&mut self, session: SessionId) {
+        self.disturbed.insert(session);
+    }
+
+    /// Takes what happened in the kernel, before what came out of it.
+    ///
+    /// # Errors
+    /// What is wrong.
+    pub fn cause(&mut self, seen: &Seen) -> Result<(), String> {
+        match &seen.what {
+            Observation::Opened { session, .. } => self.model.open(*session),
+            Observation::Executed { session, call, request } => {
+                let (served, effects) = self.model.execute(seen.at, *session, request);
+                let wrapped = CallRequest { call_request: Some(request.clone()) };
+                let cause = format!("{session} call {call} {}", service_name(&wrapped));
+                self.served.insert((*session, call.get()), (request.clone(), served));
+                self.owe(seen.at, &cause, effects);
+            }
+            Observation::Interrupted { session, loss } => {
+                self.disturbed.insert(*session);
+                if !self.over.contains(session) {
+                    self.lost.interrupted(seen.at, *session, *loss);
+                }
+            }
+            Observation::Terminated { session } | Observation::Ended { session } => {
+                self.close(seen.at, *session, "the session's end");
+            }
+            Observation::TimedOut => {
+                let model = &self.model;
+                for session in self.lost.expire(seen.at, |session| model.is_joined(session)) {
+                    self.close(seen.at, session, "the session's expiry");
+                }
+            }
+            Observation::Status(status) => {
+                self.last_status.clone_from(status);
+                return self.compare_status(seen.at, status);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn close(&mut self, at: Moment, session: SessionId, cause: &str) {
+        self.lost.settled(session);
+        if self.over.insert(session) {
+            let effects = self.model.close(session);
+            self.owe(at, &format!("{cause} {session}"), effects);
+        }
+    }
+
+    fn owe(&mut self, at: Moment, cause: &str, effects: Effects) {
+        for session in effects.released {
+            self.owed.entry(session).or_default().iter_mut().for_each(|batch| batch.released = true);
+            self.dropped.remove(&session);
+        }
+        let mut by_session: BTreeMap<SessionId, Vec<(Callback, bool)>> = BTreeMap::new();
+        for Owed { to, callback, best_effort } in effects.owed {
+            by_session.entry(to).or_default().push((callback, best_effort));
+        }
+        for (session, owed) in by_session {
+            let batch = Batch { at, cause: cause.to_owned(), owed, released: false };
+            self.owed.entry(session).or_default().push_back(batch);
+        }
+    }
+
+    /// Takes what came out of the kernel.
+    ///
+    /// # Errors
+    /// What is wrong.
+    pub fn outcome(&mut self, seen: &Seen) -> Result<(), String> {
+        match &seen.what {
+            Observation::Answered { session, call, answer } => {
+                let Some((request, served)) = self.served.remove(&(*session, call.get())) else {
+                    return Err(format!(
+                        "{session}: an answer to {call}, which was not executed: {answer:?}"
+                    ));
+                };
+                compare(&request, &served, answer).map_err(|wrong| format!("{session} call {call}: {wrong}"))
+            }
+            Observation::Called { session, body, .. } => {
+                let callback = CallbackRequest::decode(body.clone()).ok().and_then(|c| c.callback_request);
+                let Some(callback) = callback else { return Err(format!("{session}: unreadable callback")) };
+                units(callback).iter().try_for_each(|unit| self.called(seen.at, *session, unit))
+            }
+            Observation::Resumed { session } => {
+                self.disturbed.insert(*session);
+                self.lost.settled(*session);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Finds a callback in the oldest batch of its session; batches that may be left out may be passed.
+    fn called(&mut self, now: Moment, session: SessionId, unit: &Callback) -> Result<(), String> {
+        let batches = self.owed.entry(session).or_default();
+        loop {
+            let Some(batch) = batches.front_mut() else {
+                return Err(format!("{session}: nothing is owed, but it got {unit:?}"));
+            };
+            if let Some(place) = batch.owed.iter().position(|(owed, _)| owed == unit) {
+                batch.owed.swap_remove(place);
+                let (at, cause) = (batch.at, batch.cause.clone());
+                if batch.owed.is_empty() {
+                    batches.pop_front();
+                }
+                // A federate that reads, and whose connection holds, waits for nobody.
+                if at != now && !self.tight && !self.disturbed.contains(&session) {
+                    return Err(format!("{session}: {unit:?} is due to {cause} at {at} and left at {now}"));
+                }
+                return Ok(());
+            }
+            if !batch.released && batch.owed.iter().any(|(_, best_effort)| !best_effort) {
+                let (cause, owed) = (&batch.cause, &batch.owed);
+                return Err(format!("{session}: it got {unit:?}; {cause} owes first: {owed:?}"));
+            }
+            if !batch.released {
+                *self.dropped.entry(session).or_default() += batch.owed.len() as u64;
+            }
+            batches.pop_front();
+        }
+    }
+
+    fn compare_status(&mut self, at: Moment, status: &[FederationView]) -> Result<(), String> {
+        let real: BTreeMap<&str, BTreeSet<&str>> = status
+            .iter()
+            .map(|f| (f.name.as_str(), f.federates.iter().map(|(name, _)| name.as_str()).collect()))
+            .collect();
+        if self.tight {
+            // Whom the RTI has disconnected because it did not keep up.
+            let mut gone = Vec::new();
+            for (federation, names) in self.model.members() {
+                let left = real.get(federation).cloned().unwrap_or_default();
+                gone.extend(
+                    names.difference(&left).filter_map(|name| self.model.session_of(federation, name)),
+                );
+            }
+            gone.retain(|session| self.disturbed.contains(session));
+            for session in gone {
+                self.close(at, session, "the overload of");
+            }
+        }
+        if self.model.members() != real {
+            return Err(format!("joined are {:?}, the status says {real:?}", self.model.members()));
+        }
+        let instances: BTreeMap<_, _> = status.iter().map(|f| (f.name.as_str(), f.instances)).collect();
+        if self.model.instances() != instances {
+            return Err(format!(
+                "there are {:?} instances, the status says {instances:?}",
+                self.model.instances()
+            ));
+        }
+        Ok(())
+    }
+
+    /// Everything has had its time: whoever is still there has got everything.
+    ///
+    /// # Errors
+    /// What is wrong.
+    pub fn finish(&mut self) -> Result<(), String> {
+        for (&session, batches) in self.owed.iter_mut().filter(|(session, _)| !self.over.contains(session)) {
+            for batch in batches.drain(..).filter(|batch| !batch.released) {
+                if batch.owed.iter().any(|(_, best_effort)| !best_effort) {
+                    return Err(format!("{session}: {} still owes {:?}", batch.cause, batch.owed));
+                }
+                *self.dropped.entry(session).or_default() += batch.owed.len() as u64;
+            }
+        }
+        for federation in &self.last_status {
+            for (name, counted) in &federation.federates {
+                let Some(session) = self.model.session_of(&federation.name, name) else { continue };
+                let left_out = self.dropped.get(&session).copied().unwrap_or_default();
+                if left_out != *counted {
+                    return Err(format!(
+                        "{session}: {left_out} callbacks were left out, {counted} are counted"
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn compare(request: &Call, served: &Served, answer: &Answer) -> Result<(), String> {
+    let right = match (served, answer) {
+        (Err(faults), Answer::ExceptionData(data)) => {
+            faults.iter().any(|fault| fault.name() == data.exception_name)
+        }
+        (Ok(Some(expected)), answer) => expected == answer,
+        (Ok(None), Answer::ExceptionData(_)) | (Err(_), _) => false,
+        (Ok(None), answer) => {
+            let encoded = CallResponse { call_response: Some(answer.clone()) }.encode_to_vec();
+            let wrapped = CallRequest { call_request: Some(request.clone()) };
+            response_field(&wrapped) == field(&encoded)
+        }
+    };
+    match right {
+        true => Ok(()),
+        false => Err(format!("{request:?} should give {served:?}, gave {answer:?}")),
+    }
+}
+
+/// The number of the first field of a message.
+fn field(encoded: &[u8]) -> Option<u32> {
+    let mut key = 0;
+    for (place, &byte) in encoded.iter().enumerate().take(5) {
+        key |= u32::from(byte & 0x7f) << (7 * place);
+        if byte & 0x80 == 0 {
+            return Some(key >> 3);
+        }
+    }
+    None
+}

@@ -1,0 +1,60 @@
+//! A federate gets the callbacks that the RTI sent, each once and in order, however often its
+//! connection broke in between (1516.1-2025, 12.13: sessions and their resumption).
+
+use super::Invariant;
+use crate::model::units;
+use crate::observation::{Observation, Seen, SessionId};
+use base::Serial31;
+use bytes::Bytes;
+use hla::api::{CallbackRequest, Message as _};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// See the module.
+#[derive(Default)]
+pub(super) struct CalledBackOnce {
+    sent: BTreeMap<SessionId, VecDeque<(Serial31, Bytes)>>,
+    over: BTreeSet<SessionId>,
+}
+
+impl Invariant for CalledBackOnce {
+    fn name(&self) -> &'static str {
+        "called_back_once"
+    }
+
+    fn observe(&mut self, seen: &Seen) -> Result<(), String> {
+        match &seen.what {
+            Observation::Called { session, number, body } => {
+                self.sent.entry(*session).or_default().push_back((*number, body.clone()));
+            }
+            Observation::Received { session, number, callback } => {
+                let sent = self.sent.get_mut(session).and_then(VecDeque::pop_front);
+                let Some((expected, body)) = sent else {
+                    return Err(format!("{session}: {number} was not sent: {callback:?}"));
+                };
+                if expected != *number {
+                    return Err(format!("{session}: {number} came where {expected} was due"));
+                }
+                let original =
+                    CallbackRequest::decode(body).ok().and_then(|request| request.callback_request);
+                if original.clone().map(units) != Some(units(callback.clone())) {
+                    return Err(format!("{session}: {number} is {callback:?}, sent was {original:?}"));
+                }
+            }
+            Observation::Over { session, .. }
+            | Observation::Killed { session: Some(session) }
+            | Observation::Ended { session } => {
+                self.over.insert(*session);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<(), String> {
+        let alive = self.sent.iter().filter(|(session, _)| !self.over.contains(session));
+        match alive.into_iter().find(|(_, waiting)| !waiting.is_empty()) {
+            Some((session, waiting)) => Err(format!("{session}: {} callbacks never came", waiting.len())),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! What everybody should know, as pure functions of the state, and the callbacks that tell the
+//! difference between two moments.
+
+use super::unit::{in_scope, out_of_scope, single};
+use super::{Effects, Federation};
+use bytes::Bytes;
+use hla::api::{self, callback_request::CallbackRequest as Callback};
+use hla::handle::{
+    AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle,
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What an owner should know about the interest in an attribute.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) enum Interest {
+    /// Nobody wants updates.
+    None,
+    /// Somebody wants all.
+    All,
+    /// All who want updates gave a rate; this is the highest.
+    Rate(&'static str),
+}
+
+/// Everything that advisories are about.
+#[derive(Clone, PartialEq, Default, Debug)]
+pub(super) struct Advice {
+    /// Who should register instances of what.
+    registration: BTreeSet<(FederateHandle, ObjectClassHandle)>,
+    /// Who should send what.
+    interactions: BTreeSet<(FederateHandle, InteractionClassHandle)>,
+    /// Who has what in scope.
+    scope: BTreeSet<(FederateHandle, ObjectInstanceHandle, AttributeHandle)>,
+    /// What the owner of each attribute should know.
+    interest: BTreeMap<(FederateHandle, ObjectInstanceHandle, AttributeHandle), Interest>,
+}
+
+impl Federation {
+    pub(super) fn advice(&self) -> Advice {
+        let mut advice = Advice::default();
+        for (&who, federate) in &self.federates {
+            let classes: BTreeSet<_> = federate.publishes.iter().map(|&(class, _)| class).collect();
+            let wanted = classes.into_iter().filter(|&class| self.wants_registration(who, class));
+            advice.registration.extend(wanted.map(|class| (who, class)));
+            let sent = federate.publishes_interactions.iter().copied();
+            let wanted = sent.filter(|&class| self.wants_interaction(who, class));
+            advice.interactions.extend(wanted.map(|class| (who, class)));
+        }
+        for (&handle, instance) in &self.instances {
+            for (&who, &class) in &instance.known {
+                let Some(federate) = self.federates.get(&who) else { continue };
+                let others = instance.owners.iter().filter(|&(_, &owner)| owner != who);
+                let seen = others.filter(|&(&at, _)| federate.subscribes.contains_key(&(class, at)));
+                advice.scope.extend(seen.map(|(&attribute, _)| (who, handle, attribute)));
+            }
+            for (&attribute, &owner) in &instance.owners {
+                advice.interest.insert((owner, handle, attribute), self.interest(handle, attribute, owner));
+            }
+        }
+        advice
+    }
+
+    fn others(&self, who: FederateHandle) -> impl Iterator<Item = &super::Federate> {
+        self.federates.iter().filter(move |(other, _)| **other != who).map(|(_, federate)| federate)
+    }
+
+    /// Another federate actively subscribes, at the class or above, an attribute published there (5.14).
+    fn wants_registration(&self, who: FederateHandle, class: ObjectClassHandle) -> bool {
+        let lineage = self.lineage(class);
+        let published = |attribute| self.federates[&who].publishes.contains(&(class, attribute));
+        self.others(who).any(|other| {
+            other
+                .subscribes
+                .iter()
+                .any(|(&(at, attribute), how)| how.active && lineage.contains(&at) && published(attribute))
+        })
+    }
+
+    /// Another federate actively subscribes the class or a superclass (5.16).
+    fn wants_interaction(&self, who: FederateHandle, class: InteractionClassHandle) -> bool {
+        let lineage = self.interaction_lineage(class);
+        self.others(who).any(|other| {
+            other.subscribes_interactions.iter().any(|(at, &active)| active && lineage.contains(at))
+        })
+    }
+
+    /// The interest of those who actively subscribe the attribute at the class they know it at (6.23).
+    fn interest(
+        &self,
+        handle: ObjectInstanceHandle,
+        attribute: AttributeHandle,
+        owner: FederateHandle,
+    ) -> Interest {
+        let mut rates = Vec::new();
+        for (who, &class) in self.instances[&handle].known.iter().filter(|(who, _)| **who != owner) {
+            let Some(federate) = self.federates.get(who) else { continue };
+            match federate.subscribes.get(&(class, attribute)) {
+                Some(how) if how.active => match how.rate {
+                    Some(rate) => rates.push(rate),
+                    None => return Interest::All,
+                },
+                _ => {}
+            }
+        }
+        rates.sort_by(|a, b| a.1.total_cmp(&b.1));
+        rates.last().map_or(Interest::None, |(name, _)| Interest::Rate(name))
+    }
+
+    /// Tells everybody what has changed since `before` through what `caller` did; returns what is now.
+    pub(super) fn tell_changes(&self, before: &Advice, caller: FederateHandle, fx: &mut Effects) -> Advice {
+        let now = self.advice();
+        self.tell_registration(before, &now, fx);
+        self.tell_interactions(before, &now, fx);
+        self.tell_scope(before, &now, caller, fx);
+        self.tell_interest(before, &now, fx);
+        now
+    }
+
+    fn tell_registration(&self, before: &Advice, now: &Advice, fx: &mut Effects) {
+        let listens = |who| self.federates.get(&who).is_some_and(|federate| federate.registration_advisory);
+        for &(who, class) in
+            now.registration.difference(&before.registration).filter(|(who, _)| listens(*who))
+        {
+            let start = api::StartRegistrationForObjectClass { object_class: Some(class) };
+            self.tell(fx, who, Callback::StartRegistrationForObjectClass(start));
+        }
+        for &(who, class) in
+            before.registration.difference(&now.registration).filter(|(who, _)| listens(*who))
+        {
+            let mut published = self.federates[&who].publishes.iter();
+            if published.any(|&(at, _)| at == class) {
+                let stop = api::StopRegistrationForObjectClass { object_class: Some(class) };
+                self.tell(fx, who, Callback::StopRegistrationForObjectClass(stop));
+            }
+        }
+    }
+
+    fn tell_interactions(&self, before: &Advice, now: &Advice, fx: &mut Effects) {
+        let listens = |who| self.federates.get(&who).is_some_and(|federate| federate.interaction_advisory);
+        for &(who, class) in
+            now.interactions.difference(&before.interactions).filter(|(who, _)| listens(*who))
+        {
+            let on = api::TurnInteractionsOn { interaction_class: Some(class) };
+            self.tell(fx, who, Callback::TurnInteractionsOn(on));
+        }
+        for &(who, class) in
+            before.interactions.difference(&now.interactions).filter(|(who, _)| listens(*who))
+        {
+            if self.federates[&who].publishes_interactions.contains(&class) {
+                let off = api::TurnInteractionsOff { interaction_class: Some(class) };
+                self.tell(fx, who, Callback::TurnInteractionsOff(off));
+            }
+        }
+    }
+
+    /// What comes into scope is told and, with auto-provide, asked for. What leaves is told unless the
+    /// federate did it itself or knows the instance no more (10.1.3).
+    fn tell_scope(&self, before: &Advice, now: &Advice, caller: FederateHandle, fx: &mut Effects) {
+        let listens = |who| self.federates.get(&who).is_some_and(|federate| federate.scope_advisory);
+        for &(who, instance, attribute) in now.scope.difference(&before.scope) {
+            if listens(who) {
+                self.tell(fx, who, in_scope(instance, attribute));
+            }
+            if self.model.switches().auto_provide {
+                self.ask_owner(who, instance, attribute, &Bytes::new(), fx);
+            }
+        }
+        for &(who, instance, attribute) in before.scope.difference(&now.scope) {
+            let still = self.instances.get(&instance).is_some_and(|object| object.known.contains_key(&who));
+            if who != caller && still && listens(who) {
+                self.tell(fx, who, out_of_scope(instance, attribute));
+            }
+        }
+    }
+
+    fn tell_interest(&self, before: &Advice, now: &Advice, fx: &mut Effects) {
+        for (&(owner, instance, attribute), &interest) in &now.interest {
+            let earlier = before.interest.get(&(owner, instance, attribute)).copied();
+            let listens = self.federates.get(&owner).is_some_and(|federate| federate.update_advisory);
+            if listens && interest != earlier.unwrap_or(Interest::None) {
+                self.tell(fx, owner, advise(instance, attribute, interest));
+            }
+        }
+    }
+
+    /// Asks the owner of an attribute for its value on behalf of `who`, if that is another federate.
+    pub(super) fn ask_owner(
+        &self,
+        who: FederateHandle,
+        instance: ObjectInstanceHandle,
+        attribute: AttributeHandle,
+        tag: &Bytes,
+        fx: &mut Effects,
+    ) {
+        let owner = self.instances.get(&instance).and_then(|object| object.owners.get(&attribute));
+        if let Some(&owner) = owner.filter(|&&owner| owner != who) {
+            let provide = api::ProvideAttributeValueUpdate {
+                object_instance: Some(instance),
+                attributes: Some(single(attribute)),
+                user_supplied_tag: tag.clone(),
+            };
+            self.tell(fx, owner, Callback::ProvideAttributeValueUpdate(provide));
+        }
+    }
+
+    /// The most specific class, from the registered one upwards, where `who` subscribes an attribute that
+    /// another federate owns (6.9).
+    fn discovery_class(
+        &self,
+        who: FederateHandle,
+        handle: ObjectInstanceHandle,
+    ) -> Option<ObjectClassHandle> {
+        let instance = &self.instances[&handle];
+        let subscribes = &self.federates[&who].subscribes;
+        self.lineage(instance.class).into_iter().find(|&at| {
+            instance
+                .owners
+                .iter()
+                .any(|(&attribute, &owner)| owner != who && subscribes.contains_key(&(at, attribute)))
+        })
+    }
+
+    /// Lets everybody discover what there is to discover, one after the other, and tells what follows.
+    pub(super) fn discover_all(&mut self, mut before: Advice, caller: FederateHandle, fx: &mut Effects) {
+        let federates: Vec<_> = self.federates.keys().copied().collect();
+        let instances: Vec<_> = self.instances.keys().copied().collect();
+        for handle in instances {
+            for &who in &federates {
+                if self.instances[&handle].known.contains_key(&who) {
+                    continue;
+                }
+                let Some(class) = self.discovery_class(who, handle) else { continue };
+                let instance = self.instances.get_mut(&handle).expect("listed above");
+                instance.known.insert(who, class);
+                let discover = api::DiscoverObjectInstance {
+                    object_instance: Some(handle),
+                    object_class: Some(class),
+                    object_instance_name: instance.name.clone(),
+                    producing_federate: Some(instance.producer),
+                };
+                self.tell(fx, who, Callback::DiscoverObjectInstance(discover));
+                before = self.tell_changes(&before, caller, fx);
+            }
+        }
+    }
+}
+
+fn advise(instance: ObjectInstanceHandle, attribute: AttributeHandle, interest: Interest) -> Callback {
+    let (object_instance, attributes) = (Some(instance), Some(single(attribute)));
+    match interest {
+        Interest::None => Callback::TurnUpdatesOffForObjectInstance(api::TurnUpdatesOffForObjectInstance {
+            object_instance,
+            attributes,
+        }),
+        Interest::All => Callback::TurnUpdatesOnForObjectInstance(api::TurnUpdatesOnForObjectInstance {
+            object_instance,
+            attributes,
+        }),
+        Interest::Rate(rate) => {
+            Callback::TurnUpdatesOnForObjectInstanceWithRate(api::TurnUpdatesOnForObjectInstanceWithRate {
+                object_instance,
+                attributes,
+                update_rate_designator: rate.to_owned(),
+            })
+        }
+    }
+}

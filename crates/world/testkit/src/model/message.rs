@@ -1,0 +1,251 @@
+//! Updates, interactions and directed interactions (6.10 to 6.15).
+
+use super::{Effects, Federation, Served, refuse_if};
+use base::Moment;
+use bytes::Bytes;
+use hla::Exception;
+use hla::api::call_request::CallRequest as Call;
+use hla::api::{
+    self, AttributeHandleValue, ParameterHandleValue, ParameterHandleValueMap,
+    callback_request::CallbackRequest as Callback,
+};
+use hla::handle::{
+    FederateHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle, TransportationTypeHandle,
+};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+impl Federation {
+    /// A message. `None`: it is another call.
+    pub(super) fn send(
+        &mut self,
+        now: Moment,
+        who: FederateHandle,
+        request: &Call,
+        fx: &mut Effects,
+    ) -> Option<Served> {
+        Some(match request {
+            Call::UpdateAttributeValuesRequest(r) => self.update(now, who, r, fx),
+            Call::SendInteractionRequest(r) => self.send_interaction(who, r, fx),
+            Call::SendDirectedInteractionRequest(r) => self.send_directed(who, r, fx),
+            _ => return None,
+        })
+    }
+
+    fn update(
+        &mut self,
+        now: Moment,
+        who: FederateHandle,
+        r: &api::UpdateAttributeValuesRequest,
+        fx: &mut Effects,
+    ) -> Served {
+        let handle = r.object_instance.unwrap_or_default();
+        let Some(class) = self.known_class(who, handle) else {
+            return Err(vec![Exception::ObjectInstanceNotKnown]);
+        };
+        let pairs = r.attribute_values.as_ref().map(|map| map.attribute_handle_value.as_slice());
+        let pairs = pairs.unwrap_or_default();
+        let available = self.available(class);
+        let instance = &self.instances[&handle];
+        let mut faults = Vec::new();
+        for attribute in pairs.iter().filter_map(|pair| pair.attribute_handle) {
+            if !available.contains(&attribute) {
+                faults.push(Exception::AttributeNotDefined);
+            } else if instance.owners.get(&attribute) != Some(&who) {
+                faults.push(Exception::AttributeNotOwned);
+            }
+        }
+        refuse_if(faults)?;
+        // A passel for each transportation type.
+        let mut passels: BTreeMap<TransportationTypeHandle, Vec<AttributeHandleValue>> = BTreeMap::new();
+        for pair in pairs {
+            let attribute = pair.attribute_handle.unwrap_or_default();
+            passels.entry(instance.transportation[&attribute]).or_default().push(pair.clone());
+        }
+        for (transportation, passel) in passels {
+            for receiver in self.federates.keys().copied().collect::<Vec<_>>() {
+                self.reflect(now, (who, receiver), handle, transportation, &passel, &r.user_supplied_tag, fx);
+            }
+        }
+        Ok(None)
+    }
+
+    /// The part of a passel that is in the receiver's scope, less what comes sooner than it wants.
+    #[allow(clippy::too_many_arguments)] // what a reflection consists of
+    fn reflect(
+        &mut self,
+        now: Moment,
+        (who, receiver): (FederateHandle, FederateHandle),
+        handle: ObjectInstanceHandle,
+        transportation: TransportationTypeHandle,
+        passel: &[AttributeHandleValue],
+        tag: &Bytes,
+        fx: &mut Effects,
+    ) {
+        let Some(class) = self.known_class(receiver, handle).filter(|_| receiver != who) else { return };
+        let best_effort = !self.is_reliable(transportation);
+        let federate = self.me(receiver);
+        let mut part = Vec::new();
+        for pair in passel {
+            let attribute = pair.attribute_handle.unwrap_or_default();
+            let Some(how) = federate.subscribes.get(&(class, attribute)) else { continue };
+            if let Some((_, hertz)) = how.rate.filter(|_| best_effort) {
+                let interval = Duration::from_secs_f64(1.0 / hertz);
+                let last = federate.reflected.get(&(handle, attribute));
+                if last.is_some_and(|&last| now < last + interval) {
+                    continue;
+                }
+                federate.reflected.insert((handle, attribute), now);
+            }
+            part.push(pair.clone());
+        }
+        if part.is_empty() {
+            return;
+        }
+        let reflect = api::ReflectAttributeValues {
+            object_instance: Some(handle),
+            attribute_values: Some(api::AttributeHandleValueMap { attribute_handle_value: part }),
+            user_supplied_tag: tag.clone(),
+            transportation_type: Some(transportation),
+            producing_federate: Some(who),
+            optional_sent_regions: None,
+        };
+        self.tell_as(fx, receiver, Callback::ReflectAttributeValues(reflect), best_effort);
+    }
+
+    /// Each receiver gets it once, at the most specific class that it subscribes (6.13).
+    fn send_interaction(
+        &self,
+        who: FederateHandle,
+        r: &api::SendInteractionRequest,
+        fx: &mut Effects,
+    ) -> Served {
+        let class = r.interaction_class.unwrap_or_default();
+        let mut faults = self.check_parameters(class, r.parameter_values.as_ref());
+        if !self.federates[&who].publishes_interactions.contains(&class) {
+            faults.push(match self.is_mom_interaction(class) {
+                true => Exception::RTIinternalError,
+                false => Exception::InteractionClassNotPublished,
+            });
+        }
+        refuse_if(faults)?;
+        let transportation = self.transportation_of(who, class);
+        let best_effort = !self.is_reliable(transportation);
+        for (&receiver, federate) in self.federates.iter().filter(|(receiver, _)| **receiver != who) {
+            let lineage = self.interaction_lineage(class);
+            let at = lineage.into_iter().find(|at| federate.subscribes_interactions.contains_key(at));
+            let Some(at) = at else { continue };
+            let receive = api::ReceiveInteraction {
+                interaction_class: Some(at),
+                parameter_values: Some(self.parameters_at(at, r.parameter_values.as_ref())),
+                user_supplied_tag: r.user_supplied_tag.clone(),
+                transportation_type: Some(transportation),
+                producing_federate: Some(who),
+                optional_sent_regions: None,
+            };
+            self.tell_as(fx, receiver, Callback::ReceiveInteraction(receive), best_effort);
+        }
+        Ok(None)
+    }
+
+    /// Receivers know the instance, and subscribed universally or own some of it (6.15).
+    fn send_directed(
+        &self,
+        who: FederateHandle,
+        r: &api::SendDirectedInteractionRequest,
+        fx: &mut Effects,
+    ) -> Served {
+        let sent = r.interaction_class.unwrap_or_default();
+        let handle = r.object_instance.unwrap_or_default();
+        let mut faults = self.check_parameters(sent, r.parameter_values.as_ref());
+        if self.known_class(who, handle).is_none() {
+            faults.push(Exception::ObjectInstanceNotKnown);
+            return Err(faults);
+        }
+        let instance = &self.instances[&handle];
+        let lineage = self.lineage(instance.class);
+        let published = &self.federates[&who].publishes_directed;
+        if !lineage.iter().any(|&at| published.contains(&(at, sent))) {
+            faults.push(Exception::InteractionClassNotPublished);
+        }
+        refuse_if(faults)?;
+        let transportation = self.transportation_of(who, sent);
+        let best_effort = !self.is_reliable(transportation);
+        for (&receiver, federate) in self.federates.iter().filter(|(receiver, _)| **receiver != who) {
+            if !instance.known.contains_key(&receiver) {
+                continue;
+            }
+            let owns = instance.owners.values().any(|&owner| owner == receiver);
+            let subscribes = |class: ObjectClassHandle, at: InteractionClassHandle| {
+                federate.subscribes_directed.get(&(class, at)).is_some_and(|&universally| universally || owns)
+            };
+            let wanted = |at: &InteractionClassHandle| lineage.iter().any(|&class| subscribes(class, *at));
+            let Some(at) = self.interaction_lineage(sent).into_iter().find(wanted) else { continue };
+            let receive = api::ReceiveDirectedInteraction {
+                interaction_class: Some(at),
+                object_instance: Some(handle),
+                parameter_values: Some(self.parameters_at(at, r.parameter_values.as_ref())),
+                user_supplied_tag: r.user_supplied_tag.clone(),
+                transportation_type: Some(transportation),
+                producing_federate: Some(who),
+            };
+            self.tell_as(fx, receiver, Callback::ReceiveDirectedInteraction(receive), best_effort);
+        }
+        Ok(None)
+    }
+
+    fn check_parameters(
+        &self,
+        class: InteractionClassHandle,
+        values: Option<&ParameterHandleValueMap>,
+    ) -> Vec<Exception> {
+        let Some(class) = self.model.interaction_class(class) else {
+            return vec![Exception::InteractionClassNotDefined];
+        };
+        let values = values.map(|map| map.parameter_handle_value.as_slice()).unwrap_or_default();
+        let known = |pair: &ParameterHandleValue| {
+            pair.parameter_handle.is_some_and(|parameter| class.parameters.contains(&parameter))
+        };
+        match values.iter().all(known) {
+            true => Vec::new(),
+            false => vec![Exception::InteractionParameterNotDefined],
+        }
+    }
+
+    fn parameters_at(
+        &self,
+        class: InteractionClassHandle,
+        values: Option<&ParameterHandleValueMap>,
+    ) -> ParameterHandleValueMap {
+        let available = self.model.interaction_class(class).map(|class| class.parameters.clone());
+        let available = available.unwrap_or_default();
+        let mut values = values.cloned().unwrap_or_default();
+        values
+            .parameter_handle_value
+            .retain(|pair| pair.parameter_handle.is_some_and(|parameter| available.contains(&parameter)));
+        values
+    }
+
+    /// How interactions of `class` travel that `who` sends.
+    pub(super) fn transportation_of(
+        &self,
+        who: FederateHandle,
+        class: InteractionClassHandle,
+    ) -> TransportationTypeHandle {
+        let own = self.federates.get(&who).and_then(|f| f.interaction_transportation.get(&class)).copied();
+        own.or_else(|| self.model.interaction_class(class).map(|class| class.transportation))
+            .unwrap_or_default()
+    }
+
+    fn is_reliable(&self, transportation: TransportationTypeHandle) -> bool {
+        self.model.transportation(transportation).is_none_or(|transportation| transportation.reliable)
+    }
+
+    pub(super) fn known_class(
+        &self,
+        who: FederateHandle,
+        handle: ObjectInstanceHandle,
+    ) -> Option<ObjectClassHandle> {
+        self.instances.get(&handle)?.known.get(&who).copied()
+    }
+}

@@ -1,0 +1,355 @@
+//! The services in their dumbest form: what a call is answered with, and who is called back with what,
+//! worked out from scratch from sets and maps.
+//!
+//! Nothing here is fast, incremental or routed. Advisories and discoveries are not events but
+//! differences: the model computes, before and after each step, everything that everybody should
+//! have been told, and tells the difference.
+
+mod advice;
+mod declaration;
+mod federation;
+mod message;
+mod object;
+mod support;
+mod unit;
+
+pub use unit::units;
+
+use crate::fom;
+use crate::observation::SessionId;
+use base::Moment;
+use hla::Exception;
+use hla::api::call_request::CallRequest as Call;
+use hla::api::call_response::CallResponse as Answer;
+use hla::api::callback_request::CallbackRequest as Callback;
+use hla::fom::{Fdd, PRIVILEGE_TO_DELETE};
+use hla::handle::{
+    AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle,
+    TransportationTypeHandle,
+};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// How a call ends: with this answer (`None`: the service's answer, which carries nothing), or with one
+/// of these exceptions. Which one, if several apply, is left open.
+pub type Served = Result<Option<Answer>, Vec<Exception>>;
+
+/// A callback that somebody is owed.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Owed {
+    /// To whom.
+    pub to: SessionId,
+    /// What; a set of attributes of an advisory is split into one callback for each.
+    pub callback: Callback,
+    /// It may be left out when the federate does not keep up.
+    pub best_effort: bool,
+}
+
+/// What a step causes.
+#[derive(Clone, Default, PartialEq, Debug)]
+pub struct Effects {
+    /// The callbacks owed, in no particular order.
+    pub owed: Vec<Owed>,
+    /// Sessions whose undelivered callbacks need not be delivered any more.
+    pub released: Vec<SessionId>,
+}
+
+/// A session as the services see it.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+struct Caller {
+    connected: bool,
+    joined: Option<(String, FederateHandle)>,
+}
+
+/// How somebody subscribes something.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Subscribed {
+    active: bool,
+    /// Designator and rate in Hz.
+    rate: Option<(&'static str, f64)>,
+}
+
+/// A joined federate.
+struct Federate {
+    session: SessionId,
+    name: String,
+    publishes: BTreeSet<(ObjectClassHandle, AttributeHandle)>,
+    subscribes: BTreeMap<(ObjectClassHandle, AttributeHandle), Subscribed>,
+    publishes_interactions: BTreeSet<InteractionClassHandle>,
+    /// Whether actively.
+    subscribes_interactions: BTreeMap<InteractionClassHandle, bool>,
+    publishes_directed: BTreeSet<(ObjectClassHandle, InteractionClassHandle)>,
+    /// Whether universally.
+    subscribes_directed: BTreeMap<(ObjectClassHandle, InteractionClassHandle), bool>,
+    default_transportation: BTreeMap<(ObjectClassHandle, AttributeHandle), TransportationTypeHandle>,
+    interaction_transportation: BTreeMap<InteractionClassHandle, TransportationTypeHandle>,
+    /// When it last got an attribute that it subscribes at a rate.
+    reflected: BTreeMap<(ObjectInstanceHandle, AttributeHandle), Moment>,
+    registration_advisory: bool,
+    interaction_advisory: bool,
+    scope_advisory: bool,
+    update_advisory: bool,
+    convey_regions: bool,
+    directive: i32,
+}
+
+/// An object instance.
+struct Instance {
+    class: ObjectClassHandle,
+    name: String,
+    producer: FederateHandle,
+    owners: BTreeMap<AttributeHandle, FederateHandle>,
+    transportation: BTreeMap<AttributeHandle, TransportationTypeHandle>,
+    /// Who knows it, as what.
+    known: BTreeMap<FederateHandle, ObjectClassHandle>,
+}
+
+/// What has become of an object instance name.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Name {
+    Reserved(FederateHandle),
+    Used,
+}
+
+/// A synchronization point that is announced.
+struct Point {
+    tag: bytes::Bytes,
+    everybody: bool,
+    achieved: BTreeMap<FederateHandle, Option<bool>>,
+}
+
+/// A federation execution.
+struct Federation {
+    model: Arc<Fdd>,
+    privilege: AttributeHandle,
+    federates: BTreeMap<FederateHandle, Federate>,
+    federates_ever: u32,
+    instances: BTreeMap<ObjectInstanceHandle, Instance>,
+    instances_ever: u32,
+    names: BTreeMap<String, Name>,
+    points: BTreeMap<String, Point>,
+}
+
+/// All federations of a run.
+pub struct Model {
+    base: Arc<Fdd>,
+    extended: Arc<Fdd>,
+    callers: BTreeMap<SessionId, Caller>,
+    federations: BTreeMap<String, Federation>,
+}
+
+impl Model {
+    /// No federation, no federate. New federations have the model `base`.
+    pub fn new(base: Arc<Fdd>) -> Self {
+        let extended = Arc::new(fom::extended(&base));
+        Self { base, extended, callers: BTreeMap::new(), federations: BTreeMap::new() }
+    }
+
+    /// A session began.
+    pub fn open(&mut self, session: SessionId) {
+        self.callers.insert(session, Caller::default());
+    }
+
+    /// Whether a session's federate is joined.
+    pub fn is_joined(&self, session: SessionId) -> bool {
+        self.callers.get(&session).is_some_and(|caller| caller.joined.is_some())
+    }
+
+    /// Names of the joined federates, by federation.
+    pub fn members(&self) -> BTreeMap<&str, BTreeSet<&str>> {
+        let mut members = BTreeMap::new();
+        for (name, federation) in &self.federations {
+            let names = federation.federates.values().map(|federate| federate.name.as_str());
+            members.insert(name.as_str(), names.collect());
+        }
+        members
+    }
+
+    /// Object instances by federation.
+    pub fn instances(&self) -> BTreeMap<&str, usize> {
+        self.federations
+            .iter()
+            .map(|(name, federation)| (name.as_str(), federation.instances.len()))
+            .collect()
+    }
+
+    /// The session of the federate called `name`.
+    pub fn session_of(&self, federation: &str, name: &str) -> Option<SessionId> {
+        let federates = &self.federations.get(federation)?.federates;
+        federates.values().find(|federate| federate.name == name).map(|federate| federate.session)
+    }
+
+    /// A call is executed.
+    pub fn execute(&mut self, now: Moment, session: SessionId, request: &Call) -> (Served, Effects) {
+        let mut effects = Effects::default();
+        let caller = self.callers.get(&session).cloned().unwrap_or_default();
+        let served = match &caller.joined {
+            Some((federation, who)) => self.execute_joined(now, federation, *who, request, &mut effects),
+            None => self.execute_alone(session, &caller, request, &mut effects),
+        };
+        (served, effects)
+    }
+
+    fn execute_joined(
+        &mut self,
+        now: Moment,
+        name: &str,
+        who: FederateHandle,
+        request: &Call,
+        effects: &mut Effects,
+    ) -> Served {
+        let is_resign = matches!(request, Call::ResignFederationExecutionRequest(_));
+        let federation = self.federations.get_mut(name).expect("a joined federate has its federation");
+        let session = federation.federates[&who].session;
+        let served = match request {
+            Call::ConnectRequest(_) => return Err(vec![Exception::AlreadyConnected]),
+            Call::DisconnectRequest(_) => return Err(vec![Exception::FederateIsExecutionMember]),
+            Call::JoinFederationExecutionRequest(_)
+            | Call::JoinFederationExecutionWithNameRequest(_)
+            | Call::JoinFederationExecutionWithNameAndModulesRequest(_) => {
+                return Err(vec![Exception::FederateAlreadyExecutionMember]);
+            }
+            Call::CreateFederationExecutionRequest(_)
+            | Call::DestroyFederationExecutionRequest(_)
+            | Call::ListFederationExecutionsRequest(_)
+            | Call::ListFederationExecutionMembersRequest(_) => {
+                return self.manage(session, request, effects);
+            }
+            _ => federation.execute(now, who, request, effects)?,
+        };
+        if is_resign {
+            effects.released.push(session);
+            if let Some(caller) = self.callers.get_mut(&session) {
+                caller.joined = None;
+            }
+        }
+        Ok(served)
+    }
+
+    /// A session is over. A federate that was joined is resigned by its automatic resign directive (4.4).
+    pub fn close(&mut self, session: SessionId) -> Effects {
+        let mut effects = Effects::default();
+        effects.released.push(session);
+        let caller = self.callers.remove(&session).unwrap_or_default();
+        if let Some((name, who)) = caller.joined
+            && let Some(federation) = self.federations.get_mut(&name)
+        {
+            federation.lose(who, &mut effects);
+        }
+        effects
+    }
+}
+
+impl Federation {
+    fn new(model: Arc<Fdd>) -> Self {
+        let root = model.object_class_by_name(hla::fom::OBJECT_ROOT).expect("every model has its root");
+        let privilege = model.attribute_by_name(root, PRIVILEGE_TO_DELETE).expect("the MIM has it");
+        Self {
+            model,
+            privilege,
+            federates: BTreeMap::new(),
+            federates_ever: 0,
+            instances: BTreeMap::new(),
+            instances_ever: 0,
+            names: BTreeMap::new(),
+            points: BTreeMap::new(),
+        }
+    }
+
+    fn execute(&mut self, now: Moment, who: FederateHandle, request: &Call, fx: &mut Effects) -> Served {
+        let groups = [Self::declare, Self::synchronize, Self::handle_objects, Self::look_up];
+        if let Some(served) = self.send(now, who, request, fx) {
+            return served;
+        }
+        for group in groups {
+            if let Some(served) = group(self, who, request, fx) {
+                return served;
+            }
+        }
+        Err(vec![Exception::RTIinternalError])
+    }
+
+    fn tell(&self, fx: &mut Effects, who: FederateHandle, callback: Callback) {
+        self.tell_as(fx, who, callback, false);
+    }
+
+    fn tell_as(&self, fx: &mut Effects, who: FederateHandle, callback: Callback, best_effort: bool) {
+        if let Some(federate) = self.federates.get(&who) {
+            let to = federate.session;
+            let owed = units(callback).into_iter().map(|callback| Owed { to, callback, best_effort });
+            fx.owed.extend(owed);
+        }
+    }
+
+    fn me(&mut self, who: FederateHandle) -> &mut Federate {
+        self.federates.get_mut(&who).expect("a joined federate is in its federation")
+    }
+
+    /// `class` and its superclasses, most specific first.
+    fn lineage(&self, class: ObjectClassHandle) -> Vec<ObjectClassHandle> {
+        let mut lineage = Vec::new();
+        let mut next = Some(class);
+        while let Some(at) = next.and_then(|class| self.model.object_class(class)) {
+            lineage.push(at.handle);
+            next = at.parent;
+        }
+        lineage
+    }
+
+    /// `class` and its superclasses, most specific first.
+    fn interaction_lineage(&self, class: InteractionClassHandle) -> Vec<InteractionClassHandle> {
+        let mut lineage = Vec::new();
+        let mut next = Some(class);
+        while let Some(at) = next.and_then(|class| self.model.interaction_class(class)) {
+            lineage.push(at.handle);
+            next = at.parent;
+        }
+        lineage
+    }
+
+    fn available(&self, class: ObjectClassHandle) -> Vec<AttributeHandle> {
+        self.model.object_class(class).map(|class| class.attributes.clone()).unwrap_or_default()
+    }
+
+    /// What is wrong with an object class and attributes that must be available there.
+    fn check_attributes(
+        &self,
+        class: ObjectClassHandle,
+        attributes: &[AttributeHandle],
+        undefined: Exception,
+    ) -> Vec<Exception> {
+        if self.model.object_class(class).is_none() {
+            return vec![undefined];
+        }
+        let available = self.available(class);
+        match attributes.iter().all(|attribute| available.contains(attribute)) {
+            true => Vec::new(),
+            false => vec![Exception::AttributeNotDefined],
+        }
+    }
+
+    fn is_mom(&self, class: ObjectClassHandle) -> bool {
+        self.model.object_class(class).is_some_and(|class| class.name.starts_with("HLAobjectRoot.HLAmanager"))
+    }
+
+    fn is_mom_interaction(&self, class: InteractionClassHandle) -> bool {
+        self.model
+            .interaction_class(class)
+            .is_some_and(|class| class.name.starts_with("HLAinteractionRoot.HLAmanager"))
+    }
+}
+
+/// Nothing is wrong, or all this is.
+fn refuse_if(faults: Vec<Exception>) -> Result<(), Vec<Exception>> {
+    if faults.is_empty() { Ok(()) } else { Err(faults) }
+}
+
+/// Shorthand for an answer that carries `$result`.
+macro_rules! answer {
+    ($variant:ident, $result:expr) => {
+        Ok(Some(hla::api::call_response::CallResponse::$variant(hla::api::$variant {
+            result: $result.into(),
+        })))
+    };
+}
+use answer;

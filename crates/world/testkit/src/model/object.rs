@@ -1,0 +1,397 @@
+//! Names, registration, deletion, requests and transportation types (clause 6).
+
+use super::declaration::listed;
+use super::{Effects, Federation, Instance, Name, Served, answer, refuse_if};
+use bytes::Bytes;
+use hla::Exception;
+use hla::api::call_request::CallRequest as Call;
+use hla::api::{self, callback_request::CallbackRequest as Callback};
+use hla::handle::{
+    AttributeHandle, FederateHandle, ObjectClassHandle, ObjectInstanceHandle, TransportationTypeHandle,
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The node that all instances of a run have their home on.
+const NODE: u64 = 1;
+
+impl Federation {
+    /// Instances and their names. `None`: it is another call.
+    pub(super) fn handle_objects(
+        &mut self,
+        who: FederateHandle,
+        request: &Call,
+        fx: &mut Effects,
+    ) -> Option<Served> {
+        Some(match request {
+            Call::ReserveObjectInstanceNameRequest(r) => {
+                self.reserve(who, std::slice::from_ref(&r.object_instance_name), false, fx)
+            }
+            Call::ReserveMultipleObjectInstanceNamesRequest(r) => {
+                self.reserve(who, &r.object_instance_names, true, fx)
+            }
+            Call::ReleaseObjectInstanceNameRequest(r) => {
+                self.release(who, std::slice::from_ref(&r.object_instance_name))
+            }
+            Call::ReleaseMultipleObjectInstanceNamesRequest(r) => self.release(who, &r.object_instance_names),
+            Call::RegisterObjectInstanceRequest(r) => {
+                let handle = self.register(who, r.object_class.unwrap_or_default(), None, fx);
+                handle.and_then(|handle| answer!(RegisterObjectInstanceResponse, handle))
+            }
+            Call::RegisterObjectInstanceWithNameRequest(r) => {
+                let name = Some(r.object_instance_name.as_str());
+                let handle = self.register(who, r.object_class.unwrap_or_default(), name, fx);
+                handle.and_then(|handle| answer!(RegisterObjectInstanceWithNameResponse, handle))
+            }
+            Call::DeleteObjectInstanceRequest(r) => {
+                self.delete(who, r.object_instance.unwrap_or_default(), &r.user_supplied_tag, fx)
+            }
+            Call::LocalDeleteObjectInstanceRequest(r) => {
+                self.local_delete(who, r.object_instance.unwrap_or_default(), fx)
+            }
+            Call::RequestInstanceAttributeValueUpdateRequest(r) => self.request_instance(who, r, fx),
+            Call::RequestClassAttributeValueUpdateRequest(r) => self.request_class(who, r, fx),
+            _ => return self.transport(who, request, fx),
+        })
+    }
+
+    /// All names or none (6.2, 6.5).
+    fn reserve(&mut self, who: FederateHandle, names: &[String], several: bool, fx: &mut Effects) -> Served {
+        let mut faults = Vec::new();
+        if names.is_empty() {
+            faults.push(Exception::NameSetWasEmpty);
+        }
+        if names.iter().any(|name| name.is_empty() || name.starts_with("HLA")) {
+            faults.push(Exception::IllegalName);
+        }
+        refuse_if(faults)?;
+        let object_instance_names: Vec<_> =
+            names.iter().cloned().collect::<BTreeSet<_>>().into_iter().collect();
+        let object_instance_name = object_instance_names[0].clone();
+        let granted = names.iter().all(|name| !self.names.contains_key(name));
+        if granted {
+            self.names.extend(names.iter().map(|name| (name.clone(), Name::Reserved(who))));
+        }
+        let callback = match (several, granted) {
+            (false, true) => Callback::ObjectInstanceNameReservationSucceeded(
+                api::ObjectInstanceNameReservationSucceeded { object_instance_name },
+            ),
+            (false, false) => {
+                Callback::ObjectInstanceNameReservationFailed(api::ObjectInstanceNameReservationFailed {
+                    object_instance_name,
+                })
+            }
+            (true, true) => Callback::MultipleObjectInstanceNameReservationSucceeded(
+                api::MultipleObjectInstanceNameReservationSucceeded { object_instance_names },
+            ),
+            (true, false) => Callback::MultipleObjectInstanceNameReservationFailed(
+                api::MultipleObjectInstanceNameReservationFailed { object_instance_names },
+            ),
+        };
+        self.tell(fx, who, callback);
+        Ok(None)
+    }
+
+    fn release(&mut self, who: FederateHandle, names: &[String]) -> Served {
+        if names.iter().any(|name| self.names.get(name) != Some(&Name::Reserved(who))) {
+            return Err(vec![Exception::ObjectInstanceNameNotReserved]);
+        }
+        self.names.retain(|name, _| !names.contains(name));
+        Ok(None)
+    }
+
+    /// The registrant owns what it publishes at the class; names that the RTI makes tell node and number.
+    fn register(
+        &mut self,
+        who: FederateHandle,
+        class: ObjectClassHandle,
+        name: Option<&str>,
+        fx: &mut Effects,
+    ) -> Result<ObjectInstanceHandle, Vec<Exception>> {
+        let mut faults = Vec::new();
+        let publishes = self.federates[&who].publishes.iter();
+        let published: Vec<_> =
+            publishes.filter(|(at, _)| *at == class).map(|&(_, attribute)| attribute).collect();
+        if self.model.object_class(class).is_none() {
+            faults.push(Exception::ObjectClassNotDefined);
+        } else if published.is_empty() {
+            faults.push(Exception::ObjectClassNotPublished);
+        }
+        match name.map(|name| self.names.get(name)) {
+            Some(Some(Name::Used)) => faults.push(Exception::ObjectInstanceNameInUse),
+            Some(reserved) if reserved != Some(&Name::Reserved(who)) => {
+                faults.push(Exception::ObjectInstanceNameNotReserved);
+            }
+            _ => {}
+        }
+        refuse_if(faults)?;
+        let before = self.advice();
+        self.instances_ever += 1;
+        let handle = ObjectInstanceHandle(NODE << 32 | u64::from(self.instances_ever));
+        let label = name.map_or_else(|| format!("HLAobj_{NODE}_{}", self.instances_ever), str::to_owned);
+        if let Some(name) = name {
+            self.names.insert(name.to_owned(), Name::Used);
+        }
+        let instance = Instance {
+            class,
+            name: label,
+            producer: who,
+            owners: published.into_iter().map(|attribute| (attribute, who)).collect(),
+            transportation: self.initial_transportation(who, class),
+            known: BTreeMap::from([(who, class)]),
+        };
+        self.instances.insert(handle, instance);
+        let now = self.tell_changes(&before, who, fx);
+        self.discover_all(now, who, fx);
+        Ok(handle)
+    }
+
+    fn initial_transportation(
+        &self,
+        who: FederateHandle,
+        class: ObjectClassHandle,
+    ) -> BTreeMap<AttributeHandle, TransportationTypeHandle> {
+        let default = &self.federates[&who].default_transportation;
+        let of = |attribute| {
+            let model = self.model.attribute(attribute).map(|attribute| attribute.transportation);
+            let own = default.get(&(class, attribute)).copied();
+            (attribute, own.or(model).unwrap_or_default())
+        };
+        self.available(class).into_iter().map(of).collect()
+    }
+
+    fn delete(
+        &mut self,
+        who: FederateHandle,
+        handle: ObjectInstanceHandle,
+        tag: &Bytes,
+        fx: &mut Effects,
+    ) -> Served {
+        if self.known_class(who, handle).is_none() {
+            return Err(vec![Exception::ObjectInstanceNotKnown]);
+        }
+        if self.instances[&handle].owners.get(&self.privilege) != Some(&who) {
+            return Err(vec![Exception::DeletePrivilegeNotHeld]);
+        }
+        self.remove(who, handle, tag, fx);
+        Ok(None)
+    }
+
+    /// Everybody who knows the instance is told, but for `who` (6.16, 6.17).
+    pub(super) fn remove(
+        &mut self,
+        who: FederateHandle,
+        handle: ObjectInstanceHandle,
+        tag: &Bytes,
+        fx: &mut Effects,
+    ) {
+        let Some(instance) = self.instances.remove(&handle) else { return };
+        for &receiver in instance.known.keys().filter(|&&receiver| receiver != who) {
+            let remove = api::RemoveObjectInstance {
+                object_instance: Some(handle),
+                user_supplied_tag: tag.clone(),
+                producing_federate: Some(who),
+            };
+            self.tell(fx, receiver, Callback::RemoveObjectInstance(remove));
+        }
+        self.names.remove(&instance.name);
+        self.forget_reflections(handle, None);
+    }
+
+    fn forget_reflections(&mut self, handle: ObjectInstanceHandle, of: Option<FederateHandle>) {
+        for (&who, federate) in &mut self.federates {
+            if of.is_none_or(|of| of == who) {
+                federate.reflected.retain(|&(instance, _), _| instance != handle);
+            }
+        }
+    }
+
+    /// Unknown, until it is discovered again, which may be at once (6.18).
+    fn local_delete(
+        &mut self,
+        who: FederateHandle,
+        handle: ObjectInstanceHandle,
+        fx: &mut Effects,
+    ) -> Served {
+        if self.known_class(who, handle).is_none() {
+            return Err(vec![Exception::ObjectInstanceNotKnown]);
+        }
+        if self.instances[&handle].owners.values().any(|&owner| owner == who) {
+            return Err(vec![Exception::FederateOwnsAttributes]);
+        }
+        let before = self.advice();
+        self.instances.get_mut(&handle).expect("known").known.remove(&who);
+        self.forget_reflections(handle, Some(who));
+        let now = self.tell_changes(&before, who, fx);
+        self.discover_all(now, who, fx);
+        Ok(None)
+    }
+
+    /// The owners, other than the one who asks, are asked for what they own (6.21, 6.22).
+    fn request_instance(
+        &self,
+        who: FederateHandle,
+        r: &api::RequestInstanceAttributeValueUpdateRequest,
+        fx: &mut Effects,
+    ) -> Served {
+        let handle = r.object_instance.unwrap_or_default();
+        let Some(class) = self.known_class(who, handle) else {
+            return Err(vec![Exception::ObjectInstanceNotKnown]);
+        };
+        let attributes: BTreeSet<_> = listed(r.attributes.as_ref()).into_iter().collect();
+        let all: Vec<_> = attributes.iter().copied().collect();
+        refuse_if(self.check_attributes(class, &all, Exception::ObjectInstanceNotKnown))?;
+        for attribute in attributes {
+            self.ask_owner(who, handle, attribute, &r.user_supplied_tag, fx);
+        }
+        Ok(None)
+    }
+
+    fn request_class(
+        &self,
+        who: FederateHandle,
+        r: &api::RequestClassAttributeValueUpdateRequest,
+        fx: &mut Effects,
+    ) -> Served {
+        let class = r.object_class.unwrap_or_default();
+        let attributes: BTreeSet<_> = listed(r.attributes.as_ref()).into_iter().collect();
+        let all: Vec<_> = attributes.iter().copied().collect();
+        let mut faults = self.check_attributes(class, &all, Exception::ObjectClassNotDefined);
+        faults.extend(self.is_mom(class).then_some(Exception::RTIinternalError));
+        refuse_if(faults)?;
+        for (&handle, _) in
+            self.instances.iter().filter(|(_, object)| self.lineage(object.class).contains(&class))
+        {
+            for &attribute in &attributes {
+                self.ask_owner(who, handle, attribute, &r.user_supplied_tag, fx);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Transportation types (6.25 to 6.33).
+    fn transport(&mut self, who: FederateHandle, request: &Call, fx: &mut Effects) -> Option<Served> {
+        Some(match request {
+            Call::RequestAttributeTransportationTypeChangeRequest(r) => {
+                self.change_transportation(who, r, fx)
+            }
+            Call::ChangeDefaultAttributeTransportationTypeRequest(r) => {
+                let class = r.object_class.unwrap_or_default();
+                let attributes = listed(r.attributes.as_ref());
+                let mut faults = self.check_attributes(class, &attributes, Exception::ObjectClassNotDefined);
+                faults.extend(self.check_transportation(r.transportation_type));
+                if faults.is_empty() {
+                    let to = r.transportation_type.unwrap_or_default();
+                    let pairs = attributes.into_iter().map(|attribute| ((class, attribute), to));
+                    self.me(who).default_transportation.extend(pairs);
+                }
+                refuse_if(faults).map(|()| None)
+            }
+            Call::QueryAttributeTransportationTypeRequest(r) => self.query_transportation(who, r, fx),
+            Call::RequestInteractionTransportationTypeChangeRequest(r) => {
+                self.change_interaction_transportation(who, r, fx)
+            }
+            Call::QueryInteractionTransportationTypeRequest(r) => {
+                let (federate, class) =
+                    (r.federate.unwrap_or_default(), r.interaction_class.unwrap_or_default());
+                let mut faults = Vec::new();
+                if !self.federates.contains_key(&federate) {
+                    faults.push(Exception::FederateNotExecutionMember);
+                }
+                if self.model.interaction_class(class).is_none() {
+                    faults.push(Exception::InteractionClassNotDefined);
+                }
+                if faults.is_empty() {
+                    let report = api::ReportInteractionTransportationType {
+                        federate: r.federate,
+                        interaction_class: r.interaction_class,
+                        transportation_type: Some(self.transportation_of(federate, class)),
+                    };
+                    self.tell(fx, who, Callback::ReportInteractionTransportationType(report));
+                }
+                refuse_if(faults).map(|()| None)
+            }
+            _ => return None,
+        })
+    }
+
+    fn check_transportation(&self, to: Option<TransportationTypeHandle>) -> Option<Exception> {
+        let known = self.model.transportation(to.unwrap_or_default()).is_some();
+        (!known).then_some(Exception::InvalidTransportationTypeHandle)
+    }
+
+    fn change_transportation(
+        &mut self,
+        who: FederateHandle,
+        r: &api::RequestAttributeTransportationTypeChangeRequest,
+        fx: &mut Effects,
+    ) -> Served {
+        let handle = r.object_instance.unwrap_or_default();
+        let Some(class) = self.known_class(who, handle) else {
+            return Err(vec![Exception::ObjectInstanceNotKnown]);
+        };
+        let attributes = listed(r.attributes.as_ref());
+        let mut faults = self.check_attributes(class, &attributes, Exception::ObjectInstanceNotKnown);
+        let owners = &self.instances[&handle].owners;
+        if attributes.iter().any(|attribute| owners.get(attribute) != Some(&who)) {
+            faults.push(Exception::AttributeNotOwned);
+        }
+        faults.extend(self.check_transportation(r.transportation_type));
+        refuse_if(faults)?;
+        let to = r.transportation_type.unwrap_or_default();
+        let instance = self.instances.get_mut(&handle).expect("known");
+        instance.transportation.extend(attributes.into_iter().map(|attribute| (attribute, to)));
+        let confirm = api::ConfirmAttributeTransportationTypeChange {
+            object_instance: Some(handle),
+            attributes: r.attributes.clone(),
+            transportation_type: Some(to),
+        };
+        self.tell(fx, who, Callback::ConfirmAttributeTransportationTypeChange(confirm));
+        Ok(None)
+    }
+
+    fn query_transportation(
+        &self,
+        who: FederateHandle,
+        r: &api::QueryAttributeTransportationTypeRequest,
+        fx: &mut Effects,
+    ) -> Served {
+        let handle = r.object_instance.unwrap_or_default();
+        let Some(class) = self.known_class(who, handle) else {
+            return Err(vec![Exception::ObjectInstanceNotKnown]);
+        };
+        let attribute = r.attribute.unwrap_or_default();
+        refuse_if(self.check_attributes(class, &[attribute], Exception::ObjectInstanceNotKnown))?;
+        let report = api::ReportAttributeTransportationType {
+            object_instance: Some(handle),
+            attribute: Some(attribute),
+            transportation_type: self.instances[&handle].transportation.get(&attribute).copied(),
+        };
+        self.tell(fx, who, Callback::ReportAttributeTransportationType(report));
+        Ok(None)
+    }
+
+    fn change_interaction_transportation(
+        &mut self,
+        who: FederateHandle,
+        r: &api::RequestInteractionTransportationTypeChangeRequest,
+        fx: &mut Effects,
+    ) -> Served {
+        let class = r.interaction_class.unwrap_or_default();
+        let mut faults = Vec::new();
+        if self.model.interaction_class(class).is_none() {
+            faults.push(Exception::InteractionClassNotDefined);
+        } else if !self.federates[&who].publishes_interactions.contains(&class) {
+            faults.push(Exception::InteractionClassNotPublished);
+        }
+        faults.extend(self.check_transportation(r.transportation_type));
+        refuse_if(faults)?;
+        let to = r.transportation_type.unwrap_or_default();
+        self.me(who).interaction_transportation.insert(class, to);
+        let confirm = api::ConfirmInteractionTransportationTypeChange {
+            interaction_class: r.interaction_class,
+            transportation_type: r.transportation_type,
+        };
+        self.tell(fx, who, Callback::ConfirmInteractionTransportationTypeChange(confirm));
+        Ok(None)
+    }
+}

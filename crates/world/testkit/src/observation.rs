@@ -1,0 +1,166 @@
+//! What is seen of a run: at the server's side of the wire, in the order in which the kernel executes
+//! and sends, and at each federate.
+
+use base::{Moment, Serial31};
+use bytes::Bytes;
+use hla::api::call_request::CallRequest as Call;
+use hla::api::call_response::CallResponse as Answer;
+use hla::api::callback_request::CallbackRequest as Callback;
+use netsim::HostId;
+
+base::id! {
+    /// A session of the Federate Protocol, as both its ends know it.
+    pub struct SessionId(u64) as "s";
+}
+
+/// Something seen, and when.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    /// When.
+    pub at: Moment,
+    /// What.
+    pub what: Observation,
+}
+
+/// How a session lost its connection, as the server sees it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Loss {
+    /// The other side closed it, or it broke.
+    Closed,
+    /// Nothing came from the client for too long.
+    Silent,
+}
+
+/// A federation execution as the kernel reports it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FederationView {
+    /// Its name.
+    pub name: String,
+    /// Object instances.
+    pub instances: usize,
+    /// Names of the joined federates, with the best-effort callbacks dropped for each.
+    pub federates: Vec<(String, u64)>,
+}
+
+/// What was seen.
+#[derive(Clone, Debug)]
+pub enum Observation {
+    // At the server's side of the wire.
+    /// A client opened a session.
+    Opened {
+        /// The session.
+        session: SessionId,
+        /// The client's host.
+        host: HostId,
+    },
+    /// The kernel executes a call.
+    Executed {
+        /// The caller.
+        session: SessionId,
+        /// Its number.
+        call: Serial31,
+        /// The call.
+        request: Call,
+    },
+    /// The kernel answers a call, for the first time.
+    Answered {
+        /// The caller.
+        session: SessionId,
+        /// The call.
+        call: Serial31,
+        /// The answer.
+        answer: Answer,
+    },
+    /// The kernel sends a callback, for the first time.
+    Called {
+        /// To whom.
+        session: SessionId,
+        /// Number of the callback.
+        number: Serial31,
+        /// The encoded callback.
+        body: Bytes,
+    },
+    /// The kernel sends a message again, after a resume.
+    Repeated {
+        /// To whom.
+        session: SessionId,
+        /// Number of the message.
+        number: Serial31,
+        /// Whether it is the same to the octet.
+        identical: bool,
+    },
+    /// The session has no connection any more.
+    Interrupted {
+        /// The session.
+        session: SessionId,
+        /// How.
+        loss: Loss,
+    },
+    /// The session goes on with another connection.
+    Resumed {
+        /// The session.
+        session: SessionId,
+    },
+    /// The client ended the session.
+    Terminated {
+        /// The session.
+        session: SessionId,
+    },
+    /// The server ended the session, of itself.
+    Ended {
+        /// The session.
+        session: SessionId,
+    },
+    /// The kernel was woken by its timer.
+    TimedOut,
+    /// What the kernel reports of itself changed.
+    Status(Vec<FederationView>),
+
+    // At a federate.
+    /// The federate has a session.
+    Established {
+        /// The session.
+        session: SessionId,
+        /// The federate's host.
+        host: HostId,
+    },
+    /// The federate makes a call.
+    Made {
+        /// Its session.
+        session: SessionId,
+        /// Number of the call.
+        call: Serial31,
+        /// The call.
+        request: Call,
+    },
+    /// The federate has an answer.
+    Got {
+        /// Its session.
+        session: SessionId,
+        /// Number of the call.
+        call: Serial31,
+        /// The answer.
+        answer: Answer,
+    },
+    /// The federate has a callback.
+    Received {
+        /// Its session.
+        session: SessionId,
+        /// Number of the callback.
+        number: Serial31,
+        /// The callback.
+        callback: Callback,
+    },
+    /// The federate's session is over, as it wished or against its will.
+    Over {
+        /// The session.
+        session: SessionId,
+        /// Why, for people.
+        reason: String,
+    },
+    /// The federate's process is killed.
+    Killed {
+        /// Its session, if it had one.
+        session: Option<SessionId>,
+    },
+}

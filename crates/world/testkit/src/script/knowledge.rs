@@ -1,0 +1,218 @@
+//! What a federate knows from the answers and callbacks it has got.
+
+use crate::draw::Draw;
+use crate::fom;
+use bytes::{BufMut, Bytes, BytesMut};
+use hla::api::call_request::CallRequest as Call;
+use hla::api::call_response::CallResponse as Answer;
+use hla::api::callback_request::CallbackRequest as Callback;
+use hla::fom::Fdd;
+use hla::handle::{
+    AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle,
+};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// Where a federate stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Standing {
+    /// Not connected to the RTI.
+    Alone,
+    /// Connected.
+    Connected,
+    /// Joined.
+    Joined(FederateHandle),
+}
+
+/// What a federate knows.
+#[derive(Clone, Debug)]
+pub struct Knowledge {
+    /// The object model it was built for.
+    pub model: Arc<Fdd>,
+    /// The same as XML.
+    pub module: Bytes,
+    /// Where it stands.
+    pub standing: Standing,
+    /// The federation it belongs to.
+    pub federation: String,
+    /// Names of all federations of the run.
+    pub federations: Vec<String>,
+    /// The number of its host, part of every stamp.
+    pub host: u32,
+    /// Stamps given.
+    pub stamps: u32,
+    /// Most octets of padding of a value.
+    pub padding: u64,
+    /// Percentage of calls to get wrong.
+    pub mistakes: u64,
+    /// Classes it has published, as far as it remembers.
+    pub published: BTreeSet<ObjectClassHandle>,
+    /// Interaction classes it has published.
+    pub published_interactions: BTreeSet<InteractionClassHandle>,
+    /// Instances it registered, with their class.
+    pub own: BTreeMap<ObjectInstanceHandle, ObjectClassHandle>,
+    /// Instances of others that it knows, with the class it knows them as.
+    pub others: BTreeMap<ObjectInstanceHandle, ObjectClassHandle>,
+    /// Instances that it knew once.
+    pub gone: Vec<ObjectInstanceHandle>,
+    /// Names it has reserved.
+    pub reserved: BTreeSet<String>,
+    /// Synchronization points announced to it.
+    pub announced: BTreeSet<String>,
+    /// Federates it has heard of.
+    pub peers: BTreeSet<FederateHandle>,
+}
+
+impl Knowledge {
+    /// The next stamp: the federate's host and a counter, so that every message of a run is unique and
+    /// says whose it is and which.
+    pub fn stamp(&mut self) -> Bytes {
+        self.stamps += 1;
+        let mut stamp = BytesMut::with_capacity(8);
+        stamp.put_u32(self.host);
+        stamp.put_u32(self.stamps);
+        stamp.freeze()
+    }
+
+    /// A value that starts with `stamp`.
+    pub fn value(&self, stamp: &Bytes, draw: &mut Draw) -> Bytes {
+        let mut value = BytesMut::from(&stamp[..]);
+        value.resize(8 + draw.between(0, self.padding) as usize, 0x5a);
+        value.freeze()
+    }
+
+    /// An object class of the run's model.
+    pub fn object_class(&self, draw: &mut Draw) -> ObjectClassHandle {
+        if draw.chance(self.mistakes / 4) {
+            return ObjectClassHandle(draw.below(2_000) as u32);
+        }
+        let names: Vec<_> = fom::object_class_names().collect();
+        draw.pick(&names).and_then(|name| self.model.object_class_by_name(name)).unwrap_or_default()
+    }
+
+    /// An interaction class of the run's model.
+    pub fn interaction_class(&self, draw: &mut Draw) -> InteractionClassHandle {
+        if draw.chance(self.mistakes / 4) {
+            return InteractionClassHandle(draw.below(2_000) as u32);
+        }
+        let names: Vec<_> = fom::interaction_class_names().collect();
+        draw.pick(&names).and_then(|name| self.model.interaction_class_by_name(name)).unwrap_or_default()
+    }
+
+    /// Some attributes of `class`.
+    pub fn attributes(&self, class: ObjectClassHandle, draw: &mut Draw) -> Vec<AttributeHandle> {
+        let all = self.model.object_class(class).map(|class| class.attributes.clone()).unwrap_or_default();
+        let mut some = draw.some(&all);
+        if draw.chance(self.mistakes / 4) {
+            some.push(AttributeHandle(draw.below(1_000) as u32));
+        }
+        some
+    }
+
+    /// An instance that the federate knows, or (by mistake) one that it does not, with a class for it.
+    pub fn instance(&self, draw: &mut Draw) -> Option<(ObjectInstanceHandle, ObjectClassHandle)> {
+        if draw.chance(self.mistakes) {
+            let gone = draw.pick(&self.gone).copied();
+            return Some((gone.unwrap_or(ObjectInstanceHandle(7)), self.object_class(draw)));
+        }
+        let own = draw.chance(60) && !self.own.is_empty() || self.others.is_empty();
+        let instances: Vec<_> = if own { &self.own } else { &self.others }.iter().collect();
+        draw.pick(&instances).map(|&(&instance, &class)| (instance, class))
+    }
+
+    /// Learns from the answer to `request`.
+    pub fn learn_answer(&mut self, request: &Call, answer: &Answer) {
+        match (request, answer) {
+            (_, Answer::ExceptionData(_)) => {}
+            (Call::ConnectRequest(_), _) => self.standing = Standing::Connected,
+            (Call::DisconnectRequest(_), _) => self.standing = Standing::Alone,
+            (Call::ResignFederationExecutionRequest(_), _) => self.forget_federation(),
+            (_, Answer::JoinFederationExecutionResponse(r)) => self.joined(r.result.as_ref()),
+            (_, Answer::JoinFederationExecutionWithNameResponse(r)) => self.joined(r.result.as_ref()),
+            (_, Answer::JoinFederationExecutionWithNameAndModulesResponse(r)) => {
+                self.joined(r.result.as_ref());
+            }
+            (Call::RegisterObjectInstanceRequest(q), Answer::RegisterObjectInstanceResponse(r)) => {
+                self.registered(r.result, q.object_class);
+            }
+            (
+                Call::RegisterObjectInstanceWithNameRequest(q),
+                Answer::RegisterObjectInstanceWithNameResponse(r),
+            ) => {
+                self.reserved.remove(&q.object_instance_name);
+                self.registered(r.result, q.object_class);
+            }
+            (Call::DeleteObjectInstanceRequest(q), _) => self.lost(q.object_instance),
+            (Call::LocalDeleteObjectInstanceRequest(q), _) => {
+                // It may have been discovered again already.
+                self.gone.extend(q.object_instance);
+            }
+            (Call::PublishObjectClassAttributesRequest(q), _) => self.published.extend(q.object_class),
+            (Call::PublishInteractionClassRequest(q), _) => {
+                self.published_interactions.extend(q.interaction_class);
+            }
+            (Call::ReleaseObjectInstanceNameRequest(q), _) => {
+                self.reserved.remove(&q.object_instance_name);
+            }
+            _ => {}
+        }
+    }
+
+    /// Learns from a callback.
+    pub fn learn_callback(&mut self, callback: &Callback) {
+        match callback {
+            Callback::DiscoverObjectInstance(c) => {
+                if let (Some(instance), Some(class)) = (c.object_instance, c.object_class) {
+                    self.others.insert(instance, class);
+                }
+                self.peers.extend(c.producing_federate);
+            }
+            Callback::RemoveObjectInstance(c) => self.lost(c.object_instance),
+            Callback::AnnounceSynchronizationPoint(c) => {
+                self.announced.insert(c.synchronization_point_label.clone());
+            }
+            Callback::FederationSynchronized(c) => {
+                self.announced.remove(&c.synchronization_point_label);
+            }
+            Callback::ObjectInstanceNameReservationSucceeded(c) => {
+                self.reserved.insert(c.object_instance_name.clone());
+            }
+            Callback::MultipleObjectInstanceNameReservationSucceeded(c) => {
+                self.reserved.extend(c.object_instance_names.iter().cloned());
+            }
+            _ => {}
+        }
+    }
+
+    fn joined(&mut self, result: Option<&hla::api::JoinResult>) {
+        if let Some(handle) = result.and_then(|result| result.federate_handle) {
+            self.standing = Standing::Joined(handle);
+        }
+    }
+
+    fn registered(&mut self, instance: Option<ObjectInstanceHandle>, class: Option<ObjectClassHandle>) {
+        if let (Some(instance), Some(class)) = (instance, class) {
+            self.own.insert(instance, class);
+        }
+    }
+
+    fn lost(&mut self, instance: Option<ObjectInstanceHandle>) {
+        let Some(instance) = instance else { return };
+        self.own.remove(&instance);
+        self.others.remove(&instance);
+        self.gone.push(instance);
+    }
+
+    /// Not joined any more.
+    pub fn forget_federation(&mut self) {
+        self.standing = Standing::Connected;
+        self.published.clear();
+        self.published_interactions.clear();
+        self.own.clear();
+        self.others.clear();
+        self.gone.clear();
+        self.reserved.clear();
+        self.announced.clear();
+        self.peers.clear();
+    }
+}
