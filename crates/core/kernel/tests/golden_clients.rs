@@ -1,0 +1,68 @@
+//! Sessions of real clients as text, byte for byte.
+//!
+//! Each file under `tests/golden` was recorded between `meshrti serve` and two unmodified clients of the open-source
+//! FedProClient (C++ and Java, HLA 4 and HLA Evolved) that chat, by a proxy that passed on one message at a time.
+//! Everything is as it was on the wire, session ids included, in the order of the recording. So that it can
+//! be kept here, the clients were given object models of our own under the file names they ask for
+//! (`chat-hla4.xml` and `chat-evolved.xml` beside the transcripts; Java sends them in a ZIP archive).
+
+// One place for the lines of transcripts; this package may know the other one.
+#[path = "../../fedpro/tests/transcript/mod.rs"]
+mod transcript;
+
+use base::Moment;
+use bytes::Bytes;
+use kernel::{Config, ConnId, Kernel, NoFoms};
+use transcript::{Server, Wires, transcripts};
+
+struct Node(Kernel);
+
+impl Node {
+    fn new() -> Self {
+        Self(Kernel::new(Config::default(), Box::new(NoFoms)))
+    }
+}
+
+impl Server for Node {
+    fn open(&mut self, now: Moment, conn: u64, id: u64) {
+        self.0.handle_open(now, ConnId(conn), id);
+    }
+
+    fn bytes(&mut self, now: Moment, conn: u64, bytes: Bytes) {
+        self.0.handle_bytes(now, ConnId(conn), bytes);
+    }
+
+    fn cut(&mut self, now: Moment, conn: u64) {
+        self.0.handle_closed(now, ConnId(conn));
+    }
+
+    fn timeout(&mut self, now: Moment) {
+        self.0.handle_timeout(now);
+    }
+
+    fn settle(&mut self, now: Moment, wires: &mut Wires) {
+        while let Some(conn) = self.0.poll_ready() {
+            let out = wires.sent.entry(conn.0).or_default();
+            if self.0.poll_transmit(now, conn, out, usize::MAX).close_after {
+                wires.closed.insert(conn.0);
+            }
+        }
+    }
+
+    /// Everybody has left, and nothing of them is kept.
+    fn finish(&self) {
+        let status = self.0.status();
+        assert!(status.federations.is_empty(), "{:?}", status.federations);
+        assert_eq!(status.sessions, 0);
+    }
+}
+
+transcripts! {
+    Node::new();
+    cpp_hla4
+    cpp_evolved
+    java_hla4
+    java_evolved
+    cpp_hla4_resume
+    java_hla4_resume
+}
