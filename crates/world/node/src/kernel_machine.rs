@@ -27,7 +27,11 @@ fn settings(config: &Config) -> kernel::Config {
         message_bytes_max: config.limits.message,
         sessions_max: config.limits.sessions,
         first_message_timeout: config.session.handshake_timeout,
-        heart_timeout: Some(config.session.heartbeat_timeout),
+        connections_without_session_max: config.limits.silent_connections,
+        calls_max: config.limits.calls,
+        history_messages_max: config.limits.history_messages,
+        history_bytes_max: config.limits.history,
+        heart_timeout: config.session.heartbeat_timeout,
         resume_window: config.session.resume_window,
         unsent_bytes_max: config.limits.queue,
         ..fedpro::server::Config::default()
@@ -35,6 +39,7 @@ fn settings(config: &Config) -> kernel::Config {
     let rti = rti::Config {
         password: config.access.password.clone(),
         queue_bytes_max: config.limits.queue,
+        fom: rti::FomLimits { module_bytes: config.fom.module, ..rti::FomLimits::default() },
         ..rti::Config::default()
     };
     kernel::Config {

@@ -71,11 +71,20 @@ pub struct Limits {
     /// Federate Protocol sessions alive at a time, cut ones that may resume included; the next one is told
     /// *out of resources*. Default 4096.
     pub sessions: usize,
+    /// Connections that have not yet opened or resumed a session; the next one is closed. Default 256.
+    pub silent_connections: usize,
+    /// Calls of one federate that wait for their answer; with more its session ends. Default 65,536.
+    pub calls: usize,
+    /// Messages kept per session for a resume. Default 2,000, what the clients keep.
+    pub history_messages: usize,
+    /// Bytes of messages kept per session for a resume. Default `16MiB`.
+    #[serde(deserialize_with = "units::size")]
+    pub history: usize,
     /// Longest message a federate may send. Default `64MiB`.
     #[serde(deserialize_with = "units::size")]
     pub message: usize,
     /// What may wait to be sent to one federate; beyond it best-effort messages are dropped, and a federate
-    /// that is this far behind with reliable ones is disconnected. Default `64MiB`.
+    /// that is this far behind with reliable ones is disconnected. Default `256MiB`.
     #[serde(deserialize_with = "units::size")]
     pub queue: usize,
     /// Read from one connection before the next one has its turn. Default `256KiB`.
@@ -91,8 +100,12 @@ impl Default for Limits {
         Self {
             connections: 4096,
             sessions: 4096,
+            silent_connections: 256,
+            calls: 65_536,
+            history_messages: 2_000,
+            history: 16 << 20,
             message: 64 << 20,
-            queue: 64 << 20,
+            queue: 256 << 20,
             read: 256 << 10,
             write: 256 << 10,
         }
@@ -116,9 +129,10 @@ pub struct Session {
     #[serde(deserialize_with = "units::duration")]
     pub handshake_timeout: Duration,
     /// A federate that was silent for this long is taken for disconnected; its session may still be resumed.
-    /// Must exceed the heartbeat interval of the federates, 60 s by default. Default `180s`.
-    #[serde(deserialize_with = "units::duration")]
-    pub heartbeat_timeout: Duration,
+    /// Must exceed the heartbeat interval of the federates, 60 s by default. `"never"` is for federates that send
+    /// no heartbeats. Default `180s`.
+    #[serde(deserialize_with = "units::duration_or_never")]
+    pub heartbeat_timeout: Option<Duration>,
     /// A joined federate that was silent for too long may resume its session for this long; then it is resigned by its
     /// automatic resign directive. Default `600s`.
     #[serde(deserialize_with = "units::duration")]
@@ -135,7 +149,7 @@ impl Default for Session {
     fn default() -> Self {
         Self {
             handshake_timeout: Duration::from_secs(10),
-            heartbeat_timeout: Duration::from_secs(180),
+            heartbeat_timeout: Some(Duration::from_secs(180)),
             resume_window: Duration::from_secs(600),
             closed_window: Duration::from_secs(10),
             unjoined_window: Duration::from_secs(2),
@@ -143,15 +157,24 @@ impl Default for Session {
     }
 }
 
-/// `[fom]`: where FOM modules that federates only name are looked for.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+/// `[fom]`: FOM modules, and where those that federates only name are looked for.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Fom {
     /// Folders that names such as `RPR_FOM.xml` are looked up in, in this order; a relative folder counts from
     /// the configuration file. Nothing outside of them can be reached by name. Default: none.
     pub directories: Vec<PathBuf>,
+    /// Longest FOM module, unpacked. Default `64MiB`.
+    #[serde(deserialize_with = "units::size")]
+    pub module: usize,
     /// Whether a federate may name any file this process can read by a `file:` URL. Default false.
     pub allow_file_urls: bool,
+}
+
+impl Default for Fom {
+    fn default() -> Self {
+        Self { directories: Vec::new(), module: 64 << 20, allow_file_urls: false }
+    }
 }
 
 /// `[shutdown]`: how the node stops.
@@ -204,6 +227,8 @@ impl Config {
         for (key, value, least) in [
             ("limits.connections", self.limits.connections, 1),
             ("limits.sessions", self.limits.sessions, 1),
+            ("limits.silent-connections", self.limits.silent_connections, 1),
+            ("limits.calls", self.limits.calls, 1),
             ("limits.message", self.limits.message, 1 << 10),
             ("limits.queue", self.limits.queue, 64 << 10),
             ("limits.read", self.limits.read, 4 << 10),
@@ -216,10 +241,10 @@ impl Config {
             }
         }
         for (key, value) in [
-            ("session.handshake-timeout", self.session.handshake_timeout),
+            ("session.handshake-timeout", Some(self.session.handshake_timeout)),
             ("session.heartbeat-timeout", self.session.heartbeat_timeout),
         ] {
-            if value.is_zero() {
+            if value.is_some_and(|value| value.is_zero()) {
                 return Err(format!("`{key}` is zero: no federate could ever connect"));
             }
         }

@@ -62,6 +62,8 @@ fn values_that_make_no_node_are_refused() {
     assert!(error("listen = []").contains("`listen` is empty"));
     assert!(error("[limits]\nsessions = 0").contains("`limits.sessions` is 0"));
     assert!(error("[session]\nheartbeat-timeout = \"0s\"").contains("is zero"));
+    let lenient = Config::parse("[session]\nheartbeat-timeout = \"never\"", "meshrti.toml").unwrap();
+    assert_eq!(lenient.session.heartbeat_timeout, None);
 }
 
 #[test]

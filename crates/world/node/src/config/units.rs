@@ -9,11 +9,20 @@ use serde::Deserialize;
 
 /// A length of time such as `"200us"`.
 pub(super) fn duration<'de, D: Deserializer<'de>>(input: D) -> Result<Duration, D::Error> {
-    let text = String::deserialize(input)?;
-    humantime::parse_duration(&text).map_err(|e| {
-        D::Error::custom(format!(
-            "`{text}` is no length of time ({e}); write for example \"200us\", \"3s\" or \"10min\""
-        ))
+    parse_duration(&String::deserialize(input)?).map_err(D::Error::custom)
+}
+
+/// A length of time, or `"never"`.
+pub(super) fn duration_or_never<'de, D: Deserializer<'de>>(input: D) -> Result<Option<Duration>, D::Error> {
+    match String::deserialize(input)?.as_str() {
+        "never" => Ok(None),
+        text => parse_duration(text).map(Some).map_err(|e| D::Error::custom(format!("{e}, or \"never\""))),
+    }
+}
+
+fn parse_duration(text: &str) -> Result<Duration, String> {
+    humantime::parse_duration(text).map_err(|e| {
+        format!("`{text}` is no length of time ({e}); write for example \"200us\", \"3s\" or \"10min\"")
     })
 }
 
