@@ -16,11 +16,18 @@ pub(crate) struct Verbosity {
     quiet: bool,
 }
 
-/// Starts logging. The environment variable `MESHRTI_LOG` (`node=debug,kernel=trace`) overrules the flags.
-pub(crate) fn init(verbosity: &Verbosity) {
+impl Verbosity {
+    /// Whether as little as possible is to be printed.
+    pub(crate) const fn is_quiet(&self) -> bool {
+        self.quiet
+    }
+}
+
+/// Starts logging, at level `default` without flags. The environment variable `MESHRTI_LOG` (`node=debug,kernel=trace`) overrules the flags.
+pub(crate) fn init(verbosity: &Verbosity, default: &'static str) {
     let level = match (verbosity.quiet, verbosity.verbose) {
         (true, _) => "error",
-        (false, 0) => "info",
+        (false, 0) => default,
         (false, 1) => "debug",
         (false, _) => "trace",
     };

@@ -5,6 +5,7 @@
 //! async work) and [`report`] (`--json`).
 
 mod bench;
+mod demo;
 mod exit;
 mod fom;
 mod logging;
@@ -31,6 +32,7 @@ struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
+  meshrti demo                     see it work
   meshrti serve                    an RTI on port 15164 that federates can join
   meshrti status                   what runs on it
   meshrti ping sim-host:15164      whether it answers, and how fast
@@ -41,6 +43,8 @@ Exit status: 0 done, 1 bad news, 2 wrong use, 130 interrupted.";
 
 #[derive(Subcommand)]
 enum Command {
+    /// Show an RTI at work: embedded server, a few federates, a live table
+    Demo(demo::Args),
     /// Run a node that federates can join
     Serve(serve::Args),
     /// Say what runs on a server: federations and their members
@@ -54,8 +58,18 @@ enum Command {
 }
 
 impl Command {
-    fn run(&self) -> Outcome {
+    /// What is logged unless the flags say otherwise: events of a server to whoever runs it, nothing but trouble between
+    /// the lines of a table.
+    const fn default_level(&self) -> &'static str {
         match self {
+            Command::Demo(_) | Command::Bench(_) => "warn",
+            _ => "info",
+        }
+    }
+
+    fn run(&self, verbosity: &logging::Verbosity) -> Outcome {
+        match self {
+            Command::Demo(args) => demo::run(args, verbosity.is_quiet()),
             Command::Serve(args) => serve::run(args),
             Command::Status(args) => status::run(args),
             Command::Ping(args) => ping::run(args),
@@ -67,6 +81,6 @@ impl Command {
 
 fn main() -> ExitCode {
     let cli = Cli::parse(); // wrong use ends here, with status 2
-    logging::init(&cli.verbosity);
-    exit::report(cli.command.run())
+    logging::init(&cli.verbosity, cli.command.default_level());
+    exit::report(cli.command.run(&cli.verbosity))
 }

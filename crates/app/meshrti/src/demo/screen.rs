@@ -1,0 +1,153 @@
+//! What a person sees of the demo.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+
+use super::viewer::{EVENTS, Seen, View};
+use crate::exit::say;
+
+/// Lines that a table of entities takes at least, so that the rest does not jump when one comes or goes.
+const ROWS_MIN: usize = 8;
+
+/// What is going on, in a few lines, before the first table.
+pub(super) fn introduction(address: &str, program: &str) -> String {
+    format!(
+        "\
+A federation in one program: an RTI listens on {address}, and five federates have joined it over TCP.
+Three aircraft and three ground vehicles move. A launcher sees the vehicles as the RTI reports them and shoots at one
+after the other; a vehicle that hears a detonation meant for it stops for a while. A visiting flight joins late and
+leaves again. The table below belongs to a federate that only watches: every line of it came through the RTI.
+
+Look at it from another terminal:
+  {program} status {address}        who has joined
+  {program} ping {address}          how fast the RTI answers
+  cargo run -p meshrti-federate --example chat -- Ann {address}     a federate of your own, in its own federation
+"
+    )
+}
+
+/// The table of entities, the latencies and the last events.
+pub(super) fn table(view: &View) -> String {
+    let mut text = format!(
+        "{:<10}  {:<13}  {:>10}  {:>10}  {:>7}  {:>9}  {:>9}\n",
+        "entity", "class", "latitude", "longitude", "alt m", "speed m/s", "updates/s"
+    );
+    let mut rows: Vec<&Seen> = view.entities.values().collect();
+    rows.sort_by(|a, b| (a.class, &a.marking).cmp(&(b.class, &b.marking)));
+    for seen in &rows {
+        row(&mut text, seen);
+    }
+    text.push_str(&"\n".repeat(ROWS_MIN.saturating_sub(rows.len())));
+    let _ = writeln!(
+        text,
+        "\nfrom update to reflect: p50 {:.0} µs, p99 {:.0} µs, max {:.0} µs;  {:.0} updates/s;  {:.0} s",
+        view.recent.quantile_us(0.5),
+        view.recent.quantile_us(0.99),
+        view.recent.max_us(),
+        view.updates_per_s(),
+        view.age().as_secs_f64(),
+    );
+    for event in &view.events {
+        let _ = writeln!(text, "{event}");
+    }
+    text.push_str(&"\n".repeat(EVENTS - view.events.len().min(EVENTS)));
+    text
+}
+
+fn row(text: &mut String, seen: &Seen) {
+    let (latitude, longitude, height) =
+        seen.position.map_or((f64::NAN, f64::NAN, f64::NAN), |p| p.geodetic());
+    let speed = seen.velocity.map_or(f64::NAN, |velocity| velocity.speed());
+    let _ = writeln!(
+        text,
+        "{:<10}  {:<13}  {:>10}  {:>10}  {:>7}  {:>9}  {:>9}",
+        printable(&seen.marking),
+        seen.class,
+        known(latitude, 5),
+        known(longitude, 5),
+        known(height, 0),
+        known(speed, 1),
+        known(seen.updates_per_s, 0),
+    );
+}
+
+fn known(value: f64, digits: usize) -> String {
+    if value.is_nan() { "-".to_owned() } else { format!("{value:.digits$}") }
+}
+
+/// A name that cannot do anything to a terminal: it may come from any federate that joins.
+fn printable(name: &str) -> String {
+    name.chars().filter(|c| !c.is_control()).take(10).collect()
+}
+
+/// What has happened in all.
+pub(super) fn summary(view: &View) -> String {
+    format!(
+        "In {:.0} s the watching federate discovered {} objects, saw {} removed, and got {} reflects and {} interactions.\n\
+         From update to reflect: p50 {:.0} µs, p99 {:.0} µs, max {:.0} µs ({} stamped updates).",
+        view.age().as_secs_f64(),
+        view.discovered,
+        view.removed,
+        view.reflects,
+        view.interactions,
+        view.latency.quantile_us(0.5),
+        view.latency.quantile_us(0.99),
+        view.latency.max_us(),
+        view.latency.samples(),
+    )
+}
+
+/// Where tables appear: in place on a terminal, one below the other elsewhere.
+pub(super) struct Screen {
+    in_place: bool,
+    lines: usize,
+}
+
+impl Screen {
+    pub(super) const fn new(in_place: bool) -> Self {
+        Self { in_place, lines: 0 }
+    }
+
+    pub(super) fn show(&mut self, text: &str) {
+        if !self.in_place {
+            say(text);
+            return;
+        }
+        let frame = frame(text, self.lines);
+        self.lines = text.lines().count();
+        let mut stdout = std::io::stdout().lock();
+        // A terminal that has gone is noticed by the signal that comes with it.
+        let _ = stdout.write_all(frame.as_bytes()).and_then(|()| stdout.flush());
+    }
+}
+
+/// `text` over the `above` lines that were written last.
+fn frame(text: &str, above: usize) -> String {
+    let mut frame = String::new();
+    if above > 0 {
+        let _ = write!(frame, "\x1b[{above}A");
+    }
+    for line in text.lines() {
+        let _ = writeln!(frame, "{line}\x1b[K");
+    }
+    frame.push_str("\x1b[J");
+    frame
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_covers_the_one_before() {
+        assert_eq!(frame("a\nb", 0), "a\x1b[K\nb\x1b[K\n\x1b[J");
+        assert_eq!(frame("c", 2), "\x1b[2Ac\x1b[K\n\x1b[J");
+    }
+
+    #[test]
+    fn names_are_harmless() {
+        assert_eq!(printable("\x1b[2JFalcon\n"), "[2JFalcon");
+        assert_eq!(printable("12345678901234"), "1234567890");
+        assert_eq!(known(f64::NAN, 1), "-");
+    }
+}

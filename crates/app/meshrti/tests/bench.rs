@@ -1,0 +1,112 @@
+//! Each benchmark once, with tiny counts: that it runs, ends, and reports what it promises. Nothing here looks at how
+//! long anything takes.
+
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn meshrti(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_meshrti")).args(arguments).output().expect("the program starts")
+}
+
+/// The report of a benchmark that succeeds.
+fn report(arguments: &[&str]) -> Value {
+    let output = meshrti(&[&["bench"], arguments, &["--json"]].concat());
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{arguments:?}: {error}");
+    serde_json::from_slice(&output.stdout).expect("the standard output is one JSON object")
+}
+
+fn assert_numbers(row: &Value, keys: &[&str]) {
+    for key in keys {
+        assert!(row[key].is_number(), "{key} in {row}");
+    }
+}
+
+const ROUND_KEYS: [&str; 9] =
+    ["size_bytes", "samples", "min_us", "p50_us", "p90_us", "p99_us", "p999_us", "max_us", "mean_us"];
+
+#[test]
+fn latency_with_and_without_other_objects() {
+    let report = report(&[
+        "latency",
+        "--size",
+        "16,1k",
+        "--objects",
+        "0,20",
+        "--samples",
+        "30",
+        "--warm-up",
+        "3",
+        "--slices",
+        "2",
+    ]);
+    assert_eq!(report["schema"], "meshrti.bench.latency/1");
+    let rows = report["rows"].as_array().unwrap();
+    let found: Vec<_> =
+        rows.iter().map(|row| (row["objects"].as_u64(), row["size_bytes"].as_u64())).collect();
+    assert_eq!(found, [(0, 16), (0, 1024), (20, 16), (20, 1024)].map(|(o, s)| (Some(o), Some(s))));
+    for row in rows {
+        assert_numbers(row, &ROUND_KEYS);
+        assert_numbers(row, &["floor_p50_us", "floor_p99_us", "p50_ratio", "p99_ratio"]);
+        assert_eq!(row["samples"], 30);
+    }
+}
+
+#[test]
+fn throughput_loses_nothing() {
+    let report = report(&["throughput", "--size", "0,100", "--updates", "5000", "--slices", "2"]);
+    let rows = report["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 2);
+    for row in rows {
+        assert_numbers(row, &["size_bytes", "received_per_s", "floor_per_s", "throughput_ratio"]);
+        assert_eq!((row["sent"].as_u64(), row["received"].as_u64()), (Some(5000), Some(5000)));
+    }
+}
+
+#[test]
+fn fanout_reaches_everybody() {
+    let report = report(&["fanout", "--subscribers", "5", "--updates", "50", "--slices", "2"]);
+    assert_numbers(&report["rows"][0], &["subscribers", "updates", "fanout_us", "single_us", "fanout_ratio"]);
+}
+
+#[test]
+#[cfg_attr(not(target_os = "linux"), ignore = "it reads /proc")]
+fn memory_is_told_per_federate_and_object() {
+    let report = report(&["memory", "--federates", "5", "--objects", "200", "--idle", "10ms"]);
+    assert_numbers(
+        &report["rows"][0],
+        &["federates", "objects", "empty_bytes", "federate_bytes", "object_bytes"],
+    );
+}
+
+#[test]
+fn the_floor_by_itself() {
+    let report =
+        report(&["floor", "--size", "0,100", "--samples", "30", "--warm-up", "3", "--flood", "100000"]);
+    for row in report["rows"].as_array().unwrap() {
+        assert_numbers(row, &ROUND_KEYS);
+        assert_numbers(row, &["message_bytes", "per_s", "mbit_per_s"]);
+    }
+}
+
+#[test]
+fn a_short_run_of_everything_prints_tables() {
+    let output = meshrti(&["bench", "quick", "--scale", "0.001"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8_lossy(&output.stdout);
+    for heading in ["p99 ratio", "received/s", "ratio to singles", "bytes per object"] {
+        assert!(text.contains(heading), "{heading} in\n{text}");
+    }
+}
+
+#[test]
+fn what_cannot_be_measured_is_an_error() {
+    let output = meshrti(&["bench", "latency", "--size", "7"]);
+    assert_eq!(output.status.code(), Some(2));
+    let output = meshrti(&["bench", "throughput", "--server", "127.0.0.1:1", "--updates", "1"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stderr).starts_with("error: "));
+    let output = meshrti(&["bench", "role", "dance"]);
+    assert_eq!(output.status.code(), Some(1));
+}
