@@ -67,7 +67,7 @@ pub async fn measure(
     let mut done = 0;
     let mut results = Vec::new();
     for &objects in if plan.objects.is_empty() { &[0][..] } else { &plan.objects } {
-        ring.populate(objects).await?;
+        ring = ring.populate(objects).await?;
         for &size in &plan.sizes {
             let mut latency =
                 Latency { objects, rounds: Rounds::new(size), floor: Rounds::new(size), server_cpu_s: None };
@@ -76,7 +76,9 @@ pub async fn measure(
                 let samples = share(plan.samples, slices, slice);
                 latency.floor.add(&floor.rounds(size, message_bytes(size), plan.warm_up, samples).await?);
                 let before = server.cpu_s();
-                latency.rounds.add(&ring.rounds(size, plan.warm_up, samples).await?);
+                let rounds;
+                (ring, rounds) = ring.rounds(size, plan.warm_up, samples).await?;
+                latency.rounds.add(&rounds);
                 cpu_s =
                     cpu_s.zip(server.cpu_s().zip(before)).map(|(sum, (after, before))| sum + after - before);
                 done += samples;
@@ -101,6 +103,7 @@ struct Ring {
     ping: ObjectInstanceHandle,
     others: usize,
     number: u64,
+    /// Ends the other federate when it goes.
     echo: crate::process::Process,
 }
 
@@ -116,7 +119,7 @@ impl Ring {
 
     /// Registers objects of the class that is measured until there are `count` beside the one that is updated, and
     /// waits until the other federate has discovered them.
-    async fn populate(&mut self, count: usize) -> Result<(), BenchError> {
+    async fn populate(mut self, count: usize) -> Result<Self, BenchError> {
         let updates = self.member.federate.updates();
         let object_class = Some(self.member.ping.class);
         for _ in self.others..count {
@@ -124,13 +127,16 @@ impl Ring {
         }
         updates.drained().await?;
         self.others = self.others.max(count);
-        self.rounds(SIZE_BYTES_MIN, 1, 0).await.map(drop) // it has them when it answers what was sent after them
+        self.rounds(SIZE_BYTES_MIN, 1, 0).await.map(|(ring, _)| ring) // it has them when it answers what was sent after them
     }
 
-    async fn rounds(&mut self, size: usize, warm_up: u64, count: u64) -> Result<Rounds, BenchError> {
+    async fn rounds(mut self, size: usize, warm_up: u64, count: u64) -> Result<(Self, Rounds), BenchError> {
         let budget =
             PATIENCE + Duration::from_millis(20) * u32::try_from(warm_up + count).unwrap_or(u32::MAX);
-        let rounds = self.rounds_unlimited(size, warm_up, count);
+        let rounds = role::spawned(async move {
+            let rounds = self.rounds_unlimited(size, warm_up, count).await?;
+            Ok((self, rounds))
+        });
         tokio::time::timeout(budget, rounds).await.map_err(|_| stalled("a round trip"))?
     }
 
