@@ -30,12 +30,47 @@ impl Execution {
         federate: FederateHandle,
         instance: ObjectInstanceHandle,
     ) {
-        let Some(object) = self.instances.get(instance) else { return };
+        let gained = self.discover(plane, federate, instance);
+        self.scope_changed(plane, instance, &[(federate, gained)], &BTreeSet::new());
+    }
+
+    /// A new instance: everybody who subscribes it discovers it.
+    pub(crate) fn discover_at_all(&mut self, plane: &mut Plane, instance: ObjectInstanceHandle) {
+        let federates: Vec<_> = self.federates.keys().copied().collect();
+        let gained: Vec<_> = federates
+            .into_iter()
+            .map(|federate| (federate, self.discover(plane, federate, instance)))
+            .collect();
+        self.scope_changed(plane, instance, &gained, &BTreeSet::new());
+    }
+
+    /// Local Delete Object Instance of an instance that `federate` knows; it may be discovered at once again.
+    pub(crate) fn rediscover(
+        &mut self,
+        plane: &mut Plane,
+        federate: FederateHandle,
+        instance: ObjectInstanceHandle,
+    ) {
+        let lost = self.become_unknown(federate, instance);
+        let gained = self.discover(plane, federate, instance);
+        self.scope_changed(plane, instance, &[(federate, gained)], &lost);
+    }
+
+    /// Tells `federate` of the instance, and of what of it is in its scope, which is returned. What follows
+    /// for others is up to the caller, see [`Execution::scope_changed`].
+    fn discover(
+        &mut self,
+        plane: &mut Plane,
+        federate: FederateHandle,
+        instance: ObjectInstanceHandle,
+    ) -> BTreeSet<AttributeHandle> {
+        let none = BTreeSet::new;
+        let Some(object) = self.instances.get(instance) else { return none() };
         if object.known_class(federate).is_some() {
-            return;
+            return none();
         }
-        let Some(receiver) = self.federates.get(&federate) else { return };
-        let Some(class) = self.candidate_class(receiver, object) else { return };
+        let Some(receiver) = self.federates.get(&federate) else { return none() };
+        let Some(class) = self.candidate_class(receiver, object) else { return none() };
         let callback = Callback::DiscoverObjectInstance(api::DiscoverObjectInstance {
             object_instance: Some(instance),
             object_class: Some(class),
@@ -47,15 +82,8 @@ impl Execution {
             object.become_known(federate, class);
         }
         let in_scope = self.in_scope(federate, instance);
-        self.scope_gained(plane, federate, instance, &in_scope);
-    }
-
-    /// A new instance: everybody who subscribes it discovers it.
-    pub(crate) fn discover_at_all(&mut self, plane: &mut Plane, instance: ObjectInstanceHandle) {
-        let federates: Vec<_> = self.federates.keys().copied().collect();
-        for federate in federates {
-            self.try_discover(plane, federate, instance);
-        }
+        self.tell_in_scope(plane, federate, instance, &in_scope);
+        in_scope
     }
 
     /// `federate` knows `instance` no more, without being told.
@@ -65,14 +93,23 @@ impl Execution {
         federate: FederateHandle,
         instance: ObjectInstanceHandle,
     ) {
-        let lost: BTreeSet<AttributeHandle> = self.in_scope(federate, instance);
-        let Some(object) = self.instances.get_mut(instance) else { return };
-        if !object.become_unknown(federate) {
-            return;
+        let lost = self.become_unknown(federate, instance);
+        self.refresh_relevance(plane, instance, &lost);
+    }
+
+    /// The attributes that were in scope until now.
+    fn become_unknown(
+        &mut self,
+        federate: FederateHandle,
+        instance: ObjectInstanceHandle,
+    ) -> BTreeSet<AttributeHandle> {
+        let lost = self.in_scope(federate, instance);
+        if let Some(object) = self.instances.get_mut(instance) {
+            object.become_unknown(federate);
         }
         if let Some(federate) = self.federates.get_mut(&federate) {
             federate.forget_instance(instance);
         }
-        self.refresh_relevance(plane, instance, &lost);
+        lost
     }
 }

@@ -1,6 +1,6 @@
 //! The object plane of one federation execution: its state, and the checks every service starts with.
 
-use super::federate::{Federate, FederateSwitches, RateId};
+use super::federate::{Federate, FederateSwitches, Rate, RateId};
 use super::instance::{Instance, Instances};
 use crate::control::{ExecutionId, NodeId};
 use crate::handle_map::HandleMap;
@@ -29,8 +29,8 @@ pub(crate) struct Execution {
     pub(crate) instances: Instances,
     /// Federates by the client that stands for them in the router.
     pub(crate) clients: HandleMap<ClientId, FederateHandle>,
-    /// Update rate designators in use, with their rate in Hz.
-    pub(crate) rates: Vec<(String, f64)>,
+    /// Update rate designators in use.
+    pub(crate) rates: Vec<Rate>,
     pub(crate) privilege: AttributeHandle,
     pub(crate) last_instance: u32,
     mom_objects: Option<ObjectClassHandle>,
@@ -209,7 +209,7 @@ impl Execution {
             let text = format!("the object model has no update rate `{designator}`");
             RtiError::new(Exception::InvalidUpdateRateDesignator, text)
         })?;
-        let known = self.rates.iter().position(|(name, _)| name == designator);
+        let known = self.rates.iter().position(|rate| rate.designator == designator);
         let at = known.unwrap_or(self.rates.len());
         if at > RATES_MAX {
             return Err(RtiError::internal(
@@ -217,7 +217,7 @@ impl Execution {
             ));
         }
         if known.is_none() {
-            self.rates.push((designator.to_owned(), rate));
+            self.rates.push(Rate::new(designator, rate));
         }
         Ok(Some(RateId(at as u16)))
     }

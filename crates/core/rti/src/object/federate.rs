@@ -10,10 +10,28 @@ use hla::handle::{
 };
 use router::ClientId;
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 base::id! {
     /// An update rate designator that some federate has used; index into the execution's table.
     pub(crate) struct RateId(u16) as "rate";
+}
+
+/// An update rate designator in use.
+pub(crate) struct Rate {
+    pub(crate) designator: String,
+    /// Updates per second at most.
+    pub(crate) hertz: f64,
+    /// Time between two of them at least.
+    pub(crate) interval: Duration,
+}
+
+impl Rate {
+    pub(crate) fn new(designator: &str, hertz: f64) -> Self {
+        // Rates that a duration cannot express are below one update in centuries: one update is all there is.
+        let interval = Duration::try_from_secs_f64(1.0 / hertz).unwrap_or(Duration::MAX);
+        Self { designator: designator.to_owned(), hertz, interval }
+    }
 }
 
 /// A subscription of one class attribute.

@@ -137,14 +137,10 @@ impl Instance {
         }
     }
 
-    /// `federate` knows the instance no more; false when it did not.
-    pub(crate) fn become_unknown(&mut self, federate: FederateHandle) -> bool {
-        match self.known.binary_search_by_key(&federate, |known| known.federate) {
-            Ok(at) => {
-                self.known.remove(at);
-                true
-            }
-            Err(_) => false,
+    /// `federate` knows the instance no more.
+    pub(crate) fn become_unknown(&mut self, federate: FederateHandle) {
+        if let Ok(at) = self.known.binary_search_by_key(&federate, |known| known.federate) {
+            self.known.remove(at);
         }
     }
 

@@ -144,8 +144,7 @@ impl Execution {
             return Err(RtiError::new(Exception::FederateOwnsAttributes, text));
         }
         let handle = object.handle;
-        self.forget(plane, who, handle);
-        self.try_discover(plane, who, handle);
+        self.rediscover(plane, who, handle);
         Ok(())
     }
 

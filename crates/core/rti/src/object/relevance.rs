@@ -35,7 +35,7 @@ impl Execution {
     }
 
     fn hertz(&self, rate: RateId) -> f64 {
-        self.rates[rate.0 as usize].1
+        self.rates[rate.0 as usize].hertz
     }
 
     /// Brings the advisory of the owners of `attributes` up to date.
@@ -96,7 +96,7 @@ impl Execution {
             Callback::TurnUpdatesOnForObjectInstanceWithRate(api::TurnUpdatesOnForObjectInstanceWithRate {
                 object_instance,
                 attributes,
-                update_rate_designator: self.rates[rate.0 as usize].0.clone(),
+                update_rate_designator: self.rates[rate.0 as usize].designator.clone(),
             })
         } else if relevance == Relevance::ON {
             Callback::TurnUpdatesOnForObjectInstance(api::TurnUpdatesOnForObjectInstance {

@@ -6,6 +6,7 @@
 use super::execution::Execution;
 use super::federate::ClassSubscription;
 use crate::plane::Plane;
+use bytes::Bytes;
 use hla::api::{self, AttributeHandleSet, callback_request::CallbackRequest as Callback};
 use hla::handle::{AttributeHandle, FederateHandle, ObjectClassHandle, ObjectInstanceHandle};
 use std::collections::BTreeSet;
@@ -61,48 +62,57 @@ impl Execution {
         self.refresh_registrations_below(plane, class);
         let now = self.federate(who).subscriptions.get(&class).cloned().unwrap_or_default();
         let gained: BTreeSet<_> = now.keys().filter(|a| !before.contains_key(a)).copied().collect();
-        let lost: BTreeSet<_> = before.keys().filter(|a| !now.contains_key(a)).copied().collect();
-        let altered: BTreeSet<_> = now
-            .iter()
-            .filter(|(a, how)| before.get(a).is_some_and(|old| old != *how))
-            .map(|(&a, _)| a)
-            .collect();
+        let lost = before.keys().filter(|a| !now.contains_key(a)).copied();
+        let altered = now.iter().filter(|(a, how)| before.get(a).is_some_and(|old| old != *how));
+        // 2025, 10.1.3: no attributesOutOfScope for what the federate itself unsubscribed.
+        let changed: BTreeSet<_> = lost.chain(altered.map(|(&a, _)| a)).collect();
         for instance in self.instances.of_class_or_below(&self.model, class) {
             match self.instances.get(instance).and_then(|object| object.known_class(who)) {
                 None => self.try_discover(plane, who, instance),
                 Some(known) if known == class => {
                     let gained = self.owned_by_others(who, instance, gained.iter().copied());
-                    self.scope_gained(plane, who, instance, &gained);
-                    // 2025, 10.1.3: no attributesOutOfScope for what the federate itself unsubscribed.
-                    self.refresh_relevance(plane, instance, &lost);
-                    self.refresh_relevance(plane, instance, &altered);
+                    self.tell_in_scope(plane, who, instance, &gained);
+                    self.scope_changed(plane, instance, &[(who, gained)], &changed);
                 }
                 Some(_) => {}
             }
         }
     }
 
-    /// Attributes came into scope at `federate`.
-    pub(crate) fn scope_gained(
-        &mut self,
+    /// Tells `federate` that attributes came into its scope.
+    pub(crate) fn tell_in_scope(
+        &self,
         plane: &mut Plane,
         federate: FederateHandle,
         instance: ObjectInstanceHandle,
         attributes: &BTreeSet<AttributeHandle>,
     ) {
-        if attributes.is_empty() {
-            return;
-        }
-        if self.federate(federate).switches.attribute_scope {
+        if !attributes.is_empty() && self.federate(federate).switches.attribute_scope {
             let in_scope = api::AttributesInScope {
                 object_instance: Some(instance),
                 attributes: handle_set(attributes),
             };
             self.tell(plane, federate, Callback::AttributesInScope(in_scope));
         }
-        self.refresh_relevance(plane, instance, attributes);
+    }
+
+    /// What follows for owners once a service has changed all it changes about an instance: federates have
+    /// `gained` attributes, and others are `changed` in who sees them or how. Owners are advised once of the
+    /// outcome, and asked for values where the model wants that.
+    pub(crate) fn scope_changed(
+        &mut self,
+        plane: &mut Plane,
+        instance: ObjectInstanceHandle,
+        gained: &[(FederateHandle, BTreeSet<AttributeHandle>)],
+        changed: &BTreeSet<AttributeHandle>,
+    ) {
+        let mut concerned = changed.clone();
+        concerned.extend(gained.iter().flat_map(|(_, attributes)| attributes));
+        self.refresh_relevance(plane, instance, &concerned);
         if self.model.switches().auto_provide {
-            self.ask_owners(plane, federate, instance, attributes, &bytes::Bytes::new());
+            for (federate, attributes) in gained {
+                self.ask_owners(plane, *federate, instance, attributes, &Bytes::new());
+            }
         }
     }
 

@@ -6,7 +6,7 @@
 
 use super::encode::{self, Envelope, HandleValue};
 use super::execution::Execution;
-use super::federate::{Federate, Subscription};
+use super::federate::{ClassSubscription, Federate, RateId, Subscription};
 use super::instance::Instance;
 use crate::plane::{Delivery, Plane, Topic};
 use crate::time::Stamp;
@@ -17,6 +17,7 @@ use hla::fom::ObjectClass;
 use hla::handle::{AttributeHandle, FederateHandle, ObjectInstanceHandle, TransportationTypeHandle};
 use hla::{Exception, RtiError};
 use smallvec::SmallVec;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Values of one call that travel alike.
@@ -98,10 +99,14 @@ impl Execution {
         plane.fan_out(from, Topic::Object(*id, object.class), |client| {
             let receiver = clients.get(&client)?;
             let known_as = object.known_class(*receiver)?;
-            let federate = federates.get_mut(receiver)?;
-            let mut part = part_in_scope(federate, known_as, passel)?;
+            let Federate { subscriptions, last_reflected, .. } = federates.get_mut(receiver)?;
+            let subscribed = subscriptions.get(&known_as)?;
+            let mut part = part_in_scope(subscribed, passel)?;
             if best_effort {
-                part = reduce_rate(federate, known_as, handle, passel, part, rates, now)?;
+                let due = |rate: RateId, attribute| {
+                    is_due(last_reflected, (handle, attribute), rates[rate.0 as usize].interval, now)
+                };
+                part = reduce_rate(subscribed, passel, part, due)?;
             }
             let body = match encoded.iter().find(|(done, _)| *done == part) {
                 Some((_, body)) => body.clone(),
@@ -142,13 +147,8 @@ fn add_value(
     }
 }
 
-/// The values that `federate` subscribes at the class it knows the instance as; `None` for none.
-fn part_in_scope(
-    federate: &Federate,
-    known_as: hla::handle::ObjectClassHandle,
-    passel: &Passel,
-) -> Option<Part> {
-    let subscribed = federate.subscriptions.get(&known_as)?;
+/// The values that are subscribed; `None` for none.
+fn part_in_scope(subscribed: &ClassSubscription, passel: &Passel) -> Option<Part> {
     let mut part: Part = 0;
     for (at, value) in passel.values.iter().enumerate() {
         if subscribed.contains_key(&AttributeHandle(value.handle)) {
@@ -158,29 +158,35 @@ fn part_in_scope(
     (part != 0).then_some(part)
 }
 
-/// Update rate reduction (6.11): takes out values that come sooner than the receiver wants them.
+/// Update rate reduction (6.11): takes out values that are not `due` yet at the receiver. They are not kept.
 fn reduce_rate(
-    federate: &mut Federate,
-    known_as: hla::handle::ObjectClassHandle,
-    instance: ObjectInstanceHandle,
+    subscribed: &ClassSubscription,
     passel: &Passel,
-    mut part: Part,
-    rates: &[(String, f64)],
-    now: Moment,
+    part: Part,
+    mut due: impl FnMut(RateId, AttributeHandle) -> bool,
 ) -> Option<Part> {
-    let Federate { subscriptions, last_reflected, .. } = federate;
-    let subscribed = subscriptions.get(&known_as)?;
-    let wanted = part;
-    for (at, value) in passel.values.iter().enumerate().filter(|(at, _)| wanted >> at & 1 == 1) {
+    let mut kept = part;
+    for (at, value) in passel.values.iter().enumerate().filter(|(at, _)| part >> at & 1 == 1) {
         let attribute = AttributeHandle(value.handle);
-        let Some(Subscription { rate: Some(rate), .. }) = subscribed.get(&attribute) else { continue };
-        let interval = Duration::try_from_secs_f64(1.0 / rates[rate.0 as usize].1).unwrap_or(Duration::ZERO);
-        match last_reflected.get(&(instance, attribute)) {
-            Some(&last) if now < last + interval => part &= !(1 << at),
-            _ => {
-                last_reflected.insert((instance, attribute), now);
-            }
+        if let Some(Subscription { rate: Some(rate), .. }) = subscribed.get(&attribute)
+            && !due(*rate, attribute)
+        {
+            kept &= !(1 << at);
         }
     }
-    (part != 0).then_some(part)
+    (kept != 0).then_some(kept)
+}
+
+/// Whether `interval` has passed since the last value of an attribute; if so, `now` is the time of the last one.
+fn is_due(
+    last_reflected: &mut BTreeMap<(ObjectInstanceHandle, AttributeHandle), Moment>,
+    attribute: (ObjectInstanceHandle, AttributeHandle),
+    interval: Duration,
+    now: Moment,
+) -> bool {
+    let due = last_reflected.get(&attribute).is_none_or(|&last| now.since(last) >= interval);
+    if due {
+        last_reflected.insert(attribute, now);
+    }
+    due
 }

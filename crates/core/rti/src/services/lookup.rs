@@ -188,7 +188,7 @@ fn rates_and_orders(cx: Context<'_>, call: Call) -> Served {
 fn subscribed_rate(cx: &Context<'_>, class: ObjectClassHandle, attribute: AttributeHandle) -> f64 {
     let subscription = cx.execution.federate(cx.who).subscription(class, attribute);
     let rate = subscription.and_then(|subscription| subscription.rate);
-    rate.map_or(0.0, |rate| cx.execution.rates[rate.0 as usize].1)
+    rate.map_or(0.0, |rate| cx.execution.rates[rate.0 as usize].hertz)
 }
 
 fn dimensions(cx: Context<'_>, call: Call) -> Served {

@@ -291,7 +291,7 @@ impl Spec {
 
     /// One call: its outcome, with all callbacks in `told`. `value` is what updates carry.
     pub(crate) fn apply(&mut self, op: &Op, value: usize) -> Result<(), Exception> {
-        let before = self.view();
+        let mut before = self.view();
         match op.what {
             What::Pass { milliseconds } => self.now += milliseconds,
             What::Join { more } => {
@@ -311,22 +311,12 @@ impl Spec {
             What::Resign { action } => self.leave(op.who, action, false)?,
             What::LocalDelete { instance } => {
                 self.forget(op.who, instance)?;
-                self.settle_forgotten(&before);
-                let between = self.view();
-                self.settle(&between);
-                return Ok(());
+                before.scope.remove(&(op.who, instance));
             }
             what => self.apply_member(op.who, what, value)?,
         }
         self.settle(&before);
         Ok(())
-    }
-
-    /// Advisories after a local deletion, before the instance is discovered again.
-    fn settle_forgotten(&mut self, before: &View) {
-        let after = self.view();
-        self.advise_of_scope(before, &after);
-        self.advise_publishers(before, &after);
     }
 
     fn apply_member(&mut self, who: usize, what: What, value: usize) -> Result<(), Exception> {

@@ -157,7 +157,7 @@ fn updates_are_wanted_while_an_active_subscriber_sees_the_attribute() -> Refused
     c.unsubscribe("C", &["a"])?;
     assert_eq!(a.callbacks(), ["updatesOff(1, a)"]);
     b.subscribe("C", &["a", "t"])?;
-    assert_eq!(a.callbacks(), ["updatesOn(1, t)", "updatesOn(1, a)"]);
+    assert_eq!(a.callbacks(), ["updatesOn(1, a t)"]);
     Ok(())
 }
 
@@ -182,7 +182,7 @@ fn updates_are_not_wanted_by_those_who_left_or_forgot() -> Refused {
     c.subscribe("C", &["a"])?;
     a.skip();
     c.local_delete(x)?;
-    assert_eq!(a.callbacks(), ["updatesOff(1, a)", "updatesOn(1, a)"], "forgotten and discovered again");
+    assert_eq!(a.callbacks(), NOTHING, "forgotten and discovered again at once");
     world.lose(&c);
     assert_eq!(a.callbacks(), ["updatesOff(1, a)"]);
     Ok(())
