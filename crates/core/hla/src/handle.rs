@@ -1,13 +1,22 @@
 //! Typed handles of the HLA API.
 //!
 //! On the wire a handle is a message with one field of opaque bytes. Ours are big-endian numbers of
-//! fixed width; zero is the *invalid* handle and is sent as empty bytes. Bytes of any other width
-//! decode to the invalid handle: a foreign handle is a federate's mistake, which ends in an
-//! exception, not a broken message.
+//! fixed width, counted from 1; the *invalid* handle is 0 here and empty bytes there.
+//!
+//! Handles of other RTIs may have another width, or count from 0. A federate only has to give them back as
+//! they came, so that octets of any width up to 15 are kept: as the number they stand for, with the
+//! width in the top octet, `0xf0 | width`. To our own services such a handle is one that they never
+//! gave out, which ends in an exception. Octets that do not fit (a longer handle, or a foreign one whose number
+//! needs the top octet) decode to the invalid handle.
 
 use bytes::{Buf, BufMut};
-use prost::encoding::{DecodeContext, WireType, encode_key, encoded_len_varint, skip_field};
+use prost::encoding::{DecodeContext, WireType, encode_key, skip_field};
 use prost::{DecodeError, Message};
+
+/// From this top octet on, a number is a handle of a foreign width, which is in the low half of the octet.
+const FOREIGN: u8 = 0xf0;
+/// Octets of the longest handle that is kept.
+const WIDTH_MAX: usize = 15;
 
 macro_rules! handles {
     ($($(#[$meta:meta])* $name:ident($int:ty) as $prefix:literal;)+) => {
@@ -27,22 +36,55 @@ macro_rules! handles {
 
             /// The octets a federate sees when it encodes the handle; empty when invalid.
             pub fn to_octets(self) -> Vec<u8> {
-                if self.is_valid() { self.0.to_be_bytes().to_vec() } else { Vec::new() }
+                let (octets, width) = self.octets();
+                octets[octets.len() - width..].to_vec()
             }
 
-            /// The handle with these octets; invalid when their number is wrong.
+            /// The handle with these octets; invalid when they do not fit.
             pub fn from_octets(octets: &[u8]) -> Self {
-                octets.try_into().map_or(Self::INVALID, |array| Self(<$int>::from_be_bytes(array)))
+                let value_octets = size_of::<$int>() - 1;
+                let (high, low) = octets.split_at(octets.len().saturating_sub(value_octets));
+                let value = low.iter().fold(0, |value, &octet| value << 8 | <$int>::from(octet));
+                match (octets.len(), high) {
+                    (0, _) => Self::INVALID,
+                    // A native width: the top octet is part of the number, unless it looks like a width.
+                    (width, &[top]) if width == size_of::<$int>() && top < FOREIGN => {
+                        let native = <$int>::from(top) << (8 * value_octets) | value;
+                        if native == 0 { Self::foreign(width, 0) } else { Self(native) }
+                    }
+                    (width, high) if width <= WIDTH_MAX && high.iter().all(|&octet| octet == 0) => {
+                        Self::foreign(width, value)
+                    }
+                    _ => Self::INVALID,
+                }
+            }
+
+            const fn foreign(width: usize, value: $int) -> Self {
+                Self(((FOREIGN as usize | width) as $int) << (<$int>::BITS - 8) | value)
+            }
+
+            /// The octets, right-aligned, and how many of them count.
+            fn octets(self) -> ([u8; 16], usize) {
+                let mut octets = [0; 16];
+                let native = self.0.to_be_bytes();
+                octets[16 - native.len()..].copy_from_slice(&native);
+                let top = native[0];
+                if top >= FOREIGN {
+                    octets[16 - native.len()] = 0;
+                    (octets, usize::from(top & !FOREIGN))
+                } else {
+                    (octets, if self.is_valid() { native.len() } else { 0 })
+                }
             }
         }
 
         impl Message for $name {
             fn encode_raw(&self, buf: &mut impl BufMut) {
                 if self.is_valid() {
-                    let octets = self.0.to_be_bytes();
+                    let (octets, width) = self.octets();
                     encode_key(1, WireType::LengthDelimited, buf);
-                    buf.put_u8(octets.len() as u8);
-                    buf.put_slice(&octets);
+                    buf.put_u8(width as u8);
+                    buf.put_slice(&octets[octets.len() - width..]);
                 }
             }
 
@@ -64,19 +106,22 @@ macro_rules! handles {
                 if len == size_of::<$int>() {
                     let mut octets = [0; size_of::<$int>()];
                     buf.copy_to_slice(&mut octets);
-                    self.0 = <$int>::from_be_bytes(octets);
+                    *self = Self::from_octets(&octets);
+                } else if len <= WIDTH_MAX {
+                    let mut octets = [0; WIDTH_MAX];
+                    buf.copy_to_slice(&mut octets[..len]);
+                    *self = Self::from_octets(&octets[..len]);
                 } else {
                     buf.advance(len);
-                    self.0 = 0;
+                    *self = Self::INVALID;
                 }
                 Ok(())
             }
 
             fn encoded_len(&self) -> usize {
-                if self.is_valid() {
-                    1 + encoded_len_varint(size_of::<$int>() as u64) + size_of::<$int>()
-                } else {
-                    0
+                match self.octets().1 {
+                    0 => 0,
+                    width => 2 + width,
                 }
             }
 
@@ -135,12 +180,58 @@ mod tests {
     }
 
     #[test]
-    fn foreign_widths_are_invalid_not_broken() {
+    fn foreign_handles_come_back_as_they_came() {
+        let handles: [&[u8]; 8] = [
+            &[7],
+            &[0],
+            &[1, 2, 3],
+            &[0, 0, 0, 0],
+            &[0, 1, 2, 3, 4],
+            &[0; 8],
+            &[0, 0, 0, 0, 0, 0, 1, 2],
+            &[0; 15],
+        ];
+        for octets in handles.into_iter().filter(|octets| octets.len() != 5) {
+            let handle = ObjectClassHandle::from_octets(octets);
+            assert!(handle.is_valid(), "{octets:?}");
+            assert_eq!(handle.to_octets(), octets);
+            let wire = handle.encode_to_vec();
+            assert_eq!(wire.len(), handle.encoded_len());
+            assert_eq!(ObjectClassHandle::decode(&wire[..]).unwrap(), handle);
+        }
+        for octets in handles {
+            assert_eq!(ObjectInstanceHandle::from_octets(octets).to_octets(), octets);
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_invalid_not_broken() {
+        let unfit: [&[u8]; 4] = [&[], &[0, 1, 2, 3, 4], &[0xf0, 0, 0, 1], &[1; 16]];
+        for octets in unfit {
+            assert_eq!(ObjectClassHandle::from_octets(octets), ObjectClassHandle::INVALID, "{octets:?}");
+        }
         let decode = |b: &[u8]| ObjectClassHandle::decode(b);
         assert_eq!(decode(&[0x0a, 4, 0, 0, 1, 2]).unwrap(), ObjectClassHandle(258));
-        assert_eq!(decode(&[0x0a, 3, 1, 2, 3]).unwrap(), ObjectClassHandle::INVALID);
+        assert_eq!(decode(&[0x0a, 5, 0, 1, 2, 3, 4]).unwrap(), ObjectClassHandle::INVALID);
         assert_eq!(decode(&[]).unwrap(), ObjectClassHandle::INVALID);
         assert!(decode(&[0x0a, 4, 0, 0]).is_err());
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn numbers_of_our_own_are_their_big_endian_octets(number in 1u32..0xf000_0000) {
+            let handle = ObjectClassHandle(number);
+            proptest::prop_assert_eq!(handle.to_octets(), number.to_be_bytes());
+            proptest::prop_assert_eq!(ObjectClassHandle::from_octets(&number.to_be_bytes()), handle);
+        }
+
+        #[test]
+        fn any_octets_come_back_or_are_invalid(octets: Vec<u8>) {
+            let handle = ObjectInstanceHandle::from_octets(&octets);
+            if handle.is_valid() {
+                proptest::prop_assert_eq!(handle.to_octets(), octets);
+            }
+        }
     }
 
     #[test]

@@ -5,8 +5,8 @@
 //! one set of types serves as vocabulary and as wire form. [`CallRequest`] holds any of the 178
 //! services, [`CallResponse`] its result or exception, [`CallbackRequest`] any of the 62 callbacks.
 //!
-//! A sub-message that may be absent is an `Option`; an absent handle and a handle of a foreign
-//! length are both *invalid* (see [`crate::handle`]), so that they end in the exception the standard
+//! A sub-message that may be absent is an `Option`; an absent handle and one that does not fit
+//! are both *invalid* (see [`crate::handle`]), so that they end in the exception the standard
 //! has for them rather than in a broken session.
 
 #[allow(missing_docs, clippy::all, clippy::pedantic)] // generated: names are the wire format's
