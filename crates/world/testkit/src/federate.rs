@@ -30,8 +30,6 @@ pub struct Federate {
     restart: bool,
     /// Makes no more calls.
     calm: bool,
-    /// Calls nothing but what it is told to.
-    silent: bool,
     /// When it acts next.
     next: Moment,
     /// Calls that wait for an answer.
@@ -67,7 +65,6 @@ impl Federate {
             burst: options.burst,
             restart: options.restart,
             calm: false,
-            silent: false,
             next,
             asked: BTreeMap::new(),
             reading: true,
@@ -108,9 +105,9 @@ impl Federate {
         self.calm = true;
     }
 
-    /// It only joins and does what [`Federate::act`] says.
-    pub fn be_silent(&mut self) {
-        self.silent = true;
+    /// The next stamp for a call of [`Federate::act`].
+    pub fn stamp(&mut self) -> bytes::Bytes {
+        self.known.stamp()
     }
 
     /// Makes one call now, if it has a session.
@@ -208,7 +205,6 @@ impl Federate {
     /// One step of the script.
     fn make_call(&mut self, now: Moment) {
         let request = match self.known.standing {
-            _ if self.silent => None,
             Standing::Joined(_) => {
                 let op = script::draw_op(&self.mix, &mut self.draw);
                 op.and_then(|op| script::make(op, &mut self.known, &mut self.draw))

@@ -73,10 +73,10 @@ pub enum Op {
 }
 
 const DECLARE: &[(Op, u64)] = &[
-    (Op::Publish, 6),
-    (Op::Unpublish, 3),
-    (Op::Subscribe, 7),
-    (Op::Unsubscribe, 3),
+    (Op::Publish, 8),
+    (Op::Unpublish, 2),
+    (Op::Subscribe, 12),
+    (Op::Unsubscribe, 2),
     (Op::PublishInteraction, 4),
     (Op::UnpublishInteraction, 2),
     (Op::SubscribeInteraction, 4),

@@ -8,6 +8,7 @@ use crate::options::{Options, Trouble, TroubleKind};
 use crate::script::{Knowledge, Standing};
 use crate::server::Server;
 use base::Moment;
+use bytes::Bytes;
 use hla::api::call_request::CallRequest as Call;
 use netsim::{
     Digest, Effect, Fault, Host, HostEvent, HostId, LinkSpec, Network, NetworkOptions, Port, RuleId, Scope,
@@ -91,8 +92,10 @@ pub struct World {
     invariants: Vec<Box<dyn Invariant>>,
     trace: VecDeque<Seen>,
     outcome: Outcome,
-    /// Observations since the last call of `quiet`.
+    /// Observations since the silence began.
     observed: u64,
+    /// Whose reflections are recorded, and when they came.
+    recorded: (Option<HostId>, Vec<Moment>),
 }
 
 /// A step of the plan: the beginning or the end of a trouble.
@@ -145,6 +148,7 @@ impl World {
             trace: VecDeque::new(),
             outcome,
             observed: 0,
+            recorded: (None, Vec::new()),
         }
     }
 
@@ -199,14 +203,26 @@ impl World {
         self.watch(host)
     }
 
-    /// A federate that from now on does only what [`World::act`] says.
-    pub fn be_silent(&mut self, host: HostId) {
-        self.with_federate(host, |federate, _| federate.be_silent());
+    /// The next stamp of a federate, for a tag of a call that [`World::act`] makes.
+    pub fn stamp(&mut self, host: HostId) -> Bytes {
+        let mut stamp = Bytes::new();
+        self.with_federate(host, |federate, _| stamp = federate.stamp());
+        stamp
+    }
+
+    /// From now on, notes when callbacks reach `host`.
+    pub fn record(&mut self, host: HostId) {
+        self.recorded = (Some(host), Vec::new());
+    }
+
+    /// What was noted, see [`World::record`].
+    pub fn recorded(&self) -> &[Moment] {
+        &self.recorded.1
     }
 
     /// A federate stops, or goes on, to take what arrives.
     pub fn set_reading(&mut self, host: HostId, reading: bool) {
-        self.disturb(host);
+        self.model.disturb(host);
         self.with_federate(host, |federate, port| federate.set_reading(port, reading));
     }
 
@@ -218,12 +234,6 @@ impl World {
         self.sim.network_mut().kill(host);
         self.with_federate(host, |federate, _| federate.die());
         self.watch(host)
-    }
-
-    fn disturb(&mut self, host: HostId) {
-        if let Some(session) = self.federate(host).session_id() {
-            self.model.disturb(session);
-        }
     }
 
     /// Runs the whole life of the world: troubles under way, then everything healed, then silence,
@@ -279,6 +289,9 @@ impl World {
         self.observed +=
             seen.iter().filter(|seen| !matches!(seen.what, Observation::TimedOut)).count() as u64;
         for seen in &seen {
+            if self.recorded.0 == Some(host) && matches!(seen.what, Observation::Received { .. }) {
+                self.recorded.1.push(at);
+            }
             self.count(&seen.what);
             self.trace.push_back(seen.clone());
             if self.trace.len() > TRACE_LENGTH {
@@ -323,7 +336,7 @@ impl World {
         if !self.sim.network().is_up(host) {
             return Ok(());
         }
-        self.disturb(host);
+        self.model.disturb(host);
         match (step, trouble.kind) {
             (Step::End(_), TroubleKind::SlowReader) => self.set_reading(host, true),
             (Step::End(_), _) => {

@@ -14,16 +14,36 @@ use hla::api::call_response::CallResponse as Answer;
 use hla::api::callback_request::CallbackRequest as Callback;
 use hla::api::{CallRequest, CallResponse, CallbackRequest, Message as _};
 use hla::fom::Fdd;
+use netsim::HostId;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
+
+/// Whether a callback must come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Need {
+    Must,
+    /// Unless the federate does not keep up.
+    BestEffort,
+    /// It was still under way when its receiver left.
+    May,
+}
 
 /// What one step owes to one session.
 struct Batch {
     at: Moment,
     cause: String,
-    owed: Vec<(Callback, bool)>,
-    /// It need not come any more.
-    released: bool,
+    owed: Vec<(Callback, Need)>,
+}
+
+impl Batch {
+    fn must_come(&self) -> bool {
+        self.owed.iter().any(|(_, need)| *need == Need::Must)
+    }
+
+    /// How many best-effort callbacks of it have not come.
+    fn left_out(&self) -> u64 {
+        self.owed.iter().filter(|(_, need)| *need == Need::BestEffort).count() as u64
+    }
 }
 
 /// See the module.
@@ -35,8 +55,10 @@ pub struct AsTheModel {
     owed: BTreeMap<SessionId, VecDeque<Batch>>,
     /// Best-effort callbacks that were left out, since the federate joined.
     dropped: BTreeMap<SessionId, u64>,
-    /// Sessions for which callbacks may have to wait.
+    /// Sessions for which callbacks may have to wait, and the hosts that suffer.
     disturbed: BTreeSet<SessionId>,
+    disturbed_hosts: BTreeSet<HostId>,
+    hosts: BTreeMap<SessionId, HostId>,
     /// Limits are so tight that any session may have to wait, and may be ended.
     tight: bool,
     over: BTreeSet<SessionId>,
@@ -53,6 +75,8 @@ impl AsTheModel {
             owed: BTreeMap::new(),
             dropped: BTreeMap::new(),
             disturbed: BTreeSet::new(),
+            disturbed_hosts: BTreeSet::new(),
+            hosts: BTreeMap::new(),
             tight,
             over: BTreeSet::new(),
             last_status: Vec::new(),
@@ -62,11 +86,12 @@ impl AsTheModel {
     /// Nobody is owed anything, and no session is without a connection.
     pub fn is_settled(&self) -> bool {
         let open = |session: &SessionId| !self.over.contains(session);
-        let needed =
-            |batch: &Batch| !batch.released && batch.owed.iter().any(|(_, best_effort)| !best_effort);
         self.lost.is_empty()
             && self.served.keys().all(|(session, _)| !open(session))
-            && self.owed.iter().all(|(session, batches)| !open(session) || !batches.iter().any(needed))
+            && self
+                .owed
+                .iter()
+                .all(|(session, batches)| !open(session) || !batches.iter().any(Batch::must_come))
     }
 
     /// Callbacks that were left out because federates did not keep up.
@@ -74,9 +99,11 @@ impl AsTheModel {
         self.dropped.values().sum()
     }
 
-    /// A session may from now on have to wait for its callbacks.
-    pub fn disturb(&mut self, session: SessionId) {
-        self.disturbed.insert(session);
+    /// The sessions of a host may from now on have to wait for their callbacks.
+    pub fn disturb(&mut self, host: HostId) {
+        self.disturbed_hosts.insert(host);
+        let sessions = self.hosts.iter().filter(|(_, of)| **of == host).map(|(&session, _)| session);
+        self.disturbed.extend(sessions);
     }
 
     /// Takes what happened in the kernel, before what came out of it.
@@ -85,7 +112,13 @@ impl AsTheModel {
     /// What is wrong.
     pub fn cause(&mut self, seen: &Seen) -> Result<(), String> {
         match &seen.what {
-            Observation::Opened { session, .. } => self.model.open(*session),
+            Observation::Opened { session, host } => {
+                self.hosts.insert(*session, *host);
+                if self.disturbed_hosts.contains(host) {
+                    self.disturbed.insert(*session);
+                }
+                self.model.open(*session);
+            }
             Observation::Executed { session, call, request } => {
                 let (served, effects) = self.model.execute(seen.at, *session, request);
                 let wrapped = CallRequest { call_request: Some(request.clone()) };
@@ -127,15 +160,17 @@ impl AsTheModel {
 
     fn owe(&mut self, at: Moment, cause: &str, effects: Effects) {
         for session in effects.released {
-            self.owed.entry(session).or_default().iter_mut().for_each(|batch| batch.released = true);
+            let batches = self.owed.entry(session).or_default();
+            batches.iter_mut().flat_map(|batch| &mut batch.owed).for_each(|(_, need)| *need = Need::May);
             self.dropped.remove(&session);
         }
-        let mut by_session: BTreeMap<SessionId, Vec<(Callback, bool)>> = BTreeMap::new();
+        let mut by_session: BTreeMap<SessionId, Vec<(Callback, Need)>> = BTreeMap::new();
         for Owed { to, callback, best_effort } in effects.owed {
-            by_session.entry(to).or_default().push((callback, best_effort));
+            let need = if best_effort { Need::BestEffort } else { Need::Must };
+            by_session.entry(to).or_default().push((callback, need));
         }
         for (session, owed) in by_session {
-            let batch = Batch { at, cause: cause.to_owned(), owed, released: false };
+            let batch = Batch { at, cause: cause.to_owned(), owed };
             self.owed.entry(session).or_default().push_back(batch);
         }
     }
@@ -176,10 +211,13 @@ impl AsTheModel {
                 return Err(format!("{session}: nothing is owed, but it got {unit:?}"));
             };
             if let Some(place) = batch.owed.iter().position(|(owed, _)| owed == unit) {
-                batch.owed.swap_remove(place);
+                let (_, need) = batch.owed.swap_remove(place);
                 let (at, cause) = (batch.at, batch.cause.clone());
                 if batch.owed.is_empty() {
                     batches.pop_front();
+                }
+                if need == Need::May {
+                    spare_twin(batches, unit);
                 }
                 // A federate that reads, and whose connection holds, waits for nobody.
                 if at != now && !self.tight && !self.disturbed.contains(&session) {
@@ -187,13 +225,11 @@ impl AsTheModel {
                 }
                 return Ok(());
             }
-            if !batch.released && batch.owed.iter().any(|(_, best_effort)| !best_effort) {
+            if batch.must_come() {
                 let (cause, owed) = (&batch.cause, &batch.owed);
                 return Err(format!("{session}: it got {unit:?}; {cause} owes first: {owed:?}"));
             }
-            if !batch.released {
-                *self.dropped.entry(session).or_default() += batch.owed.len() as u64;
-            }
+            *self.dropped.entry(session).or_default() += batch.left_out();
             batches.pop_front();
         }
     }
@@ -236,11 +272,11 @@ impl AsTheModel {
     /// What is wrong.
     pub fn finish(&mut self) -> Result<(), String> {
         for (&session, batches) in self.owed.iter_mut().filter(|(session, _)| !self.over.contains(session)) {
-            for batch in batches.drain(..).filter(|batch| !batch.released) {
-                if batch.owed.iter().any(|(_, best_effort)| !best_effort) {
+            for batch in batches.drain(..) {
+                if batch.must_come() {
                     return Err(format!("{session}: {} still owes {:?}", batch.cause, batch.owed));
                 }
-                *self.dropped.entry(session).or_default() += batch.owed.len() as u64;
+                *self.dropped.entry(session).or_default() += batch.left_out();
             }
         }
         for federation in &self.last_status {
@@ -255,6 +291,16 @@ impl AsTheModel {
             }
         }
         Ok(())
+    }
+}
+
+/// What was taken for one that need not have come may have been its twin that must: that one need not
+/// come now.
+fn spare_twin(batches: &mut VecDeque<Batch>, unit: &Callback) {
+    let all = batches.iter_mut().flat_map(|batch| &mut batch.owed);
+    let mut twins = all.filter(|(owed, need)| owed == unit && *need != Need::May);
+    if let Some((_, need)) = twins.next() {
+        *need = Need::May;
     }
 }
 

@@ -13,8 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Default)]
 struct Known {
     instances: BTreeSet<ObjectInstanceHandle>,
-    /// Deleted locally: what was on its way may still come, and so may a new discovery.
-    doubtful: BTreeSet<ObjectInstanceHandle>,
+    /// Deleted locally, so often: what was on its way may still come, and so may as many discoveries.
+    doubtful: BTreeMap<ObjectInstanceHandle, u32>,
     calls: BTreeMap<u32, Call>,
 }
 
@@ -54,7 +54,9 @@ impl Known {
             (_, Answer::ExceptionData(_)) => {}
             (_, Answer::RegisterObjectInstanceResponse(r)) => self.instances.extend(r.result),
             (_, Answer::RegisterObjectInstanceWithNameResponse(r)) => self.instances.extend(r.result),
-            (Call::LocalDeleteObjectInstanceRequest(q), _) => self.doubtful.extend(q.object_instance),
+            (Call::LocalDeleteObjectInstanceRequest(q), _) => {
+                *self.doubtful.entry(q.object_instance.unwrap_or_default()).or_default() += 1;
+            }
             (Call::DeleteObjectInstanceRequest(q), _) => {
                 self.instances.remove(&q.object_instance.unwrap_or_default());
             }
@@ -70,8 +72,16 @@ impl Known {
         let (what, handle) = match callback {
             Callback::DiscoverObjectInstance(c) => {
                 let handle = c.object_instance.unwrap_or_default();
-                let again = !self.instances.insert(handle) && !self.doubtful.remove(&handle);
-                return if again { Err(format!("{handle:?} is discovered twice")) } else { Ok(()) };
+                if self.instances.insert(handle) {
+                    return Ok(());
+                }
+                return match self.doubtful.get_mut(&handle) {
+                    Some(left) if *left > 0 => {
+                        *left -= 1;
+                        Ok(())
+                    }
+                    _ => Err(format!("{handle:?} is discovered twice")),
+                };
             }
             Callback::RemoveObjectInstance(c) => {
                 let handle = c.object_instance.unwrap_or_default();

@@ -6,13 +6,14 @@ use crate::observation::{Observation, Seen, SessionId};
 use hla::api::call_request::CallRequest as Call;
 use hla::api::call_response::CallResponse as Answer;
 use hla::api::callback_request::CallbackRequest as Callback;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// See the module.
 #[derive(Default)]
 pub(super) struct Synchronization {
-    /// Labels announced to a session, and whether it has said that it is there.
-    announced: BTreeMap<(SessionId, String), bool>,
+    announced: BTreeSet<(SessionId, String)>,
+    /// Labels that a session has ever said it is at; it may do so before it hears the announcement.
+    achieved: BTreeSet<(SessionId, String)>,
     resigning: BTreeSet<(SessionId, u32)>,
 }
 
@@ -28,29 +29,30 @@ impl Invariant for Synchronization {
             }
             Observation::Made { session, request: Call::SynchronizationPointAchievedRequest(r), .. } => {
                 let key = (*session, r.synchronization_point_label.clone());
-                self.announced.entry(key).and_modify(|achieved| *achieved = true);
+                self.achieved.insert(key);
             }
             Observation::Got { session, call, answer } => {
                 let resigned = self.resigning.remove(&(*session, call.get()));
                 if resigned && !matches!(answer, Answer::ExceptionData(_)) {
-                    self.announced.retain(|(of, _), _| of != session);
+                    self.announced.retain(|(of, _)| of != session);
                 }
             }
             Observation::Received {
                 session, callback: Callback::AnnounceSynchronizationPoint(c), ..
             } => {
                 let key = (*session, c.synchronization_point_label.clone());
-                if self.announced.insert(key, false).is_some() {
+                if !self.announced.insert(key) {
                     return Err(format!("{session}: {:?} announced twice", c.synchronization_point_label));
                 }
             }
             Observation::Received { session, callback: Callback::FederationSynchronized(c), .. } => {
-                let label = &c.synchronization_point_label;
-                return match self.announced.remove(&(*session, label.clone())) {
-                    Some(true) => Ok(()),
-                    Some(false) => Err(format!("{session}: synchronized at {label:?} without its word")),
-                    None => Err(format!("{session}: synchronized at {label:?}, which was not announced")),
-                };
+                let key = (*session, c.synchronization_point_label.clone());
+                if !self.announced.remove(&key) {
+                    return Err(format!("{session}: synchronized at {:?}, which was not announced", key.1));
+                }
+                if !self.achieved.contains(&key) {
+                    return Err(format!("{session}: synchronized at {:?} without its word", key.1));
+                }
             }
             _ => {}
         }

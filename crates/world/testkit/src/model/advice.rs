@@ -105,13 +105,13 @@ impl Federation {
         rates.last().map_or(Interest::None, |(name, _)| Interest::Rate(name))
     }
 
-    /// Tells everybody what has changed since `before` through what `caller` did; returns what is now.
+    /// Tells everybody but owners what has changed since `before` through what `caller` did; returns what is
+    /// now.
     pub(super) fn tell_changes(&self, before: &Advice, caller: FederateHandle, fx: &mut Effects) -> Advice {
         let now = self.advice();
         self.tell_registration(before, &now, fx);
         self.tell_interactions(before, &now, fx);
         self.tell_scope(before, &now, caller, fx);
-        self.tell_interest(before, &now, fx);
         now
     }
 
@@ -172,8 +172,9 @@ impl Federation {
         }
     }
 
-    fn tell_interest(&self, before: &Advice, now: &Advice, fx: &mut Effects) {
-        for (&(owner, instance, attribute), &interest) in &now.interest {
+    /// Tells owners what a service has changed in the interest in what they own, once all of it is done.
+    pub(super) fn tell_interest(&self, before: &Advice, fx: &mut Effects) {
+        for (&(owner, instance, attribute), &interest) in &self.advice().interest {
             let earlier = before.interest.get(&(owner, instance, attribute)).copied();
             let listens = self.federates.get(&owner).is_some_and(|federate| federate.update_advisory);
             if listens && interest != earlier.unwrap_or(Interest::None) {

@@ -42,6 +42,7 @@ impl Federation {
         if served.is_ok() && !is_switch(request) {
             let now = self.tell_changes(&before, who, fx);
             self.discover_all(now, who, fx);
+            self.tell_interest(&before, fx);
         }
         Some(served)
     }
@@ -95,8 +96,8 @@ impl Federation {
         Ok(None)
     }
 
-    /// Owned attributes of instances known as exactly this class become unowned; the privilege does not
-    /// stay published alone (5.3).
+    /// Owned attributes of instances known as exactly this class become unowned; the privilege goes with
+    /// the last of the others (5.3).
     fn unpublish(
         &mut self,
         who: FederateHandle,
@@ -114,7 +115,8 @@ impl Federation {
         publishes.retain(|&(at, attribute)| {
             at != class || attributes.is_some_and(|listed| !listed.contains(&attribute))
         });
-        if publishes.iter().all(|&(at, attribute)| at != class || attribute == privilege) {
+        let last = publishes.iter().all(|&(at, attribute)| at != class || attribute == privilege);
+        if last && *publishes != before {
             publishes.retain(|&(at, _)| at != class);
         }
         let gone: Vec<_> = before.difference(publishes).map(|&(_, attribute)| attribute).collect();

@@ -29,6 +29,7 @@ impl Model {
         match request {
             Call::DisconnectRequest(_) => {
                 self.callers.insert(session, Caller::default());
+                fx.released.push(session);
                 Ok(None)
             }
             Call::ConnectRequest(_) if caller.connected => Err(vec![Exception::AlreadyConnected]),
@@ -345,6 +346,7 @@ impl Federation {
         }
         self.federates.remove(&who);
         self.tell_changes(&now, who, fx);
+        self.tell_interest(&before, fx);
         self.names.retain(|_, name| *name != Name::Reserved(who));
         for point in self.points.values_mut() {
             point.achieved.remove(&who);

@@ -142,6 +142,7 @@ impl Federation {
         self.instances.insert(handle, instance);
         let now = self.tell_changes(&before, who, fx);
         self.discover_all(now, who, fx);
+        self.tell_interest(&before, fx);
         Ok(handle)
     }
 
@@ -223,6 +224,7 @@ impl Federation {
         self.forget_reflections(handle, Some(who));
         let now = self.tell_changes(&before, who, fx);
         self.discover_all(now, who, fx);
+        self.tell_interest(&before, fx);
         Ok(None)
     }
 

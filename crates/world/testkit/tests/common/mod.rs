@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use testkit::{Group, Outcome, check_seeds};
 
 /// Runs the seeds of `group` and sees to it that they amounted to something.
-pub fn check_group(test: &str, group: Group, seeds: u64) {
+pub(crate) fn check_group(test: &str, group: Group, seeds: u64) {
     let outcomes = check_seeds(test, group, seeds);
     let sum = |of: fn(&Outcome) -> u64| outcomes.values().map(of).sum::<u64>();
     let (runs, calls, callbacks) = (outcomes.len() as u64, sum(|o| o.calls), sum(|o| o.callbacks));
