@@ -18,6 +18,8 @@ mod later;
 mod names;
 #[path = "services/objects.rs"]
 mod objects;
+#[path = "services/queues.rs"]
+mod queues;
 #[path = "services/resign.rs"]
 mod resign;
 #[path = "services/support.rs"]

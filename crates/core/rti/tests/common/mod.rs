@@ -8,6 +8,7 @@
 #![allow(dead_code, unused_imports)] // each test binary uses a part
 
 mod calls;
+mod declare;
 pub(crate) mod fom;
 mod lookups;
 mod show;

@@ -57,21 +57,23 @@ pub(crate) enum What {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Op {
     pub(crate) who: usize,
+    /// 0 leaves the rest as drawn; other values lead it to where something may happen.
+    pub(crate) bias: u8,
     pub(crate) what: What,
 }
 
 /// A class; the ones with attributes of their own are the interesting ones.
 fn class() -> impl Strategy<Value = usize> {
-    prop_oneof![1 => Just(0usize), 6 => Just(1usize), 6 => Just(2usize), 1 => Just(3usize), 2 => Just(4usize)]
+    prop_oneof![1 => Just(0usize), 12 => Just(1usize), 8 => Just(2usize), 1 => Just(3usize), 2 => Just(4usize)]
 }
 
-/// Mostly attributes of C and C.S.
+/// A set of attributes, mostly of C and C.S.
 fn attributes() -> impl Strategy<Value = Mask> {
     let bit = |at: u8| Just(1u8 << at);
     let few = prop_oneof![1 => bit(0), 5 => bit(1), 5 => bit(2), 2 => bit(3), 3 => bit(4), 1 => bit(6)];
     prop_oneof![
-        6 => few,
-        4 => (0u8..16).prop_map(|mask| mask & 0b1110),
+        8 => few,
+        8 => (0u8..16).prop_map(|mask| mask & 0b1110),
         2 => 0u8..32,
         1 => any::<u8>(),
     ]
@@ -91,12 +93,12 @@ fn declarations() -> impl Strategy<Value = What> {
         ),
         2 => (class(), attributes()).prop_map(|(class, attributes)| What::Unsubscribe { class, attributes }),
         1 => class().prop_map(|class| What::UnsubscribeClass { class }),
-        2 => (0usize..3, any::<bool>()).prop_map(|(class, publish)| What::PublishInteraction { class, publish }),
-        2 => (0usize..3, any::<bool>()).prop_map(|(class, active)| What::SubscribeInteraction { class, active }),
-        1 => (0usize..3).prop_map(|class| What::UnsubscribeInteraction { class }),
-        2 => (class(), 0u8..4).prop_map(|(class, interactions)| What::PublishDirected { class, interactions }),
+        4 => (0usize..3, prop::bool::weighted(0.8)).prop_map(|(class, publish)| What::PublishInteraction { class, publish }),
+        4 => (0usize..3, any::<bool>()).prop_map(|(class, active)| What::SubscribeInteraction { class, active }),
+        3 => (0usize..3).prop_map(|class| What::UnsubscribeInteraction { class }),
+        4 => (class(), 0u8..4).prop_map(|(class, interactions)| What::PublishDirected { class, interactions }),
         1 => (class(), 0u8..4).prop_map(|(class, interactions)| What::UnpublishDirected { class, interactions }),
-        2 => (class(), 0u8..4, any::<bool>()).prop_map(
+        5 => (class(), 0u8..4, any::<bool>()).prop_map(
             |(class, interactions, universally)| What::SubscribeDirected { class, interactions, universally }
         ),
         1 => (class(), 0u8..4).prop_map(|(class, interactions)| What::UnsubscribeDirected { class, interactions }),
@@ -115,7 +117,7 @@ fn use_of_objects() -> impl Strategy<Value = What> {
             What::ChangeTransportation { instance, attributes, reliable }
         }),
         3 => (0usize..3, 0u8..4).prop_map(|(class, parameters)| What::Send { class, parameters }),
-        3 => (0usize..2, instance()).prop_map(|(interaction, instance)| What::Direct { interaction, instance }),
+        5 => (0usize..2, instance()).prop_map(|(interaction, instance)| What::Direct { interaction, instance }),
     ]
 }
 
@@ -128,15 +130,15 @@ fn the_rest() -> impl Strategy<Value = What> {
     ];
     prop_oneof![
         4 => (switch, any::<bool>()).prop_map(|(switch, value)| What::Set { switch, value }),
-        2 => (0i32..6).prop_map(|action| What::Resign { action }),
+        1 => (0i32..6).prop_map(|action| What::Resign { action }),
         1 => (0i32..6).prop_map(|directive| What::Lose { directive }),
-        3 => prop::bool::weighted(0.3).prop_map(|more| What::Join { more }),
+        2 => prop::bool::weighted(0.3).prop_map(|more| What::Join { more }),
         2 => prop_oneof![Just(50u64), Just(100), Just(900), Just(1000)]
             .prop_map(|milliseconds| What::Pass { milliseconds }),
     ]
 }
 
 pub(crate) fn arbitrary() -> impl Strategy<Value = Op> {
-    let what = prop_oneof![9 => declarations(), 9 => use_of_objects(), 3 => the_rest()];
-    (0usize..3, what).prop_map(|(who, what)| Op { who, what })
+    let what = prop_oneof![8 => declarations(), 10 => use_of_objects(), 2 => the_rest()];
+    (0usize..3, 0u8..8, what).prop_map(|(who, bias, what)| Op { who, bias, what })
 }

@@ -44,6 +44,7 @@ pub(crate) fn compare(auto_provide: bool, advisories: bool, ops: &[Op]) -> Resul
     let mut run = Run { world, federates, extended: false };
     let mut spec = Spec::new(auto_provide, advisories);
     for (step, op) in ops.iter().enumerate() {
+        let op = &spec.steer(op);
         let expected = spec.apply(op, step);
         let outcome = run.apply(op, step);
         prop_assert_eq!(outcome, expected, "step {}: {:?}", step, op);

@@ -1,34 +1,34 @@
 //! What the standard says, in the plainest form: sets, and differences between what was and what is.
 
-use crate::op::{ATTRIBUTES, CLASSES, DIRECTED, INTERACTIONS, Mask, Op, RATES, Switch, What};
+use crate::op::{ATTRIBUTES, CLASSES, INTERACTIONS, Mask, Op, RATES, Switch, What};
 use hla::Exception::{self, *};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(crate) const NAMES: [&str; 3] = ["A", "B", "C"];
 
 /// A subscription of a class attribute: active or not, and which rate.
-type How = (bool, usize);
+pub(crate) type How = (bool, usize);
 
 #[derive(Clone, Default)]
 pub(crate) struct Federate {
-    publications: BTreeMap<usize, BTreeSet<usize>>,
-    subscriptions: BTreeMap<(usize, usize), How>,
-    interactions: BTreeSet<usize>,
-    subscribed_interactions: BTreeMap<usize, bool>,
-    directed: BTreeSet<(usize, usize)>,
-    subscribed_directed: BTreeMap<(usize, usize), bool>,
+    pub(crate) publications: BTreeMap<usize, BTreeSet<usize>>,
+    pub(crate) subscriptions: BTreeMap<(usize, usize), How>,
+    pub(crate) interactions: BTreeSet<usize>,
+    pub(crate) subscribed_interactions: BTreeMap<usize, bool>,
+    pub(crate) directed: BTreeSet<(usize, usize)>,
+    pub(crate) subscribed_directed: BTreeMap<(usize, usize), bool>,
     switches: [bool; 4],
     /// When it last got a value that it wants at a reduced rate.
-    reflected: BTreeMap<(u32, usize), u64>,
+    pub(crate) reflected: BTreeMap<(u32, usize), u64>,
 }
 
 #[derive(Clone)]
-struct Instance {
-    class: usize,
-    producer: usize,
-    owners: BTreeMap<usize, usize>,
-    reliable: BTreeSet<usize>,
-    known: BTreeMap<usize, usize>,
+pub(crate) struct Instance {
+    pub(crate) class: usize,
+    pub(crate) producer: usize,
+    pub(crate) owners: BTreeMap<usize, usize>,
+    pub(crate) reliable: BTreeSet<usize>,
+    pub(crate) known: BTreeMap<usize, usize>,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -42,10 +42,10 @@ enum Relevance {
 #[derive(Clone)]
 pub(crate) struct Spec {
     pub(crate) federates: [Option<Federate>; 3],
-    instances: BTreeMap<u32, Instance>,
-    last_instance: u32,
+    pub(crate) instances: BTreeMap<u32, Instance>,
+    pub(crate) last_instance: u32,
     pub(crate) extended: bool,
-    now: u64,
+    pub(crate) now: u64,
     auto_provide: bool,
     advisories: bool,
     pub(crate) told: [Vec<String>; 3],
@@ -63,19 +63,19 @@ fn parent(class: usize) -> Option<usize> {
     [None, Some(0), Some(1), Some(0), Some(1)][class]
 }
 
-fn lineage(class: usize) -> impl Iterator<Item = usize> {
+pub(crate) fn lineage(class: usize) -> impl Iterator<Item = usize> {
     std::iter::successors(Some(class), |&class| parent(class))
 }
 
-fn members(mask: Mask) -> impl Iterator<Item = usize> + Clone {
+pub(crate) fn members(mask: Mask) -> impl Iterator<Item = usize> + Clone {
     (0..ATTRIBUTES.len()).filter(move |at| mask >> at & 1 == 1)
 }
 
-fn names(attributes: impl IntoIterator<Item = usize>) -> String {
+pub(crate) fn names(attributes: impl IntoIterator<Item = usize>) -> String {
     attributes.into_iter().map(|at| ATTRIBUTES[at].0).collect::<Vec<_>>().join(" ")
 }
 
-fn pairs(attributes: &[usize], value: usize) -> String {
+pub(crate) fn pairs(attributes: &[usize], value: usize) -> String {
     let pair = |&at: &usize| format!("{}={value}", ATTRIBUTES[at].0);
     attributes.iter().map(pair).collect::<Vec<_>>().join(" ")
 }
@@ -95,19 +95,19 @@ impl Spec {
         }
     }
 
-    fn of(&self, who: usize) -> &Federate {
+    pub(crate) fn of(&self, who: usize) -> &Federate {
         self.federates[who].as_ref().expect("checked")
     }
 
-    fn of_mut(&mut self, who: usize) -> &mut Federate {
+    pub(crate) fn of_mut(&mut self, who: usize) -> &mut Federate {
         self.federates[who].as_mut().expect("checked")
     }
 
-    fn joined(&self) -> impl Iterator<Item = (usize, &Federate)> {
+    pub(crate) fn joined(&self) -> impl Iterator<Item = (usize, &Federate)> {
         self.federates.iter().enumerate().filter_map(|(who, federate)| Some((who, federate.as_ref()?)))
     }
 
-    fn tell(&mut self, who: usize, callback: String) {
+    pub(crate) fn tell(&mut self, who: usize, callback: String) {
         self.told[who].push(callback);
     }
 
@@ -115,11 +115,11 @@ impl Spec {
         (attribute < 6 || self.extended) && lineage(class).any(|at| at == ATTRIBUTES[attribute].1)
     }
 
-    fn check_class(&self, class: usize) -> Result<(), Exception> {
+    pub(crate) fn check_class(&self, class: usize) -> Result<(), Exception> {
         if class == 4 && !self.extended { Err(ObjectClassNotDefined) } else { Ok(()) }
     }
 
-    fn check(&self, class: usize, attributes: Mask) -> Result<BTreeSet<usize>, Exception> {
+    pub(crate) fn check(&self, class: usize, attributes: Mask) -> Result<BTreeSet<usize>, Exception> {
         self.check_class(class)?;
         match members(attributes).all(|attribute| self.is_available(attribute, class)) {
             true => Ok(members(attributes).collect()),
@@ -134,12 +134,12 @@ impl Spec {
         if listed.iter().all(available) { Ok(listed) } else { Err(InteractionClassNotDefined) }
     }
 
-    fn known(&self, who: usize, instance: u32) -> Result<(&Instance, usize), Exception> {
+    pub(crate) fn known(&self, who: usize, instance: u32) -> Result<(&Instance, usize), Exception> {
         let object = self.instances.get(&instance).ok_or(ObjectInstanceNotKnown)?;
         Ok((object, *object.known.get(&who).ok_or(ObjectInstanceNotKnown)?))
     }
 
-    fn owned(&self, who: usize, instance: u32, attributes: Mask) -> Result<(), Exception> {
+    pub(crate) fn owned(&self, who: usize, instance: u32, attributes: Mask) -> Result<(), Exception> {
         let (object, known_as) = self.known(who, instance)?;
         for attribute in members(attributes) {
             if !self.is_available(attribute, known_as) {
@@ -152,7 +152,7 @@ impl Spec {
         Ok(())
     }
 
-    fn scope(&self, who: usize, instance: &Instance) -> BTreeSet<usize> {
+    pub(crate) fn scope(&self, who: usize, instance: &Instance) -> BTreeSet<usize> {
         let Some(&known_as) = instance.known.get(&who) else { return BTreeSet::new() };
         let subscribed = |attribute: &usize| self.of(who).subscriptions.contains_key(&(known_as, *attribute));
         let others = instance.owners.iter().filter(|(_, owner)| **owner != who);
@@ -386,235 +386,6 @@ impl Spec {
             What::Set { switch, value } => self.of_mut(who).switches[switch as usize] = value,
             other => return self.apply_to_objects(who, other, value),
         }
-        Ok(())
-    }
-}
-
-impl Spec {
-    fn apply_to_objects(&mut self, who: usize, what: What, value: usize) -> Result<(), Exception> {
-        match what {
-            What::Register { class } => {
-                self.check_class(class)?;
-                let published = self.of(who).publications.get(&class).ok_or(ObjectClassNotPublished)?;
-                let instance = Instance {
-                    class,
-                    producer: who,
-                    owners: published.iter().map(|&attribute| (attribute, who)).collect(),
-                    reliable: (0..ATTRIBUTES.len())
-                        .filter(|at| !["b", "d"].contains(&ATTRIBUTES[*at].0))
-                        .collect(),
-                    known: BTreeMap::from([(who, class)]),
-                };
-                self.last_instance += 1;
-                self.instances.insert(self.last_instance, instance);
-            }
-            What::Update { instance, attributes } => {
-                self.owned(who, instance, attributes)?;
-                self.update(who, instance, attributes, value);
-            }
-            What::Delete { instance } => {
-                let (object, _) = self.known(who, instance)?;
-                if object.owners.get(&0) != Some(&who) {
-                    return Err(DeletePrivilegeNotHeld);
-                }
-                self.delete(who, instance);
-            }
-            What::Request { instance, attributes } => {
-                let (_, known_as) = self.known(who, instance)?;
-                let attributes = self.check(known_as, attributes)?;
-                self.provide(who, instance, &attributes);
-            }
-            What::RequestOfClass { class, attributes } => {
-                let attributes = self.check(class, attributes)?;
-                let below = |object: &Instance| lineage(object.class).any(|at| at == class);
-                let concerned: Vec<u32> = self
-                    .instances
-                    .iter()
-                    .filter(|(_, object)| below(object))
-                    .map(|(&number, _)| number)
-                    .collect();
-                for number in concerned {
-                    self.provide(who, number, &attributes);
-                }
-            }
-            What::ChangeTransportation { instance, attributes, reliable } => {
-                let (_, known_as) = self.known(who, instance)?;
-                let all = self.check(known_as, attributes)?;
-                self.owned(who, instance, attributes)?;
-                let object = self.instances.get_mut(&instance).expect("known");
-                object.reliable.retain(|attribute| !all.contains(attribute));
-                if reliable {
-                    object.reliable.extend(all);
-                }
-                let how = if reliable { "reliable" } else { "bestEffort" };
-                let mut listed: Vec<usize> = members(attributes).collect();
-                listed.sort_unstable();
-                self.tell(who, format!("confirmTransportation({instance}, {}, {how})", names(listed)));
-            }
-            What::Send { class, parameters } => self.send(who, class, parameters)?,
-            What::Direct { interaction, instance } => self.direct(who, interaction, instance)?,
-            other => unreachable!("{other:?} is none of objects"),
-        }
-        Ok(())
-    }
-
-    fn unpublish(&mut self, who: usize, class: usize, attributes: &BTreeSet<usize>) {
-        let Some(published) = self.of_mut(who).publications.get_mut(&class) else { return };
-        let mut gone: BTreeSet<usize> = published.intersection(attributes).copied().collect();
-        if gone.is_empty() {
-            return;
-        }
-        published.retain(|attribute| !gone.contains(attribute));
-        if published.iter().all(|&attribute| attribute == 0) {
-            gone.insert(0);
-            self.of_mut(who).publications.remove(&class);
-        }
-        for object in self.instances.values_mut().filter(|object| object.known.get(&who) == Some(&class)) {
-            object.owners.retain(|attribute, owner| *owner != who || !gone.contains(attribute));
-        }
-    }
-
-    fn update(&mut self, who: usize, number: u32, attributes: Mask, value: usize) {
-        let object = self.instances[&number].clone();
-        let mut kinds: Vec<bool> = Vec::new();
-        for attribute in members(attributes) {
-            let reliable = object.reliable.contains(&attribute);
-            if !kinds.contains(&reliable) {
-                kinds.push(reliable);
-            }
-        }
-        let receivers: Vec<usize> = self.joined().map(|(receiver, _)| receiver).collect();
-        for (reliable, receiver) in kinds.iter().flat_map(|&kind| receivers.iter().map(move |&to| (kind, to)))
-        {
-            let in_scope = self.scope(receiver, &object);
-            let mut part: Vec<usize> = members(attributes)
-                .filter(|at| object.reliable.contains(at) == reliable && in_scope.contains(at))
-                .collect();
-            if !reliable {
-                part.retain(|&attribute| self.is_due(receiver, number, object.known[&receiver], attribute));
-            }
-            if !part.is_empty() {
-                let how = if reliable { "reliable" } else { "bestEffort" };
-                let values = pairs(&part, value);
-                self.tell(receiver, format!("reflect({number}, {values}, {how}, {})", NAMES[who]));
-            }
-        }
-    }
-
-    /// Whether a best-effort value is due at a receiver, by the rate it asked for.
-    fn is_due(&mut self, receiver: usize, number: u32, known_as: usize, attribute: usize) -> bool {
-        let now = self.now;
-        let federate = self.of_mut(receiver);
-        let (_, rate) = federate.subscriptions[&(known_as, attribute)];
-        if rate == 0 {
-            return true;
-        }
-        let last = federate.reflected.get(&(number, attribute));
-        if last.is_some_and(|last| now < last + RATES[rate].1) {
-            return false;
-        }
-        federate.reflected.insert((number, attribute), now);
-        true
-    }
-
-    fn delete(&mut self, who: usize, number: u32) {
-        let object = self.instances.remove(&number).expect("checked");
-        for &knows in object.known.keys() {
-            if let Some(federate) = &mut self.federates[knows] {
-                federate.reflected.retain(|key, _| key.0 != number);
-            }
-            if knows != who {
-                self.tell(knows, format!("remove({number}, {})", NAMES[who]));
-            }
-        }
-    }
-
-    fn forget(&mut self, who: usize, instance: u32) -> Result<(), Exception> {
-        let (object, _) = self.known(who, instance)?;
-        if object.owners.values().any(|&owner| owner == who) {
-            return Err(FederateOwnsAttributes);
-        }
-        self.instances.get_mut(&instance).expect("known").known.remove(&who);
-        self.of_mut(who).reflected.retain(|key, _| key.0 != instance);
-        Ok(())
-    }
-
-    fn provide(&mut self, who: usize, number: u32, attributes: &BTreeSet<usize>) {
-        for (attribute, owner) in self.instances[&number].owners.clone() {
-            if owner != who && attributes.contains(&attribute) {
-                self.tell(owner, format!("provide({number}, {})", ATTRIBUTES[attribute].0));
-            }
-        }
-    }
-
-    fn send(&mut self, who: usize, class: usize, parameters: u8) -> Result<(), Exception> {
-        if !self.of(who).interactions.contains(&class) {
-            return Err(InteractionClassNotPublished);
-        }
-        // Bit 0 is p, which I declares, bit 1 is q, which I.J declares.
-        if usize::from(parameters & 1) > class || usize::from(parameters >> 1) * 2 > class {
-            return Err(InteractionParameterNotDefined);
-        }
-        let received: Vec<(usize, usize)> = self
-            .joined()
-            .filter(|(to, _)| *to != who)
-            .filter_map(|(to, f)| {
-                Some((to, (0..=class).rev().find(|at| f.subscribed_interactions.contains_key(at))?))
-            })
-            .collect();
-        for (to, at) in received {
-            let visible = |bit: usize| usize::from(parameters) >> bit & 1 == 1 && at > bit;
-            let values: Vec<&str> =
-                [(0, "p=1"), (1, "q=1")].iter().filter(|(b, _)| visible(*b)).map(|p| p.1).collect();
-            self.tell(
-                to,
-                format!("receive({}, {}, reliable, {})", INTERACTIONS[at], values.join(" "), NAMES[who]),
-            );
-        }
-        Ok(())
-    }
-
-    fn direct(&mut self, who: usize, interaction: usize, instance: u32) -> Result<(), Exception> {
-        let object = self.known(who, instance)?.0.clone();
-        if !lineage(object.class).any(|class| self.of(who).directed.contains(&(class, interaction))) {
-            return Err(InteractionClassNotPublished);
-        }
-        for to in (0..3).filter(|&to| to != who && object.known.contains_key(&to)) {
-            let owns = object.owners.values().any(|&owner| owner == to);
-            let subscribed = |at: &usize| {
-                let how = |class| self.of(to).subscribed_directed.get(&(class, *at));
-                lineage(object.class).filter_map(how).any(|&universally| universally || owns)
-            };
-            if let Some(at) = (0..=interaction).rev().find(subscribed) {
-                self.tell(to, format!("directed({}, {instance}, , reliable, {})", DIRECTED[at], NAMES[who]));
-            }
-        }
-        Ok(())
-    }
-
-    /// Resign with an action; when lost, what the action leaves owned becomes unowned.
-    fn leave(&mut self, who: usize, action: i32, lost: bool) -> Result<(), Exception> {
-        let (deletes, divests) = (matches!(action, 1 | 3 | 4), matches!(action, 0 | 3 | 4));
-        let owned: Vec<u32> = self
-            .instances
-            .iter()
-            .filter(|(_, object)| object.owners.values().any(|&owner| owner == who))
-            .map(|(&number, _)| number)
-            .collect();
-        let (gone, kept): (Vec<u32>, Vec<u32>) = owned
-            .into_iter()
-            .partition(|number| deletes && self.instances[number].owners.get(&0) == Some(&who));
-        if !kept.is_empty() && !divests && !lost {
-            return Err(FederateOwnsAttributes);
-        }
-        for number in gone {
-            self.delete(who, number);
-        }
-        for object in self.instances.values_mut() {
-            object.owners.retain(|_, owner| *owner != who);
-            object.known.remove(&who);
-        }
-        self.federates[who] = None;
         Ok(())
     }
 }
