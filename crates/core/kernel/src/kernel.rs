@@ -184,9 +184,13 @@ impl Kernel {
     /// A federate whose own side closed the connection has less time to come back.
     fn interrupted(&mut self, now: Moment, key: SessionKey) {
         tracing::info!(session = %key, peer_closed = self.peer_closed, "connection lost, session kept for a resume");
-        let joined = self.caller(key).is_some_and(|caller| self.rti.is_joined(caller));
-        if joined && self.peer_closed {
-            self.endpoint.set_linger(now, key, self.config.closed_window);
+        // Set at every loss: the one before may have been of the other kind.
+        if self.caller(key).is_some_and(|caller| self.rti.is_joined(caller)) {
+            let window = match self.peer_closed {
+                true => self.config.closed_window,
+                false => self.config.sessions.resume_window,
+            };
+            self.endpoint.set_linger(now, key, window);
         }
     }
 
