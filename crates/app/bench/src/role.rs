@@ -91,9 +91,8 @@ pub(crate) async fn spawned<T: Send + 'static>(
 
 /// A node with the default settings, on loopback.
 fn serve() -> Result<(), BenchError> {
-    let mut config = node::Config::default();
     let loopback = "tcp://127.0.0.1:0".parse().expect("it is an address to listen on");
-    config.listen = vec![loopback];
+    let config = node::Config { listen: vec![loopback], ..node::Config::default() };
     run(async {
         let node = node::Node::bind(&config, node::kernel(&config))
             .await

@@ -13,7 +13,7 @@ impl Table {
 
     /// Adds a line.
     pub(super) fn line<const N: usize>(&mut self, cells: [String; N]) {
-        self.lines.push(cells.to_vec());
+        self.lines.push(cells.into());
     }
 
     /// The table as text, without a line end behind it.

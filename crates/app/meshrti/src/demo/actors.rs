@@ -22,9 +22,9 @@ const SLOW_HZ: u32 = 10;
 const STUNNED: Duration = Duration::from_secs(4);
 
 /// The launcher waits this long before its first munition, and after each.
-const RELOAD: Duration = Duration::from_secs(4);
+const RELOAD: Duration = Duration::from_secs(3);
 const MUNITION_M_PER_S: f64 = 420.0;
-const LAUNCHER: Local = Local::new(-1_500.0, -2_500.0, 2.0);
+const LAUNCHER: Local = Local::new(-400.0, -900.0, 2.0);
 
 /// When the late visitor joins, and how long it stays and stays away.
 const VISIT: Duration = Duration::from_secs(10);
@@ -150,7 +150,7 @@ pub(super) async fn visit(server: String, stamps: Stamps) -> Result<(), DemoErro
 
 /// A launcher that shoots at ground vehicles, wherever they are reported to be.
 pub(super) async fn launch(server: String, stamps: Stamps) -> Result<(), DemoError> {
-    sleep(Duration::from_secs(1)).await;
+    sleep(Duration::from_millis(500)).await;
     let member = Member::join(&server, "Launcher", stamps, false).await?;
     member.publish(MUNITION).await?;
     let model = member.model.clone();

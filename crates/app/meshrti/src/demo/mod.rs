@@ -50,8 +50,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, quiet: bool) -> Outcome {
-    let mut config = node::Config::default();
-    config.listen = vec![ListenAddress { host: "127.0.0.1".to_owned(), port: args.port }];
+    let loopback = ListenAddress { host: "127.0.0.1".to_owned(), port: args.port };
+    let config = node::Config { listen: vec![loopback], ..node::Config::default() };
     let node = node::start(config).map_err(|error| {
         Failure::bad_news(error).hint("`--port 0` lets the system choose a port that is free")
     })?;
@@ -62,7 +62,8 @@ pub(crate) fn run(args: &Args, quiet: bool) -> Outcome {
         None => (!terminal).then_some(UNATTENDED),
     };
     if !quiet {
-        say(screen::introduction(&server, "meshrti"));
+        let program = std::env::args().next().unwrap_or_else(|| "meshrti".to_owned());
+        say(screen::introduction(&server, &program));
         if length.is_none() {
             say("Ctrl-C ends it.\n");
         }
