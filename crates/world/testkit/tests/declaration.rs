@@ -4,5 +4,5 @@ mod common;
 
 #[test]
 fn declaration_management_is_as_the_model_says() {
-    common::check_group("declaration", testkit::Group::Declaration, 120);
+    common::check_group("declaration", testkit::Group::Declaration, 200);
 }

@@ -4,5 +4,5 @@ mod common;
 
 #[test]
 fn federation_management_is_as_the_model_says() {
-    common::check_group("federation", testkit::Group::Federation, 120);
+    common::check_group("federation", testkit::Group::Federation, 150);
 }

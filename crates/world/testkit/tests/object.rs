@@ -4,5 +4,5 @@ mod common;
 
 #[test]
 fn object_management_is_as_the_model_says() {
-    common::check_group("object", testkit::Group::Object, 150);
+    common::check_group("object", testkit::Group::Object, 200);
 }

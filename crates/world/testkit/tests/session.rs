@@ -4,5 +4,5 @@ mod common;
 
 #[test]
 fn sessions_lose_nothing_and_the_lost_are_resigned() {
-    common::check_group("session", testkit::Group::Session, 150);
+    common::check_group("session", testkit::Group::Session, 200);
 }

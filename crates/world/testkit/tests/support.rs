@@ -4,5 +4,5 @@ mod common;
 
 #[test]
 fn support_services_are_as_the_model_says() {
-    common::check_group("support", testkit::Group::Support, 60);
+    common::check_group("support", testkit::Group::Support, 80);
 }

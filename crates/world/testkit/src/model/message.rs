@@ -43,8 +43,7 @@ impl Federation {
         let Some(class) = self.known_class(who, handle) else {
             return Err(vec![Exception::ObjectInstanceNotKnown]);
         };
-        let pairs = r.attribute_values.as_ref().map(|map| map.attribute_handle_value.as_slice());
-        let pairs = pairs.unwrap_or_default();
+        let pairs = last_of_each(r.attribute_values.as_ref());
         let available = self.available(class);
         let instance = &self.instances[&handle];
         let mut faults = Vec::new();
@@ -60,7 +59,7 @@ impl Federation {
         let mut passels: BTreeMap<TransportationTypeHandle, Vec<AttributeHandleValue>> = BTreeMap::new();
         for pair in pairs {
             let attribute = pair.attribute_handle.unwrap_or_default();
-            passels.entry(instance.transportation[&attribute]).or_default().push(pair.clone());
+            passels.entry(instance.transportation[&attribute]).or_default().push(pair);
         }
         for (transportation, passel) in passels {
             for receiver in self.federates.keys().copied().collect::<Vec<_>>() {
@@ -219,11 +218,13 @@ impl Federation {
     ) -> ParameterHandleValueMap {
         let available = self.model.interaction_class(class).map(|class| class.parameters.clone());
         let available = available.unwrap_or_default();
-        let mut values = values.cloned().unwrap_or_default();
-        values
-            .parameter_handle_value
-            .retain(|pair| pair.parameter_handle.is_some_and(|parameter| available.contains(&parameter)));
-        values
+        let pairs = values.iter().flat_map(|map| &map.parameter_handle_value);
+        // A handle that comes twice in one call keeps its last value.
+        let last: BTreeMap<_, _> = pairs.map(|pair| (pair.parameter_handle, pair.clone())).collect();
+        let wanted = last
+            .into_values()
+            .filter(|pair| pair.parameter_handle.is_some_and(|parameter| available.contains(&parameter)));
+        ParameterHandleValueMap { parameter_handle_value: wanted.collect() }
     }
 
     /// How interactions of `class` travel that `who` sends.
@@ -248,4 +249,11 @@ impl Federation {
     ) -> Option<ObjectClassHandle> {
         self.instances.get(&handle)?.known.get(&who).copied()
     }
+}
+
+/// A handle that comes twice in one call keeps its last value.
+fn last_of_each(values: Option<&api::AttributeHandleValueMap>) -> Vec<AttributeHandleValue> {
+    let pairs = values.iter().flat_map(|map| &map.attribute_handle_value);
+    let last: BTreeMap<_, _> = pairs.map(|pair| (pair.attribute_handle, pair.clone())).collect();
+    last.into_values().collect()
 }

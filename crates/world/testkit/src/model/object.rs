@@ -341,10 +341,11 @@ impl Federation {
         refuse_if(faults)?;
         let to = r.transportation_type.unwrap_or_default();
         let instance = self.instances.get_mut(&handle).expect("known");
-        instance.transportation.extend(attributes.into_iter().map(|attribute| (attribute, to)));
+        instance.transportation.extend(attributes.iter().map(|&attribute| (attribute, to)));
+        let attributes: BTreeSet<_> = attributes.into_iter().collect();
         let confirm = api::ConfirmAttributeTransportationTypeChange {
             object_instance: Some(handle),
-            attributes: r.attributes.clone(),
+            attributes: Some(api::AttributeHandleSet { attribute_handle: attributes.into_iter().collect() }),
             transportation_type: Some(to),
         };
         self.tell(fx, who, Callback::ConfirmAttributeTransportationTypeChange(confirm));
