@@ -40,6 +40,7 @@ impl Execution {
         let gained: Vec<_> = federates
             .into_iter()
             .map(|federate| (federate, self.discover(plane, federate, instance)))
+            .filter(|(_, gained)| !gained.is_empty())
             .collect();
         self.scope_changed(plane, instance, &gained, &BTreeSet::new());
     }

@@ -108,6 +108,9 @@ impl Execution {
     ) {
         let mut concerned = changed.clone();
         concerned.extend(gained.iter().flat_map(|(_, attributes)| attributes));
+        if concerned.is_empty() {
+            return;
+        }
         self.refresh_relevance(plane, instance, &concerned);
         if self.model.switches().auto_provide {
             for (federate, attributes) in gained {

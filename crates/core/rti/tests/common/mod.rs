@@ -125,7 +125,7 @@ impl World {
     /// Time passes.
     pub(crate) fn pass(&self, time: Duration) {
         let mut inner = self.0.borrow_mut();
-        inner.now = inner.now + time;
+        inner.now += time;
     }
 
     /// The session of a federate is gone.

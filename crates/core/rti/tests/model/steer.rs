@@ -20,7 +20,7 @@ impl Spec {
             }
             What::Send { class, parameters } => {
                 let published = self.of(op.who).interactions.iter().copied();
-                let class = nth(published.collect(), pick).unwrap_or(class);
+                let class = nth(published, pick).unwrap_or(class);
                 let parameters = if class == 2 { parameters } else { parameters & class as u8 };
                 Op { what: What::Send { class, parameters }, ..*op }
             }
@@ -47,8 +47,8 @@ impl Spec {
             What::Direct { instance, interaction } => {
                 let (knower, instance) = self.of_knower(op.who, instance, pick);
                 let publishers = self.joined().filter(|(_, federate)| !federate.directed.is_empty());
-                let who = nth(publishers.map(|(who, _)| who).collect(), pick).unwrap_or(knower);
-                let published = self.of(who).directed.iter().map(|&(_, at)| at).collect();
+                let who = nth(publishers.map(|(who, _)| who), pick).unwrap_or(knower);
+                let published = self.of(who).directed.iter().map(|&(_, at)| at);
                 let interaction = nth(published, pick).unwrap_or(interaction);
                 Op { who, what: What::Direct { instance, interaction }, ..*op }
             }
@@ -59,7 +59,7 @@ impl Spec {
     /// What is taken back is mostly something declared.
     fn steer_withdrawal(&self, op: &Op, pick: usize) -> Op {
         let Some(federate) = &self.federates[op.who] else { return *op };
-        let subscribed = || nth(federate.subscriptions.keys().copied().collect(), pick);
+        let subscribed = || nth(federate.subscriptions.keys().copied(), pick);
         let what = match op.what {
             What::Unsubscribe { class, attributes } => match subscribed() {
                 Some((class, attribute)) => What::Unsubscribe { class, attributes: 1 << attribute },
@@ -70,14 +70,14 @@ impl Spec {
             }
             What::Unpublish { class, attributes } => {
                 let class = self.published(op.who, class, pick);
-                let published = federate.publications.get(&class).into_iter().flatten().copied().collect();
+                let published = federate.publications.get(&class).into_iter().flatten().copied();
                 What::Unpublish { class, attributes: nth(published, pick).map_or(attributes, |at| 1 << at) }
             }
             What::UnpublishClass { class } => {
                 What::UnpublishClass { class: self.published(op.who, class, pick) }
             }
             What::UnsubscribeInteraction { class } => {
-                let subscribed = federate.subscribed_interactions.keys().copied().collect();
+                let subscribed = federate.subscribed_interactions.keys().copied();
                 What::UnsubscribeInteraction { class: nth(subscribed, pick).unwrap_or(class) }
             }
             What::PublishDirected { class, interactions } => {
@@ -93,11 +93,11 @@ impl Spec {
     }
 
     fn published(&self, who: usize, class: usize, pick: usize) -> usize {
-        nth(self.of(who).publications.keys().copied().collect(), pick).unwrap_or(class)
+        nth(self.of(who).publications.keys().copied(), pick).unwrap_or(class)
     }
 
     fn live(&self, instance: u32) -> u32 {
-        nth(self.instances.keys().copied().collect(), instance as usize).unwrap_or(instance)
+        nth(self.instances.keys().copied(), instance as usize).unwrap_or(instance)
     }
 
     /// An owner of a living instance, and attributes that it owns if there are such among those drawn.
@@ -112,8 +112,9 @@ impl Spec {
 
     fn of_knower(&self, who: usize, instance: u32, pick: usize) -> (usize, u32) {
         let instance = self.live(instance);
-        let knowers = self.instances.get(&instance).map(|object| object.known.keys().copied().collect());
-        (knowers.and_then(|knowers| nth(knowers, pick)).unwrap_or(who), instance)
+        let knowers =
+            self.instances.get(&instance).and_then(|object| nth(object.known.keys().copied(), pick));
+        (knowers.unwrap_or(who), instance)
     }
 }
 
@@ -122,6 +123,8 @@ fn directed_at(class: usize, interactions: u8) -> u8 {
     if class == 1 { 1 } else { interactions }
 }
 
-fn nth<T: Copy>(all: Vec<T>, pick: usize) -> Option<T> {
-    all.get(pick % all.len().max(1)).copied()
+/// One of all, as `pick` says.
+fn nth<T>(all: impl IntoIterator<Item = T>, pick: usize) -> Option<T> {
+    let mut all: Vec<T> = all.into_iter().collect();
+    (!all.is_empty()).then(|| all.swap_remove(pick % all.len()))
 }

@@ -302,3 +302,23 @@ fn switches_belong_to_the_federate() -> Refused {
     gives!(b, GetAttributeScopeAdvisorySwitchRequest {}, GetAttributeScopeAdvisorySwitchResponse, false);
     Ok(())
 }
+
+#[test]
+fn handles_of_another_width_are_handles_of_nothing() {
+    let (_, [a]) = World::join(&[]);
+    for octets in [&[1u8][..], &[0, 0, 1], &[0, 0, 0, 0, 0, 0, 0, 1], &[0; 4], &[0xff; 20]] {
+        let class = Some(hla::handle::ObjectClassHandle::from_octets(octets));
+        refused!(a, GetObjectClassNameRequest { object_class: class }, InvalidObjectClassHandle);
+        let federate = Some(FederateHandle::from_octets(octets));
+        refused!(a, GetFederateNameRequest { federate: federate }, InvalidFederateHandle);
+        refused!(a, NormalizeFederateHandleRequest { federate: federate }, InvalidFederateHandle);
+        let interaction_class = Some(hla::handle::InteractionClassHandle::from_octets(octets));
+        refused!(
+            a,
+            PublishInteractionClassRequest { interaction_class: interaction_class },
+            InteractionClassNotDefined
+        );
+        let dimension = Some(DimensionHandle::from_octets(octets));
+        refused!(a, GetDimensionNameRequest { dimension: dimension }, InvalidDimensionHandle);
+    }
+}
