@@ -12,7 +12,7 @@ use hla::api::ExceptionData;
 use hla::api::callback_request::CallbackRequest;
 
 use crate::federate::Guard;
-use crate::state::{Queued, State};
+use crate::state::{Queued, Shared, State};
 
 /// Callbacks taken from the driver at a time.
 const BATCH: usize = 256;
@@ -22,6 +22,9 @@ const BATCH: usize = 256;
 /// A callback is reported to the RTI as successful when it is taken, a few at a time; with
 /// [`recv_unreported`](Callbacks::recv_unreported) the application reports by itself. The values in a callback share
 /// the memory they were received in; whoever keeps small values for long should copy them.
+///
+/// In between, delivery can be stopped by [`disable`](Callbacks::disable); federates that were written for the standard's
+/// callback model HLA_EVOKED find [`evoke`](Callbacks::evoke) and [`evoke_multiple`](Callbacks::evoke_multiple).
 ///
 /// The stream ends with the session; if that was lost and not closed, the last callback is
 /// [`Callback::ConnectionLost`](crate::Callback::ConnectionLost).
@@ -56,6 +59,9 @@ impl Callbacks {
 
     /// The next callback if it is here already.
     pub fn try_recv(&mut self) -> Option<CallbackRequest> {
+        if self.guard.shared.holds_callbacks() {
+            return None;
+        }
         if self.batch.is_empty() {
             self.refill(Reports::Given);
         }
@@ -64,6 +70,9 @@ impl Callbacks {
 
     /// Like [`recv`](Callbacks::recv), for use in a hand-written future.
     pub fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<Option<CallbackRequest>> {
+        if self.poll_enabled(cx).is_pending() {
+            return Poll::Pending;
+        }
         if self.batch.is_empty() && self.poll_refill(cx, Reports::Given).is_pending() {
             return Poll::Pending;
         }
@@ -73,6 +82,9 @@ impl Callbacks {
     /// The next callback, which the application reports by [`report`](Callbacks::report) once it has handled it.
     pub async fn recv_unreported(&mut self) -> Option<(CallbackRequest, Ticket)> {
         poll_fn(|cx| {
+            if self.poll_enabled(cx).is_pending() {
+                return Poll::Pending;
+            }
             if self.batch.is_empty() && self.poll_refill(cx, Reports::Due).is_pending() {
                 return Poll::Pending;
             }
@@ -100,6 +112,32 @@ impl Callbacks {
         state.wake_driver();
     }
 
+    /// Whether a callback could be delivered now.
+    pub(crate) fn is_pending(&self) -> bool {
+        let shared = &self.guard.shared;
+        !shared.holds_callbacks() && !(self.batch.is_empty() && shared.lock().callbacks.is_empty())
+    }
+
+    pub(crate) fn shared(&self) -> &Shared {
+        &self.guard.shared
+    }
+
+    /// Ready unless callbacks are disabled.
+    fn poll_enabled(&self, cx: &mut Context<'_>) -> Poll<()> {
+        let shared = &self.guard.shared;
+        if !shared.holds_callbacks() {
+            return Poll::Ready(());
+        }
+        let mut state = shared.lock();
+        if !shared.holds_callbacks() {
+            return Poll::Ready(()); // enabled just now
+        }
+        let now = state.now();
+        state.await_callback(cx);
+        state.flush(now);
+        Poll::Pending
+    }
+
     fn take_reported(&mut self) -> Option<CallbackRequest> {
         let (number, callback) = self.batch.pop_front()?;
         if self.reports == Reports::Due {
@@ -123,10 +161,7 @@ impl Callbacks {
         if state.ended.is_some() {
             return Poll::Ready(());
         }
-        match &mut state.callback_task {
-            Some(task) => task.clone_from(cx.waker()),
-            none => *none = Some(cx.waker().clone()),
-        }
+        state.await_callback(cx);
         state.flush(now); // whoever waits for a callback wants the RTI to know all there is
         Poll::Pending
     }

@@ -100,6 +100,10 @@ impl Federate {
         Updates::new(Arc::clone(&self.guard))
     }
 
+    pub(crate) fn shared(&self) -> &Shared {
+        &self.guard.shared
+    }
+
     /// The id that the server gave the session.
     pub fn session_id(&self) -> u64 {
         self.guard.shared.lock().session.id()

@@ -34,6 +34,7 @@ mod call;
 mod callbacks;
 mod driver;
 mod error;
+mod evoke;
 mod federate;
 pub mod fom;
 mod options;

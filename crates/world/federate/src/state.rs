@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::task::Waker;
+use std::task::{Context, Waker};
 use std::time::Instant;
 
 use base::{Moment, Serial31};
@@ -36,6 +37,8 @@ pub(crate) type Queued = (Option<Serial31>, CallbackRequest);
 pub(crate) struct Shared {
     start: Instant,
     state: Mutex<State>,
+    /// Callbacks are disabled. It changes only while the state is locked, and may be read at any time.
+    holds_callbacks: AtomicBool,
 }
 
 /// How a session ended.
@@ -80,6 +83,7 @@ impl Shared {
         let start = Instant::now();
         Self {
             start,
+            holds_callbacks: AtomicBool::new(false),
             state: Mutex::new(State {
                 start,
                 session: Session::new(Moment::ZERO, options.session.clone()),
@@ -109,6 +113,20 @@ impl Shared {
     /// The state; a panic elsewhere while it was locked leaves it usable, as every change is complete.
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether callbacks are disabled.
+    pub(crate) fn holds_callbacks(&self) -> bool {
+        self.holds_callbacks.load(Ordering::Relaxed)
+    }
+
+    /// Disables or enables callbacks.
+    pub(crate) fn hold_callbacks(&self, hold: bool) {
+        let mut state = self.lock();
+        self.holds_callbacks.store(hold, Ordering::Relaxed);
+        if let Some(task) = state.callback_task.take() {
+            task.wake();
+        }
     }
 
     /// The instant of `moment`; `None` for one that never comes.
@@ -145,6 +163,14 @@ impl State {
         let reason =
             self.ended.as_ref().map_or(Cow::Borrowed("the session is over"), |end| end.reason.clone());
         FederateError::Disconnected(reason)
+    }
+
+    /// Wakes the task of `cx` when a callback comes, when the session ends, or when callbacks are enabled.
+    pub(crate) fn await_callback(&mut self, cx: &Context<'_>) {
+        match &mut self.callback_task {
+            Some(task) => task.clone_from(cx.waker()),
+            none => *none = Some(cx.waker().clone()),
+        }
     }
 
     /// Tells the driver to look at the state; once until it has looked.

@@ -1,5 +1,6 @@
 //! Federates against a small server over real loopback sockets.
 
+mod evoke;
 mod server;
 
 use std::time::Duration;
