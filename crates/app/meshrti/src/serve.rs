@@ -6,7 +6,7 @@ use node::config::ListenAddress;
 use node::{Config, Node};
 use tracing::info;
 
-use crate::exit::{Failure, Outcome, Status};
+use crate::exit::{Failure, Outcome, Status, say};
 
 /// The configuration that is read when there is one and no other is named.
 const DEFAULT_CONFIG: &str = "meshrti.toml";
@@ -19,6 +19,7 @@ Examples:
   meshrti serve --listen tcp://127.0.0.1:15164 --fom-dir ./foms
   meshrti serve --config /etc/meshrti.toml --name range-west
 
+It prints `listening on tcp://HOST:PORT` for each address, and `ready`; the log goes to the standard error.
 Flags overrule the configuration. Without --config, `meshrti.toml` in the present folder is read if it is there.
 It stops on Ctrl-C or a termination signal: nobody is accepted any more, federates are told, what is queued is
 written. A second Ctrl-C stops it at once.")]
@@ -83,7 +84,12 @@ async fn serve(config: &Config) -> Outcome {
     })?;
     info!(name = config.name, version = env!("CARGO_PKG_VERSION"), "node started");
     let (interrupted, stop) = tokio::sync::oneshot::channel();
-    let stopper = tokio::spawn(signals(interrupted));
+    let stopper = tokio::spawn(signals(Signals::listen(), interrupted));
+    // Connections are taken, and signals heard, from here on. Whoever chose port 0 learns the port from these lines.
+    for address in node.addresses() {
+        say(format_args!("listening on tcp://{address}"));
+    }
+    say("ready");
     let stats = node.run(async { drop(stop.await) }).await;
     stopper.abort();
     info!(
@@ -96,25 +102,43 @@ async fn serve(config: &Config) -> Outcome {
 }
 
 /// Asks for the end at the first signal, and takes it at the second.
-async fn signals(stop: tokio::sync::oneshot::Sender<()>) {
-    signal().await;
+async fn signals(mut signals: Signals, stop: tokio::sync::oneshot::Sender<()>) {
+    signals.next().await;
     let _ = stop.send(());
-    signal().await;
+    signals.next().await;
     std::process::exit(Status::Interrupted as i32);
 }
 
-/// Waits for Ctrl-C or, where there is one, a termination signal.
-async fn signal() {
+/// Ctrl-C and, where there is one, the termination signal.
+struct Signals {
+    /// Without a handler the system ends the process, which is what a signal asks for.
     #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        // Without a handler the system ends the process, which is what a signal asks for.
-        let Ok(mut terminate) = signal(SignalKind::terminate()) else { return };
-        tokio::select! {
-            _ = tokio::signal::ctrl_c() => {}
-            _ = terminate.recv() => {}
+    terminate: Option<(tokio::signal::unix::Signal, tokio::signal::unix::Signal)>,
+}
+
+impl Signals {
+    /// From now on no signal is missed. It has to be called on a runtime.
+    fn listen() -> Self {
+        #[cfg(unix)]
+        {
+            use tokio::signal::unix::{SignalKind, signal};
+            Self { terminate: signal(SignalKind::interrupt()).ok().zip(signal(SignalKind::terminate()).ok()) }
         }
+        #[cfg(not(unix))]
+        Self {}
     }
-    #[cfg(not(unix))]
-    drop(tokio::signal::ctrl_c().await);
+
+    /// Waits for the next one.
+    async fn next(&mut self) {
+        #[cfg(unix)]
+        match &mut self.terminate {
+            Some((interrupt, terminate)) => tokio::select! {
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
+            },
+            None => std::future::pending().await,
+        }
+        #[cfg(not(unix))]
+        drop(tokio::signal::ctrl_c().await);
+    }
 }
