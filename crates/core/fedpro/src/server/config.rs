@@ -13,7 +13,8 @@ pub struct Config {
     /// Sessions at one time, interrupted ones included. Default 4,096; over it a new session is
     /// refused with "out of resources".
     pub sessions_max: usize,
-    /// Connections at one time that have no session (yet). Default 256; over it they are closed.
+    /// Connections at one time that have no session (yet), at least 1. Default 256; over it the one that has been
+    /// silent longest is closed.
     pub connections_without_session_max: usize,
     /// How long a connection may take for its first message. Default 10 s.
     pub first_message_timeout: Duration,

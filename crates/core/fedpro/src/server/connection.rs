@@ -19,8 +19,8 @@ pub(crate) struct Connection {
 
 #[derive(Debug)]
 pub(crate) enum State {
-    /// Nothing has come yet; a new session would get this id.
-    Fresh { session_id: u64 },
+    /// Nothing has come yet; a new session would get this id. An older connection has the smaller age.
+    Fresh { session_id: u64, age: u64 },
     /// It carries a session.
     Attached(SessionKey),
     /// It is to be closed when `tail`, whole messages, is written.

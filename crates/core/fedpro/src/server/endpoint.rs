@@ -10,7 +10,7 @@ use base::{Deadlines, Moment, Serial31};
 use bytes::Bytes;
 use hla::RtiError;
 use hla::api::CallResponse;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::time::Duration;
 
 /// All sessions of one process, and the connections that carry them.
@@ -34,7 +34,9 @@ use std::time::Duration;
 pub struct Endpoint {
     pub(super) config: Config,
     pub(super) connections: HashMap<ConnId, Connection>,
-    pub(super) fresh: usize,
+    /// Connections that have no session yet, by age.
+    fresh: BTreeMap<u64, ConnId>,
+    opened: u64,
     pub(super) sessions: Slots<Session>,
     pub(super) by_id: HashMap<u64, SessionKey>,
     pub(super) events: VecDeque<Event>,
@@ -74,7 +76,8 @@ impl Endpoint {
         Self {
             config,
             connections: HashMap::new(),
-            fresh: 0,
+            fresh: BTreeMap::new(),
+            opened: 0,
             sessions: Slots::new(),
             by_id: HashMap::new(),
             events: VecDeque::new(),
@@ -130,14 +133,18 @@ impl Endpoint {
     pub fn handle_open(&mut self, now: Moment, conn: ConnId, session_id: u64) {
         self.observe(now);
         self.handle_closed(now, conn); // the world used the name again without closing it
-        let limit = self.config.connections_without_session_max;
         let decoder = Decoder::new(FIRST_MESSAGE_BYTES_MAX);
-        self.connections.insert(conn, Connection { decoder, state: State::Fresh { session_id } });
-        self.fresh += 1;
-        if self.fresh > limit {
-            self.refuse(now, conn, Refusal::Connections { limit }, None);
-        } else {
-            self.timers.set(Timer::Connection(conn), now + self.config.first_message_timeout);
+        self.opened += 1;
+        let age = self.opened;
+        self.connections.insert(conn, Connection { decoder, state: State::Fresh { session_id, age } });
+        self.fresh.insert(age, conn);
+        self.timers.set(Timer::Connection(conn), now + self.config.first_message_timeout);
+        // A client speaks at once. Whoever has been silent longest goes, so that silent ones keep nobody out.
+        let limit = self.config.connections_without_session_max.max(1);
+        if self.fresh.len() > limit
+            && let Some((_, &oldest)) = self.fresh.first_key_value()
+        {
+            self.refuse(now, oldest, Refusal::Connections { limit }, None);
         }
     }
 
@@ -349,8 +356,8 @@ impl Endpoint {
     /// The connection is to be closed when `tail` is written. Its session, if any, is the caller's care.
     pub(super) fn close(&mut self, now: Moment, conn: ConnId, tail: VecDeque<Bytes>, discard: bool) {
         let Some(connection) = self.connections.get_mut(&conn) else { return };
-        if matches!(connection.state, State::Fresh { .. }) {
-            self.fresh -= 1;
+        if let State::Fresh { age, .. } = connection.state {
+            self.fresh.remove(&age);
         }
         connection.decoder = Decoder::default();
         connection.state = State::Closing { tail, discard };
@@ -363,8 +370,8 @@ impl Endpoint {
         let connection = self.connections.remove(&conn)?;
         self.timers.clear(Timer::Connection(conn));
         match connection.state {
-            State::Fresh { .. } => {
-                self.fresh -= 1;
+            State::Fresh { age, .. } => {
+                self.fresh.remove(&age);
                 None
             }
             State::Attached(key) => Some(key),
@@ -375,8 +382,8 @@ impl Endpoint {
     /// The connection has its session and is no longer fresh.
     pub(super) fn attach(&mut self, conn: ConnId, key: SessionKey) {
         if let Some(connection) = self.connections.get_mut(&conn) {
-            if matches!(connection.state, State::Fresh { .. }) {
-                self.fresh -= 1;
+            if let State::Fresh { age, .. } = connection.state {
+                self.fresh.remove(&age);
             }
             connection.state = State::Attached(key);
             self.timers.clear(Timer::Connection(conn));

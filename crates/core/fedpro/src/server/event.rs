@@ -136,7 +136,7 @@ pub enum Refusal {
         limit: usize,
     },
     /// [`Config::connections_without_session_max`](super::Config::connections_without_session_max).
-    #[error("{limit} connections without a session are open already")]
+    #[error("silent longest of more than {limit} connections without a session")]
     Connections {
         /// The limit.
         limit: usize,

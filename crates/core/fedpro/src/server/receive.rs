@@ -87,7 +87,7 @@ impl Endpoint {
 
     fn new_session(&mut self, now: Moment, conn: ConnId, version: u32) -> Option<SessionKey> {
         let id = match self.connections.get(&conn).map(|c| &c.state) {
-            Some(&State::Fresh { session_id }) => session_id,
+            Some(&State::Fresh { session_id, .. }) => session_id,
             _ => return None,
         };
         let limit = self.config.sessions_max;

@@ -178,10 +178,14 @@ fn sessions_and_connections_are_limited() {
     endpoint.handle_open(Moment::ZERO, ConnId(2), 2);
     endpoint.handle_open(Moment::ZERO, ConnId(3), 3);
     let refused = |conn, reason| vec![Event::Refused { conn: ConnId(conn), reason }];
-    assert_eq!(events(&mut endpoint), refused(3, Refusal::Connections { limit: 1 }));
-    endpoint.handle_bytes(Moment::ZERO, ConnId(2), control(0, 0, Control::NewSession { version: 1 }));
-    assert_eq!(events(&mut endpoint), refused(2, Refusal::Sessions { limit: 1 }));
-    let (frames, done) = transmit(&mut endpoint, ConnId(2));
+    assert_eq!(
+        events(&mut endpoint),
+        refused(2, Refusal::Connections { limit: 1 }),
+        "silent ones keep nobody out"
+    );
+    endpoint.handle_bytes(Moment::ZERO, ConnId(3), control(0, 0, Control::NewSession { version: 1 }));
+    assert_eq!(events(&mut endpoint), refused(3, Refusal::Sessions { limit: 1 }));
+    let (frames, done) = transmit(&mut endpoint, ConnId(3));
     let status = crate::frame::Message::Control(Control::NewSessionStatus(NewSessionReason::OutOfResources));
     assert_eq!(frames[0].clone().message(), Ok(status));
     assert!(done.close_after && !done.discard);

@@ -71,7 +71,8 @@ pub struct Limits {
     /// Federate Protocol sessions alive at a time, cut ones that may resume included; the next one is told
     /// *out of resources*. Default 4096.
     pub sessions: usize,
-    /// Connections that have not yet opened or resumed a session; the next one is closed. Default 256.
+    /// Connections that have not yet opened or resumed a session; with the next one, the one that has been silent
+    /// longest is closed. Default 256.
     pub silent_connections: usize,
     /// Calls of one federate that wait for their answer; with more its session ends. Default 65,536.
     pub calls: usize,
