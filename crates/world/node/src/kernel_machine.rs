@@ -23,6 +23,10 @@ pub fn start(config: Config) -> Result<Background, StartError> {
 
 /// The part of a configuration that concerns the kernel.
 fn settings(config: &Config) -> kernel::Config {
+    // A session takes over from the federate's queue only what keeps its socket busy: what may be dropped can be
+    // dropped only there. Its own limit leaves room for what a resume sends again.
+    let defaults = fedpro::server::Config::default();
+    let unsent_bytes_high = defaults.unsent_bytes_high.min(config.limits.queue / 4);
     let sessions = fedpro::server::Config {
         message_bytes_max: config.limits.message,
         sessions_max: config.limits.sessions,
@@ -33,8 +37,10 @@ fn settings(config: &Config) -> kernel::Config {
         history_bytes_max: config.limits.history,
         heart_timeout: config.session.heartbeat_timeout,
         resume_window: config.session.resume_window,
-        unsent_bytes_max: config.limits.queue,
-        ..fedpro::server::Config::default()
+        unsent_bytes_high,
+        unsent_bytes_low: unsent_bytes_high / 4,
+        unsent_bytes_max: config.limits.queue.saturating_add(config.limits.history),
+        ..defaults
     };
     let rti = rti::Config {
         password: config.access.password.clone(),
