@@ -72,10 +72,7 @@ impl Kernel {
 
     /// Tells every federate that the RTI goes away, and ends all sessions. What waits is still written.
     pub fn begin_shutdown(&mut self, now: Moment) {
-        let lost = api::ConnectionLost { fault_description: "the RTI is shutting down".to_owned() };
-        let callback = callback_request::CallbackRequest::ConnectionLost(lost);
-        let callback = api::CallbackRequest { callback_request: Some(callback) };
-        let body = Bytes::from(api::Message::encode_to_vec(&callback));
+        let body = connection_lost("the RTI is shutting down");
         let keys: Vec<_> = self.sessions.iter().flatten().map(|session| session.key).collect();
         for key in keys {
             self.endpoint.callback(now, key, body.clone());
@@ -263,7 +260,16 @@ impl Kernel {
             let limit = self.config.rti.queue_bytes_max;
             let reason =
                 format!("the federate does not keep up: over {limit} bytes of reliable callbacks wait");
+            // It learns why, should it ever read again.
+            self.endpoint.callback(now, key, connection_lost(&reason));
             self.endpoint.end(now, key, EndReason::Closed(reason.into()));
         }
     }
+}
+
+/// The encoded callback Connection Lost (4.4).
+fn connection_lost(reason: &str) -> Bytes {
+    let lost = api::ConnectionLost { fault_description: reason.to_owned() };
+    let callback = callback_request::CallbackRequest::ConnectionLost(lost);
+    api::Message::encode_to_vec(&api::CallbackRequest { callback_request: Some(callback) }).into()
 }
