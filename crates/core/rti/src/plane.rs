@@ -170,6 +170,8 @@ pub(crate) struct Plane {
     pipe: PipeConfig,
     proposals: VecDeque<Proposal>,
     overloaded: Vec<CallerId>,
+    /// Best-effort callbacks dropped for want of room, for all federates together.
+    dropped: u64,
 }
 
 impl Plane {
@@ -186,6 +188,7 @@ impl Plane {
             pipe,
             proposals: VecDeque::new(),
             overloaded: Vec::new(),
+            dropped: 0,
         }
     }
 
@@ -202,6 +205,12 @@ impl Plane {
 
     /// Removes a client and everything that waits for it.
     pub(crate) fn remove_client(&mut self, client: ClientId) {
+        let dropped = self.pipe_stats(client).map_or(0, PipeStats::dropped_messages);
+        if let Some(caller) = self.callers.get(&client)
+            && dropped > 0
+        {
+            tracing::warn!(%caller, dropped, "best-effort callbacks of this federate were dropped: it did not keep up");
+        }
         self.callers.remove(&client);
         self.router.remove_client(self.now, client);
     }
@@ -233,9 +242,22 @@ impl Plane {
         render: impl FnMut(ClientId) -> Option<Delivery>,
     ) {
         if let Ok(submitted) = self.router.submit_with(self.now, from, &topic, render) {
+            self.count_dropped(submitted.dropped);
             for client in submitted.refused {
                 self.overload(client);
             }
+        }
+    }
+
+    /// Logs at 1, 2, 4, 8 … dropped callbacks: often enough to be seen, too seldom to be a load.
+    fn count_dropped(&mut self, more: u32) {
+        let before = self.dropped;
+        self.dropped += u64::from(more);
+        if self.dropped.leading_zeros() != before.leading_zeros() {
+            tracing::warn!(
+                total = self.dropped,
+                "best-effort callbacks are dropped: a federate does not keep up"
+            );
         }
     }
 

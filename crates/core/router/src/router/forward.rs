@@ -147,7 +147,10 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
 
     fn deliver(&mut self, to: ClientId, envelope: Envelope<M>, done: &mut Submitted) {
         match self.enqueue(to, envelope) {
-            Ok(Enqueued::Queued { .. } | Enqueued::Replaced) => {
+            Ok(queued @ (Enqueued::Queued { .. } | Enqueued::Replaced)) => {
+                if let Enqueued::Queued { displaced } = queued {
+                    done.dropped += displaced;
+                }
                 done.queued += 1;
                 done.congested |= self.is_congested(to);
             }

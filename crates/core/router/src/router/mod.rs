@@ -97,7 +97,7 @@ pub enum Event<I> {
 pub struct Submitted {
     /// Pipes in which it waits.
     pub queued: u32,
-    /// Pipes in which it was dropped for want of room.
+    /// Messages dropped for want of room: this one, or older ones that went to make room for it. Each pipe counts.
     pub dropped: u32,
     /// Some pipe in which it waits is congested: hold the sender back until that client is relieved.
     pub congested: bool,
