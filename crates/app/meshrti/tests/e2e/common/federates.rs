@@ -1,0 +1,154 @@
+//! Federates of this process.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use federate::hla::Exception;
+use federate::hla::api::FomModule;
+use federate::hla::handle::{
+    AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle,
+    ParameterHandle,
+};
+use federate::{Callback, Callbacks, Federate, FederateError, Options, fom};
+
+use super::{Server, soon};
+
+/// The object model of these tests.
+pub(crate) const RANGE: &str = include_str!("../range.xml");
+
+/// The object model of these tests, as a module.
+pub(crate) fn range() -> FomModule {
+    fom::content("range.xml", RANGE)
+}
+
+/// How to reach `address`, with quick tries to resume.
+pub(crate) fn options(address: &str) -> Options {
+    let mut options = Options::new(address);
+    options.session.retry_delay = Duration::from_millis(20);
+    options
+}
+
+/// A connected federate.
+pub(crate) async fn connect(server: &Server) -> (Federate, Callbacks) {
+    soon(Federate::connect(options(server.address()))).await.expect("the server takes a federate")
+}
+
+/// What the names of the model are to the RTI.
+#[derive(Clone, Copy)]
+pub(crate) struct Model {
+    pub(crate) aircraft: ObjectClassHandle,
+    pub(crate) identifier: AttributeHandle,
+    pub(crate) spatial: AttributeHandle,
+    pub(crate) fire: InteractionClassHandle,
+    pub(crate) event: ParameterHandle,
+    pub(crate) sweep: InteractionClassHandle,
+    pub(crate) echo: ParameterHandle,
+}
+
+/// A joined federate.
+pub(crate) struct Member {
+    pub(crate) federate: Federate,
+    pub(crate) callbacks: Callbacks,
+    pub(crate) handle: FederateHandle,
+    pub(crate) model: Model,
+}
+
+/// A federate that has joined `federation` as `name`, and created it unless somebody had.
+pub(crate) async fn create_and_join(options: Options, federation: &str, name: &str) -> Member {
+    let (federate, callbacks) = soon(Federate::connect(options)).await.expect("the server takes a federate");
+    match soon(federate.create_federation_execution(federation, range())).await {
+        Err(error) if !error.is(Exception::FederationExecutionAlreadyExists) => panic!("{error}"),
+        _ => {}
+    }
+    join(federate, callbacks, federation, name).await.expect("it can join")
+}
+
+/// Joins, and looks the model up.
+pub(crate) async fn join(
+    federate: Federate,
+    callbacks: Callbacks,
+    federation: &str,
+    name: &str,
+) -> Result<Member, FederateError> {
+    let joined = soon(federate.join_federation_execution_with_name(name, "e2e", federation)).await?;
+    let aircraft = federate.get_object_class_handle("BaseEntity.Aircraft").await?;
+    let fire = federate.get_interaction_class_handle("WeaponFire").await?;
+    let sweep = federate.get_interaction_class_handle("RadarSweep").await?;
+    let model = Model {
+        aircraft,
+        identifier: federate.get_attribute_handle(aircraft, "EntityIdentifier").await?,
+        spatial: federate.get_attribute_handle(aircraft, "Spatial").await?,
+        fire,
+        event: federate.get_parameter_handle(fire, "EventIdentifier").await?,
+        sweep,
+        echo: federate.get_parameter_handle(sweep, "Echo").await?,
+    };
+    Ok(Member { federate, callbacks, handle: joined.federate_handle.unwrap_or_default(), model })
+}
+
+impl Member {
+    /// Publishes and subscribes to everything of the model.
+    pub(crate) async fn declare_all(&self) {
+        let (federate, model) = (&self.federate, &self.model);
+        let attributes = [model.identifier, model.spatial];
+        for call in [
+            federate.publish_object_class_attributes(model.aircraft, attributes),
+            federate.subscribe_object_class_attributes(model.aircraft, attributes),
+            federate.publish_interaction_class(model.fire),
+            federate.subscribe_interaction_class(model.fire),
+            federate.publish_interaction_class(model.sweep),
+            federate.subscribe_interaction_class(model.sweep),
+        ] {
+            soon(call).await.expect("the model has it");
+        }
+    }
+
+    /// The first callback that `pick` wants; what comes before it is dropped.
+    pub(crate) async fn until<T>(&mut self, what: &str, mut pick: impl FnMut(Callback) -> Option<T>) -> T {
+        soon(async {
+            while let Some(callback) = self.callbacks.recv().await {
+                if let Some(wanted) = pick(callback) {
+                    return wanted;
+                }
+            }
+            panic!("{what}: the session ended first");
+        })
+        .await
+    }
+
+    /// The next instance it discovers, and its name.
+    pub(crate) async fn discovers(&mut self) -> (ObjectInstanceHandle, String) {
+        self.until("discovery", |callback| match callback {
+            Callback::DiscoverObjectInstance(found) => {
+                Some((found.object_instance.unwrap_or_default(), found.object_instance_name))
+            }
+            _ => None,
+        })
+        .await
+    }
+
+    /// The number in the tag of the next interaction.
+    pub(crate) async fn receives(&mut self) -> u32 {
+        self.until("interaction", |callback| match callback {
+            Callback::ReceiveInteraction(received) => Some(number(&received.user_supplied_tag)),
+            _ => None,
+        })
+        .await
+    }
+
+    /// Sends a reliable interaction with a number in its tag.
+    pub(crate) async fn fire(&self, n: u32) {
+        let values = [(self.model.event, Bytes::from_static(b"event"))];
+        soon(self.federate.send_interaction(self.model.fire, values, tag(n))).await.expect("it is published");
+    }
+}
+
+/// A number as a tag.
+pub(crate) fn tag(number: u32) -> Bytes {
+    Bytes::copy_from_slice(&number.to_be_bytes())
+}
+
+/// The number that is a tag.
+pub(crate) fn number(tag: &Bytes) -> u32 {
+    u32::from_be_bytes(tag[..].try_into().expect("these tags have four octets"))
+}

@@ -1,0 +1,209 @@
+//! `meshrti` as a process.
+
+use std::io::{BufRead as _, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::Instant;
+
+use super::PATIENCE;
+
+/// The command under test, with nothing of the environment that would change what it does.
+pub(crate) fn meshrti() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_meshrti"));
+    command.env_remove("MESHRTI_LOG").stdin(Stdio::null());
+    command
+}
+
+/// Runs the command to its end.
+pub(crate) fn run(arguments: &[&str]) -> Output {
+    meshrti().args(arguments).output().expect("the command starts")
+}
+
+/// A folder that is gone when this is dropped.
+pub(crate) struct Folder(PathBuf);
+
+impl Folder {
+    pub(crate) fn new() -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("meshrti-e2e-{}-{number}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("a folder can be made");
+        Self(path)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// Writes a file, and says where it is.
+    pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.0.join(name);
+        std::fs::write(&path, content).expect("the file can be written");
+        path
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A running `meshrti serve`, killed when this is dropped. Its log is shown if the test fails.
+pub(crate) struct Server {
+    child: Child,
+    addresses: Vec<String>,
+    log: Arc<Mutex<String>>,
+    _folder: Folder,
+}
+
+impl Server {
+    /// A server with the defaults, on loopback.
+    pub(crate) fn start() -> Self {
+        Self::configured("")
+    }
+
+    /// A server with the settings of `toml`, on loopback.
+    pub(crate) fn configured(toml: &str) -> Self {
+        Self::with(toml, &["--listen", "tcp://127.0.0.1:0"])
+    }
+
+    /// A server with the settings of `toml` and these flags. Returns when it listens.
+    pub(crate) fn with(toml: &str, flags: &[&str]) -> Self {
+        let folder = Folder::new();
+        let config = folder.write("meshrti.toml", toml);
+        let mut child = meshrti()
+            .arg("serve")
+            .arg("--config")
+            .arg(config)
+            .args(flags)
+            .current_dir(folder.path())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the server starts");
+        let log = Arc::new(Mutex::new(String::new()));
+        collect(child.stderr.take().expect("it is piped"), Arc::clone(&log));
+        let addresses = announced(child.stdout.take().expect("it is piped"));
+        let server = Self { child, addresses, log, _folder: folder };
+        assert!(!server.addresses.is_empty(), "the server does not listen");
+        server
+    }
+
+    /// The first address, as a client takes it: `HOST:PORT`.
+    pub(crate) fn address(&self) -> &str {
+        &self.addresses[0]
+    }
+
+    /// Every address that it said it listens on.
+    pub(crate) fn addresses(&self) -> &[String] {
+        &self.addresses
+    }
+
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// What it has logged up to now.
+    pub(crate) fn log(&self) -> String {
+        self.log.lock().expect("nobody panics with the log").clone()
+    }
+
+    /// Its memory in RAM, in KiB.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn resident_kib(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.id())).expect("it runs");
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("a process has memory");
+        line.trim().trim_end_matches(" kB").parse().expect("it is a number")
+    }
+
+    /// What `meshrti status --json` says about it: federation and federate of each row, `-` for no federate.
+    pub(crate) fn members(&self) -> Vec<(String, String)> {
+        let output = run(&["status", self.address(), "--json"]);
+        assert!(output.status.success(), "{output:?}");
+        let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
+        let text = |row: &serde_json::Value, key: &str| row[key].as_str().unwrap_or("-").to_owned();
+        let rows = report["rows"].as_array().expect("rows are a list");
+        rows.iter().map(|row| (text(row, "federation"), text(row, "federate"))).collect()
+    }
+
+    /// Sends a signal, such as `TERM`.
+    #[cfg(unix)]
+    pub(crate) fn signal(&self, name: &str) {
+        signal(self.id(), name);
+    }
+
+    /// Waits for its end.
+    pub(crate) fn wait(&mut self) -> ExitStatus {
+        wait(&mut self.child)
+    }
+
+    pub(crate) fn is_running(&mut self) -> bool {
+        self.child.try_wait().expect("it is our child").is_none()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        if std::thread::panicking() {
+            eprintln!("--- log of the server ---\n{}", self.log());
+        }
+    }
+}
+
+/// Sends a signal to a process.
+#[cfg(unix)]
+pub(crate) fn signal(process: u32, name: &str) {
+    let sent = Command::new("kill").arg(format!("-{name}")).arg(process.to_string()).status();
+    assert!(sent.expect("there is a `kill`").success());
+}
+
+/// Waits for the end of a child, which must not hang.
+pub(crate) fn wait(child: &mut Child) -> ExitStatus {
+    let begun = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait().expect("it is our child") {
+            return status;
+        }
+        assert!(begun.elapsed() < PATIENCE, "the process does not end");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+}
+
+/// Keeps reading a log.
+fn collect(from: impl Read + Send + 'static, log: Arc<Mutex<String>>) {
+    std::thread::spawn(move || {
+        for line in BufReader::new(from).lines().map_while(Result::ok) {
+            let mut log = log.lock().expect("nobody panics with the log");
+            log.push_str(&line);
+            log.push('\n');
+        }
+    });
+}
+
+/// The addresses in the lines `listening on tcp://HOST:PORT`, up to the line `ready`.
+fn announced(from: impl Read + Send + 'static) -> Vec<String> {
+    let (found, addresses) = mpsc::channel();
+    std::thread::spawn(move || {
+        let mut found = Some(found);
+        for line in BufReader::new(from).lines().map_while(Result::ok) {
+            match line.strip_prefix("listening on tcp://") {
+                Some(address) => {
+                    let _ = found.as_ref().map(|found| found.send(address.to_owned()));
+                }
+                None if line == "ready" => found = None,
+                None => {}
+            }
+        }
+    });
+    let mut all = Vec::new();
+    let begun = Instant::now();
+    while let Ok(address) = addresses.recv_timeout(PATIENCE.saturating_sub(begun.elapsed())) {
+        all.push(address);
+    }
+    all
+}

@@ -1,0 +1,18 @@
+//! `meshrti` from the outside: real processes, real sockets, loopback only, ports that the system chooses.
+//!
+//! Nothing here says how fast something has to be: a deadline is a guard against hanging, and generous. Each topic
+//! has its file; [`common`] starts servers and federates.
+
+mod addresses;
+mod commands;
+mod common;
+mod connections;
+mod handles;
+mod hostile;
+mod life;
+mod limits;
+mod modules;
+mod overload;
+mod processes;
+mod resume;
+mod shutdown;

@@ -1,0 +1,100 @@
+//! Connections that are cut, again and again, at any byte.
+
+use bytes::Bytes;
+use federate::{Callback, Callbacks, Federate};
+
+use crate::common::federates::{number, tag};
+use crate::common::proxy::{Proxy, pause};
+use crate::common::{Model, Server, create_and_join, eventually, join, options, soon};
+
+/// Interactions each way.
+const COUNT: u32 = 600;
+
+/// Interactions that are under way together.
+const BATCH: u32 = 10;
+
+/// Sends numbered interactions, several at a time so that there is always something to cut.
+async fn send_all(federate: &Federate, model: Model) {
+    let values = [(model.event, Bytes::from_static(b"an interaction of some length, so that it is cut"))];
+    for batch in 0..COUNT / BATCH {
+        let numbers = batch * BATCH..(batch + 1) * BATCH;
+        let calls: Vec<_> =
+            numbers.map(|n| federate.send_interaction(model.fire, values.clone(), tag(n))).collect();
+        for call in calls {
+            soon(call).await.expect("the session goes on");
+        }
+        pause().await;
+    }
+}
+
+/// Receives exactly the numbers from 0, in order: none lost, none twice.
+async fn receive_all(callbacks: &mut Callbacks) {
+    for expected in 0..COUNT {
+        assert_eq!(receive(callbacks).await, expected);
+    }
+}
+
+/// The number of the next interaction.
+async fn receive(callbacks: &mut Callbacks) -> u32 {
+    loop {
+        match soon(callbacks.recv()).await.expect("the session goes on") {
+            Callback::ReceiveInteraction(received) => return number(&received.user_supplied_tag),
+            Callback::ConnectionLost(lost) => panic!("{lost:?}"),
+            _ => {}
+        }
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_lost_and_nothing_doubled() {
+    let server = Server::start();
+    // Short lives, and longer ones in which much is under way.
+    for (round, (least, most)) in [(700, 2_500), (2_000, 20_000)].into_iter().enumerate() {
+        let federation = format!("Cut {round}");
+        let proxy = Proxy::start(server.address().to_owned(), round as u64, least, most).await;
+        let mut near = create_and_join(options(server.address()), &federation, "Near").await;
+        let (federate, callbacks) = soon(Federate::connect(options(proxy.address()))).await.unwrap();
+        let mut far = join(federate, callbacks, &federation, "Far").await.unwrap();
+        near.declare_all().await;
+        far.declare_all().await;
+        tokio::join!(
+            send_all(&far.federate, far.model),
+            send_all(&near.federate, near.model),
+            receive_all(&mut far.callbacks),
+            receive_all(&mut near.callbacks),
+        );
+        assert!(proxy.cuts() > 5, "round {round}: {} cuts", proxy.cuts());
+        proxy.heal();
+        // What came was all there is.
+        far.fire(COUNT).await;
+        near.fire(COUNT).await;
+        assert_eq!(receive(&mut near.callbacks).await, COUNT);
+        assert_eq!(receive(&mut far.callbacks).await, COUNT);
+    }
+    assert!(server.log().contains("session resumed"));
+}
+
+#[tokio::test]
+async fn whoever_comes_back_too_late_is_told() {
+    let server = Server::configured("[session]\nclosed-window = \"100ms\"");
+    let near = create_and_join(options(server.address()), "Late", "Near").await;
+    near.declare_all().await;
+    let proxy = Proxy::start(server.address().to_owned(), 3, 20_000, 20_001).await;
+    let mut far = create_and_join(options(proxy.address()), "Late", "Far").await;
+    far.declare_all().await;
+    proxy.close(true);
+    // More than its connection will live to see.
+    let values = [(far.model.event, Bytes::from(vec![0; 30_000]))];
+    let call = far.federate.send_interaction(far.model.fire, values, Bytes::new());
+    eventually("the window closes", || server.log().contains("not resumed in time")).await;
+    proxy.close(false);
+    assert!(soon(call).await.unwrap_err().exception().is_none(), "there is no session any more");
+    let fault = far
+        .until("loss", |callback| match callback {
+            Callback::ConnectionLost(lost) => Some(lost.fault_description),
+            _ => None,
+        })
+        .await;
+    assert!(fault.contains("session"), "{fault}");
+    eventually("it is resigned", || server.members().len() == 1).await;
+}

@@ -1,0 +1,69 @@
+//! The end of a server, and of commands that are interrupted.
+#![cfg(unix)]
+
+use std::io::Read as _;
+use std::process::Stdio;
+
+use federate::Callback;
+
+use crate::common::server::{signal, wait};
+use crate::common::{Server, create_and_join, meshrti, options, soon};
+
+#[tokio::test]
+async fn federates_are_told_that_the_server_stops() {
+    for name in ["TERM", "INT"] {
+        let mut server = Server::start();
+        let mut members = Vec::new();
+        for number in 0..3 {
+            let member = create_and_join(options(server.address()), "Stopping", &format!("M{number}")).await;
+            member.declare_all().await;
+            members.push(member);
+        }
+        // What is sent before the end arrives before the end.
+        members[0].fire(1).await;
+        server.signal(name);
+        for (number, member) in members.iter_mut().enumerate() {
+            if number > 0 {
+                assert_eq!(member.receives().await, 1);
+            }
+            let fault = member
+                .until("end", |callback| match callback {
+                    Callback::ConnectionLost(lost) => Some(lost.fault_description),
+                    _ => None,
+                })
+                .await;
+            assert!(fault.contains("shutting down"), "{fault}");
+            assert!(soon(member.callbacks.recv()).await.is_none(), "nothing comes after the end");
+        }
+        assert_eq!(server.wait().code(), Some(0), "{name}");
+        assert!(server.log().contains("node stopped"));
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_ignores_the_end_is_cut_off() {
+    let mut server = Server::configured("[shutdown]\ngrace = \"200ms\"");
+    let _silent = crate::common::raw::Raw::with_session(&server).await;
+    server.signal("TERM");
+    assert_eq!(server.wait().code(), Some(0));
+}
+
+#[test]
+fn an_interrupted_command_says_so() {
+    let server = Server::start();
+    let mut ping = meshrti()
+        .args(["-v", "ping", server.address(), "--count", "1000000", "--interval", "1ms"])
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // Its log begins when it does, and its session is open when it pings.
+    let mut log = ping.stderr.take().unwrap();
+    while server.log().matches("session opened").count() == 0 {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    signal(ping.id(), "INT");
+    assert_eq!(wait(&mut ping).code(), Some(130));
+    let mut said = String::new();
+    log.read_to_string(&mut said).unwrap();
+    assert!(said.contains("error: interrupted"), "{said}");
+}
