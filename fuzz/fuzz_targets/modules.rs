@@ -1,0 +1,97 @@
+//! FOM modules, packed or not, read and merged; what is merged can be written and read again.
+//!
+//! Input: one byte, then one or two modules: bit 0 says that the second half, behind a zero byte, is one more;
+//! bit 1 that the (first) module is packed; bit 2 asks for the 2010 edition.
+#![no_main]
+
+use hla::fom::{self, Diagnostic, Edition, Fdd, Limits, Module};
+use libfuzzer_sys::fuzz_target;
+use std::sync::LazyLock;
+
+/// Small, so that the limits are met.
+static LIMITS: LazyLock<Limits> = LazyLock::new(|| Limits {
+    module_bytes: 64 << 10,
+    depth: 16,
+    nodes: 5_000,
+    tag_attributes: 16,
+    namespaces: 8,
+    classes: 50,
+    members: 100,
+    name_bytes: 100,
+    path_bytes: 300,
+    diagnostics: 20,
+});
+
+/// A complaint points into the text it is about.
+fn check(diagnostics: &[Diagnostic]) {
+    assert!(!fom::render(diagnostics).is_empty() || diagnostics.is_empty());
+}
+
+fn read(name: &str, text: &[u8]) -> Option<Module> {
+    match Module::read(name, text, &LIMITS) {
+        Ok((module, warnings)) => {
+            check(&warnings);
+            Some(module)
+        }
+        Err(error) => {
+            assert!(!error.diagnostics.is_empty(), "a refusal says why");
+            check(&error.diagnostics);
+            let _ = error.to_rti_error();
+            None
+        }
+    }
+}
+
+fn extend(model: &Fdd, modules: &[Module]) -> Option<Fdd> {
+    match model.extend(modules) {
+        Ok((model, warnings)) => {
+            check(&warnings);
+            Some(model)
+        }
+        Err(error) => {
+            assert!(!error.diagnostics.is_empty(), "a refusal says why");
+            check(&error.diagnostics);
+            None
+        }
+    }
+}
+
+fuzz_target!(|data: &[u8]| {
+    let [control, data @ ..] = data else { return };
+    let (first, second) = match data.iter().position(|octet| *octet == 0) {
+        Some(at) if control & 1 != 0 => (&data[..at], &data[at + 1..]),
+        _ => (data, &[][..]),
+    };
+    let unpacked = match control & 2 {
+        0 => None,
+        _ => match fom::unpack(data, &LIMITS) {
+            Ok(unpacked) => Some(unpacked),
+            Err(_) => return,
+        },
+    };
+    let (name, text) = unpacked.as_ref().map_or(("1.xml", first), |(name, text)| (name, text));
+    let Some(one) = read(name, text) else { return };
+    let mut modules = vec![one];
+    if unpacked.is_none() && !second.is_empty() {
+        modules.extend(read("2.xml", second));
+    }
+    let edition = if control & 4 != 0 { Edition::Hla2010 } else { Edition::Hla2025 };
+    let standard = Fdd::standard(edition);
+    let Some(model) = extend(&standard, &modules) else { return };
+    // The order does not decide whether modules fit, and what is merged is merged.
+    modules.reverse();
+    assert!(extend(&standard, &modules).is_some(), "the order of modules matters");
+    assert_eq!(extend(&model, &modules).map(|model| model.modules().len()), Some(model.modules().len()));
+    let _ = fom::summary(&model);
+    let written = model.to_xml();
+    let (again, _) = Module::read("written.xml", written.as_bytes(), &Limits::default())
+        .unwrap_or_else(|error| panic!("what we write can be read: {error}\n{written}"));
+    let again = extend(&standard, &[again]).expect("what we write can be merged");
+    assert_eq!(again.object_classes().len(), model.object_classes().len());
+    assert_eq!(again.attributes().len(), model.attributes().len());
+    assert_eq!(again.interaction_classes().len(), model.interaction_classes().len());
+    assert_eq!(again.parameters().len(), model.parameters().len());
+    for data_type in model.datatypes() {
+        let _ = hla::encoding::DataType::from_fdd(&model, &data_type.name);
+    }
+});

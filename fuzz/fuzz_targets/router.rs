@@ -1,0 +1,269 @@
+//! Arbitrary records in frames, over links that come and go, at a router between two others.
+//!
+//! Input: chunks, each a control byte, a length byte and so many bytes. The two low bits of the control byte say
+//! where to: a link from below, a link from above, a local client (which wants or sends what the bytes
+//! hold), or that time passes. Bit 2: the bytes are a whole frame; else they are records and get a head. Bit 3
+//! takes what comes out only later.
+#![no_main]
+
+use base::{Moment, Seed};
+use bytes::{Buf, BufMut, Bytes, BytesMut};
+use libfuzzer_sys::fuzz_target;
+use router::frame::{FRAME_HEAD_BYTES, MAGIC, VERSION};
+use router::{
+    ClientConfig, ClientFlags, ClientId, ClientKind, Interest, LinkChange, Message, PipeConfig, Priority,
+    Router, RouterConfig, RouterId, Wire, WireError,
+};
+use std::time::Duration;
+
+/// A note on a topic: flags (class, droppable, key or none), the topic, the text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Note {
+    flags: u8,
+    topic: u8,
+    text: Bytes,
+}
+
+impl Message for Note {
+    type Topic = u8;
+
+    fn topic(&self) -> &u8 {
+        &self.topic
+    }
+
+    fn priority(&self) -> Priority {
+        Priority::ALL[usize::from(self.flags & 3)]
+    }
+
+    fn droppable(&self) -> bool {
+        self.flags & 4 != 0
+    }
+
+    fn bytes(&self) -> usize {
+        2 + self.text.len()
+    }
+
+    fn supersedes(&self) -> Option<u128> {
+        (self.flags & 8 != 0).then(|| u128::from(self.topic))
+    }
+}
+
+impl Wire for Note {
+    fn encode(&self, out: &mut BytesMut) {
+        out.put_u8(self.flags);
+        out.put_u8(self.topic);
+        out.put_slice(&self.text);
+    }
+
+    fn decode(mut body: Bytes, _pinned: usize) -> Result<Self, WireError> {
+        if body.len() < 2 || body[0] > 15 {
+            return Err(WireError("no note".to_owned()));
+        }
+        Ok(Self { flags: body.get_u8(), topic: body.get_u8(), text: body })
+    }
+}
+
+/// One topic and those above it, as many as `more` says; filed under the topic divided by 16, or under "any".
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Want {
+    any_key: bool,
+    from: u8,
+    more: u8,
+}
+
+impl Interest for Want {
+    type Topic = u8;
+    type Key = u8;
+
+    fn key(&self) -> Option<u8> {
+        (!self.any_key).then_some(self.from >> 4)
+    }
+
+    fn topic_key(topic: &u8) -> u8 {
+        topic >> 4
+    }
+
+    fn matches(&self, topic: &u8) -> bool {
+        let within = (self.from..=self.from.saturating_add(self.more)).contains(topic);
+        within && self.key().is_none_or(|key| key == topic >> 4)
+    }
+
+    fn merge(&mut self, other: &Self) {
+        let end = self.from.saturating_add(self.more).max(other.from.saturating_add(other.more));
+        self.from = self.from.min(other.from);
+        self.more = end - self.from;
+    }
+}
+
+impl Wire for Want {
+    fn encode(&self, out: &mut BytesMut) {
+        out.put_slice(&[u8::from(self.any_key), self.from, self.more]);
+    }
+
+    fn decode(body: Bytes, _pinned: usize) -> Result<Self, WireError> {
+        match body[..] {
+            [any_key @ 0..=1, from, more] => Ok(Self { any_key: any_key == 1, from, more }),
+            _ => Err(WireError("no want".to_owned())),
+        }
+    }
+}
+
+fn pipe() -> PipeConfig {
+    PipeConfig {
+        messages_max: 20,
+        frame_bytes_max: 128,
+        message_bytes_max: 4_096,
+        interests_max: 16,
+        interests_per_key_max: 3,
+        newest_wins: true,
+        ..PipeConfig::default()
+    }
+    .with_bytes_max(8_192)
+}
+
+fn link(flags: ClientFlags) -> ClientConfig {
+    ClientConfig { pipe: pipe(), ..ClientConfig::link(flags) }
+}
+
+/// The other end takes all that comes to this router from its other clients.
+fn other_end() -> ClientConfig {
+    ClientConfig { pipe: PipeConfig { interests_max: 64, ..pipe() }, ..ClientConfig::link(BOTH) }
+}
+
+const BOTH: ClientFlags = ClientFlags::SOURCE.union(ClientFlags::SINK);
+
+/// The router in question, and behind each of its links another one that checks what comes.
+struct World {
+    now: Moment,
+    router: Router<Note, Want>,
+    local: ClientId,
+    links: [(ClientFlags, ClientId); 2],
+    peers: [(Router<Note, Want>, ClientId); 2],
+}
+
+impl World {
+    fn new() -> Self {
+        let config = |router: u32| RouterConfig::new(RouterId(router), Seed(u64::from(router)));
+        let mut router = Router::new(config(1));
+        let mut add = |client| router.add_client(Moment::ZERO, client).expect("few clients");
+        let local = add(ClientConfig { pipe: pipe(), ..ClientConfig::advised() });
+        let links = [BOTH, BOTH | ClientFlags::UPPER].map(|flags| (flags, add(link(flags))));
+        let peers = [2, 3].map(|id| {
+            let mut peer = Router::new(config(id));
+            let client = peer.add_client(Moment::ZERO, other_end()).expect("the first client");
+            (peer, client)
+        });
+        let mut world = Self { now: Moment::ZERO, router, local, links, peers };
+        for index in 0..2 {
+            world.raise(index);
+        }
+        world
+    }
+
+    /// Both ends of a link come up.
+    fn raise(&mut self, index: usize) {
+        let now = self.now;
+        self.router.handle_link(now, self.links[index].1, LinkChange::Up).expect("a link that was down");
+        let (peer, client) = &mut self.peers[index];
+        peer.handle_link(now, *client, LinkChange::Up).expect("a link that was down");
+    }
+
+    /// A link breaks, and another takes its place.
+    fn renew(&mut self, index: usize) {
+        let now = self.now;
+        let (flags, id) = self.links[index];
+        if self.router.kind(id).is_some() {
+            self.router.handle_link(now, id, LinkChange::Down).expect("it was up");
+        }
+        assert_eq!(self.router.kind(id), None, "a client that is not persistent goes with its link");
+        self.links[index].1 = self.router.add_client(now, link(flags)).expect("one went");
+        let (peer, client) = &mut self.peers[index];
+        peer.remove_client(now, *client);
+        *client = peer.add_client(now, other_end()).expect("one went");
+        self.raise(index);
+    }
+
+    fn chunk(&mut self, control: u8, bytes: &[u8]) {
+        match control & 3 {
+            index @ 0..=1 => {
+                let index = usize::from(index);
+                let frame = if control & 4 != 0 { Bytes::copy_from_slice(bytes) } else { framed(bytes) };
+                if self.router.handle_frame(self.now, self.links[index].1, frame).is_err() {
+                    self.renew(index);
+                }
+            }
+            2 => self.local(Bytes::copy_from_slice(bytes)),
+            _ => {
+                self.now += Duration::from_millis(u64::from(control >> 4) * 500);
+                self.router.handle_timeout(self.now);
+            }
+        }
+        if control & 8 == 0 {
+            self.settle();
+        }
+    }
+
+    fn local(&mut self, bytes: Bytes) {
+        if let Ok(want) = Want::decode(bytes.clone(), 0) {
+            let any = !self.router.interests(self.local).any(|known| *known == want);
+            let done = self.router.set_interest(self.now, self.local, want, any);
+            assert!(done.is_ok() || any, "what is known can be taken back");
+        } else if let Ok(note) = Note::decode(bytes, 0) {
+            let done = self.router.submit(self.now, self.local, note).expect("a local source");
+            assert!(done.queued as usize + done.dropped as usize + done.refused.len() <= 2, "not to itself");
+        }
+    }
+
+    /// Takes everything out, and lets the others read it.
+    fn settle(&mut self) {
+        while self.router.poll_event().is_some() {}
+        for index in 0..2 {
+            if self.router.kind(self.links[index].1).is_none() {
+                self.renew(index);
+            }
+        }
+        while let Some(client) = self.router.poll_ready() {
+            if self.router.kind(client) == Some(ClientKind::Link) {
+                let index = usize::from(client == self.links[1].1);
+                let (peer, end) = &mut self.peers[index];
+                while let Some(frame) = self.router.poll_frame(self.now, client) {
+                    assert!(frame.len() <= 128, "a frame of {} bytes", frame.len());
+                    let _received = peer.handle_frame(self.now, *end, frame).expect("a sound frame");
+                }
+            } else {
+                while self.router.poll_message(client).is_some() {}
+            }
+        }
+        while self.router.poll_event().is_some() {}
+        for client in self.router.clients() {
+            assert_eq!(self.router.queued(client), Some((0, 0)), "{client} is drained");
+        }
+        for (peer, _) in &mut self.peers {
+            while peer.poll_event().is_some() {}
+        }
+    }
+}
+
+/// Records behind a right head.
+fn framed(records: &[u8]) -> Bytes {
+    let mut frame = BytesMut::new();
+    frame.put_u16(MAGIC);
+    frame.put_u8(VERSION);
+    frame.put_u8(0);
+    frame.put_u32((FRAME_HEAD_BYTES + records.len()) as u32);
+    frame.put_slice(records);
+    frame.freeze()
+}
+
+fuzz_target!(|data: &[u8]| {
+    let mut world = World::new();
+    let mut rest = data;
+    while let [control, len, tail @ ..] = rest {
+        let (bytes, tail) = tail.split_at(usize::from(*len).min(tail.len()));
+        world.chunk(*control, bytes);
+        rest = tail;
+    }
+    world.now += Duration::from_secs(1);
+    world.router.handle_timeout(world.now);
+    world.settle();
+});
