@@ -1,4 +1,5 @@
-//! Values of arbitrary datatypes from arbitrary octets: what can be decoded can be encoded, and decoded again as the same.
+//! Values of arbitrary datatypes from arbitrary octets: what can be decoded can be encoded, and decoded
+//! again as the same.
 //!
 //! Input: the datatype, see [`Shape`], then the octets.
 #![no_main]

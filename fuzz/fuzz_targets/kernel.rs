@@ -1,8 +1,8 @@
 //! Arbitrary service calls on two sessions of one federation, through the kernel.
 //!
-//! Input: calls, each a control byte, the number of the call's field in `CallRequest` (two bytes), a length byte and so
-//! many bytes of the encoded message of that field; so whatever can be decoded reaches the services. Of the control byte, bit
-//! 0 chooses the session; bit 1 breaks its connection and resumes it first; bit 2 lets time pass first (bits 4 to
+//! Input: calls, each a control byte, the number of the call's field in `CallRequest` (two bytes), a length
+//! byte and so many bytes of the encoded message of that field; so whatever can be decoded reaches the
+//! services. Of the control byte, bit 0 chooses the session; bit 1 breaks its connection and resumes it first; bit 2 lets time pass first (bits 4 to
 //! 7, times 4 s); bit 3 ends the session instead and opens another one, which joins.
 #![no_main]
 
@@ -72,10 +72,8 @@ impl World {
             federation_name: "F".into(),
             fom_modules: Some(FomModuleSet { fom_module: vec![FomModule { fom_module: Some(fom) }] }),
         };
-        let join = api::JoinFederationExecutionRequest {
-            federate_type: "T".into(),
-            federation_name: "F".into(),
-        };
+        let join =
+            api::JoinFederationExecutionRequest { federate_type: "T".into(), federation_name: "F".into() };
         for call in [
             Call::ConnectRequest(api::ConnectRequest::default()),
             Call::CreateFederationExecutionWithModulesRequest(create),
