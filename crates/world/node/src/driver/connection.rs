@@ -91,7 +91,7 @@ fn poll<M: Machine>(hub: &Hub<M>, conn: ConnId, read: &mut OwnedReadHalf, cx: &m
             Ok(0) => return Poll::Ready(End::Eof),
             Ok(count) => {
                 let bytes = hub.core.borrow_mut().take_read();
-                hub.act(|machine, now| machine.handle_bytes(now, conn, bytes));
+                hub.act_for(Some(conn), |machine, now| machine.handle_bytes(now, conn, bytes));
                 if count == room {
                     cx.waker().wake_by_ref(); // there is more, but it is the others' turn
                     return Poll::Pending;

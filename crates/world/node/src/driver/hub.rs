@@ -17,6 +17,9 @@ use super::table::{End, Outbound, Table};
 /// the whole buffer.
 const COPY_OUT_PART: usize = 16;
 
+/// A connection's answer waits for the writes to this many others that what it said has caused.
+const WRITES_BEFORE_ANSWER: usize = 8;
+
 /// The sizes that the driver works with, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sizes {
@@ -66,10 +69,15 @@ impl<M: Machine> Hub<M> {
 
     /// Lets the machine act on something, and writes what it then wants written.
     pub(super) fn act(&self, action: impl FnOnce(&mut M, Moment)) {
+        self.act_for(None, action);
+    }
+
+    /// Like [`act`](Hub::act), with something that came from `origin`.
+    pub(super) fn act_for(&self, origin: Option<ConnId>, action: impl FnOnce(&mut M, Moment)) {
         let mut core = self.core.borrow_mut();
         let now = self.clock.now();
         action(&mut core.machine, now);
-        core.write_ready(now);
+        core.write_ready(now, origin);
         self.rearm(&core.machine);
     }
 
@@ -148,7 +156,29 @@ impl<M: Machine> Core<M> {
     }
 
     /// Writes to every connection for which the machine has something.
-    pub(super) fn write_ready(&mut self, now: Moment) {
+    ///
+    /// What `origin` said is passed on to [`WRITES_BEFORE_ANSWER`] others before it gets its own answer: each write costs
+    /// microseconds, and the others are what it was said for.
+    pub(super) fn write_ready(&mut self, now: Moment, origin: Option<ConnId>) {
+        let mut waiting = None;
+        let mut others = 0;
+        while let Some(conn) = self.machine.poll_ready() {
+            if Some(conn) == origin && others < WRITES_BEFORE_ANSWER {
+                waiting = origin;
+                continue;
+            }
+            self.write_to(now, conn);
+            others += 1;
+            if others == WRITES_BEFORE_ANSWER
+                && let Some(origin) = waiting.take()
+            {
+                self.write_to(now, origin);
+            }
+        }
+        if let Some(origin) = waiting {
+            self.write_to(now, origin);
+        }
+        // Room in the last queue may have made the machine send more, to anybody.
         while let Some(conn) = self.machine.poll_ready() {
             self.write_to(now, conn);
         }
@@ -217,7 +247,7 @@ impl<M: Machine> Core<M> {
             outbound.end = Some(End::Finished);
         } else {
             self.write_to(now, conn);
-            self.write_ready(now); // room may have made the machine send more, to anybody
+            self.write_ready(now, None); // room may have made the machine send more, to anybody
         }
     }
 }
