@@ -11,7 +11,7 @@ pub struct Config {
     /// connection went silent.
     pub sessions: fedpro::server::Config,
     /// How long a joined federate is kept whose connection its own side closed or whose process died.
-    /// Default 10 s: clients try to resume at once, and again every 5 s.
+    /// Default 15 s: clients try to resume at once, and again every 5 s.
     pub closed_window: Duration,
     /// How long a session without a joined federate is kept after its connection was lost. Default 2 s.
     pub unjoined_window: Duration,
@@ -22,7 +22,7 @@ impl Default for Config {
         Self {
             rti: rti::Config::default(),
             sessions: fedpro::server::Config::default(),
-            closed_window: Duration::from_secs(10),
+            closed_window: Duration::from_secs(15),
             unjoined_window: Duration::from_secs(2),
         }
     }

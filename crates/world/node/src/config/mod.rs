@@ -138,7 +138,7 @@ pub struct Session {
     /// automatic resign directive. Default `600s`.
     #[serde(deserialize_with = "units::duration")]
     pub resume_window: Duration,
-    /// The same for a joined federate whose connection was closed, as it is when its process dies. Default `10s`.
+    /// The same for a joined federate whose connection was closed, as it is when its process dies. Default `15s`.
     #[serde(deserialize_with = "units::duration")]
     pub closed_window: Duration,
     /// The same for a federate that is not joined, and so has nothing to lose. Default `2s`.
@@ -152,7 +152,7 @@ impl Default for Session {
             handshake_timeout: Duration::from_secs(10),
             heartbeat_timeout: Some(Duration::from_secs(180)),
             resume_window: Duration::from_secs(600),
-            closed_window: Duration::from_secs(10),
+            closed_window: Duration::from_secs(15),
             unjoined_window: Duration::from_secs(2),
         }
     }
