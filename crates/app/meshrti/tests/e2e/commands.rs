@@ -124,7 +124,7 @@ fn wrong_use_is_told_apart() {
 fn fom_check_points_at_what_is_wrong() {
     let folder = Folder::new();
     let good = folder.write("good.xml", RANGE);
-    let bad = folder.write("bad.xml", RANGE.replace("HLAopaqueData", "NoSuchType"));
+    let bad = folder.write("bad.xml", RANGE.replace(">Receive<", ">Sideways<"));
     let fine = report(&["fom", "check", good.to_str().unwrap()], 0);
     has_keys(
         &fine["summary"],
@@ -136,7 +136,11 @@ fn fom_check_points_at_what_is_wrong() {
         wrong["rows"].as_array().unwrap().iter().find(|row| row["severity"] == "error").expect("an error");
     has_keys(row, &["file", "line", "column", "severity", "message"]);
     assert_eq!(row["file"], bad.to_str().unwrap());
-    assert!(row["line"].as_u64().unwrap() > 1 && row["message"].as_str().unwrap().contains("NoSuchType"));
+    assert!(row["line"].as_u64().unwrap() > 1 && row["message"].as_str().unwrap().contains("Sideways"));
+    // What can still be used is a warning.
+    let sloppy = folder.write("sloppy.xml", RANGE.replace("HLAopaqueData", "NoSuchType"));
+    let usable = report(&["fom", "check", sloppy.to_str().unwrap()], 0);
+    assert!(usable["rows"].as_array().unwrap().iter().all(|row| row["severity"] == "warning"));
     let missing = folder.path().join("missing.xml");
     report(&["fom", "check", missing.to_str().unwrap()], 1);
 }

@@ -110,14 +110,13 @@ async fn exchange(blue: &Member, red: &mut Member) {
 async fn synchronize(blue: &mut Member, red: &mut Member) {
     soon(blue.federate.register_federation_synchronization_point("Ready", tag(1))).await.unwrap();
     for member in [&mut *blue, &mut *red] {
-        member
+        let label = member
             .until("announcement", |callback| match callback {
-                Callback::AnnounceSynchronizationPoint(point) => {
-                    Some(assert_eq!(point.synchronization_point_label, "Ready"))
-                }
+                Callback::AnnounceSynchronizationPoint(point) => Some(point.synchronization_point_label),
                 _ => None,
             })
             .await;
+        assert_eq!(label, "Ready");
     }
     soon(blue.federate.synchronization_point_achieved("Ready", true)).await.unwrap();
     soon(red.federate.synchronization_point_achieved("Ready", false)).await.unwrap();
@@ -178,13 +177,15 @@ async fn names_may_be_of_any_script() {
         one.declare_all().await;
         assert_eq!(soon(two.federate.get_federate_name(one.handle)).await.unwrap(), name);
         soon(one.federate.reserve_object_instance_name(name)).await.unwrap();
-        one.until("reservation", |callback| match callback {
-            Callback::ObjectInstanceNameReservationSucceeded(reserved) => {
-                Some(assert_eq!(reserved.object_instance_name, name))
-            }
-            _ => None,
-        })
-        .await;
+        let reserved = one
+            .until("reservation", |callback| match callback {
+                Callback::ObjectInstanceNameReservationSucceeded(reserved) => {
+                    Some(reserved.object_instance_name)
+                }
+                _ => None,
+            })
+            .await;
+        assert_eq!(reserved, name);
         let class = one.model.aircraft;
         let aircraft = soon(one.federate.register_object_instance_with_name(class, name)).await.unwrap();
         assert_eq!(two.discovers().await, (aircraft, name.to_owned()));

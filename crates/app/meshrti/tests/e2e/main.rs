@@ -3,6 +3,8 @@
 //! Nothing here says how fast something has to be: a deadline is a guard against hanging, and generous. Each topic
 //! has its file; [`common`] starts servers and federates.
 
+#![allow(clippy::print_stderr)] // a failed test shows the server's log
+
 mod addresses;
 mod commands;
 mod common;

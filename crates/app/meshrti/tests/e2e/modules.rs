@@ -100,7 +100,7 @@ async fn bad_modules_are_refused_by_name_and_harm_nobody() {
         ("no archive", archive(b"PK\x03\x04 and no more"), Exception::ErrorReadingFOM),
         ("zip bomb", archive(&zip_bomb()), Exception::ErrorReadingFOM),
         ("two entries", archive(&two_entries()), Exception::ErrorReadingFOM),
-        ("unknown datatype", module(&RANGE.replace("HLAopaqueData", "NoSuchType")), Exception::InvalidFOM),
+        ("no order type", module(&RANGE.replace(">Receive<", ">Sideways<")), Exception::InvalidFOM),
         ("clash", [module(&clash), module(RANGE)].concat(), Exception::InconsistentFOM),
     ];
     for (what, modules, exception) in cases {

@@ -88,7 +88,8 @@ async fn processes_talk_to_each_other() {
     for _ in 0..INSTANCES {
         gone.push(removed(&mut here).await);
     }
-    (instances.sort(), gone.sort());
+    instances.sort();
+    gone.sort();
     assert_eq!(gone, instances);
     there.heard("left");
     assert!(there.wait().success());
@@ -120,7 +121,8 @@ async fn the_dead_are_resigned_by_their_directive() {
     for _ in 0..INSTANCES {
         gone.push(removed(&mut here).await);
     }
-    (gone.sort(), lost.sort());
+    gone.sort();
+    lost.sort();
     assert_eq!(gone, lost);
     eventually("only one is left", || server.members() == [("Deaths".into(), "Here".into())]).await;
     for instance in kept {
