@@ -31,9 +31,12 @@ pub const RESIGN: [&str; 6] = [
     "NoAction",
 ];
 
+/// Name, own attributes with their transportation, directed interactions.
+type ObjectRow = (&'static str, &'static [(&'static str, &'static str)], &'static [&'static str]);
+
 /// Object classes without their root, superclasses first: full name, own attributes with their
 /// transportation, directed interactions.
-const OBJECTS: [(&str, &[(&str, &str)], &[&str]); 5] = [
+const OBJECTS: [ObjectRow; 5] = [
     ("Entity", &[("id", "HLAreliable"), ("position", "HLAbestEffort")], &["Order"]),
     ("Entity.Vehicle", &[("speed", "HLAbestEffort"), ("fuel", "HLAreliable")], &["Order.Refuel"]),
     ("Entity.Vehicle.Tank", &[("turret", "HLAbestEffort")], &[]),

@@ -51,6 +51,7 @@ pub fn check_seeds(test: &str, group: Group, seeds: u64) -> BTreeMap<Seed, Outco
         outcomes.lock().expect("nobody panics with the lock held").insert(seed, outcome);
     };
     let workers = std::thread::available_parallelism().map_or(1, |cores| cores.get().min(8));
+    #[allow(clippy::disallowed_methods)] // whole runs side by side; within a run there is one thread
     std::thread::scope(|scope| {
         for _ in 0..workers {
             scope.spawn(work);

@@ -59,7 +59,7 @@ impl Tap {
         while let Ok(Some(frame)) = decoder.next_frame() {
             let (named, number) = (SessionId(frame.header.session), frame.header.numbers.sequence);
             if let Ok(message) = frame.message() {
-                self.from_client(socket, named, number, message);
+                self.client_says(socket, named, number, message);
             }
         }
         if let Some(wire) = self.wires.get_mut(&socket) {
@@ -67,7 +67,7 @@ impl Tap {
         }
     }
 
-    fn from_client(
+    fn client_says(
         &mut self,
         socket: SocketId,
         named: SessionId,
@@ -121,7 +121,7 @@ impl Tap {
             let session = SessionId(frame.header.session);
             let number = frame.header.numbers.sequence;
             if let Ok(message) = frame.message() {
-                self.from_server(socket, session, number, message);
+                self.server_says(socket, session, number, message);
             }
         }
         if let Some(wire) = self.wires.get_mut(&socket) {
@@ -129,7 +129,7 @@ impl Tap {
         }
     }
 
-    fn from_server(
+    fn server_says(
         &mut self,
         socket: SocketId,
         session: SessionId,

@@ -18,20 +18,14 @@ impl Invariant for AnsweredOnce {
 
     fn observe(&mut self, seen: &Seen) -> Result<(), String> {
         match &seen.what {
-            Observation::Made { session, call, .. } => {
-                if !self.waiting.insert((*session, call.get())) {
-                    return Err(format!("{session}: call {call} has the number of one that waits"));
-                }
+            Observation::Made { session, call, .. } if !self.waiting.insert((*session, call.get())) => {
+                return Err(format!("{session}: call {call} has the number of one that waits"));
             }
-            Observation::Answered { session, call, .. } => {
-                if !self.sent.insert((*session, call.get())) {
-                    return Err(format!("{session}: call {call} is answered a second time"));
-                }
+            Observation::Answered { session, call, .. } if !self.sent.insert((*session, call.get())) => {
+                return Err(format!("{session}: call {call} is answered a second time"));
             }
-            Observation::Got { session, call, .. } => {
-                if !self.waiting.remove(&(*session, call.get())) {
-                    return Err(format!("{session}: an answer to {call}, which does not wait for one"));
-                }
+            Observation::Got { session, call, .. } if !self.waiting.remove(&(*session, call.get())) => {
+                return Err(format!("{session}: an answer to {call}, which does not wait for one"));
             }
             Observation::Over { session, .. } | Observation::Killed { session: Some(session) } => {
                 self.waiting.retain(|(of, _)| of != session);

@@ -57,7 +57,7 @@ impl Subscribed {
             }
             Call::SubscribeInteractionClassRequest(r) => self.interactions.extend(r.interaction_class),
             Call::SubscribeInteractionClassPassivelyRequest(r) => {
-                self.interactions.extend(r.interaction_class)
+                self.interactions.extend(r.interaction_class);
             }
             Call::SubscribeObjectClassDirectedInteractionsRequest(r) => {
                 let set = r.interaction_classes.iter().flat_map(|set| &set.interaction_class_handle);

@@ -271,7 +271,7 @@ impl Federation {
             Call::SetAttributeRelevanceAdvisorySwitchRequest(r) => me.update_advisory = r.value,
             Call::SetConveyRegionDesignatorSetsSwitchRequest(r) => me.convey_regions = r.value,
             Call::SetAutomaticResignDirectiveRequest(r) if (0..6).contains(&r.value) => {
-                me.directive = r.value
+                me.directive = r.value;
             }
             Call::SetAutomaticResignDirectiveRequest(_) => {
                 return Some(Err(vec![Exception::InvalidResignAction]));

@@ -309,7 +309,7 @@ impl Federation {
             self.instances.values().filter(|object| object.owners.values().any(|&owner| owner == who));
         let remains = |object: &super::Instance| {
             let deletable = object.owners.get(&privilege) == Some(&who);
-            !divest && !(delete && deletable)
+            !(divest || delete && deletable)
         };
         refuse_if(if owned.into_iter().any(remains) {
             vec![Exception::FederateOwnsAttributes]

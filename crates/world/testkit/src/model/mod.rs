@@ -344,12 +344,17 @@ fn refuse_if(faults: Vec<Exception>) -> Result<(), Vec<Exception>> {
     if faults.is_empty() { Ok(()) } else { Err(faults) }
 }
 
+/// A call that ends well, with this answer.
+fn served(answer: Answer) -> Served {
+    Ok(Some(answer))
+}
+
 /// Shorthand for an answer that carries `$result`.
 macro_rules! answer {
     ($variant:ident, $result:expr) => {
-        Ok(Some(hla::api::call_response::CallResponse::$variant(hla::api::$variant {
+        $crate::model::served(hla::api::call_response::CallResponse::$variant(hla::api::$variant {
             result: $result.into(),
-        })))
+        }))
     };
 }
 use answer;

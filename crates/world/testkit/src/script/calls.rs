@@ -52,8 +52,8 @@ pub(super) fn make(op: Op, k: &mut Knowledge, draw: &mut Draw) -> Option<Call> {
 }
 
 fn attributes(op: Op, k: &Knowledge, draw: &mut Draw) -> Option<Call> {
-    let object_class = Some(k.object_class(draw));
-    let class = object_class.unwrap_or_default();
+    let class = k.object_class(draw);
+    let object_class = Some(class);
     let attributes = Some(set(k.attributes(class, draw)));
     let rate = draw.pick(&fom::RATES).map_or("", |(name, _)| name);
     let rate = if draw.chance(k.mistakes / 4) { "Never" } else { rate };
