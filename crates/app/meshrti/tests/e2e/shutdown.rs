@@ -7,7 +7,7 @@ use std::process::Stdio;
 use federate::Callback;
 
 use crate::common::server::{signal, wait};
-use crate::common::{Server, create_and_join, meshrti, options, soon};
+use crate::common::{Server, create_and_join, eventually, meshrti, options, soon};
 
 #[tokio::test]
 async fn federates_are_told_that_the_server_stops() {
@@ -36,7 +36,7 @@ async fn federates_are_told_that_the_server_stops() {
             assert!(soon(member.callbacks.recv()).await.is_none(), "nothing comes after the end");
         }
         assert_eq!(server.wait().code(), Some(0), "{name}");
-        assert!(server.log().contains("node stopped"));
+        eventually("its last words", || server.log().contains("node stopped")).await;
     }
 }
 
