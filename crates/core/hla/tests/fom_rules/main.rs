@@ -1,0 +1,5 @@
+//! The rules of object models, one by one, on small modules.
+
+mod classes;
+mod modules;
+mod tables;
