@@ -115,7 +115,7 @@ impl Callbacks {
     /// Whether a callback could be delivered now.
     pub(crate) fn is_pending(&self) -> bool {
         let shared = &self.guard.shared;
-        !shared.holds_callbacks() && !(self.batch.is_empty() && shared.lock().callbacks.is_empty())
+        !(shared.holds_callbacks() || self.batch.is_empty() && shared.lock().callbacks.is_empty())
     }
 
     pub(crate) fn shared(&self) -> &Shared {
