@@ -64,13 +64,13 @@ pub enum LostReason {
     #[error("no session in time")]
     ConnectTimeout,
     /// The server gave no session.
-    #[error("the server gives no session: {0:?}")]
+    #[error("the server gives no session: {0}")]
     Refused(NewSessionReason),
     /// The server broke the protocol.
     #[error("bad message from the server: {0}")]
     BadMessage(#[from] FrameError),
     /// The server does not go on with the session.
-    #[error("the server does not resume the session: {0:?}")]
+    #[error("the server does not resume the session: {0}")]
     ResumeRefused(ResumeStatus),
     /// The server lacks messages that are no longer in the history.
     #[error("the server lacks messages that are no longer kept")]

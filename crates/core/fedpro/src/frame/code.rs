@@ -1,6 +1,7 @@
 //! Message types and result codes.
 
 use super::FrameError;
+use std::fmt;
 
 macro_rules! codes {
     ($(#[$meta:meta])* $name:ident, $what:literal { $($(#[$vmeta:meta])* $variant:ident = $code:literal,)+ }) => {
@@ -95,6 +96,28 @@ codes! {
         NotEnoughBufferedMessages = 2,
         /// Anything else.
         OtherError = 99,
+    }
+}
+
+impl fmt::Display for NewSessionReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Success => "success",
+            Self::UnsupportedVersion => "unsupported protocol version",
+            Self::OutOfResources => "out of resources",
+            Self::OtherError => "other error",
+        })
+    }
+}
+
+impl fmt::Display for ResumeStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Ok => "ok",
+            Self::UnknownSession => "unknown session",
+            Self::NotEnoughBufferedMessages => "not enough buffered messages",
+            Self::OtherError => "other error",
+        })
     }
 }
 

@@ -84,7 +84,7 @@ pub enum EndReason {
     #[error("connection lost and not resumed in time")]
     ResumeWindowExpired,
     /// The client came back, but messages that one side lacks are gone.
-    #[error("resume refused: {0:?}")]
+    #[error("resume refused: {0}")]
     NotResumable(ResumeStatus),
     /// Too much is waiting for this client.
     #[error("overload: {0}")]
