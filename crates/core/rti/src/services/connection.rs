@@ -7,6 +7,7 @@ use crate::plane::{CallId, CallerId, Finish, Outcome, Plane, Waiting};
 use hla::api::call_request::CallRequest as Call;
 use hla::api::call_response::CallResponse as Answer;
 use hla::api::{self, AdditionalSettingsResultCode, callback_request::CallbackRequest as Callback};
+use hla::encoding::{NO_CREDENTIALS, PLAIN_TEXT_PASSWORD, decode_plain_text_password};
 use hla::fom::Limits;
 use hla::{Exception, RtiError};
 use router::ClientId;
@@ -74,11 +75,13 @@ fn check_credentials(credentials: Option<&api::Credentials>, password: Option<&s
     let given = match credentials {
         None => None,
         Some(credentials) => match credentials.r#type.as_str() {
-            "HLAnoCredentials" if credentials.data.is_empty() => None,
-            "HLAnoCredentials" => return invalid("HLAnoCredentials carries no data".to_owned()),
-            "HLAplainTextPassword" => match plain_text(&credentials.data) {
-                Some(text) => Some(text),
-                None => return invalid("HLAplainTextPassword does not hold an HLAunicodeString".to_owned()),
+            NO_CREDENTIALS if credentials.data.is_empty() => None,
+            NO_CREDENTIALS => return invalid("HLAnoCredentials carries no data".to_owned()),
+            PLAIN_TEXT_PASSWORD => match decode_plain_text_password(&credentials.data) {
+                Ok(text) => Some(text),
+                Err(_) => {
+                    return invalid("HLAplainTextPassword does not hold an HLAunicodeString".to_owned());
+                }
             },
             other => {
                 let known = "HLAnoCredentials or HLAplainTextPassword";
@@ -97,17 +100,6 @@ fn check_credentials(credentials: Option<&api::Credentials>, password: Option<&s
 /// Compares without telling by its duration where the first difference is.
 fn constant_time_eq(a: &str, b: &str) -> bool {
     a.len() == b.len() && a.bytes().zip(b.bytes()).fold(0, |differs, (a, b)| differs | (a ^ b)) == 0
-}
-
-/// An HLAunicodeString: a 32-bit count of UTF-16 code units, then the units, all big-endian.
-fn plain_text(data: &[u8]) -> Option<String> {
-    let (count, units) = data.split_first_chunk::<4>()?;
-    let count = usize::try_from(u32::from_be_bytes(*count)).ok()?;
-    if units.len() != count.checked_mul(2)? {
-        return None;
-    }
-    let units = units.chunks_exact(2).map(|unit| u16::from_be_bytes([unit[0], unit[1]]));
-    char::decode_utf16(units).collect::<Result<String, _>>().ok()
 }
 
 /// What of a configuration was used, and whether it names the 2010 edition.
