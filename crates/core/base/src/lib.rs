@@ -6,10 +6,12 @@
 mod deadlines;
 mod id;
 mod moment;
+mod node;
 mod seed;
 mod serial;
 
 pub use deadlines::Deadlines;
 pub use moment::Moment;
+pub use node::NodeKey;
 pub use seed::{Rng, Seed};
 pub use serial::Serial31;
