@@ -34,10 +34,25 @@ enum Link {
 }
 
 /// What one look at the socket brought.
+#[derive(Default)]
 enum Read {
-    Bytes(Bytes),
+    #[default]
     Nothing,
+    Bytes(Bytes),
     End(String),
+}
+
+/// What the driver does once all that can be done at present is done.
+enum Next {
+    /// The session is over, and the driver with it.
+    End,
+    /// It waits for the socket and for a moment.
+    Wait {
+        /// Whether for bytes to read, too.
+        read: bool,
+        /// When the session wants to be woken.
+        until: Moment,
+    },
 }
 
 /// Drives one session to its end.
@@ -111,10 +126,7 @@ impl Driver {
     }
 
     /// Writes what waits; true when the connection broke over it.
-    fn poll_write(&mut self, cx: &mut Context<'_>) -> bool {
-        let shared = Arc::clone(&self.shared);
-        let mut state = shared.lock();
-        let now = state.now();
+    fn poll_write(&mut self, state: &mut State, now: Moment, cx: &mut Context<'_>) -> bool {
         state.flush(now);
         while state.full {
             let Some(socket) = &state.socket else { break };
@@ -131,7 +143,7 @@ impl Driver {
             }
         }
         let Some(reason) = state.broken.take() else { return false };
-        self.lost(&mut state, now, reason);
+        self.lost(state, now, reason);
         true
     }
 
@@ -154,55 +166,55 @@ impl Driver {
         }
     }
 
-    /// Whether to read: not while the application leaves too many callbacks waiting, unless it waits for an answer.
-    fn wants_to_read(&self) -> bool {
-        let mut state = self.shared.lock();
-        let waits = state.pending.waiting() > 0 || !state.writers.is_empty();
-        state.reading_paused = state.callbacks.len() >= state.callbacks_high && !waits;
-        !state.reading_paused
+    /// Hands on what a look at the socket brought.
+    fn take(&mut self, state: &mut State, now: Moment, read: Read) {
+        match read {
+            Read::Nothing => {}
+            Read::Bytes(bytes) => state.session.handle_bytes(now, bytes),
+            Read::End(reason) => self.lost(state, now, reason),
+        }
     }
 
-    /// Reads and hands on what there is. True when something changed that is to be looked at.
-    fn poll_reads(&mut self, cx: &mut Context<'_>, reads: &mut usize) -> bool {
-        if !matches!(self.link, Link::Up(_)) || !self.wants_to_read() {
-            return false;
-        }
-        if *reads == READS_PER_TURN {
-            cx.waker().wake_by_ref();
-            return false;
-        }
-        *reads += 1;
-        let read = self.poll_read(cx);
+    /// Does all that needs the state: one lock and one look at the clock for it, as this is done for every message.
+    /// `read` is what the last look at the socket brought.
+    fn attend(&mut self, read: Read, cx: &mut Context<'_>) -> Next {
         let shared = Arc::clone(&self.shared);
         let mut state = shared.lock();
         let now = state.now();
-        match read {
-            Read::Nothing => return false,
-            Read::Bytes(bytes) => state.session.handle_bytes(now, bytes),
-            Read::End(reason) => self.lost(&mut state, now, reason),
+        state.attend(cx.waker());
+        self.take(&mut state, now, read);
+        loop {
+            self.act(&mut state, now);
+            state.drain_events(now);
+            if state.session.is_ended() {
+                self.act(&mut state, now);
+                state.detach();
+                return Next::End;
+            }
+            if !self.poll_write(&mut state, now, cx) {
+                break;
+            }
         }
-        true
+        Next::Wait {
+            read: matches!(self.link, Link::Up(_)) && wants_to_read(&mut state),
+            until: state.session.poll_timeout().unwrap_or(Moment::MAX),
+        }
     }
 
     /// Keeps the session's time. True when a timeout was handled.
-    fn poll_time(&mut self, cx: &mut Context<'_>) -> bool {
-        let shared = Arc::clone(&self.shared);
-        let wanted = shared.lock().session.poll_timeout().unwrap_or(Moment::MAX);
-        if wanted < self.armed {
-            self.arm(wanted);
+    fn poll_time(&mut self, until: Moment, cx: &mut Context<'_>) -> bool {
+        if until < self.armed {
+            self.arm(until);
         }
         if self.timer.as_mut().poll(cx).is_pending() {
             return false;
         }
         // What came while nothing was read counts as a sign of life.
         let read = self.poll_read(cx);
+        let shared = Arc::clone(&self.shared);
         let mut state = shared.lock();
         let now = state.now();
-        match read {
-            Read::Nothing => {}
-            Read::Bytes(bytes) => state.session.handle_bytes(now, bytes),
-            Read::End(reason) => self.lost(&mut state, now, reason),
-        }
+        self.take(&mut state, now, read);
         state.session.handle_timeout(now);
         let wanted = state.session.poll_timeout().unwrap_or(Moment::MAX);
         drop(state);
@@ -224,28 +236,36 @@ impl Future for Driver {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let this = &mut *self;
-        let shared = Arc::clone(&this.shared);
         let mut reads = 0;
+        let mut read = Read::Nothing;
         loop {
-            {
-                let mut state = shared.lock();
-                let now = state.now();
-                state.attend(cx.waker());
-                this.act(&mut state, now);
-                state.drain_events(now);
-                if state.session.is_ended() {
-                    this.act(&mut state, now);
-                    state.detach();
-                    return Poll::Ready(());
+            let Next::Wait { read: wants_to_read, until } = this.attend(std::mem::take(&mut read), cx) else {
+                return Poll::Ready(());
+            };
+            if this.poll_connecting(cx) {
+                continue;
+            }
+            if wants_to_read {
+                if reads == READS_PER_TURN {
+                    cx.waker().wake_by_ref();
+                } else {
+                    reads += 1;
+                    read = this.poll_read(cx);
+                    if !matches!(read, Read::Nothing) {
+                        continue;
+                    }
                 }
             }
-            let changed = this.poll_connecting(cx)
-                || this.poll_write(cx)
-                || this.poll_reads(cx, &mut reads)
-                || this.poll_time(cx);
-            if !changed {
+            if !this.poll_time(until, cx) {
                 return Poll::Pending;
             }
         }
     }
+}
+
+/// Whether to read: not while the application leaves too many callbacks waiting, unless it waits for an answer.
+fn wants_to_read(state: &mut State) -> bool {
+    let waits = state.pending.waiting() > 0 || !state.writers.is_empty();
+    state.reading_paused = state.callbacks.len() >= state.callbacks_high && !waits;
+    !state.reading_paused
 }
