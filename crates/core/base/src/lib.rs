@@ -15,3 +15,4 @@ pub use moment::Moment;
 pub use node::NodeKey;
 pub use seed::{Rng, Seed};
 pub use serial::Serial31;
+

@@ -22,6 +22,7 @@ macro_rules! handles {
     ($($(#[$meta:meta])* $name:ident($int:ty) as $prefix:literal;)+) => {
         base::id! {$(
             $(#[$meta])*
+            #[derive(serde::Serialize, serde::Deserialize)]
             pub struct $name($int) as $prefix;
         )+}
 

@@ -1,13 +1,17 @@
 //! Settings of the services.
 
 use crate::control::NodeId;
+use base::NodeKey;
 use hla::fom::Limits;
 
 /// Settings of an [`Rti`](crate::Rti).
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// This node. Default 1. Handles of object instances carry it.
+    /// This node. Default 1. Handles of object instances carry it. With a `key`, it is replaced by the number that
+    /// the node gets when it becomes part of the network.
     pub node: NodeId,
+    /// Which start of a node in a network this is. Default: none, a single node.
+    pub key: Option<NodeKey>,
     /// When set, only federates that connect with this password (`HLAplainTextPassword`) are let in.
     /// Default: none.
     pub password: Option<String>,
@@ -25,6 +29,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             node: NodeId(1),
+            key: None,
             password: None,
             fom: Limits::default(),
             queue_bytes_max: 256 << 20,

@@ -20,7 +20,7 @@ mod status;
 mod time;
 
 pub use config::Config;
-pub use control::{Command, ControlPlane, ExecutionId, NodeId};
+pub use control::{Command, ControlPlane, ExecutionId, NodeId, WireError};
 pub use hla::fom::Limits as FomLimits;
 pub use modules::{FomSource, ModuleText, NoFoms};
 pub use plane::{CallId, CallerId, Proposal};

@@ -4,6 +4,7 @@ use bytes::Bytes;
 use hla::api::{FomModule, FomModuleSet, fom_module};
 use hla::fom::{self, Edition, Fdd, Limits, Module};
 use hla::{Exception, RtiError};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -30,7 +31,7 @@ impl FomSource for NoFoms {
 }
 
 /// The text of a FOM module and the name it goes by.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ModuleText {
     /// File name or URL, as reported to federates.
     pub designator: String,
@@ -99,12 +100,18 @@ const CACHED_MODULES_MAX: usize = 64;
 #[derive(Default)]
 pub(crate) struct ModuleCache {
     limits: Limits,
-    parsed: BTreeMap<Bytes, Module>,
+    /// By name as well as by text: what is in a model must not depend on what was read before.
+    parsed: BTreeMap<ModuleText, Module>,
 }
 
 impl ModuleCache {
     pub(crate) fn new(limits: Limits) -> Self {
         Self { limits, parsed: BTreeMap::new() }
+    }
+
+    /// The limits on every module.
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.limits
     }
 
     /// The object model of a MIM (the standard one when `None`) and some modules.
@@ -141,8 +148,9 @@ impl ModuleCache {
             return Ok(None);
         }
         let modules = self.read_all(&new)?;
-        let (model, _) = model.extend(&modules).map_err(|error| error.to_rti_error())?;
-        Ok(Some(model))
+        let (extended, _) = model.extend(&modules).map_err(|error| error.to_rti_error())?;
+        // A text may be the same although its octets are not: in another encoding.
+        Ok((extended.modules().len() > model.modules().len()).then_some(extended))
     }
 
     fn read_all(&mut self, modules: &[ModuleText]) -> Result<Vec<Module>, RtiError> {
@@ -150,7 +158,7 @@ impl ModuleCache {
     }
 
     fn read(&mut self, module: &ModuleText) -> Result<Module, RtiError> {
-        if let Some(known) = self.parsed.get(&module.text) {
+        if let Some(known) = self.parsed.get(module) {
             return Ok(known.clone());
         }
         let (parsed, _) = Module::read(&module.designator, &module.text, &self.limits)
@@ -158,7 +166,7 @@ impl ModuleCache {
         if self.parsed.len() >= CACHED_MODULES_MAX {
             self.parsed.pop_first();
         }
-        self.parsed.insert(module.text.clone(), parsed.clone());
+        self.parsed.insert(module.clone(), parsed.clone());
         Ok(parsed)
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::control::{Command, ExecutionId};
 use crate::handle_map::HandleMap;
+use crate::services::connection::Report;
 use base::{Moment, Seed, id};
 use bytes::{BufMut, Bytes, BytesMut};
 use hla::api::call_response::CallResponse;
@@ -153,12 +154,19 @@ pub(crate) struct Waiting {
 pub struct Proposal {
     pub(crate) command: Command,
     pub(crate) waiting: Option<Waiting>,
+    /// For the caller when the command's turn has come.
+    pub(crate) report: Option<Report>,
 }
 
 impl Proposal {
     /// The command to put into the order that all nodes agree on.
     pub fn command(&self) -> &Command {
         &self.command
+    }
+
+    /// The command in its wire form, for [`Rti::commit_remote`](crate::Rti::commit_remote) at the other nodes.
+    pub fn to_bytes(&self) -> Bytes {
+        self.command.to_bytes()
     }
 }
 
@@ -170,6 +178,8 @@ pub(crate) struct Plane {
     pipe: PipeConfig,
     proposals: VecDeque<Proposal>,
     overloaded: Vec<CallerId>,
+    /// Callers that are to be disconnected, and why.
+    lost: VecDeque<(CallerId, String)>,
     /// Best-effort callbacks dropped for want of room, for all federates together.
     dropped: u64,
 }
@@ -188,6 +198,7 @@ impl Plane {
             pipe,
             proposals: VecDeque::new(),
             overloaded: Vec::new(),
+            lost: VecDeque::new(),
             dropped: 0,
         }
     }
@@ -289,16 +300,34 @@ impl Plane {
 
     /// Proposes a command whose outcome nobody waits for.
     pub(crate) fn propose(&mut self, command: Command) {
-        self.proposals.push_back(Proposal { command, waiting: None });
+        self.proposals.push_back(Proposal { command, waiting: None, report: None });
     }
 
     /// Proposes a command whose outcome ends a service call.
     pub(crate) fn propose_for(&mut self, waiting: Waiting, command: Command) {
-        self.proposals.push_back(Proposal { command, waiting: Some(waiting) });
+        self.proposals.push_back(Proposal { command, waiting: Some(waiting), report: None });
+    }
+
+    /// Reports the state as it is when everything that was committed so far is known here.
+    pub(crate) fn propose_report(&mut self, waiting: Waiting, report: Report) {
+        let (command, waiting, report) = (Command::Barrier, Some(waiting), Some(report));
+        self.proposals.push_back(Proposal { command, waiting, report });
     }
 
     pub(crate) fn poll_proposal(&mut self) -> Option<Proposal> {
         self.proposals.pop_front()
+    }
+
+    /// The federate of `caller` cannot go on, because of what `why` says: it is to be disconnected with Connection
+    /// Lost (4.4).
+    pub(crate) fn lose(&mut self, caller: CallerId, why: impl Into<String>) {
+        if !self.lost.iter().any(|(lost, _)| *lost == caller) {
+            self.lost.push_back((caller, why.into()));
+        }
+    }
+
+    pub(crate) fn poll_lost(&mut self) -> Option<(CallerId, String)> {
+        self.lost.pop_front()
     }
 
     pub(crate) fn poll_overloaded(&mut self) -> Option<CallerId> {

@@ -1,14 +1,16 @@
 //! One federation execution as the control plane knows it.
 
-use super::{Event, ExecutionId, NameTable, NodeId, SyncPoints};
+use super::{Event, ExecutionId, NameTable, NodeId, PublishedClass, SyncPoints};
+use hla::api::ResignAction;
 use hla::fom::Fdd;
 use hla::handle::FederateHandle;
 use hla::time::TimeKind;
 use hla::{Exception, RtiError};
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A joined federate.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Member {
     /// Its name, unique among the joined federates.
     pub name: String,
@@ -16,6 +18,9 @@ pub struct Member {
     pub federate_type: String,
     /// The node that it is connected to.
     pub node: NodeId,
+    /// Its automatic resign directive: what becomes of its objects should its node die.
+    #[serde(with = "super::wire::resign_action")]
+    pub directive: ResignAction,
 }
 
 /// A federation execution: object model, members, synchronization points, names.
@@ -32,13 +37,21 @@ pub struct Federation {
     pub sync: SyncPoints,
     /// Object instance names that are not free.
     pub names: NameTable,
-    members: BTreeMap<FederateHandle, Member>,
-    last_federate: u32,
+    pub(super) members: BTreeMap<FederateHandle, Member>,
+    pub(super) last_federate: u32,
+    /// The creator brought a MIM of its own.
+    pub(super) own_mim: bool,
+    /// How many modules came in at creation and then with each extension. The model's handles follow from it.
+    pub(super) batches: Vec<u32>,
+    pub(super) publishers: BTreeMap<PublishedClass, BTreeSet<NodeId>>,
 }
 
 impl Federation {
-    pub(super) fn new(id: ExecutionId, name: String, time: TimeKind, model: Fdd) -> Self {
+    pub(super) fn new(id: ExecutionId, name: String, time: TimeKind, model: Fdd, own_mim: bool) -> Self {
         Self {
+            batches: vec![model.modules().len() as u32],
+            publishers: BTreeMap::new(),
+            own_mim,
             id,
             name,
             time,
@@ -75,6 +88,54 @@ impl Federation {
         federate.is_valid() && federate.0 <= self.last_federate
     }
 
+    /// How many times the object model was extended.
+    pub fn model_version(&self) -> u32 {
+        self.batches.len() as u32 - 1
+    }
+
+    /// The nodes that publish `what`, by number.
+    pub fn publishers(&self, what: PublishedClass) -> impl Iterator<Item = NodeId> + '_ {
+        self.publishers.get(&what).into_iter().flatten().copied()
+    }
+
+    /// Everything that some node publishes, and each node that does.
+    pub fn publications(&self) -> impl Iterator<Item = (PublishedClass, NodeId)> + '_ {
+        self.publishers.iter().flat_map(|(&what, nodes)| nodes.iter().map(move |&node| (what, node)))
+    }
+
+    pub(super) fn set_publisher(
+        &mut self,
+        node: NodeId,
+        what: PublishedClass,
+        on: bool,
+    ) -> Result<Vec<Event>, RtiError> {
+        let unknown = match what {
+            PublishedClass::Objects(class) if self.model.object_class(class).is_none() => {
+                Some(RtiError::new(Exception::InvalidObjectClassHandle, format!("{class:?}")))
+            }
+            PublishedClass::Interactions(class) if self.model.interaction_class(class).is_none() => {
+                Some(RtiError::new(Exception::InvalidInteractionClassHandle, format!("{class:?}")))
+            }
+            _ => None,
+        };
+        if let Some(error) = unknown {
+            return Err(error);
+        }
+        let nodes = self.publishers.entry(what).or_default();
+        let changed = if on { nodes.insert(node) } else { nodes.remove(&node) };
+        if nodes.is_empty() {
+            self.publishers.remove(&what);
+        }
+        let event = Event::PublishersChanged { execution: self.id, node, what, on };
+        Ok(changed.then_some(event).into_iter().collect())
+    }
+
+    pub(super) fn set_directive(&mut self, federate: FederateHandle, directive: ResignAction) {
+        if let Some(member) = self.members.get_mut(&federate) {
+            member.directive = directive;
+        }
+    }
+
     pub(super) fn join(
         &mut self,
         name: Option<String>,
@@ -82,7 +143,9 @@ impl Federation {
         extended: Option<Fdd>,
         node: NodeId,
     ) -> Result<Vec<Event>, RtiError> {
-        let federate = FederateHandle(self.last_federate + 1);
+        let federate = FederateHandle(self.last_federate.checked_add(1).ok_or_else(|| {
+            RtiError::internal(format!("all federate handles of `{}` were given out", self.name))
+        })?);
         let name = match name {
             Some(name) => name,
             None => self.unused_name(federate),
@@ -94,10 +157,12 @@ impl Federation {
         self.last_federate = federate.0;
         let mut events = Vec::new();
         if let Some(model) = extended {
+            self.batches.push((model.modules().len() - self.model.modules().len()) as u32);
             self.model = model;
             events.push(Event::ModelExtended(self.id));
         }
-        self.members.insert(federate, Member { name, federate_type, node });
+        let directive = self.model.switches().automatic_resign_action;
+        self.members.insert(federate, Member { name, federate_type, node, directive });
         events.push(Event::Joined { execution: self.id, federate });
         for (label, tag) in self.sync.join(federate) {
             let to = BTreeSet::from([federate]);
@@ -117,12 +182,27 @@ impl Federation {
         }
     }
 
+    /// A federate leaves whose objects were dealt with.
     pub(super) fn resign(&mut self, federate: FederateHandle) -> Vec<Event> {
-        if self.members.remove(&federate).is_none() {
-            return Vec::new();
-        }
+        self.leave(federate, false)
+    }
+
+    /// Resigns every federate of a node that is gone, and forgets what it published.
+    pub(super) fn remove_node(&mut self, node: NodeId) -> Vec<Event> {
+        self.publishers.retain(|_, nodes| {
+            nodes.remove(&node);
+            !nodes.is_empty()
+        });
+        let here = self.members.iter().filter(|(_, member)| member.node == node);
+        let gone: Vec<_> = here.map(|(&federate, _)| federate).collect();
+        gone.into_iter().flat_map(|federate| self.leave(federate, true)).collect()
+    }
+
+    fn leave(&mut self, federate: FederateHandle, lost: bool) -> Vec<Event> {
+        let Some(member) = self.members.remove(&federate) else { return Vec::new() };
         self.names.resign(federate);
-        let mut events = vec![Event::Resigned { execution: self.id, federate }];
+        let lost = lost.then_some(member.directive);
+        let mut events = vec![Event::Resigned { execution: self.id, federate, node: member.node, lost }];
         for point in self.sync.resign(federate) {
             events.push(Event::Synchronized { execution: self.id, point });
         }

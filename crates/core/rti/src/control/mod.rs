@@ -1,207 +1,60 @@
 //! The control plane: what a federation execution *is*, on every node alike.
 //!
 //! [`ControlPlane`] is one deterministic machine, `apply(command) -> events`. It holds federations,
-//! their object models, who is joined, synchronization points and object instance names, and nothing
-//! that changes with every update. Whoever puts commands in one order for all nodes (a single node,
+//! their object models, who is joined, synchronization points and object instance names, the nodes of the
+//! network and which of them publishes what, and nothing that changes with every update. Whoever puts commands in one order for all nodes (a single node,
 //! a replicated log) keeps every copy equal.
 
+mod command;
+mod difference;
+mod event;
 mod federation;
 mod names;
+mod nodes;
+mod snapshot;
 mod sync;
+mod wire;
 
+pub use command::{Command, PublishedClass};
+pub use event::Event;
 pub use federation::{Federation, Member};
 pub use names::NameTable;
+pub use nodes::NodeRecord;
 pub use sync::{SyncPoints, SyncRefusal, Synchronized};
+pub use wire::{What, WireError};
 
 use crate::modules::{ModuleCache, ModuleText};
-use base::id;
+use base::{NodeKey, id};
 use hla::handle::{FederateHandle, ObjectInstanceHandle};
 use hla::time::TimeKind;
 use hla::{Exception, RtiError};
-use std::collections::{BTreeMap, BTreeSet};
+use nodes::Nodes;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 id! {
     /// A federation execution; never used again, so that a stale id finds nothing.
+    #[derive(Serialize, Deserialize)]
     pub struct ExecutionId(u32) as "x";
     /// A node of the router network. A single node is number 1.
+    #[derive(Serialize, Deserialize)]
     pub struct NodeId(u16) as "n";
 }
 
-/// A change of the control plane, in the order that all nodes agree on.
-#[derive(Clone, Debug)]
-pub enum Command {
-    /// Create Federation Execution (4.5).
-    Create {
-        /// Name of the federation execution.
-        federation: String,
-        /// The MIM, when the federate brings its own.
-        mim: Option<ModuleText>,
-        /// FOM modules, in any order.
-        modules: Vec<ModuleText>,
-        /// Name of the logical time implementation; empty for the default.
-        time: String,
-    },
-    /// Destroy Federation Execution (4.6).
-    Destroy {
-        /// Name of the federation execution.
-        federation: String,
-    },
-    /// Join Federation Execution (4.11).
-    Join {
-        /// Name of the federation execution.
-        federation: String,
-        /// Name of the federate; `None` has the RTI make one.
-        name: Option<String>,
-        /// Type of the federate.
-        federate_type: String,
-        /// Additional FOM modules.
-        modules: Vec<ModuleText>,
-        /// The node that the federate is connected to.
-        node: NodeId,
-    },
-    /// Resign Federation Execution (4.12), after the federate's objects were dealt with.
-    Resign {
-        /// Which federation execution.
-        execution: ExecutionId,
-        /// Who leaves.
-        federate: FederateHandle,
-    },
-    /// Register Federation Synchronization Point (4.14).
-    RegisterSync {
-        /// Which federation execution.
-        execution: ExecutionId,
-        /// Who registers.
-        federate: FederateHandle,
-        /// The label.
-        label: String,
-        /// The tag for the announcement.
-        tag: Vec<u8>,
-        /// Who shall synchronize; empty for everybody, later joiners included.
-        set: BTreeSet<FederateHandle>,
-    },
-    /// Synchronization Point Achieved (4.17).
-    AchieveSync {
-        /// Which federation execution.
-        execution: ExecutionId,
-        /// Who achieved it.
-        federate: FederateHandle,
-        /// The label.
-        label: String,
-        /// False: the federate reached the point, but without success.
-        success: bool,
-    },
-    /// Reserve Object Instance Name (6.2) or Reserve Multiple Object Instance Names (6.5).
-    ReserveNames {
-        /// Which federation execution.
-        execution: ExecutionId,
-        /// Who reserves.
-        federate: FederateHandle,
-        /// The names.
-        names: BTreeSet<String>,
-        /// Which of the two services asked, as their callbacks differ.
-        multiple: bool,
-    },
-    /// Release Object Instance Name (6.4) or Release Multiple Object Instance Names (6.7).
-    ReleaseNames {
-        /// Which federation execution.
-        execution: ExecutionId,
-        /// Who releases.
-        federate: FederateHandle,
-        /// The names: all of them or none.
-        names: BTreeSet<String>,
-    },
-    /// An instance was registered under a reserved name.
-    UseName {
-        /// Which federation execution.
-        execution: ExecutionId,
-        /// The name.
-        name: String,
-        /// The instance.
-        instance: ObjectInstanceHandle,
-    },
-    /// The instance of that name is gone.
-    FreeName {
-        /// Which federation execution.
-        execution: ExecutionId,
-        /// The name.
-        name: String,
-    },
+impl NodeId {
+    /// The node that registered an object instance, which is in the high half of its handle.
+    pub const fn of_instance(instance: ObjectInstanceHandle) -> Self {
+        Self((instance.0 >> 32) as u16)
+    }
 }
 
-/// What applying a [`Command`] changed, for the object plane and the federates of each node.
-#[derive(Clone, PartialEq, Debug)]
-#[non_exhaustive]
-pub enum Event {
-    /// A federation execution exists.
-    Created(ExecutionId),
-    /// A federation execution is gone.
-    Destroyed(ExecutionId),
-    /// The object model of a federation execution grew; old handles are unchanged.
-    ModelExtended(ExecutionId),
-    /// A federate joined.
-    Joined {
-        /// Which federation execution.
-        execution: ExecutionId,
-        /// Its handle.
-        federate: FederateHandle,
-    },
-    /// A federate left.
-    Resigned {
-        /// Which federation execution.
-        execution: ExecutionId,
-        /// The handle it had.
-        federate: FederateHandle,
-    },
-    /// Outcome of a registration, for the registrant.
-    SyncRegistration {
-        /// Which federation execution.
-        execution: ExecutionId,
-        /// The registrant.
-        federate: FederateHandle,
-        /// The label.
-        label: String,
-        /// The reason of a refusal.
-        refusal: Option<SyncRefusal>,
-    },
-    /// A point is announced to some federates.
-    SyncAnnounced {
-        /// Which federation execution.
-        execution: ExecutionId,
-        /// Whom to tell.
-        to: BTreeSet<FederateHandle>,
-        /// The label.
-        label: String,
-        /// The registrant's tag.
-        tag: Vec<u8>,
-    },
-    /// A federation is synchronized.
-    Synchronized {
-        /// Which federation execution.
-        execution: ExecutionId,
-        /// The point.
-        point: Synchronized,
-    },
-    /// Outcome of a name reservation, for the federate that asked.
-    NamesReserved {
-        /// Which federation execution.
-        execution: ExecutionId,
-        /// Who asked.
-        federate: FederateHandle,
-        /// The names, as asked for.
-        names: BTreeSet<String>,
-        /// All of them are its own now; or else none, because at least one was taken.
-        granted: bool,
-        /// Which service asked.
-        multiple: bool,
-    },
-}
-
-/// All federation executions, as every node knows them.
+/// All federation executions and nodes, as every node knows them.
 #[derive(Default)]
 pub struct ControlPlane {
     federations: BTreeMap<String, Federation>,
     names: BTreeMap<ExecutionId, String>,
     last_execution: u32,
+    nodes: Nodes,
     modules: ModuleCache,
 }
 
@@ -228,6 +81,58 @@ impl ControlPlane {
         self.federations.values()
     }
 
+    /// The node with this number, if it is part of the network.
+    pub fn node(&self, node: NodeId) -> Option<&NodeRecord> {
+        self.nodes.live.get(&node)
+    }
+
+    /// The node with this key, if it is part of the network.
+    pub fn node_by_key(&self, key: NodeKey) -> Option<&NodeRecord> {
+        self.nodes.by_key(key)
+    }
+
+    /// The nodes that are part of the network, by number. None where there is no network: a single node does
+    /// without.
+    pub fn nodes(&self) -> impl ExactSizeIterator<Item = &NodeRecord> {
+        self.nodes.live.values()
+    }
+
+    /// The node with the lowest number: the new home of instances whose node is gone.
+    pub fn lowest_live_node(&self) -> Option<NodeId> {
+        self.nodes.live.keys().next().copied()
+    }
+
+    /// Applies one command that `sender` proposed.
+    ///
+    /// # Errors
+    /// As [`ControlPlane::apply`]; and a node that is not, or no more, part of the network changes nothing in it, nor
+    /// does one node speak for another.
+    pub fn apply_from(&mut self, sender: NodeKey, command: Command) -> Result<Vec<Event>, RtiError> {
+        self.check_sender(sender, &command)?;
+        self.apply(command)
+    }
+
+    fn check_sender(&self, sender: NodeKey, command: &Command) -> Result<(), RtiError> {
+        let claimed = match *command {
+            Command::AddNode { .. } | Command::RemoveNode { .. } | Command::Barrier => return Ok(()),
+            Command::Join { node, .. } | Command::Publishes { node, .. } => Some(node),
+            _ => None,
+        };
+        if self.nodes.live.is_empty() {
+            return Ok(());
+        }
+        let record = self.node_by_key(sender).ok_or_else(|| {
+            RtiError::internal(format!("this RTI node ({sender}) is not part of the network"))
+        })?;
+        match claimed {
+            Some(node) if node != record.node => {
+                let text = format!("node `{}` ({}, {sender}) speaks as {node}", record.name, record.node);
+                Err(RtiError::internal(text))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Applies one command.
     ///
     /// # Errors
@@ -241,28 +146,48 @@ impl ControlPlane {
             Command::Join { federation, name, federate_type, modules, node } => {
                 self.join(&federation, name, federate_type, &modules, node)
             }
+            Command::AddNode { key, name } => self.nodes.add(key, name),
+            Command::RemoveNode { key } => Ok(self.remove_node(key)),
+            Command::Publishes { execution, node, what, on } => {
+                self.check_node(node)?;
+                self.execution_mut(execution)?.set_publisher(node, what, on)
+            }
+            Command::Barrier => Ok(Vec::new()),
+            of_members => self.apply_of_members(of_members),
+        }
+    }
+
+    /// Applies what a federate that is joined asked for, or its node for it.
+    fn apply_of_members(&mut self, command: Command) -> Result<Vec<Event>, RtiError> {
+        match command {
             Command::Resign { execution, federate } => Ok(self.execution_mut(execution)?.resign(federate)),
             Command::RegisterSync { execution, federate, label, tag, set } => {
-                Ok(self.execution_mut(execution)?.register_sync(federate, label, tag, &set))
+                Ok(self.execution_of(execution, federate)?.register_sync(federate, label, tag, &set))
             }
             Command::AchieveSync { execution, federate, label, success } => {
-                self.execution_mut(execution)?.achieve_sync(federate, &label, success)
+                self.execution_of(execution, federate)?.achieve_sync(federate, &label, success)
             }
             Command::ReserveNames { execution, federate, names, multiple } => {
-                Ok(self.execution_mut(execution)?.reserve_names(federate, names, multiple))
+                Ok(self.execution_of(execution, federate)?.reserve_names(federate, names, multiple))
             }
             Command::ReleaseNames { execution, federate, names } => {
-                self.execution_mut(execution)?.release_names(federate, &names)?;
+                self.execution_of(execution, federate)?.release_names(federate, &names)?;
+                Ok(Vec::new())
+            }
+            Command::SetResignDirective { execution, federate, directive } => {
+                self.execution_of(execution, federate)?.set_directive(federate, directive);
                 Ok(Vec::new())
             }
             Command::UseName { execution, name, instance } => {
-                self.execution_mut(execution)?.names.use_for(&name, instance);
+                let adopted = !self.nodes.may_act(NodeId::of_instance(instance));
+                self.execution_mut(execution)?.names.use_for(&name, instance, adopted)?;
                 Ok(Vec::new())
             }
-            Command::FreeName { execution, name } => {
-                self.execution_mut(execution)?.names.free(&name);
+            Command::FreeName { execution, name, instance } => {
+                self.execution_mut(execution)?.names.free(&name, instance);
                 Ok(Vec::new())
             }
+            _ => Ok(Vec::new()),
         }
     }
 
@@ -282,10 +207,13 @@ impl ControlPlane {
         }
         let time = TimeKind::from_name(time)?;
         let model = self.modules.create_model(mim, modules)?;
-        self.last_execution += 1;
+        self.last_execution = self
+            .last_execution
+            .checked_add(1)
+            .ok_or_else(|| RtiError::internal("all numbers of federation executions were given out"))?;
         let id = ExecutionId(self.last_execution);
         self.names.insert(id, name.clone());
-        self.federations.insert(name.clone(), Federation::new(id, name, time, model));
+        self.federations.insert(name.clone(), Federation::new(id, name, time, model, mim.is_some()));
         Ok(vec![Event::Created(id)])
     }
 
@@ -309,16 +237,54 @@ impl ControlPlane {
         modules: &[ModuleText],
         node: NodeId,
     ) -> Result<Vec<Event>, RtiError> {
+        self.check_node(node)?;
         let execution = self.federations.get_mut(federation).ok_or_else(|| no_federation(federation))?;
         let extended = self.modules.extend_model(&execution.model, modules)?;
         execution.join(name, federate_type, extended, node)
     }
 
+    /// Resigns all federates of a node, by execution and handle, and takes the node out.
+    fn remove_node(&mut self, key: NodeKey) -> Vec<Event> {
+        let Some(gone) = self.nodes.remove(key) else { return Vec::new() };
+        let mut events = Vec::new();
+        for name in self.names.values() {
+            if let Some(federation) = self.federations.get_mut(name) {
+                events.extend(federation.remove_node(gone.node));
+            }
+        }
+        events.push(Event::NodeRemoved { node: gone.node, key });
+        events
+    }
+
+    fn check_node(&self, node: NodeId) -> Result<(), RtiError> {
+        if self.nodes.may_act(node) {
+            return Ok(());
+        }
+        Err(RtiError::internal(format!("node {node} is not part of the network")))
+    }
+
+    /// The federation execution, if `federate` is joined to it.
+    fn execution_of(
+        &mut self,
+        id: ExecutionId,
+        federate: FederateHandle,
+    ) -> Result<&mut Federation, RtiError> {
+        let federation = self.execution_mut(id)?;
+        match federation.member(federate) {
+            Some(_) => Ok(federation),
+            None => Err(not_joined()),
+        }
+    }
+
     fn execution_mut(&mut self, id: ExecutionId) -> Result<&mut Federation, RtiError> {
         let name = self.names.get(&id);
         let federation = name.and_then(|name| self.federations.get_mut(name));
-        federation.ok_or_else(|| RtiError::new(Exception::FederateNotExecutionMember, "not joined any more"))
+        federation.ok_or_else(not_joined)
     }
+}
+
+fn not_joined() -> RtiError {
+    RtiError::new(Exception::FederateNotExecutionMember, "not joined any more")
 }
 
 fn no_federation(name: &str) -> RtiError {

@@ -1,10 +1,12 @@
 //! Object instance names: reserved, in use, free (1516.1-2025, 6.2 to 6.7).
 
+use super::NodeId;
 use hla::handle::{FederateHandle, ObjectInstanceHandle};
 use hla::{Exception, RtiError};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 enum State {
     Reserved(FederateHandle),
     Used(ObjectInstanceHandle),
@@ -13,7 +15,7 @@ enum State {
 /// The names of one federation execution that are not free.
 ///
 /// Names that the RTI makes are not listed: they start with `HLA`, which no federate may reserve.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct NameTable {
     names: BTreeMap<String, State>,
 }
@@ -67,16 +69,56 @@ impl NameTable {
         held
     }
 
-    /// The reservation of `name` is consumed by `instance`.
-    pub fn use_for(&mut self, name: &str, instance: ObjectInstanceHandle) {
-        self.names.insert(name.to_owned(), State::Used(instance));
+    /// The reservation of `name` is consumed by `instance`. With `adopted`, the node that registered the instance is
+    /// gone, and so is the reservation: then the name must be free, or the instance's already.
+    ///
+    /// # Errors
+    /// `ObjectInstanceNameInUse` when another instance has it; with `adopted` also when a federate reserved it.
+    pub fn use_for(
+        &mut self,
+        name: &str,
+        instance: ObjectInstanceHandle,
+        adopted: bool,
+    ) -> Result<(), RtiError> {
+        let taken = match self.names.get(name) {
+            Some(State::Used(other)) if *other != instance => format!("by {other:?}"),
+            Some(State::Reserved(federate)) if adopted => format!("by a reservation of {federate:?}"),
+            _ => {
+                self.names.insert(name.to_owned(), State::Used(instance));
+                return Ok(());
+            }
+        };
+        let text = format!("{instance:?} cannot have the name `{name}`: it is taken {taken}");
+        Err(RtiError::new(Exception::ObjectInstanceNameInUse, text))
     }
 
-    /// The instance called `name` is gone; its name is free again.
-    pub fn free(&mut self, name: &str) {
-        if self.is_used(name) {
+    /// `instance`, called `name`, is gone; the name is free again, unless another instance has it.
+    pub fn free(&mut self, name: &str, instance: ObjectInstanceHandle) {
+        if self.instance(name) == Some(instance) {
             self.names.remove(name);
         }
+    }
+
+    /// The instance that has `name`.
+    pub fn instance(&self, name: &str) -> Option<ObjectInstanceHandle> {
+        match self.names.get(name) {
+            Some(&State::Used(instance)) => Some(instance),
+            _ => None,
+        }
+    }
+
+    /// The names that instances registered at `node` have, and those instances.
+    pub fn used_at(&self, node: NodeId) -> impl Iterator<Item = (&str, ObjectInstanceHandle)> {
+        self.names.iter().filter_map(move |(name, state)| match *state {
+            State::Used(instance) if NodeId::of_instance(instance) == node => Some((name.as_str(), instance)),
+            _ => None,
+        })
+    }
+
+    /// The names that `federate` has reserved and not used.
+    pub fn reserved_by(&self, federate: FederateHandle) -> impl Iterator<Item = &str> {
+        let mine = move |state: &State| *state == State::Reserved(federate);
+        self.names.iter().filter(move |(_, state)| mine(state)).map(|(name, _)| name.as_str())
     }
 
     /// Drops the unused reservations of `federate`.
@@ -109,14 +151,31 @@ mod tests {
         assert!(!names.reserve("x", B));
         assert!(!names.reserve("x", A), "reserved already, even by itself");
         assert!(!names.release("x", B));
-        names.use_for("x", ObjectInstanceHandle(1));
+        names.use_for("x", ObjectInstanceHandle(1), false).unwrap();
         assert!(!names.release("x", A), "used, no longer a reservation");
         names.resign(A);
         assert!(names.is_used("x"), "an instance outlives its registrant's reservations");
-        names.free("x");
+        names.free("x", ObjectInstanceHandle(2));
+        assert!(names.is_used("x"), "another instance's");
+        names.free("x", ObjectInstanceHandle(1));
         assert!(names.reserve("x", B));
         names.resign(B);
         assert!(names.is_empty());
+    }
+
+    #[test]
+    fn a_new_home_takes_a_name_from_nobody() {
+        let (one, two) = (ObjectInstanceHandle(2 << 32 | 1), ObjectInstanceHandle(2 << 32 | 2));
+        let mut names = NameTable::default();
+        names.reserve("x", A);
+        let error = names.use_for("x", one, true).unwrap_err();
+        assert_eq!(error.exception, Exception::ObjectInstanceNameInUse);
+        names.release("x", A);
+        names.use_for("x", one, true).unwrap();
+        names.use_for("x", one, true).unwrap();
+        assert!(names.use_for("x", two, true).is_err() && names.use_for("x", two, false).is_err());
+        assert_eq!(names.used_at(NodeId(2)).collect::<Vec<_>>(), [("x", one)]);
+        assert_eq!(names.used_at(NodeId(1)).count(), 0);
     }
 
     #[test]

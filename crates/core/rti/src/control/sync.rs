@@ -1,7 +1,11 @@
 //! Synchronization points (1516.1-2025, 4.14 to 4.18).
 
 use hla::handle::FederateHandle;
-use std::collections::{BTreeMap, BTreeSet};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// Synchronized points of which the outcome is kept, for nodes that were so far behind that they missed it.
+const FINISHED_MAX: usize = 256;
 
 /// Why a synchronization point could not be registered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -13,7 +17,7 @@ pub enum SyncRefusal {
 }
 
 /// A point that the federation has synchronized at.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Synchronized {
     /// The label, free again.
     pub label: String,
@@ -23,8 +27,10 @@ pub struct Synchronized {
     pub failed: BTreeSet<FederateHandle>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 struct Point {
+    /// Tells apart the points that have a label one after the other.
+    number: u64,
     tag: Vec<u8>,
     /// Later joiners belong to the set as well.
     whole_federation: bool,
@@ -39,9 +45,32 @@ impl Point {
 }
 
 /// The synchronization points of one federation execution that are not yet synchronized.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct SyncPoints {
     points: BTreeMap<String, Point>,
+    /// The number given last.
+    last: u64,
+    /// The points synchronized last, in that order.
+    finished: VecDeque<Finished>,
+}
+
+/// A point that the federation has synchronized at, as it is remembered.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+struct Finished {
+    number: u64,
+    tag: Vec<u8>,
+    outcome: Synchronized,
+}
+
+/// What a federate that saw an older state has to be told.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(super) struct Missed {
+    /// Labels of points that it was a member of and of which the outcome is known no more.
+    pub(super) unknown: Vec<String>,
+    /// Points synchronized since: those that it was not told of before with their tag, to be announced first.
+    pub(super) synchronized: Vec<(Option<Vec<u8>>, Synchronized)>,
+    /// Labels and tags of points that it became a member of since and that wait, in the order of registration.
+    pub(super) announced: Vec<(String, Vec<u8>)>,
 }
 
 impl SyncPoints {
@@ -65,7 +94,9 @@ impl SyncPoints {
         }
         let whole_federation = set.is_empty();
         let members = if whole_federation { joined.clone() } else { set.clone() };
+        self.last = self.last.wrapping_add(1);
         let point = Point {
+            number: self.last,
             tag: tag.to_vec(),
             whole_federation,
             members: members.iter().map(|&federate| (federate, None)).collect(),
@@ -77,6 +108,17 @@ impl SyncPoints {
     /// Whether `federate` was told of `label` and the point is not yet synchronized.
     pub fn is_announced_to(&self, label: &str, federate: FederateHandle) -> bool {
         self.points.get(label).is_some_and(|point| point.members.contains_key(&federate))
+    }
+
+    /// Whether `federate` has answered the point that has this label, or one that had it lately.
+    pub fn has_answered(&self, label: &str, federate: FederateHandle) -> bool {
+        match self.points.get(label).and_then(|point| point.members.get(&federate)) {
+            Some(answer) => answer.is_some(),
+            None => {
+                let mut lately = self.finished.iter().map(|finished| &finished.outcome);
+                lately.any(|outcome| outcome.label == label && outcome.members.contains(&federate))
+            }
+        }
     }
 
     /// Takes the answer of `federate`; the first answer counts. Returns the point when it was the
@@ -125,7 +167,37 @@ impl SyncPoints {
         let point = self.points.remove(label)?;
         let members: BTreeSet<_> = point.members.keys().copied().collect();
         let failed = point.members.iter().filter(|(_, answer)| **answer == Some(false)).map(|(&f, _)| f);
-        Some(Synchronized { label: label.to_owned(), failed: failed.collect(), members })
+        let done = Synchronized { label: label.to_owned(), failed: failed.collect(), members };
+        if self.finished.len() >= FINISHED_MAX {
+            self.finished.pop_front();
+        }
+        self.finished.push_back(Finished { number: point.number, tag: point.tag, outcome: done.clone() });
+        Some(done)
+    }
+
+    /// What `federate`, joined all the time since the older state `before`, has missed.
+    pub(super) fn missed(&self, before: &SyncPoints, federate: FederateHandle) -> Missed {
+        let of_it = |points: &BTreeMap<String, Point>| -> BTreeMap<u64, String> {
+            let its = points.iter().filter(|(_, point)| point.members.contains_key(&federate));
+            its.map(|(label, point)| (point.number, label.clone())).collect()
+        };
+        let (old, new) = (of_it(&before.points), of_it(&self.points));
+        let mut missed = Missed::default();
+        for finished in &self.finished {
+            let is_known = old.contains_key(&finished.number);
+            let is_new = finished.number > before.last && finished.outcome.members.contains(&federate);
+            if is_known || is_new {
+                let tag = (!is_known).then(|| finished.tag.clone());
+                missed.synchronized.push((tag, finished.outcome.clone()));
+            }
+        }
+        let is_finished = |number: u64| self.finished.iter().any(|finished| finished.number == number);
+        let unknown = old.iter().filter(|&(&number, _)| !new.contains_key(&number) && !is_finished(number));
+        missed.unknown = unknown.map(|(_, label)| label.clone()).collect();
+        for label in new.iter().filter(|(number, _)| !old.contains_key(number)).map(|(_, label)| label) {
+            missed.announced.push((label.clone(), self.points[label].tag.clone()));
+        }
+        missed
     }
 }
 

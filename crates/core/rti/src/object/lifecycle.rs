@@ -126,7 +126,8 @@ impl Execution {
             }
         }
         if !object.name.starts_with(MADE_NAME) {
-            plane.propose(Command::FreeName { execution: self.id, name: object.name.into() });
+            let (name, instance) = (object.name.into(), handle);
+            plane.propose(Command::FreeName { execution: self.id, name, instance });
         }
     }
 

@@ -1,6 +1,6 @@
 //! Connecting, and what needs a connection but no membership (4.2 to 4.11).
 
-use super::{Reply, Served, done, finish};
+use super::{Reply, Served, finish};
 use crate::control::{Command, ControlPlane, NodeId};
 use crate::modules::{FomSource, ModuleText};
 use crate::plane::{CallId, CallerId, Finish, Outcome, Plane, Waiting};
@@ -130,6 +130,54 @@ fn apply(configuration: Option<&api::RtiConfiguration>) -> (api::ConfigurationRe
     (result, evolved)
 }
 
+/// What the two list services report (4.7, 4.9), from the state at the moment of the report.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Report {
+    /// All federation executions.
+    Federations,
+    /// The members of the federation execution of this name.
+    Members(String),
+}
+
+impl Report {
+    pub(crate) fn callback(self, control: &ControlPlane) -> Callback {
+        match self {
+            Report::Federations => federations(control),
+            Report::Members(name) => members(control, name),
+        }
+    }
+}
+
+fn federations(control: &ControlPlane) -> Callback {
+    let information = control.federations().map(|federation| api::FederationExecutionInformation {
+        federation_execution_name: federation.name.clone(),
+        logical_time_implementation_name: federation.time.name().to_owned(),
+    });
+    let set =
+        api::FederationExecutionInformationSet { federation_execution_information: information.collect() };
+    Callback::ReportFederationExecutions(api::ReportFederationExecutions { report: Some(set) })
+}
+
+fn members(control: &ControlPlane, federation_name: String) -> Callback {
+    let Some(federation) = control.federation(&federation_name) else {
+        return Callback::ReportFederationExecutionDoesNotExist(api::ReportFederationExecutionDoesNotExist {
+            federation_name,
+        });
+    };
+    let members = federation.members().map(|(_, member)| api::FederationExecutionMemberInformation {
+        federate_name: member.name.clone(),
+        federate_type: member.federate_type.clone(),
+    });
+    let set = api::FederationExecutionMemberInformationSet {
+        federation_execution_member_information: members.collect(),
+    };
+    let report = Some(set);
+    Callback::ReportFederationExecutionMembers(api::ReportFederationExecutionMembers {
+        federation_name,
+        report,
+    })
+}
+
 /// A call that needs a connection but no membership, with what serving it needs.
 pub(crate) struct Reception<'a> {
     pub(crate) control: &'a ControlPlane,
@@ -146,8 +194,13 @@ impl Reception<'_> {
     /// Serves the call; `None` when it is one of a joined federate.
     pub(crate) fn serve(&mut self, call: Call) -> Option<Served> {
         Some(match call {
-            Call::ListFederationExecutionsRequest(_) => self.list_federations(),
-            Call::ListFederationExecutionMembersRequest(r) => self.list_members(r.federation_name),
+            Call::ListFederationExecutionsRequest(_) => {
+                self.list(Report::Federations, finish!(ListFederationExecutionsResponse))
+            }
+            Call::ListFederationExecutionMembersRequest(r) => {
+                let report = Report::Members(r.federation_name);
+                self.list(report, finish!(ListFederationExecutionMembersResponse))
+            }
             Call::DestroyFederationExecutionRequest(r) => {
                 let command = Command::Destroy { federation: r.federation_name };
                 self.propose(command, finish!(DestroyFederationExecutionResponse))
@@ -161,43 +214,15 @@ impl Reception<'_> {
         Ok(Reply::Later)
     }
 
-    fn list_federations(&mut self) -> Served {
-        let information = self.control.federations().map(|federation| api::FederationExecutionInformation {
-            federation_execution_name: federation.name.clone(),
-            logical_time_implementation_name: federation.time.name().to_owned(),
-        });
-        let set = api::FederationExecutionInformationSet {
-            federation_execution_information: information.collect(),
-        };
-        let report = api::ReportFederationExecutions { report: Some(set) };
-        self.plane.tell(self.client, Callback::ReportFederationExecutions(report));
-        done!(ListFederationExecutionsResponse)
-    }
-
-    fn list_members(&mut self, federation_name: String) -> Served {
-        let callback =
-            match self.control.federation(&federation_name) {
-                None => Callback::ReportFederationExecutionDoesNotExist(
-                    api::ReportFederationExecutionDoesNotExist { federation_name },
-                ),
-                Some(federation) => {
-                    let members =
-                        federation.members().map(|(_, member)| api::FederationExecutionMemberInformation {
-                            federate_name: member.name.clone(),
-                            federate_type: member.federate_type.clone(),
-                        });
-                    let set = api::FederationExecutionMemberInformationSet {
-                        federation_execution_member_information: members.collect(),
-                    };
-                    let report = Some(set);
-                    Callback::ReportFederationExecutionMembers(api::ReportFederationExecutionMembers {
-                        federation_name,
-                        report,
-                    })
-                }
-            };
-        self.plane.tell(self.client, callback);
-        done!(ListFederationExecutionMembersResponse)
+    /// Alone, this node has the newest state there is; with others, it waits for what was committed so far.
+    fn list(&mut self, report: Report, finish: Finish) -> Served {
+        if self.control.nodes().len() > 1 {
+            let waiting = Waiting { caller: self.caller, call: self.call, finish };
+            self.plane.propose_report(waiting, report);
+            return Ok(Reply::Later);
+        }
+        self.plane.tell(self.client, report.callback(self.control));
+        Ok(Reply::Now(finish(Outcome::default())))
     }
 
     /// The six forms of Create Federation Execution (4.5).

@@ -2,6 +2,7 @@
 
 use super::federation::resign_action;
 use super::{Context, Served, answer, done};
+use crate::control::Command;
 use hla::RtiError;
 use hla::api::call_request::CallRequest as Call;
 
@@ -63,7 +64,12 @@ pub(crate) fn serve(cx: Context<'_>, call: Call) -> Served {
             answer!(GetAutomaticResignDirectiveResponse, switches.resign_directive as i32)
         }
         Call::SetAutomaticResignDirectiveRequest(r) => {
-            switches.resign_directive = resign_action(r.value)?;
+            let directive = resign_action(r.value)?;
+            // Other nodes need it should this one die.
+            if directive != std::mem::replace(&mut switches.resign_directive, directive) {
+                let (execution, federate) = (x.id, cx.who);
+                cx.plane.propose(Command::SetResignDirective { execution, federate, directive });
+            }
             done!(SetAutomaticResignDirectiveResponse)
         }
         other => of_reporting_and_federation(&cx, other),

@@ -1,0 +1,104 @@
+//! What happened between an older state and a newer one of the same history, as events.
+
+use super::{ControlPlane, Event, ExecutionId, Federation, NodeId, PublishedClass};
+use hla::handle::FederateHandle;
+use std::collections::BTreeSet;
+
+impl ControlPlane {
+    /// Events that lead from this state to `newer`, for a node that missed the commands between. What came and went
+    /// meanwhile is not among them. The federates of node `own` are told of synchronization points that they missed.
+    pub(crate) fn difference(&self, newer: &ControlPlane, own: Option<NodeId>) -> Vec<Event> {
+        let mut events = Vec::new();
+        for record in newer.nodes().filter(|record| self.node(record.node).is_none()) {
+            let (node, key, name) = (record.node, record.key, record.name.clone());
+            events.push(Event::NodeAdded { node, key, name });
+        }
+        let ids: BTreeSet<ExecutionId> = self.names.keys().chain(newer.names.keys()).copied().collect();
+        for id in ids {
+            match (self.execution(id), newer.execution(id)) {
+                (Some(old), Some(new)) => Step { old, new, newer, own }.all(&mut events),
+                (Some(old), None) => {
+                    let members = old.members();
+                    events.extend(members.map(|(federate, _)| resigned(old, federate, newer)));
+                    events.push(Event::Destroyed(id));
+                }
+                (None, Some(new)) => {
+                    events.push(Event::Created(id));
+                    events
+                        .extend(new.members().map(|(federate, _)| Event::Joined { execution: id, federate }));
+                    events.extend(new.publications().map(|(what, node)| published(id, what, node, true)));
+                }
+                (None, None) => {}
+            }
+        }
+        for record in self.nodes().filter(|record| newer.node(record.node).is_none()) {
+            events.push(Event::NodeRemoved { node: record.node, key: record.key });
+        }
+        events
+    }
+}
+
+fn published(execution: ExecutionId, what: PublishedClass, node: NodeId, on: bool) -> Event {
+    Event::PublishersChanged { execution, node, what, on }
+}
+
+/// The state does not say whether a federate resigned before its node died; its directive holds then.
+fn resigned(old: &Federation, federate: FederateHandle, newer: &ControlPlane) -> Event {
+    let member = &old.members[&federate];
+    let lost = (!newer.nodes.may_act(member.node)).then_some(member.directive);
+    Event::Resigned { execution: old.id, federate, node: member.node, lost }
+}
+
+/// A federation execution before and after.
+struct Step<'a> {
+    old: &'a Federation,
+    new: &'a Federation,
+    newer: &'a ControlPlane,
+    own: Option<NodeId>,
+}
+
+impl Step<'_> {
+    fn all(&self, events: &mut Vec<Event>) {
+        let (old, new, execution) = (self.old, self.new, self.new.id);
+        if old.model_version() != new.model_version() {
+            events.push(Event::ModelExtended(execution));
+        }
+        let gone = old.members().filter(|(federate, _)| new.member(*federate).is_none());
+        events.extend(gone.map(|(federate, _)| resigned(old, federate, self.newer)));
+        let come = new.members().filter(|(federate, _)| old.member(*federate).is_none());
+        events.extend(come.map(|(federate, _)| Event::Joined { execution, federate }));
+        self.publications(events);
+        for (federate, member) in new.members() {
+            if Some(member.node) == self.own && old.member(federate).is_some() {
+                self.sync(federate, events);
+            }
+        }
+    }
+
+    fn publications(&self, events: &mut Vec<Event>) {
+        let (old, new): (BTreeSet<_>, BTreeSet<_>) =
+            (self.old.publications().collect(), self.new.publications().collect());
+        for &(what, node) in new.difference(&old) {
+            events.push(published(self.new.id, what, node, true));
+        }
+        for &(what, node) in old.difference(&new).filter(|(_, node)| self.newer.nodes.may_act(*node)) {
+            events.push(published(self.new.id, what, node, false));
+        }
+    }
+
+    fn sync(&self, federate: FederateHandle, events: &mut Vec<Event>) {
+        let execution = self.new.id;
+        let to = BTreeSet::from([federate]);
+        let announced = |label, tag| Event::SyncAnnounced { execution, to: to.clone(), label, tag };
+        let missed = self.new.sync.missed(&self.old.sync, federate);
+        for label in missed.unknown {
+            events.push(Event::SyncMissed { execution, label, federates: to.clone() });
+        }
+        for (tag, mut point) in missed.synchronized {
+            events.extend(tag.map(|tag| announced(point.label.clone(), tag)));
+            point.members = to.clone();
+            events.push(Event::Synchronized { execution, point });
+        }
+        events.extend(missed.announced.into_iter().map(|(label, tag)| announced(label, tag)));
+    }
+}

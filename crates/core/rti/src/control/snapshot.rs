@@ -1,0 +1,368 @@
+//! The whole control plane as octets, and back.
+//!
+//! Two planes that applied the same commands have the same snapshot, octet by octet. Object models travel as the texts
+//! of their modules, each once, and are merged again in the batches in which they came in: so every handle is the same.
+
+use super::nodes::{NodeRecord, Nodes};
+use super::wire::{What, WireError, decode, encode};
+use super::{ControlPlane, ExecutionId, Federation, Member, NameTable, NodeId, PublishedClass, SyncPoints};
+use crate::modules::{ModuleCache, ModuleText};
+use base::NodeKey;
+use bytes::Bytes;
+use hla::fom::{Fdd, Limits, Module};
+use hla::handle::FederateHandle;
+use hla::time::TimeKind;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The version of the wire form of snapshots.
+const VERSION: u8 = 1;
+
+/// The longest snapshot that is read, in octets.
+const BYTES_MAX: usize = u32::MAX as usize;
+
+/// The deepest nesting of classes that a network may allow: reading a module descends as far.
+const DEPTH_MAX: usize = 1_024;
+
+#[derive(Serialize, Deserialize)]
+struct Form<'a> {
+    limits: [u64; 10],
+    last_execution: u32,
+    last_node: u16,
+    removed_nodes: BTreeSet<NodeKey>,
+    nodes: Vec<(NodeId, NodeKey, Cow<'a, str>)>,
+    #[serde(borrow)]
+    texts: Vec<TextForm<'a>>,
+    federations: Vec<FederationForm<'a>>,
+}
+
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+struct TextForm<'a> {
+    #[serde(borrow)]
+    designator: &'a str,
+    #[serde(borrow)]
+    text: &'a str,
+}
+
+#[derive(Serialize, Deserialize)]
+struct FederationForm<'a> {
+    id: ExecutionId,
+    name: Cow<'a, str>,
+    time: Cow<'a, str>,
+    /// The creator's MIM; place in the texts.
+    mim: Option<u32>,
+    /// Modules in the order in which they were merged; places in the texts.
+    modules: Vec<u32>,
+    /// How many of them were merged at once.
+    batches: Cow<'a, [u32]>,
+    last_federate: u32,
+    members: Cow<'a, BTreeMap<FederateHandle, Member>>,
+    sync: Cow<'a, SyncPoints>,
+    names: Cow<'a, NameTable>,
+    publishers: Cow<'a, BTreeMap<PublishedClass, BTreeSet<NodeId>>>,
+}
+
+fn inconsistent(why: impl Into<String>) -> WireError {
+    WireError::Inconsistent(why.into())
+}
+
+impl ControlPlane {
+    /// The whole state.
+    pub fn snapshot(&self) -> Bytes {
+        let mut texts = Texts::default();
+        let by_id = self.names.values().filter_map(|name| self.federations.get(name));
+        let federations = by_id.map(|federation| federation.to_form(&mut texts)).collect();
+        let nodes = self.nodes.live.values();
+        encode(
+            VERSION,
+            &Form {
+                limits: limits_form(self.modules.limits()),
+                last_execution: self.last_execution,
+                last_node: self.nodes.last,
+                removed_nodes: self.nodes.removed.clone(),
+                nodes: nodes.map(|record| (record.node, record.key, record.name.as_str().into())).collect(),
+                texts: texts.all,
+                federations,
+            },
+        )
+    }
+
+    /// The control plane of a snapshot. Object models that `previous`, an older state of the same history or an empty
+    /// one, has already are taken from there.
+    ///
+    /// The limits on FOM modules come with it: they are the same at all nodes, those of the node that began.
+    ///
+    /// # Errors
+    /// [`WireError`] when the octets are no snapshot, or one that no history leads to.
+    pub fn restore(snapshot: &[u8], previous: &ControlPlane) -> Result<Self, WireError> {
+        let form: Form<'_> = decode(What::Snapshot, VERSION, BYTES_MAX, snapshot)?;
+        let limits = limits(&form.limits)?;
+        let nodes = restore_nodes(form.nodes, form.removed_nodes, form.last_node)?;
+        let mut plane = Self {
+            last_execution: form.last_execution,
+            nodes,
+            modules: ModuleCache::new(limits.clone()),
+            ..Self::default()
+        };
+        let mut reader = Reader::new(&form.texts, limits);
+        for form in form.federations {
+            let id = form.id;
+            if id.0 == 0 || id.0 > plane.last_execution {
+                return Err(inconsistent(format!("{id} was never given out")));
+            }
+            let before = previous.execution(id);
+            let federation = restore_federation(form, &plane.nodes, &mut reader, before)?;
+            let name = federation.name.clone();
+            if plane.names.insert(id, name.clone()).is_some() {
+                return Err(inconsistent(format!("{id} twice")));
+            }
+            if plane.federations.insert(name.clone(), federation).is_some() {
+                return Err(inconsistent(format!("federation execution `{name}` twice")));
+            }
+        }
+        Ok(plane)
+    }
+}
+
+/// Module texts, each once, with their places.
+#[derive(Default)]
+struct Texts<'a> {
+    all: Vec<TextForm<'a>>,
+    places: BTreeMap<TextForm<'a>, u32>,
+}
+
+impl<'a> Texts<'a> {
+    fn place(&mut self, module: &'a Module) -> u32 {
+        let form = TextForm { designator: module.designator(), text: module.text() };
+        let Self { all, places } = self;
+        *places.entry(form.clone()).or_insert_with(|| {
+            all.push(form);
+            all.len() as u32 - 1
+        })
+    }
+}
+
+impl Federation {
+    fn to_form<'a>(&'a self, texts: &mut Texts<'a>) -> FederationForm<'a> {
+        FederationForm {
+            id: self.id,
+            name: self.name.as_str().into(),
+            time: self.time.name().into(),
+            mim: self.own_mim.then(|| texts.place(self.model.mim())),
+            modules: self.model.modules().iter().map(|module| texts.place(module)).collect(),
+            batches: self.batches.as_slice().into(),
+            last_federate: self.last_federate,
+            members: Cow::Borrowed(&self.members),
+            sync: Cow::Borrowed(&self.sync),
+            names: Cow::Borrowed(&self.names),
+            publishers: Cow::Borrowed(&self.publishers),
+        }
+    }
+}
+
+fn limits_form(limits: &Limits) -> [u64; 10] {
+    let Limits {
+        module_bytes,
+        depth,
+        nodes,
+        tag_attributes,
+        namespaces,
+        classes,
+        members,
+        name_bytes,
+        path_bytes,
+        diagnostics,
+    } = *limits;
+    let sizes = [
+        module_bytes,
+        depth,
+        nodes as usize,
+        tag_attributes,
+        namespaces,
+        classes,
+        members,
+        name_bytes,
+        path_bytes,
+        diagnostics,
+    ];
+    sizes.map(|size| size as u64)
+}
+
+fn limits(form: &[u64; 10]) -> Result<Limits, WireError> {
+    let size = |place: usize| usize::try_from(form[place]).unwrap_or(usize::MAX);
+    let limits = Limits {
+        module_bytes: size(0),
+        depth: size(1),
+        nodes: u32::try_from(form[2]).unwrap_or(u32::MAX),
+        tag_attributes: size(3),
+        namespaces: size(4),
+        classes: size(5),
+        members: size(6),
+        name_bytes: size(7),
+        path_bytes: size(8),
+        diagnostics: size(9),
+    };
+    match limits.depth {
+        0..=DEPTH_MAX => Ok(limits),
+        depth => Err(inconsistent(format!("classes {depth} deep are allowed; at most {DEPTH_MAX} may be"))),
+    }
+}
+
+fn restore_nodes(
+    forms: Vec<(NodeId, NodeKey, Cow<'_, str>)>,
+    removed: BTreeSet<NodeKey>,
+    last: u16,
+) -> Result<Nodes, WireError> {
+    let mut nodes = Nodes { live: BTreeMap::new(), removed, last };
+    for (node, key, name) in forms {
+        let known = nodes.live.values();
+        if node.0 == 0 || node.0 > last || nodes.removed.contains(&key) {
+            return Err(inconsistent(format!("node `{name}` ({node}, {key}) cannot be part of the network")));
+        }
+        if known.into_iter().any(|other| other.node == node || other.key == key || other.name == name) {
+            return Err(inconsistent(format!("node `{name}` ({node}, {key}) twice")));
+        }
+        nodes.live.insert(node, NodeRecord { node, key, name: name.into_owned() });
+    }
+    Ok(nodes)
+}
+
+fn restore_federation(
+    form: FederationForm<'_>,
+    nodes: &Nodes,
+    reader: &mut Reader<'_>,
+    before: Option<&Federation>,
+) -> Result<Federation, WireError> {
+    let model = reader.model(&form, before)?;
+    let FederationForm { id, name, last_federate, .. } = form;
+    let wrong = |why: String| inconsistent(format!("federation execution `{name}`: {why}"));
+    if name.is_empty() {
+        return Err(wrong("it has no name".to_owned()));
+    }
+    let time = TimeKind::from_name(&form.time).map_err(|error| wrong(error.to_string()))?;
+    let mut seen = BTreeSet::new();
+    for (&federate, member) in form.members.iter() {
+        if federate.0 == 0 || federate.0 > last_federate {
+            return Err(wrong(format!("{federate} was never given out")));
+        }
+        if !nodes.may_act(member.node) {
+            return Err(wrong(format!("{federate} is connected to {}, which is gone", member.node)));
+        }
+        if !seen.insert(&member.name) {
+            return Err(wrong(format!("two federates are called `{}`", member.name)));
+        }
+    }
+    for (&what, publishing) in form.publishers.iter() {
+        let is_known = match what {
+            PublishedClass::Objects(class) => model.object_class(class).is_some(),
+            PublishedClass::Interactions(class) => model.interaction_class(class).is_some(),
+            PublishedClass::Directed => true,
+        };
+        if !is_known || publishing.is_empty() || publishing.iter().any(|&node| !nodes.may_act(node)) {
+            return Err(wrong(format!("{publishing:?} cannot publish {what:?}")));
+        }
+    }
+    Ok(Federation {
+        id,
+        name: name.into_owned(),
+        time,
+        model,
+        sync: form.sync.into_owned(),
+        names: form.names.into_owned(),
+        members: form.members.into_owned(),
+        last_federate,
+        own_mim: form.mim.is_some(),
+        batches: form.batches.into_owned(),
+        publishers: form.publishers.into_owned(),
+    })
+}
+
+/// Merges object models from module texts.
+struct Reader<'a> {
+    texts: &'a [TextForm<'a>],
+    modules: ModuleCache,
+}
+
+impl<'a> Reader<'a> {
+    fn new(texts: &'a [TextForm<'a>], mut limits: Limits) -> Self {
+        // A text that came as UTF-16 within the limit may be longer as UTF-8.
+        limits.module_bytes = limits.module_bytes.saturating_mul(2);
+        Self { texts, modules: ModuleCache::new(limits) }
+    }
+
+    fn text(&self, place: u32) -> Result<&'a TextForm<'a>, WireError> {
+        let count = self.texts.len();
+        self.texts
+            .get(place as usize)
+            .ok_or_else(|| inconsistent(format!("module text {place} of {count} does not exist")))
+    }
+
+    fn model(&mut self, form: &FederationForm<'_>, before: Option<&Federation>) -> Result<Fdd, WireError> {
+        let wrong = |why: String| inconsistent(format!("federation execution `{}`: {why}", form.name));
+        let texts: Vec<_> = form.modules.iter().map(|&place| self.text(place)).collect::<Result<_, _>>()?;
+        let mim = form.mim.map(|place| self.text(place)).transpose()?;
+        let total = form.batches.iter().try_fold(0u32, |sum, &batch| sum.checked_add(batch));
+        if form.batches.is_empty() || total.map(|total| total as usize) != Some(texts.len()) {
+            let text = format!("{} modules do not come in batches of {:?}", texts.len(), form.batches);
+            return Err(wrong(text));
+        }
+        let (known, mut done) = match before.filter(|before| continues(before, mim, &texts, &form.batches)) {
+            Some(before) => (Some(before.model.clone()), before.batches.len()),
+            None => (None, 0),
+        };
+        let mut merged = known.as_ref().map_or(0, |model| model.modules().len());
+        let mut model = known;
+        while done < form.batches.len() {
+            let batch = form.batches[done] as usize;
+            let modules: Vec<ModuleText> =
+                texts[merged..merged + batch].iter().map(|text| text.owned()).collect();
+            let next = match &model {
+                None => {
+                    let mim = mim.map(TextForm::owned);
+                    self.modules.create_model(mim.as_ref(), &modules)
+                }
+                Some(model) => {
+                    self.modules.extend_model(model, &modules).map(|new| new.unwrap_or(model.clone()))
+                }
+            };
+            let next = next.map_err(|error| wrong(error.to_string()))?;
+            merged += batch;
+            done += 1;
+            if next.modules().len() != merged {
+                return Err(wrong(format!("batch {done} of its modules repeats one")));
+            }
+            model = Some(next);
+        }
+        model.ok_or_else(|| wrong("it has no object model".to_owned()))
+    }
+}
+
+impl TextForm<'_> {
+    fn owned(&self) -> ModuleText {
+        let text = Bytes::copy_from_slice(self.text.as_bytes());
+        ModuleText { designator: self.designator.to_owned(), text }
+    }
+
+    fn is(&self, module: &Module) -> bool {
+        self.designator == module.designator() && self.text == module.text()
+    }
+}
+
+/// True when the model of `before` is a first part of the one with these modules.
+fn continues(
+    before: &Federation,
+    mim: Option<&TextForm<'_>>,
+    texts: &[&TextForm<'_>],
+    batches: &[u32],
+) -> bool {
+    let same_mim = match mim {
+        Some(mim) => before.own_mim && mim.is(before.model.mim()),
+        None => !before.own_mim,
+    };
+    let modules = before.model.modules();
+    same_mim
+        && batches.starts_with(&before.batches)
+        && modules.len() <= texts.len()
+        && modules.iter().zip(texts).all(|(module, text)| text.is(module))
+}

@@ -1,0 +1,136 @@
+//! The wire form of commands: what nodes put into their common order.
+//!
+//! One octet with the version of the form, then the value as [postcard](https://postcard.jamesmunns.com/wire-format)
+//! writes it: numbers as variable-length integers, texts and lists with their length before them.
+
+use super::Command;
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// The version of the wire form of commands.
+const COMMAND_VERSION: u8 = 1;
+
+/// The longest command that is read, in octets: some object models at their limit of 64 MiB each.
+const COMMAND_BYTES_MAX: usize = 1 << 30;
+
+/// What came from another node is not what it should be.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum WireError {
+    /// There is more than is read.
+    #[error("a {what} of {bytes} octets; at most {max} are read")]
+    TooLong {
+        /// What it should have been.
+        what: What,
+        /// Its octets.
+        bytes: usize,
+        /// The most octets that are read.
+        max: usize,
+    },
+    /// It was written by a node of another version.
+    #[error("a {what} in version {found} of its form; this node reads version {known}")]
+    Version {
+        /// What it should have been.
+        what: What,
+        /// The version that it names.
+        found: u8,
+        /// The version that is read here.
+        known: u8,
+    },
+    /// It has no such form.
+    #[error("no {what}: {why}")]
+    Malformed {
+        /// What it should have been.
+        what: What,
+        /// Where it went wrong.
+        why: String,
+    },
+    /// It has the form, but contradicts itself.
+    #[error("a snapshot that contradicts itself: {0}")]
+    Inconsistent(String),
+}
+
+/// What goes between nodes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum What {
+    /// A [`Command`].
+    Command,
+    /// A snapshot of a [`ControlPlane`](super::ControlPlane).
+    Snapshot,
+}
+
+impl fmt::Display for What {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            What::Command => "command",
+            What::Snapshot => "snapshot",
+        })
+    }
+}
+
+impl Command {
+    /// The wire form.
+    pub fn to_bytes(&self) -> Bytes {
+        encode(COMMAND_VERSION, self)
+    }
+
+    /// The command with this wire form.
+    ///
+    /// # Errors
+    /// [`WireError`] when it is none.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, WireError> {
+        decode(What::Command, COMMAND_VERSION, COMMAND_BYTES_MAX, bytes)
+    }
+}
+
+/// A value after its version.
+pub(super) fn encode<T: Serialize>(version: u8, value: &T) -> Bytes {
+    let written = postcard::to_extend(value, vec![version]);
+    Bytes::from(written.expect("memory takes all, and our types have no lists of unknown length"))
+}
+
+/// The value after its version, and nothing after it.
+pub(super) fn decode<'a, T: Deserialize<'a>>(
+    what: What,
+    known: u8,
+    max: usize,
+    bytes: &'a [u8],
+) -> Result<T, WireError> {
+    if bytes.len() > max {
+        return Err(WireError::TooLong { what, bytes: bytes.len(), max });
+    }
+    let malformed = |why: String| WireError::Malformed { what, why };
+    let Some((&found, body)) = bytes.split_first() else { return Err(malformed("it is empty".to_owned())) };
+    if found != known {
+        return Err(WireError::Version { what, found, known });
+    }
+    match postcard::take_from_bytes(body) {
+        Ok((value, [])) => Ok(value),
+        Ok((_, rest)) => {
+            Err(malformed(format!("{} of its {} octets are left over", rest.len(), bytes.len())))
+        }
+        Err(error) => Err(malformed(format!("{error} ({} octets)", bytes.len()))),
+    }
+}
+
+/// A resign action as its number in the Federate Protocol.
+pub(super) mod resign_action {
+    use hla::api::ResignAction;
+    use serde::de::Error as _;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(in super::super) fn serialize<S: Serializer>(
+        action: &ResignAction,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        (*action as i32).serialize(serializer)
+    }
+
+    pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<ResignAction, D::Error> {
+        let number = i32::deserialize(deserializer)?;
+        ResignAction::try_from(number).map_err(|_| D::Error::custom("no resign action"))
+    }
+}

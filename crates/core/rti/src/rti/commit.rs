@@ -1,0 +1,208 @@
+//! From the common order of commands to executions and federates.
+
+use super::{Caller, Completion, Rti, Standing};
+use crate::control::{Command, Event, ExecutionId, NodeId, WireError};
+use crate::object::execution::Execution;
+use crate::plane::{CallerId, Outcome, Proposal, Waiting};
+use base::{Moment, NodeKey};
+use hla::RtiError;
+use hla::api::{JoinResult, ResignAction};
+use hla::handle::FederateHandle;
+use std::collections::BTreeSet;
+
+/// Whose command had its turn.
+#[derive(Clone, Copy)]
+pub(super) enum Turn {
+    /// Nobody here waits for the outcome.
+    Nobody,
+    /// This call does.
+    Awaited(Waiting),
+    /// A call of this node did: its session has ended, or it was answered with an exception. What the command did for
+    /// the caller is undone.
+    GivenUp,
+}
+
+impl Rti {
+    /// The next command to be ordered.
+    pub fn poll_proposal(&mut self) -> Option<Proposal> {
+        self.plane.poll_proposal()
+    }
+
+    /// Applies a proposal of this node whose turn has come, and tells federates what follows from it.
+    ///
+    /// The callbacks wait; take them after the completion was sent, so that a federate gets its response
+    /// before the callbacks that the call caused. `None` when nobody waits, or nobody waits any more.
+    pub fn commit(&mut self, now: Moment, proposal: Proposal) -> Option<Completion> {
+        self.plane.now = now;
+        let Proposal { command, waiting, report } = proposal;
+        let turn = match waiting {
+            None => Turn::Nobody,
+            Some(waiting) if self.waiting.get(&waiting.caller) == Some(&waiting.call) => {
+                Turn::Awaited(waiting)
+            }
+            Some(_) => Turn::GivenUp,
+        };
+        let applied = match self.config.key {
+            None => self.control.apply(command),
+            Some(key) => self.control.apply_from(key, command),
+        };
+        let answer = applied.map(|events| self.take_events(events, turn));
+        let Turn::Awaited(Waiting { caller, call, finish }) = turn else { return None };
+        self.waiting.remove(&caller);
+        if answer.is_ok()
+            && let Some(report) = report
+            && let Some(known) = self.callers.get(&caller)
+        {
+            self.plane.tell(known.client, report.callback(&self.control));
+        }
+        Some(Completion { caller, call, answer: answer.map(finish) })
+    }
+
+    /// Applies a command that `from`, another node, has proposed and whose turn has come. Whether it was refused is for
+    /// that node to say; here nothing happens then.
+    ///
+    /// # Errors
+    /// The octets are no command; nothing has happened, here and at every other node that reads this version.
+    pub fn commit_remote(&mut self, now: Moment, from: NodeKey, command: &[u8]) -> Result<(), WireError> {
+        self.plane.now = now;
+        match self.control.apply_from(from, Command::from_bytes(command)?) {
+            Ok(events) => {
+                self.take_events(events, Turn::Nobody);
+            }
+            Err(error) => tracing::debug!(%from, %error, "command refused"),
+        }
+        Ok(())
+    }
+
+    /// Answers every call that waits for the control plane with `RTIinternalError` saying `why`: that there is no
+    /// majority of nodes to decide, or that the session is to end.
+    ///
+    /// A command of such a call may be committed later all the same. Then what it did for its caller alone is undone: a
+    /// join is followed by a resignation, a reservation of names by their release. What it did for the federation
+    /// (a federation created or destroyed, a synchronization point) stays.
+    pub fn fail_waiting(&mut self, now: Moment, why: &str) -> Vec<Completion> {
+        self.plane.now = now;
+        let failed = |(caller, call)| {
+            let answer = Err(RtiError::internal(format!("the control plane cannot decide: {why}")));
+            Completion { caller, call, answer }
+        };
+        std::mem::take(&mut self.waiting).into_iter().map(failed).collect()
+    }
+
+    /// This node is part of the network and has a number. Done by itself when the node with the key of
+    /// [`Config::key`](crate::Config::key) is added; before, no federate of this node is joined.
+    pub fn set_node(&mut self, node: NodeId) {
+        self.config.node = node;
+        for x in self.executions.values_mut() {
+            x.node = node;
+        }
+    }
+
+    /// The number of this node, once it has one.
+    pub(super) fn own_node(&self) -> Option<NodeId> {
+        match self.config.key {
+            Some(key) if self.control.nodes().len() > 0 => self.control.node_by_key(key).map(|own| own.node),
+            _ => Some(self.config.node),
+        }
+    }
+
+    pub(super) fn take_events(&mut self, events: Vec<Event>, turn: Turn) -> Outcome {
+        let mut outcome = Outcome::default();
+        for event in events {
+            self.take_event(event, turn, &mut outcome);
+        }
+        outcome
+    }
+
+    fn take_event(&mut self, event: Event, turn: Turn, outcome: &mut Outcome) {
+        match event {
+            Event::Created(id) => {
+                if let Some(federation) = self.control.execution(id) {
+                    let execution =
+                        Execution::new(id, self.config.node, federation.model.clone(), federation.time);
+                    self.executions.insert(id, execution);
+                }
+            }
+            Event::Destroyed(id) => {
+                self.executions.remove(&id);
+            }
+            Event::ModelExtended(id) => {
+                if let (Some(x), Some(federation)) =
+                    (self.executions.get_mut(&id), self.control.execution(id))
+                {
+                    x.extend_model(federation.model.clone(), &mut self.plane);
+                }
+            }
+            Event::Joined { execution, federate } => {
+                outcome.joined = self.welcome(execution, federate, turn);
+            }
+            Event::Resigned { execution, federate, lost, .. } => self.farewell(execution, federate, lost),
+            Event::NodeAdded { node, key, .. } if self.config.key == Some(key) => self.set_node(node),
+            Event::NamesReserved { execution, federate, names, granted, .. }
+                if matches!(turn, Turn::GivenUp) =>
+            {
+                if granted {
+                    self.plane.propose(Command::ReleaseNames { execution, federate, names });
+                }
+            }
+            Event::SyncMissed { execution, label, federates } => {
+                self.lose_for_missed(execution, &label, &federates);
+            }
+            other => self.tell_event(other),
+        }
+    }
+
+    /// The caller that waits for a join is the federate now. A federate of this node that nobody waits for is
+    /// resigned: its session ended while the join was on its way, or its call was answered with an exception.
+    pub(super) fn welcome(
+        &mut self,
+        execution: ExecutionId,
+        federate: FederateHandle,
+        turn: Turn,
+    ) -> Option<JoinResult> {
+        let Turn::Awaited(Waiting { caller: caller_id, .. }) = turn else {
+            let member = self.control.execution(execution)?.member(federate)?;
+            if self.own_node() == Some(member.node) {
+                self.plane.propose(Command::Resign { execution, federate });
+            }
+            return None;
+        };
+        let x = self.executions.get_mut(&execution)?;
+        let caller = self.callers.get_mut(&caller_id)?;
+        caller.standing = Standing::Joined(execution, federate);
+        x.join(federate, caller_id, caller.client);
+        let logical_time_implementation_name = x.time.name().to_owned();
+        Some(JoinResult { federate_handle: Some(federate), logical_time_implementation_name })
+    }
+
+    /// A federate of this node has resigned: whatever waits for it is dropped, and it may join again. One that was
+    /// resigned because the others took this node for dead is disconnected.
+    fn farewell(&mut self, execution: ExecutionId, federate: FederateHandle, lost: Option<ResignAction>) {
+        let Some(x) = self.executions.get_mut(&execution) else { return };
+        let Some(caller_id) = x.federates.get(&federate).map(|federate| federate.caller) else { return };
+        x.remove_federate(&mut self.plane, federate);
+        let Some(Caller { standing, client, .. }) = self.callers.get_mut(&caller_id) else { return };
+        if *standing == Standing::Joined(execution, federate) {
+            *standing = Standing::Connected;
+            self.plane.drop_callbacks(caller_id, client);
+            if lost.is_some() {
+                self.plane.lose(caller_id, "the network of RTI nodes took this federate's node for dead");
+            }
+        }
+    }
+
+    fn lose_for_missed(&mut self, execution: ExecutionId, label: &str, federates: &BTreeSet<FederateHandle>) {
+        let Some(x) = self.executions.get(&execution) else { return };
+        for federate in federates.iter().filter_map(|federate| x.federates.get(federate)) {
+            let text = format!(
+                "this RTI node was cut off for so long that the outcome of synchronization point `{label}` is lost"
+            );
+            self.plane.lose(federate.caller, text);
+        }
+    }
+
+    /// A caller whose federate cannot go on, and why: end its session with Connection Lost (4.4).
+    pub fn poll_lost(&mut self) -> Option<(CallerId, String)> {
+        self.plane.poll_lost()
+    }
+}

@@ -1,0 +1,99 @@
+//! A node that was behind takes the state of the others.
+
+use super::commit::Turn;
+use super::{Completion, Rti};
+use crate::control::{Command, ControlPlane, ExecutionId, WireError};
+use crate::plane::{Proposal, Waiting};
+use base::Moment;
+use bytes::Bytes;
+use hla::RtiError;
+use hla::handle::FederateHandle;
+use std::collections::BTreeSet;
+
+impl Rti {
+    /// The control plane of this node as octets, for nodes that are behind; the same at all nodes that have applied
+    /// the same commands.
+    pub fn snapshot(&self) -> Bytes {
+        self.control.snapshot()
+    }
+
+    /// Replaces the control plane by that of a snapshot: at the start of a node that joins a network, or of a node that
+    /// was cut off for so long that the commands it missed are to be had no more.
+    ///
+    /// What changed follows as from commands: executions begin and end, federates of other nodes come and go, federates
+    /// of this node are told of the synchronization points that they missed. Should the outcome of one be lost, its
+    /// members here are disconnected ([`Rti::poll_lost`]). Give those proposals of this node which the snapshot covers
+    /// to [`Rti::settle`] afterwards; the others still have their turn.
+    ///
+    /// # Errors
+    /// [`WireError`]; nothing has changed then.
+    pub fn restore(&mut self, now: Moment, snapshot: &[u8]) -> Result<(), WireError> {
+        self.plane.now = now;
+        let newer = ControlPlane::restore(snapshot, &self.control)?;
+        let older = std::mem::replace(&mut self.control, newer);
+        let own = self.own_node();
+        if let (Some(_), Some(node)) = (self.config.key, own) {
+            self.set_node(node);
+        }
+        let events = older.difference(&self.control, own);
+        self.take_events(events, Turn::Nobody);
+        self.release_missed_names(&older);
+        Ok(())
+    }
+
+    /// Ends a proposal of this node whose turn was before the snapshot restored last: its call is answered as far as
+    /// the state shows the outcome, else with `RTIinternalError`. What it did for its caller alone is undone.
+    pub fn settle(&mut self, now: Moment, proposal: Proposal) -> Option<Completion> {
+        self.plane.now = now;
+        let Proposal { command, waiting, report } = proposal;
+        let Waiting { caller, call, finish } = waiting?;
+        if self.waiting.get(&caller) != Some(&call) {
+            return None;
+        }
+        self.waiting.remove(&caller);
+        let answer = match self.has_visible_effect(&command) {
+            true => Ok(finish(Default::default())),
+            false => Err(RtiError::internal(
+                "this RTI node was cut off from the others meanwhile; whether the service took effect is not known",
+            )),
+        };
+        if let (Some(report), Some(known)) = (report, self.callers.get(&caller)) {
+            self.plane.tell(known.client, report.callback(&self.control));
+        }
+        Some(Completion { caller, call, answer })
+    }
+
+    /// Whether the state is what it is after the command, so that its caller may be told that it succeeded.
+    fn has_visible_effect(&self, command: &Command) -> bool {
+        let member = |execution: ExecutionId, federate: FederateHandle| {
+            self.control.execution(execution).and_then(|federation| federation.member(federate))
+        };
+        match command {
+            Command::Barrier => true,
+            Command::Destroy { federation } => self.control.federation(federation).is_none(),
+            Command::Resign { execution, federate } => member(*execution, *federate).is_none(),
+            Command::AchieveSync { execution, federate, label, .. } => self
+                .control
+                .execution(*execution)
+                .is_some_and(|federation| federation.sync.has_answered(label, *federate)),
+            _ => false,
+        }
+    }
+
+    /// Names that federates here have got meanwhile: their calls end with an exception, so that they do not know.
+    fn release_missed_names(&mut self, older: &ControlPlane) {
+        for x in self.executions.values() {
+            let (Some(old), Some(new)) = (older.execution(x.id), self.control.execution(x.id)) else {
+                continue;
+            };
+            for &federate in x.federates.keys() {
+                let is_new = |name: &&str| !old.names.is_reserved_by(name, federate);
+                let names: BTreeSet<String> =
+                    new.names.reserved_by(federate).filter(is_new).map(str::to_owned).collect();
+                if !names.is_empty() {
+                    self.plane.propose(Command::ReleaseNames { execution: x.id, federate, names });
+                }
+            }
+        }
+    }
+}

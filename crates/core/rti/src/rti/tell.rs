@@ -1,0 +1,95 @@
+//! What federates are told of changes of the control plane.
+
+use super::Rti;
+use crate::control::{Event, ExecutionId, SyncRefusal};
+use hla::api::{self, SynchronizationPointFailureReason, callback_request::CallbackRequest as Callback};
+use hla::handle::FederateHandle;
+use std::collections::BTreeSet;
+
+impl Rti {
+    pub(super) fn tell_event(&mut self, event: Event) {
+        match event {
+            Event::SyncRegistration { execution, federate, label, refusal } => {
+                self.tell(execution, federate, sync_registration(label, refusal));
+            }
+            Event::SyncAnnounced { execution, to, label, tag } => {
+                let announce = api::AnnounceSynchronizationPoint {
+                    synchronization_point_label: label,
+                    user_supplied_tag: tag.into(),
+                };
+                for federate in to {
+                    self.tell(execution, federate, Callback::AnnounceSynchronizationPoint(announce.clone()));
+                }
+            }
+            Event::Synchronized { execution, point } => {
+                let failed = api::FederateHandleSet { federate_handle: point.failed.into_iter().collect() };
+                let synchronized = api::FederationSynchronized {
+                    synchronization_point_label: point.label,
+                    failed_to_sync_set: Some(failed),
+                };
+                for federate in point.members {
+                    self.tell(execution, federate, Callback::FederationSynchronized(synchronized.clone()));
+                }
+            }
+            Event::NamesReserved { execution, federate, names, granted, multiple } => {
+                for callback in reservation(names, granted, multiple) {
+                    self.tell(execution, federate, callback);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn tell(&mut self, execution: ExecutionId, federate: FederateHandle, callback: Callback) {
+        if let Some(execution) = self.executions.get(&execution) {
+            execution.tell(&mut self.plane, federate, callback);
+        }
+    }
+}
+
+fn sync_registration(label: String, refusal: Option<SyncRefusal>) -> Callback {
+    let reason = match refusal {
+        None => {
+            return Callback::SynchronizationPointRegistrationSucceeded(
+                api::SynchronizationPointRegistrationSucceeded { synchronization_point_label: label },
+            );
+        }
+        Some(SyncRefusal::LabelNotUnique) => {
+            SynchronizationPointFailureReason::SynchronizationPointLabelNotUnique
+        }
+        Some(SyncRefusal::SetMemberNotJoined) => {
+            SynchronizationPointFailureReason::SynchronizationSetMemberNotJoined
+        }
+    };
+    Callback::SynchronizationPointRegistrationFailed(api::SynchronizationPointRegistrationFailed {
+        synchronization_point_label: label,
+        reason: reason.into(),
+    })
+}
+
+fn reservation(names: BTreeSet<String>, granted: bool, multiple: bool) -> Vec<Callback> {
+    if multiple {
+        let object_instance_names = names.into_iter().collect();
+        return vec![if granted {
+            Callback::MultipleObjectInstanceNameReservationSucceeded(
+                api::MultipleObjectInstanceNameReservationSucceeded { object_instance_names },
+            )
+        } else {
+            Callback::MultipleObjectInstanceNameReservationFailed(
+                api::MultipleObjectInstanceNameReservationFailed { object_instance_names },
+            )
+        }];
+    }
+    let one = |object_instance_name| {
+        if granted {
+            Callback::ObjectInstanceNameReservationSucceeded(api::ObjectInstanceNameReservationSucceeded {
+                object_instance_name,
+            })
+        } else {
+            Callback::ObjectInstanceNameReservationFailed(api::ObjectInstanceNameReservationFailed {
+                object_instance_name,
+            })
+        }
+    };
+    names.into_iter().map(one).collect()
+}
