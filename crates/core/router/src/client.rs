@@ -1,12 +1,15 @@
 //! Clients: neighbours of a router, with their interest, their pipe and their four flags.
 
+use crate::credit::Window;
 use crate::interest::Adverts;
 use crate::message::{Interest, Message, Origin};
 use crate::pipe::Pipe;
-use crate::reassembly::Reassembly;
+use crate::reassembly::{LooseReassembly, Reassembly};
+use crate::stalled::Stalled;
 use crate::{ClientConfig, ClientKind};
 use base::Moment;
 use indexmap::IndexSet;
+use smallvec::SmallVec;
 use std::fmt;
 
 bitflags::bitflags! {
@@ -65,6 +68,12 @@ impl Level {
         if flags.contains(ClientFlags::UPPER) { Level(rank.saturating_add(1)) } else { Self::LOWER }
     }
 
+    /// The level among sources that makes of them what [`Level::may_send_to`] makes of sinks: a message may go from a level
+    /// to another exactly if it may go from the other one turned to this one turned.
+    pub(crate) fn turned(self) -> Level {
+        Level(self.0.wrapping_neg())
+    }
+
     /// May a message go from a client of this level to another client of level `to`?
     pub(crate) fn may_send_to(self, to: Level) -> bool {
         self == Self::LOWER || to < self
@@ -91,9 +100,20 @@ pub(crate) struct Client<M, I: Interest> {
     pub(crate) pipe: Pipe<M, I>,
     /// What it wants.
     pub(crate) interests: IndexSet<I>,
+    /// What it may send.
+    pub(crate) offers: IndexSet<I>,
     /// What it was told is wanted of it.
     pub(crate) adverts: Adverts<I>,
+    /// What it was told is offered to it.
+    pub(crate) offered: Adverts<I>,
     pub(crate) reassembly: Reassembly,
+    pub(crate) loose_reassembly: LooseReassembly,
+    /// The credit that it was granted.
+    pub(crate) window: Window,
+    /// Congested pipes that messages of it wait in: until they are relieved it is granted no credit.
+    pub(crate) blocked_by: SmallVec<[ClientId; 2]>,
+    /// Messages of it for which some pipe has no room.
+    pub(crate) stalled: Stalled<M>,
     /// Local and memory clients are always up.
     pub(crate) up: bool,
     pub(crate) peer: Option<Origin>,
@@ -112,9 +132,15 @@ impl<M: Message, I: Interest> Client<M, I> {
             kind: config.kind,
             level: Level::new(config.flags, config.rank),
             reassembly: Reassembly::new(config.pipe.message_bytes_max),
+            loose_reassembly: LooseReassembly::new(config.pipe.message_bytes_max),
+            window: Window::new(&config.pipe),
+            blocked_by: SmallVec::new(),
+            stalled: Stalled::new(),
             pipe: Pipe::new(config.pipe),
             interests: IndexSet::new(),
+            offers: IndexSet::new(),
             adverts: Adverts::new(summary_above),
+            offered: Adverts::new(summary_above),
             up: config.kind != ClientKind::Link,
             peer: None,
             last_heard: now,

@@ -19,8 +19,14 @@ pub const FRAME_BYTES_MAX: usize = 1 << 20;
 pub const MESSAGE_BYTES_MAX: usize = 16 << 20;
 /// Default of [`PipeConfig::interests_max`].
 pub const INTERESTS_MAX: usize = 1 << 20;
+/// Default of [`PipeConfig::offers_max`].
+pub const OFFERS_MAX: usize = 1 << 20;
 /// Default of [`PipeConfig::interests_per_key_max`].
 pub const INTERESTS_PER_KEY_MAX: usize = 64;
+/// Smallest window of [`PipeConfig::credit_bytes`]; smaller values are raised to it.
+pub const CREDIT_BYTES_MIN: usize = 1 << 10;
+/// Largest window of [`PipeConfig::credit_bytes`]: 1 GiB. Larger values are lowered to it.
+pub const CREDIT_BYTES_MAX: usize = 1 << 30;
 /// A message that crossed this many links is dropped: no sound topology is that wide.
 pub const HOPS_MAX: u8 = 64;
 /// Origins whose message numbers are remembered, per router; beyond it one is forgotten for each new one.
@@ -50,9 +56,11 @@ pub struct PipeConfig {
     pub bytes_max: usize,
     /// Messages that may wait.
     pub messages_max: usize,
-    /// Above this many waiting bytes the pipe is congested. Default: half of [`QUEUE_BYTES_MAX`].
+    /// Above this many waiting bytes, or half of [`PipeConfig::messages_max`], the pipe is congested. Default: half of
+    /// [`QUEUE_BYTES_MAX`].
     pub high_water: usize,
-    /// At or below this many waiting bytes it no longer is. Default: a quarter of [`QUEUE_BYTES_MAX`].
+    /// At or below this many waiting bytes, and a quarter of [`PipeConfig::messages_max`], it no longer is. Default: a
+    /// quarter of [`QUEUE_BYTES_MAX`].
     pub low_water: usize,
     /// One FIFO order over all classes; the class then decides only what is dropped. Default false.
     pub ordered: bool,
@@ -72,8 +80,17 @@ pub struct PipeConfig {
     pub message_bytes_max: usize,
     /// Interests that the client may declare.
     pub interests_max: usize,
-    /// Interests under one key told to the client one by one; beyond it their summary is told instead.
+    /// Offers that the client may make.
+    pub offers_max: usize,
+    /// Interests, or offers, under one key told to the client one by one; beyond it their summary is told instead.
     pub interests_per_key_max: usize,
+    /// For a link: bytes that the peer may send and this router has not yet taken in and passed on, messages of
+    /// the class `Control` excepted. The peer is told at greeting. `None` (the default): no limit; what then finds no
+    /// room in a pipe is lost. See the crate's section on flow control.
+    pub credit_bytes: Option<usize>,
+    /// After withholding credit this long, and again each time it is over, a quarter of the window is granted if there is
+    /// room for what comes, so that routers that wait for each other in a circle go on. Default 1 s.
+    pub credit_hold_max: Duration,
 }
 
 impl Default for PipeConfig {
@@ -90,13 +107,17 @@ impl Default for PipeConfig {
             bundle_wait: Duration::ZERO,
             message_bytes_max: MESSAGE_BYTES_MAX,
             interests_max: INTERESTS_MAX,
+            offers_max: OFFERS_MAX,
             interests_per_key_max: INTERESTS_PER_KEY_MAX,
+            credit_bytes: None,
+            credit_hold_max: Duration::from_secs(1),
         }
     }
 }
 
 impl PipeConfig {
-    /// The defaults with one FIFO order over all classes: for a client that is handed whole messages.
+    /// The defaults with one FIFO order over all classes: for a client that is handed whole messages. On a link with
+    /// credit nothing overtakes: the class `Control` then waits for credit like all others.
     pub fn ordered() -> Self {
         Self { ordered: true, ..Self::default() }
     }

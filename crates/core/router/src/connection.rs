@@ -26,6 +26,13 @@ pub(crate) enum Timer {
     Connect(ClientId),
     /// A bundle has waited long enough.
     Bundle(ClientId),
+    /// Credit has been withheld long enough.
+    Credit(ClientId),
+}
+
+/// The timers of a client whose link is up.
+fn timers_of_link(client: ClientId) -> [Timer; 4] {
+    [Timer::KeepAlive(client), Timer::Silence(client), Timer::Bundle(client), Timer::Credit(client)]
 }
 
 /// Keeps the deadlines of a router and the attempts to reach its persistent clients.
@@ -46,6 +53,10 @@ impl ConnectionManager {
 
     pub(crate) fn set(&mut self, timer: Timer, at: Moment) {
         self.deadlines.set(timer, at);
+    }
+
+    pub(crate) fn clear(&mut self, timer: Timer) {
+        self.deadlines.clear(timer);
     }
 
     pub(crate) fn is_set(&self, timer: Timer) -> bool {
@@ -84,7 +95,7 @@ impl ConnectionManager {
         let attempts = self.attempts.get(&client).copied().unwrap_or(0);
         let wait = self.wait(attempts);
         self.deadlines.set(Timer::Connect(client), now + wait);
-        for timer in [Timer::KeepAlive(client), Timer::Silence(client), Timer::Bundle(client)] {
+        for timer in timers_of_link(client) {
             self.deadlines.clear(timer);
         }
     }
@@ -92,9 +103,8 @@ impl ConnectionManager {
     /// The client is gone.
     pub(crate) fn forget(&mut self, client: ClientId) {
         self.attempts.swap_remove(&client);
-        let timers =
-            [Timer::KeepAlive(client), Timer::Silence(client), Timer::Connect(client), Timer::Bundle(client)];
-        for timer in timers {
+        self.deadlines.clear(Timer::Connect(client));
+        for timer in timers_of_link(client) {
             self.deadlines.clear(timer);
         }
     }

@@ -27,6 +27,14 @@ pub enum ClientError {
         /// Its limit.
         limit: usize,
     },
+    /// The client has made as many offers as it may.
+    #[error("client {client} has made its {limit} offers already")]
+    TooManyOffers {
+        /// The client.
+        client: ClientId,
+        /// Its limit.
+        limit: usize,
+    },
     /// The router has as many clients as it may have.
     #[error("the router has its {0} clients already")]
     TooManyClients(usize),
@@ -112,7 +120,7 @@ pub enum FrameError {
     /// A message or an interest that cannot be read.
     #[error("{what} at byte {at}: {source}")]
     Body {
-        /// "message" or "interest".
+        /// "message", "interest" or "offer".
         what: &'static str,
         /// Where.
         at: usize,
@@ -122,6 +130,25 @@ pub enum FrameError {
     /// Something came before the peer said who it is.
     #[error("the peer must say who it is before anything else")]
     NoHello,
+    /// A frame without order and credit, as datagrams are, holds something that needs them.
+    #[error("record at byte {at}: {what} in a datagram")]
+    Loose {
+        /// Where.
+        at: usize,
+        /// What stands there.
+        what: &'static str,
+    },
+    /// A datagram holds a frame that is meant for the ordered side of the link.
+    #[error("a frame that needs order came as a datagram")]
+    Ordered,
+    /// The peer sent more than it was granted.
+    #[error("message at byte {at}: the peer sent {over} bytes more than it was granted")]
+    Credit {
+        /// Where.
+        at: usize,
+        /// Bytes beyond the grant.
+        over: usize,
+    },
     /// The peer is this very router, or claims to be.
     #[error("the peer says it is {0:?}, which is this router")]
     OwnOrigin(Origin),

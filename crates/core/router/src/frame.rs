@@ -6,7 +6,7 @@
 //! | --- | --- |
 //! | 0..2 | mark, [`MAGIC`] |
 //! | 2 | version, [`VERSION`] |
-//! | 3 | reserved, 0 |
+//! | 3 | 0; or 1 for a loose frame: it may come late, twice or never, and needs no credit |
 //! | 4..8 | length of the frame, head included |
 //!
 //! | bytes | record |
@@ -17,14 +17,24 @@
 //!
 //! | type | body |
 //! | --- | --- |
-//! | 1 hello | router u32, epoch u32 |
+//! | 1 hello | router u32, epoch u32, first credit u32 (0: as much as you like) |
 //! | 2 keep-alive | none |
 //! | 3 wanted, 4 no longer wanted | interest |
 //! | 5 message | hops u8, router u32, epoch u32, sequence u64, message |
 //! | 6 fragment | lane u8, transfer u32, total u32, offset u32, part |
+//! | 7 offered, 8 no longer offered | interest |
+//! | 9 credit | more bytes u32 |
 //!
-//! The parts of a transfer, put together, are one record (type, length, body) of type 3, 4 or 5. A lane carries one
-//! transfer at a time and in order; lane 0 is for interests, lanes 1 to 4 are for classes.
+//! The parts of a transfer, put together, are one record (type, length, body) of type 3, 4, 5, 7 or 8. A lane carries one
+//! transfer at a time and in order; lane 0 is for interests and offers, lanes 1 to 4 are for classes, lane 5 is for pipes
+//! with one order over all classes.
+//!
+//! A loose frame holds only messages that may be dropped, and fragments of such, on lanes 1 to 5, whose transfers may
+//! interleave and whose parts come in any order.
+//!
+//! Each record of type 5 with a message of another class than `Control`, and each fragment on lanes 2 to 5, takes its
+//! length, head included, from the credit, unless it comes in a loose frame. A sender with any credit left may send one
+//! whole record.
 
 use crate::config::FRAME_BYTES_MAX;
 use crate::error::FrameError;
@@ -34,7 +44,7 @@ use bytes::{Buf, BufMut, Bytes, BytesMut};
 /// The mark at the start of every frame: "MR".
 pub const MAGIC: u16 = 0x4d52;
 /// Version of the protocol between routers.
-pub const VERSION: u8 = 1;
+pub const VERSION: u8 = 2;
 /// Bytes of the head of a frame.
 pub const FRAME_HEAD_BYTES: usize = 8;
 /// Bytes in front of the body of a record.
@@ -43,9 +53,16 @@ pub const RECORD_HEAD_BYTES: usize = 5;
 pub const MESSAGE_HEAD_BYTES: usize = 17;
 /// Bytes in front of the part in a fragment's body.
 pub const FRAGMENT_HEAD_BYTES: usize = 13;
-/// Lanes of a link: interests, and one per class.
-pub(crate) const LANES: usize = 1 + Priority::COUNT;
-const HELLO_BYTES: usize = 8;
+/// Lanes of a link: interests and offers, one per class, and one for pipes with one order over all classes.
+pub(crate) const LANES: usize = 2 + Priority::COUNT;
+/// The lane of pipes with one order over all classes.
+pub(crate) const ORDERED_LANE: usize = LANES - 1;
+/// Lanes from this one on are within the credit.
+pub(crate) const FIRST_CREDIT_LANE: usize = 2;
+const HELLO_BYTES: usize = 12;
+const CREDIT_BYTES: usize = 4;
+/// The bit of a loose frame in byte 3 of its head.
+const LOOSE: u8 = 1;
 
 const HELLO: u8 = 1;
 const KEEP_ALIVE: u8 = 2;
@@ -53,15 +70,45 @@ const WANTED: u8 = 3;
 const UNWANTED: u8 = 4;
 const MESSAGE: u8 = 5;
 const FRAGMENT: u8 = 6;
+const OFFERED: u8 = 7;
+const NOT_OFFERED: u8 = 8;
+const CREDIT: u8 = 9;
 
 /// A record whose lengths are checked. Bodies share the frame's memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Record {
-    Hello(Origin),
+    Hello { origin: Origin, credit: u32 },
     KeepAlive,
     Interest { any: bool, body: Bytes },
+    Offer { any: bool, body: Bytes },
     Message { hops: u8, id: MessageId, body: Bytes },
     Fragment(Fragment),
+    Credit(u32),
+}
+
+impl Record {
+    /// What it is called in errors.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Record::Hello { .. } => "greeting",
+            Record::KeepAlive => "keep-alive",
+            Record::Interest { .. } => "interest",
+            Record::Offer { .. } => "offer",
+            Record::Message { .. } => "message",
+            Record::Fragment(_) => "fragment",
+            Record::Credit(_) => "credit",
+        }
+    }
+}
+
+/// Bytes of a record with a message whose encoding has `body` bytes.
+pub(crate) const fn message_record_bytes(body: usize) -> usize {
+    RECORD_HEAD_BYTES + MESSAGE_HEAD_BYTES + body
+}
+
+/// Bytes of a record with a fragment whose part has `part` bytes.
+pub(crate) const fn fragment_record_bytes(part: usize) -> usize {
+    RECORD_HEAD_BYTES + FRAGMENT_HEAD_BYTES + part
 }
 
 /// A part of a record that is longer than a frame.
@@ -79,6 +126,8 @@ pub(crate) struct Fragment {
 pub(crate) struct Records {
     rest: Bytes,
     at: usize,
+    /// They came without order and credit.
+    pub(crate) loose: bool,
 }
 
 impl Records {
@@ -91,7 +140,7 @@ impl Records {
         if len > FRAME_BYTES_MAX {
             return Err(FrameError::TooLong { at: 0, len, limit: FRAME_BYTES_MAX });
         }
-        let (magic, version, reserved, said) =
+        let (magic, version, flags, said) =
             (frame.get_u16(), frame.get_u8(), frame.get_u8(), frame.get_u32());
         if magic != MAGIC {
             return Err(FrameError::Magic { got: magic });
@@ -99,18 +148,18 @@ impl Records {
         if version != VERSION {
             return Err(FrameError::Version { got: version, want: VERSION });
         }
-        if reserved != 0 {
-            return Err(FrameError::Reserved { got: reserved });
+        if flags & !LOOSE != 0 {
+            return Err(FrameError::Reserved { got: flags & !LOOSE });
         }
         if said as usize != len {
             return Err(FrameError::Length { said, got: len });
         }
-        Ok(Self { rest: frame, at: FRAME_HEAD_BYTES })
+        Ok(Self { rest: frame, at: FRAME_HEAD_BYTES, loose: flags & LOOSE != 0 })
     }
 
     /// Takes one record put together from fragments.
-    pub(crate) fn of_transfer(record: Bytes) -> Self {
-        Self { rest: record, at: 0 }
+    pub(crate) fn of_transfer(record: Bytes, loose: bool) -> Self {
+        Self { rest: record, at: 0, loose }
     }
 
     /// The next record and its position; `None` at the end.
@@ -147,10 +196,15 @@ fn read(at: usize, kind: u8, mut body: Bytes) -> Result<Record, FrameError> {
     match kind {
         HELLO => {
             whole(HELLO_BYTES, &body)?;
-            Ok(Record::Hello(read_origin(&mut body)))
+            Ok(Record::Hello { origin: read_origin(&mut body), credit: body.get_u32() })
         }
         KEEP_ALIVE => whole(0, &body).map(|()| Record::KeepAlive),
         WANTED | UNWANTED => Ok(Record::Interest { any: kind == WANTED, body }),
+        OFFERED | NOT_OFFERED => Ok(Record::Offer { any: kind == OFFERED, body }),
+        CREDIT => {
+            whole(CREDIT_BYTES, &body)?;
+            Ok(Record::Credit(body.get_u32()))
+        }
         MESSAGE => {
             need(MESSAGE_HEAD_BYTES, &body)?;
             let hops = body.get_u8();
@@ -195,8 +249,15 @@ fn put_record(out: &mut BytesMut, kind: u8, write: impl FnOnce(&mut BytesMut)) {
     out[length_at..length_at + 4].copy_from_slice(&len.to_be_bytes());
 }
 
-pub(crate) fn put_hello(out: &mut BytesMut, origin: Origin) {
-    put_record(out, HELLO, |out| put_origin(out, origin));
+pub(crate) fn put_hello(out: &mut BytesMut, origin: Origin, credit: u32) {
+    put_record(out, HELLO, |out| {
+        put_origin(out, origin);
+        out.put_u32(credit);
+    });
+}
+
+pub(crate) fn put_credit(out: &mut BytesMut, bytes: u32) {
+    put_record(out, CREDIT, |out| out.put_u32(bytes));
 }
 
 pub(crate) fn put_keep_alive(out: &mut BytesMut) {
@@ -205,6 +266,10 @@ pub(crate) fn put_keep_alive(out: &mut BytesMut) {
 
 pub(crate) fn put_interest(out: &mut BytesMut, any: bool, body: impl FnOnce(&mut BytesMut)) {
     put_record(out, if any { WANTED } else { UNWANTED }, body);
+}
+
+pub(crate) fn put_offer(out: &mut BytesMut, any: bool, body: impl FnOnce(&mut BytesMut)) {
+    put_record(out, if any { OFFERED } else { NOT_OFFERED }, body);
 }
 
 pub(crate) fn put_message(out: &mut BytesMut, hops: u8, id: MessageId, body: impl FnOnce(&mut BytesMut)) {
@@ -220,7 +285,7 @@ pub(crate) fn put_fragment(out: &mut BytesMut, fragment: &Fragment) {
     let word =
         |n: usize| u32::try_from(n).expect("a record is bounded by the message limit, far below 4 GiB");
     put_record(out, FRAGMENT, |out| {
-        out.put_u8(u8::try_from(fragment.lane).expect("there are five lanes"));
+        out.put_u8(u8::try_from(fragment.lane).expect("there are six lanes"));
         out.put_u32(fragment.transfer);
         out.put_u32(word(fragment.total));
         out.put_u32(word(fragment.offset));
@@ -229,11 +294,11 @@ pub(crate) fn put_fragment(out: &mut BytesMut, fragment: &Fragment) {
 }
 
 /// An empty frame, its length still missing.
-pub(crate) fn start(bytes: usize) -> BytesMut {
+pub(crate) fn start(bytes: usize, loose: bool) -> BytesMut {
     let mut out = BytesMut::with_capacity(bytes);
     out.put_u16(MAGIC);
     out.put_u8(VERSION);
-    out.put_u8(0);
+    out.put_u8(if loose { LOOSE } else { 0 });
     out.put_u32(0);
     out
 }

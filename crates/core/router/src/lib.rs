@@ -27,6 +27,7 @@
 mod client;
 mod config;
 mod connection;
+mod credit;
 mod duplicates;
 mod error;
 pub mod frame;
@@ -38,21 +39,23 @@ mod pipe;
 mod queue;
 mod reassembly;
 mod router;
+mod stalled;
 mod stats;
 pub mod topology;
 
 pub use client::{ClientFlags, ClientId};
 pub use config::{
-    Backoff, CLIENTS_MAX, ClientConfig, ClientKind, DUPLICATE_WINDOW, DropFirst, FRAME_BYTES_DEFAULT,
-    FRAME_BYTES_MAX, FRAME_BYTES_MIN, HOPS_MAX, INTERESTS_MAX, INTERESTS_PER_KEY_MAX, MESSAGE_BYTES_MAX,
-    ORIGINS_MAX, PipeConfig, QUEUE_BYTES_MAX, QUEUE_MESSAGES_MAX, RouterConfig,
+    Backoff, CLIENTS_MAX, CREDIT_BYTES_MAX, CREDIT_BYTES_MIN, ClientConfig, ClientKind, DUPLICATE_WINDOW,
+    DropFirst, FRAME_BYTES_DEFAULT, FRAME_BYTES_MAX, FRAME_BYTES_MIN, HOPS_MAX, INTERESTS_MAX,
+    INTERESTS_PER_KEY_MAX, MESSAGE_BYTES_MAX, OFFERS_MAX, ORIGINS_MAX, PipeConfig, QUEUE_BYTES_MAX,
+    QUEUE_MESSAGES_MAX, RouterConfig,
 };
 pub use connection::LinkChange;
 pub use error::{ClientError, FrameError};
 pub use interest::{Interested, Propagate};
-pub use memory::{MemoryPipe, pump};
+pub use memory::{MemoryPipe, pump, pump_noting};
 pub use message::{
-    Envelope, Interest, Message, MessageId, Origin, Parcel, Priority, RouterId, Wire, WireError,
+    Envelope, Interest, Lanes, Message, MessageId, Origin, Parcel, Priority, RouterId, Wire, WireError,
 };
 pub use queue::Enqueued;
 pub use router::{Event, Gone, Received, Router, Submitted};

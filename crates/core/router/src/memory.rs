@@ -16,8 +16,9 @@ pub struct MemoryPipe {
 }
 
 impl MemoryPipe {
-    /// Moves everything that waits in either direction now; returns how many parcels that were. What this makes wait
-    /// at other pipes is for them: [`pump`] goes on until nothing moves.
+    /// Moves what waits in either direction now; returns how many parcels that were. What this makes wait
+    /// at other pipes is for them: [`pump`] goes on until nothing moves. While a pipe behind an end is full, only the class
+    /// `Control` moves towards it.
     ///
     /// # Errors
     /// [`FrameError::Client`] when an end is not a memory client or may not do what it does: the pipe joins wrong flags.
@@ -26,19 +27,39 @@ impl MemoryPipe {
         now: Moment,
         routers: &mut [Router<M, I>],
     ) -> Result<usize, FrameError> {
-        let mut moved = 0;
+        self.carry_noting(now, routers, &mut |_| ()).map(|(moved, _)| moved)
+    }
+
+    /// Also says whether somebody is congested now, or no longer.
+    fn carry_noting<M: Message, I: Interest<Topic = M::Topic>>(
+        &self,
+        now: Moment,
+        routers: &mut [Router<M, I>],
+        waits_in: &mut impl FnMut((usize, ClientId)),
+    ) -> Result<(usize, bool), FrameError> {
+        let (mut moved, mut news) = (0, false);
         for ((from, out), (to, into)) in [(self.a, self.b), (self.b, self.a)] {
-            while let Some(parcel) = routers[from].poll_parcel(out) {
-                let _received = routers[to].handle_parcel(now, into, parcel)?;
+            loop {
+                let stalled = routers[to].is_stalled(into);
+                let next = match stalled {
+                    false => routers[from].poll_parcel(out),
+                    true => routers[from].poll_urgent_parcel(out),
+                };
+                let Some(parcel) = next else { break };
+                let (_received, pipes) = routers[to].take_in(now, into, parcel)?;
+                pipes.into_iter().for_each(|client| waits_in((to, client)));
                 moved += 1;
             }
+            let held = routers[to].is_blocked(into);
+            news |= routers[from].hold(now, out, held);
         }
-        Ok(moved)
+        Ok((moved, news))
     }
 }
 
-/// Carries until nothing moves; returns how many parcels moved. Nothing waits in a memory pipe afterwards, so congestion is
-/// told by the router whose link or local client is congested, as [`Event::Congested`](crate::Event::Congested).
+/// Carries until nothing moves; returns how many parcels moved. To be called after anything was done with one of
+/// the routers: it also passes on who is congested and who no longer is. Nothing waits in a memory pipe afterwards,
+/// unless some pipe behind it is full.
 ///
 /// # Errors
 /// As [`MemoryPipe::carry`].
@@ -47,15 +68,44 @@ pub fn pump<M: Message, I: Interest<Topic = M::Topic>>(
     routers: &mut [Router<M, I>],
     pipes: &[MemoryPipe],
 ) -> Result<usize, FrameError> {
+    pump_until(now, routers, pipes, &mut |_| ())
+}
+
+/// As [`pump`]; adds to `waits_in`, sorted and each once, the congested pipes, by router and client, in which something
+/// that moved waits and must not be dropped. After a local source has submitted a message, these and
+/// [`Submitted::waits_in`](crate::Submitted::waits_in) are what the source has to wait for: each is named in an
+/// [`Event::Relieved`](crate::Event::Relieved) of its router, or goes, when it is time to go on.
+///
+/// # Errors
+/// As [`MemoryPipe::carry`].
+pub fn pump_noting<M: Message, I: Interest<Topic = M::Topic>>(
+    now: Moment,
+    routers: &mut [Router<M, I>],
+    pipes: &[MemoryPipe],
+    waits_in: &mut Vec<(usize, ClientId)>,
+) -> Result<usize, FrameError> {
+    let moved = pump_until(now, routers, pipes, &mut |pipe| waits_in.push(pipe));
+    waits_in.sort_unstable();
+    waits_in.dedup();
+    moved
+}
+
+fn pump_until<M: Message, I: Interest<Topic = M::Topic>>(
+    now: Moment,
+    routers: &mut [Router<M, I>],
+    pipes: &[MemoryPipe],
+    waits_in: &mut impl FnMut((usize, ClientId)),
+) -> Result<usize, FrameError> {
     let mut moved = 0;
     loop {
-        let mut round = 0;
+        let mut done = true;
         for pipe in pipes {
-            round += pipe.carry(now, routers)?;
+            let (parcels, news) = pipe.carry_noting(now, routers, waits_in)?;
+            moved += parcels;
+            done &= parcels == 0 && !news;
         }
-        if round == 0 {
+        if done {
             return Ok(moved);
         }
-        moved += round;
     }
 }

@@ -4,10 +4,23 @@ use bytes::{Bytes, BytesMut};
 use std::fmt;
 use std::hash::Hash;
 
+bitflags::bitflags! {
+    /// Which messages a frame may carry: see [`Router::poll_frame_of`](crate::Router::poll_frame_of).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub struct Lanes: u8 {
+        /// Messages that must not be dropped, and all that routers say to each other.
+        const RELIABLE = 1;
+        /// Messages that may be dropped.
+        const BEST_EFFORT = 2;
+        /// Everything.
+        const ALL = 3;
+    }
+}
+
 /// The class of a message, highest first. It decides who goes first and who is dropped first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Priority {
-    /// Coordination; never waits for a bundle to fill.
+    /// Coordination; never waits for a bundle to fill, nor for credit.
     Control,
     /// Data that must arrive; never waits for a bundle to fill.
     Reliable,
@@ -72,10 +85,10 @@ pub trait Message: Clone + Wire {
     /// The topic of this message.
     fn topic(&self) -> &Self::Topic;
 
-    /// Its class.
+    /// Its class. The same at every router.
     fn priority(&self) -> Priority;
 
-    /// True for best effort: it may be dropped when a queue overflows.
+    /// True for best effort: it may be dropped when a queue overflows. The same at every router.
     fn droppable(&self) -> bool;
 
     /// Bytes of memory that a queue holding this message answers for, including everything that a
@@ -109,6 +122,20 @@ pub trait Interest: Clone + Eq + Hash + fmt::Debug + Wire {
     /// Widens `self`, whose key is equal, so that it matches at least what either matched: the summary told to
     /// neighbours. It may be too wide, never too narrow, and keeps its key.
     fn merge(&mut self, other: &Self);
+
+    /// True when it is told only to sources that have [offered](crate::Router::set_offer) something that it wants, so that
+    /// a change costs messages on the way to those sources alone. False (the default): told to every source.
+    /// A [merged](Interest::merge) interest is gated only if all of its parts are.
+    fn gated(&self) -> bool {
+        false
+    }
+
+    /// True when something that `offer`, an offer, promises may be wanted by `self`: some topic matches both. May be true
+    /// too often, never too seldom; asked only of values with the same key, or with a key of `None`.
+    /// The default, equality, is for interests whose [merge](Interest::merge) changes nothing, such as exact topics.
+    fn offered_by(&self, offer: &Self) -> bool {
+        self == offer
+    }
 }
 
 base::id! {
@@ -158,6 +185,13 @@ pub enum Parcel<M, I> {
         /// What is wanted.
         interest: I,
         /// True: wanted. False: no longer.
+        any: bool,
+    },
+    /// The sender of this parcel may (`any`), or no longer may, send what `offer` matches.
+    Offer {
+        /// What is offered.
+        offer: I,
+        /// True: offered. False: no longer.
         any: bool,
     },
     /// A message.

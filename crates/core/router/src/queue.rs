@@ -3,7 +3,7 @@
 //! Each class has two lanes, one of messages that must stay and one of droppable ones, so that what is to
 //! be dropped is always at an end of a lane. Every entry carries the order of its arrival, which merges lanes again.
 
-use crate::message::{Envelope, Message, Priority};
+use crate::message::{Envelope, Lanes, Message, Priority};
 use crate::stats::{DropReason, PipeStats};
 use crate::{DropFirst, PipeConfig};
 use std::collections::{HashMap, VecDeque};
@@ -66,6 +66,14 @@ pub(crate) struct Queue<M> {
     by_key: HashMap<u128, (usize, u64)>,
 }
 
+/// With credit, so much of the limits is kept for the class `Control`: a sixteenth.
+fn reserve(class: Priority, config: &PipeConfig) -> (usize, usize) {
+    match (class, config.credit_bytes) {
+        (Priority::Control, _) | (_, None) => (0, 0),
+        _ => (config.bytes_max / 16, config.messages_max / 16),
+    }
+}
+
 fn lane_of(class: Priority, droppable: bool) -> usize {
     class.index() * 2 + usize::from(droppable)
 }
@@ -103,7 +111,8 @@ impl<M: Message> Queue<M> {
         Priority::ALL.iter().filter(|class| class.urgent()).any(|class| self.class_filled(*class))
     }
 
-    fn class_filled(&self, class: Priority) -> bool {
+    /// True when a message of this class waits.
+    pub(crate) fn class_filled(&self, class: Priority) -> bool {
         self.lanes[lane_of(class, false)].filled + self.lanes[lane_of(class, true)].filled > 0
     }
 
@@ -172,11 +181,14 @@ impl<M: Message> Queue<M> {
         let place =
             entries.binary_search_by_key(&order, |entry| entry.order).expect("by_key names filled entries");
         let old = entries[place].bytes;
-        let fits = self.bytes + self.held_bytes - old + bytes <= config.bytes_max;
-        if lane == lane_of(envelope.message.priority(), true) && fits && !config.ordered {
+        let fits = self.bytes + self.held_bytes - old + bytes <= config.bytes_max - reserve(class, config).0;
+        let waiting = entries[place].envelope.as_ref().expect("by_key names filled entries").id;
+        let same_origin = waiting.origin == envelope.id.origin;
+        let same_lane = lane == lane_of(envelope.message.priority(), true);
+        if same_lane && same_origin && fits && !config.ordered {
             let entry = &mut entries[place];
             // The older number stays, so that numbers in a lane never fall and windows for duplicates stay small.
-            envelope.id = entry.envelope.as_ref().expect("by_key names filled entries").id;
+            envelope.id = waiting;
             entry.envelope = Some(envelope);
             entry.bytes = bytes;
             self.lanes[lane].bytes = self.lanes[lane].bytes - old + bytes;
@@ -198,7 +210,7 @@ impl<M: Message> Queue<M> {
         config: &PipeConfig,
         stats: &mut PipeStats,
     ) -> Option<u32> {
-        if self.fits(bytes, config) {
+        if self.fits(class, bytes, config) {
             return Some(0);
         }
         let highest = match (droppable, config.drop_first) {
@@ -213,15 +225,16 @@ impl<M: Message> Queue<M> {
             free_bytes += lane.bytes;
             free_messages += lane.filled;
         }
-        if self.bytes() - free_bytes + bytes > config.bytes_max
-            || self.messages() - free_messages + 1 > config.messages_max
+        let (kept_bytes, kept_messages) = reserve(class, config);
+        if self.bytes() - free_bytes + bytes > config.bytes_max - kept_bytes
+            || self.messages() - free_messages + 1 > config.messages_max - kept_messages
         {
             return None;
         }
         let mut displaced = 0;
         for victim in victims.rev() {
             let lane = victim * 2 + 1;
-            while !self.fits(bytes, config) && self.lanes[lane].filled > 0 {
+            while !self.fits(class, bytes, config) && self.lanes[lane].filled > 0 {
                 let place = match config.drop_first {
                     DropFirst::Oldest => 0,
                     DropFirst::Newest => self.lanes[lane].entries.len() - 1,
@@ -234,8 +247,26 @@ impl<M: Message> Queue<M> {
         Some(displaced)
     }
 
-    fn fits(&self, bytes: usize, config: &PipeConfig) -> bool {
-        self.bytes() + bytes <= config.bytes_max && self.messages() < config.messages_max
+    fn fits(&self, class: Priority, bytes: usize, config: &PipeConfig) -> bool {
+        let (kept_bytes, kept_messages) = reserve(class, config);
+        self.bytes() + bytes <= config.bytes_max - kept_bytes
+            && self.messages() < config.messages_max - kept_messages
+    }
+
+    /// True when a message that must not be dropped would be refused now, but not if the queue were empty.
+    pub(crate) fn is_full_for(&self, class: Priority, bytes: usize, config: &PipeConfig) -> bool {
+        if self.fits(class, bytes, config) {
+            return false;
+        }
+        let (kept_bytes, kept_messages) = reserve(class, config);
+        let (bytes_max, messages_max) = (config.bytes_max - kept_bytes, config.messages_max - kept_messages);
+        if bytes > config.message_bytes_max || bytes > bytes_max || messages_max == 0 {
+            return false;
+        }
+        let droppable = self.lanes.iter().skip(1).step_by(2);
+        let (free_bytes, free_messages) =
+            droppable.fold((0, 0), |(bytes, messages), lane| (bytes + lane.bytes, messages + lane.filled));
+        self.bytes() - free_bytes + bytes > bytes_max || self.messages() - free_messages + 1 > messages_max
     }
 
     /// Takes the filled entry at `place` out of a lane.
@@ -268,21 +299,37 @@ impl<M: Message> Queue<M> {
             return None;
         }
         if ordered {
-            return self.pop_oldest(0..LANES);
+            return self.pop_oldest(0..LANES, Lanes::ALL);
         }
-        Priority::ALL.iter().find_map(|class| self.pop_class(*class))
+        Priority::ALL.iter().find_map(|class| self.pop_class(*class, Lanes::ALL))
+    }
+
+    /// Takes the oldest message of all classes.
+    pub(crate) fn pop_any(&mut self, of: Lanes) -> Option<Envelope<M>> {
+        self.pop_oldest(0..LANES, of)
     }
 
     /// Takes the oldest message of one class.
-    pub(crate) fn pop_class(&mut self, class: Priority) -> Option<Envelope<M>> {
+    pub(crate) fn pop_class(&mut self, class: Priority, of: Lanes) -> Option<Envelope<M>> {
         let first = lane_of(class, false);
-        self.pop_oldest(first..first + 2)
+        self.pop_oldest(first..first + 2, of)
     }
 
-    fn pop_oldest(&mut self, lanes: std::ops::Range<usize>) -> Option<Envelope<M>> {
+    fn pop_oldest(&mut self, lanes: std::ops::Range<usize>, of: Lanes) -> Option<Envelope<M>> {
         let oldest = |lane: &usize| self.lanes[*lane].entries.front().map(|entry| entry.order);
-        let lane = lanes.filter(|lane| oldest(lane).is_some()).min_by_key(oldest)?;
+        let kind = |lane: &usize| if lane % 2 == 0 { Lanes::RELIABLE } else { Lanes::BEST_EFFORT };
+        let candidates = lanes.filter(|lane| of.contains(kind(lane)) && oldest(lane).is_some());
+        let lane = candidates.min_by_key(oldest)?;
         self.take(lane, 0)
+    }
+
+    /// True when a message of one of these kinds waits.
+    pub(crate) fn has(&self, of: Lanes) -> bool {
+        if of == Lanes::ALL {
+            return !self.is_empty();
+        }
+        let first = usize::from(of.contains(Lanes::BEST_EFFORT));
+        self.lanes.iter().skip(first).step_by(2).any(|lane| lane.filled > 0)
     }
 
     /// Counts a message that was taken out, but is not gone yet, against the limits.

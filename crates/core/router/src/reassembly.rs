@@ -3,6 +3,7 @@
 use crate::error::FrameError;
 use crate::frame::{Fragment, LANES, MESSAGE_HEAD_BYTES, RECORD_HEAD_BYTES};
 use bytes::{Bytes, BytesMut};
+use std::collections::{BTreeMap, VecDeque};
 
 #[derive(Debug)]
 struct Transfer {
@@ -19,6 +20,11 @@ pub(crate) struct Reassembly {
     limit: usize,
 }
 
+/// Longest record of a link with this message limit.
+fn record_limit(message_bytes_max: usize) -> usize {
+    message_bytes_max.saturating_add(MESSAGE_HEAD_BYTES + RECORD_HEAD_BYTES)
+}
+
 /// What a fragment led to.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Joined {
@@ -32,8 +38,7 @@ pub(crate) enum Joined {
 
 impl Reassembly {
     pub(crate) fn new(message_bytes_max: usize) -> Self {
-        let limit = message_bytes_max.saturating_add(MESSAGE_HEAD_BYTES + RECORD_HEAD_BYTES);
-        Self { lanes: Default::default(), limit }
+        Self { lanes: Default::default(), limit: record_limit(message_bytes_max) }
     }
 
     /// Takes the fragment found at byte `at` of a frame.
@@ -66,5 +71,122 @@ impl Reassembly {
     /// Forgets everything: the link went down.
     pub(crate) fn clear(&mut self) {
         self.lanes = Default::default();
+    }
+}
+
+/// Transfers from datagrams that may be under way at a time.
+const LOOSE_TRANSFERS: usize = 16;
+/// Bytes that a part costs beside itself: its place in the map.
+const PART_OVERHEAD: usize = 64;
+
+#[derive(Debug)]
+struct LooseTransfer {
+    lane: usize,
+    number: u32,
+    total: usize,
+    got: usize,
+    parts: BTreeMap<usize, Bytes>,
+    /// What the parts keep in memory.
+    cost: usize,
+}
+
+/// The transfers under way in datagrams, whose parts come in any order, twice or never. Memory is bounded by the message
+/// limit for all together: the oldest transfers are given up first.
+#[derive(Debug)]
+pub(crate) struct LooseReassembly {
+    transfers: VecDeque<LooseTransfer>,
+    /// Transfers that were completed or given up lately: what still comes of them is nothing new.
+    done: VecDeque<(usize, u32)>,
+    cost: usize,
+    limit: usize,
+}
+
+/// What a fragment in a datagram led to: perhaps a whole record, and how many fragments are lost now.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct LooseJoined {
+    pub(crate) whole: Option<Bytes>,
+    pub(crate) lost: u64,
+}
+
+impl LooseReassembly {
+    pub(crate) fn new(message_bytes_max: usize) -> Self {
+        let limit = record_limit(message_bytes_max);
+        Self { transfers: VecDeque::new(), done: VecDeque::new(), cost: 0, limit }
+    }
+
+    /// Takes the fragment found at byte `at` of a datagram of `pinned` bytes.
+    pub(crate) fn take(
+        &mut self,
+        at: usize,
+        fragment: &Fragment,
+        pinned: usize,
+    ) -> Result<LooseJoined, FrameError> {
+        let &Fragment { lane, transfer: number, total, offset, ref part } = fragment;
+        if total > self.limit {
+            return Err(FrameError::TooLong { at, len: total, limit: self.limit });
+        }
+        if self.done.contains(&(lane, number)) {
+            return Ok(LooseJoined::default());
+        }
+        let known = self.transfers.iter().position(|t| (t.lane, t.number) == (lane, number));
+        let place = known.unwrap_or_else(|| {
+            let parts = BTreeMap::new();
+            self.transfers.push_back(LooseTransfer { lane, number, total, got: 0, parts, cost: 0 });
+            self.transfers.len() - 1
+        });
+        let transfer = &mut self.transfers[place];
+        if transfer.total != total {
+            let lost = self.give_up(place) + 1;
+            return Ok(LooseJoined { whole: None, lost });
+        }
+        if transfer.parts.contains_key(&offset) {
+            return Ok(LooseJoined::default());
+        }
+        let cost = pinned + PART_OVERHEAD;
+        transfer.parts.insert(offset, part.clone());
+        transfer.got += part.len();
+        transfer.cost += cost;
+        self.cost += cost;
+        if transfer.got >= total {
+            return Ok(self.finish(place));
+        }
+        let mut lost = 0;
+        let limit = self.limit.saturating_mul(2).max(1 << 16);
+        while self.transfers.len() > LOOSE_TRANSFERS || self.cost > limit {
+            lost += self.give_up(0);
+        }
+        Ok(LooseJoined { whole: None, lost })
+    }
+
+    /// Ends a transfer; the number of its parts that came.
+    fn give_up(&mut self, place: usize) -> u64 {
+        let Some(transfer) = self.transfers.remove(place) else { return 0 };
+        self.cost -= transfer.cost;
+        if self.done.len() >= LOOSE_TRANSFERS {
+            self.done.pop_front();
+        }
+        self.done.push_back((transfer.lane, transfer.number));
+        transfer.parts.len() as u64
+    }
+
+    fn finish(&mut self, place: usize) -> LooseJoined {
+        let transfer = &self.transfers[place];
+        let mut whole = BytesMut::with_capacity(transfer.total);
+        // Parts that overlap leave a gap elsewhere.
+        let fits = transfer.parts.iter().all(|(offset, part)| {
+            whole.extend_from_slice(part);
+            offset + part.len() == whole.len()
+        });
+        let came = self.give_up(place);
+        if fits {
+            LooseJoined { whole: Some(whole.freeze()), lost: 0 }
+        } else {
+            LooseJoined { whole: None, lost: came }
+        }
+    }
+
+    /// Forgets everything: the link went down.
+    pub(crate) fn clear(&mut self) {
+        (self.cost, self.transfers, self.done) = (0, VecDeque::new(), VecDeque::new());
     }
 }

@@ -33,14 +33,32 @@ pub struct PipeStats {
     pub sent_messages: u64,
     /// Interest announcements handed on.
     pub sent_interests: u64,
+    /// Offers, and withdrawals of such, handed on.
+    pub sent_offers: u64,
+    /// Of the frames, loose ones: datagrams.
+    pub sent_datagrams: u64,
+    /// Times that credit was granted to the peer.
+    pub sent_credits: u64,
+    /// Of these, a little of it while it was withheld.
+    pub sent_trickles: u64,
+    /// Times that messages began to wait because the peer's credit was used up.
+    pub credit_waits: u64,
     /// Frames taken in.
     pub received_frames: u64,
     /// Bytes of these frames.
     pub received_bytes: u64,
     /// Messages taken in.
     pub received_messages: u64,
-    /// Fragments that could not be used because an earlier part is missing.
+    /// Of the frames, those that came as datagrams.
+    pub received_datagrams: u64,
+    /// Datagrams, or rests of such, that were faulty and ignored.
+    pub faulty_datagrams: u64,
+    /// Fragments that could not be used because another part is missing.
     pub lost_fragments: u64,
+    /// Messages of the client that had to wait before they could be passed on: some pipe was full.
+    pub stalled_messages: u64,
+    /// Most bytes of such that ever waited at a time.
+    pub stalled_bytes_max: u64,
     /// Messages that found no room and must not be dropped.
     pub refused_messages: u64,
     /// Most bytes that ever waited.
@@ -71,10 +89,19 @@ impl PipeStats {
         f("sent_bytes", self.sent_bytes);
         f("sent_messages", self.sent_messages);
         f("sent_interests", self.sent_interests);
+        f("sent_offers", self.sent_offers);
+        f("sent_datagrams", self.sent_datagrams);
+        f("sent_credits", self.sent_credits);
+        f("sent_trickles", self.sent_trickles);
+        f("credit_waits", self.credit_waits);
         f("received_frames", self.received_frames);
         f("received_bytes", self.received_bytes);
         f("received_messages", self.received_messages);
+        f("received_datagrams", self.received_datagrams);
+        f("faulty_datagrams", self.faulty_datagrams);
         f("lost_fragments", self.lost_fragments);
+        f("stalled_messages", self.stalled_messages);
+        f("stalled_bytes_max", self.stalled_bytes_max);
         f("refused_messages", self.refused_messages);
         f("queued_bytes_max", self.queued_bytes_max);
         for (name, value) in DROPPED.iter().flatten().zip(self.dropped.iter().flatten()) {
@@ -117,6 +144,8 @@ pub struct RouterStats {
     pub hops_exceeded: u64,
     /// Interest announcements that came from clients and changed something.
     pub interest_changes: u64,
+    /// Offers, and withdrawals of such, that came from clients and changed something.
+    pub offer_changes: u64,
 }
 
 impl RouterStats {
@@ -129,5 +158,6 @@ impl RouterStats {
         f("duplicate_messages", self.duplicate_messages);
         f("hops_exceeded", self.hops_exceeded);
         f("interest_changes", self.interest_changes);
+        f("offer_changes", self.offer_changes);
     }
 }

@@ -192,7 +192,7 @@ fn frame(records: &[(u8, &[u8])]) -> Vec<u8> {
         body.extend((bytes.len() as u32).to_be_bytes());
         body.extend(*bytes);
     }
-    let mut frame = vec![0x4d, 0x52, 1, 0];
+    let mut frame = vec![0x4d, 0x52, 2, 0];
     frame.extend((8 + body.len() as u32).to_be_bytes());
     frame.extend(body);
     frame
@@ -205,7 +205,7 @@ fn listener() -> (TestRouter, ClientId) {
     (b, client)
 }
 
-const HELLO: (u8, &[u8]) = (1, &[0, 0, 0, 9, 0, 0, 0, 0]);
+const HELLO: (u8, &[u8]) = (1, &[0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0, 0]);
 
 #[test]
 fn faults_of_the_peer_are_told_exactly() {
@@ -220,22 +220,22 @@ fn faults_of_the_peer_are_told_exactly() {
     };
     assert_eq!(fault(vec![0x4d]), FrameError::Truncated { at: 0, need: 8, left: 1 });
     assert_eq!(fault(changed(0, 0)), FrameError::Magic { got: 0x0052 });
-    assert_eq!(fault(changed(2, 9)), FrameError::Version { got: 9, want: 1 });
-    assert_eq!(fault(changed(3, 1)), FrameError::Reserved { got: 1 });
-    assert_eq!(fault(changed(7, 20)), FrameError::Length { said: 20, got: 21 });
-    assert_eq!(fault(changed(12, 9)), FrameError::Truncated { at: 8, need: 14, left: 13 });
+    assert_eq!(fault(changed(2, 9)), FrameError::Version { got: 9, want: 2 });
+    assert_eq!(fault(changed(3, 3)), FrameError::Reserved { got: 2 });
+    assert_eq!(fault(changed(7, 20)), FrameError::Length { said: 20, got: 25 });
+    assert_eq!(fault(changed(12, 13)), FrameError::Truncated { at: 8, need: 18, left: 17 });
     assert_eq!(
         fault(vec![0; (1 << 20) + 1]),
         FrameError::TooLong { at: 0, len: (1 << 20) + 1, limit: 1 << 20 }
     );
     assert_eq!(fault(frame(&[(2, &[])])), FrameError::NoHello);
-    assert_eq!(fault(frame(&[HELLO, (99, &[])])), FrameError::RecordType { at: 21, got: 99 });
-    assert_eq!(fault(frame(&[HELLO, (2, &[1])])), FrameError::Trailing { at: 21, extra: 1 });
-    assert_eq!(fault(frame(&[HELLO, (5, &[0; 16])])), FrameError::Truncated { at: 21, need: 17, left: 16 });
-    let own = fault(frame(&[(1, &[0, 0, 0, 2, 0, 0, 0, 0])]));
+    assert_eq!(fault(frame(&[HELLO, (99, &[])])), FrameError::RecordType { at: 25, got: 99 });
+    assert_eq!(fault(frame(&[HELLO, (2, &[1])])), FrameError::Trailing { at: 25, extra: 1 });
+    assert_eq!(fault(frame(&[HELLO, (5, &[0; 16])])), FrameError::Truncated { at: 25, need: 17, left: 16 });
+    let own = fault(frame(&[(1, &[0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0])]));
     assert_eq!(own.to_string(), "the peer says it is Origin { router: r2, epoch: 0 }, which is this router");
     let body = fault(frame(&[HELLO, (3, &[0])]));
-    assert_eq!(body.to_string(), "interest at byte 21: a want has 4 bytes, not 1");
+    assert_eq!(body.to_string(), "interest at byte 25: a want has 4 bytes, not 1");
     let mut message = BytesMut::new();
     message.extend_from_slice(&[0; 17]);
     router::Wire::encode(&note(1, 1, Priority::State, 0), &mut message);
@@ -264,13 +264,13 @@ fn fragments_are_checked() {
         Err(FrameError::Fragment { why, .. }) => why,
         other => panic!("{other:?}"),
     };
-    assert_eq!(why(run(&[fragment(5, 0, 9, 0, &[1])]).0), "there is no such lane");
+    assert_eq!(why(run(&[fragment(6, 0, 9, 0, &[1])]).0), "there is no such lane");
     assert_eq!(why(run(&[fragment(0, 0, 9, 9, &[1])]).0), "it ends behind the end of the whole");
     let two_totals = [fragment(0, 0, 9, 0, &[1]), fragment(0, 0, 8, 1, &[1])];
     assert_eq!(why(run(&two_totals).0), "it states another total than the first part");
     assert_eq!(
         why(run(&[fragment(0, 0, 5, 0, &[2, 0, 0, 0, 0])]).0),
-        "the whole is neither a message nor an interest"
+        "the whole is neither a message nor an interest nor an offer"
     );
     let huge = run(&[fragment(0, 0, u32::MAX, 0, &[1])]).0;
     assert!(matches!(huge, Err(FrameError::TooLong { at: 8, .. })), "{huge:?}");
@@ -291,7 +291,7 @@ proptest! {
         let (mut b, client) = listener();
         let _ = b.handle_frame(T0, client, frame(&[HELLO]).into());
         let bytes = if framed {
-            let records: Vec<_> = bytes.chunks(24).map(|chunk| (chunk[0] % 8, &chunk[1..])).collect();
+            let records: Vec<_> = bytes.chunks(24).map(|chunk| (chunk[0] % 11, &chunk[1..])).collect();
             frame(&records)
         } else {
             bytes

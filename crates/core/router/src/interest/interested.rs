@@ -1,4 +1,4 @@
-//! The sinks that share one interest, and which sources a change is news to.
+//! The clients that share one interest or one offer, and to whom a change is news.
 
 use crate::client::{ClientId, Level};
 use smallvec::SmallVec;
@@ -89,15 +89,16 @@ impl Edge {
     }
 }
 
-/// The sinks that share one interest, with the lowest of their levels.
+/// The sinks that share one interest, with their levels. Or the sources that share one offer, with their levels
+/// [turned](Level::turned): then read "sink" for "source" and "source" for "sink".
 #[derive(Clone, Debug)]
-pub(crate) struct Sinks {
+pub(crate) struct Parties {
     clients: Interested<ClientId>,
     /// Parallel to the members of `clients`.
     levels: SmallVec<[Level; 4]>,
 }
 
-impl Sinks {
+impl Parties {
     pub(crate) fn new() -> Self {
         Self { clients: Interested::default(), levels: SmallVec::new() }
     }
@@ -128,7 +129,16 @@ impl Sinks {
         self.levels.is_empty()
     }
 
-    /// Sinks that a message from `source` may go to.
+    /// The members, in order.
+    pub(crate) fn members(&self) -> &[ClientId] {
+        self.clients.members()
+    }
+
+    pub(crate) fn contains(&self, client: ClientId) -> bool {
+        self.members().binary_search(&client).is_ok()
+    }
+
+    /// Parties that a message from `source` may go to.
     pub(crate) fn reachable(&self, source: ClientId, from: Level) -> impl Iterator<Item = ClientId> + '_ {
         let members = self.clients.members().iter().zip(&self.levels);
         members
@@ -160,7 +170,7 @@ mod tests {
             steps in prop::collection::vec((0u8..8, any::<bool>()), 1..60),
         ) {
             let level = |client: u8| Level(levels[usize::from(client)]);
-            let (mut sinks, mut model) = (Sinks::new(), BTreeMap::new());
+            let (mut sinks, mut model) = (Parties::new(), BTreeMap::new());
             for (client, join) in steps {
                 let before: Vec<_> = (0..8).map(|source| wanted_of(&model, source, level(source))).collect();
                 let edge = if join {

@@ -1,14 +1,15 @@
-//! The interests of all sinks, filed by key.
+//! The interests of all sinks, or the offers of all sources, filed by key.
 
 use crate::client::{ClientId, Level};
-use crate::interest::interested::{Edge, Sinks};
+use crate::interest::interested::{Edge, Parties};
 use crate::message::Interest;
 use indexmap::IndexMap;
 
-/// Key to interests to sinks. Maps keep the order of insertion as far as it matters: nothing depends on hash order.
+/// Key to interests to sinks; or to offers to sources, whose levels are then [turned](Level::turned), so that everything
+/// said of sinks holds for sources and the other way round. Maps keep the order of insertion as far as it matters: nothing depends on hash order.
 #[derive(Debug)]
 pub(crate) struct Table<I: Interest> {
-    by_key: IndexMap<Option<I::Key>, IndexMap<I, Sinks>>,
+    by_key: IndexMap<Option<I::Key>, IndexMap<I, Parties>>,
     /// Whether some interest is filed under "any": spares the second look-up.
     any_key: bool,
 }
@@ -24,7 +25,7 @@ impl<I: Interest> Table<I> {
         self.any_key |= key.is_none();
         let interests = self.by_key.entry(key).or_default();
         if !interests.contains_key(interest) {
-            interests.insert(interest.clone(), Sinks::new());
+            interests.insert(interest.clone(), Parties::new());
         }
         interests.get_mut(interest).expect("inserted above").join(sink, level)
     }
@@ -71,6 +72,50 @@ impl<I: Interest> Table<I> {
         let all = self.by_key.values().flatten();
         all.filter(move |(_, sinks)| sinks.reachable(source, level).next().is_some())
             .map(|(interest, _)| interest)
+    }
+
+    /// Calls `f` for each interest, with its sinks, that could match something with the key `key`: those under that key
+    /// and under "any"; all of them if `key` is `None`.
+    fn each_beside(&self, key: Option<&I::Key>, mut f: impl FnMut(&I, &Parties)) {
+        let Some(key) = key else {
+            self.by_key.values().flatten().for_each(|(interest, parties)| f(interest, parties));
+            return;
+        };
+        let of_key = self.by_key.get(&Some(key.clone()));
+        let of_any = if self.any_key { self.by_key.get(&None) } else { None };
+        of_key.into_iter().chain(of_any).flatten().for_each(|(interest, parties)| f(interest, parties));
+    }
+
+    /// In a table of offers: calls `f` for each source that offers what `interest` wants; several times for a source with
+    /// several such offers.
+    pub(crate) fn each_offering(&self, interest: &I, mut f: impl FnMut(ClientId)) {
+        self.each_beside(interest.key().as_ref(), |offer, parties| {
+            if interest.offered_by(offer) {
+                parties.members().iter().copied().for_each(&mut f);
+            }
+        });
+    }
+
+    /// In a table of offers: does `source` offer what `interest` wants, by an offer other than `except`?
+    pub(crate) fn is_offered(&self, interest: &I, source: ClientId, except: Option<&I>) -> bool {
+        let mut offered = false;
+        self.each_beside(interest.key().as_ref(), |offer, parties| {
+            offered |= Some(offer) != except && parties.contains(source) && interest.offered_by(offer);
+        });
+        offered
+    }
+
+    /// In a table of interests: the gated ones that want what `offer` promises, and have to be told to `source` if it
+    /// makes that offer.
+    pub(crate) fn gated_by(&self, offer: &I, source: ClientId, level: Level) -> Vec<I> {
+        let mut gated = Vec::new();
+        self.each_beside(offer.key().as_ref(), |interest, sinks| {
+            let wants = interest.gated() && interest.offered_by(offer);
+            if wants && sinks.reachable(source, level).next().is_some() {
+                gated.push(interest.clone());
+            }
+        });
+        gated
     }
 
     /// True when the source would have to be told `interest`.

@@ -24,6 +24,9 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         if flags.contains(ClientFlags::SOURCE) && kind != (ClientKind::Local { advise: false }) {
             self.told_sources.insert(id);
         }
+        if flags.contains(ClientFlags::SINK) && !matches!(kind, ClientKind::Local { .. }) {
+            self.told_sinks.insert(id);
+        }
         match kind {
             ClientKind::Link if flags.contains(ClientFlags::PERSISTENT) => {
                 self.connections.connect_now(id, self.now);
@@ -33,6 +36,7 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
             ClientKind::Local { .. } => {}
         }
         self.tell_all(id);
+        self.tell_offers(id);
         Ok(id)
     }
 
@@ -40,18 +44,22 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
     /// back. Removing a client that is gone already does nothing.
     pub fn remove_client(&mut self, now: Moment, id: ClientId) -> Option<crate::PipeStats> {
         self.observe(now);
+        self.withdraw_offers(id);
         self.withdraw_all(id);
+        self.unblock(id);
         self.connections.forget(id);
         self.told_sources.remove(&id);
+        self.told_sinks.remove(&id);
         let mut client = self.clients.remove(id)?;
+        self.release(id);
         client.pipe.clear();
         Some(client.pipe.stats)
     }
 
     /// Reports that the link of a client came up, or went down, or did not come up.
     ///
-    /// When it comes up, both sides say who they are and what they want. When it goes down, what waits is dropped
-    /// and the peer's interest is void; a persistent client is then reached again after a wait, another one is removed.
+    /// When it comes up, both sides say who they are, what they want and what they offer. When it goes down, what waits is dropped
+    /// and the peer's interest, offers and credit are void; a persistent client is then reached again after a wait, another one is removed.
     ///
     /// # Errors
     /// [`ClientError::Unknown`], [`ClientError::WrongKind`].
@@ -77,6 +85,9 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         for interest in client.adverts.told() {
             client.pipe.tell_interest(interest.clone(), true);
         }
+        for offer in client.offered.told() {
+            client.pipe.tell_offer(offer.clone(), true);
+        }
         self.connections.connected(id);
         self.connections.set(Timer::KeepAlive(id), now + self.config.keep_alive);
         self.connections.set(Timer::Silence(id), now + self.config.silence_max);
@@ -86,7 +97,8 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
     fn greet(&mut self, id: ClientId) {
         let origin = self.config.origin;
         if let Some(client) = self.clients.get_mut(id) {
-            client.pipe.tell_hello(origin);
+            let credit = client.window.begin();
+            client.pipe.tell_hello(origin, credit);
         }
         self.wake(id);
     }
@@ -105,8 +117,12 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         client.ready = Ready::Idle;
         client.pipe.clear();
         client.reassembly.clear();
+        client.loose_reassembly.clear();
         let relieved = std::mem::take(&mut client.pipe.congested);
+        self.withdraw_offers(id);
         self.withdraw_all(id);
+        self.unblock(id);
+        self.release(id);
         self.connections.retry(id, now);
         if was_up {
             self.events.push_back(Event::Lost { client: id, why });
@@ -126,6 +142,7 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
                     self.events.push_back(Event::Connect { client, attempt });
                 }
                 Timer::Bundle(client) => self.wake(client),
+                Timer::Credit(client) => self.trickle(client),
                 Timer::KeepAlive(client) => self.keep_alive(client),
                 Timer::Silence(client) => self.check_silence(client),
             }

@@ -22,9 +22,9 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         if let Some((last, others)) = targets.split_last() {
             let id = self.number(message.priority());
             for target in others {
-                self.deliver(*target, Envelope { id, hops: 0, message: message.clone() }, &mut done);
+                self.deliver(*target, Envelope { id, hops: 0, message: message.clone() }, false, &mut done);
             }
-            self.deliver(*last, Envelope { id, hops: 0, message }, &mut done);
+            self.deliver(*last, Envelope { id, hops: 0, message }, false, &mut done);
         }
         self.scratch = targets;
         Ok(done)
@@ -54,7 +54,7 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
                 Some(id) => id,
                 None => *ids[class.index()].insert(self.number(class)),
             };
-            self.deliver(target, Envelope { id, hops: 0, message }, &mut done);
+            self.deliver(target, Envelope { id, hops: 0, message }, false, &mut done);
         }
         self.scratch = targets;
         Ok(done)
@@ -78,31 +78,73 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         self.enqueue(to, Envelope { id, hops: 0, message })
     }
 
-    /// Sends a message that came through the pipe of `from` on.
-    pub(super) fn forward(&mut self, from: ClientId, level: Level, envelope: Envelope<M>) -> Submitted {
+    /// Sends a message that came through the pipe of `from` on, once and not for ever.
+    /// `loose`: it came without credit, and so nothing bounds how many might wait at the entrance.
+    pub(super) fn forward(
+        &mut self,
+        from: ClientId,
+        level: Level,
+        envelope: Envelope<M>,
+        loose: bool,
+    ) -> Submitted {
         self.stats.received_messages += 1;
-        let mut done = Submitted::default();
         let class = envelope.message.priority();
         if envelope.id.origin == self.config.origin || !self.duplicates.first(envelope.id, class) {
             self.stats.duplicate_messages += 1;
-            return done;
+            return Submitted::default();
         }
         if envelope.hops >= HOPS_MAX {
             self.stats.hops_exceeded += 1;
-            return done;
+            return Submitted::default();
         }
+        let waits = class != Priority::Control && !loose && self.is_stalled(from);
+        if waits && self.kind(from) == Some(ClientKind::Link) {
+            self.queue_up(from, envelope);
+            return Submitted { congested: true, ..Submitted::default() };
+        }
+        let (done, passed) = self.pass_on(from, level, envelope);
+        if !passed && let Some(client) = self.clients.get_mut(from) {
+            client.pipe.stats.stalled_messages += 1;
+        }
+        done
+    }
+
+    /// Puts a message of `from` into the pipes of all who want it. If it must not be dropped and one of them is full, it
+    /// goes into none and waits at the entrance, if it may; then the second value is false.
+    pub(super) fn pass_on(
+        &mut self,
+        from: ClientId,
+        level: Level,
+        envelope: Envelope<M>,
+    ) -> (Submitted, bool) {
+        let mut done = Submitted::default();
+        let (class, droppable) = (envelope.message.priority(), envelope.message.droppable());
         let targets = self.targets(envelope.message.topic(), from, level);
+        if !droppable
+            && class != Priority::Control
+            && let Some(full) = self.first_full(&targets, class, envelope.message.bytes())
+            && self.may_stall(from)
+        {
+            self.scratch = targets;
+            self.stall(from, full, envelope);
+            done.congested = true;
+            done.waits_in.push(full);
+            return (done, false);
+        }
         if let Some((last, others)) = targets.split_last() {
             for target in others {
-                self.deliver(*target, envelope.clone(), &mut done);
+                self.deliver(*target, envelope.clone(), true, &mut done);
             }
-            self.deliver(*last, envelope, &mut done);
+            self.deliver(*last, envelope, true, &mut done);
         }
         for &client in &done.refused {
             self.events.push_back(Event::Overflow { client, class });
         }
         self.scratch = targets;
-        done
+        if class != Priority::Control {
+            self.block(from, &done.waits_in);
+        }
+        (done, true)
     }
 
     fn local_source(&mut self, now: Moment, from: ClientId) -> Result<Level, ClientError> {
@@ -145,14 +187,21 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         targets
     }
 
-    fn deliver(&mut self, to: ClientId, envelope: Envelope<M>, done: &mut Submitted) {
+    /// `relayed`: it came through a pipe, and so a memory pipe that is held counts as congested.
+    fn deliver(&mut self, to: ClientId, envelope: Envelope<M>, relayed: bool, done: &mut Submitted) {
+        let droppable = envelope.message.droppable();
         match self.enqueue(to, envelope) {
             Ok(queued @ (Enqueued::Queued { .. } | Enqueued::Replaced)) => {
                 if let Enqueued::Queued { displaced } = queued {
                     done.dropped += displaced;
                 }
                 done.queued += 1;
-                done.congested |= self.is_congested(to);
+                let (congested, held) =
+                    self.clients.get(to).map_or((false, false), |c| (c.pipe.congested, c.pipe.held));
+                done.congested |= congested;
+                if !droppable && (congested || relayed && held) {
+                    done.waits_in.push(to);
+                }
             }
             Ok(Enqueued::Dropped { .. }) => done.dropped += 1,
             Ok(Enqueued::Refused) => done.refused.push(to),

@@ -9,8 +9,8 @@ use base::Moment;
 
 impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
     /// Declares (`any`) or withdraws an interest of a local sink. A client's interests are a set: declaring
-    /// twice is declaring once. Costs nothing on any link unless somebody's sending changes by it. True when the
-    /// set changed.
+    /// twice is declaring once. Costs nothing on any link unless somebody's sending changes by it; a
+    /// [gated](Interest::gated) interest nothing but on the way to sources that offer it. True when the set changed.
     ///
     /// # Errors
     /// [`ClientError::Unknown`], [`ClientError::NotASink`], [`ClientError::WrongKind`] (not local),
@@ -80,14 +80,15 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         }
     }
 
-    /// Tells a source that is new here everything that is wanted of it.
+    /// Tells a source that is new here, and so has offered nothing yet, everything that is wanted of it.
     pub(super) fn tell_all(&mut self, source: ClientId) {
         let Some(client) = self.clients.get(source) else { return };
         if !client.is(ClientFlags::SOURCE) {
             return;
         }
         let level = client.level;
-        let wanted: Vec<I> = self.table.wanted_of(source, level).cloned().collect();
+        let wanted = self.table.wanted_of(source, level).filter(|interest| !interest.gated());
+        let wanted: Vec<I> = wanted.cloned().collect();
         for interest in &wanted {
             self.tell(source, interest, true);
         }
@@ -95,6 +96,10 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
 
     fn propagate(&mut self, interest: &I, edge: Edge, any: bool) {
         if edge.is_nothing() {
+            return;
+        }
+        if interest.gated() {
+            self.propagate_gated(interest, edge, any);
             return;
         }
         if let Propagate::Only(only) = edge.lower
@@ -113,11 +118,23 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         self.scratch = told;
     }
 
-    fn level_of(&self, id: ClientId) -> Option<Level> {
-        self.clients.get(id).map(|client| client.level)
+    /// Tells those sources only that offer what is wanted, and so does not even look at the others.
+    fn propagate_gated(&mut self, interest: &I, edge: Edge, any: bool) {
+        let mut told = std::mem::take(&mut self.scratch);
+        told.clear();
+        self.offers.each_offering(interest, |source| {
+            let is_news = self.level_of(source).is_some_and(|level| edge.is_news_to(source, level));
+            if is_news && self.told_sources.contains(&source) {
+                told.push(source);
+            }
+        });
+        told.sort_unstable();
+        told.dedup();
+        told.iter().for_each(|id| self.tell(*id, interest, any));
+        self.scratch = told;
     }
 
-    fn tell(&mut self, source: ClientId, interest: &I, any: bool) {
+    pub(super) fn tell(&mut self, source: ClientId, interest: &I, any: bool) {
         let Some(client) = self.clients.get_mut(source) else { return };
         match client.kind {
             ClientKind::Local { advise: false } => {}

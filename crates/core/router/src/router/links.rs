@@ -1,14 +1,15 @@
 //! What comes in through pipes.
 
 use super::{Event, Router, Submitted};
-use crate::client::{ClientFlags, ClientId};
+use crate::client::{Client, ClientFlags, ClientId};
 use crate::error::FrameError;
-use crate::frame::{Record, Records};
-use crate::message::{Envelope, Interest, Message, Parcel};
+use crate::frame::{self, Fragment, Record, Records};
+use crate::message::{Envelope, Interest, Message, MessageId, Parcel, Priority, Wire, WireError};
 use crate::reassembly::Joined;
 use crate::{ClientError, ClientKind};
 use base::Moment;
 use bytes::Bytes;
+use smallvec::SmallVec;
 
 /// What a frame led to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -16,8 +17,9 @@ use bytes::Bytes;
 pub struct Received {
     /// Messages in it.
     pub messages: u32,
-    /// Some pipe that one of them waits in is congested, or had no room: take no more from this link until
-    /// [`Event::Relieved`], so that the link exerts back-pressure on the peer.
+    /// Some pipe that one of them waits in is congested, or had no room. With
+    /// [credit](crate::PipeConfig::credit_bytes) the peer is held back by that. Without it, take no more from this link
+    /// until [`Event::Relieved`], so that the link exerts back-pressure on the peer.
     pub congested: bool,
 }
 
@@ -28,6 +30,21 @@ impl Received {
     }
 }
 
+/// Where a record stands.
+#[derive(Clone, Copy)]
+struct Place {
+    at: usize,
+    /// Bytes of memory that it shares.
+    pinned: usize,
+    /// It came without order and credit.
+    loose: bool,
+    /// Put together from fragments, which were counted as they came.
+    joined: bool,
+}
+
+/// The congested pipes in which a parcel waits.
+pub(crate) type WaitsIn = SmallVec<[ClientId; 4]>;
+
 impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
     /// Takes a frame that came over the link of a client. Records before a faulty one have had their effect.
     ///
@@ -36,23 +53,79 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
     pub fn handle_frame(&mut self, now: Moment, id: ClientId, frame: Bytes) -> Result<Received, FrameError> {
         self.observe(now);
         let now = self.now;
-        let client = self.clients.get_mut(id).ok_or(ClientError::Unknown(id))?;
-        if client.kind != ClientKind::Link || !client.up {
-            return Err(ClientError::WrongKind(id).into());
-        }
+        let client = self.linked(id)?;
         client.last_heard = now;
         client.pipe.stats.received_frames += 1;
         client.pipe.stats.received_bytes += frame.len() as u64;
         let pinned = frame.len();
-        let mut records = Records::of_frame(frame)?;
+        let records = Records::of_frame(frame)?;
+        let greeted = client.peer.is_some();
+        if records.loose && !greeted {
+            return Err(FrameError::NoHello);
+        }
+        self.handle_records(id, records, pinned)
+    }
+
+    /// Takes a frame that came over the unordered and lossy side of the link of a client: what
+    /// [`Router::poll_frame_of`] gave for `BEST_EFFORT` alone. Such frames may come late, twice or never, and before the
+    /// greeting; fragments that lack another are counted. It is no sign of life.
+    ///
+    /// # Errors
+    /// [`FrameError`]: the rest of this datagram was ignored and counted. The link is as good as before: do not close it.
+    pub fn handle_datagram(
+        &mut self,
+        now: Moment,
+        id: ClientId,
+        frame: Bytes,
+    ) -> Result<Received, FrameError> {
+        self.observe(now);
+        let client = self.linked(id)?;
+        client.pipe.stats.received_frames += 1;
+        client.pipe.stats.received_datagrams += 1;
+        client.pipe.stats.received_bytes += frame.len() as u64;
+        let pinned = frame.len();
+        let result = match Records::of_frame(frame) {
+            Ok(records) if records.loose => self.handle_records(id, records, pinned),
+            Ok(_) => Err(FrameError::Ordered),
+            Err(error) => Err(error),
+        };
+        if result.is_err()
+            && let Some(client) = self.clients.get_mut(id)
+        {
+            client.pipe.stats.faulty_datagrams += 1;
+        }
+        result
+    }
+
+    fn linked(&mut self, id: ClientId) -> Result<&mut Client<M, I>, ClientError> {
+        let client = self.clients.get_mut(id).ok_or(ClientError::Unknown(id))?;
+        if client.kind == ClientKind::Link && client.up {
+            Ok(client)
+        } else {
+            Err(ClientError::WrongKind(id))
+        }
+    }
+
+    fn handle_records(
+        &mut self,
+        id: ClientId,
+        mut records: Records,
+        pinned: usize,
+    ) -> Result<Received, FrameError> {
         let mut received = Received::default();
+        let loose = records.loose;
         while let Some((at, record)) = records.next()? {
-            self.handle_record(id, at, record, pinned, &mut received)?;
+            let place = Place { at, pinned, loose, joined: false };
+            self.handle_record(id, place, record, &mut received)?;
+        }
+        if !loose {
+            self.settle_credit(id);
         }
         Ok(received)
     }
 
-    /// Takes a parcel from the other end of a memory pipe.
+    /// Takes a parcel from the other end of a memory pipe. [`MemoryPipe::carry`](crate::MemoryPipe::carry) does this and
+    /// passes on who is congested.
     ///
     /// # Errors
     /// [`FrameError::Client`] when the client is not there or may not do that.
@@ -62,80 +135,152 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         id: ClientId,
         parcel: Parcel<M, I>,
     ) -> Result<Received, FrameError> {
+        self.take_in(now, id, parcel).map(|(received, _)| received)
+    }
+
+    /// As [`Router::handle_parcel`]; also says in which congested pipes it waits.
+    pub(crate) fn take_in(
+        &mut self,
+        now: Moment,
+        id: ClientId,
+        parcel: Parcel<M, I>,
+    ) -> Result<(Received, WaitsIn), FrameError> {
         self.observe(now);
         let client = self.clients.get(id).ok_or(ClientError::Unknown(id))?;
         if client.kind != ClientKind::Memory {
             return Err(ClientError::WrongKind(id).into());
         }
         let mut received = Received::default();
-        self.take_parcel(id, parcel, &mut received)?;
-        Ok(received)
+        let waits_in = match parcel {
+            Parcel::Message(envelope) => self.take_message(id, envelope, false, &mut received)?,
+            other => {
+                self.take_parcel(id, other)?;
+                WaitsIn::new()
+            }
+        };
+        Ok((received, waits_in))
     }
 
     fn handle_record(
         &mut self,
         id: ClientId,
-        at: usize,
+        place: Place,
         record: Record,
-        pinned: usize,
         received: &mut Received,
     ) -> Result<(), FrameError> {
-        let greeted = matches!(record, Record::Hello(_));
+        let Place { at, pinned, loose, .. } = place;
         let client = self.clients.get_mut(id).ok_or(ClientError::Unknown(id))?;
-        if client.peer.is_none() && !greeted {
+        if loose && !matches!(record, Record::Message { .. } | Record::Fragment(_)) {
+            return Err(FrameError::Loose { at, what: record.name() });
+        }
+        if client.peer.is_none() && !loose && !matches!(record, Record::Hello { .. }) {
             return Err(FrameError::NoHello);
         }
         let parcel = match record {
-            Record::Hello(origin) => Parcel::Hello(origin),
+            Record::Hello { origin, credit } => {
+                client.pipe.allowance.begin(credit);
+                // This may open the way for what waits.
+                self.wake(id);
+                Parcel::Hello(origin)
+            }
+            Record::Credit(bytes) => {
+                client.pipe.allowance.grant(bytes);
+                self.wake(id);
+                return Ok(());
+            }
             Record::KeepAlive => Parcel::KeepAlive,
             Record::Interest { any, body } => {
-                let interest = I::decode(body, pinned).map_err(|source| FrameError::Body {
-                    what: "interest",
-                    at,
-                    source,
-                })?;
-                Parcel::Interest { interest, any }
+                Parcel::Interest { interest: decoded("interest", at, I::decode(body, pinned))?, any }
             }
-            Record::Message { hops, id, body } => {
-                let message = M::decode(body, pinned).map_err(|source| FrameError::Body {
-                    what: "message",
-                    at,
-                    source,
-                })?;
-                Parcel::Message(Envelope { id, hops: hops.saturating_add(1), message })
+            Record::Offer { any, body } => {
+                Parcel::Offer { offer: decoded("offer", at, I::decode(body, pinned))?, any }
             }
-            Record::Fragment(fragment) => {
-                return match client.reassembly.take(at, &fragment)? {
-                    Joined::Partial => Ok(()),
-                    Joined::Lost => {
-                        client.pipe.stats.lost_fragments += 1;
-                        Ok(())
-                    }
-                    Joined::Whole(record) => self.handle_whole(id, at, record, received),
-                };
+            Record::Message { hops, id: number, body } => {
+                return self.handle_message(id, place, (hops, number, body), received);
+            }
+            Record::Fragment(fragment) => return self.handle_fragment(id, place, &fragment, received),
+        };
+        self.take_parcel(id, parcel)
+    }
+
+    fn handle_message(
+        &mut self,
+        id: ClientId,
+        place: Place,
+        (hops, number, body): (u8, MessageId, Bytes),
+        received: &mut Received,
+    ) -> Result<(), FrameError> {
+        let Place { at, pinned, loose, joined } = place;
+        let cost = frame::message_record_bytes(body.len());
+        let message = decoded("message", at, M::decode(body, pinned))?;
+        if loose && !message.droppable() {
+            return Err(FrameError::Loose { at, what: "message that must not be dropped" });
+        }
+        if !loose && !joined && message.priority() != Priority::Control {
+            self.spend(id, at, cost)?;
+        }
+        let envelope = Envelope { id: number, hops: hops.saturating_add(1), message };
+        self.take_message(id, envelope, loose, received)?;
+        Ok(())
+    }
+
+    /// Counts what came against what was granted.
+    fn spend(&mut self, id: ClientId, at: usize, bytes: usize) -> Result<(), FrameError> {
+        let client = self.clients.get_mut(id).ok_or(ClientError::Unknown(id))?;
+        client.window.take(bytes).map_err(|over| FrameError::Credit { at, over })
+    }
+
+    fn handle_fragment(
+        &mut self,
+        id: ClientId,
+        place: Place,
+        fragment: &Fragment,
+        received: &mut Received,
+    ) -> Result<(), FrameError> {
+        let Place { at, pinned, loose, .. } = place;
+        if loose && fragment.lane == 0 {
+            return Err(FrameError::Loose { at, what: "interest or offer" });
+        }
+        if !loose && fragment.lane >= frame::FIRST_CREDIT_LANE {
+            self.spend(id, at, frame::fragment_record_bytes(fragment.part.len()))?;
+        }
+        let client = self.clients.get_mut(id).ok_or(ClientError::Unknown(id))?;
+        let whole = if loose {
+            let joined = client.loose_reassembly.take(at, fragment, pinned)?;
+            client.pipe.stats.lost_fragments += joined.lost;
+            joined.whole
+        } else {
+            match client.reassembly.take(at, fragment)? {
+                Joined::Partial => None,
+                Joined::Lost => {
+                    client.pipe.stats.lost_fragments += 1;
+                    None
+                }
+                Joined::Whole(record) => Some(record),
             }
         };
-        self.take_parcel(id, parcel, received)
+        whole.map_or(Ok(()), |record| self.handle_whole(id, place, record, received))
     }
 
     /// Takes a record that came in fragments.
     fn handle_whole(
         &mut self,
         id: ClientId,
-        at: usize,
+        place: Place,
         record: Bytes,
         received: &mut Received,
     ) -> Result<(), FrameError> {
-        let pinned = record.len();
-        let mut records = Records::of_transfer(record);
+        let at = place.at;
+        let place = Place { pinned: record.len(), joined: true, ..place };
+        let mut records = Records::of_transfer(record, place.loose);
         match records.next()? {
-            Some((_, record @ (Record::Interest { .. } | Record::Message { .. }))) => {
-                self.handle_record(id, at, record, pinned, received)?;
+            Some((_, record @ (Record::Interest { .. } | Record::Offer { .. } | Record::Message { .. }))) => {
+                self.handle_record(id, place, record, received)?;
             }
             _ => {
                 return Err(FrameError::Fragment {
                     at,
-                    why: "the whole is neither a message nor an interest",
+                    why: "the whole is neither a message nor an interest nor an offer",
                 });
             }
         }
@@ -145,16 +290,29 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         }
     }
 
-    fn take_parcel(
+    fn take_message(
         &mut self,
         id: ClientId,
-        parcel: Parcel<M, I>,
+        envelope: Envelope<M>,
+        loose: bool,
         received: &mut Received,
-    ) -> Result<(), FrameError> {
+    ) -> Result<WaitsIn, FrameError> {
+        let client = self.clients.get_mut(id).ok_or(ClientError::Unknown(id))?;
+        if !client.is(ClientFlags::SOURCE) {
+            return Err(ClientError::NotASource(id).into());
+        }
+        client.pipe.stats.received_messages += 1;
+        let level = client.level;
+        let done = self.forward(id, level, envelope, loose);
+        received.count(&done);
+        Ok(done.waits_in)
+    }
+
+    fn take_parcel(&mut self, id: ClientId, parcel: Parcel<M, I>) -> Result<(), FrameError> {
         let own = self.config.origin;
         let client = self.clients.get_mut(id).ok_or(ClientError::Unknown(id))?;
         match parcel {
-            Parcel::KeepAlive => {}
+            Parcel::KeepAlive | Parcel::Message(_) => {}
             Parcel::Hello(origin) if origin.router == own.router => {
                 return Err(FrameError::OwnOrigin(origin));
             }
@@ -165,16 +323,14 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
             Parcel::Interest { interest, any } => {
                 self.change_interest(id, interest, any)?;
             }
-            Parcel::Message(envelope) => {
-                if !client.is(ClientFlags::SOURCE) {
-                    return Err(ClientError::NotASource(id).into());
-                }
-                client.pipe.stats.received_messages += 1;
-                let level = client.level;
-                let done = self.forward(id, level, envelope);
-                received.count(&done);
+            Parcel::Offer { offer, any } => {
+                self.change_offer(id, offer, any)?;
             }
         }
         Ok(())
     }
+}
+
+fn decoded<T: Wire>(what: &'static str, at: usize, value: Result<T, WireError>) -> Result<T, FrameError> {
+    value.map_err(|source| FrameError::Body { what, at, source })
 }

@@ -1,9 +1,11 @@
 //! The router: a smart list of clients.
 
+mod backpressure;
 mod clients;
 mod forward;
 mod interests;
 mod links;
+mod offers;
 mod poll;
 
 pub use links::Received;
@@ -70,8 +72,8 @@ pub enum Event<I> {
         /// True: now wanted. False: no longer.
         any: bool,
     },
-    /// More than [`PipeConfig::high_water`](crate::PipeConfig::high_water) bytes wait for this client: hold back
-    /// those who send reliably to it, until it is relieved, removed or disconnected.
+    /// More than [`PipeConfig::high_water`](crate::PipeConfig::high_water) bytes wait for this client, or a message
+    /// finds no room: hold back those who send reliably to it, until it is relieved, removed or disconnected.
     Congested {
         /// The client.
         client: ClientId,
@@ -103,6 +105,10 @@ pub struct Submitted {
     pub congested: bool,
     /// Clients whose pipes had no room for it although it must not be dropped.
     pub refused: SmallVec<[ClientId; 4]>,
+    /// The congested ones of the pipes in which it waits and must not be dropped, by client of this router. Each is named in
+    /// [`Event::Relieved`], or goes, when it is time to go on. What waits behind a memory pipe
+    /// [`pump_noting`](crate::pump_noting) tells.
+    pub waits_in: SmallVec<[ClientId; 4]>,
 }
 
 /// Moves messages from sources to sinks by interest.
@@ -114,7 +120,7 @@ pub struct Submitted {
 /// unnamed ready clients are pending, and call [`handle_timeout`](Router::handle_timeout). `now` never
 /// decreases (a smaller one counts as the last seen). Spurious timeouts are harmless.
 ///
-/// Links keep order and lose nothing, or go down. Messages of one source and one class reach each sink in the order
+/// Links keep order and lose nothing, or go down; datagrams may be lost. Messages of one source and one class reach each sink in the order
 /// in which they were submitted, on every single path.
 #[derive(Debug)]
 pub struct Router<M: Message, I: Interest<Topic = M::Topic>> {
@@ -124,6 +130,12 @@ pub struct Router<M: Message, I: Interest<Topic = M::Topic>> {
     table: Table<I>,
     /// Sources that are told what is wanted of them: all but local ones that did not ask for advice.
     told_sources: BTreeSet<ClientId>,
+    /// What sources may send.
+    offers: Table<I>,
+    /// Sinks that are told what is offered to them: all but local ones.
+    told_sinks: BTreeSet<ClientId>,
+    /// How many clients wait for how many pipes, in all.
+    blocked: usize,
     connections: ConnectionManager,
     duplicates: Duplicates,
     /// Next number of a message that enters here, by class.
@@ -144,6 +156,9 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
             clients: Clients::new(),
             table: Table::new(),
             told_sources: BTreeSet::new(),
+            offers: Table::new(),
+            told_sinks: BTreeSet::new(),
+            blocked: 0,
             connections: ConnectionManager::new(config.backoff.clone(), config.seed.split("backoff")),
             duplicates: Duplicates::default(),
             sequences: [0; Priority::COUNT],
@@ -239,7 +254,7 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         if client.pipe.is_due(now) {
             client.ready = Ready::Listed;
             self.ready.push_back(id);
-        } else if let Some(due) = client.pipe.bundle_due() {
+        } else if let Some(due) = client.pipe.bundle_due(now) {
             let timer = crate::connection::Timer::Bundle(id);
             if !self.connections.is_set(timer) {
                 self.connections.set(timer, due);

@@ -3,7 +3,8 @@
 use super::{Event, Router};
 use crate::ClientKind;
 use crate::client::{Client, ClientId, Ready};
-use crate::message::{Envelope, Interest, Message, Parcel};
+use crate::connection::Timer;
+use crate::message::{Envelope, Interest, Lanes, Message, Parcel};
 use crate::pipe::Pressure;
 use base::Moment;
 use bytes::Bytes;
@@ -45,28 +46,70 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
     /// The next parcel for the other end of a memory pipe.
     #[must_use]
     pub fn poll_parcel(&mut self, id: ClientId) -> Option<Parcel<M, I>> {
-        self.poll(id, |kind| kind == ClientKind::Memory, |client| client.pipe.poll_parcel())
+        self.poll(id, |kind| kind == ClientKind::Memory, |client| client.pipe.poll_parcel(false))
+    }
+
+    /// As [`Router::poll_parcel`], but of the messages only those of the class `Control`: for a pipe whose other end is
+    /// [stalled](Router::is_stalled).
+    #[must_use]
+    pub fn poll_urgent_parcel(&mut self, id: ClientId) -> Option<Parcel<M, I>> {
+        self.poll(id, |kind| kind == ClientKind::Memory, |client| client.pipe.poll_parcel(true))
     }
 
     /// The next frame for a client's link. Ask only when the link can take it: what is sent is chosen now.
     #[must_use]
     pub fn poll_frame(&mut self, now: Moment, id: ClientId) -> Option<Bytes> {
+        self.poll_frame_of(now, id, Lanes::ALL, usize::MAX)
+    }
+
+    /// As [`Router::poll_frame`], with a part of what waits, in at most `bytes_max` bytes (and at most
+    /// [`PipeConfig::frame_bytes_max`](crate::PipeConfig::frame_bytes_max); none below
+    /// [`FRAME_BYTES_MIN`](crate::FRAME_BYTES_MIN)).
+    ///
+    /// A link with an unordered and lossy side asks for `RELIABLE` on the ordered side and for `BEST_EFFORT` on the
+    /// other. A frame of `BEST_EFFORT` alone is loose: it may be lost, come twice or out of turn, needs no credit, and is taken
+    /// by [`Router::handle_datagram`]. Such a frame holds messages that may be dropped, whole or in fragments, and
+    /// nothing else.
+    ///
+    /// The client counts as drained when what was asked for is taken; it may be named by
+    /// [`poll_ready`](Router::poll_ready) again while the other part still waits.
+    #[must_use]
+    pub fn poll_frame_of(
+        &mut self,
+        now: Moment,
+        id: ClientId,
+        lanes: Lanes,
+        bytes_max: usize,
+    ) -> Option<Bytes> {
         self.observe(now);
         let now = self.now;
         let frame = self.poll(
             id,
             |kind| kind == ClientKind::Link,
             |client| {
-                let frame = client.pipe.poll_frame(now)?;
-                client.last_sent = now;
+                let frame = client.pipe.poll_frame(now, lanes, bytes_max)?;
+                // Only the ordered side shows that this router lives.
+                if lanes.contains(Lanes::RELIABLE) {
+                    client.last_sent = now;
+                }
                 Some(frame)
             },
         );
         if frame.is_none() {
-            // What is left may wait for a fuller bundle.
-            self.wake(id);
+            self.wait_for_bundle(id);
         }
         frame
+    }
+
+    /// What is left may wait for a fuller bundle.
+    fn wait_for_bundle(&mut self, id: ClientId) {
+        let Some(client) = self.clients.get(id) else { return };
+        if client.up
+            && let Some(due) = client.pipe.bundle_due(self.now)
+            && !self.connections.is_set(Timer::Bundle(id))
+        {
+            self.connections.set(Timer::Bundle(id), due);
+        }
     }
 
     fn poll<T>(
@@ -81,7 +124,11 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
             client.ready = Ready::Idle;
         }
         if client.pipe.pressure() == Pressure::Relieved {
+            let held = client.pipe.held;
             self.events.push_back(Event::Relieved { client: id });
+            if !held {
+                self.release(id);
+            }
         }
         taken
     }

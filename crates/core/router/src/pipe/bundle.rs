@@ -1,0 +1,210 @@
+//! Frames: what waits, bundled and in fragments, chosen when the link can take it.
+
+use super::Pipe;
+use crate::config::FRAME_BYTES_MIN;
+use crate::frame::{
+    self, FIRST_CREDIT_LANE, FRAGMENT_HEAD_BYTES, FRAME_HEAD_BYTES, Fragment, LANES, ORDERED_LANE,
+    RECORD_HEAD_BYTES, fragment_record_bytes,
+};
+use crate::message::{Interest, Lanes, Message, Priority};
+use base::Moment;
+use bytes::{Bytes, BytesMut};
+
+/// A fragment smaller than this is not worth its head: it waits for the next frame.
+const FRAGMENT_PART_MIN: usize = 32;
+
+/// A record that did not fit into a frame with others, or not into any.
+#[derive(Debug)]
+pub(super) struct Partial {
+    record: Bytes,
+    sent: usize,
+    transfer: u32,
+    /// What [`Queue::hold`](crate::queue::Queue::hold) was told, with the class; `None` for an interest or offer.
+    pub(super) held: Option<(usize, Priority)>,
+}
+
+/// What a frame may hold.
+#[derive(Clone, Copy, Debug)]
+struct Terms {
+    lanes: Lanes,
+    /// Its longest length.
+    limit: usize,
+    /// Without order and credit.
+    loose: bool,
+}
+
+/// A record that was appended.
+enum Put {
+    Offer,
+    Interest,
+    /// Its size in the queue, and its class.
+    Message(usize, Priority),
+}
+
+impl Put {
+    fn held(&self) -> Option<(usize, Priority)> {
+        match *self {
+            Put::Message(bytes, class) => Some((bytes, class)),
+            Put::Offer | Put::Interest => None,
+        }
+    }
+}
+
+impl<M: Message, I: Interest> Pipe<M, I> {
+    /// The next frame of at most `bytes_max` bytes with what `lanes` says, if something of it is due.
+    pub(crate) fn poll_frame(&mut self, now: Moment, lanes: Lanes, bytes_max: usize) -> Option<Bytes> {
+        let limit = self.config.frame_bytes_max.min(bytes_max);
+        if limit < FRAME_BYTES_MIN || !self.is_due_for(now, lanes) {
+            return None;
+        }
+        let loose = !lanes.contains(Lanes::RELIABLE);
+        let terms = Terms { lanes, limit, loose };
+        let mut out = frame::start(limit.min(self.queue.bytes() + 256), loose);
+        let only_sign = self.fill(terms, &mut out);
+        if self.queue.is_empty() {
+            self.bundle_due = None;
+        }
+        let frame = frame::finish(out)?;
+        self.stats.sent_frames += 1;
+        self.stats.sent_datagrams += u64::from(loose);
+        self.stats.sent_keep_alives += u64::from(only_sign);
+        self.stats.sent_bytes += frame.len() as u64;
+        Some(frame)
+    }
+
+    /// Appends what goes into a frame; true when that is a sign of life and nothing else.
+    fn fill(&mut self, terms: Terms, out: &mut BytesMut) -> bool {
+        if terms.loose {
+            (1..LANES).all(|lane| self.fill_from(lane, terms, out));
+            return false;
+        }
+        if let Some((origin, credit)) = self.hello.take() {
+            frame::put_hello(out, origin, credit);
+        }
+        if self.credit > 0 {
+            frame::put_credit(out, std::mem::take(&mut self.credit));
+            self.stats.sent_credits += 1;
+        }
+        let keep_alive = std::mem::take(&mut self.keep_alive);
+        (0..LANES).all(|lane| self.fill_from(lane, terms, out));
+        let only_sign = keep_alive && out.len() <= FRAME_HEAD_BYTES;
+        if only_sign {
+            frame::put_keep_alive(out);
+        }
+        only_sign
+    }
+
+    fn partials(&mut self, terms: Terms) -> &mut [Option<Partial>; LANES] {
+        if terms.loose { &mut self.loose_partial } else { &mut self.partial }
+    }
+
+    /// Appends what the lane has and what fits; false when the frame is full.
+    fn fill_from(&mut self, lane: usize, terms: Terms, out: &mut BytesMut) -> bool {
+        let counted = lane >= FIRST_CREDIT_LANE && !terms.loose;
+        loop {
+            if counted && !self.allowance.is_open() {
+                return true;
+            }
+            if self.partials(terms)[lane].is_some() {
+                if !self.continue_partial(lane, terms, out) {
+                    return false;
+                }
+                continue;
+            }
+            let start = out.len();
+            let Some(put) = self.put_next(lane, terms.lanes, out) else { return true };
+            if out.len() <= terms.limit {
+                // In a pipe with one order the class `Control` waits for credit, but does not use it.
+                if counted && put.held().is_some_and(|(_, class)| class != Priority::Control) {
+                    self.spend(out.len() - start);
+                }
+                self.count_sent(&put);
+                continue;
+            }
+            if let Some((bytes, _)) = put.held() {
+                self.queue.hold(bytes);
+            } else {
+                self.count_sent(&put);
+            }
+            let record = out.split_off(start).freeze();
+            let transfer = self.next_transfer;
+            self.next_transfer = self.next_transfer.wrapping_add(1);
+            let held = put.held();
+            self.partials(terms)[lane] = Some(Partial { record, sent: 0, transfer, held });
+        }
+    }
+
+    fn spend(&mut self, bytes: usize) {
+        self.stats.credit_waits += u64::from(self.allowance.spend(bytes));
+    }
+
+    fn count_sent(&mut self, put: &Put) {
+        match put {
+            Put::Message(..) => self.stats.sent_messages += 1,
+            Put::Interest => self.stats.sent_interests += 1,
+            Put::Offer => self.stats.sent_offers += 1,
+        }
+    }
+
+    /// Appends the next record of a lane, whatever its length.
+    fn put_next(&mut self, lane: usize, lanes: Lanes, out: &mut BytesMut) -> Option<Put> {
+        if lane == 0 {
+            if let Some((offer, any)) = self.offers.pop() {
+                frame::put_offer(out, any, |out| offer.encode(out));
+                return Some(Put::Offer);
+            }
+            let (interest, any) = self.interests.pop()?;
+            frame::put_interest(out, any, |out| interest.encode(out));
+            return Some(Put::Interest);
+        }
+        let envelope = match (self.config.ordered, lane) {
+            (true, ORDERED_LANE) => self.queue.pop_any(lanes)?,
+            (true, _) | (false, ORDERED_LANE) => return None,
+            (false, lane) => self.queue.pop_class(Priority::ALL[lane - 1], lanes)?,
+        };
+        let message = &envelope.message;
+        frame::put_message(out, envelope.hops, envelope.id, |out| message.encode(out));
+        Some(Put::Message(message.bytes(), message.priority()))
+    }
+
+    /// Appends the held record of a lane, or a part of it; false when the frame is full.
+    fn continue_partial(&mut self, lane: usize, terms: Terms, out: &mut BytesMut) -> bool {
+        let Some(partial) = self.partials(terms)[lane].as_mut() else { return true };
+        let (room, total) = (terms.limit.saturating_sub(out.len()), partial.record.len());
+        let whole = partial.sent == 0 && total <= room;
+        let cost = if whole {
+            out.extend_from_slice(&partial.record);
+            partial.sent = total;
+            total
+        } else if partial.sent == 0 && total <= terms.limit - FRAME_HEAD_BYTES {
+            return false;
+        } else {
+            let head = RECORD_HEAD_BYTES + FRAGMENT_HEAD_BYTES;
+            let left = total - partial.sent;
+            if room < head + FRAGMENT_PART_MIN.min(left) {
+                return false;
+            }
+            let end = partial.sent + left.min(room - head);
+            let part = partial.record.slice(partial.sent..end);
+            let cost = fragment_record_bytes(part.len());
+            let fragment = Fragment { lane, transfer: partial.transfer, total, offset: partial.sent, part };
+            frame::put_fragment(out, &fragment);
+            partial.sent = end;
+            cost
+        };
+        let (done, held) = (partial.sent == total, partial.held);
+        let free = whole && held.is_some_and(|(_, class)| class == Priority::Control);
+        if lane >= FIRST_CREDIT_LANE && !terms.loose && !free {
+            self.spend(cost);
+        }
+        if !done {
+            return false;
+        }
+        self.partials(terms)[lane] = None;
+        if let Some((bytes, _)) = held {
+            self.queue.release(bytes);
+            self.stats.sent_messages += 1;
+        }
+        true
+    }
+}
