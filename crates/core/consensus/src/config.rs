@@ -1,0 +1,147 @@
+//! What a group is configured with, and the limits that cannot be configured.
+
+use std::time::Duration;
+
+/// Members of one group, at most: numbers of nodes are 16 bits wide, and a leader talks to every member.
+pub const MEMBERS_MAX: usize = 4_096;
+/// Keys of removed nodes that are remembered, so that a late request cannot add one again: the newest ones.
+pub const TOMBSTONES_MAX: usize = 4_096;
+/// The largest [`Config::entry_bytes_max`]: 256 MiB.
+pub const ENTRY_BYTES_MAX: usize = 256 << 20;
+/// The largest state of an application that fits a snapshot: 1 GiB.
+pub const SNAPSHOT_BYTES_MAX: usize = 1 << 30;
+/// Proposals of one node that wait to be committed, at most.
+pub const PENDING_MAX: usize = 65_536;
+
+/// The settings of one member. All members should have the same ones.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// The step of the group's clock; every timeout is a number of these. Default 50 ms.
+    pub tick: Duration,
+    /// Ticks between two heartbeats of the leader. Default 2.
+    pub heartbeat_ticks: u32,
+    /// The least election timeout, in ticks; a follower waits between one and two of these for its leader. It must be
+    /// longer than the longest round trip between members. Default 8 (400 ms).
+    pub election_ticks: u32,
+    /// Voters of the group, at most; all further members are learners. An even number of voters bears no more losses
+    /// than one less, so a group keeps an odd number of them. Default 9.
+    pub voters_max: usize,
+    /// A voter that has been silent for so long gives its place to a learner that is well. Default 5 s.
+    pub voter_lost_after: Duration,
+    /// The longest body of a proposal, in bytes. Default 64 MiB, limit [`ENTRY_BYTES_MAX`].
+    pub entry_bytes_max: usize,
+    /// Bodies of this node's proposals that wait to be committed, in bytes. Default 128 MiB.
+    pub pending_bytes_max: usize,
+    /// Proposals sent to the leader and not yet taken by it, in bytes; a longer one goes alone. Default 1 MiB.
+    pub window_bytes: usize,
+    /// Proposals or entries in one message, in bytes; a longer one goes alone. Default 256 KiB.
+    pub message_bytes: usize,
+    /// Messages with entries on the way to one follower, at most. Default 64.
+    pub inflight_messages: usize,
+    /// Entries the leader takes before they are committed, in bytes. Default 128 MiB.
+    pub uncommitted_bytes_max: usize,
+    /// Entries kept in memory before a snapshot is asked for. Default 8,192.
+    pub log_entries_max: usize,
+    /// Bytes of entries kept in memory before a snapshot is asked for. Default 32 MiB.
+    pub log_bytes_max: usize,
+    /// First time before proposals and requests are sent again; it doubles up to sixteen times this. Default 250 ms.
+    pub retry: Duration,
+    /// First time a follower has to take in a snapshot before it is sent again; it doubles up to a minute.
+    /// Default 2 s.
+    pub snapshot_retry: Duration,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            tick: Duration::from_millis(50),
+            heartbeat_ticks: 2,
+            election_ticks: 8,
+            voters_max: 9,
+            voter_lost_after: Duration::from_secs(5),
+            entry_bytes_max: 64 << 20,
+            pending_bytes_max: 128 << 20,
+            window_bytes: 1 << 20,
+            message_bytes: 256 << 10,
+            inflight_messages: 64,
+            uncommitted_bytes_max: 128 << 20,
+            log_entries_max: 8_192,
+            log_bytes_max: 32 << 20,
+            retry: Duration::from_millis(250),
+            snapshot_retry: Duration::from_secs(2),
+        }
+    }
+}
+
+/// A setting that makes no sense.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("consensus setting `{setting}`: {why}")]
+pub struct ConfigError {
+    /// Its name in [`Config`], or `key`.
+    pub setting: &'static str,
+    /// What is wrong with it.
+    pub why: &'static str,
+}
+
+impl Config {
+    /// Checks every setting.
+    ///
+    /// # Errors
+    /// The first setting that makes no sense.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        let wrong = |setting, why| Err(ConfigError { setting, why });
+        if self.tick.is_zero() {
+            return wrong("tick", "must be longer than nothing");
+        }
+        if self.heartbeat_ticks == 0 {
+            return wrong("heartbeat_ticks", "must be at least 1");
+        }
+        if self.election_ticks <= self.heartbeat_ticks || self.election_ticks > 100_000 {
+            return wrong("election_ticks", "must be more than heartbeat_ticks and at most 100,000");
+        }
+        if self.voters_max == 0 || self.voters_max > MEMBERS_MAX {
+            return wrong("voters_max", "must be between 1 and 4,096");
+        }
+        if self.entry_bytes_max == 0 || self.entry_bytes_max > ENTRY_BYTES_MAX {
+            return wrong("entry_bytes_max", "must be between 1 byte and 256 MiB");
+        }
+        if self.pending_bytes_max < self.entry_bytes_max {
+            return wrong("pending_bytes_max", "must be at least entry_bytes_max");
+        }
+        if self.message_bytes == 0 || self.message_bytes > ENTRY_BYTES_MAX {
+            return wrong("message_bytes", "must be between 1 byte and 256 MiB");
+        }
+        if self.uncommitted_bytes_max < self.message_bytes {
+            return wrong("uncommitted_bytes_max", "must be at least message_bytes");
+        }
+        if self.inflight_messages == 0 {
+            return wrong("inflight_messages", "must be at least 1");
+        }
+        if self.log_entries_max < 2 {
+            return wrong("log_entries_max", "must be at least 2");
+        }
+        if self.retry.is_zero() || self.snapshot_retry.is_zero() {
+            return wrong("retry", "must be longer than nothing");
+        }
+        Ok(())
+    }
+
+    /// The least election timeout as time: contact older than this counts as lost.
+    pub fn election_timeout(&self) -> Duration {
+        self.tick.saturating_mul(self.election_ticks)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_defaults_make_sense_and_nonsense_is_named() {
+        assert_eq!(Config::default().check(), Ok(()));
+        let none = Config { voters_max: 0, ..Config::default() };
+        assert_eq!(none.check().map_err(|e| e.setting), Err("voters_max"));
+        let fast = Config { election_ticks: 2, ..Config::default() };
+        assert_eq!(fast.check().map_err(|e| e.setting), Err("election_ticks"));
+    }
+}

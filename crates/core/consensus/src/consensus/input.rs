@@ -1,0 +1,119 @@
+//! What peers say.
+
+use base::{Moment, NodeKey};
+use bytes::Bytes;
+
+use super::Consensus;
+use super::leader::Admitted;
+use crate::config::MEMBERS_MAX;
+use crate::guard;
+use crate::wire::{self, MessageError, Packet, RaftMessage, Wish};
+
+impl Consensus {
+    /// Takes a message in.
+    ///
+    /// # Errors
+    /// No member of this group would have sent it; it changed nothing. The sender is broken, of another version or of another
+    /// group.
+    pub fn handle_message(&mut self, now: Moment, from: NodeKey, message: Bytes) -> Result<(), MessageError> {
+        self.at(now);
+        if self.removed {
+            return Ok(());
+        }
+        if from == self.key || from.0 == 0 {
+            return Err(MessageError::Sender { from });
+        }
+        let (group, packet) = wire::decode(from, self.key, message)?;
+        if let Some(mine) = self.group.filter(|mine| *mine != group) {
+            return Err(MessageError::Group { got: group, mine });
+        }
+        if self.replicated.was_removed(from) {
+            if !matches!(packet, Packet::Removed) {
+                self.send(from, &Packet::Removed);
+            }
+            return Ok(());
+        }
+        self.take(from, group, packet)?;
+        if self.roles.contains_key(&from) || self.leader() == Some(from) {
+            self.heard.insert(from, self.now);
+        }
+        self.pump();
+        Ok(())
+    }
+
+    fn take(&mut self, from: NodeKey, group: NodeKey, packet: Packet) -> Result<(), MessageError> {
+        match packet {
+            Packet::Raft(message) => return self.take_raft(group, message),
+            Packet::Propose { first, bodies } => return self.take_proposals(from, first, &bodies),
+            Packet::Accepted { term, next } => {
+                if next > self.proposals.next() {
+                    return Err(MessageError::Impossible { why: "has what was never proposed", value: next });
+                }
+                if self.leader() == Some(from) && term == self.node.raft.term {
+                    self.proposals.acked(next);
+                }
+            }
+            Packet::Requests(list) => self.take_requests(list),
+            Packet::Probe { applied } => self.take_probe(from, applied),
+            // Only a member is told that it is none any more, or a joiner by the group that added it.
+            Packet::Removed if self.group.is_some() => self.set_removed(),
+            Packet::Removed => {}
+        }
+        Ok(())
+    }
+
+    fn take_raft(&mut self, group: NodeKey, message: RaftMessage) -> Result<(), MessageError> {
+        guard::check(&self.node.raft, &message)?;
+        self.group = Some(group);
+        // The errors left are about messages that are late: of a peer that is no member any more.
+        let _ = self.node.step(message);
+        Ok(())
+    }
+
+    fn take_proposals(&mut self, from: NodeKey, first: u64, bodies: &[Bytes]) -> Result<(), MessageError> {
+        let limit = self.config.entry_bytes_max;
+        if let Some(body) = bodies.iter().find(|body| body.len() > limit) {
+            return Err(MessageError::Impossible {
+                why: "proposal over the limit",
+                value: body.len() as u64,
+            });
+        }
+        if !self.is_leader() {
+            return Ok(());
+        }
+        for (serial, body) in (first..).zip(bodies) {
+            if self.admit(from, serial, body) == Admitted::No {
+                break;
+            }
+        }
+        let next = self.admission.as_ref().and_then(|(_, fold)| fold.next_of(from));
+        if let Some(next) = next {
+            self.send(from, &Packet::Accepted { term: self.node.raft.term, next });
+        }
+        Ok(())
+    }
+
+    fn take_requests(&mut self, list: Vec<(Wish, NodeKey)>) {
+        if !self.is_leader() {
+            return;
+        }
+        for (wish, key) in list {
+            let known = self.asked.contains_key(&key);
+            let room = self.asked.len() < 2 * MEMBERS_MAX;
+            // Nobody comes back, so a removal stands whatever else is asked.
+            if (wish == Wish::Remove && (known || room)) || (!known && room) {
+                self.asked.insert(key, wish);
+            }
+        }
+        self.review = true;
+    }
+
+    /// A member that hears no leader asks what became of it. It was one when it had applied the log up to `applied`: if
+    /// this node knows as much and more, and the other is not among the members, then it was removed.
+    fn take_probe(&mut self, from: NodeKey, applied: u64) {
+        let known = self.node.raft.raft_log.applied;
+        if applied > 0 && applied <= known && !self.roles.contains_key(&from) {
+            self.send(from, &Packet::Removed);
+        }
+    }
+}

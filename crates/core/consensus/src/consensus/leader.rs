@@ -1,0 +1,160 @@
+//! Following the leader, and being it.
+
+use std::collections::BTreeMap;
+
+use base::NodeKey;
+use bytes::Bytes;
+
+use super::Consensus;
+use crate::members::{Seen, Step, View};
+use crate::replicated::Replicated;
+use crate::wire::{self, Packet, REQUESTS_MAX, Wish};
+
+/// Entries a follower may lack and still count as following.
+const FOLLOWS_WITHIN: u64 = 64;
+
+/// What the leader did with a proposal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Admitted {
+    /// It stands in the log now.
+    Yes,
+    /// It stood there before.
+    Before,
+    /// Not now: earlier ones are missing, there is no room, or the leadership is being handed over.
+    No,
+}
+
+impl Consensus {
+    /// Takes note of who leads.
+    pub(super) fn follow_leader(&mut self) {
+        let term = self.node.raft.term;
+        if !self.is_leader() {
+            self.admission = None;
+            self.asked.clear();
+            self.trips.clear();
+        } else if self.admission.as_ref().is_none_or(|(led, _)| *led != term) {
+            self.admission = Some((term, self.fold_log()));
+            self.review = true;
+            // A follower hears its leader only: all others get the time of a new leader to be heard.
+            for key in self.roles.keys() {
+                self.heard.insert(*key, self.now);
+            }
+        }
+        let to = self.leader().map(|leader| (leader, term));
+        if self.proposals.set_leader(to) {
+            self.ask_at = self.now;
+        }
+    }
+
+    /// The fold of the log to its end. The log of a leader only grows while it leads, so this says which
+    /// proposals need not be taken again.
+    fn fold_log(&self) -> Replicated {
+        let mut fold = self.replicated.clone();
+        let log = self.node.store();
+        let tail = self.node.raft.raft_log.applied + 1..=log.last();
+        for entry in tail.filter_map(|index| log.get(index)) {
+            if let Some(change) = wire::change_entry(entry) {
+                fold.change(change);
+            } else if let Some((from, serial, _)) = wire::proposal_of(&entry.data) {
+                fold.take(from, serial);
+            }
+        }
+        fold
+    }
+
+    /// Sends this node's proposals to the leader, or takes them when it is the leader; then true if any was taken.
+    pub(super) fn flush_proposals(&mut self) -> bool {
+        let Some(leader) = self.leader() else { return false };
+        if !self.roles.contains_key(&self.key) {
+            return false;
+        }
+        let mut any = false;
+        if leader == self.key {
+            while let Some((serial, body)) = self.proposals.to_admit() {
+                match self.admit(self.key, serial, &body) {
+                    Admitted::Yes => any = true,
+                    Admitted::Before => {}
+                    Admitted::No => break,
+                }
+                self.proposals.acked(serial + 1);
+            }
+        } else {
+            while let Some((first, bodies)) = self.proposals.to_send(self.now, &self.config) {
+                self.send(leader, &Packet::Propose { first, bodies });
+            }
+        }
+        any
+    }
+
+    /// Appends a proposal to the log, if this node leads and it is the next one of its proposer.
+    pub(super) fn admit(&mut self, from: NodeKey, serial: u64, body: &Bytes) -> Admitted {
+        let Some((_, fold)) = &mut self.admission else { return Admitted::No };
+        match fold.next_of(from) {
+            Some(next) if serial < next => return Admitted::Before,
+            Some(next) if serial == next => {}
+            _ => return Admitted::No,
+        }
+        let data = wire::proposal_data(from, serial, body);
+        if self.node.propose(Vec::new(), data).is_err() {
+            return Admitted::No;
+        }
+        fold.take(from, serial);
+        Admitted::Yes
+    }
+
+    /// While leading: takes the next step of the membership; true if it took one.
+    pub(super) fn review_members(&mut self) -> bool {
+        let raft = &self.node.raft;
+        if !self.review || !self.is_leader() || raft.has_pending_conf() || raft.lead_transferee.is_some() {
+            return false;
+        }
+        self.review = false;
+        self.asked.append(&mut self.wishes.clone());
+        let mut asked = std::mem::take(&mut self.asked);
+        asked.retain(|key, wish| !self.is_fulfilled(*key, *wish));
+        self.asked = asked;
+        let members = self.seen_members();
+        let view =
+            View { me: self.key, members: &members, asked: &self.asked, voters_max: self.config.voters_max };
+        match view.next_step() {
+            None => false,
+            Some(Step::Transfer(to)) => {
+                self.node.transfer_leader(to.0);
+                true
+            }
+            Some(Step::Propose(change)) => {
+                let taken = self.node.propose_conf_change(Vec::new(), change.to_raft()).is_ok();
+                if let (true, Some((_, fold))) = (taken, &mut self.admission) {
+                    fold.change(change);
+                }
+                taken
+            }
+        }
+    }
+
+    fn seen_members(&self) -> BTreeMap<NodeKey, Seen> {
+        let raft = &self.node.raft;
+        let committed = raft.raft_log.committed;
+        let seen = |(key, role): (&NodeKey, &_)| {
+            // Whatever its state: who has everything is probed only with the next entry.
+            let matched = raft.prs().get(key.0).map_or(0, |progress| progress.matched);
+            let follows = matched > 0 && matched + FOLLOWS_WITHIN >= committed;
+            let silent = self.heard.get(key).map_or(std::time::Duration::MAX, |heard| self.now.since(*heard));
+            let lost = silent >= self.config.voter_lost_after;
+            (*key, Seen { role: *role, follows, heard: self.is_heard(*key), lost })
+        };
+        self.roles.iter().map(seen).collect()
+    }
+
+    /// Asks the leader for what this node wants of the membership.
+    pub(super) fn send_wishes(&mut self) {
+        let Some(leader) = self.leader() else { return };
+        if leader == self.key || self.wishes.is_empty() || self.now < self.ask_at {
+            return;
+        }
+        self.ask_at = self.now + self.config.retry;
+        let list: Vec<(Wish, NodeKey)> =
+            self.wishes.iter().take(REQUESTS_MAX).map(|(key, wish)| (*wish, *key)).collect();
+        self.send(leader, &Packet::Requests(list));
+    }
+}

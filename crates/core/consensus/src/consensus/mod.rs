@@ -1,0 +1,299 @@
+//! The machine: its state and what its owner calls.
+
+mod apply;
+mod input;
+mod leader;
+mod settle;
+mod ticks;
+mod types;
+
+use std::collections::{BTreeMap, VecDeque};
+
+use base::{Moment, NodeKey, Seed};
+use bytes::Bytes;
+use raft::{RawNode, StateRole};
+
+use self::settle::Told;
+use self::ticks::SnapshotTrip;
+pub use self::types::{Committed, Event, Serial, SnapshotError, Status};
+use crate::change::Role;
+use crate::config::{Config, ConfigError, SNAPSHOT_BYTES_MAX};
+use crate::log::Log;
+use crate::proposals::{Proposals, ProposeError};
+use crate::replicated::Replicated;
+use crate::wire::Wish;
+
+/// One member of a group, or a node that is about to become one. See the [crate].
+pub struct Consensus {
+    key: NodeKey,
+    seed: Seed,
+    config: Config,
+    /// The founder's key names the group; `None` until a joiner hears of one.
+    group: Option<NodeKey>,
+    node: RawNode<Log>,
+    /// The election timeout drawn for a term.
+    drawn: (u64, usize),
+    /// The fold of what is committed.
+    replicated: Replicated,
+    /// While leading: the term, and the fold of the whole log.
+    admission: Option<(u64, Replicated)>,
+    roles: BTreeMap<NodeKey, Role>,
+    proposals: Proposals,
+    /// What this node wants of the membership.
+    wishes: BTreeMap<NodeKey, Wish>,
+    /// While leading: what anybody wants of it.
+    asked: BTreeMap<NodeKey, Wish>,
+    /// While leading: something happened that may call for a change of the membership.
+    review: bool,
+    /// When a member was heard last.
+    heard: BTreeMap<NodeKey, Moment>,
+    /// While leading: who is taking in a snapshot.
+    trips: BTreeMap<NodeKey, SnapshotTrip>,
+    committed: VecDeque<Committed>,
+    messages: VecDeque<(NodeKey, Bytes)>,
+    events: VecDeque<Event>,
+    told: Told,
+    /// Bytes applied since the last snapshot.
+    applied_bytes: usize,
+    /// The latest moment anybody told.
+    now: Moment,
+    next_tick: Option<Moment>,
+    ask_at: Moment,
+    probe_at: Moment,
+    /// The member that was probed last.
+    probed: NodeKey,
+    duplicates: u64,
+    removed: bool,
+}
+
+impl Consensus {
+    /// The first member of a new group: its leader at once, and alone.
+    ///
+    /// `key` is this start of this node, `seed` its own.
+    ///
+    /// # Errors
+    /// A setting, or a key of 0.
+    pub fn bootstrap(key: NodeKey, seed: Seed, config: Config) -> Result<Self, ConfigError> {
+        let mut this = Self::new(key, seed, config, Log::of_founder(key.0))?;
+        this.group = Some(key);
+        this.replicated = Replicated::of_founder(key);
+        this.roles.insert(key, Role::Voter);
+        // With one voter the campaign is won on the spot.
+        this.node.campaign().expect("a campaign can always be started");
+        this.pump();
+        this.events.clear();
+        Ok(this)
+    }
+
+    /// A node that will be a member once a member [adds](Consensus::add) it. Until then it may propose; the proposals
+    /// wait.
+    ///
+    /// # Errors
+    /// A setting, or a key of 0.
+    pub fn joiner(key: NodeKey, seed: Seed, config: Config) -> Result<Self, ConfigError> {
+        Self::new(key, seed, config, Log::default())
+    }
+
+    fn new(key: NodeKey, seed: Seed, config: Config, log: Log) -> Result<Self, ConfigError> {
+        config.check()?;
+        if key.0 == 0 {
+            return Err(ConfigError { setting: "key", why: "0 is nobody's key" });
+        }
+        let logger = slog::Logger::root(slog::Discard, slog::o!());
+        let node = RawNode::new(&settle::raft_config(key, &config, &log), log, &logger)
+            .map_err(|_| ConfigError { setting: "config", why: "refused by the Raft library" })?;
+        Ok(Self {
+            key,
+            seed: seed.split_index(key.0),
+            config,
+            group: None,
+            node,
+            drawn: (u64::MAX, 0),
+            replicated: Replicated::default(),
+            admission: None,
+            roles: BTreeMap::new(),
+            proposals: Proposals::new(),
+            wishes: BTreeMap::new(),
+            asked: BTreeMap::new(),
+            review: false,
+            heard: BTreeMap::new(),
+            trips: BTreeMap::new(),
+            committed: VecDeque::new(),
+            messages: VecDeque::new(),
+            events: VecDeque::new(),
+            told: Told::default(),
+            applied_bytes: 0,
+            now: Moment::ZERO,
+            next_tick: None,
+            ask_at: Moment::ZERO,
+            probe_at: Moment::ZERO,
+            probed: NodeKey(0),
+            duplicates: 0,
+            removed: false,
+        })
+    }
+
+    /// Proposes `body`. It is committed once, after this node's earlier proposals and before its later ones, unless the
+    /// node is removed or stops first: then it may or may not be. The serials of a node are 1, 2, 3 and so on.
+    ///
+    /// # Errors
+    /// It is too long, too much waits, or the node was removed: nothing was proposed.
+    pub fn propose(&mut self, now: Moment, body: Bytes) -> Result<Serial, ProposeError> {
+        self.at(now);
+        if self.removed {
+            return Err(ProposeError::Removed);
+        }
+        let serial = self.proposals.push(body, &self.config)?;
+        self.pump();
+        Ok(Serial(serial))
+    }
+
+    /// Wants `key` to be a member. Any member may say so, and again; the leader sees to it. A node that was removed
+    /// is not added again.
+    pub fn add(&mut self, now: Moment, key: NodeKey) {
+        self.wish(now, key, Wish::Add);
+    }
+
+    /// Wants `key` to be no member, now or ever: it is gone, or leaves. Any member may say so, and again; the leader sees to
+    /// it. A member that removes itself goes on until [`Event::Removed`]; as leader it first hands over.
+    pub fn remove(&mut self, now: Moment, key: NodeKey) {
+        self.wish(now, key, Wish::Remove);
+    }
+
+    fn wish(&mut self, now: Moment, key: NodeKey, wish: Wish) {
+        self.at(now);
+        if self.removed || key.0 == 0 || self.is_fulfilled(key, wish) {
+            return;
+        }
+        let alone = self.roles.len() == 1 && self.roles.contains_key(&self.key);
+        if alone && key == self.key && wish == Wish::Remove {
+            return self.set_removed();
+        }
+        self.wishes.insert(key, wish);
+        self.ask_at = self.now;
+        self.review = true;
+        self.pump();
+    }
+
+    /// The state of the application after everything [`Consensus::poll_committed`] has returned, which must be
+    /// everything there was. Entries it covers are dropped from the log.
+    ///
+    /// # Errors
+    /// Not the right moment, or too large: nothing happened. Asked for again when still needed.
+    pub fn provide_snapshot(&mut self, now: Moment, state: &[u8]) -> Result<(), SnapshotError> {
+        self.at(now);
+        if !self.committed.is_empty() {
+            return Err(SnapshotError::NotDrained { left: self.committed.len() });
+        }
+        if state.len() > SNAPSHOT_BYTES_MAX {
+            return Err(SnapshotError::TooLarge { len: state.len() });
+        }
+        if self.removed || !self.roles.contains_key(&self.key) {
+            return Err(SnapshotError::NoMember);
+        }
+        self.take_snapshot(state);
+        self.pump();
+        Ok(())
+    }
+
+    /// The next thing that is decided, to be applied now.
+    pub fn poll_committed(&mut self) -> Option<Committed> {
+        self.committed.pop_front()
+    }
+
+    /// The next event.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// The next message, and to whom. It may get lost. No longer than the longest entry or snapshot, and
+    /// [`Config::message_bytes`] besides.
+    pub fn poll_message(&mut self) -> Option<(NodeKey, Bytes)> {
+        self.messages.pop_front()
+    }
+
+    /// When [`Consensus::handle_timeout`] is to be called; `None` while there is nobody to wait for.
+    pub fn poll_timeout(&self) -> Option<Moment> {
+        if self.removed { None } else { self.next_tick }
+    }
+
+    /// Who leads, as far as this node knows.
+    pub fn leader(&self) -> Option<NodeKey> {
+        let key = self.node.raft.leader_id;
+        (key != 0 && !self.removed).then_some(NodeKey(key))
+    }
+
+    /// Whether this node leads.
+    pub fn is_leader(&self) -> bool {
+        !self.removed && self.node.raft.state == StateRole::Leader
+    }
+
+    /// The members as of what is committed here, by key. Empty for a joiner that is not yet one.
+    pub fn members(&self) -> &BTreeMap<NodeKey, Role> {
+        &self.roles
+    }
+
+    /// This node.
+    pub fn key(&self) -> NodeKey {
+        self.key
+    }
+
+    /// Whether this node was removed. It does nothing any more; start a new one with a new key.
+    pub fn is_removed(&self) -> bool {
+        self.removed
+    }
+
+    /// Whether this node was in contact with a majority within the election timeout, directly as leader or through one.
+    /// Without, proposals wait.
+    pub fn has_quorum(&self) -> bool {
+        if self.removed || !self.roles.contains_key(&self.key) {
+            return false;
+        }
+        if !self.is_leader() {
+            return self.leader().is_some_and(|leader| self.is_heard(leader));
+        }
+        let voters = || self.roles.iter().filter(|(_, role)| **role == Role::Voter).map(|(key, _)| *key);
+        let heard = voters().filter(|key| *key == self.key || self.is_heard(*key)).count();
+        heard > voters().count() / 2
+    }
+
+    /// Figures for people.
+    pub fn status(&self) -> Status {
+        let raft = &self.node.raft;
+        Status {
+            term: raft.term,
+            commit: raft.raft_log.committed,
+            applied: raft.raft_log.applied,
+            log_entries: raft.raft_log.store.len(),
+            log_bytes: raft.raft_log.store.bytes(),
+            snapshot: raft.raft_log.store.snapshot_index(),
+            waiting: self.proposals.len(),
+            waiting_bytes: self.proposals.bytes(),
+            duplicates: self.duplicates,
+        }
+    }
+
+    /// Takes note of the time; it never goes back.
+    fn at(&mut self, now: Moment) {
+        self.now = self.now.max(now);
+    }
+
+    fn is_heard(&self, key: NodeKey) -> bool {
+        let timeout = self.config.election_timeout();
+        self.heard.get(&key).is_some_and(|heard| self.now.since(*heard) < timeout)
+    }
+}
+
+impl std::fmt::Debug for Consensus {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Consensus")
+            .field("key", &self.key)
+            .field("leader", &self.leader())
+            .field("members", &self.roles)
+            .field("status", &self.status())
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,140 @@
+//! Running the library until it has nothing more to do, and telling what changed.
+
+use base::NodeKey;
+use raft::eraftpb::Message;
+use raft::{Config as RaftConfig, Storage as _};
+use rand_core::RngCore as _;
+
+use super::{Consensus, Event};
+use crate::config::Config;
+use crate::log::Log;
+use crate::wire::{self, Packet};
+
+/// What was told last, so that only changes are.
+#[derive(Debug, Default)]
+pub(super) struct Told {
+    leader: Option<NodeKey>,
+    quorum: bool,
+    pub(super) snapshot_wanted: bool,
+}
+
+/// The settings of the library.
+pub(super) fn raft_config(key: NodeKey, config: &Config, log: &Log) -> RaftConfig {
+    let election = config.election_ticks as usize;
+    RaftConfig {
+        id: key.0,
+        election_tick: election,
+        heartbeat_tick: config.heartbeat_ticks as usize,
+        min_election_tick: election,
+        max_election_tick: 2 * election,
+        applied: log.first_index().map_or(0, |first| first - 1),
+        max_size_per_msg: config.message_bytes as u64,
+        max_inflight_msgs: config.inflight_messages,
+        max_uncommitted_size: config.uncommitted_bytes_max as u64,
+        check_quorum: true,
+        pre_vote: true,
+        ..RaftConfig::default()
+    }
+}
+
+impl Consensus {
+    /// Does everything that can be done without more input. Called at the end of every call that changed something.
+    pub(super) fn pump(&mut self) {
+        loop {
+            self.settle();
+            if self.removed {
+                return;
+            }
+            self.follow_leader();
+            let proposed = self.flush_proposals();
+            let changed = self.review_members();
+            if !proposed && !changed {
+                break;
+            }
+        }
+        self.send_wishes();
+        self.tell();
+    }
+
+    /// Overwrites the election timeout that the library drew when it entered a term or lost its leader.
+    fn draw_timeout(&mut self) {
+        let term = self.node.raft.term;
+        if self.drawn.0 != term {
+            let ticks = u64::from(self.config.election_ticks);
+            let more = self.seed.split_index(term).rng().next_u64() % ticks;
+            // Below twice 100,000 by `Config::check`.
+            self.drawn = (term, (ticks + more) as usize);
+        }
+        self.node.raft.set_randomized_election_timeout(self.drawn.1);
+    }
+
+    /// Takes what the library wants stored, sent and applied, until there is nothing. Nothing is written to a
+    /// disk, so everything is stored as soon as it is taken.
+    fn settle(&mut self) {
+        self.draw_timeout();
+        while self.node.has_ready() {
+            let mut ready = self.node.ready();
+            self.post(ready.take_messages());
+            if !ready.snapshot().is_empty() {
+                self.restore(ready.snapshot().clone());
+            }
+            self.apply(ready.take_committed_entries());
+            if self.removed {
+                return;
+            }
+            self.node.mut_store().append(ready.take_entries());
+            self.post(ready.take_persisted_messages());
+            let mut light = self.node.advance(ready);
+            self.post(light.take_messages());
+            self.apply(light.take_committed_entries());
+            if self.removed {
+                return;
+            }
+            self.node.advance_apply();
+            self.draw_timeout();
+        }
+    }
+
+    /// Queues messages of the library, in an order that does not depend on its hash maps.
+    fn post(&mut self, mut messages: Vec<Message>) {
+        messages.sort_by_key(|message| message.to);
+        for message in messages {
+            if wire::is_wired(&message) {
+                self.send(NodeKey(message.to), &Packet::Raft(message));
+            }
+        }
+    }
+
+    pub(super) fn send(&mut self, to: NodeKey, packet: &Packet) {
+        if let Some(group) = self.group {
+            self.messages.push_back((to, wire::encode(group, packet)));
+        }
+    }
+
+    /// This node is out: it says so, and is silent from now on.
+    pub(super) fn set_removed(&mut self) {
+        self.removed = true;
+        self.next_tick = None;
+        self.admission = None;
+        self.asked.clear();
+        self.wishes.clear();
+        self.events.push_back(Event::Removed);
+    }
+
+    fn tell(&mut self) {
+        let leader = self.leader();
+        if leader != self.told.leader {
+            self.told.leader = leader;
+            self.events.push_back(Event::Leader(leader));
+        }
+        let quorum = self.has_quorum();
+        if quorum != self.told.quorum {
+            self.told.quorum = quorum;
+            self.events.push_back(Event::Quorum(quorum));
+        }
+        if !self.told.snapshot_wanted && self.is_snapshot_due() {
+            self.told.snapshot_wanted = true;
+            self.events.push_back(Event::SnapshotWanted);
+        }
+    }
+}

@@ -1,0 +1,303 @@
+//! Cases of one, two and three members, with messages carried by hand.
+
+use std::collections::BTreeMap;
+
+use super::*;
+
+/// Members whose messages all arrive, in order, when the test says so.
+struct Group {
+    members: BTreeMap<NodeKey, Consensus>,
+    now: Moment,
+    /// Applied bodies of each member.
+    applied: BTreeMap<NodeKey, Vec<(NodeKey, u64, Bytes)>>,
+    /// Messages from or to these get lost.
+    cut: Vec<NodeKey>,
+    config: Config,
+}
+
+const A: NodeKey = NodeKey(10);
+const B: NodeKey = NodeKey(20);
+const C: NodeKey = NodeKey(30);
+const D: NodeKey = NodeKey(40);
+
+impl Group {
+    fn new(config: Config) -> Self {
+        let founder = Consensus::bootstrap(A, Seed(1), config.clone()).unwrap();
+        let (members, applied) = (BTreeMap::from([(A, founder)]), BTreeMap::new());
+        Self { members, now: Moment::ZERO, applied, cut: Vec::new(), config }
+    }
+
+    /// The founder and others that it added, all caught up.
+    fn of(others: &[NodeKey], config: Config) -> Self {
+        let mut group = Self::new(config);
+        for key in others {
+            group.join(*key);
+        }
+        group.run(3_000);
+        group
+    }
+
+    fn join(&mut self, key: NodeKey) {
+        self.members.insert(key, Consensus::joiner(key, Seed(1), self.config.clone()).unwrap());
+        let now = self.now;
+        self.at(A).add(now, key);
+        self.run(500);
+    }
+
+    fn at(&mut self, key: NodeKey) -> &mut Consensus {
+        self.members.get_mut(&key).unwrap()
+    }
+
+    fn propose(&mut self, key: NodeKey, body: &str) {
+        let (now, body) = (self.now, Bytes::copy_from_slice(body.as_bytes()));
+        self.at(key).propose(now, body).unwrap();
+        self.settle();
+    }
+
+    /// Carries messages until there are none.
+    fn settle(&mut self) {
+        loop {
+            let mut mail = Vec::new();
+            for (from, member) in &mut self.members {
+                let seen = self.applied.entry(*from).or_default();
+                while let Some(committed) = member.poll_committed() {
+                    match committed {
+                        Committed::Entry { from, serial, body } => seen.push((from, serial.0, body)),
+                        Committed::Restore(state) => *seen = load(&state),
+                    }
+                }
+                while let Some(event) = member.poll_event() {
+                    if event == Event::SnapshotWanted {
+                        member.provide_snapshot(self.now, &save(seen)).unwrap();
+                    }
+                }
+                mail.extend(std::iter::from_fn(|| member.poll_message()).map(|(to, m)| (*from, to, m)));
+            }
+            if mail.is_empty() {
+                return;
+            }
+            for (from, to, message) in mail {
+                if self.cut.contains(&from) || self.cut.contains(&to) {
+                    continue;
+                }
+                if let Some(member) = self.members.get_mut(&to) {
+                    member.handle_message(self.now, from, message).unwrap();
+                }
+            }
+        }
+    }
+
+    fn run(&mut self, ms: u64) {
+        self.settle();
+        let end = self.now + std::time::Duration::from_millis(ms);
+        while self.now < end {
+            self.now += std::time::Duration::from_millis(10);
+            for member in self.members.values_mut() {
+                if member.poll_timeout().is_some_and(|due| due <= self.now) {
+                    member.handle_timeout(self.now);
+                }
+            }
+            self.settle();
+        }
+    }
+
+    fn bodies(&self, key: NodeKey) -> Vec<&[u8]> {
+        self.applied[&key].iter().map(|(_, _, body)| &body[..]).collect()
+    }
+
+    fn roles(&self, key: NodeKey) -> Vec<(u64, Role)> {
+        self.members[&key].members().iter().map(|(key, role)| (key.0, *role)).collect()
+    }
+}
+
+fn save(seen: &[(NodeKey, u64, Bytes)]) -> Vec<u8> {
+    let line = |(from, serial, body): &(NodeKey, u64, Bytes)| {
+        format!("{} {serial} {}\n", from.0, String::from_utf8_lossy(body))
+    };
+    seen.iter().map(line).collect::<String>().into_bytes()
+}
+
+fn load(state: &[u8]) -> Vec<(NodeKey, u64, Bytes)> {
+    let text = String::from_utf8(state.to_vec()).unwrap();
+    let line = |line: &str| {
+        let mut words = line.splitn(3, ' ');
+        let mut number = || words.next().unwrap().parse().unwrap();
+        let (from, serial) = (NodeKey(number()), number());
+        (from, serial, Bytes::copy_from_slice(words.next().unwrap().as_bytes()))
+    };
+    text.lines().map(line).collect()
+}
+
+#[test]
+fn one_member_commits_at_once_without_messages_or_ticks() {
+    let mut alone = Consensus::bootstrap(A, Seed(1), Config::default()).unwrap();
+    assert!(alone.is_leader() && alone.has_quorum());
+    for serial in 1..=3 {
+        assert_eq!(alone.propose(Moment::ZERO, Bytes::from_static(b"x")), Ok(Serial(serial)));
+        let Some(Committed::Entry { serial: got, .. }) = alone.poll_committed() else { panic!() };
+        assert_eq!(got, Serial(serial));
+    }
+    assert_eq!(alone.poll_message(), None);
+    assert_eq!(alone.poll_timeout(), None);
+    alone.remove(Moment::ZERO, A);
+    assert!(alone.is_removed());
+    assert_eq!(alone.propose(Moment::ZERO, Bytes::new()), Err(ProposeError::Removed));
+}
+
+#[test]
+fn a_second_member_learns_and_the_third_makes_three_voters() {
+    let mut group = Group::new(Config::default());
+    group.propose(A, "before");
+    group.join(B);
+    assert_eq!(group.roles(B), [(10, Role::Voter), (20, Role::Learner)]);
+    assert_eq!(group.bodies(B), [b"before"]);
+    group.join(C);
+    group.run(1_000);
+    for key in [A, B, C] {
+        assert_eq!(group.roles(key), [(10, Role::Voter), (20, Role::Voter), (30, Role::Voter)], "{key}");
+        assert!(group.members[&key].has_quorum());
+        assert_eq!(group.members[&key].leader(), Some(A));
+    }
+    group.propose(B, "b1");
+    group.propose(C, "c1");
+    group.propose(B, "b2");
+    assert_eq!(group.bodies(A), [&b"before"[..], b"b1", b"c1", b"b2"]);
+    group.settle();
+    assert_eq!(group.bodies(B), group.bodies(A));
+    assert_eq!(group.bodies(C), group.bodies(A));
+}
+
+#[test]
+fn a_joiner_may_propose_before_it_is_a_member() {
+    let mut group = Group::new(Config::default());
+    let mut joiner = Consensus::joiner(B, Seed(1), Config::default()).unwrap();
+    joiner.propose(Moment::ZERO, Bytes::from_static(b"early")).unwrap();
+    assert_eq!(joiner.poll_timeout(), None, "silent until somebody speaks to it");
+    group.members.insert(B, joiner);
+    group.at(A).add(Moment::ZERO, B);
+    group.run(500);
+    assert_eq!(group.bodies(A), [b"early"]);
+    assert_eq!(group.applied[&A], group.applied[&B]);
+}
+
+#[test]
+fn the_loss_of_the_leader_is_survived() {
+    let mut group = Group::of(&[B, C], Config::default());
+    group.propose(B, "b1");
+    group.cut.push(A);
+    group.propose(B, "b2");
+    group.propose(C, "c1");
+    group.run(1_500);
+    assert!(!group.members[&A].has_quorum());
+    assert_ne!(group.members[&B].leader(), Some(A));
+    let mut bodies = group.bodies(B);
+    assert_eq!(bodies, group.bodies(C));
+    bodies.sort_unstable();
+    assert_eq!(bodies, [b"b1", b"b2", b"c1"]);
+    // It is removed, and told so when it is back.
+    let now = group.now;
+    group.at(B).remove(now, A);
+    group.run(1_000);
+    assert_eq!(group.roles(C).len(), 2);
+    group.cut.clear();
+    group.run(2_000);
+    assert!(group.members[&A].is_removed());
+}
+
+#[test]
+fn a_leader_that_leaves_hands_over() {
+    for others in [&[B][..], &[B, C], &[B, C, D]] {
+        let mut group = Group::of(others, Config::default());
+        let now = group.now;
+        group.at(A).remove(now, A);
+        group.run(1_000);
+        assert!(group.members[&A].is_removed(), "{others:?}");
+        group.members.remove(&A);
+        group.propose(B, "after");
+        group.run(300);
+        assert_eq!(group.bodies(B), [b"after"]);
+        let voters = group.roles(B).iter().filter(|(_, role)| *role == Role::Voter).count();
+        assert_eq!(voters, crate::members::voters_of(others.len(), 9));
+    }
+}
+
+#[test]
+fn a_silent_voter_gives_its_place_to_a_learner() {
+    let mut group = Group::of(&[B, C, D], Config::default());
+    let voters = |group: &Group| -> Vec<u64> {
+        group.roles(A).iter().filter(|(_, role)| *role == Role::Voter).map(|(key, _)| *key).collect()
+    };
+    assert_eq!(voters(&group), [10, 20, 30]);
+    group.cut.push(C);
+    group.run(7_000);
+    assert_eq!(voters(&group), [10, 20, 40]);
+    group.cut.clear();
+    group.run(7_000);
+    assert_eq!(voters(&group), [10, 20, 40], "who comes back learns");
+    assert!(group.members[&C].has_quorum());
+}
+
+#[test]
+fn a_node_that_was_removed_early_is_never_added() {
+    let mut group = Group::of(&[B, C], Config::default());
+    let now = group.now;
+    group.at(B).remove(now, D);
+    group.run(200);
+    group.at(C).add(now, D);
+    group.run(500);
+    assert_eq!(group.roles(A).len(), 3);
+}
+
+#[test]
+fn a_laggard_gets_a_snapshot_and_memory_stays_bounded() {
+    let config = Config { log_entries_max: 40, ..Config::default() };
+    let mut group = Group::of(&[B, C], config);
+    group.cut.push(C);
+    for i in 0..500 {
+        group.propose(A, &format!("a{i}"));
+    }
+    for key in [A, B] {
+        assert!(group.members[&key].status().log_entries <= 60, "{:?}", group.members[&key]);
+    }
+    group.cut.clear();
+    group.run(1_000);
+    assert_eq!(group.applied[&C].len(), 500);
+    assert_eq!(group.applied[&C], group.applied[&A]);
+}
+
+#[test]
+fn a_snapshot_is_of_everything_or_refused() {
+    let mut alone = Consensus::bootstrap(A, Seed(1), Config::default()).unwrap();
+    alone.propose(Moment::ZERO, Bytes::new()).unwrap();
+    let refused = alone.provide_snapshot(Moment::ZERO, b"");
+    assert_eq!(refused, Err(SnapshotError::NotDrained { left: 1 }));
+    let mut joiner = Consensus::joiner(B, Seed(1), Config::default()).unwrap();
+    assert_eq!(joiner.provide_snapshot(Moment::ZERO, b""), Err(SnapshotError::NoMember));
+}
+
+#[test]
+fn entries_of_megabytes_pass() {
+    let mut group = Group::of(&[B, C], Config::default());
+    for key in [A, B, C] {
+        let (now, body) = (group.now, Bytes::from(vec![b'x'; 5 << 20]));
+        group.at(key).propose(now, body).unwrap();
+    }
+    group.run(200);
+    for key in [A, B, C] {
+        assert_eq!(group.applied[&key].iter().map(|(_, _, body)| body.len()).sum::<usize>(), 15 << 20);
+        assert_eq!(group.members[&key].status().waiting_bytes, 0);
+    }
+}
+
+#[test]
+fn messages_of_other_groups_and_from_nobody_are_refused() {
+    let mut group = Group::of(&[B], Config::default());
+    let mut other = Consensus::bootstrap(C, Seed(1), Config::default()).unwrap();
+    other.add(Moment::ZERO, B);
+    other.provide_snapshot(Moment::ZERO, b"").unwrap();
+    let message = std::iter::from_fn(|| other.poll_message()).last().unwrap().1;
+    let now = group.now;
+    let refused = group.at(B).handle_message(now, C, message.clone());
+    assert!(matches!(refused, Err(crate::MessageError::Group { .. })), "{refused:?}");
+    assert!(matches!(group.at(B).handle_message(now, B, message), Err(crate::MessageError::Sender { .. })));
+}

@@ -1,0 +1,87 @@
+//! What time brings: elections and heartbeats, and sending again what may be lost.
+
+use std::time::Duration;
+
+use base::{Moment, NodeKey};
+use raft::{ProgressState, SnapshotStatus};
+
+use super::Consensus;
+use crate::wire::Packet;
+
+/// The longest time a follower has to take in a snapshot.
+const SNAPSHOT_RETRY_MAX: Duration = Duration::from_secs(60);
+/// Members that are probed at a time.
+const PROBES: usize = 3;
+
+/// A snapshot on its way to a follower. The library waits for an answer for good.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SnapshotTrip {
+    since: Option<Moment>,
+    wait: Duration,
+}
+
+impl Consensus {
+    /// Does what is due at `now`: at most one tick, so that a node that was stopped for a while does not take that for a
+    /// silence of the others.
+    pub fn handle_timeout(&mut self, now: Moment) {
+        self.at(now);
+        let Some(due) = self.next_tick.filter(|due| *due <= self.now && !self.removed) else { return };
+        let next = due + self.config.tick;
+        self.next_tick = Some(if next > self.now { next } else { self.now + self.config.tick });
+        self.node.tick();
+        self.review = true;
+        self.proposals.retry(self.now, self.config.retry);
+        self.check_snapshots();
+        self.probe();
+        self.pump();
+    }
+
+    /// Has snapshots sent again that were not taken in in time.
+    fn check_snapshots(&mut self) {
+        if !self.is_leader() {
+            return;
+        }
+        let (now, first) = (self.now, self.config.snapshot_retry);
+        for key in self.roles.keys() {
+            match self.node.raft.prs().get(key.0).map(|progress| progress.state) {
+                Some(ProgressState::Snapshot) => {
+                    let trip = self.trips.entry(*key).or_insert(SnapshotTrip { since: None, wait: first });
+                    let since = *trip.since.get_or_insert(now);
+                    if now.since(since) >= trip.wait {
+                        trip.since = None;
+                        trip.wait = (trip.wait * 2).min(SNAPSHOT_RETRY_MAX);
+                        self.node.report_snapshot(key.0, SnapshotStatus::Failure);
+                    }
+                }
+                Some(ProgressState::Probe) => {
+                    if let Some(trip) = self.trips.get_mut(key) {
+                        trip.since = None;
+                    }
+                }
+                _ => {
+                    self.trips.remove(key);
+                }
+            }
+        }
+    }
+
+    /// Asks some members, in turn, whether this node is still one of them, when it has heard no leader for a while.
+    fn probe(&mut self) {
+        let timeout = self.config.election_timeout();
+        if self.has_quorum() || self.is_leader() {
+            self.probe_at = self.now + timeout * 3;
+            return;
+        }
+        if self.now < self.probe_at || !self.roles.contains_key(&self.key) {
+            return;
+        }
+        self.probe_at = self.now + timeout;
+        let applied = self.node.raft.raft_log.applied;
+        let others: Vec<NodeKey> = self.roles.keys().filter(|key| **key != self.key).copied().collect();
+        let start = others.partition_point(|key| *key <= self.probed);
+        for key in others.iter().cycle().skip(start).take(PROBES.min(others.len())) {
+            self.send(*key, &Packet::Probe { applied });
+            self.probed = *key;
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! The proposer's side: what this node has proposed and not yet seen committed, and what of it the leader has.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use base::{Moment, NodeKey};
+use bytes::Bytes;
+
+use crate::config::{Config, PENDING_MAX};
+
+/// How often the time before sending again doubles.
+const DOUBLINGS: u32 = 4;
+
+/// Why a proposal was not taken. Nothing of it will be committed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProposeError {
+    /// Longer than [`Config::entry_bytes_max`].
+    #[error("proposal of {len} bytes, the limit is {limit}")]
+    TooLarge {
+        /// Its length in bytes.
+        len: usize,
+        /// The limit.
+        limit: usize,
+    },
+    /// As much waits to be committed as may wait.
+    #[error("{waiting} proposals wait to be committed already, with {bytes} bytes")]
+    Full {
+        /// How many.
+        waiting: usize,
+        /// Their bytes.
+        bytes: usize,
+    },
+    /// The node was removed from the group.
+    #[error("this node was removed from its group")]
+    Removed,
+}
+
+/// Proposals in the order of their serials, which are `first`, `first + 1` and so on.
+#[derive(Debug)]
+pub(crate) struct Proposals {
+    queue: VecDeque<Bytes>,
+    bytes: usize,
+    first: u64,
+    /// The leader, and its term, that the rest is about.
+    to: Option<(NodeKey, u64)>,
+    /// Serials below stand in that leader's log. `first <= acked <= sent`.
+    acked: u64,
+    /// Serials below were sent to it.
+    sent: u64,
+    /// Bytes from `acked` to `sent`.
+    flight: usize,
+    retry_at: Moment,
+    retries: u32,
+}
+
+impl Proposals {
+    pub(crate) fn new() -> Self {
+        Self {
+            queue: VecDeque::new(),
+            bytes: 0,
+            first: 1,
+            to: None,
+            acked: 1,
+            sent: 1,
+            flight: 0,
+            retry_at: Moment::MAX,
+            retries: 0,
+        }
+    }
+
+    /// Serial of the next proposal.
+    pub(crate) fn next(&self) -> u64 {
+        self.first + self.queue.len() as u64
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.queue.len()
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    pub(crate) fn push(&mut self, body: Bytes, config: &Config) -> Result<u64, ProposeError> {
+        let (len, limit) = (body.len(), config.entry_bytes_max);
+        if len > limit {
+            return Err(ProposeError::TooLarge { len, limit });
+        }
+        if self.queue.len() >= PENDING_MAX || self.bytes.saturating_add(len) > config.pending_bytes_max {
+            return Err(ProposeError::Full { waiting: self.queue.len(), bytes: self.bytes });
+        }
+        let serial = self.next();
+        self.bytes += len;
+        self.queue.push_back(body);
+        Ok(serial)
+    }
+
+    fn get(&self, serial: u64) -> Option<&Bytes> {
+        self.queue.get(usize::try_from(serial.checked_sub(self.first)?).ok()?)
+    }
+
+    /// Everything below `next` is committed.
+    pub(crate) fn committed(&mut self, next: u64) {
+        let next = next.min(self.next());
+        self.acked(next);
+        while self.first < next {
+            let Some(gone) = self.queue.pop_front() else { break };
+            self.bytes -= gone.len();
+            self.first += 1;
+        }
+    }
+
+    /// Everything below `next` stands in the log of the leader.
+    pub(crate) fn acked(&mut self, next: u64) {
+        let next = next.min(self.next());
+        if next > self.acked {
+            self.retries = 0;
+        }
+        while self.acked < next {
+            if self.acked < self.sent {
+                self.flight -= self.get(self.acked).map_or(0, Bytes::len);
+            }
+            self.acked += 1;
+        }
+        self.sent = self.sent.max(self.acked);
+    }
+
+    /// From now on this is the leader: it may have nothing of what another had.
+    /// Returns whether it is another one.
+    pub(crate) fn set_leader(&mut self, to: Option<(NodeKey, u64)>) -> bool {
+        if self.to == to {
+            return false;
+        }
+        self.to = to;
+        self.acked = self.first;
+        self.sent = self.first;
+        self.flight = 0;
+        self.retries = 0;
+        true
+    }
+
+    /// The proposals of the next message to the leader, and the serial of the first.
+    pub(crate) fn to_send(&mut self, now: Moment, config: &Config) -> Option<(u64, Vec<Bytes>)> {
+        let first = self.sent;
+        let (mut some, mut size) = (Vec::new(), 0usize);
+        while let Some(body) = self.get(self.sent) {
+            let len = body.len();
+            let fits = self.flight.saturating_add(len) <= config.window_bytes
+                && size.saturating_add(len) <= config.message_bytes;
+            if !fits && (self.flight > 0 || !some.is_empty()) {
+                break;
+            }
+            some.push(body.clone());
+            size += len;
+            self.flight += len;
+            self.sent += 1;
+        }
+        if some.is_empty() {
+            return None;
+        }
+        self.set_retry(now, config.retry);
+        Some((first, some))
+    }
+
+    /// The next proposal and its serial, for a leader that is this node itself.
+    pub(crate) fn to_admit(&self) -> Option<(u64, Bytes)> {
+        self.get(self.sent).map(|body| (self.sent, body.clone()))
+    }
+
+    /// Forgets that it sent what the leader has not said to have, when it has had its time.
+    pub(crate) fn retry(&mut self, now: Moment, first_wait: Duration) {
+        if self.acked < self.sent && now >= self.retry_at {
+            self.sent = self.acked;
+            self.flight = 0;
+            self.retries = (self.retries + 1).min(DOUBLINGS);
+            self.set_retry(now, first_wait);
+        }
+    }
+
+    fn set_retry(&mut self, now: Moment, first_wait: Duration) {
+        self.retry_at = now + first_wait.saturating_mul(1 << self.retries);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn config() -> Config {
+        Config {
+            entry_bytes_max: 10,
+            pending_bytes_max: 30,
+            window_bytes: 8,
+            message_bytes: 4,
+            ..Config::default()
+        }
+    }
+
+    fn body(len: usize) -> Bytes {
+        Bytes::from(vec![7; len])
+    }
+
+    #[test]
+    fn limits_are_said() {
+        let mut some = Proposals::new();
+        assert_eq!(some.push(body(11), &config()), Err(ProposeError::TooLarge { len: 11, limit: 10 }));
+        for serial in 1..=3 {
+            assert_eq!(some.push(body(10), &config()), Ok(serial));
+        }
+        assert_eq!(some.push(body(1), &config()), Err(ProposeError::Full { waiting: 3, bytes: 30 }));
+        some.committed(3);
+        assert_eq!(some.push(body(1), &config()), Ok(4));
+    }
+
+    #[test]
+    fn a_window_is_sent_and_sent_again_until_it_is_taken() {
+        let mut some = Proposals::new();
+        for len in [2, 2, 3, 9, 1] {
+            some.push(body(len), &config()).unwrap();
+        }
+        let firsts = |some: &mut Proposals, now| {
+            std::iter::from_fn(|| some.to_send(now, &config()))
+                .map(|(first, b)| (first, b.len()))
+                .collect::<Vec<_>>()
+        };
+        some.set_leader(Some((NodeKey(1), 1)));
+        assert_eq!(firsts(&mut some, Moment::ZERO), [(1, 2), (3, 1)]);
+        some.retry(Moment::from_millis(1), config().retry);
+        assert_eq!(firsts(&mut some, Moment::ZERO), []);
+        some.retry(Moment::from_secs(1), config().retry);
+        assert_eq!(firsts(&mut some, Moment::from_secs(1)), [(1, 2), (3, 1)]);
+        some.acked(4);
+        assert_eq!(firsts(&mut some, Moment::from_secs(1)), [(4, 1)], "longer than the window: alone");
+        some.set_leader(Some((NodeKey(1), 2)));
+        assert_eq!(firsts(&mut some, Moment::from_secs(1)), [(1, 2), (3, 1)], "a new term starts anew");
+    }
+
+    proptest! {
+        #[test]
+        fn counts_stay_true(steps in proptest::collection::vec((0u8..6, 0u64..12), 0..80)) {
+            let mut some = Proposals::new();
+            for (i, (step, n)) in steps.into_iter().enumerate() {
+                let now = Moment::from_millis(100 * i as u64);
+                match step {
+                    0 | 1 => { let _ = some.push(body(usize::try_from(n).unwrap()), &config()); }
+                    2 => some.committed(n),
+                    3 => some.acked(n),
+                    4 => { some.set_leader(Some((NodeKey(1), n))); }
+                    _ => some.retry(now, config().retry),
+                }
+                let _ = some.to_send(now, &config());
+                prop_assert!(some.first <= some.acked && some.acked <= some.sent && some.sent <= some.next());
+                prop_assert_eq!(some.bytes, some.queue.iter().map(Bytes::len).sum::<usize>());
+                let flight: usize = (some.acked..some.sent).filter_map(|s| some.get(s)).map(Bytes::len).sum();
+                prop_assert_eq!(some.flight, flight);
+            }
+        }
+    }
+}

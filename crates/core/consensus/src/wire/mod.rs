@@ -1,0 +1,225 @@
+//! What members send each other: a version, a kind, the group, and the fields of the kind, little-endian.
+//!
+//! The library's own serial form is not used between nodes: its messages can hold nonsense that the library
+//! answers with a panic. Here such messages cannot be written down, or are refused when read; what depends on the state
+//! of the receiver is checked in `guard.rs`.
+
+mod bytes;
+mod raft;
+
+use ::bytes::{BufMut, Bytes, BytesMut};
+use base::NodeKey;
+
+pub(crate) use self::bytes::{Reader, put_len, put_string};
+pub(crate) use self::raft::{RaftMessage, change_entry, is_wired, proposal_data, proposal_of};
+
+/// The version of the messages between members.
+pub const VERSION: u8 = 1;
+/// The highest term: one election per nanosecond reaches it after days, so only nonsense goes beyond.
+pub(crate) const TERM_MAX: u64 = 1 << 48;
+/// The highest index and serial.
+pub(crate) const INDEX_MAX: u64 = 1 << 60;
+/// Keys in one request.
+pub(crate) const REQUESTS_MAX: usize = 1_024;
+const HEAD_BYTES: usize = 10;
+
+/// A message that no member of this group would have sent. It changed nothing.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum MessageError {
+    /// Another version of the protocol.
+    #[error("consensus message of version {got}, this node speaks {VERSION}")]
+    Version {
+        /// What the peer speaks.
+        got: u8,
+    },
+    /// The message is of another group: its federation was started elsewhere.
+    #[error("consensus message of the group of {got}, this node belongs to the group of {mine}")]
+    Group {
+        /// The sender's group, named by the node that started it.
+        got: NodeKey,
+        /// This node's group.
+        mine: NodeKey,
+    },
+    /// The sender is this node, or nobody.
+    #[error("consensus message from {from}, which cannot be a peer")]
+    Sender {
+        /// Who is said to have sent it.
+        from: NodeKey,
+    },
+    /// Ends too early.
+    #[error("{what} at byte {at} needs {need} bytes, {left} are left")]
+    Truncated {
+        /// The field.
+        what: &'static str,
+        /// Where it starts.
+        at: usize,
+        /// Its length.
+        need: usize,
+        /// What is there.
+        left: usize,
+    },
+    /// A code that has no meaning.
+    #[error("{what} at byte {at} has no value {value}")]
+    Unknown {
+        /// The field.
+        what: &'static str,
+        /// Where it starts.
+        at: usize,
+        /// What stands there.
+        value: u8,
+    },
+    /// A number out of its range.
+    #[error("{what} at byte {at} is {value}, not between {least} and {most}")]
+    Range {
+        /// The field.
+        what: &'static str,
+        /// Where it starts.
+        at: usize,
+        /// What stands there.
+        value: u64,
+        /// The least it may be.
+        least: u64,
+        /// The most it may be.
+        most: u64,
+    },
+    /// Bytes after the end.
+    #[error("{left} bytes too many from byte {at}")]
+    Trailing {
+        /// Where the message ends.
+        at: usize,
+        /// How many bytes follow.
+        left: usize,
+    },
+    /// The fields are well-formed and contradict each other or what this node knows for certain.
+    #[error("impossible message: {why} ({value})")]
+    Impossible {
+        /// What is impossible.
+        why: &'static str,
+        /// The value that is.
+        value: u64,
+    },
+}
+
+/// What a member asks the leader to do with another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wish {
+    Add,
+    Remove,
+}
+
+/// One message between two members.
+#[derive(Debug)]
+pub(crate) enum Packet {
+    /// A message of the Raft algorithm.
+    Raft(RaftMessage),
+    /// To the leader: proposals of the sender, the first with serial `first`.
+    Propose { first: u64, bodies: Vec<Bytes> },
+    /// From the leader of `term`: the sender's proposals below `next` stand in its log.
+    Accepted { term: u64, next: u64 },
+    /// To the leader: who should be added or removed.
+    Requests(Vec<(Wish, NodeKey)>),
+    /// From a member that has applied the log up to `applied` and hears no leader: am I still a member?
+    Probe { applied: u64 },
+    /// You are not a member, and will not be one again.
+    Removed,
+}
+
+/// Writes a packet of `group`.
+pub(crate) fn encode(group: NodeKey, packet: &Packet) -> Bytes {
+    let mut out = BytesMut::with_capacity(HEAD_BYTES + 64 + body_bytes(packet));
+    out.put_u8(VERSION);
+    out.put_u8(match packet {
+        Packet::Raft(_) => 1,
+        Packet::Propose { .. } => 2,
+        Packet::Accepted { .. } => 3,
+        Packet::Requests(_) => 4,
+        Packet::Probe { .. } => 5,
+        Packet::Removed => 6,
+    });
+    out.put_u64_le(group.0);
+    match packet {
+        Packet::Raft(message) => raft::encode(message, &mut out),
+        Packet::Propose { first, bodies } => {
+            out.put_u64_le(*first);
+            put_len(&mut out, bodies.len());
+            for body in bodies {
+                put_string(&mut out, body);
+            }
+        }
+        Packet::Accepted { term, next } => {
+            out.put_u64_le(*term);
+            out.put_u64_le(*next);
+        }
+        Packet::Requests(list) => {
+            put_len(&mut out, list.len());
+            for (wish, key) in list {
+                out.put_u8(u8::from(*wish == Wish::Remove));
+                out.put_u64_le(key.0);
+            }
+        }
+        Packet::Probe { applied } => out.put_u64_le(*applied),
+        Packet::Removed => {}
+    }
+    out.freeze()
+}
+
+/// Reads a packet that came from `from` to `to`, and the group it is for.
+pub(crate) fn decode(from: NodeKey, to: NodeKey, bytes: Bytes) -> Result<(NodeKey, Packet), MessageError> {
+    let mut reader = Reader::new(bytes);
+    let got = reader.u8("version")?;
+    if got != VERSION {
+        return Err(MessageError::Version { got });
+    }
+    let kind = reader.u8("kind")?;
+    let group = NodeKey(reader.number("group", 1, u64::MAX)?);
+    let packet = match kind {
+        1 => Packet::Raft(raft::decode(from, to, &mut reader)?),
+        2 => decode_propose(&mut reader)?,
+        3 => Packet::Accepted {
+            term: reader.number("term", 1, TERM_MAX)?,
+            next: reader.number("next serial", 1, INDEX_MAX)?,
+        },
+        4 => decode_requests(&mut reader)?,
+        5 => Packet::Probe { applied: reader.number("applied index", 0, INDEX_MAX)? },
+        6 => Packet::Removed,
+        value => return Err(MessageError::Unknown { what: "kind", at: 1, value }),
+    };
+    reader.end()?;
+    Ok((group, packet))
+}
+
+fn decode_propose(reader: &mut Reader) -> Result<Packet, MessageError> {
+    let first = reader.number("first serial", 1, INDEX_MAX)?;
+    let count = reader.count("number of proposals", 4)?;
+    let mut bodies = Vec::with_capacity(count.min(1_024));
+    for _ in 0..count {
+        bodies.push(reader.string("proposal")?);
+    }
+    Ok(Packet::Propose { first, bodies })
+}
+
+fn decode_requests(reader: &mut Reader) -> Result<Packet, MessageError> {
+    let at = reader.at();
+    let count = reader.count("number of requests", 9)?;
+    if count > REQUESTS_MAX {
+        let (value, most) = (count as u64, REQUESTS_MAX as u64);
+        return Err(MessageError::Range { what: "number of requests", at, value, least: 0, most });
+    }
+    let mut list = Vec::with_capacity(count);
+    for _ in 0..count {
+        let wish = if reader.flag("request")? { Wish::Remove } else { Wish::Add };
+        list.push((wish, NodeKey(reader.number("node key", 1, u64::MAX)?)));
+    }
+    Ok(Packet::Requests(list))
+}
+
+/// About how much a packet needs besides its fixed fields.
+fn body_bytes(packet: &Packet) -> usize {
+    match packet {
+        Packet::Raft(message) => raft::body_bytes(message),
+        Packet::Propose { bodies, .. } => bodies.iter().map(|body| body.len() + 4).sum(),
+        Packet::Requests(list) => list.len() * 9,
+        Packet::Accepted { .. } | Packet::Probe { .. } | Packet::Removed => 0,
+    }
+}

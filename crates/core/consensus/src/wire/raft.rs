@@ -1,0 +1,276 @@
+//! The messages of the Raft algorithm (Ongaro and Ousterhout 2014, figures 2 and 13, with pre-votes): ten kinds, each
+//! with the fields it needs.
+
+use base::NodeKey;
+use bytes::{BufMut, Bytes, BytesMut};
+use protobuf::Message as _;
+use raft::eraftpb::{ConfChangeV2, Entry, EntryType, Message, MessageType, Snapshot};
+
+use super::{INDEX_MAX, MessageError, Reader, TERM_MAX, put_len, put_string};
+use crate::change::{Change, Role};
+use crate::config::MEMBERS_MAX;
+use crate::replicated::Replicated;
+
+/// The library's message.
+pub(crate) type RaftMessage = Message;
+
+/// The library marks votes that a leader asked for with this (its constant is not public).
+const TRANSFER: &[u8] = b"CampaignTransfer";
+const KIND: &str = "kind of Raft message";
+const PROPOSAL_HEAD: usize = 16;
+
+/// The data of the log entry of a proposal.
+pub(crate) fn proposal_data(key: NodeKey, serial: u64, body: &[u8]) -> Vec<u8> {
+    let mut data = Vec::with_capacity(PROPOSAL_HEAD + body.len());
+    data.put_u64_le(key.0);
+    data.put_u64_le(serial);
+    data.put_slice(body);
+    data
+}
+
+/// Who proposed an entry, with which serial, and the body; `None` for the empty entry of a new leader.
+pub(crate) fn proposal_of(data: &Bytes) -> Option<(NodeKey, u64, Bytes)> {
+    let (key, rest) = data.split_first_chunk::<8>()?;
+    let (serial, _) = rest.split_first_chunk::<8>()?;
+    Some((NodeKey(u64::from_le_bytes(*key)), u64::from_le_bytes(*serial), data.slice(PROPOSAL_HEAD..)))
+}
+
+/// The membership change of an entry, if it is one.
+pub(crate) fn change_entry(entry: &Entry) -> Option<Change> {
+    if entry.get_entry_type() != EntryType::EntryConfChangeV2 {
+        return None;
+    }
+    let mut change = ConfChangeV2::default();
+    change.merge_from_bytes(entry.get_data()).ok()?;
+    Change::from_raft(&change)
+}
+
+/// Whether a vote is asked for because the leader wants to hand over.
+fn is_transfer(message: &Message) -> bool {
+    message.get_context() == TRANSFER
+}
+
+fn code(kind: MessageType) -> Option<u8> {
+    Some(match kind {
+        MessageType::MsgAppend => 1,
+        MessageType::MsgAppendResponse => 2,
+        MessageType::MsgRequestVote => 3,
+        MessageType::MsgRequestVoteResponse => 4,
+        MessageType::MsgRequestPreVote => 5,
+        MessageType::MsgRequestPreVoteResponse => 6,
+        MessageType::MsgSnapshot => 7,
+        MessageType::MsgHeartbeat => 8,
+        MessageType::MsgHeartbeatResponse => 9,
+        MessageType::MsgTimeoutNow => 10,
+        _ => return None,
+    })
+}
+
+fn kind_of(code: u8) -> Option<MessageType> {
+    Some(match code {
+        1 => MessageType::MsgAppend,
+        2 => MessageType::MsgAppendResponse,
+        3 => MessageType::MsgRequestVote,
+        4 => MessageType::MsgRequestVoteResponse,
+        5 => MessageType::MsgRequestPreVote,
+        6 => MessageType::MsgRequestPreVoteResponse,
+        7 => MessageType::MsgSnapshot,
+        8 => MessageType::MsgHeartbeat,
+        9 => MessageType::MsgHeartbeatResponse,
+        10 => MessageType::MsgTimeoutNow,
+        _ => return None,
+    })
+}
+
+/// Whether a message is one of the ten; the library sends others only when asked for what is not used here.
+pub(crate) fn is_wired(message: &Message) -> bool {
+    code(message.get_msg_type()).is_some()
+}
+
+pub(super) fn encode(m: &Message, out: &mut BytesMut) {
+    out.put_u8(code(m.get_msg_type()).expect("filtered by is_wired"));
+    out.put_u64_le(m.term);
+    match m.get_msg_type() {
+        MessageType::MsgAppend => {
+            put_numbers(out, &[m.log_term, m.index, m.commit]);
+            put_len(out, m.get_entries().len());
+            m.get_entries().iter().for_each(|entry| put_entry(out, entry));
+        }
+        MessageType::MsgAppendResponse => {
+            put_numbers(out, &[m.index, m.commit, m.reject_hint, m.log_term]);
+            out.put_u8(u8::from(m.reject));
+        }
+        MessageType::MsgRequestVote | MessageType::MsgRequestPreVote => {
+            put_numbers(out, &[m.index, m.log_term, m.commit, m.commit_term]);
+            out.put_u8(u8::from(is_transfer(m)));
+        }
+        MessageType::MsgRequestVoteResponse | MessageType::MsgRequestPreVoteResponse => {
+            put_numbers(out, &[m.commit, m.commit_term]);
+            out.put_u8(u8::from(m.reject));
+        }
+        MessageType::MsgSnapshot => {
+            let meta = m.get_snapshot().get_metadata();
+            put_numbers(out, &[meta.index, meta.term]);
+            for keys in [meta.get_conf_state().get_voters(), meta.get_conf_state().get_learners()] {
+                put_len(out, keys.len());
+                put_numbers(out, keys);
+            }
+            out.put_slice(m.get_snapshot().get_data());
+        }
+        MessageType::MsgHeartbeat | MessageType::MsgHeartbeatResponse => out.put_u64_le(m.commit),
+        _ => {}
+    }
+}
+
+fn put_numbers(out: &mut BytesMut, numbers: &[u64]) {
+    numbers.iter().for_each(|number| out.put_u64_le(*number));
+}
+
+fn put_entry(out: &mut BytesMut, entry: &Entry) {
+    out.put_u64_le(entry.term);
+    let (role, key) = match change_entry(entry) {
+        None => {
+            out.put_u8(0);
+            return put_string(out, entry.get_data());
+        }
+        Some(Change::Set(key, Role::Learner)) => (1, key),
+        Some(Change::Set(key, Role::Voter)) => (2, key),
+        Some(Change::Remove(key)) => (3, key),
+    };
+    out.put_u8(role);
+    out.put_u64_le(key.0);
+}
+
+pub(super) fn decode(from: NodeKey, to: NodeKey, r: &mut Reader) -> Result<Message, MessageError> {
+    let at = r.at();
+    let value = r.u8(KIND)?;
+    let kind = kind_of(value).ok_or(MessageError::Unknown { what: KIND, at, value })?;
+    let mut m = Message::default();
+    m.set_msg_type(kind);
+    (m.from, m.to) = (from.0, to.0);
+    m.term = r.number("term", 1, TERM_MAX)?;
+    match kind {
+        MessageType::MsgAppend => decode_append(&mut m, r)?,
+        MessageType::MsgAppendResponse => {
+            m.index = index(r, "index")?;
+            m.commit = index(r, "commit index")?;
+            m.reject_hint = index(r, "hint")?;
+            m.log_term = r.number("log term", 0, m.term)?;
+            m.reject = r.flag("rejection")?;
+        }
+        MessageType::MsgRequestVote | MessageType::MsgRequestPreVote => {
+            m.index = index(r, "index")?;
+            m.log_term = r.number("log term", 0, m.term)?;
+            m.commit = index(r, "commit index")?;
+            m.commit_term = r.number("commit term", 0, m.term)?;
+            if r.flag("transfer")? {
+                m.context = Bytes::from_static(TRANSFER);
+            }
+        }
+        MessageType::MsgRequestVoteResponse | MessageType::MsgRequestPreVoteResponse => {
+            m.commit = index(r, "commit index")?;
+            m.commit_term = r.number("commit term", 0, m.term)?;
+            m.reject = r.flag("rejection")?;
+        }
+        MessageType::MsgSnapshot => decode_snapshot(&mut m, r)?,
+        MessageType::MsgHeartbeat | MessageType::MsgHeartbeatResponse => {
+            m.commit = index(r, "commit index")?;
+        }
+        _ => {}
+    }
+    Ok(m)
+}
+
+fn index(r: &mut Reader, what: &'static str) -> Result<u64, MessageError> {
+    r.number(what, 0, INDEX_MAX)
+}
+
+fn decode_append(m: &mut Message, r: &mut Reader) -> Result<(), MessageError> {
+    m.log_term = r.number("log term", 0, m.term)?;
+    m.index = index(r, "index")?;
+    m.commit = index(r, "commit index")?;
+    let count = r.count("number of entries", 13)?;
+    let mut entries = Vec::with_capacity(count.min(4_096));
+    let mut term = m.log_term.max(1);
+    for i in 1..=count as u64 {
+        // Terms never fall along a log, and no entry is of a later term than the leader that sends it.
+        term = r.number("term of an entry", term, m.term)?;
+        let mut entry = decode_entry(r)?;
+        (entry.term, entry.index) = (term, m.index + i);
+        entries.push(entry);
+    }
+    m.set_entries(entries.into());
+    Ok(())
+}
+
+fn decode_entry(r: &mut Reader) -> Result<Entry, MessageError> {
+    let mut entry = Entry::default();
+    let at = r.at();
+    let kind = r.u8("kind of entry")?;
+    if kind == 0 {
+        entry.data = r.string("entry")?;
+        let sound = match proposal_of(&entry.data) {
+            Some((key, serial, _)) => key.0 != 0 && (1..=INDEX_MAX).contains(&serial),
+            None => entry.data.is_empty(),
+        };
+        let value = entry.data.len() as u64;
+        return if sound {
+            Ok(entry)
+        } else {
+            Err(MessageError::Impossible { why: "entry of nobody", value })
+        };
+    }
+    let key = NodeKey(r.number("node key", 1, u64::MAX)?);
+    let change = match kind {
+        1 => Change::Set(key, Role::Learner),
+        2 => Change::Set(key, Role::Voter),
+        3 => Change::Remove(key),
+        value => return Err(MessageError::Unknown { what: "kind of entry", at, value }),
+    };
+    entry.set_entry_type(EntryType::EntryConfChangeV2);
+    entry.data = change_data(change);
+    Ok(entry)
+}
+
+/// The data of the log entry of a membership change.
+fn change_data(change: Change) -> Bytes {
+    Bytes::from(change.to_raft().write_to_bytes().expect("a change has no required fields to miss"))
+}
+
+fn decode_snapshot(m: &mut Message, r: &mut Reader) -> Result<(), MessageError> {
+    let mut snapshot = Snapshot::default();
+    let term = m.term;
+    let meta = snapshot.mut_metadata();
+    meta.index = r.number("index of the snapshot", 1, INDEX_MAX)?;
+    meta.term = r.number("term of the snapshot", 1, term)?;
+    let voters = decode_keys(r, "voter")?;
+    let learners = decode_keys(r, "learner")?;
+    let mut all: Vec<u64> = voters.iter().chain(&learners).copied().collect();
+    all.sort_unstable();
+    all.dedup();
+    let members = voters.len() + learners.len();
+    if voters.is_empty() || all.len() != members || members > MEMBERS_MAX {
+        return Err(MessageError::Impossible { why: "members of a snapshot", value: members as u64 });
+    }
+    if all.binary_search(&m.to).is_err() {
+        return Err(MessageError::Impossible { why: "snapshot for a node that is not in it", value: m.to });
+    }
+    meta.mut_conf_state().set_voters(voters);
+    meta.mut_conf_state().set_learners(learners);
+    snapshot.data = r.rest();
+    Replicated::decode(snapshot.data.clone())?;
+    m.set_snapshot(snapshot);
+    Ok(())
+}
+
+fn decode_keys(r: &mut Reader, what: &'static str) -> Result<Vec<u64>, MessageError> {
+    let count = r.count(what, 8)?;
+    (0..count).map(|_| r.number(what, 1, u64::MAX)).collect()
+}
+
+pub(super) fn body_bytes(message: &Message) -> usize {
+    let entries: usize = message.get_entries().iter().map(|entry| entry.get_data().len() + 16).sum();
+    let conf = message.get_snapshot().get_metadata().get_conf_state();
+    let keys = conf.get_voters().len() + conf.get_learners().len();
+    entries + keys * 8 + message.get_snapshot().get_data().len()
+}
