@@ -1,0 +1,281 @@
+//! Settings of a node in the network, each with its unit and default.
+
+use crate::error::ConfigError;
+use base::{NodeKey, Seed};
+use bytes::Bytes;
+use std::fmt;
+use std::time::Duration;
+
+/// Longest frame that the overlay sends or accepts: 1 MiB.
+pub const FRAME_BYTES_MAX: usize = 1 << 20;
+/// Longest name of a node, in bytes of UTF-8.
+pub const NAME_BYTES_MAX: usize = 255;
+/// Longest URL that a node may advertise.
+pub const URL_BYTES_MAX: usize = 512;
+/// URLs that a node may advertise.
+pub const URLS_MAX: usize = 16;
+/// Longest information blob of a node: 16 KiB.
+pub const INFO_BYTES_MAX: usize = 16 << 10;
+/// Neighbours that a node may have.
+pub const NEIGHBOURS_MAX: usize = 1_024;
+/// Longest terms of a link: see [`Target::terms`].
+pub const TERMS_BYTES_MAX: usize = 256;
+/// Longest sentence of a refusal that is sent; longer ones are cut.
+pub const REFUSAL_BYTES_MAX: usize = 1_024;
+/// A unicast that was relayed this often is dropped: no sound network is that wide.
+pub const HOPS_MAX: u8 = 64;
+/// Nodes that one frame of digests can name; so the map cannot hold more.
+pub const NODES_MAX: usize = 16_384;
+
+/// How the nodes of a network are joined. All nodes of a network have the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum TopologyKind {
+    /// A tree of routers.
+    Tree,
+    /// Every node a triad, joined to every other one. Nodes that become known are connected to without being configured.
+    Mesh,
+    /// A hypercube of routers.
+    Hypercube,
+    /// Any list of edges.
+    Graph,
+}
+
+impl TopologyKind {
+    /// All kinds.
+    pub const ALL: [TopologyKind; 4] = [Self::Tree, Self::Mesh, Self::Hypercube, Self::Graph];
+
+    /// Is every link between two nodes a path for messages? Otherwise only those of one spanning tree are.
+    pub const fn uses_all_links(self) -> bool {
+        matches!(self, Self::Mesh | Self::Hypercube)
+    }
+
+    pub(crate) const fn code(self) -> u8 {
+        self as u8 + 1
+    }
+
+    pub(crate) fn from_code(code: u8) -> Option<Self> {
+        Self::ALL.get(usize::from(code).checked_sub(1)?).copied()
+    }
+}
+
+impl fmt::Display for TopologyKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Tree => "tree",
+            Self::Mesh => "mesh",
+            Self::Hypercube => "hypercube",
+            Self::Graph => "graph",
+        })
+    }
+}
+
+/// A node that this node connects to, and connects to again when the link breaks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Target {
+    /// Where to connect to. The overlay hands it to the world and does not read it.
+    pub url: String,
+    /// The name of the node that is expected there; another one is refused.
+    pub name: Option<String>,
+    /// What the other end is told of this link, for example how to set up its router client. At most
+    /// [`TERMS_BYTES_MAX`] bytes; not read by the overlay.
+    pub terms: Bytes,
+}
+
+/// When to try again to reach a target.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Backoff {
+    /// Wait after the first failure; each further wait is twice as long. Default 50 ms.
+    pub first: Duration,
+    /// Longest wait, before jitter. Default 5 s.
+    pub max: Duration,
+    /// Up to this share of the wait, in percent, is added at random. Default 20.
+    pub jitter_percent: u8,
+}
+
+impl Default for Backoff {
+    fn default() -> Self {
+        Self { first: Duration::from_millis(50), max: Duration::from_secs(5), jitter_percent: 20 }
+    }
+}
+
+/// Intervals.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Timing {
+    /// A link on which nothing but answers was sent for this long carries a keep-alive. Default 500 ms.
+    pub keep_alive: Duration,
+    /// A link on which nothing was heard for this long is dead. Default 2.5 s.
+    pub silence_max: Duration,
+    /// A link on which greetings were not exchanged within this time is closed. Default 3 s.
+    pub greeting_max: Duration,
+    /// A link that is to be closed gets this long to take the last frames. Default 1 s.
+    pub close_max: Duration,
+    /// Shortest time between two announcements of this node, and between two computations of routes. Default 10 ms.
+    pub settle: Duration,
+    /// Shortest time between two announcements for the sake of the information blob alone. Default 1 s.
+    pub info_interval: Duration,
+    /// A node that cannot be reached is forgotten after this time. Default 5 min.
+    pub forget_after: Duration,
+    /// Without redundancy, a link that closes a cycle in the map for this long is refused. Default 200 ms.
+    pub cycle_after: Duration,
+    /// Two nodes of a mesh that never had a link get a tunnel after this time. Default 1 s.
+    pub tunnel_after: Duration,
+    /// What a tunnel sends and nobody acknowledges is sent again after this time. Default 500 ms.
+    pub tunnel_retry: Duration,
+    /// Of two nodes of a mesh that learn of each other the one with the larger key connects at once, the other after
+    /// this time. Default 2 s.
+    pub learn_after: Duration,
+    /// A link that was up for this long is a success, after which waits start again from the first. Default 1 s.
+    pub steady_after: Duration,
+    /// When to try again to reach a target.
+    pub backoff: Backoff,
+    /// Clocks of two nodes that differ by more are worth a warning. Default 1 s.
+    pub clock_tolerance: Duration,
+}
+
+impl Default for Timing {
+    fn default() -> Self {
+        Self {
+            keep_alive: Duration::from_millis(500),
+            silence_max: Duration::from_millis(2_500),
+            greeting_max: Duration::from_secs(3),
+            close_max: Duration::from_secs(1),
+            settle: Duration::from_millis(10),
+            info_interval: Duration::from_secs(1),
+            forget_after: Duration::from_secs(300),
+            cycle_after: Duration::from_millis(200),
+            tunnel_after: Duration::from_secs(1),
+            tunnel_retry: Duration::from_millis(500),
+            learn_after: Duration::from_secs(2),
+            steady_after: Duration::from_secs(1),
+            backoff: Backoff::default(),
+            clock_tolerance: Duration::from_secs(1),
+        }
+    }
+}
+
+/// Bounds of memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Nodes in the map, this one included; at most [`NODES_MAX`]. Default 4,096.
+    pub nodes_max: usize,
+    /// Bytes of all entries of the map. Default 64 MiB.
+    pub map_bytes_max: usize,
+    /// Links at one time, those that have not greeted included; at most [`NEIGHBOURS_MAX`]. Default 1,024.
+    pub links_max: usize,
+    /// Longest body of a unicast. Default 64 MiB.
+    pub body_bytes_max: usize,
+    /// Longest part of a unicast in one frame. Default 16 KiB; kept between 64 bytes and 512 KiB.
+    pub piece_bytes_max: usize,
+    /// Bytes of unicasts that wait for one link, by class (urgent, bulk). Default 64 MiB.
+    pub queue_bytes_max: usize,
+    /// Bytes of unicasts that are being put together, of all senders. Default 128 MiB.
+    pub reassembly_bytes_max: usize,
+    /// Bytes that may be under way in a tunnel; a frame more than that is taken when none is under way. Default 1 MiB.
+    pub tunnel_bytes_max: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            nodes_max: 4_096,
+            map_bytes_max: 64 << 20,
+            links_max: NEIGHBOURS_MAX,
+            body_bytes_max: 64 << 20,
+            piece_bytes_max: 16 << 10,
+            queue_bytes_max: 64 << 20,
+            reassembly_bytes_max: 128 << 20,
+            tunnel_bytes_max: 1 << 20,
+        }
+    }
+}
+
+/// Settings of one node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// The identity of this start of this node.
+    pub key: NodeKey,
+    /// The name of the node: unique among the nodes that are there, kept over restarts.
+    pub name: String,
+    /// Where jitter comes from.
+    pub seed: Seed,
+    /// How the nodes are joined.
+    pub topology: TopologyKind,
+    /// For tree and graph: loops are wanted, their links stand by.
+    pub redundancy: bool,
+    /// The network that this node is part of; 0: none yet, the first neighbour's is adopted.
+    pub network: u64,
+    /// Where others may connect to this node.
+    pub urls: Vec<String>,
+    /// Links that this node initiates; the first has the id 0, and so on.
+    pub targets: Vec<Target>,
+    /// A digest of the topology file; 0: there is none. Differences are worth a warning.
+    pub topology_digest: u64,
+    /// Milliseconds since 1970 at [`Moment::ZERO`](base::Moment::ZERO), to compare clocks; `None`: not compared.
+    pub clock_millis: Option<u64>,
+    /// Intervals.
+    pub timing: Timing,
+    /// Bounds of memory.
+    pub limits: Limits,
+}
+
+impl Config {
+    /// The defaults for a node without targets that is in no network yet.
+    pub fn new(key: NodeKey, name: impl Into<String>, topology: TopologyKind, seed: Seed) -> Self {
+        Self {
+            key,
+            name: name.into(),
+            seed,
+            topology,
+            redundancy: false,
+            network: 0,
+            urls: Vec::new(),
+            targets: Vec::new(),
+            topology_digest: 0,
+            clock_millis: None,
+            timing: Timing::default(),
+            limits: Limits::default(),
+        }
+    }
+
+    /// Says what does not fit, and brings limits into their range.
+    pub(crate) fn checked(mut self) -> Result<Self, ConfigError> {
+        check_name(&self.name)?;
+        check_urls(&self.urls)?;
+        self.targets.iter().try_for_each(check_target)?;
+        let limits = &mut self.limits;
+        limits.nodes_max = limits.nodes_max.clamp(1, NODES_MAX);
+        limits.links_max = limits.links_max.min(NEIGHBOURS_MAX);
+        limits.piece_bytes_max = limits.piece_bytes_max.clamp(64, FRAME_BYTES_MAX / 2);
+        // A frame of a tunnel is a body with a head; and a queue holds the longest body.
+        limits.body_bytes_max = limits.body_bytes_max.clamp(2 * FRAME_BYTES_MAX, u32::MAX as usize);
+        limits.queue_bytes_max = limits.queue_bytes_max.max(limits.body_bytes_max + FRAME_BYTES_MAX);
+        Ok(self)
+    }
+}
+
+fn check_name(name: &str) -> Result<(), ConfigError> {
+    if name.is_empty() || name.len() > NAME_BYTES_MAX || name.chars().any(char::is_control) {
+        return Err(ConfigError::Name { name: name.to_owned() });
+    }
+    Ok(())
+}
+
+pub(crate) fn check_urls(urls: &[String]) -> Result<(), ConfigError> {
+    if urls.len() > URLS_MAX {
+        return Err(ConfigError::Urls { count: urls.len() });
+    }
+    match urls.iter().find(|url| url.len() > URL_BYTES_MAX) {
+        Some(url) => Err(ConfigError::Url { len: url.len() }),
+        None => Ok(()),
+    }
+}
+
+pub(crate) fn check_target(target: &Target) -> Result<(), ConfigError> {
+    if let Some(name) = &target.name {
+        check_name(name)?;
+    }
+    match target.terms.len() {
+        len if len > TERMS_BYTES_MAX => Err(ConfigError::Terms { url: target.url.clone(), len }),
+        _ => Ok(()),
+    }
+}

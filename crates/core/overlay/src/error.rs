@@ -1,0 +1,281 @@
+//! Failures: of the configuration, of calls, of neighbours; and why a link is refused.
+
+use crate::config::{INFO_BYTES_MAX, NAME_BYTES_MAX, TERMS_BYTES_MAX, TopologyKind, URL_BYTES_MAX, URLS_MAX};
+use crate::wire;
+use base::NodeKey;
+use std::time::Duration;
+
+/// A setting that does not fit.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// The name is empty, too long or not printable.
+    #[error("the node name {name:?} must have 1 to {NAME_BYTES_MAX} bytes and no control characters")]
+    Name {
+        /// The name.
+        name: String,
+    },
+    /// Too many URLs.
+    #[error("a node can advertise {URLS_MAX} URLs, not {count}")]
+    Urls {
+        /// How many.
+        count: usize,
+    },
+    /// A URL is too long.
+    #[error("a URL of {len} bytes is too long to be advertised, the limit is {URL_BYTES_MAX}")]
+    Url {
+        /// How long.
+        len: usize,
+    },
+    /// The terms of a target are too long.
+    #[error("the terms of the link to {url} have {len} bytes, the limit is {TERMS_BYTES_MAX}")]
+    Terms {
+        /// Where the link leads.
+        url: String,
+        /// How long.
+        len: usize,
+    },
+    /// The information blob is too long.
+    #[error("the information about a node has {len} bytes, the limit is {INFO_BYTES_MAX}")]
+    Info {
+        /// How long.
+        len: usize,
+    },
+}
+
+/// Something cannot be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SendError {
+    /// No path leads there.
+    #[error("no path leads to node {0}")]
+    Unreachable(NodeKey),
+    /// Longer than allowed.
+    #[error("{len} bytes, the limit is {limit}")]
+    TooLong {
+        /// How long.
+        len: usize,
+        /// The limit.
+        limit: usize,
+    },
+    /// There is no tunnel to that node: it has a link of its own, or none can be made.
+    #[error("there is no tunnel to node {0}")]
+    NoTunnel(NodeKey),
+    /// The tunnel has as much under way as it may have; [`Event::TunnelReady`](crate::Event::TunnelReady) follows.
+    #[error("the tunnel to node {0} takes no more for now")]
+    Full(NodeKey),
+}
+
+/// A neighbour broke the protocol. Positions are byte offsets in the frame.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FrameError {
+    /// A frame without a byte.
+    #[error("an empty frame")]
+    Empty,
+    /// An unknown type of frame.
+    #[error("a frame of unknown type {got}")]
+    Type {
+        /// The type.
+        got: u8,
+    },
+    /// The greeting does not start with the mark of one.
+    #[error("the greeting starts with {got:#010x}, not {:#010x}", wire::MAGIC)]
+    Magic {
+        /// What stands there.
+        got: u32,
+    },
+    /// Another version of the protocol.
+    #[error("version {got} of the node protocol, this node speaks {}", wire::VERSION)]
+    Version {
+        /// What the peer speaks.
+        got: u8,
+    },
+    /// Ends too early.
+    #[error("{what} at byte {at} needs {need} bytes, {left} are left")]
+    Truncated {
+        /// What is read.
+        what: &'static str,
+        /// Where.
+        at: usize,
+        /// Bytes needed.
+        need: usize,
+        /// Bytes left.
+        left: usize,
+    },
+    /// Has bytes that nothing explains.
+    #[error("{extra} bytes too many from byte {at} on")]
+    Trailing {
+        /// Where.
+        at: usize,
+        /// How many.
+        extra: usize,
+    },
+    /// Over a limit.
+    #[error("{what} of {len}, the limit is {limit}")]
+    TooLong {
+        /// What.
+        what: &'static str,
+        /// How long, or how many.
+        len: usize,
+        /// The limit.
+        limit: usize,
+    },
+    /// A value that means nothing or contradicts another.
+    #[error("{what} at byte {at}: {why}")]
+    Value {
+        /// What.
+        what: &'static str,
+        /// Where.
+        at: usize,
+        /// In which way.
+        why: &'static str,
+    },
+    /// A frame at the wrong time.
+    #[error("{what} where {wanted} is due")]
+    Unexpected {
+        /// What came.
+        what: &'static str,
+        /// What should have come.
+        wanted: &'static str,
+    },
+}
+
+/// Why a link is refused. The sentence says what is wrong and what to do; both ends learn it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// Another version of the protocol.
+    #[error(
+        "one node speaks version {theirs} of the node protocol, the other {ours}: run the same release on both"
+    )]
+    Version {
+        /// The peer's.
+        theirs: u8,
+        /// This node's.
+        ours: u8,
+    },
+    /// Two networks that exist already.
+    #[error(
+        "network {theirs:016x} and network {ours:016x} are two: a node that is to join another network must be \
+         started without one of its own (with --join, not as the first node)"
+    )]
+    Network {
+        /// The peer's.
+        theirs: u64,
+        /// This node's.
+        ours: u64,
+    },
+    /// Another live node has the name.
+    #[error(
+        "there are two nodes with the name {name}, the other one has the key {holder}: give each node a name of its \
+         own, or stop the other one first"
+    )]
+    Name {
+        /// The name.
+        name: String,
+        /// The node that has it.
+        holder: NodeKey,
+    },
+    /// A link from a node to itself.
+    #[error("the link leads from node {name} back to itself: take its own address out of its links")]
+    OwnKey {
+        /// The node.
+        name: String,
+    },
+    /// Networks of different shape.
+    #[error(
+        "one node is set up for the topology {theirs}, the other for {ours}: give all nodes the same topology"
+    )]
+    Topology {
+        /// The peer's.
+        theirs: TopologyKind,
+        /// This node's.
+        ours: TopologyKind,
+    },
+    /// One expects loops, the other does not.
+    #[error("one node has redundancy {}, the other {}: give all nodes the same", on(*theirs), on(!*theirs))]
+    Redundancy {
+        /// The peer's setting.
+        theirs: bool,
+    },
+    /// Another node than the configured one.
+    #[error("at {url} is node {got}, not {expected}: correct the address or the name")]
+    OtherNode {
+        /// Where the link leads.
+        url: String,
+        /// The configured name.
+        expected: String,
+        /// Who answered.
+        got: String,
+    },
+    /// The link would close a loop.
+    #[error(
+        "nodes {a} and {b} are connected by another path already: take this link out, or enable redundancy on all nodes"
+    )]
+    Cycle {
+        /// One end.
+        a: String,
+        /// The other.
+        b: String,
+    },
+    /// There is a link between the two already.
+    #[error("there is a link between {a} and {b} already; it is kept")]
+    AlreadyLinked {
+        /// One end.
+        a: String,
+        /// The other.
+        b: String,
+    },
+    /// The peer breaks the protocol.
+    #[error("{0}: check that what connects here is a node of the same release")]
+    Hostile(#[from] FrameError),
+    /// The peer did not say who it is.
+    #[error(
+        "no greeting within {0:?}: check that what is at the other end is a node, and that the network between works"
+    )]
+    GreetingTimeout(Duration),
+    /// The node has as many links as it may have.
+    #[error("the node has its {limit} links already: connect to another one")]
+    TooManyLinks {
+        /// The limit.
+        limit: usize,
+    },
+    /// The node goes away.
+    #[error("the node is leaving the network: connect to another one")]
+    Leaving,
+}
+
+fn on(on: bool) -> &'static str {
+    if on { "on" } else { "off" }
+}
+
+impl Refusal {
+    /// Number of the kind of refusal, as the peer is told it.
+    pub const fn code(&self) -> u8 {
+        match self {
+            Self::Version { .. } => 1,
+            Self::Network { .. } => 2,
+            Self::Name { .. } => 3,
+            Self::OwnKey { .. } => 4,
+            Self::Topology { .. } => 5,
+            Self::Redundancy { .. } => 6,
+            Self::OtherNode { .. } => 7,
+            Self::Cycle { .. } => 8,
+            Self::AlreadyLinked { .. } => Self::ALREADY_LINKED,
+            Self::Hostile(_) => 10,
+            Self::GreetingTimeout(_) => 11,
+            Self::TooManyLinks { .. } => 12,
+            Self::Leaving => 13,
+        }
+    }
+
+    pub(crate) const ALREADY_LINKED: u8 = 9;
+
+    pub(crate) fn of(error: FrameError) -> Self {
+        match error {
+            FrameError::Version { got } => Self::Version { theirs: got, ours: wire::VERSION },
+            error => Self::Hostile(error),
+        }
+    }
+}

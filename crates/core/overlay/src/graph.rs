@@ -1,0 +1,252 @@
+//! Routes and the spanning tree, computed from the map. Pure functions: nodes with the same map agree.
+
+use crate::map::Map;
+use base::NodeKey;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+
+/// How to get to a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Route {
+    /// The neighbour that it goes through, or the node itself.
+    pub(crate) next: NodeKey,
+    /// Links on the way.
+    pub(crate) hops: u32,
+    /// Costs of these links together.
+    pub(crate) cost: u64,
+}
+
+/// A connection that both its ends confirm; the smaller key first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Edge {
+    pub(crate) cost: u32,
+    pub(crate) low: NodeKey,
+    pub(crate) high: NodeKey,
+}
+
+/// What follows from the map, seen from one node.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Routes {
+    /// Every other node that can be reached.
+    pub(crate) to: BTreeMap<NodeKey, Route>,
+    /// Edges among the nodes that can be reached that are in the one spanning tree, smaller key first.
+    pub(crate) tree: BTreeSet<(NodeKey, NodeKey)>,
+    /// All edges among these nodes, in order of cost and keys.
+    pub(crate) edges: Vec<Edge>,
+}
+
+impl Routes {
+    pub(crate) fn reaches(&self, key: NodeKey) -> bool {
+        self.to.contains_key(&key)
+    }
+
+    pub(crate) fn next(&self, key: NodeKey) -> Option<NodeKey> {
+        self.to.get(&key).map(|route| route.next)
+    }
+
+    pub(crate) fn in_tree(&self, a: NodeKey, b: NodeKey) -> bool {
+        self.tree.contains(&(a.min(b), a.max(b)))
+    }
+}
+
+/// Cost of a link by its round trip: 1, and from a millisecond on the power of two below the milliseconds besides,
+/// so that small changes of the round trip move no path.
+pub(crate) fn cost(rtt_micros: u32) -> u32 {
+    match rtt_micros / 1_000 {
+        0 => 1,
+        millis => 1 + (1 << millis.ilog2()),
+    }
+}
+
+/// Routes from `own`, whose links are those of `links` whatever its own entry says, and the spanning tree.
+pub(crate) fn compute(own: NodeKey, links: &BTreeMap<NodeKey, u32>, map: &Map) -> Routes {
+    let mut edges = edges(own, links, map);
+    let to = shortest(own, &edges);
+    edges.retain(|edge| edge.low == own || to.contains_key(&edge.low));
+    edges.sort_unstable();
+    Routes { tree: spanning_tree(&edges), to, edges }
+}
+
+fn edges(own: NodeKey, links: &BTreeMap<NodeKey, u32>, map: &Map) -> Vec<Edge> {
+    let mut edges = Vec::new();
+    let mut add = |low: NodeKey, high: NodeKey, rtt: u32| edges.push(Edge { cost: cost(rtt), low, high });
+    for entry in map.iter().filter(|entry| entry.key != own && !entry.leaving) {
+        for &(other, rtt) in &entry.neighbours {
+            if other == own {
+                // Advertised first: all nodes are to see the same cost.
+                if let Some(live) = links.get(&entry.key) {
+                    let told = map.get(own).and_then(|own| own.rtt_to(entry.key)).unwrap_or(*live);
+                    add(own.min(entry.key), own.max(entry.key), rtt.max(told));
+                }
+            } else if entry.key < other
+                && let Some(back) = map.get(other).filter(|other| !other.leaving)
+                && let Some(rtt_back) = back.rtt_to(entry.key)
+            {
+                add(entry.key, other, rtt.max(rtt_back));
+            }
+        }
+    }
+    edges
+}
+
+/// Dijkstra. Of two ways of one cost that with fewer hops, then that through the smaller neighbour.
+fn shortest(own: NodeKey, edges: &[Edge]) -> BTreeMap<NodeKey, Route> {
+    let mut around: BTreeMap<NodeKey, Vec<(NodeKey, u32)>> = BTreeMap::new();
+    for edge in edges {
+        around.entry(edge.low).or_default().push((edge.high, edge.cost));
+        around.entry(edge.high).or_default().push((edge.low, edge.cost));
+    }
+    let mut to: BTreeMap<NodeKey, Route> = BTreeMap::new();
+    let mut queue = BinaryHeap::from([Reverse((0u64, 0u32, own, own))]);
+    while let Some(Reverse((cost, hops, next, key))) = queue.pop() {
+        if to.contains_key(&key) || (key == own && hops > 0) {
+            continue;
+        }
+        if key != own {
+            to.insert(key, Route { next, hops, cost });
+        }
+        for (other, step) in around.get(&key).into_iter().flatten() {
+            let next = if key == own { *other } else { next };
+            queue.push(Reverse((cost + u64::from(*step), hops + 1, next, *other)));
+        }
+    }
+    to
+}
+
+/// Kruskal: the smallest edges by cost and keys that close no loop. `edges` are sorted.
+fn spanning_tree(edges: &[Edge]) -> BTreeSet<(NodeKey, NodeKey)> {
+    fn root(parent: &mut BTreeMap<NodeKey, NodeKey>, mut key: NodeKey) -> NodeKey {
+        while let Some(&up) = parent.get(&key) {
+            if let Some(&above) = parent.get(&up) {
+                parent.insert(key, above);
+            }
+            key = up;
+        }
+        key
+    }
+    let mut parent = BTreeMap::new();
+    let mut tree = BTreeSet::new();
+    for edge in edges {
+        let (a, b) = (root(&mut parent, edge.low), root(&mut parent, edge.high));
+        if a != b {
+            parent.insert(a, b);
+            tree.insert((edge.low, edge.high));
+        }
+    }
+    tree
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::map::Entry;
+    use bytes::Bytes;
+    use proptest::prelude::*;
+
+    fn map_of(nodes: u64, edges: &[(u64, u64, u32)]) -> Map {
+        let mut map = Map::new(100, 1 << 20);
+        for key in 0..nodes {
+            let ends = edges.iter().filter(|e| e.0 != e.1);
+            let around = ends.filter_map(|(a, b, rtt)| match key {
+                key if key == *a => Some((NodeKey(*b), *rtt)),
+                key if key == *b => Some((NodeKey(*a), *rtt)),
+                _ => None,
+            });
+            let around: BTreeMap<NodeKey, u32> = around.collect();
+            map.insert(Entry {
+                key: NodeKey(key),
+                sequence: 1,
+                network: 0,
+                leaving: false,
+                name: format!("N{key}"),
+                urls: Vec::new(),
+                neighbours: around.into_iter().collect(),
+                info: Bytes::new(),
+            });
+        }
+        map
+    }
+
+    fn seen_from(own: u64, map: &Map) -> Routes {
+        let links = map.get(NodeKey(own)).expect("in the map").neighbours.iter().copied().collect();
+        compute(NodeKey(own), &links, map)
+    }
+
+    /// Costs of all shortest paths, by Floyd and Warshall.
+    fn distances(nodes: u64, map: &Map) -> Vec<Vec<Option<u64>>> {
+        let all = 0..nodes as usize;
+        let mut d = vec![vec![None; nodes as usize]; nodes as usize];
+        for a in all.clone() {
+            d[a][a] = Some(0);
+            for (b, rtt) in &map.get(NodeKey(a as u64)).expect("in the map").neighbours {
+                d[a][b.0 as usize] = Some(u64::from(cost(*rtt)));
+            }
+        }
+        for k in all.clone() {
+            for a in all.clone() {
+                for b in all.clone() {
+                    if let (Some(x), Some(y)) = (d[a][k], d[k][b]) {
+                        d[a][b] = Some(d[a][b].map_or(x + y, |old: u64| old.min(x + y)));
+                    }
+                }
+            }
+        }
+        d
+    }
+
+    proptest! {
+        #[test]
+        fn paths_are_the_shortest_and_lead_there(
+            nodes in 1u64..9,
+            edges in prop::collection::vec((0u64..9, 0u64..9, 0u32..20_000), 0..20),
+        ) {
+            let mut unique = BTreeMap::new();
+            for (a, b, rtt) in edges {
+                if a != b && a < nodes && b < nodes {
+                    unique.insert((a.min(b), a.max(b)), rtt);
+                }
+            }
+            let edges: Vec<(u64, u64, u32)> = unique.into_iter().map(|((a, b), rtt)| (a, b, rtt)).collect();
+            let map = map_of(nodes, &edges);
+            let expected = distances(nodes, &map);
+            let all: Vec<Routes> = (0..nodes).map(|own| seen_from(own, &map)).collect();
+            for a in 0..nodes {
+                for b in (0..nodes).filter(|b| *b != a) {
+                    let route = all[a as usize].to.get(&NodeKey(b));
+                    prop_assert_eq!(route.map(|r| r.cost), expected[a as usize][b as usize]);
+                    if route.is_none() {
+                        continue;
+                    }
+                    // Each relay decides by itself; together they get there.
+                    let (mut at, mut hops) = (a, 0);
+                    while at != b {
+                        at = all[at as usize].next(NodeKey(b)).expect("the relay knows the way").0;
+                        hops += 1;
+                        prop_assert!(hops <= nodes);
+                    }
+                }
+                let reached = all[a as usize].to.len();
+                prop_assert_eq!(all[a as usize].tree.len(), reached, "a tree has one edge less than nodes");
+                for edge in &all[a as usize].tree {
+                    prop_assert!(all[edge.0.0 as usize].tree.contains(edge), "all agree on the tree");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn an_edge_counts_when_both_ends_confirm_it() {
+        let mut map = map_of(3, &[(0, 1, 0), (1, 2, 0)]);
+        assert_eq!(seen_from(0, &map).to.len(), 2);
+        let mut silent = map.get(NodeKey(2)).expect("in the map").clone();
+        silent.neighbours.clear();
+        silent.sequence = 2;
+        map.insert(silent);
+        assert_eq!(seen_from(0, &map).to.len(), 1);
+    }
+
+    #[test]
+    fn small_differences_of_round_trips_cost_the_same() {
+        assert_eq!([0, 999, 1_000, 1_999, 2_000, 3_999, 80_000].map(cost), [1, 1, 2, 2, 3, 3, 65]);
+    }
+}

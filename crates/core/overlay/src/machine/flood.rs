@@ -1,0 +1,249 @@
+//! The map: announcing this node, passing on what others announce, ageing.
+//!
+//! An entry goes once over each link, unless the other end is known to have it. When a link comes up each end
+//! says what it has, and sends what the other lacks of the nodes that it can reach; so what is
+//! forgotten does not come back from those who have not yet forgotten it.
+
+use super::{Overlay, Timer};
+use crate::LinkId;
+use crate::error::Refusal;
+use crate::event::Event;
+use crate::link::Stage;
+use crate::map::{Entry, Inserted, SEQUENCE_MAX};
+use base::{Moment, NodeKey};
+use std::collections::BTreeSet;
+
+impl Overlay {
+    /// This node has news of itself: announced at once, or as soon as the last announcement is old enough.
+    pub(super) fn announce_soon(&mut self, now: Moment) {
+        let at = (self.announced + self.config.timing.settle).max(now);
+        if self.timers.get(Timer::Announce).is_none_or(|set| set > at) {
+            self.timers.set(Timer::Announce, at);
+        }
+    }
+
+    pub(super) fn announce_info(&mut self, now: Moment) {
+        let at = (self.informed + self.config.timing.info_interval).max(now);
+        if self.timers.get(Timer::Announce).is_none_or(|set| set > at) {
+            self.timers.set(Timer::Announce, at);
+        }
+    }
+
+    /// What this node says of itself now.
+    fn own_entry(&self, sequence: u64) -> Entry {
+        let rtt = |id: &LinkId| self.links.get(id).map_or(0, |link| link.rtt_to_tell());
+        Entry {
+            key: self.config.key,
+            sequence,
+            network: self.network,
+            leaving: self.leaving,
+            name: self.config.name.clone(),
+            urls: self.config.urls.clone(),
+            neighbours: match self.leaving {
+                true => Vec::new(),
+                false => self.neighbours.iter().map(|(key, id)| (*key, rtt(id))).collect(),
+            },
+            info: self.info.clone(),
+        }
+    }
+
+    /// Announces this node, if there is news.
+    pub(super) fn announce(&mut self, now: Moment) {
+        self.timers.clear(Timer::Announce);
+        let sequence = self.map.sequence(self.config.key) + 1;
+        let entry = self.own_entry(sequence.min(SEQUENCE_MAX));
+        let known = self.map.get(self.config.key);
+        if known.is_some_and(|known| known.says_the_same(&entry)) {
+            return;
+        }
+        if known.is_none_or(|known| known.info != entry.info) {
+            self.informed = now;
+        }
+        self.announced = now;
+        self.replace_own(entry);
+        // The cost of this node's links is what it advertises.
+        self.recompute_soon(now);
+    }
+
+    fn replace_own(&mut self, entry: Entry) {
+        for (key, rtt) in &entry.neighbours {
+            if let Some(link) = self.neighbours.get(key).and_then(|id| self.links.get_mut(id)) {
+                link.rtt_told = Some(*rtt);
+            }
+        }
+        // Its own entry is worth more than the limits of the map.
+        self.map.insert_always(entry);
+        self.stats.announcements += 1;
+        self.pass_on(self.config.key);
+    }
+
+    /// Sends the entry of `key` to every neighbour that is not known to have it.
+    pub(super) fn pass_on(&mut self, key: NodeKey) {
+        let ids: Vec<LinkId> = self.neighbours.values().copied().collect();
+        for id in ids {
+            self.offer(id, key);
+        }
+    }
+
+    fn offer(&mut self, id: LinkId, key: NodeKey) {
+        let sequence = self.map.sequence(key);
+        if let Some(link) = self.links.get_mut(&id)
+            && link.stage == Stage::Up
+            && link.told.get(&key).copied().unwrap_or(0) < sequence
+        {
+            link.dirty.insert(key);
+            self.wake(id);
+        }
+    }
+
+    /// The other end says what it has: it gets what it lacks.
+    pub(super) fn on_digest(&mut self, id: LinkId, known: &[(NodeKey, u64)]) {
+        let Some(link) = self.links.get_mut(&id) else { return };
+        for (key, sequence) in known {
+            // Of nodes that are not known here nothing need be remembered.
+            if let Some(entry) = self.map.get(*key) {
+                link.told.insert(*key, (*sequence).min(entry.sequence));
+            }
+        }
+        let near = self.neighbours.keys().copied();
+        let here = self.routes.to.keys().copied().chain([self.config.key]).chain(near);
+        for key in here.collect::<BTreeSet<_>>() {
+            self.offer(id, key);
+        }
+    }
+
+    /// The other end passes on what nodes announce.
+    pub(super) fn on_entries(&mut self, now: Moment, id: LinkId, entries: Vec<Entry>) {
+        let mut news = false;
+        for entry in entries {
+            news |= self.on_entry(now, id, entry);
+        }
+        if news {
+            self.recompute_soon(now);
+        }
+        self.check_direct(now, id);
+    }
+
+    fn on_entry(&mut self, now: Moment, id: LinkId, entry: Entry) -> bool {
+        let (key, sequence) = (entry.key, entry.sequence);
+        if key == self.config.key {
+            self.defend(now, &entry);
+            return false;
+        }
+        match self.map.insert(entry) {
+            Inserted::Newer => self.stats.new_entries += 1,
+            Inserted::Known => {
+                if let Some(link) = self.links.get_mut(&id) {
+                    let told = link.told.entry(key).or_insert(0);
+                    *told = (*told).max(sequence);
+                }
+                // The other end has an old one: it gets the newer.
+                self.offer(id, key);
+                return false;
+            }
+            Inserted::Full => {
+                self.stats.entries_without_room += 1;
+                return false;
+            }
+        }
+        if let Some(link) = self.links.get_mut(&id) {
+            link.told.insert(key, sequence);
+        }
+        self.pass_on(key);
+        true
+    }
+
+    /// Somebody tells of this node what it did not say: it says again what is right, with a greater number.
+    fn defend(&mut self, now: Moment, entry: &Entry) {
+        let known = self.map.get(self.config.key);
+        let foreign = known.is_none_or(|known| {
+            entry.sequence > known.sequence
+                || (entry.sequence == known.sequence && !entry.says_the_same(known))
+        });
+        if foreign && entry.sequence < SEQUENCE_MAX {
+            self.announced = now;
+            self.replace_own(self.own_entry(entry.sequence + 1));
+        }
+    }
+
+    /// What the other end of a link says of itself concerns the link.
+    fn check_direct(&mut self, now: Moment, id: LinkId) {
+        let Some(key) = self.links.get(&id).and_then(|link| link.peer_key()) else { return };
+        if self.neighbours.get(&key) != Some(&id) {
+            return;
+        }
+        let Some(network) = self.map.get(key).map(|entry| entry.network) else { return };
+        self.adopt_network(now, network);
+        if network != 0 && self.network != 0 && network != self.network {
+            self.refuse(now, id, Refusal::Network { theirs: network, ours: self.network });
+        }
+    }
+
+    /// Neighbours whose entries once named this node and no longer do have given up the link.
+    pub(super) fn check_confirmed(&mut self, now: Moment) {
+        let mut given_up = Vec::new();
+        for (key, id) in &self.neighbours {
+            let Some(entry) = self.map.get(*key) else { continue };
+            let Some(link) = self.links.get_mut(id) else { continue };
+            let named = entry.rtt_to(self.config.key).is_some();
+            if link.confirmed && !named && !entry.leaving {
+                given_up.push(*id);
+            }
+            link.confirmed = named;
+        }
+        for id in given_up {
+            self.drop_link(now, id, "the other node has given up the link");
+        }
+    }
+
+    /// The node was out of reach for long: others may have forgotten it, and are told again when it comes back.
+    pub(super) fn doubt(&mut self, key: NodeKey) {
+        for link in self.links.values_mut() {
+            link.told.remove(&key);
+        }
+    }
+
+    /// Nothing reminds of the node any more.
+    pub(super) fn forget(&mut self, key: NodeKey) {
+        self.doubt(key);
+        self.timers.clear(Timer::Doubt(key));
+        self.timers.clear(Timer::Forget(key));
+        self.timers.clear(Timer::Learn(key));
+        self.map.remove(key);
+        self.relations.remove(&key);
+        self.unlearn(key);
+    }
+
+    pub(super) fn say_good_bye(&mut self, now: Moment) {
+        let sequence = self.map.sequence(self.config.key) + 1;
+        let entry = self.own_entry(sequence.min(SEQUENCE_MAX));
+        let last = crate::wire::Frame::Entries(vec![entry.clone()]).encode();
+        self.announced = now;
+        self.replace_own(entry);
+        let targets: Vec<_> = self.targets.iter().map(|(id, _)| id).collect();
+        for target in targets {
+            self.timers.clear(Timer::Connect(target));
+        }
+        let ids: Vec<LinkId> = self.links.keys().copied().collect();
+        for id in ids {
+            if self.links.get(&id).is_some_and(|link| link.stage == Stage::Up) {
+                self.detach(now, id, "this node leaves");
+                self.close_after(now, id, "this node leaves", Some(last.clone()));
+            } else {
+                self.refuse(now, id, Refusal::Leaving);
+            }
+        }
+        self.timers.clear(Timer::Announce);
+        debug_assert!(self.neighbours.is_empty(), "all links are detached");
+    }
+
+    /// Another node has this node's name and the older right to it: links are given up.
+    pub(super) fn give_up_name(&mut self, now: Moment, holder: NodeKey) {
+        self.events.push_back(Event::NameTaken { holder });
+        let ids: Vec<LinkId> = self.links.keys().copied().collect();
+        for id in ids {
+            let name = self.config.name.clone();
+            self.refuse(now, id, Refusal::Name { name, holder });
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! What goes over a link next.
+
+use super::Overlay;
+use crate::LinkId;
+use crate::link::{Ready, Stage};
+use crate::wire::{ENTRIES, Frame, entry};
+use base::Moment;
+use bytes::{BufMut, Bytes, BytesMut};
+
+/// Entries are put together into frames of about this size.
+const ENTRIES_BYTES: usize = 16 << 10;
+
+impl Overlay {
+    /// The next frame of the overlay for the link. Ask only when the link can take one.
+    pub fn poll_frame(&mut self, now: Moment, id: LinkId) -> Option<Bytes> {
+        let frame = self.next_frame(now, id);
+        let link = self.links.get_mut(&id)?;
+        match &frame {
+            Some(frame) => {
+                link.sent_frames += 1;
+                self.stats.sent_frames += 1;
+                self.stats.sent_bytes += frame.len() as u64;
+            }
+            None => {
+                link.ready = Ready::Idle;
+                if link.stage == Stage::Closing {
+                    self.finish_close(id);
+                }
+            }
+        }
+        frame
+    }
+
+    /// Greetings and refusals first, then signs of life and paths, then entries and urgent unicasts in turns, then the rest.
+    fn next_frame(&mut self, now: Moment, id: LinkId) -> Option<Bytes> {
+        let link = self.links.get_mut(&id)?;
+        if let Some(token) = link.pong_due.take() {
+            self.stats.sent_keep_alives += 1;
+            return Some(Frame::Pong(token).encode());
+        }
+        if let Some(frame) = link.out.pop_front() {
+            link.last_sent = now;
+            if link.stage != Stage::Up {
+                link.asked = Some((0, now));
+            }
+            return Some(frame);
+        }
+        if link.stage != Stage::Up {
+            return None;
+        }
+        if std::mem::take(&mut link.ping_due) {
+            link.last_sent = now;
+            link.token = link.token.wrapping_add(1);
+            link.asked = Some((link.token, now));
+            self.stats.sent_keep_alives += 1;
+            return Some(Frame::Ping(link.token).encode());
+        }
+        if std::mem::take(&mut link.path_due) {
+            link.last_sent = now;
+            return Some(Frame::Path { mine: link.path.mine, seen: link.path.theirs }.encode());
+        }
+        if std::mem::take(&mut link.digest_due) {
+            link.last_sent = now;
+            let known = self.map.iter().map(|entry| (entry.key, entry.sequence)).collect();
+            return Some(Frame::Digest(known).encode());
+        }
+        let turn = std::mem::replace(&mut link.entries_next, false) || link.urgent.is_empty();
+        if turn && let Some(frame) = self.next_entries(now, id) {
+            return Some(frame);
+        }
+        let link = self.links.get_mut(&id)?;
+        link.entries_next = true;
+        let part_max = self.config.limits.piece_bytes_max;
+        let piece = link.urgent.pop(part_max).or_else(|| link.bulk.pop(part_max))?;
+        link.last_sent = now;
+        Some(Frame::Unicast(piece).encode())
+    }
+
+    fn next_entries(&mut self, now: Moment, id: LinkId) -> Option<Bytes> {
+        let link = self.links.get_mut(&id)?;
+        let mut out = BytesMut::new();
+        while out.len() < ENTRIES_BYTES
+            && let Some(key) = link.dirty.pop_first()
+        {
+            let told = link.told.get(&key).copied().unwrap_or(0);
+            if let Some(entry) = self.map.get(key).filter(|entry| entry.sequence > told) {
+                if out.is_empty() {
+                    out.put_u8(ENTRIES);
+                }
+                entry::put(&mut out, entry);
+                link.told.insert(key, entry.sequence);
+                self.stats.sent_entries += 1;
+            }
+        }
+        if out.is_empty() {
+            return None;
+        }
+        link.last_sent = now;
+        Some(out.freeze())
+    }
+}

@@ -1,0 +1,264 @@
+//! Greetings: the initiator calls, the acceptor answers, the initiator accepts. Each checks the other; of two links
+//! between the same nodes one stays.
+//!
+//! Which one, so that both ends decide alike: a link that is up stays, unless the other end, which initiated it, comes with
+//! a new one (it would not, had it not lost the old one). Of two attempts that cross, that of the
+//! larger key stays.
+
+use super::{Overlay, Relation, Timer};
+use crate::error::Refusal;
+use crate::event::{Event, Warning};
+use crate::link::Stage;
+use crate::target::Stage as TargetStage;
+use crate::wire::{Frame, Greeting};
+use crate::{LinkId, TargetId};
+use base::{Moment, NodeKey};
+use bytes::Bytes;
+
+impl Overlay {
+    pub(super) fn greeting(&self, now: Moment, terms: Bytes) -> Bytes {
+        let since_start = now.as_nanos() / 1_000_000;
+        let greeting = Greeting {
+            key: self.config.key,
+            name: self.config.name.clone(),
+            network: self.network,
+            topology: self.config.topology,
+            redundancy: self.config.redundancy,
+            digest: self.config.topology_digest,
+            clock_millis: self.config.clock_millis.map_or(0, |clock| clock.saturating_add(since_start)),
+            terms,
+        };
+        Frame::Greeting(greeting).encode()
+    }
+
+    /// The acceptor hears who calls, or the initiator who answers.
+    pub(super) fn on_greeting(&mut self, now: Moment, id: LinkId, peer: Greeting) {
+        let Some(link) = self.links.get(&id) else { return };
+        let (initiator, target) = (link.is_initiator(), link.target);
+        let check = self.check_peer(target, &peer).and_then(|()| match initiator {
+            true => self.check_own_attempt(now, id, peer.key),
+            false => self.check_their_attempt(peer.key, &peer.name),
+        });
+        self.warn_of(now, id, &peer);
+        let Some(link) = self.links.get_mut(&id) else { return };
+        let key = peer.key;
+        if !initiator {
+            link.terms = peer.terms.clone();
+        }
+        link.peer = Some(peer);
+        if let Err(refusal) = check {
+            let covered = matches!(refusal, Refusal::AlreadyLinked { .. });
+            self.refuse(now, id, refusal);
+            if let (true, Some(target)) = (covered, target) {
+                self.cover(now, target, key);
+            }
+            return;
+        }
+        if initiator {
+            if let Some(asked) = link.asked.take() {
+                link.measured(now.since(asked.1));
+            }
+            link.out.push_back(Frame::Accept.encode());
+            self.wake(id);
+            self.establish(now, id);
+        } else {
+            let greeting = self.greeting(now, Bytes::new());
+            if let Some(link) = self.links.get_mut(&id) {
+                link.stage = Stage::Answered;
+                link.out.push_back(greeting);
+            }
+            self.wake(id);
+        }
+    }
+
+    /// The acceptor hears that it suits.
+    pub(super) fn on_accept(&mut self, now: Moment, id: LinkId) {
+        let Some((peer, target)) =
+            self.links.get_mut(&id).and_then(|link| Some((link.peer.clone()?, link.target)))
+        else {
+            return;
+        };
+        // What was right when it called may have become wrong.
+        let check =
+            self.check_peer(target, &peer).and_then(|()| self.check_their_attempt(peer.key, &peer.name));
+        if let Err(refusal) = check {
+            return self.refuse(now, id, refusal);
+        }
+        if let Some(asked) = self.links.get_mut(&id).and_then(|link| link.asked.take())
+            && let Some(link) = self.links.get_mut(&id)
+        {
+            link.measured(now.since(asked.1));
+        }
+        for other in self.earlier_links(id, peer.key) {
+            self.drop_link(now, other, "a newer link from the same node takes its place");
+        }
+        self.establish(now, id);
+    }
+
+    fn check_peer(&self, target: Option<TargetId>, peer: &Greeting) -> Result<(), Refusal> {
+        let config = &self.config;
+        if self.leaving {
+            return Err(Refusal::Leaving);
+        }
+        if peer.key == config.key {
+            return Err(Refusal::OwnKey { name: config.name.clone() });
+        }
+        if peer.network != 0 && self.network != 0 && peer.network != self.network {
+            return Err(Refusal::Network { theirs: peer.network, ours: self.network });
+        }
+        if peer.topology != config.topology {
+            return Err(Refusal::Topology { theirs: peer.topology, ours: config.topology });
+        }
+        if peer.redundancy != config.redundancy {
+            return Err(Refusal::Redundancy { theirs: peer.redundancy });
+        }
+        if let Some(state) = target.and_then(|target| self.targets.get(target))
+            && let Some(expected) = state.target.name.as_ref().filter(|name| **name != peer.name)
+        {
+            let (url, expected) = (state.target.url.clone(), expected.clone());
+            return Err(Refusal::OtherNode { url, expected, got: peer.name.clone() });
+        }
+        self.check_name(peer)?;
+        if self.closes_cycle(peer.key) {
+            return Err(Refusal::Cycle { a: config.name.clone(), b: peer.name.clone() });
+        }
+        Ok(())
+    }
+
+    fn check_name(&self, peer: &Greeting) -> Result<(), Refusal> {
+        let taken = |holder| Err(Refusal::Name { name: peer.name.clone(), holder });
+        if peer.name == self.config.name {
+            return taken(self.config.key);
+        }
+        let holder = self.map.iter().find(|entry| {
+            let live = self.routes.reaches(entry.key) || self.neighbours.contains_key(&entry.key);
+            entry.name == peer.name && entry.key != peer.key && live
+        });
+        match holder {
+            Some(entry) => taken(entry.key),
+            None => Ok(()),
+        }
+    }
+
+    fn closes_cycle(&self, key: NodeKey) -> bool {
+        let tree = !self.config.topology.uses_all_links() && !self.config.redundancy;
+        tree && self.routes.reaches(key) && !self.neighbours.contains_key(&key)
+    }
+
+    fn already(&self, name: &str) -> Refusal {
+        Refusal::AlreadyLinked { a: self.config.name.clone(), b: name.to_owned() }
+    }
+
+    /// This node called, and now knows whom.
+    fn check_own_attempt(&mut self, now: Moment, id: LinkId, key: NodeKey) -> Result<(), Refusal> {
+        let name = self.map.name(key);
+        if self.neighbours.contains_key(&key) {
+            return Err(self.already(&name));
+        }
+        let crossing: Vec<LinkId> = self.links_with(key, Stage::Answered).filter(|o| *o != id).collect();
+        if crossing.is_empty() {
+            return Ok(());
+        }
+        if key > self.config.key {
+            return Err(self.already(&name));
+        }
+        for other in crossing {
+            let refusal = self.already(&name);
+            self.refuse(now, other, refusal);
+        }
+        Ok(())
+    }
+
+    /// The other node called.
+    fn check_their_attempt(&self, key: NodeKey, name: &str) -> Result<(), Refusal> {
+        match self.neighbours.get(&key).and_then(|link| self.links.get(link)) {
+            Some(link) if link.is_initiator() => Err(self.already(name)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Links that the node `key` initiated before `id`.
+    fn earlier_links(&self, id: LinkId, key: NodeKey) -> Vec<LinkId> {
+        let earlier = |(other, link): (&LinkId, &crate::link::Link)| {
+            let same = *other != id && link.peer_key() == Some(key) && !link.is_initiator();
+            (same && link.stage != Stage::Closing).then_some(*other)
+        };
+        self.links.iter().filter_map(earlier).collect()
+    }
+
+    fn links_with(&self, key: NodeKey, stage: Stage) -> impl Iterator<Item = LinkId> + '_ {
+        let with = move |link: &crate::link::Link| link.stage == stage && link.peer_key() == Some(key);
+        self.links.iter().filter(move |(_, link)| with(link)).map(|(id, _)| *id)
+    }
+
+    /// A target leaves it to the other link to the same node, if there is or may soon be one.
+    pub(super) fn cover(&mut self, now: Moment, target: TargetId, key: NodeKey) {
+        let other =
+            self.neighbours.contains_key(&key) || self.links_with(key, Stage::Answered).next().is_some();
+        let Some(state) = self.targets.get_mut(target) else { return };
+        state.peer = Some(key);
+        if other {
+            state.stage = TargetStage::Covered(key);
+            state.attempts = 0;
+            self.timers.clear(Timer::Connect(target));
+        } else if !matches!(state.stage, TargetStage::Waiting) {
+            self.retry(now, target, "the other link is gone as well");
+        }
+    }
+
+    fn warn_of(&mut self, now: Moment, id: LinkId, peer: &Greeting) {
+        let mut warn = |warning| self.events.push_back(Event::Warned { key: peer.key, warning });
+        let digest = self.config.topology_digest;
+        if digest != 0 && peer.digest != 0 && digest != peer.digest {
+            warn(Warning::TopologyFile { name: peer.name.clone() });
+        }
+        if let Some(clock) = self.config.clock_millis.filter(|_| peer.clock_millis != 0) {
+            let here = clock.saturating_add(now.as_nanos() / 1_000_000);
+            let ahead = i128::from(peer.clock_millis) - i128::from(here);
+            let asked = self.links.get(&id).and_then(|link| link.asked);
+            let way = asked.map_or(0, |(_, at)| now.since(at).as_millis());
+            let tolerance = self.config.timing.clock_tolerance.as_millis() + way;
+            if ahead.unsigned_abs() > tolerance {
+                let ahead_millis = i64::try_from(ahead).unwrap_or(i64::MAX);
+                warn(Warning::Clock { name: peer.name.clone(), ahead_millis });
+            }
+        }
+    }
+
+    /// Both ends accepted: the peer is a neighbour.
+    fn establish(&mut self, now: Moment, id: LinkId) {
+        let timing = &self.config.timing;
+        let (keep_alive, silence) = (now + timing.keep_alive, now + timing.silence_max);
+        let Some(link) = self.links.get_mut(&id) else { return };
+        let Some(peer) = link.peer.clone() else { return };
+        link.stage = Stage::Up;
+        link.up_since = now;
+        link.last_sent = now;
+        link.digest_due = true;
+        let (initiator, target, terms) = (link.is_initiator(), link.target, link.terms.clone());
+        self.timers.clear(Timer::Greeting(id));
+        self.timers.set(Timer::KeepAlive(id), keep_alive);
+        self.timers.set(Timer::Silence(id), silence);
+        self.neighbours.insert(peer.key, id);
+        self.relations.insert(peer.key, Relation { initiator, terms: terms.clone() });
+        if let Some(state) = target.and_then(|target| self.targets.get_mut(target)) {
+            state.peer = Some(peer.key);
+            state.last_error = None;
+        }
+        let (key, name) = (peer.key, peer.name);
+        self.events.push_back(Event::NeighbourUp { key, name, link: id, initiator, target, terms });
+        self.adopt_network(now, peer.network);
+        self.wake(id);
+        self.announce_soon(now);
+        self.recompute(now);
+    }
+
+    /// A node of no network becomes part of the network of its neighbour.
+    pub(super) fn adopt_network(&mut self, now: Moment, network: u64) {
+        if self.network == 0 && network != 0 {
+            self.network = network;
+            self.events.push_back(Event::NetworkAdopted { network });
+            self.announce_soon(now);
+        }
+    }
+}

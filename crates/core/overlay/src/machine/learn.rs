@@ -1,0 +1,72 @@
+//! A mesh joins every node to every other one: nodes that become known are connected to, without being configured.
+
+use super::{Overlay, Timer};
+use crate::config::{Target, TopologyKind};
+use crate::target::Stage;
+use crate::{TargetId, map::Entry};
+use base::{Moment, NodeKey};
+use bytes::Bytes;
+
+impl Overlay {
+    /// Of two nodes that learn of each other that with the larger key connects, and the other one when nothing came of it.
+    pub(super) fn learn_all(&mut self, now: Moment) {
+        if self.config.topology != TopologyKind::Mesh || self.leaving {
+            return;
+        }
+        let strangers: Vec<NodeKey> =
+            self.routes.to.keys().filter(|key| self.is_stranger(**key)).copied().collect();
+        for key in strangers {
+            if self.config.key > key {
+                self.learn(key);
+            } else if self.timers.get(Timer::Learn(key)).is_none() {
+                self.timers.set(Timer::Learn(key), now + self.config.timing.learn_after);
+            }
+        }
+    }
+
+    /// Can it be connected to, and is nothing done about it?
+    fn is_stranger(&self, key: NodeKey) -> bool {
+        let has_urls = |entry: &Entry| !entry.urls.is_empty() && !entry.leaving;
+        !self.neighbours.contains_key(&key)
+            && !self.targets.is_for(key)
+            && self.map.get(key).is_some_and(has_urls)
+    }
+
+    pub(super) fn learn_due(&mut self, _now: Moment, key: NodeKey) {
+        if self.routes.reaches(key) && self.is_stranger(key) && !self.leaving {
+            self.learn(key);
+        }
+    }
+
+    fn learn(&mut self, key: NodeKey) {
+        let Some(entry) = self.map.get(key) else { return };
+        let Some(url) = entry.urls.first().cloned() else { return };
+        let target = Target { url, name: Some(entry.name.clone()), terms: Bytes::new() };
+        let id = self.targets.add(target, Some(key));
+        self.connect(id);
+    }
+
+    /// The node is forgotten: it is connected to no more.
+    pub(super) fn unlearn(&mut self, key: NodeKey) {
+        let learned =
+            |(id, state): (TargetId, &crate::target::TargetState)| (state.learned == Some(key)).then_some(id);
+        let ids: Vec<TargetId> = self.targets.iter().filter_map(learned).collect();
+        for id in ids {
+            self.timers.clear(Timer::Connect(id));
+            self.targets.remove(id);
+        }
+        for (_, state) in self.targets.iter_mut() {
+            if state.peer == Some(key) && !matches!(state.stage, Stage::Linked(_)) {
+                state.peer = None;
+            }
+        }
+    }
+
+    /// The next address of a node that was learned of, after one failed.
+    pub(super) fn next_url(&self, target: TargetId) -> Option<String> {
+        let state = self.targets.get(target)?;
+        let urls = &self.map.get(state.learned?)?.urls;
+        let at = urls.iter().position(|url| *url == state.target.url).map_or(0, |at| at + 1);
+        urls.get(at % urls.len().max(1)).cloned()
+    }
+}

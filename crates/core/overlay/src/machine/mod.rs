@@ -1,0 +1,323 @@
+//! The machine: what it holds, when it wakes, and what it hands out. Its parts, by concern:
+//!
+//! | module | concern |
+//! | --- | --- |
+//! | `handshake` | greetings, refusals, which of two links stays |
+//! | `links` | links that come, live and go; targets |
+//! | `frames` | what goes over a link next |
+//! | `flood` | the map: announcing, passing on, ageing |
+//! | `routes` | what follows from a new map: reachability, paths, cycles, names |
+//! | `unicast` | messages to any node |
+//! | `tunnels` | channel frames to nodes without a link |
+//! | `learn` | nodes of a mesh that nobody configured |
+//! | `view` | the network as a table |
+
+mod flood;
+mod frames;
+mod handshake;
+mod learn;
+mod links;
+mod routes;
+mod tunnels;
+mod unicast;
+mod view;
+
+use crate::config::{Config, Target, check_target, check_urls};
+use crate::error::ConfigError;
+use crate::event::Event;
+use crate::graph::Routes;
+use crate::link::{Link, Ready};
+use crate::map::{Entry, Map};
+use crate::reassembly::Reassembly;
+use crate::status::OverlayStats;
+use crate::target::Targets;
+use crate::tunnel::Tunnel;
+use crate::{INFO_BYTES_MAX, LinkId, TargetId};
+use base::{Deadlines, Moment, NodeKey};
+use bytes::Bytes;
+use std::collections::{BTreeMap, VecDeque};
+
+/// Everything that an overlay ever waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Timer {
+    /// A target is to be reached.
+    Connect(TargetId),
+    /// A link has not greeted.
+    Greeting(LinkId),
+    /// A link may need a sign of life.
+    KeepAlive(LinkId),
+    /// A link may be dead.
+    Silence(LinkId),
+    /// A link that is to be closed does not take its last frames.
+    Close(LinkId),
+    /// A link closes a cycle.
+    Cycle(LinkId),
+    /// This node has news of itself.
+    Announce,
+    /// The map changed.
+    Routes,
+    /// A node was out of reach for so long that neighbours may have forgotten it.
+    Doubt(NodeKey),
+    /// A node was out of reach for too long.
+    Forget(NodeKey),
+    /// A tunnel is to be made, opened or repeated.
+    Tunnel(NodeKey),
+    /// A node of a mesh has not connected to this one.
+    Learn(NodeKey),
+}
+
+/// A link that two nodes had, for the tunnel that takes its place.
+#[derive(Clone, Debug)]
+struct Relation {
+    initiator: bool,
+    terms: Bytes,
+}
+
+/// One node's part of the network.
+///
+/// # Contract
+/// - `now` never goes back. Call [`handle_timeout`](Self::handle_timeout) at [`poll_timeout`](Self::poll_timeout)
+///   or soon after; when that is late, links are given time to be heard before they are called silent.
+/// - After any call that takes `now`, poll events until there is none. [`poll_ready`](Self::poll_ready) names a link
+///   once; then [`poll_frame`](Self::poll_frame) is called, whenever the link can take a frame, until it says `None`.
+/// - On each link the frames of the overlay keep their order and go ahead of all waiting frames of channels; a frame
+///   is taken only when it is really sent.
+/// - Unknown links and targets are ignored: news of what was closed may come late.
+#[derive(Debug)]
+pub struct Overlay {
+    config: Config,
+    network: u64,
+    leaving: bool,
+    info: Bytes,
+    map: Map,
+    routes: Routes,
+    /// When routes were last computed.
+    routed: Moment,
+    /// When this node was last announced.
+    announced: Moment,
+    /// When the information blob was last announced.
+    informed: Moment,
+    links: BTreeMap<LinkId, Link>,
+    /// The one link to each neighbour.
+    neighbours: BTreeMap<NodeKey, LinkId>,
+    /// Nodes that this one had a link with.
+    relations: BTreeMap<NodeKey, Relation>,
+    targets: Targets,
+    tunnels: BTreeMap<NodeKey, Tunnel>,
+    /// The last epoch of a tunnel that this node opened.
+    epoch: u32,
+    reassembly: Reassembly,
+    next_id: u32,
+    timers: Deadlines<Timer>,
+    events: VecDeque<Event>,
+    ready: VecDeque<LinkId>,
+    stats: OverlayStats,
+}
+
+impl Overlay {
+    /// A node without links. It asks at once to be connected to its targets.
+    ///
+    /// # Errors
+    /// A name, URL or target that does not fit.
+    pub fn new(config: Config) -> Result<Self, ConfigError> {
+        let mut config = config.checked()?;
+        let (limits, seed) = (&config.limits, config.seed);
+        let mut map = Map::new(limits.nodes_max, limits.map_bytes_max);
+        let reassembly = Reassembly::new(limits.reassembly_bytes_max);
+        let targets = std::mem::take(&mut config.targets);
+        map.insert(Entry {
+            key: config.key,
+            sequence: 1,
+            network: config.network,
+            leaving: false,
+            name: config.name.clone(),
+            urls: config.urls.clone(),
+            neighbours: Vec::new(),
+            info: Bytes::new(),
+        });
+        let mut overlay = Self {
+            network: config.network,
+            leaving: false,
+            info: Bytes::new(),
+            map,
+            routes: Routes::default(),
+            routed: Moment::ZERO,
+            announced: Moment::ZERO,
+            informed: Moment::ZERO,
+            links: BTreeMap::new(),
+            neighbours: BTreeMap::new(),
+            relations: BTreeMap::new(),
+            targets: Targets::new(seed.split("targets")),
+            tunnels: BTreeMap::new(),
+            epoch: 0,
+            reassembly,
+            next_id: 0,
+            timers: Deadlines::new(),
+            events: VecDeque::new(),
+            ready: VecDeque::new(),
+            stats: OverlayStats::default(),
+            config,
+        };
+        for target in targets {
+            overlay.add_checked_target(target);
+        }
+        Ok(overlay)
+    }
+
+    /// Adds a target, to be connected to at once.
+    ///
+    /// # Errors
+    /// A name or terms that do not fit.
+    pub fn add_target(&mut self, target: Target) -> Result<TargetId, ConfigError> {
+        check_target(&target)?;
+        Ok(self.add_checked_target(target))
+    }
+
+    fn add_checked_target(&mut self, target: Target) -> TargetId {
+        let id = self.targets.add(target, None);
+        self.connect(id);
+        id
+    }
+
+    /// Changes what this node says of itself to all others, for status. Changes within the
+    /// [interval](crate::Timing::info_interval) are announced together.
+    ///
+    /// # Errors
+    /// The blob is longer than [`INFO_BYTES_MAX`].
+    pub fn set_info(&mut self, now: Moment, info: Bytes) -> Result<(), ConfigError> {
+        if info.len() > INFO_BYTES_MAX {
+            return Err(ConfigError::Info { len: info.len() });
+        }
+        if info != self.info {
+            self.info = info;
+            self.announce_info(now);
+        }
+        Ok(())
+    }
+
+    /// Changes the URLs under which this node can be connected to.
+    ///
+    /// # Errors
+    /// Too many or too long ones.
+    pub fn set_urls(&mut self, now: Moment, urls: Vec<String>) -> Result<(), ConfigError> {
+        check_urls(&urls)?;
+        if urls != self.config.urls {
+            self.config.urls = urls;
+            self.announce_soon(now);
+        }
+        Ok(())
+    }
+
+    /// Says which network this node founded. Links to nodes of other networks are refused from now on.
+    pub fn set_network(&mut self, now: Moment, network: u64) {
+        if network != self.network {
+            self.network = network;
+            self.announce_soon(now);
+        }
+    }
+
+    /// Says good-bye: others learn that this node goes for good, and do not look for it. Links are closed when they took
+    /// that; new ones are refused.
+    pub fn leave(&mut self, now: Moment) {
+        if !std::mem::replace(&mut self.leaving, true) {
+            self.say_good_bye(now);
+        }
+    }
+
+    /// Something was due, or may be.
+    pub fn handle_timeout(&mut self, now: Moment) {
+        let mut late = None;
+        while let Some(next) = self.timers.next().filter(|next| *next <= now) {
+            let Some(timer) = self.timers.pop_due(now) else { return };
+            // This node itself slept: what others said meanwhile is still to be read.
+            let slept = *late.get_or_insert(now.since(next) > self.config.timing.keep_alive);
+            match timer {
+                Timer::Connect(target) => self.connect_due(target),
+                Timer::Greeting(link) => self.greeting_timed_out(now, link),
+                Timer::KeepAlive(link) => self.keep_alive(now, link),
+                Timer::Silence(link) => self.check_silence(now, link, slept),
+                Timer::Close(link) => self.finish_close(link),
+                Timer::Cycle(link) => self.refuse_cycle(now, link),
+                Timer::Announce => self.announce(now),
+                Timer::Routes => self.recompute(now),
+                Timer::Doubt(key) => self.doubt(key),
+                Timer::Forget(key) => self.forget(key),
+                Timer::Tunnel(key) => self.tunnel_due(now, key),
+                Timer::Learn(key) => self.learn_due(now, key),
+            }
+        }
+    }
+
+    /// When to call [`handle_timeout`](Self::handle_timeout).
+    pub fn poll_timeout(&self) -> Option<Moment> {
+        self.timers.next()
+    }
+
+    /// The next event.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// The next link that has frames. Each is named once, until [`poll_frame`](Self::poll_frame) said `None` for it.
+    pub fn poll_ready(&mut self) -> Option<LinkId> {
+        while let Some(id) = self.ready.pop_front() {
+            if let Some(link) = self.links.get_mut(&id)
+                && link.ready == Ready::Listed
+            {
+                link.ready = Ready::Told;
+                return Some(id);
+            }
+        }
+        None
+    }
+
+    /// The identity of this node.
+    pub fn key(&self) -> NodeKey {
+        self.config.key
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.config.name
+    }
+
+    /// The network that it is part of; 0: none yet.
+    pub fn network(&self) -> u64 {
+        self.network
+    }
+
+    /// Does a path lead to that node?
+    pub fn is_reachable(&self, key: NodeKey) -> bool {
+        key == self.config.key || self.routes.reaches(key)
+    }
+
+    /// The nodes that a path leads to, this one not included, in order of their keys.
+    pub fn reachable(&self) -> impl Iterator<Item = NodeKey> + '_ {
+        self.routes.to.keys().copied()
+    }
+
+    /// The link to a neighbour.
+    pub fn link_to(&self, key: NodeKey) -> Option<LinkId> {
+        self.neighbours.get(&key).copied()
+    }
+
+    /// Bytes of messages that are being put together.
+    pub fn partial_bytes(&self) -> usize {
+        self.reassembly.bytes()
+    }
+
+    /// Counters.
+    pub fn stats(&self) -> &OverlayStats {
+        &self.stats
+    }
+
+    /// The link has something to send.
+    fn wake(&mut self, id: LinkId) {
+        if let Some(link) = self.links.get_mut(&id)
+            && link.ready == Ready::Idle
+        {
+            link.ready = Ready::Listed;
+            self.ready.push_back(id);
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! What follows from a new map: who can be reached, which links are paths, what is a cycle, whose name is taken.
+
+use super::{Overlay, Timer};
+use crate::LinkId;
+use crate::error::Refusal;
+use crate::event::{Event, Via};
+use crate::graph;
+use base::{Moment, NodeKey};
+use std::collections::BTreeMap;
+
+impl Overlay {
+    /// The map changed: routes are computed now, or as soon as the last computation is old enough.
+    pub(super) fn recompute_soon(&mut self, now: Moment) {
+        let at = self.routed + self.config.timing.settle;
+        if at <= now {
+            self.recompute(now);
+        } else if self.timers.get(Timer::Routes).is_none() {
+            self.timers.set(Timer::Routes, at);
+        }
+    }
+
+    pub(super) fn recompute(&mut self, now: Moment) {
+        self.timers.clear(Timer::Routes);
+        self.routed = now;
+        let rtt = |id: &LinkId| self.links.get(id).map_or(0, |link| link.rtt_micros());
+        let near: BTreeMap<NodeKey, u32> = self.neighbours.iter().map(|(key, id)| (*key, rtt(id))).collect();
+        let routes = graph::compute(self.config.key, &near, &self.map);
+        let old = std::mem::replace(&mut self.routes, routes);
+        let gone: Vec<NodeKey> = old.to.keys().filter(|key| !self.routes.reaches(**key)).copied().collect();
+        let come: Vec<NodeKey> = self.routes.to.keys().filter(|key| !old.reaches(**key)).copied().collect();
+        for key in gone {
+            self.lost_sight(key);
+        }
+        for key in come {
+            self.caught_sight(key);
+        }
+        self.age_unreachable(now);
+        self.update_paths(now);
+        self.update_tunnels(now, &old);
+        self.learn_all(now);
+        self.check_confirmed(now);
+        self.check_own_name(now);
+    }
+
+    fn lost_sight(&mut self, key: NodeKey) {
+        self.events.push_back(Event::Unreachable { key });
+        self.stats.lost_messages += self.reassembly.forget(key);
+    }
+
+    fn caught_sight(&mut self, key: NodeKey) {
+        let name = self.map.name(key);
+        let namesakes = self.map.iter().filter(|entry| entry.name == name && entry.key != key);
+        let old: Vec<NodeKey> = namesakes.map(|entry| entry.key).collect();
+        for namesake in old {
+            // An earlier start of the same node.
+            if namesake != self.config.key && !self.routes.reaches(namesake) {
+                self.forget(namesake);
+            }
+        }
+        self.timers.clear(Timer::Doubt(key));
+        self.timers.clear(Timer::Forget(key));
+        self.events.push_back(Event::Reachable { key, name });
+        self.pass_on(key);
+    }
+
+    fn age_unreachable(&mut self, now: Moment) {
+        let forget_after = self.config.timing.forget_after;
+        let ageing = self.map.iter().filter(|entry| {
+            entry.key != self.config.key
+                && !self.routes.reaches(entry.key)
+                && self.timers.get(Timer::Forget(entry.key)).is_none()
+        });
+        for key in ageing.map(|entry| entry.key).collect::<Vec<_>>() {
+            self.timers.set(Timer::Doubt(key), now + forget_after / 2);
+            self.timers.set(Timer::Forget(key), now + forget_after);
+        }
+    }
+
+    /// Decides for each link whether it is to be a path, and whether it is a cycle.
+    fn update_paths(&mut self, now: Moment) {
+        let all = self.config.topology.uses_all_links();
+        let own = self.config.key;
+        let near: Vec<(NodeKey, LinkId)> = self.neighbours.iter().map(|(key, id)| (*key, *id)).collect();
+        for (key, id) in near {
+            let in_tree = self.routes.in_tree(own, key);
+            let Some(link) = self.links.get_mut(&id) else { continue };
+            if link.path.want(all || in_tree) {
+                link.path_due = true;
+                self.wake(id);
+                self.tell_path(id);
+            }
+            let cycle = !all && !self.config.redundancy && !in_tree && self.routes.reaches(key) && {
+                let ends = (own.min(key), own.max(key));
+                self.routes.edges.iter().any(|edge| (edge.low, edge.high) == ends)
+            };
+            if !cycle {
+                self.timers.clear(Timer::Cycle(id));
+            } else if self.timers.get(Timer::Cycle(id)).is_none() {
+                self.timers.set(Timer::Cycle(id), now + self.config.timing.cycle_after);
+            }
+        }
+    }
+
+    pub(super) fn on_path(&mut self, id: LinkId, mine: u32, seen: u32) {
+        let Some(link) = self.links.get_mut(&id) else { return };
+        let Some(key) = link.peer_key() else { return };
+        if link.path.theirs != mine && std::mem::take(&mut link.path_told) {
+            self.events.push_back(Event::PathDown { neighbour: key });
+        }
+        if link.path.handle(mine, seen) {
+            link.path_due = true;
+            self.wake(id);
+        }
+        self.tell_path(id);
+    }
+
+    /// Says whether a path came up or went down, if it did.
+    fn tell_path(&mut self, id: LinkId) {
+        let Some(link) = self.links.get_mut(&id) else { return };
+        let Some(neighbour) = link.peer_key() else { return };
+        let up = link.path.is_up();
+        if up == std::mem::replace(&mut link.path_told, up) {
+            return;
+        }
+        let event = if up {
+            let (initiator, terms) = (link.is_initiator(), link.terms.clone());
+            Event::PathUp { neighbour, via: Via::Link(id), initiator, terms }
+        } else {
+            Event::PathDown { neighbour }
+        };
+        self.events.push_back(event);
+    }
+
+    pub(super) fn refuse_cycle(&mut self, now: Moment, id: LinkId) {
+        let Some(peer) = self.links.get(&id).and_then(|link| link.peer.clone()) else { return };
+        let (a, b) = (self.config.name.clone(), peer.name);
+        self.refuse(now, id, Refusal::Cycle { a, b });
+    }
+
+    /// Two nodes that joined at the same time may have one name: that with the larger key gives way.
+    fn check_own_name(&mut self, now: Moment) {
+        let name = &self.config.name;
+        let same = |key: &&NodeKey| self.map.get(**key).is_some_and(|entry| entry.name == *name);
+        let holder = self.routes.to.keys().find(same).copied();
+        if let Some(holder) = holder.filter(|holder| *holder < self.config.key) {
+            self.give_up_name(now, holder);
+        }
+    }
+}

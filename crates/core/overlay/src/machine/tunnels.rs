@@ -1,0 +1,243 @@
+//! Tunnels: where two nodes of a mesh or hypercube should have a link and have none, channel frames go over other nodes.
+
+use super::{Overlay, Timer};
+use crate::error::SendError;
+use crate::event::{Event, Via};
+use crate::graph::Routes;
+use crate::tunnel::{Stage, Tunnel};
+use crate::wire::Kind;
+use crate::wire::tunnel::TunnelMessage;
+use crate::{FRAME_BYTES_MAX, TopologyKind};
+use base::{Moment, NodeKey};
+use bytes::Bytes;
+
+impl Overlay {
+    /// Sends a frame of a channel through the tunnel to `to`: in order, and without loss as long as the tunnel is up.
+    ///
+    /// # Errors
+    /// There is no tunnel, it is full, or the frame is longer than [`FRAME_BYTES_MAX`].
+    pub fn send_channel(
+        &mut self,
+        now: Moment,
+        to: NodeKey,
+        channel: u8,
+        frame: Bytes,
+    ) -> Result<(), SendError> {
+        if frame.len() > FRAME_BYTES_MAX {
+            return Err(SendError::TooLong { len: frame.len(), limit: FRAME_BYTES_MAX });
+        }
+        let bytes_max = self.config.limits.tunnel_bytes_max;
+        let tunnel = self.tunnels.get_mut(&to).filter(|tunnel| tunnel.stage == Stage::Up);
+        let tunnel = tunnel.ok_or(SendError::NoTunnel(to))?;
+        if !tunnel.has_room(bytes_max) {
+            tunnel.owed = true;
+            return Err(SendError::Full(to));
+        }
+        let message = tunnel.push(now, channel, frame);
+        if self.timers.get(Timer::Tunnel(to)).is_none() {
+            self.timers.set(Timer::Tunnel(to), now + self.config.timing.tunnel_retry);
+        }
+        self.tell(now, to, &message);
+        Ok(())
+    }
+
+    /// Is there a tunnel to `to` that takes a frame? If not, [`Event::TunnelReady`] follows when there is room.
+    pub fn can_send_channel(&mut self, to: NodeKey) -> bool {
+        let bytes_max = self.config.limits.tunnel_bytes_max;
+        let Some(tunnel) = self.tunnels.get_mut(&to) else { return false };
+        let room = tunnel.has_room(bytes_max);
+        tunnel.owed |= !room && tunnel.stage == Stage::Up;
+        room
+    }
+
+    fn tell(&mut self, now: Moment, to: NodeKey, message: &TunnelMessage) {
+        let urgent = !matches!(message, TunnelMessage::Data { .. });
+        self.send_kind(now, to, message.encode(), urgent, Kind::Tunnel);
+    }
+
+    /// Tunnels follow the map: those that are no longer wanted end, those that are wanted begin, those whose path changed
+    /// repeat what may be lost.
+    pub(super) fn update_tunnels(&mut self, now: Moment, old: &Routes) {
+        if !self.config.topology.uses_all_links() {
+            return;
+        }
+        let keys: Vec<NodeKey> = self.tunnels.keys().copied().collect();
+        for key in keys {
+            if self.neighbours.contains_key(&key) || !self.routes.reaches(key) {
+                self.end_tunnel(key);
+            } else if old.next(key) != self.routes.next(key) {
+                self.repeat(now, key);
+            }
+        }
+        let lonely = self.routes.to.keys().filter(|key| {
+            !self.neighbours.contains_key(key)
+                && !self.tunnels.contains_key(key)
+                && self.timers.get(Timer::Tunnel(**key)).is_none()
+        });
+        for key in lonely.copied().collect::<Vec<_>>() {
+            if self.relations.contains_key(&key) {
+                self.begin_tunnel(now, key);
+            } else if self.config.topology == TopologyKind::Mesh {
+                self.timers.set(Timer::Tunnel(key), now + self.config.timing.tunnel_after);
+            }
+        }
+    }
+
+    pub(super) fn tunnel_due(&mut self, now: Moment, key: NodeKey) {
+        let wanted = self.routes.reaches(key) && !self.neighbours.contains_key(&key);
+        match self.tunnels.get(&key) {
+            None if wanted => self.begin_tunnel(now, key),
+            None => {}
+            Some(tunnel) if tunnel.stage == Stage::Up => self.repeat_late(now, key),
+            Some(_) => self.knock(now, key),
+        }
+    }
+
+    fn begin_tunnel(&mut self, now: Moment, key: NodeKey) {
+        let opener = self.config.key > key;
+        let (initiator, terms) = match self.relations.get(&key) {
+            Some(relation) => (relation.initiator, relation.terms.clone()),
+            None => (opener, Bytes::new()),
+        };
+        let stage = if opener { Stage::Opening } else { Stage::Wanted };
+        if opener {
+            self.epoch = self.epoch.wrapping_add(1).max(1);
+        }
+        let epoch = if opener { self.epoch } else { 0 };
+        self.tunnels.insert(key, Tunnel::new(now, stage, epoch, initiator, terms));
+        self.knock(now, key);
+    }
+
+    /// Asks the other end to begin.
+    fn knock(&mut self, now: Moment, key: NodeKey) {
+        let Some(tunnel) = self.tunnels.get(&key) else { return };
+        let message = match tunnel.stage {
+            Stage::Opening => TunnelMessage::Open {
+                epoch: tunnel.epoch,
+                initiator: tunnel.initiator,
+                terms: tunnel.terms.clone(),
+            },
+            _ => TunnelMessage::None { epoch: 0 },
+        };
+        self.tell(now, key, &message);
+        self.timers.set(Timer::Tunnel(key), now + self.config.timing.tunnel_retry);
+    }
+
+    fn end_tunnel(&mut self, key: NodeKey) {
+        self.timers.clear(Timer::Tunnel(key));
+        if let Some(tunnel) = self.tunnels.remove(&key)
+            && tunnel.stage == Stage::Up
+        {
+            self.events.push_back(Event::PathDown { neighbour: key });
+        }
+    }
+
+    fn restart_tunnel(&mut self, now: Moment, key: NodeKey) {
+        self.end_tunnel(key);
+        self.begin_tunnel(now, key);
+    }
+
+    /// Sends again what nobody acknowledged for a while.
+    fn repeat_late(&mut self, now: Moment, key: NodeKey) {
+        let retry = self.config.timing.tunnel_retry;
+        let Some(tunnel) = self.tunnels.get(&key).filter(|tunnel| !tunnel.is_idle()) else { return };
+        let due = tunnel.last_progress + retry;
+        if due > now {
+            self.timers.set(Timer::Tunnel(key), due);
+        } else {
+            self.repeat(now, key);
+        }
+    }
+
+    fn repeat(&mut self, now: Moment, key: NodeKey) {
+        let Some(tunnel) = self.tunnels.get_mut(&key).filter(|tunnel| tunnel.stage == Stage::Up) else {
+            return;
+        };
+        tunnel.last_progress = now;
+        let messages = tunnel.resend();
+        for message in &messages {
+            self.tell(now, key, message);
+        }
+        if !messages.is_empty() {
+            self.timers.set(Timer::Tunnel(key), now + self.config.timing.tunnel_retry);
+        }
+    }
+
+    /// A message of the other end of a tunnel.
+    pub(super) fn on_tunnel(&mut self, now: Moment, from: NodeKey, body: Bytes) {
+        let Ok(message) = TunnelMessage::decode(body) else {
+            self.stats.bad_tunnel_messages += 1;
+            return;
+        };
+        if !self.config.topology.uses_all_links() || self.neighbours.contains_key(&from) {
+            return;
+        }
+        match message {
+            TunnelMessage::Open { epoch, initiator, terms } => {
+                self.on_open(now, from, epoch, !initiator, terms);
+            }
+            TunnelMessage::Opened { epoch } => self.on_opened(from, epoch),
+            TunnelMessage::Data { epoch, number, channel, frame } => {
+                self.on_opened(from, epoch);
+                match self.tunnels.get_mut(&from).filter(|t| t.epoch == epoch && t.stage == Stage::Up) {
+                    Some(tunnel) => {
+                        let next = tunnel.take(number);
+                        let ack = tunnel.ack();
+                        if next {
+                            self.events.push_back(Event::Channel { from, channel, frame });
+                        }
+                        self.tell(now, from, &ack);
+                    }
+                    None => self.tell(now, from, &TunnelMessage::None { epoch }),
+                }
+            }
+            TunnelMessage::Ack { epoch, next } => self.on_ack(now, from, epoch, next),
+            TunnelMessage::None { epoch } => {
+                let up = self.tunnels.get(&from).filter(|tunnel| tunnel.stage == Stage::Up);
+                if up.is_some_and(|tunnel| epoch == tunnel.epoch || epoch == 0) {
+                    self.restart_tunnel(now, from);
+                }
+            }
+        }
+    }
+
+    fn on_open(&mut self, now: Moment, from: NodeKey, epoch: u32, initiator: bool, terms: Bytes) {
+        if from < self.config.key || epoch == 0 || !self.routes.reaches(from) {
+            return;
+        }
+        if self.tunnels.get(&from).is_none_or(|tunnel| tunnel.epoch != epoch) {
+            self.end_tunnel(from);
+            let tunnel = Tunnel::new(now, Stage::Up, epoch, initiator, terms.clone());
+            self.tunnels.insert(from, tunnel);
+            let via = Via::Tunnel;
+            self.events.push_back(Event::PathUp { neighbour: from, via, initiator, terms });
+        }
+        self.tell(now, from, &TunnelMessage::Opened { epoch });
+    }
+
+    fn on_opened(&mut self, from: NodeKey, epoch: u32) {
+        let opening = |tunnel: &&mut Tunnel| tunnel.stage == Stage::Opening && tunnel.epoch == epoch;
+        let Some(tunnel) = self.tunnels.get_mut(&from).filter(opening) else { return };
+        tunnel.stage = Stage::Up;
+        let (initiator, terms) = (tunnel.initiator, tunnel.terms.clone());
+        self.timers.clear(Timer::Tunnel(from));
+        self.events.push_back(Event::PathUp { neighbour: from, via: Via::Tunnel, initiator, terms });
+    }
+
+    fn on_ack(&mut self, now: Moment, from: NodeKey, epoch: u32, next: u64) {
+        let bytes_max = self.config.limits.tunnel_bytes_max;
+        let Some(tunnel) = self.tunnels.get_mut(&from).filter(|tunnel| tunnel.epoch == epoch) else {
+            return;
+        };
+        if !tunnel.acknowledge(now, next) {
+            return;
+        }
+        if tunnel.owed && tunnel.has_room(bytes_max) {
+            tunnel.owed = false;
+            self.events.push_back(Event::TunnelReady { neighbour: from });
+        }
+        if tunnel.is_idle() {
+            self.timers.clear(Timer::Tunnel(from));
+        }
+    }
+}

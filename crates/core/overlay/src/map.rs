@@ -1,0 +1,169 @@
+//! The link-state map: what every node says of itself, the newest of each.
+
+use base::NodeKey;
+use bytes::Bytes;
+use std::collections::BTreeMap;
+
+/// No node counts this far; what claims more is hostile.
+pub(crate) const SEQUENCE_MAX: u64 = 1 << 62;
+
+/// What a node says of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub(crate) key: NodeKey,
+    /// Greater with every change.
+    pub(crate) sequence: u64,
+    pub(crate) network: u64,
+    /// It goes away for good.
+    pub(crate) leaving: bool,
+    pub(crate) name: String,
+    pub(crate) urls: Vec<String>,
+    /// Keys in order, with the round trip in microseconds.
+    pub(crate) neighbours: Vec<(NodeKey, u32)>,
+    pub(crate) info: Bytes,
+}
+
+impl Entry {
+    /// Memory that it takes, and about the bytes of its wire form.
+    pub(crate) fn bytes(&self) -> usize {
+        let urls: usize = self.urls.iter().map(|url| url.len() + 8).sum();
+        64 + self.name.len() + urls + 16 * self.neighbours.len() + self.info.len()
+    }
+
+    /// The round trip to a neighbour, in microseconds; `None`: it is none.
+    pub(crate) fn rtt_to(&self, neighbour: NodeKey) -> Option<u32> {
+        let at = self.neighbours.binary_search_by_key(&neighbour, |known| known.0).ok()?;
+        Some(self.neighbours[at].1)
+    }
+
+    /// Does it say the same, sequence aside?
+    pub(crate) fn says_the_same(&self, other: &Entry) -> bool {
+        self.key == other.key
+            && self.network == other.network
+            && self.leaving == other.leaving
+            && self.name == other.name
+            && self.urls == other.urls
+            && self.neighbours == other.neighbours
+            && self.info == other.info
+    }
+}
+
+/// What became of an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Inserted {
+    Newer,
+    /// The same or a newer one is here.
+    Known,
+    /// There is no room.
+    Full,
+}
+
+/// The newest entry of every node that is known, this one included.
+#[derive(Clone, Debug)]
+pub(crate) struct Map {
+    entries: BTreeMap<NodeKey, Entry>,
+    bytes: usize,
+    nodes_max: usize,
+    bytes_max: usize,
+}
+
+impl Map {
+    pub(crate) fn new(nodes_max: usize, bytes_max: usize) -> Self {
+        Self { entries: BTreeMap::new(), bytes: 0, nodes_max, bytes_max }
+    }
+
+    pub(crate) fn insert(&mut self, entry: Entry) -> Inserted {
+        let known = self.entries.get(&entry.key);
+        if known.is_some_and(|known| known.sequence >= entry.sequence) {
+            return Inserted::Known;
+        }
+        let nodes = self.entries.len() + usize::from(known.is_none());
+        let bytes = self.bytes - known.map_or(0, Entry::bytes) + entry.bytes();
+        if nodes > self.nodes_max || bytes > self.bytes_max {
+            return Inserted::Full;
+        }
+        self.bytes = bytes;
+        self.entries.insert(entry.key, entry);
+        Inserted::Newer
+    }
+
+    /// Puts in the entry of this node itself, room or not.
+    pub(crate) fn insert_always(&mut self, entry: Entry) {
+        self.remove(entry.key);
+        self.bytes += entry.bytes();
+        self.entries.insert(entry.key, entry);
+    }
+
+    pub(crate) fn remove(&mut self, key: NodeKey) {
+        if let Some(entry) = self.entries.remove(&key) {
+            self.bytes -= entry.bytes();
+        }
+    }
+
+    pub(crate) fn get(&self, key: NodeKey) -> Option<&Entry> {
+        self.entries.get(&key)
+    }
+
+    pub(crate) fn sequence(&self, key: NodeKey) -> u64 {
+        self.get(key).map_or(0, |entry| entry.sequence)
+    }
+
+    /// The name of a node, or its key.
+    pub(crate) fn name(&self, key: NodeKey) -> String {
+        self.get(key).map_or_else(|| key.to_string(), |entry| entry.name.clone())
+    }
+
+    /// In order of the keys.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.values()
+    }
+
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    pub(crate) fn entry(key: u64, sequence: u64, neighbours: &[u64]) -> Entry {
+        Entry {
+            key: NodeKey(key),
+            sequence,
+            network: 0,
+            leaving: false,
+            name: format!("N{key}"),
+            urls: Vec::new(),
+            neighbours: neighbours.iter().map(|n| (NodeKey(*n), 0)).collect(),
+            info: Bytes::new(),
+        }
+    }
+
+    #[test]
+    fn the_newest_stays_whatever_the_order() {
+        let mut map = Map::new(10, 10_000);
+        assert_eq!(map.insert(entry(1, 2, &[5])), Inserted::Newer);
+        assert_eq!(map.insert(entry(1, 1, &[])), Inserted::Known);
+        assert_eq!(map.insert(entry(1, 2, &[])), Inserted::Known);
+        assert_eq!(map.get(NodeKey(1)).unwrap().rtt_to(NodeKey(5)), Some(0));
+        assert_eq!(map.insert(entry(1, 3, &[])), Inserted::Newer);
+        assert_eq!(map.get(NodeKey(1)).unwrap().rtt_to(NodeKey(5)), None);
+    }
+
+    #[test]
+    fn neither_nodes_nor_bytes_exceed_their_limits() {
+        let mut map = Map::new(2, 1_000);
+        assert_eq!(map.insert(entry(1, 1, &[])), Inserted::Newer);
+        assert_eq!(map.insert(entry(2, 1, &[])), Inserted::Newer);
+        assert_eq!(map.insert(entry(3, 1, &[])), Inserted::Full);
+        assert_eq!(map.insert(entry(2, 2, &(10..90).collect::<Vec<_>>())), Inserted::Full);
+        assert_eq!((map.len(), map.sequence(NodeKey(2))), (2, 1));
+        map.remove(NodeKey(1));
+        assert_eq!(map.insert(entry(3, 1, &[])), Inserted::Newer);
+        map.remove(NodeKey(2));
+        map.remove(NodeKey(3));
+        assert_eq!(map.bytes, 0);
+    }
+}

@@ -1,0 +1,193 @@
+//! The network as one node sees it, and counters.
+
+use crate::{LinkId, TargetId};
+use base::NodeKey;
+use bytes::Bytes;
+use std::time::Duration;
+
+/// The whole network, as the node that was asked knows it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NetworkMap {
+    /// Nodes in order of their keys, this one included, and those that went and are not yet forgotten.
+    pub nodes: Vec<NodeView>,
+    /// Links between nodes that at least one end reports, in order of their ends.
+    pub links: Vec<LinkView>,
+}
+
+/// A node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeView {
+    /// Its identity.
+    pub key: NodeKey,
+    /// Its name.
+    pub name: String,
+    /// Where others may connect to it.
+    pub urls: Vec<String>,
+    /// What its application says of it.
+    pub info: Bytes,
+    /// Does a path lead there? True for the node that was asked.
+    pub reachable: bool,
+    /// It said good-bye.
+    pub leaving: bool,
+    /// Links on the shortest path; 0 for the node that was asked and for those out of reach.
+    pub hops: u32,
+    /// The neighbour that the path goes through.
+    pub through: Option<NodeKey>,
+}
+
+/// A link between two nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkView {
+    /// The end with the smaller key.
+    pub a: NodeKey,
+    /// The end with the larger key.
+    pub b: NodeKey,
+    /// Both ends report it; otherwise one of them is out of reach, or has given it up.
+    pub confirmed: bool,
+    /// It is up but carries no channel frames, since other links do.
+    pub standby: bool,
+    /// Round trip, as the ends report it.
+    pub rtt: Duration,
+}
+
+/// A link of this node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnLink {
+    /// Which.
+    pub link: LinkId,
+    /// The target that it was made for; `None`: the other end connected.
+    pub target: Option<TargetId>,
+    /// The node at the other end, when it has greeted.
+    pub peer: Option<(NodeKey, String)>,
+    /// How far it is.
+    pub state: LinkState,
+    /// The shortest of the last round trips.
+    pub rtt: Duration,
+    /// Bytes of urgent unicasts that wait for it.
+    pub urgent_bytes: usize,
+    /// Bytes of other unicasts that wait for it.
+    pub bulk_bytes: usize,
+    /// Frames of the overlay handed to it.
+    pub sent_frames: u64,
+    /// Frames of the overlay that came from it.
+    pub received_frames: u64,
+}
+
+/// How far a link is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinkState {
+    /// Greetings are being exchanged.
+    Greeting,
+    /// It is up and carries channel frames.
+    Active,
+    /// It is up and carries no channel frames.
+    Standby,
+    /// It is being closed.
+    Closing,
+}
+
+/// A target of this node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TargetView {
+    /// Which.
+    pub target: TargetId,
+    /// Where it leads.
+    pub url: String,
+    /// The node that is or was there.
+    pub peer: Option<NodeKey>,
+    /// Did the overlay make it, for a node that it learned of?
+    pub learned: bool,
+    /// How it goes.
+    pub state: TargetPhase,
+    /// Attempts since it was last up for a while.
+    pub attempts: u32,
+    /// Why the last attempt failed or the link ended.
+    pub last_error: Option<String>,
+}
+
+/// How it goes with a target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TargetPhase {
+    /// It is tried again in a while.
+    Waiting,
+    /// The world is connecting.
+    Connecting,
+    /// There is a link.
+    Linked,
+    /// Another link leads to the same node.
+    Covered,
+}
+
+/// Counters, all since the start.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OverlayStats {
+    /// Frames handed to links.
+    pub sent_frames: u64,
+    /// Of these, signs of life.
+    pub sent_keep_alives: u64,
+    /// Bytes of the frames handed to links.
+    pub sent_bytes: u64,
+    /// Frames that came.
+    pub received_frames: u64,
+    /// Bytes of the frames that came.
+    pub received_bytes: u64,
+    /// Entries of the map handed to links.
+    pub sent_entries: u64,
+    /// Entries that came and were news.
+    pub new_entries: u64,
+    /// Entries that found no room in the map.
+    pub entries_without_room: u64,
+    /// Announcements of this node.
+    pub announcements: u64,
+    /// Messages that this node sent.
+    pub sent_messages: u64,
+    /// Messages that came for this node.
+    pub received_messages: u64,
+    /// Pieces passed on for others.
+    pub relayed_pieces: u64,
+    /// Pieces that no path leads on for.
+    pub undeliverable_pieces: u64,
+    /// Pieces that went round too often.
+    pub hops_exceeded: u64,
+    /// Urgent pieces dropped since a queue was full.
+    pub dropped_urgent: u64,
+    /// Other pieces dropped since a queue was full.
+    pub dropped_bulk: u64,
+    /// Messages that were not complete, or too long to be put together.
+    pub lost_messages: u64,
+    /// Messages of tunnels that mean nothing.
+    pub bad_tunnel_messages: u64,
+    /// Links that this node refused.
+    pub refused_links: u64,
+    /// Links that broke the protocol.
+    pub hostile_links: u64,
+    /// Links given up after silence.
+    pub silent_links: u64,
+}
+
+impl OverlayStats {
+    /// Calls `f` with the name and value of every counter.
+    pub fn each(&self, mut f: impl FnMut(&'static str, u64)) {
+        f("sent_frames", self.sent_frames);
+        f("sent_keep_alives", self.sent_keep_alives);
+        f("sent_bytes", self.sent_bytes);
+        f("received_frames", self.received_frames);
+        f("received_bytes", self.received_bytes);
+        f("sent_entries", self.sent_entries);
+        f("new_entries", self.new_entries);
+        f("entries_without_room", self.entries_without_room);
+        f("announcements", self.announcements);
+        f("sent_messages", self.sent_messages);
+        f("received_messages", self.received_messages);
+        f("relayed_pieces", self.relayed_pieces);
+        f("undeliverable_pieces", self.undeliverable_pieces);
+        f("hops_exceeded", self.hops_exceeded);
+        f("dropped_urgent", self.dropped_urgent);
+        f("dropped_bulk", self.dropped_bulk);
+        f("lost_messages", self.lost_messages);
+        f("bad_tunnel_messages", self.bad_tunnel_messages);
+        f("refused_links", self.refused_links);
+        f("hostile_links", self.hostile_links);
+        f("silent_links", self.silent_links);
+    }
+}

@@ -1,0 +1,184 @@
+//! One end of a tunnel: channel frames to a node without a link of its own, in order and without loss, as unicasts
+//! over other nodes. What is not acknowledged is sent again, from the first such frame on.
+//!
+//! Of two ends the one with the larger key opens. Each opening has a new epoch; frames of an old one are not taken.
+
+use crate::wire::tunnel::TunnelMessage;
+use base::Moment;
+use bytes::Bytes;
+use std::collections::VecDeque;
+
+/// Bytes that a frame under way counts beside its own.
+const FRAME_BYTES: usize = 64;
+
+/// How far a tunnel is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// This end opens it, and the other has not answered.
+    Opening,
+    /// This end waits for the other one to open it.
+    Wanted,
+    /// Frames go both ways.
+    Up,
+}
+
+#[derive(Debug)]
+pub(crate) struct Tunnel {
+    pub(crate) stage: Stage,
+    pub(crate) epoch: u32,
+    /// Did this node initiate the link that the tunnel stands for?
+    pub(crate) initiator: bool,
+    pub(crate) terms: Bytes,
+    /// Number of the first frame of `unacknowledged`.
+    first: u64,
+    unacknowledged: VecDeque<(u8, Bytes)>,
+    bytes: usize,
+    /// A frame was turned away: say when there is room.
+    pub(crate) owed: bool,
+    pub(crate) last_progress: Moment,
+    /// Number of the next frame from the other end.
+    wanted: u64,
+}
+
+impl Tunnel {
+    pub(crate) fn new(now: Moment, stage: Stage, epoch: u32, initiator: bool, terms: Bytes) -> Self {
+        Self {
+            stage,
+            epoch,
+            initiator,
+            terms,
+            first: 0,
+            unacknowledged: VecDeque::new(),
+            bytes: 0,
+            owed: false,
+            last_progress: now,
+            wanted: 0,
+        }
+    }
+
+    /// Is there room for one more frame?
+    pub(crate) fn has_room(&self, bytes_max: usize) -> bool {
+        self.stage == Stage::Up && (self.bytes < bytes_max || self.unacknowledged.is_empty())
+    }
+
+    /// Takes a frame; the caller asked for room.
+    pub(crate) fn push(&mut self, now: Moment, channel: u8, frame: Bytes) -> TunnelMessage {
+        if self.unacknowledged.is_empty() {
+            self.last_progress = now;
+        }
+        let number = self.first + self.unacknowledged.len() as u64;
+        self.bytes += frame.len() + FRAME_BYTES;
+        self.unacknowledged.push_back((channel, frame.clone()));
+        TunnelMessage::Data { epoch: self.epoch, number, channel, frame }
+    }
+
+    pub(crate) fn is_idle(&self) -> bool {
+        self.unacknowledged.is_empty()
+    }
+
+    /// Everything that the other end has not acknowledged.
+    pub(crate) fn resend(&self) -> Vec<TunnelMessage> {
+        let epoch = self.epoch;
+        let data = |(number, (channel, frame)): (u64, &(u8, Bytes))| TunnelMessage::Data {
+            epoch,
+            number,
+            channel: *channel,
+            frame: frame.clone(),
+        };
+        (self.first..).zip(&self.unacknowledged).map(data).collect()
+    }
+
+    /// The other end has everything in front of `next`. Returns whether that is news. Numbers that were never sent
+    /// count for nothing.
+    pub(crate) fn acknowledge(&mut self, now: Moment, next: u64) -> bool {
+        let end = self.first + self.unacknowledged.len() as u64;
+        if next <= self.first || next > end {
+            return false;
+        }
+        while self.first < next {
+            if let Some((_, frame)) = self.unacknowledged.pop_front() {
+                self.bytes -= frame.len() + FRAME_BYTES;
+            }
+            self.first += 1;
+        }
+        self.last_progress = now;
+        true
+    }
+
+    /// Is this the next frame? Others are not taken; the sender repeats them in order.
+    pub(crate) fn take(&mut self, number: u64) -> bool {
+        let next = number == self.wanted;
+        self.wanted += u64::from(next);
+        next
+    }
+
+    pub(crate) fn ack(&self) -> TunnelMessage {
+        TunnelMessage::Ack { epoch: self.epoch, next: self.wanted }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn up() -> Tunnel {
+        Tunnel::new(Moment::ZERO, Stage::Up, 1, true, Bytes::new())
+    }
+
+    proptest! {
+        /// Whatever gets lost on the way, what arrives is what was sent, in order and once.
+        #[test]
+        fn frames_arrive_in_order_and_once(steps in prop::collection::vec((0u8..4, any::<bool>()), 0..200)) {
+            let (mut a, mut b) = (up(), up());
+            let (mut sent, mut got) = (0u8, Vec::new());
+            let mut way = VecDeque::new();
+            let mut back = VecDeque::new();
+            for (step, lost) in steps.into_iter().chain(std::iter::repeat_n((9, false), 3)) {
+                match step {
+                    0 if a.has_room(400) => {
+                        let message = a.push(Moment::ZERO, 1, Bytes::from(vec![sent]));
+                        sent = sent.wrapping_add(1);
+                        if !lost {
+                            way.push_back(message);
+                        }
+                    }
+                    1 => way.extend(a.resend()),
+                    2 if lost => back.clear(),
+                    _ => {
+                        if step == 9 {
+                            way.extend(a.resend());
+                        }
+                        for message in way.drain(..) {
+                            if let TunnelMessage::Data { number, frame, .. } = message
+                                && b.take(number)
+                            {
+                                got.push(frame[0]);
+                            }
+                            back.push_back(b.ack());
+                        }
+                        for message in back.drain(..) {
+                            if let TunnelMessage::Ack { next, .. } = message {
+                                a.acknowledge(Moment::ZERO, next);
+                            }
+                        }
+                    }
+                }
+            }
+            prop_assert_eq!(got, (0..sent).collect::<Vec<_>>());
+            prop_assert!(a.is_idle());
+            prop_assert_eq!(a.bytes, 0);
+        }
+    }
+
+    #[test]
+    fn a_window_bounds_what_is_under_way_and_absurd_acknowledgements_count_for_nothing() {
+        let mut tunnel = up();
+        assert!(tunnel.has_room(100));
+        tunnel.push(Moment::ZERO, 1, Bytes::from(vec![0; 500]));
+        assert!(!tunnel.has_room(100));
+        assert!(!tunnel.acknowledge(Moment::ZERO, 2));
+        assert!(!tunnel.acknowledge(Moment::ZERO, 0));
+        assert!(tunnel.acknowledge(Moment::ZERO, 1) && tunnel.has_room(100));
+    }
+}
