@@ -76,6 +76,9 @@ impl Wire for Note {
     }
 }
 
+/// Interests in groups from here on are gated.
+pub const GATED: u8 = 100;
+
 /// Cells of one group, or of all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Want {
@@ -105,6 +108,13 @@ impl Interest for Want {
     fn merge(&mut self, other: &Self) {
         self.from = self.from.min(other.from);
         self.to = self.to.max(other.to);
+    }
+    fn gated(&self) -> bool {
+        self.group.is_some_and(|group| group >= GATED)
+    }
+    fn offered_by(&self, offer: &Self) -> bool {
+        let same_group = self.group.is_none() || offer.group.is_none() || self.group == offer.group;
+        same_group && self.from <= offer.to && offer.from <= self.to
     }
 }
 

@@ -9,7 +9,8 @@ use bytes::Bytes;
 use rand_core::RngCore;
 use router::topology::{Edge, Topology, Wiring};
 use router::{
-    ClientConfig, ClientId, ClientKind, Envelope, LinkChange, PipeConfig, Router, RouterConfig, RouterId,
+    ClientConfig, ClientId, ClientKind, Envelope, LinkChange, MemoryPipe, PipeConfig, Router, RouterConfig,
+    RouterId,
 };
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -17,6 +18,15 @@ use std::time::Duration;
 pub type TestRouter = Router<Note, Want>;
 /// A router's index and a client of it.
 pub type At = (usize, ClientId);
+
+/// Records of interests and offers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Records {
+    pub interests: u64,
+    pub offers: u64,
+    pub memory_interests: u64,
+    pub memory_offers: u64,
+}
 
 pub struct Net {
     pub routers: Vec<TestRouter>,
@@ -37,7 +47,16 @@ pub struct Net {
 }
 
 impl Net {
+    /// With all links up.
     pub fn new(topology: &Topology, seed: Seed, pipe: &PipeConfig) -> Self {
+        let mut net = Self::apart(topology, seed, pipe);
+        (0..net.wiring.links.len()).for_each(|link| net.raise(link));
+        net.settle();
+        net
+    }
+
+    /// With all links down.
+    pub fn apart(topology: &Topology, seed: Seed, pipe: &PipeConfig) -> Self {
         let config = |i: usize| RouterConfig::new(RouterId(i as u32), seed.split_index(i as u64));
         let mut routers: Vec<_> = (0..topology.routers.len()).map(|i| Router::new(config(i))).collect();
         let wiring = topology.wire(Moment::ZERO, &mut routers, pipe).expect("few clients");
@@ -45,9 +64,6 @@ impl Net {
         for ends in &wiring.links {
             other_end.insert(ends.a, ends.b);
             other_end.insert(ends.b, ends.a);
-            for (router, client) in [ends.a, ends.b] {
-                routers[router].handle_link(Moment::ZERO, client, LinkChange::Up).expect("just wired");
-            }
         }
         let links = topology.edges.iter().filter(|edge| !topology.is_memory(edge));
         let client = |edge: &Edge, flags| ClientConfig {
@@ -58,7 +74,7 @@ impl Net {
         let configs = links.map(|edge| [client(edge, edge.a.flags), client(edge, edge.b.flags)]).collect();
         let rng = seed.split("links").rng();
         let (flying, last) = (BTreeMap::new(), BTreeMap::new());
-        let mut net = Net {
+        Net {
             routers,
             wiring,
             now: Moment::ZERO,
@@ -70,9 +86,44 @@ impl Net {
             frames: 0,
             digest: 0,
             configs,
+        }
+    }
+
+    /// Brings a link up that was down all the time. No time may have passed since.
+    pub fn raise(&mut self, link: usize) {
+        let ends = self.wiring.links[link];
+        for (router, client) in [ends.a, ends.b] {
+            self.routers[router].handle_link(self.now, client, LinkChange::Up).expect("wired");
+        }
+    }
+
+    pub fn offer(&mut self, (router, client): At, offer: Want, any: bool) -> bool {
+        self.routers[router].set_offer(self.now, client, offer, any).expect("a local source")
+    }
+
+    /// Records of interests and of offers that went over links so far, and over memory pipes.
+    pub fn records(&self) -> Records {
+        let sum = |ends: &[MemoryPipe]| {
+            let ends = ends.iter().flat_map(|ends| [ends.a, ends.b]);
+            let stats = ends.map(|(router, client)| self.routers[router].pipe_stats(client).expect("wired"));
+            stats.fold((0, 0), |sum, stats| (sum.0 + stats.sent_interests, sum.1 + stats.sent_offers))
         };
-        net.settle();
-        net
+        let (links, memory) = (sum(&self.wiring.links), sum(&self.wiring.memory));
+        Records { interests: links.0, offers: links.1, memory_interests: memory.0, memory_offers: memory.1 }
+    }
+
+    /// Records that an action leads to.
+    pub fn cost(&mut self, act: impl FnOnce(&mut Net)) -> Records {
+        let before = self.records();
+        act(self);
+        self.settle();
+        let after = self.records();
+        Records {
+            interests: after.interests - before.interests,
+            offers: after.offers - before.offers,
+            memory_interests: after.memory_interests - before.memory_interests,
+            memory_offers: after.memory_offers - before.memory_offers,
+        }
     }
 
     pub fn add_app(&mut self, router: usize) -> At {

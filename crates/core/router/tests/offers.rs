@@ -1,0 +1,546 @@
+//! Gated interest: told only to sources that offer what is wanted.
+
+mod common;
+
+use base::{Moment, Rng, Seed};
+use common::app::{GATED, Note, Topic, Want, note};
+use common::{At, Net, Records};
+use proptest::prelude::*;
+use rand_core::RngCore;
+use router::topology::{Edge, End, Topology, hypercube, mesh, tree};
+use router::{
+    ClientConfig, ClientError, ClientFlags, ClientId, Interest, Parcel, PipeConfig, Priority, Router,
+    RouterConfig, RouterId,
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+const T0: Moment = Moment::ZERO;
+const BOTH: ClientFlags = ClientFlags::SOURCE.union(ClientFlags::SINK);
+
+fn want() -> impl Strategy<Value = Want> {
+    let group =
+        prop_oneof![1 => (0u8..2).prop_map(Some), 4 => (GATED..GATED + 3).prop_map(Some), 1 => Just(None)];
+    (group, 0u8..8, 0u8..4).prop_map(|(group, from, more)| Want { group, from, to: from + more })
+}
+
+// One router against the rule itself.
+
+/// What neighbours said, and the rule.
+struct Model {
+    clients: Vec<(ClientFlags, u8)>,
+    wants: BTreeSet<(usize, Want)>,
+    offers: BTreeSet<(usize, Want)>,
+}
+
+impl Model {
+    fn may_send(&self, from: usize, to: usize) -> bool {
+        let level = |(flags, rank): (ClientFlags, u8)| {
+            if flags.contains(ClientFlags::UPPER) { 1 + u32::from(rank) } else { 0 }
+        };
+        let (a, b) = (level(self.clients[from]), level(self.clients[to]));
+        from != to && (a == 0 || b < a)
+    }
+
+    /// What a source has to know of.
+    fn wanted_of(&self, source: usize) -> BTreeSet<Want> {
+        if !self.clients[source].0.contains(ClientFlags::SOURCE) {
+            return BTreeSet::new();
+        }
+        let concerns = |want: &Want| {
+            let mut own = self.offers.iter().filter(|(by, _)| *by == source);
+            !want.gated() || own.any(|(_, offer)| want.offered_by(offer))
+        };
+        let wanted = self.wants.iter().filter(|(sink, _)| self.may_send(source, *sink));
+        wanted.map(|(_, want)| *want).filter(concerns).collect()
+    }
+
+    /// What a sink has to know of.
+    fn offered_to(&self, sink: usize) -> BTreeSet<Want> {
+        if !self.clients[sink].0.contains(ClientFlags::SINK) {
+            return BTreeSet::new();
+        }
+        let offers = self.offers.iter().filter(|(source, _)| self.may_send(*source, sink));
+        offers.map(|(_, offer)| *offer).collect()
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Say {
+    Want(usize, Want, bool),
+    Offer(usize, Want, bool),
+    /// Everybody listens.
+    Look,
+}
+
+fn say() -> impl Strategy<Value = Say> {
+    prop_oneof![
+        4 => (0usize..6, want(), prop::bool::weighted(0.7)).prop_map(|(who, want, any)| Say::Want(who, want, any)),
+        4 => (0usize..6, want(), prop::bool::weighted(0.7)).prop_map(|(who, want, any)| Say::Offer(who, want, any)),
+        2 => Just(Say::Look),
+    ]
+}
+
+fn flags() -> impl Strategy<Value = (ClientFlags, u8)> {
+    (1u8..4, any::<bool>(), 0u8..3).prop_map(|(bits, upper, rank)| {
+        let flags = ClientFlags::from_bits_truncate(bits);
+        (if upper { flags | ClientFlags::UPPER } else { flags }, rank)
+    })
+}
+
+fn listen(router: &mut Router<Note, Want>, id: ClientId, heard: &mut [BTreeSet<Want>; 2]) {
+    while let Some(parcel) = router.poll_parcel(id) {
+        let (place, value, any) = match parcel {
+            Parcel::Interest { interest, any } => (0, interest, any),
+            Parcel::Offer { offer, any } => (1, offer, any),
+            _ => continue,
+        };
+        let news = if any { heard[place].insert(value) } else { heard[place].remove(&value) };
+        assert!(news, "{id} was told what it knew: {value:?} {any}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 600, ..ProptestConfig::default() })]
+
+    /// Everybody knows exactly what the rule says, however the changes come, and is told each change once.
+    #[test]
+    fn a_router_tells_what_the_rule_says(
+        clients in prop::collection::vec(flags(), 6),
+        says in prop::collection::vec(say(), 1..80),
+    ) {
+        let mut router = Router::new(RouterConfig::new(RouterId(1), Seed(1)));
+        let ids: Vec<ClientId> = clients.iter().map(|(flags, rank)| {
+            let pipe = PipeConfig { interests_per_key_max: 1_000, ..PipeConfig::default() };
+            let config = ClientConfig { rank: *rank, pipe, ..ClientConfig::memory(*flags) };
+            router.add_client(T0, config).expect("few")
+        }).collect();
+        let mut heard: Vec<[BTreeSet<Want>; 2]> = vec![Default::default(); clients.len()];
+        let mut model = Model { clients, wants: BTreeSet::new(), offers: BTreeSet::new() };
+        for say in says.into_iter().chain([Say::Look]) {
+            match say {
+                Say::Want(who, interest, any) => {
+                    let done = router.handle_parcel(T0, ids[who], Parcel::Interest { interest, any });
+                    prop_assert_eq!(done.is_ok(), model.clients[who].0.contains(ClientFlags::SINK));
+                    if done.is_ok() {
+                        let _ = if any { model.wants.insert((who, interest)) } else { model.wants.remove(&(who, interest)) };
+                    }
+                }
+                Say::Offer(who, offer, any) => {
+                    let done = router.handle_parcel(T0, ids[who], Parcel::Offer { offer, any });
+                    prop_assert_eq!(done.is_ok(), model.clients[who].0.contains(ClientFlags::SOURCE));
+                    if done.is_ok() {
+                        let _ = if any { model.offers.insert((who, offer)) } else { model.offers.remove(&(who, offer)) };
+                    }
+                }
+                Say::Look => for (who, id) in ids.iter().enumerate() {
+                    listen(&mut router, *id, &mut heard[who]);
+                    prop_assert_eq!(&heard[who][0], &model.wanted_of(who), "wanted of {}", who);
+                    prop_assert_eq!(&heard[who][1], &model.offered_to(who), "offered to {}", who);
+                },
+            }
+        }
+        // Who goes takes along what it wanted and offered.
+        for who in 0..ids.len() {
+            router.remove_client(T0, ids[who]);
+            model.wants.retain(|(sink, _)| *sink != who);
+            model.offers.retain(|(source, _)| *source != who);
+            for other in who + 1..ids.len() {
+                listen(&mut router, ids[other], &mut heard[other]);
+                prop_assert_eq!(&heard[other][0], &model.wanted_of(other));
+                prop_assert_eq!(&heard[other][1], &model.offered_to(other));
+            }
+        }
+    }
+}
+
+#[test]
+fn an_offer_is_checked() {
+    let mut router: Router<Note, Want> = Router::new(RouterConfig::new(RouterId(1), Seed(1)));
+    let pipe = PipeConfig { offers_max: 1, ..PipeConfig::default() };
+    let source = router.add_client(T0, ClientConfig { pipe, ..ClientConfig::local() }).expect("few");
+    let listener = ClientConfig { flags: ClientFlags::SINK, ..ClientConfig::local() };
+    let listener = router.add_client(T0, listener).expect("few");
+    let neighbour = router.add_client(T0, ClientConfig::memory(BOTH)).expect("few");
+    let want = Want::group(GATED);
+    assert_eq!(router.set_offer(T0, listener, want, true), Err(ClientError::NotASource(listener)));
+    assert_eq!(router.set_offer(T0, neighbour, want, true), Err(ClientError::WrongKind(neighbour)));
+    assert_eq!(router.set_offer(T0, source, want, true), Ok(true));
+    assert_eq!(router.set_offer(T0, source, want, true), Ok(false));
+    assert_eq!(router.offers(source).collect::<Vec<_>>(), [&want]);
+    let more = router.set_offer(T0, source, Want::group(GATED + 1), true);
+    assert_eq!(more, Err(ClientError::TooManyOffers { client: source, limit: 1 }));
+    assert_eq!(router.set_offer(T0, source, want, false), Ok(true));
+    assert_eq!(router.offers(source).count(), 0);
+}
+
+// Networks.
+
+/// A random tree or forest of routers that all relay.
+fn forest(routers: usize, seed: Seed, trees: bool) -> Topology {
+    let mut rng = seed.rng();
+    let end = |router| End { router, flags: BOTH };
+    let edges = (1..routers).filter_map(|child| {
+        let parent = (rng.next_u64() % child as u64) as usize;
+        let cut = trees && rng.next_u64().is_multiple_of(8);
+        (!cut).then_some(Edge { a: end(child), b: end(parent), rank: 0 })
+    });
+    let topology = Topology::graph(routers, edges.collect());
+    assert_eq!(topology.check(), Ok(()));
+    topology
+}
+
+fn topology() -> impl Strategy<Value = Topology> {
+    prop_oneof![
+        prop::collection::vec(1usize..4, 0..4).prop_map(|fan_outs| tree(&fan_outs)),
+        (1usize..=12).prop_map(mesh),
+        (0u8..=5).prop_map(hypercube),
+        (1usize..40, any::<u64>()).prop_map(|(routers, seed)| forest(routers, Seed(seed), false)),
+    ]
+}
+
+#[derive(Clone, Debug)]
+enum Op {
+    Join(usize),
+    Leave(usize),
+    Want(usize, Want, bool),
+    Offer(usize, Want, bool),
+    Send(usize, usize, usize),
+    Flap(usize),
+    Steps(usize),
+    Settle,
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    let app = 0usize..64;
+    prop_oneof![
+        2 => any::<usize>().prop_map(Op::Join),
+        1 => app.clone().prop_map(Op::Leave),
+        6 => (app.clone(), want(), prop::bool::weighted(0.7)).prop_map(|(app, want, any)| Op::Want(app, want, any)),
+        6 => (app.clone(), want(), prop::bool::weighted(0.7)).prop_map(|(app, want, any)| Op::Offer(app, want, any)),
+        8 => (app, any::<usize>(), 0usize..4).prop_map(|(app, which, class)| Op::Send(app, which, class)),
+        1 => any::<usize>().prop_map(Op::Flap),
+        3 => (1usize..8).prop_map(Op::Steps),
+        3 => Just(Op::Settle),
+    ]
+}
+
+/// Applications on a network, and what each must get.
+struct Run {
+    net: Net,
+    entries: Vec<usize>,
+    apps: Vec<At>,
+    wants: BTreeMap<At, BTreeSet<Want>>,
+    offers: BTreeMap<At, BTreeSet<Want>>,
+    due: BTreeMap<At, BTreeSet<u32>>,
+    number: u32,
+    /// Something was declared since the last settling: what is sent now reaches whom it reaches.
+    unsettled: bool,
+}
+
+impl Run {
+    fn new(net: Net, entries: Vec<usize>) -> Self {
+        let mut run = Run {
+            net,
+            entries,
+            apps: Vec::new(),
+            wants: BTreeMap::new(),
+            offers: BTreeMap::new(),
+            due: BTreeMap::new(),
+            number: 0,
+            unsettled: false,
+        };
+        (0..4).for_each(|i| run.apply(&Op::Join(i * 5)));
+        run
+    }
+
+    fn apply(&mut self, op: &Op) {
+        match *op {
+            Op::Join(at) => {
+                let app = self.net.add_app(self.entries[at % self.entries.len()]);
+                self.apps.push(app);
+                self.wants.insert(app, BTreeSet::new());
+                self.offers.insert(app, BTreeSet::new());
+            }
+            Op::Leave(_) | Op::Want(..) | Op::Offer(..) | Op::Send(..) if self.apps.is_empty() => {}
+            Op::Leave(app) => {
+                self.settle();
+                let app = self.apps.swap_remove(app % self.apps.len());
+                self.net.routers[app.0].remove_client(self.net.now, app.1);
+                self.wants.remove(&app);
+                self.offers.remove(&app);
+                self.unsettled = true;
+            }
+            Op::Want(app, want, any) => {
+                self.before_declaring();
+                let app = self.apps[app % self.apps.len()];
+                let wants = self.wants.get_mut(&app).expect("joined");
+                let changes = if any { wants.insert(want) } else { wants.remove(&want) };
+                assert_eq!(self.net.want(app, want, any), changes);
+            }
+            Op::Offer(app, offer, any) => {
+                self.before_declaring();
+                let app = self.apps[app % self.apps.len()];
+                let offers = self.offers.get_mut(&app).expect("joined");
+                let changes = if any { offers.insert(offer) } else { offers.remove(&offer) };
+                assert_eq!(self.net.offer(app, offer, any), changes);
+            }
+            Op::Send(app, which, class) => self.send(self.apps[app % self.apps.len()], which, class),
+            Op::Steps(steps) => (0..steps).for_each(|_| {
+                self.net.step();
+            }),
+            Op::Flap(_) if self.net.wiring.links.is_empty() => {}
+            Op::Flap(link) => {
+                self.settle();
+                self.net.flap(link % self.net.wiring.links.len());
+                self.unsettled = true;
+            }
+            Op::Settle => self.settle(),
+        }
+    }
+
+    fn before_declaring(&mut self) {
+        if !self.unsettled {
+            self.settle();
+        }
+        self.unsettled = true;
+    }
+
+    /// Sends something that the application offers.
+    fn send(&mut self, from: At, which: usize, class: usize) {
+        if self.unsettled {
+            self.settle();
+        }
+        let offers: Vec<Want> = self.offers[&from].iter().copied().collect();
+        let Some(offer) = offers.get(which % offers.len().max(1)) else { return };
+        let group = offer.group.unwrap_or(GATED + (which % 3) as u8);
+        let topic = Topic { group, cell: offer.from };
+        for (app, wants) in &self.wants {
+            if *app != from && wants.iter().any(|want| want.matches(&topic)) {
+                self.due.entry(*app).or_default().insert(self.number);
+            }
+        }
+        self.net.send(from, note(topic.group, topic.cell, Priority::ALL[class], self.number));
+        self.number += 1;
+    }
+
+    fn settle(&mut self) {
+        self.net.settle();
+        self.unsettled = false;
+        for &app in &self.apps {
+            let due = self.due.remove(&app).unwrap_or_default();
+            let mut got = BTreeSet::new();
+            for envelope in self.net.take(app) {
+                assert!(got.insert(envelope.message.number), "{app:?} got {envelope:?} twice");
+            }
+            assert_eq!(got, due, "{app:?}");
+        }
+    }
+
+    /// When nothing is offered no gated interest is known anywhere but where it was declared; when nothing is wanted
+    /// nothing is.
+    fn leaves_nothing_behind(&mut self) {
+        for (app, offers) in std::mem::take(&mut self.offers) {
+            offers.into_iter().for_each(|offer| assert!(self.net.offer(app, offer, false)));
+        }
+        self.net.settle();
+        self.known(|router, client| {
+            assert_eq!(router.offers(client).count(), 0);
+            assert!(router.interests(client).all(|interest| !interest.gated()));
+        });
+        for (app, wants) in std::mem::take(&mut self.wants) {
+            wants.into_iter().for_each(|want| assert!(self.net.want(app, want, false)));
+        }
+        self.net.settle();
+        self.known(|router, client| assert_eq!(router.interests(client).count(), 0));
+    }
+
+    fn known(&self, check: impl Fn(&common::TestRouter, ClientId)) {
+        let ends =
+            self.net.wiring.links.iter().chain(&self.net.wiring.memory).flat_map(|ends| [ends.a, ends.b]);
+        ends.for_each(|(router, client)| check(&self.net.routers[router], client));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, max_shrink_iters: 4_000, ..ProptestConfig::default() })]
+
+    /// Exactly once to everybody interested, when offers and interests come and go in any order, links break, and some of
+    /// the network comes up late.
+    #[test]
+    fn who_offers_reaches_who_wants(
+        topology in topology(),
+        seed in any::<u64>(),
+        frame_bytes_max in prop_oneof![Just(128usize), 200usize..2_000],
+        interests_per_key_max in prop_oneof![Just(64usize), 0usize..4],
+        early in prop::collection::vec(op(), 0..30),
+        ops in prop::collection::vec(op(), 1..60),
+    ) {
+        let pipe = PipeConfig { frame_bytes_max, interests_per_key_max, ..PipeConfig::default() };
+        let mut net = Net::apart(&topology, Seed(seed), &pipe);
+        let mut rng: Rng = Seed(seed).split("late").rng();
+        let links = net.wiring.links.len();
+        let late: Vec<usize> = (0..links).filter(|link| {
+            let late = rng.next_u64().is_multiple_of(2);
+            if !late {
+                net.raise(*link);
+            }
+            late
+        }).collect();
+        let mut run = Run::new(net, topology.entries);
+        for op in &early {
+            if !matches!(op, Op::Send(..) | Op::Flap(_)) {
+                run.apply(op);
+            }
+        }
+        for link in late {
+            run.net.raise(link);
+            if rng.next_u64().is_multiple_of(2) {
+                run.net.step();
+            }
+        }
+        run.unsettled = true;
+        ops.iter().for_each(|op| run.apply(op));
+        run.settle();
+        run.leaves_nothing_behind();
+    }
+}
+
+// Counting.
+
+/// In a full mesh of 100 triads an interest costs one record for each triad that offers what it wants, where the paper
+/// tells all of them (its section 2.2).
+#[test]
+fn in_a_mesh_a_change_costs_the_triads_that_offer() {
+    let topology = mesh(100);
+    let mut net = Net::new(&topology, Seed(1), &PipeConfig::default());
+    let apps: Vec<At> = topology.entries.iter().map(|entry| net.add_app(*entry)).collect();
+    let (gated, open) = (Want::group(GATED), Want::group(1));
+
+    // Nobody offers: an interest does not leave its router.
+    assert_eq!(net.cost(|net| assert!(net.want(apps[0], gated, true))), Records::default());
+    assert_eq!(net.cost(|net| assert!(net.want(apps[0], gated, false))), Records::default());
+
+    // An offer goes up to the PopUp, to each other PullDown, and down from each at its first.
+    let first = Records { offers: 99, memory_offers: 1 + 99, ..Records::default() };
+    assert_eq!(net.cost(|net| assert!(net.offer(apps[10], gated, true))), first);
+    let second = Records { offers: 99, memory_offers: 1 + 1, ..Records::default() };
+    assert_eq!(net.cost(|net| assert!(net.offer(apps[20], gated, true))), second);
+    let third = Records { offers: 99, memory_offers: 1, ..Records::default() };
+    for publisher in [30, 40, 50, 60, 70] {
+        assert_eq!(net.cost(|net| assert!(net.offer(apps[publisher], gated, true))), third);
+    }
+
+    // Seven triads offer: seven records, to their PopUps, each of which tells its Primary.
+    let change = Records { interests: 7, memory_interests: 1 + 7, ..Records::default() };
+    assert_eq!(net.cost(|net| assert!(net.want(apps[0], gated, true))), change);
+    // The second interested one is no news to their Primaries.
+    let change = Records { interests: 7, memory_interests: 1, ..Records::default() };
+    assert_eq!(net.cost(|net| assert!(net.want(apps[1], gated, true))), change);
+    assert_eq!(net.cost(|net| assert!(net.want(apps[1], gated, false))), change);
+    // One of the seven itself.
+    let change = Records { interests: 6, memory_interests: 1, ..Records::default() };
+    assert_eq!(net.cost(|net| assert!(net.want(apps[10], gated, true))), change);
+
+    // A late publisher is told by the two who want it, an early one takes back.
+    let late = Records { offers: 99, interests: 2, memory_offers: 1, memory_interests: 1 };
+    assert_eq!(net.cost(|net| assert!(net.offer(apps[80], gated, true))), late);
+    let leaves = Records { offers: 99, interests: 2, memory_offers: 1, memory_interests: 1 };
+    assert_eq!(net.cost(|net| assert!(net.offer(apps[80], gated, false))), leaves);
+
+    // Not gated: everybody is told.
+    let all = Records { interests: 99, memory_interests: 1 + 99, ..Records::default() };
+    assert_eq!(net.cost(|net| assert!(net.want(apps[0], open, true))), all);
+
+    net.send(apps[70], note(GATED, 0, Priority::Reliable, 7));
+    net.settle();
+    assert_eq!([0, 1, 10].map(|app| net.take(apps[app]).len()), [1, 0, 1]);
+}
+
+/// Links on the paths from a router to others in a tree: each as its child.
+fn on_paths(parents: &[usize], from: usize, to: &[usize]) -> BTreeSet<usize> {
+    let to_root = |mut router: usize| {
+        let mut links = BTreeSet::new();
+        while router != 0 {
+            links.insert(router);
+            router = parents[router];
+        }
+        links
+    };
+    let own = to_root(from);
+    to.iter()
+        .flat_map(|other| own.symmetric_difference(&to_root(*other)).copied().collect::<Vec<_>>())
+        .collect()
+}
+
+/// In a sparse graph of 1,000 routers an interest costs at most the links on the paths to those who offer.
+#[test]
+fn in_a_sparse_graph_a_change_costs_the_paths_to_those_who_offer() {
+    let topology = forest(1_000, Seed(5), false);
+    let mut parents = vec![0; 1_000];
+    topology.edges.iter().for_each(|edge| parents[edge.a.router] = edge.b.router);
+    let mut net = Net::new(&topology, Seed(1), &PipeConfig::default());
+    let apps: Vec<At> = topology.entries.iter().map(|entry| net.add_app(*entry)).collect();
+    let mut rng = Seed(6).rng();
+    let mut pick = |count: usize| -> Vec<usize> {
+        (0..count).map(|_| (rng.next_u64() % 1_000) as usize).collect::<BTreeSet<_>>().into_iter().collect()
+    };
+    let mut longest = 0;
+    for round in 0..40u8 {
+        let want = Want::group(GATED + round);
+        let publishers = pick(1 + usize::from(round) % 6);
+        let offered =
+            net.cost(|net| publishers.iter().for_each(|at| assert!(net.offer(apps[*at], want, true))));
+        // Everybody hears of it once, and those on the way between publishers from both sides.
+        let between = on_paths(&parents, publishers[0], &publishers).len() as u64;
+        assert_eq!((offered.offers, offered.interests), (999 + between, 0));
+        let [first, second] = [pick(1)[0], pick(1)[0]];
+        let paths = on_paths(&parents, first, &publishers);
+        longest = longest.max(paths.len());
+        let change = net.cost(|net| assert!(net.want(apps[first], want, true)));
+        assert_eq!(change, Records { interests: paths.len() as u64, ..Records::default() });
+        let more = net.cost(|net| {
+            net.want(apps[second], want, true);
+        });
+        assert!(more.interests <= on_paths(&parents, second, &publishers).len() as u64);
+        net.want(apps[second], want, false);
+        net.settle();
+        if first != second {
+            let back = net.cost(|net| assert!(net.want(apps[first], want, false)));
+            assert_eq!(back, change);
+        }
+    }
+    assert!(longest < 100, "paths of {longest} links: the tree is not that deep");
+    // Not gated: everybody is told.
+    let all = net.cost(|net| assert!(net.want(apps[0], Want::group(1), true)));
+    assert_eq!(all, Records { interests: 999, ..Records::default() });
+}
+
+/// Offers at a local source show it what is wanted of what it offers, and nothing else.
+#[test]
+fn an_advised_source_hears_of_what_it_offers() {
+    let mut router: Router<Note, Want> = Router::new(RouterConfig::new(RouterId(1), Seed(1)));
+    let source = router.add_client(T0, ClientConfig::advised()).expect("few");
+    let sink = router.add_client(T0, ClientConfig::local()).expect("few");
+    let news = |router: &mut Router<Note, Want>| {
+        let events = std::iter::from_fn(|| router.poll_event());
+        events
+            .map(|event| match event {
+                router::Event::InterestChanged { client, interest, any } if client == source => {
+                    (interest.group, any)
+                }
+                other => panic!("{other:?}"),
+            })
+            .collect::<Vec<_>>()
+    };
+    let (one, two) = (Want::group(GATED), Want::group(GATED + 1));
+    assert_eq!(router.set_interest(T0, sink, one, true), Ok(true));
+    assert_eq!(news(&mut router), []);
+    assert_eq!(router.set_offer(T0, source, one, true), Ok(true));
+    assert_eq!(news(&mut router), [(Some(GATED), true)]);
+    assert_eq!(router.set_offer(T0, source, Want { from: 3, ..one }, true), Ok(true));
+    assert_eq!(router.set_offer(T0, source, one, false), Ok(true));
+    assert_eq!(news(&mut router), [], "it still offers some of it");
+    assert_eq!(router.set_interest(T0, sink, two, true), Ok(true));
+    assert_eq!(router.set_interest(T0, sink, one, false), Ok(true));
+    assert_eq!(news(&mut router), [(Some(GATED), false)]);
+}
