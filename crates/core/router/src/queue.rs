@@ -253,20 +253,24 @@ impl<M: Message> Queue<M> {
             && self.messages() < config.messages_max - kept_messages
     }
 
-    /// True when a message that must not be dropped would be refused now, but not if the queue were empty.
+    /// True when a message that must not be dropped, and came from another router, should wait for room: it would not be
+    /// refused by an empty queue. Above the high-water mark half of the room is left to those who cannot wait: local sources,
+    /// who are told to hold back when the mark is passed.
     pub(crate) fn is_full_for(&self, class: Priority, bytes: usize, config: &PipeConfig) -> bool {
-        if self.fits(class, bytes, config) {
-            return false;
-        }
         let (kept_bytes, kept_messages) = reserve(class, config);
         let (bytes_max, messages_max) = (config.bytes_max - kept_bytes, config.messages_max - kept_messages);
-        if bytes > config.message_bytes_max || bytes > bytes_max || messages_max == 0 {
+        let bytes_limit = bytes_max - bytes_max.saturating_sub(config.high_water) / 2;
+        let messages_limit = messages_max - messages_max / 4;
+        let over = |used: usize, messages: usize| used + bytes > bytes_limit || messages >= messages_limit;
+        if !over(self.bytes(), self.messages()) {
             return false;
         }
         let droppable = self.lanes.iter().skip(1).step_by(2);
         let (free_bytes, free_messages) =
             droppable.fold((0, 0), |(bytes, messages), lane| (bytes + lane.bytes, messages + lane.filled));
-        self.bytes() - free_bytes + bytes > bytes_max || self.messages() - free_messages + 1 > messages_max
+        let (used, messages) = (self.bytes() - free_bytes, self.messages() - free_messages);
+        let never = bytes > config.message_bytes_max || bytes > bytes_max || messages_max == 0;
+        messages > 0 && !never && over(used, messages)
     }
 
     /// Takes the filled entry at `place` out of a lane.
