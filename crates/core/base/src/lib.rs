@@ -15,4 +15,3 @@ pub use moment::Moment;
 pub use node::NodeKey;
 pub use seed::{Rng, Seed};
 pub use serial::Serial31;
-

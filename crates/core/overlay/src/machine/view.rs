@@ -41,7 +41,8 @@ impl Overlay {
             entry.neighbours.iter().for_each(|(to, rtt)| report(entry.key, *to, *rtt));
         }
         for (to, id) in &self.neighbours {
-            report(own, *to, self.links.get(id).map_or(0, Link::rtt_micros));
+            let rtt = |link: &Link| link.rtt_told.unwrap_or_else(|| link.rtt_micros());
+            report(own, *to, self.links.get(id).map_or(0, rtt));
         }
         let all = self.config.topology.uses_all_links();
         let view = |(&(a, b), &(rtt, low, high)): (&(NodeKey, NodeKey), &(u32, bool, bool))| {

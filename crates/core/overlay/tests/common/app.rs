@@ -1,0 +1,107 @@
+//! What stands for the rest of a node: it follows events, sends numbered frames over every path, and checks that
+//! what comes over a path starts with its start and has no gap.
+
+use base::{Moment, NodeKey};
+use bytes::Bytes;
+use overlay::{Event, LinkId, Overlay, Refusal, Via};
+use std::collections::{BTreeMap, BTreeSet};
+
+#[derive(Debug)]
+pub struct Session {
+    pub via: Via,
+    pub initiator: bool,
+    pub sent: u32,
+    pub received: u32,
+    /// How many frames are to be sent in all.
+    pub wanted: u32,
+}
+
+#[derive(Default)]
+pub struct App {
+    pub neighbours: BTreeMap<NodeKey, LinkId>,
+    pub sessions: BTreeMap<NodeKey, Session>,
+    /// Sessions that ever were.
+    pub opened: u64,
+    pub reachable: BTreeSet<NodeKey>,
+    pub received: Vec<(NodeKey, Bytes)>,
+    pub refusals: Vec<Refusal>,
+    pub refused_by_peer: Vec<(u8, String)>,
+    pub other: Vec<Event>,
+    /// Frames of channels for links.
+    pub out: Vec<(LinkId, Bytes)>,
+}
+
+impl App {
+    pub fn event(&mut self, _now: Moment, event: Event) {
+        match event {
+            Event::NeighbourUp { key, link, .. } => {
+                assert_eq!(self.neighbours.insert(key, link), None, "{key} comes once");
+            }
+            Event::NeighbourDown { key, .. } => {
+                assert!(
+                    !self.sessions.get(&key).is_some_and(|s| s.via != Via::Tunnel),
+                    "the path goes first"
+                );
+                assert!(self.neighbours.remove(&key).is_some(), "{key} was there");
+            }
+            Event::PathUp { neighbour, via, initiator, .. } => {
+                if let Via::Link(link) = via {
+                    assert_eq!(self.neighbours.get(&neighbour), Some(&link));
+                }
+                let session = Session { via, initiator, sent: 0, received: 0, wanted: 3 };
+                assert!(self.sessions.insert(neighbour, session).is_none(), "one path to {neighbour}");
+                self.opened += 1;
+            }
+            Event::PathDown { neighbour } => {
+                assert!(self.sessions.remove(&neighbour).is_some(), "there was a path to {neighbour}");
+            }
+            Event::Reachable { key, .. } => assert!(self.reachable.insert(key), "{key} is news"),
+            Event::Unreachable { key } => assert!(self.reachable.remove(&key), "{key} was there"),
+            Event::Received { from, body } => self.received.push((from, body)),
+            Event::Channel { from, channel, frame } => {
+                assert_eq!(channel, 1);
+                let session = self.sessions.get_mut(&from).expect("a tunnelled frame has a path");
+                assert_eq!(session.via, Via::Tunnel);
+                session.take(&frame);
+            }
+            Event::TunnelReady { .. } => {}
+            Event::Refused { refusal, .. } => self.refusals.push(refusal),
+            Event::RefusedByPeer { code, text, .. } => self.refused_by_peer.push((code, text)),
+            other => self.other.push(other),
+        }
+    }
+
+    /// A frame of a channel came over a link; without a path it is dropped.
+    pub fn channel_on_link(&mut self, link: LinkId, frame: &[u8]) {
+        if let Some(session) = self.sessions.values_mut().find(|session| session.via == Via::Link(link)) {
+            session.take(frame);
+        }
+    }
+
+    /// Sends what is wanted over all paths.
+    pub fn pump(&mut self, now: Moment, overlay: &mut Overlay) {
+        for (key, session) in &mut self.sessions {
+            while session.sent < session.wanted {
+                let frame = Bytes::copy_from_slice(&session.sent.to_be_bytes());
+                match session.via {
+                    Via::Link(link) => self.out.push((link, frame)),
+                    Via::Tunnel => {
+                        if !overlay.can_send_channel(*key) {
+                            break;
+                        }
+                        overlay.send_channel(now, *key, 1, frame).expect("there is room");
+                    }
+                }
+                session.sent += 1;
+            }
+        }
+    }
+}
+
+impl Session {
+    fn take(&mut self, frame: &[u8]) {
+        let number = u32::from_be_bytes(frame.try_into().expect("four bytes"));
+        assert_eq!(number, self.received, "from its start, in order, without gaps");
+        self.received += 1;
+    }
+}
