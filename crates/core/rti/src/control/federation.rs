@@ -88,6 +88,11 @@ impl Federation {
         federate.is_valid() && federate.0 <= self.last_federate
     }
 
+    /// The federate that joined last; invalid when none ever did.
+    pub fn latest_federate(&self) -> FederateHandle {
+        FederateHandle(self.last_federate)
+    }
+
     /// How many times the object model was extended.
     pub fn model_version(&self) -> u32 {
         self.batches.len() as u32 - 1

@@ -42,6 +42,9 @@ id! {
 }
 
 impl NodeId {
+    /// A node without a network; its number in the network that it begins.
+    pub const SINGLE: Self = Self(1);
+
     /// The node that registered an object instance, which is in the high half of its handle.
     pub const fn of_instance(instance: ObjectInstanceHandle) -> Self {
         Self((instance.0 >> 32) as u16)
@@ -81,6 +84,16 @@ impl ControlPlane {
         self.federations.values()
     }
 
+    /// The federation execution that was created last; 0 when none ever was.
+    pub fn last_execution(&self) -> ExecutionId {
+        ExecutionId(self.last_execution)
+    }
+
+    /// True when nodes were added: no node but those of [`ControlPlane::nodes`] may have federates.
+    pub fn is_network(&self) -> bool {
+        self.nodes.is_network()
+    }
+
     /// The node with this number, if it is part of the network.
     pub fn node(&self, node: NodeId) -> Option<&NodeRecord> {
         self.nodes.live.get(&node)
@@ -118,7 +131,7 @@ impl ControlPlane {
             Command::Join { node, .. } | Command::Publishes { node, .. } => Some(node),
             _ => None,
         };
-        if self.nodes.live.is_empty() {
+        if !self.nodes.is_network() {
             return Ok(());
         }
         let record = self.node_by_key(sender).ok_or_else(|| {
@@ -293,3 +306,6 @@ fn no_federation(name: &str) -> RtiError {
         format!("there is no federation execution `{name}`"),
     )
 }
+
+#[cfg(test)]
+mod tests;

@@ -115,6 +115,14 @@ impl NameTable {
         })
     }
 
+    /// All names that instances have, and those instances.
+    pub fn used(&self) -> impl Iterator<Item = (&str, ObjectInstanceHandle)> {
+        self.names.iter().filter_map(|(name, state)| match *state {
+            State::Used(instance) => Some((name.as_str(), instance)),
+            State::Reserved(_) => None,
+        })
+    }
+
     /// The names that `federate` has reserved and not used.
     pub fn reserved_by(&self, federate: FederateHandle) -> impl Iterator<Item = &str> {
         let mine = move |state: &State| *state == State::Reserved(federate);

@@ -31,9 +31,14 @@ impl Nodes {
         self.live.values().find(|record| record.key == key)
     }
 
-    /// True when `node` may have federates: it is part of the network, or there is no network.
+    /// True as soon as there was a node.
+    pub(super) fn is_network(&self) -> bool {
+        self.last > 0
+    }
+
+    /// True when `node` may have federates: it is part of the network; or there is none, and it is the single node.
     pub(super) fn may_act(&self, node: NodeId) -> bool {
-        self.live.is_empty() || self.live.contains_key(&node)
+        if self.is_network() { self.live.contains_key(&node) } else { node == NodeId::SINGLE }
     }
 
     pub(super) fn add(&mut self, key: NodeKey, name: String) -> Result<Vec<Event>, RtiError> {
@@ -76,7 +81,7 @@ mod tests {
     #[test]
     fn numbers_are_not_given_again_and_keys_do_not_come_back() {
         let mut nodes = Nodes::default();
-        assert!(nodes.may_act(NodeId(7)), "no network, no rule");
+        assert!(nodes.may_act(NodeId(1)) && !nodes.may_act(NodeId(2)), "a single node is number 1");
         nodes.add(NodeKey(10), "A".to_owned()).unwrap();
         nodes.add(NodeKey(20), "B".to_owned()).unwrap();
         assert_eq!(nodes.add(NodeKey(20), "B".to_owned()), Ok(Vec::new()), "said twice");

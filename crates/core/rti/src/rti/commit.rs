@@ -101,7 +101,7 @@ impl Rti {
     /// The number of this node, once it has one.
     pub(super) fn own_node(&self) -> Option<NodeId> {
         match self.config.key {
-            Some(key) if self.control.nodes().len() > 0 => self.control.node_by_key(key).map(|own| own.node),
+            Some(key) if self.control.is_network() => self.control.node_by_key(key).map(|own| own.node),
             _ => Some(self.config.node),
         }
     }

@@ -1,0 +1,202 @@
+//! What a node that was behind is told.
+
+use super::*;
+use std::collections::BTreeMap;
+
+/// What events alone tell of a control plane.
+#[derive(Clone, PartialEq, Debug, Default)]
+struct Mirror {
+    nodes: BTreeMap<NodeId, NodeKey>,
+    executions: BTreeMap<ExecutionId, BTreeSet<FederateHandle>>,
+    publishers: BTreeSet<(ExecutionId, PublishedClass, NodeId)>,
+}
+
+impl Mirror {
+    fn of(plane: &ControlPlane) -> Self {
+        let members = |x: &Federation| x.members().map(|(federate, _)| federate).collect();
+        let publishers = |x: &Federation| -> Vec<_> {
+            let id = x.id;
+            x.publications().map(|(what, node)| (id, what, node)).collect()
+        };
+        Self {
+            nodes: plane.nodes().map(|record| (record.node, record.key)).collect(),
+            executions: plane.federations().map(|x| (x.id, members(x))).collect(),
+            publishers: plane.federations().flat_map(publishers).collect(),
+        }
+    }
+
+    fn take(&mut self, event: &Event) {
+        match *event {
+            Event::Created(id) => assert_eq!(self.executions.insert(id, BTreeSet::new()), None),
+            Event::Destroyed(id) => {
+                assert_eq!(self.executions.remove(&id), Some(BTreeSet::new()), "nobody is left behind");
+                self.publishers.retain(|publisher| publisher.0 != id);
+            }
+            Event::Joined { execution, federate } => {
+                assert!(self.executions.get_mut(&execution).unwrap().insert(federate));
+            }
+            Event::Resigned { execution, federate, .. } => {
+                assert!(self.executions.get_mut(&execution).unwrap().remove(&federate));
+            }
+            Event::NodeAdded { node, key, .. } => assert_eq!(self.nodes.insert(node, key), None),
+            Event::NodeRemoved { node, key } => {
+                assert_eq!(self.nodes.remove(&node), Some(key));
+                self.publishers.retain(|publisher| publisher.2 != node);
+            }
+            Event::PublishersChanged { execution, node, what, on: true } => {
+                assert!(self.publishers.insert((execution, what, node)));
+            }
+            Event::PublishersChanged { execution, node, what, on: false } => {
+                assert!(self.publishers.remove(&(execution, what, node)));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Synchronization as each federate is told of it.
+fn told(events: &[Event], to: &mut BTreeMap<(ExecutionId, FederateHandle), Vec<String>>) {
+    for event in events {
+        match event {
+            Event::SyncAnnounced { execution, to: members, label, tag } => {
+                for &federate in members {
+                    to.entry((*execution, federate)).or_default().push(format!("announce {label} {tag:?}"));
+                }
+            }
+            Event::Synchronized { execution, point } => {
+                for &federate in &point.members {
+                    let text = format!("synchronized {} {:?}", point.label, point.failed);
+                    to.entry((*execution, federate)).or_default().push(text);
+                }
+            }
+            Event::SyncMissed { .. } => panic!("{event:?}: not in histories as short as these"),
+            _ => {}
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, max_shrink_iters: 4_000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_difference_leads_from_the_older_state_to_the_newer(
+        commands in history(),
+        (older, newer) in (0usize..81, 0usize..81),
+        own in node(),
+    ) {
+        let newer = newer.min(commands.len());
+        let older = older.min(newer);
+        let mut plane = run(&commands[..older]);
+        let old = run(&commands[..older]);
+        let mut direct = BTreeMap::new();
+        for command in &commands[older..newer] {
+            told(&plane.apply(command.clone()).unwrap_or_default(), &mut direct);
+        }
+        let events = old.difference(&plane, Some(own));
+        let mut mirror = Mirror::of(&old);
+        events.iter().for_each(|event| mirror.take(event));
+        prop_assert_eq!(mirror, Mirror::of(&plane));
+
+        let mut late = BTreeMap::new();
+        told(&events, &mut late);
+        // Who was joined all the time is told the same; others are told nothing.
+        direct.retain(|&(execution, federate), _| {
+            let member = |plane: &ControlPlane| plane.execution(execution)?.member(federate).cloned();
+            member(&old).is_some() && member(&plane).is_some_and(|member| member.node == own)
+        });
+        for told in direct.values_mut().chain(late.values_mut()) {
+            told.sort();
+        }
+        prop_assert_eq!(late, direct);
+    }
+
+    #[test]
+    fn events_tell_everything(commands in history()) {
+        let (mut plane, mut mirror) = (plane(), Mirror::default());
+        for command in commands {
+            for event in plane.apply(command).unwrap_or_default() {
+                mirror.take(&event);
+            }
+            prop_assert_eq!(&mirror, &Mirror::of(&plane));
+        }
+    }
+}
+
+#[test]
+fn an_outcome_that_is_remembered_no_more_is_said_to_be_lost() {
+    let (execution, time) = (ExecutionId(1), String::new());
+    let (a, b) = (FederateHandle(1), FederateHandle(2));
+    let join = || Command::Join {
+        federation: "F".to_owned(),
+        name: None,
+        federate_type: String::new(),
+        modules: Vec::new(),
+        node: NodeId(1),
+    };
+    let register = |label: &str, set: &[FederateHandle]| Command::RegisterSync {
+        execution,
+        federate: a,
+        label: label.to_owned(),
+        tag: Vec::new(),
+        set: set.iter().copied().collect(),
+    };
+    let achieve = |label: &str, federate| {
+        let label = label.to_owned();
+        Command::AchieveSync { execution, federate, label, success: true }
+    };
+    let mut commands = vec![
+        Command::Create { federation: "F".to_owned(), mim: None, modules: Vec::new(), time },
+        join(),
+        join(),
+        register("P", &[b]),
+    ];
+    let old = run(&commands);
+    commands.push(achieve("P", b));
+    for _ in 0..256 {
+        commands.extend([register("Q", &[a]), achieve("Q", a)]);
+    }
+    let events = old.difference(&run(&commands), Some(NodeId(1)));
+    let label = "P".to_owned();
+    let missed = Event::SyncMissed { execution, label, federates: BTreeSet::from([b]) };
+    assert_eq!(
+        events.iter().filter(|event| matches!(event, Event::SyncMissed { .. })).collect::<Vec<_>>(),
+        [&missed]
+    );
+    let others = old.difference(&run(&commands), Some(NodeId(2)));
+    assert_eq!(others, [], "federates elsewhere are told elsewhere");
+}
+
+/// The random cases are worth their time only if they get everywhere.
+#[test]
+fn the_histories_reach_every_event() {
+    use proptest::strategy::ValueTree as _;
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let mut counts = BTreeMap::<&str, usize>::new();
+    for _ in 0..300 {
+        let (mut plane, commands) = (plane(), history().new_tree(&mut runner).expect("a case").current());
+        for event in commands.into_iter().flat_map(|command| plane.apply(command).unwrap_or_default()) {
+            let kind = match event {
+                Event::Created(_) => "created",
+                Event::Destroyed(_) => "destroyed",
+                Event::ModelExtended(_) => "model extended",
+                Event::Joined { .. } => "joined",
+                Event::Resigned { lost: None, .. } => "resigned",
+                Event::Resigned { lost: Some(_), .. } => "lost",
+                Event::SyncRegistration { refusal: None, .. } => "point registered",
+                Event::SyncRegistration { refusal: Some(_), .. } => "point refused",
+                Event::SyncAnnounced { .. } => "announced",
+                Event::Synchronized { .. } => "synchronized",
+                Event::NamesReserved { granted: true, .. } => "names granted",
+                Event::NamesReserved { granted: false, .. } => "names refused",
+                Event::NodeAdded { .. } => "node added",
+                Event::NodeRemoved { .. } => "node removed",
+                Event::PublishersChanged { on: true, .. } => "published",
+                Event::PublishersChanged { on: false, .. } => "unpublished",
+                Event::SyncMissed { .. } => "missed",
+            };
+            *counts.entry(kind).or_default() += 1;
+        }
+    }
+    assert_eq!(counts.len(), 16, "{counts:?}");
+    assert!(counts.values().all(|&count| count >= 5), "{counts:?}");
+}
