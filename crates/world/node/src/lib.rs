@@ -1,6 +1,7 @@
 //! A MeshRTI node: the world of real clocks and sockets around one kernel.
 //!
 //! - [`config`]: what can be set, and how it is read from `meshrti.toml`;
+//! - [`link`]: links between nodes;
 //! - [`driver`]: listeners, connections and timers, all on one thread, around any [`Machine`];
 //! - [`kernel()`]: the machine of the product, set up from a configuration;
 //! - [`FomFiles`]: modules that a federate only names.
@@ -20,6 +21,7 @@ pub mod config;
 pub mod driver;
 mod fom_files;
 mod kernel_machine;
+pub mod link;
 
 pub use config::{Config, ConfigError};
 pub use driver::{Background, Machine, Node, NodeStats};

@@ -32,8 +32,17 @@ impl ConfigError {
     }
 
     pub(super) fn located(file: &str, text: &str, error: &toml::de::Error) -> Self {
-        let message = error.message().to_owned();
-        let Some(span) = error.span() else { return Self::whole(file, message) };
+        Self::spanned(file, text, error.message().to_owned(), error.span())
+    }
+
+    /// Points at `span` of `text`, where that is known.
+    pub(super) fn spanned(
+        file: &str,
+        text: &str,
+        message: String,
+        span: Option<std::ops::Range<usize>>,
+    ) -> Self {
+        let Some(span) = span else { return Self::whole(file, message) };
         let start = text.floor_char_boundary(span.start);
         let line_start = text[..start].rfind('\n').map_or(0, |newline| newline + 1);
         let line = text[line_start..].lines().next().unwrap_or("");

@@ -68,17 +68,7 @@ impl FromStr for ListenAddress {
                 return Err(ListenAddressError::Scheme { scheme: scheme.to_owned(), text: text.to_owned() });
             }
         };
-        let rest = rest.strip_suffix('/').unwrap_or(rest);
-        let (host, port) = if let Some(inside) = rest.strip_prefix('[') {
-            let (host, after) = inside.split_once(']').ok_or_else(form)?;
-            (host, if after.is_empty() { None } else { Some(after.strip_prefix(':').ok_or_else(form)?) })
-        } else {
-            rest.split_once(':').map_or((rest, None), |(host, port)| (host, Some(port)))
-        };
-        if host.is_empty() || host.contains('/') || (!rest.starts_with('[') && rest.matches(':').count() > 1)
-        {
-            return Err(form());
-        }
+        let (host, port) = split_host(rest).ok_or_else(form)?;
         let port = match port {
             None => DEFAULT_PORT,
             Some(digits) => digits
@@ -87,6 +77,19 @@ impl FromStr for ListenAddress {
         };
         Ok(Self { host: host.to_owned(), port })
     }
+}
+
+/// Splits `host:port`, `host` and `[v6]:port`; the port comes as text. `None` for anything else.
+pub(crate) fn split_host(text: &str) -> Option<(&str, Option<&str>)> {
+    let text = text.strip_suffix('/').unwrap_or(text);
+    let (host, port) = if let Some(inside) = text.strip_prefix('[') {
+        let (host, after) = inside.split_once(']')?;
+        (host, if after.is_empty() { None } else { Some(after.strip_prefix(':')?) })
+    } else {
+        text.split_once(':').map_or((text, None), |(host, port)| (host, Some(port)))
+    };
+    let many_colons = !text.starts_with('[') && text.matches(':').count() > 1;
+    if host.is_empty() || host.contains('/') || many_colons { None } else { Some((host, port)) }
 }
 
 impl TryFrom<String> for ListenAddress {

@@ -18,7 +18,9 @@
 
 mod error;
 mod listen;
-mod units;
+mod name;
+pub mod network;
+pub(crate) mod units;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -26,7 +28,12 @@ use std::time::Duration;
 use serde::Deserialize;
 
 pub use error::ConfigError;
+pub(crate) use listen::split_host;
 pub use listen::{DEFAULT_PORT, ListenAddress, ListenAddressError};
+pub use network::Network;
+
+/// What a node calls itself unless told otherwise.
+pub const DEFAULT_NAME: &str = "meshrti";
 
 /// Everything that can be set about a node. `Config::default()` is what an empty file means.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -46,18 +53,21 @@ pub struct Config {
     pub fom: Fom,
     /// How the node stops.
     pub shutdown: Shutdown,
+    /// The node as one of many. Default: none, a node by itself.
+    pub network: Option<Network>,
 }
 
 impl Default for Config {
     fn default() -> Self {
         Self {
-            name: "meshrti".to_owned(),
+            name: DEFAULT_NAME.to_owned(),
             listen: vec![ListenAddress::default()],
             limits: Limits::default(),
             access: Access::default(),
             session: Session::default(),
             fom: Fom::default(),
             shutdown: Shutdown::default(),
+            network: None,
         }
     }
 }
@@ -205,6 +215,11 @@ impl Config {
         for directory in &mut config.fom.directories {
             *directory = base.join(&directory);
         }
+        if let Some(Network { quic, .. }) = &mut config.network {
+            for file in [&mut quic.certificate, &mut quic.key, &mut quic.authority].into_iter().flatten() {
+                *file = base.join(&file);
+            }
+        }
         Ok(config)
     }
 
@@ -215,6 +230,9 @@ impl Config {
     pub fn parse(text: &str, file: &str) -> Result<Self, ConfigError> {
         let config: Self = toml::from_str(text).map_err(|e| ConfigError::located(file, text, &e))?;
         config.check().map_err(|what| ConfigError::whole(file, what))?;
+        if let Some(network) = &config.network {
+            network::check(network, text, file)?;
+        }
         Ok(config)
     }
 

@@ -1,7 +1,7 @@
 //! Listening sockets.
 
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -13,6 +13,7 @@ use super::connection;
 use super::hub::Hub;
 use super::machine::Machine;
 use crate::config::ListenAddress;
+use crate::link::{has_no_ipv6, resolve};
 
 /// Connections that the system keeps while the node has no time to accept them.
 const BACKLOG: i32 = 1024;
@@ -28,36 +29,29 @@ const RETRY_MAX: Duration = Duration::from_secs(1);
 #[error("cannot listen on {address}: {source}")]
 pub struct BindError {
     /// The address as it was configured.
-    pub address: ListenAddress,
+    pub address: String,
     /// What the system says.
     pub source: io::Error,
 }
 
 /// Opens the listening sockets of one address.
 pub(super) async fn bind(address: &ListenAddress) -> Result<Vec<TcpListener>, BindError> {
-    let fail = |source| BindError { address: address.clone(), source };
-    if address.host == "*" {
-        let every = SocketAddr::new(IpAddr::V6(Ipv6Addr::UNSPECIFIED), address.port);
-        return match listen(every) {
-            Ok(listener) => Ok(vec![listener]),
-            Err(error) if has_no_ipv6(&error) => {
-                let every = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), address.port);
-                Ok(vec![listen(every).map_err(fail)?])
+    let fail = |source| BindError { address: address.to_string(), source };
+    tcp_listeners(&address.host, address.port).await.map_err(fail)
+}
+
+/// Listens on every address of `host`; `*` is every address of this machine.
+pub(crate) async fn tcp_listeners(host: &str, port: u16) -> io::Result<Vec<TcpListener>> {
+    let addresses = resolve(host, port).await?;
+    addresses
+        .into_iter()
+        .map(|address| match listen(address) {
+            Err(error) if host == "*" && has_no_ipv6(&error) => {
+                listen(SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), port))
             }
-            Err(error) => Err(fail(error)),
-        };
-    }
-    let resolved = tokio::net::lookup_host((address.host.as_str(), address.port)).await.map_err(fail)?;
-    let mut seen: Vec<SocketAddr> = Vec::new();
-    for target in resolved {
-        if !seen.contains(&target) {
-            seen.push(target);
-        }
-    }
-    if seen.is_empty() {
-        return Err(fail(io::Error::new(io::ErrorKind::NotFound, "the name has no address")));
-    }
-    seen.into_iter().map(|target| listen(target).map_err(fail)).collect()
+            other => other,
+        })
+        .collect()
 }
 
 /// One listening socket. The unspecified IPv6 address takes IPv4 connections too.
@@ -72,12 +66,6 @@ fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     socket.bind(&address.into())?;
     socket.listen(BACKLOG)?;
     TcpListener::from_std(socket.into())
-}
-
-/// Whether the error says that this machine does without IPv6.
-fn has_no_ipv6(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::AddrNotAvailable | io::ErrorKind::Unsupported)
-        || cfg!(target_os = "linux") && error.raw_os_error() == Some(97) // EAFNOSUPPORT
 }
 
 /// Accepts connections for ever. A failure, such as a lack of file descriptors, delays and does not end this.

@@ -6,7 +6,7 @@ use base::Moment;
 
 /// Moments count from the creation of the clock.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Clock {
+pub(crate) struct Clock {
     start: Instant,
 }
 
@@ -15,12 +15,12 @@ impl Clock {
         Self { start: Instant::now() }
     }
 
-    pub(super) fn now(self) -> Moment {
+    pub(crate) fn now(self) -> Moment {
         Moment::from_nanos(u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX))
     }
 
     /// The instant of `moment`; `None` for one so late that it never comes.
-    pub(super) fn instant(self, moment: Moment) -> Option<tokio::time::Instant> {
+    pub(crate) fn instant(self, moment: Moment) -> Option<tokio::time::Instant> {
         let offset = moment.since(Moment::ZERO);
         self.start.checked_add(offset).map(tokio::time::Instant::from_std)
     }

@@ -80,6 +80,9 @@ fn poll<M: Machine>(hub: &Hub<M>, conn: ConnId, read: &mut OwnedReadHalf, cx: &m
                 Some(task) => task.clone_from(cx.waker()),
                 none => *none = Some(cx.waker().clone()),
             }
+            if core.machine.is_held(conn) {
+                return Poll::Pending; // the machine releases it
+            }
         }
         let (result, room) = {
             let mut core = hub.core.borrow_mut();

@@ -12,6 +12,7 @@ use super::clock::Clock;
 use super::machine::Machine;
 use super::stats::NodeStats;
 use super::table::{End, Outbound, Table};
+use crate::link::Links;
 
 /// A read of at most this part of the read buffer is copied out of it: a few bytes that somebody keeps would else keep
 /// the whole buffer.
@@ -28,9 +29,9 @@ pub(super) struct Sizes {
 }
 
 /// Shared by all tasks of one node, which all run on one thread.
-pub(super) struct Hub<M> {
-    pub(super) clock: Clock,
-    pub(super) core: RefCell<Core<M>>,
+pub(crate) struct Hub<M> {
+    pub(crate) clock: Clock,
+    pub(crate) core: RefCell<Core<M>>,
     /// Signalled when the machine wants to be woken earlier than the timer knows.
     pub(super) earlier: Notify,
     /// Signalled when a connection is gone.
@@ -40,10 +41,11 @@ pub(super) struct Hub<M> {
 }
 
 /// The mutable part of a [`Hub`].
-pub(super) struct Core<M> {
-    pub(super) machine: M,
+pub(crate) struct Core<M> {
+    pub(crate) machine: M,
     pub(super) table: Table,
-    pub(super) stats: NodeStats,
+    pub(crate) links: Links,
+    pub(crate) stats: NodeStats,
     pub(super) read_buffer: BytesMut,
     write_buffer: BytesMut,
     sizes: Sizes,
@@ -56,6 +58,7 @@ impl<M: Machine> Hub<M> {
             core: RefCell::new(Core {
                 machine,
                 table: Table::default(),
+                links: Links::default(),
                 stats: NodeStats::default(),
                 read_buffer: BytesMut::new(),
                 write_buffer: BytesMut::new(),
@@ -68,7 +71,7 @@ impl<M: Machine> Hub<M> {
     }
 
     /// Lets the machine act on something, and writes what it then wants written.
-    pub(super) fn act(&self, action: impl FnOnce(&mut M, Moment)) {
+    pub(crate) fn act(&self, action: impl FnOnce(&mut M, Moment)) {
         self.act_for(None, action);
     }
 
@@ -160,6 +163,7 @@ impl<M: Machine> Core<M> {
     /// What `origin` said is passed on to [`WRITES_BEFORE_ANSWER`] others before it gets its own answer: each write costs
     /// microseconds, and the others are what it was said for.
     pub(super) fn write_ready(&mut self, now: Moment, origin: Option<ConnId>) {
+        self.serve_links(now);
         let mut waiting = None;
         let mut others = 0;
         while let Some(conn) = self.machine.poll_ready() {
@@ -179,9 +183,27 @@ impl<M: Machine> Core<M> {
             self.write_to(now, origin);
         }
         // Room in the last queue may have made the machine send more, to anybody.
-        while let Some(conn) = self.machine.poll_ready() {
-            self.write_to(now, conn);
+        loop {
+            let mut any = self.serve_links(now);
+            while let Some(conn) = self.machine.poll_ready() {
+                self.write_to(now, conn);
+                any = true;
+            }
+            if !any {
+                break;
+            }
         }
+    }
+
+    /// Does what the machine wants of links, and lets federates go on that were held back. Says whether it wanted anything.
+    fn serve_links(&mut self, now: Moment) -> bool {
+        let any = self.links.serve(&mut self.machine, now);
+        while let Some(conn) = self.machine.poll_released() {
+            if let Some(outbound) = self.table.get_mut(conn) {
+                outbound.wake();
+            }
+        }
+        any
     }
 
     /// Writes to `conn` until the machine has nothing more for it, or its socket is full.

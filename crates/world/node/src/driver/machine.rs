@@ -4,6 +4,8 @@ use base::Moment;
 use bytes::{Bytes, BytesMut};
 use fedpro::server::{ConnId, Transmit};
 
+use crate::link::{LinkCounters, LinkEvent, LinkId, TargetId};
+
 /// A process's logic, without sockets, clock or chance.
 ///
 /// Contract: after any `&mut` call the driver drains [`poll_ready`](Machine::poll_ready), calls
@@ -28,4 +30,54 @@ pub trait Machine {
     fn poll_timeout(&self) -> Option<Moment>;
     /// The process is about to stop: tell the federates, accept nobody.
     fn begin_shutdown(&mut self, now: Moment);
+
+    /// Whether nothing is to be read from `conn` for now, because what it says could not be passed on.
+    fn is_held(&self, _conn: ConnId) -> bool {
+        false
+    }
+    /// The next connection that is no longer [held](Machine::is_held).
+    fn poll_released(&mut self) -> Option<ConnId> {
+        None
+    }
+
+    // Links to other nodes. A machine that wants none needs none of what follows.
+
+    /// Where others reach this node, as URLs, as far as it is known now; replaces what was said before.
+    fn handle_link_addresses(&mut self, _now: Moment, _addresses: &[String]) {}
+    /// `link` is up: the one that `from` was asked for, or, without it, one that another node made.
+    fn handle_link_up(&mut self, _now: Moment, _link: LinkId, _from: Option<TargetId>) {}
+    /// Best effort of `link` may travel as datagrams with frames of at most `max` bytes; 0: not (any more).
+    fn set_link_datagrams(&mut self, _link: LinkId, _max: usize) {}
+    /// No link to `target` could be made.
+    fn handle_link_failed(&mut self, _now: Moment, _target: TargetId, _why: &str) {}
+    /// `link` brought a frame.
+    fn handle_link_frame(&mut self, _now: Moment, _link: LinkId, _frame: Bytes) {}
+    /// `link` brought a frame as a datagram.
+    fn handle_link_datagram(&mut self, _now: Moment, _link: LinkId, _frame: Bytes) {}
+    /// `link` is gone, whoever closed it. No call names it again.
+    fn handle_link_down(&mut self, _now: Moment, _link: LinkId, _why: &str) {}
+    /// What `link` did so far; told about once a second while something comes in.
+    fn handle_link_counters(&mut self, _link: LinkId, _counters: &LinkCounters) {}
+    /// What is to be done about links.
+    fn poll_link_event(&mut self) -> Option<LinkEvent> {
+        None
+    }
+    /// The next link that has frames or datagrams; named once, until both are drained to `None`.
+    fn poll_link_ready(&mut self) -> Option<LinkId> {
+        None
+    }
+    /// The next frame for `link`; asked only when it can be taken. At most
+    /// [`LINK_FRAME_BYTES_MAX`](crate::link::LINK_FRAME_BYTES_MAX) bytes, and not empty.
+    fn poll_link_frame(&mut self, _now: Moment, _link: LinkId) -> Option<Bytes> {
+        None
+    }
+    /// The next frame for `link` that may get lost, of at most `max` bytes; asked only after
+    /// [`set_link_datagrams`](Machine::set_link_datagrams).
+    fn poll_link_datagram(&mut self, _now: Moment, _link: LinkId, _max: usize) -> Option<Bytes> {
+        None
+    }
+    /// Whether, after [`begin_shutdown`](Machine::begin_shutdown), the other nodes know that this one leaves.
+    fn has_left(&self) -> bool {
+        true
+    }
 }

@@ -18,7 +18,9 @@ mod stats;
 mod table;
 
 pub use accept::BindError;
+pub(crate) use accept::tcp_listeners;
 pub use background::{Background, StartError};
+pub(crate) use hub::Hub;
 pub use machine::Machine;
 pub use run::Node;
 pub use stats::NodeStats;

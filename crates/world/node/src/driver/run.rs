@@ -13,6 +13,10 @@ use super::hub::{Hub, Sizes};
 use super::machine::Machine;
 use super::stats::NodeStats;
 use crate::Config;
+use crate::link::{self, LinkContext, Listener, Plain, Quic, StreamLayer};
+
+/// While the node stops its machine is asked this often whether it has left the network.
+const LEAVE_POLL: Duration = Duration::from_millis(10);
 
 /// A node that listens but does not serve yet.
 pub struct Node<M> {
@@ -21,6 +25,8 @@ pub struct Node<M> {
     addresses: Vec<SocketAddr>,
     connections_max: usize,
     grace: Duration,
+    link_listeners: Vec<Listener>,
+    links: LinkContext,
 }
 
 impl<M: Machine + 'static> Node<M> {
@@ -30,18 +36,34 @@ impl<M: Machine + 'static> Node<M> {
     /// # Errors
     /// An address cannot be listened on.
     pub async fn bind(config: &Config, machine: M) -> Result<Self, BindError> {
+        let network = config.network.clone().unwrap_or_default();
+        let links = LinkContext {
+            layer: Rc::new(Plain),
+            quic: Quic::new(network.quic),
+            connect_timeout: network.connect_timeout,
+            accepted_max: network.connections,
+        };
+        let mut link_listeners = Vec::new();
+        for listen in &network.listen {
+            let fail = |source| BindError { address: listen.to_string(), source };
+            link_listeners.extend(link::bind(listen, &links).await.map_err(fail)?);
+        }
         let mut listeners = Vec::new();
         for address in &config.listen {
             listeners.extend(accept::bind(address).await?);
         }
         let addresses = listeners.iter().filter_map(|listener| listener.local_addr().ok()).collect();
         let sizes = Sizes { read: config.limits.read, write: config.limits.write };
+        let hub = Rc::new(Hub::new(machine, sizes));
+        tell_addresses(&hub, &network.advertise, &link_listeners);
         Ok(Self {
-            hub: Rc::new(Hub::new(machine, sizes)),
+            hub,
             listeners,
             addresses,
             connections_max: config.limits.connections,
             grace: config.shutdown.grace,
+            link_listeners,
+            links,
         })
     }
 
@@ -50,12 +72,24 @@ impl<M: Machine + 'static> Node<M> {
         &self.addresses
     }
 
+    /// Where the node listens for other nodes, as URLs, with the ports that the system chose.
+    pub fn link_addresses(&self) -> Vec<String> {
+        self.link_listeners.iter().map(Listener::url).collect()
+    }
+
+    /// Wraps the TCP streams of all links by `layer`.
+    #[must_use]
+    pub fn with_stream_layer(mut self, layer: Rc<dyn StreamLayer>) -> Self {
+        self.links.layer = layer;
+        self
+    }
+
     /// Serves federates until `stop` is ready. Then nobody is accepted any more, the federates are told, and what
     /// is queued for them is written, for as long as `shutdown.grace` allows. Returns what happened in numbers.
     ///
     /// It has to run on a current-thread runtime: a node is one thread.
     pub async fn run(self, stop: impl Future<Output = ()>) -> NodeStats {
-        let Self { hub, listeners, addresses, connections_max, grace } = self;
+        let Self { hub, listeners, addresses, connections_max, grace, link_listeners, links } = self;
         let local = LocalSet::new();
         local
             .run_until(async {
@@ -66,6 +100,14 @@ impl<M: Machine + 'static> Node<M> {
                 for listener in listeners {
                     tasks.spawn_local(accept::accept(Rc::clone(&hub), listener, connections_max));
                 }
+                let links = Rc::new(links);
+                for listener in link_listeners {
+                    info!(address = listener.url(), "listening for nodes");
+                    tasks.spawn_local(link::listen(Rc::clone(&hub), listener, Rc::clone(&links)));
+                }
+                let connecting =
+                    tokio::task::spawn_local(link::keep_connecting(Rc::clone(&hub), Rc::clone(&links)));
+                hub.act(|_, _| ()); // the machine may want links from the start
                 let time = tokio::task::spawn_local({
                     let hub = Rc::clone(&hub);
                     async move { hub.keep_time().await }
@@ -73,10 +115,34 @@ impl<M: Machine + 'static> Node<M> {
                 stop.await;
                 tasks.shutdown().await;
                 drain(&hub, grace).await;
+                connecting.abort();
+                link::close_all(&hub).await;
                 time.abort();
                 hub.core.borrow().stats
             })
             .await
+    }
+}
+
+/// Tells the machine where others reach it.
+fn tell_addresses<M: Machine>(hub: &Hub<M>, advertise: &[link::LinkUrl], listeners: &[Listener]) {
+    let mut fixed: Vec<String> = advertise.iter().map(ToString::to_string).collect();
+    let mut every = Vec::new();
+    if fixed.is_empty() {
+        for listener in listeners {
+            match listener.local_addr() {
+                Some(address) if address.ip().is_unspecified() => {
+                    every.push((listener.scheme(), address.port()));
+                }
+                _ => fixed.push(listener.url()),
+            }
+        }
+    }
+    let mut core = hub.core.borrow_mut();
+    core.links.set_addresses(fixed, every);
+    let addresses = core.links.addresses();
+    if !addresses.is_empty() {
+        core.machine.handle_link_addresses(hub.clock.now(), &addresses);
     }
 }
 
@@ -87,10 +153,15 @@ async fn drain<M: Machine>(hub: &Hub<M>, grace: Duration) {
     let gone = async {
         loop {
             let departed = hub.departed.notified();
-            if hub.core.borrow().table.len() == 0 {
+            let (connections, left) = {
+                let core = hub.core.borrow();
+                (core.table.len(), core.machine.has_left())
+            };
+            if connections == 0 && left {
                 return;
             }
-            departed.await;
+            // Whether the machine has left is known by asking.
+            let _ = tokio::time::timeout(LEAVE_POLL, departed).await;
         }
     };
     if tokio::time::timeout(grace, gone).await.is_err() {

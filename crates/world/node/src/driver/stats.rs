@@ -24,6 +24,12 @@ pub struct NodeStats {
     pub written_bytes: u64,
     /// Writes that a socket did not take completely, because its peer reads too slowly.
     pub full_sockets: u64,
+    /// Links to other nodes that came up.
+    pub opened_links: u64,
+    /// Attempts to make a link that failed.
+    pub failed_link_attempts: u64,
+    /// Links of others that were refused, or that never said who they are.
+    pub refused_links: u64,
 }
 
 impl NodeStats {
@@ -39,5 +45,8 @@ impl NodeStats {
         f("writes", self.writes);
         f("written_bytes", self.written_bytes);
         f("full_sockets", self.full_sockets);
+        f("opened_links", self.opened_links);
+        f("failed_link_attempts", self.failed_link_attempts);
+        f("refused_links", self.refused_links);
     }
 }

@@ -1,0 +1,38 @@
+//! What a node is called in its network.
+
+use super::network::PlanError;
+use super::{Config, DEFAULT_NAME, ListenAddress};
+
+impl Config {
+    /// What this node is called among the nodes of its network: `network.name`, or `name`, or, where both are left at
+    /// their defaults, the name of the host with `suffix`, which should be drawn at random.
+    pub fn network_name(&self, suffix: u16) -> String {
+        let own = self.network.as_ref().and_then(|network| network.name.clone());
+        own.or_else(|| (self.name != DEFAULT_NAME).then(|| self.name.clone())).unwrap_or_else(|| {
+            let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+            let host: String = host.trim().chars().filter(|c| !c.is_control()).take(32).collect();
+            let host = if host.is_empty() { DEFAULT_NAME } else { &host };
+            format!("{host}-{suffix:04x}")
+        })
+    }
+
+    /// Decides what depends on who this node is: its name in the network (a default one ends in `suffix`), and where it
+    /// listens according to the topology file. Flags that overrule the configuration come after this.
+    ///
+    /// # Errors
+    /// The topology file does not have this node, or there are links besides it.
+    pub fn settle(&mut self, suffix: u16) -> Result<(), PlanError> {
+        let name = self.network_name(suffix);
+        let Some(network) = &mut self.network else { return Ok(()) };
+        let plan = network.plan(&name)?;
+        network.name = Some(name);
+        network.listen = plan.listen;
+        network.advertise = plan.advertise;
+        if let Some(federates) = plan.federates
+            && self.listen == [ListenAddress::default()]
+        {
+            self.listen = federates;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,352 @@
+//! What cannot be said of one key of `[network]` by itself.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use toml::Spanned;
+
+use super::{Network, Topology};
+use crate::config::ConfigError;
+
+/// Longest name of a node, in bytes.
+const NAME_BYTES_MAX: usize = 64;
+
+/// What is meant by an error: where it stands is looked up only then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Key(&'static str),
+    Node(usize),
+    Edge(usize),
+    Link(usize),
+}
+
+type Problem = (Place, String);
+
+/// Checks the `[network]` of `text`.
+pub(in crate::config) fn check(network: &Network, text: &str, file: &str) -> Result<(), ConfigError> {
+    problem(network).map_or(Ok(()), |(place, message)| Err(point(place, message, text, file)))
+}
+
+fn problem(network: &Network) -> Option<Problem> {
+    values(network).or_else(|| links(network)).or_else(|| {
+        if network.node.is_empty() {
+            let stray = network.edge.first()?;
+            let message = format!(
+                "an edge from `{}` to `{}`, but there are no nodes: name them with [[network.node]]",
+                stray.a, stray.b
+            );
+            return Some((Place::Edge(0), message));
+        }
+        names(network).or_else(|| edges(network)).or_else(|| shape(network))
+    })
+}
+
+/// Values that make no network.
+fn values(network: &Network) -> Option<Problem> {
+    let key = |key, message: &str| Some((Place::Key(key), format!("`network.{key}` {message}")));
+    if network.name.as_ref().is_some_and(|name| !is_name(name)) {
+        return key("name", NAME_RULE);
+    }
+    for (name, value, least) in [
+        ("bundle", network.bundle, 128),
+        ("queue", network.queue, 64 << 10),
+        ("queue-messages", network.queue_messages, 16),
+        ("message", network.message, 1 << 10),
+        ("credit", network.credit, 64 << 10),
+        ("connections", network.connections, 1),
+    ] {
+        if value < least {
+            return key(name, &format!("is {value}, which is less than the least useful value, {least}"));
+        }
+    }
+    if network.bundle > 1 << 20 {
+        return key("bundle", "is more than 1MiB, the longest frame of a link");
+    }
+    if network.message > network.queue {
+        return key("message", "is more than `network.queue`: such a message would never fit");
+    }
+    for (name, value) in [
+        ("connect-timeout", network.connect_timeout),
+        ("keep-alive", network.keep_alive),
+        ("node-timeout", network.node_timeout),
+    ] {
+        if value.is_zero() {
+            return key(name, "is zero");
+        }
+    }
+    if network.silence < 2 * network.keep_alive || network.silence == Duration::ZERO {
+        return key(
+            "silence",
+            "is less than two times `network.keep-alive`: sound links would count as dead",
+        );
+    }
+    if network.minority_timeout <= network.node_timeout {
+        return key("minority-timeout", "has to be longer than `network.node-timeout`");
+    }
+    if network.quic.certificate.is_some() != network.quic.key.is_some() {
+        return key("quic", "has a `certificate` without its `key`, or a `key` without its `certificate`");
+    }
+    if network.quic.authority.is_some() && network.quic.certificate.is_none() {
+        return key("quic", "has an `authority` but no `certificate`: others could not check this node");
+    }
+    if network.redundancy && matches!(network.topology, Some(Topology::Mesh | Topology::Hypercube)) {
+        return key("redundancy", "is for `tree` and `graph`: a mesh or hypercube has several ways as it is");
+    }
+    None
+}
+
+const NAME_RULE: &str = "has to have 1 to 64 bytes, without control characters";
+
+fn is_name(name: &str) -> bool {
+    (1..=NAME_BYTES_MAX).contains(&name.len()) && !name.chars().any(char::is_control)
+}
+
+/// `network.links`.
+fn links(network: &Network) -> Option<Problem> {
+    let mut addresses = BTreeSet::new();
+    let mut names = BTreeSet::new();
+    for (index, link) in network.links.iter().enumerate() {
+        let place = Place::Link(index);
+        if !addresses.insert(link.to.address()) {
+            return Some((
+                place,
+                format!("a second link to {}: one link joins two nodes", link.to.address()),
+            ));
+        }
+        if let Some(name) = &link.name
+            && !names.insert(name)
+        {
+            return Some((place, format!("a second link to the node `{name}`: one link joins two nodes")));
+        }
+        if link.flags.is_none() && link.back_flags.is_some() {
+            return Some((
+                place,
+                "`back-flags` without `flags`: say how this end sees the other, too".into(),
+            ));
+        }
+        if link.flags.is_some() && network.topology != Some(Topology::Graph) {
+            return Some((place, NO_FLAGS.to_owned()));
+        }
+        let mut whole = link.to.clone();
+        link.apply(&mut whole.options);
+        if let Err(error) = whole.check() {
+            return Some((place, error.to_string()));
+        }
+    }
+    None
+}
+
+const NO_FLAGS: &str = "flags are for `topology = \"graph\"`: the other topologies have their own";
+
+/// Names and addresses of nodes are unique.
+fn names(network: &Network) -> Option<Problem> {
+    let mut names = BTreeSet::new();
+    let mut addresses = BTreeMap::new();
+    for (index, node) in network.node.iter().enumerate() {
+        let place = Place::Node(index);
+        if !is_name(&node.name) {
+            return Some((place, format!("the name of a node {NAME_RULE}")));
+        }
+        if !names.insert(&node.name) {
+            return Some((
+                place,
+                format!("two nodes are called `{}`; every node needs its own name", node.name),
+            ));
+        }
+        if let Some(other) = addresses.insert(node.address.address(), &node.name) {
+            let address = node.address.address();
+            return Some((place, format!("`{other}` and `{}` have one address, {address}", node.name)));
+        }
+    }
+    None
+}
+
+/// Edges join two nodes that exist, once.
+fn edges(network: &Network) -> Option<Problem> {
+    let index = |name: &str| network.node.iter().position(|node| node.name == name);
+    let topology = network.topology.unwrap_or(Topology::Tree);
+    let mut pairs = BTreeSet::new();
+    for (number, edge) in network.edge.iter().enumerate() {
+        let place = Place::Edge(number);
+        let (Some(a), Some(b)) = (index(&edge.a), index(&edge.b)) else {
+            let unknown = if index(&edge.a).is_none() { &edge.a } else { &edge.b };
+            let known: Vec<&str> = network.node.iter().map(|node| node.name.as_str()).collect();
+            return Some((place, format!("no node is called `{unknown}` (there are: {})", known.join(", "))));
+        };
+        if a == b {
+            return Some((place, format!("an edge from `{}` to itself", edge.a)));
+        }
+        if !pairs.insert((a.min(b), a.max(b))) {
+            let message =
+                format!("a second edge between `{}` and `{}`; one link joins two nodes", edge.a, edge.b);
+            return Some((place, message));
+        }
+        if topology == Topology::Hypercube && !(a ^ b).is_power_of_two() {
+            let message = format!(
+                "`{}` (number {a}) and `{}` (number {b}) are no neighbours in a hypercube: their numbers differ in more than one bit",
+                edge.a, edge.b
+            );
+            return Some((place, message));
+        }
+        if topology != Topology::Graph && (edge.flags_a.is_some() || edge.flags_b.is_some()) {
+            return Some((place, NO_FLAGS.to_owned()));
+        }
+        if edge.flags_a.is_none() && edge.flags_b.is_some() {
+            return Some((place, "`flags-b` without `flags-a`: say how both ends see each other".to_owned()));
+        }
+        if let Some(problem) = options(network, number, topology) {
+            return Some(problem);
+        }
+    }
+    None
+}
+
+/// The options of an edge fit the kind of link that the connecting side makes.
+fn options(network: &Network, number: usize, topology: Topology) -> Option<Problem> {
+    let edge = &network.edge[number];
+    let target = match topology {
+        Topology::Tree => &edge.a,
+        Topology::Graph => &edge.b,
+        Topology::Mesh => (&edge.a).max(&edge.b),
+        Topology::Hypercube => {
+            let late = network.node.iter().rfind(|node| node.name == edge.a || node.name == edge.b);
+            &late?.name
+        }
+    };
+    let mut url = network.node.iter().find(|node| node.name == *target)?.address.clone();
+    edge.apply(&mut url.options);
+    url.check().err().map(|error| (Place::Edge(number), error.to_string()))
+}
+
+/// The whole is a sound network of its topology.
+fn shape(network: &Network) -> Option<Problem> {
+    match network.topology.unwrap_or(Topology::Tree) {
+        Topology::Mesh => None,
+        Topology::Hypercube if network.node.len().is_power_of_two() => None,
+        Topology::Hypercube => {
+            let message = format!(
+                "a hypercube has 2, 4, 8, 16 … nodes; there are {} [[network.node]]",
+                network.node.len()
+            );
+            Some((Place::Key("topology"), message))
+        }
+        topology => cycle(network).or_else(|| apart(network)).or_else(|| root(network, topology)),
+    }
+}
+
+/// The first edge that closes a cycle, where no redundancy is wanted.
+fn cycle(network: &Network) -> Option<Problem> {
+    let mut neighbours: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (number, edge) in network.edge.iter().enumerate() {
+        if !network.redundancy
+            && let Some(path) = path(&neighbours, &edge.a, &edge.b)
+        {
+            let message = format!(
+                "a cycle: `{}` and `{}` are connected already, by {}; remove an edge, or allow several ways with `redundancy = true`",
+                edge.a,
+                edge.b,
+                path.join(" – ")
+            );
+            return Some((Place::Edge(number), message));
+        }
+        neighbours.entry(&edge.a).or_default().push(&edge.b);
+        neighbours.entry(&edge.b).or_default().push(&edge.a);
+    }
+    None
+}
+
+/// A way from `from` to `to`, both included.
+fn path<'a>(neighbours: &BTreeMap<&'a str, Vec<&'a str>>, from: &'a str, to: &str) -> Option<Vec<&'a str>> {
+    let mut previous: BTreeMap<&str, &str> = BTreeMap::from([(from, from)]);
+    let mut open = vec![from];
+    while let Some(node) = open.pop() {
+        if node == to {
+            let mut path = vec![node];
+            while path.last() != Some(&from) {
+                path.push(previous[path[path.len() - 1]]);
+            }
+            path.reverse();
+            return Some(path);
+        }
+        for &next in neighbours.get(node).into_iter().flatten() {
+            previous.entry(next).or_insert_with(|| {
+                open.push(next);
+                node
+            });
+        }
+    }
+    None
+}
+
+/// The first node that no edge leads to, however indirectly.
+fn apart(network: &Network) -> Option<Problem> {
+    let mut neighbours: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for edge in &network.edge {
+        neighbours.entry(&edge.a).or_default().push(&edge.b);
+        neighbours.entry(&edge.b).or_default().push(&edge.a);
+    }
+    let first = network.node[0].name.as_str();
+    let lost = |name: &str| path(&neighbours, first, name).is_none();
+    let index = network.node.iter().position(|node| lost(&node.name))?;
+    let message = format!(
+        "no edges lead from `{first}` to `{}`: connect it with an [[network.edge]]",
+        network.node[index].name
+    );
+    Some((Place::Node(index), message))
+}
+
+/// A tree has one node above all others.
+fn root(network: &Network, topology: Topology) -> Option<Problem> {
+    if topology != Topology::Tree {
+        return None;
+    }
+    let is_root = |name: &str| network.edge.iter().all(|edge| edge.b != name);
+    let mut roots = network.node.iter().enumerate().filter(|(_, node)| is_root(&node.name));
+    let Some((_, first)) = roots.next() else {
+        let message =
+            "no node is at the top: every one is the `b` of an edge (`a` is the upper end, `b` the lower)";
+        return Some((Place::Edge(0), message.to_owned()));
+    };
+    let (index, second) = roots.next()?;
+    let message = format!(
+        "`{}` and `{}` are both at the top of the tree: each is the `b` of no edge (`a` is the upper end, `b` the lower)",
+        first.name, second.name
+    );
+    Some((Place::Node(index), message))
+}
+
+/// The places of tables, read only to point at one.
+#[derive(Deserialize)]
+struct Places {
+    network: NetworkPlaces,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct NetworkPlaces {
+    node: Vec<Spanned<IgnoredAny>>,
+    edge: Vec<Spanned<IgnoredAny>>,
+    links: Vec<Spanned<IgnoredAny>>,
+}
+
+/// The places of keys.
+#[derive(Deserialize)]
+struct Keys {
+    network: BTreeMap<String, Spanned<IgnoredAny>>,
+}
+
+fn point(place: Place, message: String, text: &str, file: &str) -> ConfigError {
+    let tables = || toml::from_str::<Places>(text).ok().map(|places| places.network);
+    let span = match place {
+        Place::Key(key) => {
+            let keys = toml::from_str::<Keys>(text).ok();
+            keys.and_then(|keys| keys.network.get(key).map(Spanned::span))
+        }
+        Place::Node(index) => tables().and_then(|network| network.node.get(index).map(Spanned::span)),
+        Place::Edge(index) => tables().and_then(|network| network.edge.get(index).map(Spanned::span)),
+        Place::Link(index) => tables().and_then(|network| network.links.get(index).map(Spanned::span)),
+    };
+    ConfigError::spanned(file, text, message, span)
+}

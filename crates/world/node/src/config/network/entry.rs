@@ -1,0 +1,211 @@
+//! Nodes, links and edges as a configuration names them.
+
+use std::time::Duration;
+
+use router::ClientFlags;
+use serde::Deserialize;
+use serde::de::{Deserializer, Error};
+
+use crate::config::{ListenAddress, units};
+use crate::link::{BestEffort, Fingerprint, LinkOptions, LinkUrl, option_values};
+
+/// A node of a topology file.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct NodeEntry {
+    /// Its name.
+    pub name: String,
+    /// Where other nodes connect to it.
+    pub address: LinkUrl,
+    /// Where federates may connect to it, in place of the top-level `listen`: for several nodes on one machine.
+    pub federates: Option<Vec<ListenAddress>>,
+}
+
+/// Declares a table with the options that every link can have, besides those of its own.
+macro_rules! link_table {
+    ($(#[$meta:meta])* pub struct $name:ident { $($(#[$field_meta:meta])* pub $field:ident: $type:ty,)* }) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+        #[serde(deny_unknown_fields, rename_all = "kebab-case")]
+        pub struct $name {
+            $($(#[$field_meta])* pub $field: $type,)*
+            /// Emulated delay, in both directions.
+            #[serde(default, deserialize_with = "delay")]
+            pub delay: Option<Duration>,
+            /// Emulated further delay, up to this much, drawn for every frame.
+            #[serde(default, deserialize_with = "delay")]
+            pub jitter: Option<Duration>,
+            /// Emulated loss, in parts per million; written `"0.5%"`.
+            #[serde(default, deserialize_with = "loss")]
+            pub loss: Option<u32>,
+            /// Emulated rate, in bits per second; written `"10Mbit/s"`.
+            #[serde(default, deserialize_with = "rate")]
+            pub rate: Option<u64>,
+            /// The delay of what the other side sends, where it differs.
+            #[serde(default, deserialize_with = "delay")]
+            pub back_delay: Option<Duration>,
+            /// The jitter of what the other side sends, where it differs.
+            #[serde(default, deserialize_with = "delay")]
+            pub back_jitter: Option<Duration>,
+            /// The loss of what the other side sends, where it differs.
+            #[serde(default, deserialize_with = "loss")]
+            pub back_loss: Option<u32>,
+            /// The rate of what the other side sends, where it differs.
+            #[serde(default, deserialize_with = "rate")]
+            pub back_rate: Option<u64>,
+            /// How best effort travels: `stream`, `udp` (beside TCP), `datagram` (QUIC).
+            #[serde(default, deserialize_with = "best_effort")]
+            pub best_effort: Option<BestEffort>,
+            /// Longest UDP payload, in bytes.
+            #[serde(default, deserialize_with = "mtu")]
+            pub mtu: Option<usize>,
+            /// SHA-256 of the certificate that a QUIC peer has to have.
+            #[serde(default, deserialize_with = "pin")]
+            pub pin: Option<Fingerprint>,
+        }
+
+        impl $name {
+            /// Lets what is written here overrule `options`.
+            pub fn apply(&self, options: &mut LinkOptions) {
+                let (out, back) = (&mut options.out, &mut options.back);
+                for (both, there, here, over) in [
+                    (self.delay, self.back_delay, &mut out.delay, &mut back.delay),
+                    (self.jitter, self.back_jitter, &mut out.jitter, &mut back.jitter),
+                ] {
+                    *here = both.unwrap_or(*here);
+                    *over = there.or(both).unwrap_or(*over);
+                }
+                out.loss_ppm = self.loss.unwrap_or(out.loss_ppm);
+                back.loss_ppm = self.back_loss.or(self.loss).unwrap_or(back.loss_ppm);
+                out.rate = self.rate.or(out.rate);
+                back.rate = self.back_rate.or(self.rate).or(back.rate);
+                options.best_effort = self.best_effort.unwrap_or(options.best_effort);
+                options.mtu = self.mtu.or(options.mtu);
+                options.pin = self.pin.or(options.pin);
+            }
+        }
+    };
+}
+
+link_table! {
+    /// A link that a node makes and keeps.
+    pub struct LinkEntry {
+        /// Where to.
+        pub to: LinkUrl,
+        /// The name of the node there; another one is refused. Default: whoever answers.
+        #[serde(default)]
+        pub name: Option<String>,
+        /// The dimension of a hypercube that the link is of. Default 0.
+        #[serde(default)]
+        pub rank: u8,
+        /// How this node's router sees the other one, such as `"source+sink+upper"`; for `graph` only.
+        #[serde(default, deserialize_with = "flags")]
+        pub flags: Option<ClientFlags>,
+        /// How the other node's router sees this one. Default: as this one sees the other.
+        #[serde(default, deserialize_with = "flags")]
+        pub back_flags: Option<ClientFlags>,
+    }
+}
+
+link_table! {
+    /// A connection of a topology file: from the upper node `a` to the lower one `b` in a tree; made by `a` in a graph.
+    /// In a mesh or hypercube it only says what is special about a connection that is there anyway.
+    pub struct EdgeEntry {
+        /// One end.
+        pub a: String,
+        /// The other end.
+        pub b: String,
+        /// How the router of `a` sees `b`; for `graph` only.
+        #[serde(default, deserialize_with = "flags")]
+        pub flags_a: Option<ClientFlags>,
+        /// How the router of `b` sees `a`. Default: as that of `a` sees `b`.
+        #[serde(default, deserialize_with = "flags")]
+        pub flags_b: Option<ClientFlags>,
+    }
+}
+
+impl LinkEntry {
+    /// A link to `to` with nothing special about it.
+    pub fn to(to: LinkUrl) -> Self {
+        Self {
+            to,
+            name: None,
+            rank: 0,
+            flags: None,
+            back_flags: None,
+            delay: None,
+            jitter: None,
+            loss: None,
+            rate: None,
+            back_delay: None,
+            back_jitter: None,
+            back_loss: None,
+            back_rate: None,
+            best_effort: None,
+            mtu: None,
+            pin: None,
+        }
+    }
+}
+
+/// A text is no list of flags.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{0}` is no list of flags; write for example `source+sink+upper` (there are: source, sink, upper, persistent)"
+)]
+pub struct FlagsError(pub String);
+
+/// Flags such as `source+sink+upper`.
+///
+/// # Errors
+/// A flag that does not exist, or none at all.
+pub fn parse_flags(text: &str) -> Result<ClientFlags, FlagsError> {
+    let mut flags = ClientFlags::empty();
+    for word in text.split('+') {
+        flags |= match word.trim() {
+            "source" => ClientFlags::SOURCE,
+            "sink" => ClientFlags::SINK,
+            "upper" => ClientFlags::UPPER,
+            "persistent" => ClientFlags::PERSISTENT,
+            _ => return Err(FlagsError(text.to_owned())),
+        };
+    }
+    Ok(flags)
+}
+
+/// A value that is written as a string, read by `parse`.
+fn read<'de, D: Deserializer<'de>, T, E: std::fmt::Display>(
+    input: D,
+    parse: impl Fn(&str) -> Result<T, E>,
+) -> Result<Option<T>, D::Error> {
+    parse(&String::deserialize(input)?).map(Some).map_err(D::Error::custom)
+}
+
+fn delay<'de, D: Deserializer<'de>>(input: D) -> Result<Option<Duration>, D::Error> {
+    read(input, option_values::delay)
+}
+
+fn loss<'de, D: Deserializer<'de>>(input: D) -> Result<Option<u32>, D::Error> {
+    read(input, units::parse_loss)
+}
+
+fn rate<'de, D: Deserializer<'de>>(input: D) -> Result<Option<u64>, D::Error> {
+    read(input, units::parse_rate)
+}
+
+fn best_effort<'de, D: Deserializer<'de>>(input: D) -> Result<Option<BestEffort>, D::Error> {
+    read(input, option_values::best_effort)
+}
+
+fn pin<'de, D: Deserializer<'de>>(input: D) -> Result<Option<Fingerprint>, D::Error> {
+    read(input, option_values::fingerprint)
+}
+
+fn flags<'de, D: Deserializer<'de>>(input: D) -> Result<Option<ClientFlags>, D::Error> {
+    read(input, parse_flags)
+}
+
+fn mtu<'de, D: Deserializer<'de>>(input: D) -> Result<Option<usize>, D::Error> {
+    let bytes = i64::deserialize(input)?;
+    option_values::mtu(&bytes.to_string()).map(Some).map_err(D::Error::custom)
+}

@@ -1,0 +1,173 @@
+//! Listening for other nodes.
+
+use std::io;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::time::Duration;
+
+use tokio::net::TcpListener;
+use tracing::{debug, warn};
+
+use super::establish;
+use super::memory::MemoryListener;
+use super::stream::Raw;
+use super::url::written;
+use super::{LinkContext, LinkListen, Scheme, connect, sockets, task};
+use crate::driver::{Hub, Machine, tcp_listeners};
+
+/// The wait after a failure to accept.
+const RETRY: Duration = Duration::from_millis(100);
+
+/// Somewhere that other nodes connect to.
+pub(crate) enum Listener {
+    Tcp(TcpListener),
+    Quic(quinn::Endpoint),
+    Memory(MemoryListener),
+}
+
+/// A connection that has not been wrapped or encrypted yet.
+enum Arrival {
+    Tcp(tokio::net::TcpStream),
+    Quic(quinn::Incoming),
+    Memory(Raw),
+}
+
+/// Opens what `listen` names.
+pub(crate) async fn bind(listen: &LinkListen, context: &LinkContext) -> io::Result<Vec<Listener>> {
+    match listen.scheme {
+        Scheme::Memory => Ok(vec![Listener::Memory(MemoryListener::bind(&listen.host)?)]),
+        Scheme::Tcp => {
+            let listeners = tcp_listeners(&listen.host, listen.port).await?;
+            Ok(listeners.into_iter().map(Listener::Tcp).collect())
+        }
+        Scheme::Quic => {
+            let mut listeners = Vec::new();
+            for address in sockets::resolve(&listen.host, listen.port).await? {
+                listeners.push(Listener::Quic(context.quic.listen(address)?));
+            }
+            Ok(listeners)
+        }
+    }
+}
+
+impl Listener {
+    /// Where it listens, with the port that the system chose; `None` for a memory listener.
+    pub(crate) fn local_addr(&self) -> Option<SocketAddr> {
+        match self {
+            Self::Tcp(listener) => listener.local_addr().ok(),
+            Self::Quic(endpoint) => endpoint.local_addr().ok(),
+            Self::Memory(_) => None,
+        }
+    }
+
+    /// Its kind.
+    pub(crate) fn scheme(&self) -> Scheme {
+        match self {
+            Self::Tcp(_) => Scheme::Tcp,
+            Self::Quic(_) => Scheme::Quic,
+            Self::Memory(_) => Scheme::Memory,
+        }
+    }
+
+    /// Its address as a URL.
+    pub(crate) fn url(&self) -> String {
+        match self {
+            Self::Memory(listener) => written(Scheme::Memory, &listener.name, 0),
+            other => other.local_addr().map_or_else(String::new, |address| {
+                written(other.scheme(), &address.ip().to_string(), address.port())
+            }),
+        }
+    }
+
+    async fn accept(&mut self) -> io::Result<Arrival> {
+        match self {
+            Self::Tcp(listener) => listener.accept().await.map(|(stream, _)| Arrival::Tcp(stream)),
+            Self::Memory(listener) => listener.accept().await.map(Arrival::Memory),
+            Self::Quic(endpoint) => {
+                endpoint.accept().await.map(Arrival::Quic).ok_or_else(|| io::ErrorKind::NotConnected.into())
+            }
+        }
+    }
+}
+
+/// Takes links for ever.
+pub(crate) async fn listen<M: Machine + 'static>(
+    hub: Rc<Hub<M>>,
+    mut listener: Listener,
+    context: Rc<LinkContext>,
+) {
+    loop {
+        match listener.accept().await {
+            Ok(arrival) => {
+                let mut core = hub.core.borrow_mut();
+                if core.links.accepted >= context.accepted_max {
+                    core.stats.refused_links += 1;
+                    warn!(limit = context.accepted_max, "link refused: network.connections are open");
+                    continue;
+                }
+                core.links.accepted += 1;
+                drop(core);
+                tokio::task::spawn_local(admit(Rc::clone(&hub), arrival, Rc::clone(&context)));
+            }
+            Err(error) => {
+                warn!(%error, "cannot accept links for now");
+                tokio::time::sleep(RETRY).await;
+            }
+        }
+    }
+}
+
+/// One link that another node made, from its first to its last moment.
+async fn admit<M: Machine + 'static>(hub: Rc<Hub<M>>, arrival: Arrival, context: Rc<LinkContext>) {
+    let _place = Place(Rc::clone(&hub));
+    let peer = arrival.peer();
+    let result =
+        match tokio::time::timeout(context.connect_timeout, Box::pin(arrival.establish(&context))).await {
+            Ok(result) => result,
+            Err(_) => Err(format!("it did not say who it is within {:?}", context.connect_timeout)),
+        };
+    match result {
+        Ok(established) => Box::pin(task::serve(hub, established, None)).await,
+        Err(why) => {
+            hub.core.borrow_mut().stats.refused_links += 1;
+            warn!(peer, why, "link refused");
+        }
+    }
+}
+
+/// A place among the accepted links.
+struct Place<M>(Rc<Hub<M>>);
+
+impl<M> Drop for Place<M> {
+    fn drop(&mut self) {
+        // A task that is dropped while the node is being dropped finds nothing borrowed.
+        if let Ok(mut core) = self.0.core.try_borrow_mut() {
+            core.links.accepted -= 1;
+        } else {
+            debug!("a link's place is given back late");
+        }
+    }
+}
+
+impl Arrival {
+    fn peer(&self) -> String {
+        match self {
+            Self::Tcp(stream) => stream
+                .peer_addr()
+                .map_or_else(|_| "tcp".to_owned(), |peer| format!("tcp://{}", sockets::canonical(peer))),
+            Self::Quic(incoming) => format!("quic://{}", sockets::canonical(incoming.remote_address())),
+            Self::Memory(raw) => raw.peer.clone(),
+        }
+    }
+
+    async fn establish(self, context: &LinkContext) -> Result<establish::Established, String> {
+        let raw = match self {
+            Self::Memory(raw) => raw,
+            Self::Tcp(stream) => {
+                connect::wrap(context, stream, None).await.map_err(|error| error.to_string())?
+            }
+            Self::Quic(incoming) => super::quic::accept(incoming).await?,
+        };
+        establish::accept(raw).await.map_err(|error| error.to_string())
+    }
+}

@@ -1,0 +1,191 @@
+//! The datagram side of a link: UDP beside a TCP link, or the datagrams of a QUIC connection.
+//!
+//! A UDP datagram begins with its kind (0 probe, 1 answer, 2 frame), the receiver's token (8 octets) and a number (8
+//! octets); what follows is the frame. Datagrams that do not begin with the token are none of the link's. Each side
+//! probes: frames travel as datagrams only while probes are answered, so that a firewall that swallows UDP costs best
+//! effort nothing but its speed. A datagram of QUIC begins with the number alone.
+
+use std::io;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+use bytes::{BufMut as _, Bytes, BytesMut};
+use tokio::net::UdpSocket;
+
+use super::counters::LinkCounters;
+
+/// Octets before the frame in a UDP datagram.
+pub(crate) const UDP_HEADER: usize = 17;
+
+/// Octets before the frame in a QUIC datagram.
+pub(crate) const QUIC_HEADER: usize = 8;
+
+/// What a UDP datagram is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Asks for an answer.
+    Probe = 0,
+    /// Answers a probe.
+    Answer = 1,
+    /// Carries a frame.
+    Frame = 2,
+}
+
+/// Writes a UDP datagram.
+pub(crate) fn write(out: &mut BytesMut, kind: Kind, token: u64, number: u64, frame: &[u8]) {
+    out.put_u8(kind as u8);
+    out.put_u64(token);
+    out.put_u64(number);
+    out.put_slice(frame);
+}
+
+/// Reads a UDP datagram; `None` when it does not begin as it has to.
+pub(crate) fn read(datagram: &[u8], token: u64) -> Option<(Kind, u64, &[u8])> {
+    let (header, frame) = datagram.split_first_chunk::<UDP_HEADER>()?;
+    let (&kind, header) = header.split_first()?;
+    let (theirs, number) = header.split_first_chunk::<8>()?;
+    let kind = match kind {
+        0 => Kind::Probe,
+        1 => Kind::Answer,
+        2 => Kind::Frame,
+        _ => return None,
+    };
+    let number = u64::from_be_bytes(number.try_into().ok()?);
+    (u64::from_be_bytes(*theirs) == token).then_some((kind, number, frame))
+}
+
+/// What datagrams go out by.
+pub(crate) enum Way {
+    /// A UDP socket that is connected with the peer's.
+    Udp {
+        /// The socket.
+        socket: Rc<UdpSocket>,
+        /// What the peer's datagrams have to begin with.
+        token: u64,
+        /// Longest payload, in bytes.
+        mtu: usize,
+    },
+    /// A QUIC connection.
+    Quic(quinn::Connection),
+}
+
+/// Whether a datagram can be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Room {
+    /// Now.
+    Yes,
+    /// The task is woken when it can.
+    Woken,
+    /// Nobody is woken; ask again soon.
+    AskAgain,
+}
+
+/// The sending side.
+pub(crate) struct DatagramSender {
+    way: Way,
+    /// Whether frames may travel as datagrams for now.
+    pub(crate) usable: bool,
+    number: u64,
+    buffer: BytesMut,
+    /// A datagram that the socket did not take although it said it would.
+    held: Option<Bytes>,
+}
+
+impl DatagramSender {
+    pub(crate) fn new(way: Way) -> Self {
+        let usable = matches!(way, Way::Quic(_));
+        Self { way, usable, number: 0, buffer: BytesMut::new(), held: None }
+    }
+
+    /// Longest frame, in bytes.
+    pub(crate) fn frame_bytes_max(&self) -> usize {
+        match &self.way {
+            Way::Udp { mtu, .. } => mtu - UDP_HEADER,
+            Way::Quic(connection) => {
+                connection.max_datagram_size().map_or(0, |max| max.saturating_sub(QUIC_HEADER))
+            }
+        }
+    }
+
+    /// Whether a datagram can be sent. What was held back goes first.
+    pub(crate) fn poll_room(&mut self, cx: &mut Context<'_>, counters: &mut LinkCounters) -> Room {
+        loop {
+            match &self.way {
+                Way::Udp { socket, .. } => match socket.poll_send_ready(cx) {
+                    Poll::Pending => return Room::Woken,
+                    Poll::Ready(Err(_)) => counters.refused_datagrams += 1,
+                    Poll::Ready(Ok(())) => {}
+                },
+                Way::Quic(connection) => {
+                    if connection.datagram_send_buffer_space() < self.frame_bytes_max() + QUIC_HEADER {
+                        return Room::AskAgain;
+                    }
+                }
+            }
+            match self.held.take() {
+                None => return Room::Yes,
+                Some(datagram) => self.put(datagram, counters),
+            }
+        }
+    }
+
+    /// Sends a frame.
+    pub(crate) fn send(&mut self, frame: &[u8], counters: &mut LinkCounters) {
+        self.number += 1;
+        match &self.way {
+            Way::Udp { token, .. } => write(&mut self.buffer, Kind::Frame, *token, self.number, frame),
+            Way::Quic(_) => {
+                self.buffer.put_u64(self.number);
+                self.buffer.put_slice(frame);
+            }
+        }
+        let datagram = self.buffer.split().freeze();
+        self.put(datagram, counters);
+    }
+
+    fn put(&mut self, datagram: Bytes, counters: &mut LinkCounters) {
+        let result = match &self.way {
+            Way::Udp { socket, .. } => socket.try_send(&datagram).map(drop),
+            Way::Quic(connection) => connection.send_datagram(datagram.clone()).map_err(io::Error::other),
+        };
+        match result {
+            Ok(()) => counters.sent_datagrams += 1,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.held = Some(datagram),
+            Err(_) => counters.refused_datagrams += 1,
+        }
+    }
+}
+
+/// The receiving side.
+pub(crate) enum DatagramReceiver {
+    /// The socket, what datagrams have to begin with, and what those to the peer have to.
+    Udp {
+        /// The socket.
+        socket: Rc<UdpSocket>,
+        /// What datagrams have to begin with.
+        token: u64,
+        /// What the peer's datagrams have to begin with.
+        peer_token: u64,
+    },
+    /// The connection.
+    Quic(quinn::Connection),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_datagrams_with_the_token_are_read() {
+        let mut out = BytesMut::new();
+        write(&mut out, Kind::Frame, 7, 9, b"frame");
+        assert_eq!(out.len(), UDP_HEADER + 5);
+        assert_eq!(read(&out, 7), Some((Kind::Frame, 9, &b"frame"[..])));
+        assert_eq!(read(&out, 8), None);
+        for length in 0..UDP_HEADER {
+            assert_eq!(read(&out[..length], 7), None);
+        }
+        out[0] = 3;
+        assert_eq!(read(&out, 7), None);
+    }
+}

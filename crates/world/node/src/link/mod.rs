@@ -1,0 +1,86 @@
+//! Links between nodes.
+//!
+//! A link is a reliable, ordered stream of frames (bytes, at most [`LINK_FRAME_BYTES_MAX`]), and where both sides want it
+//! an unordered, lossy side for datagrams. What the frames say is the machine's business; what is here is the same for all
+//! of them:
+//!
+//! - [`LinkUrl`], [`LinkListen`], [`LinkOptions`]: where to, and how;
+//! - [`StreamLayer`]: the place where a TCP stream can be wrapped;
+//! - [`Emulation`]: delay, jitter, loss and rate of a WAN.
+//!
+//! Frames are pulled from the machine only when the socket can take them, so that what waits, waits where it can be
+//! overtaken or dropped. A write never waits: a socket that takes no more wakes its link's task when it does.
+
+mod accept;
+mod connect;
+mod counters;
+mod datagram;
+mod emulation;
+mod establish;
+mod frame;
+mod hello;
+mod memory;
+mod options;
+mod outbound;
+mod quic;
+mod sequence;
+mod sockets;
+mod stream;
+mod table;
+mod task;
+mod url;
+
+use std::rc::Rc;
+use std::time::Duration;
+
+pub(crate) use accept::{Listener, bind, listen};
+pub(crate) use connect::keep_connecting;
+pub use counters::LinkCounters;
+pub use emulation::{EMULATED_DELAY_MAX, Emulation};
+pub use frame::{FrameError, LINK_FRAME_BYTES_MAX};
+pub use hello::HelloError;
+pub use options::{BestEffort, DEFAULT_MTU, Fingerprint, LinkOptions, OptionError};
+pub use overlay::{LinkId, TargetId};
+pub(crate) use quic::Quic;
+pub use sequence::SequenceCounters;
+pub(crate) use sockets::{has_no_ipv6, resolve};
+pub use stream::{BoxRead, BoxWrite, Plain, StreamLayer, Wrapping};
+pub(crate) use table::Links;
+pub(crate) use task::close_all;
+pub use url::{DEFAULT_LINK_PORT, LinkListen, LinkUrl, LinkUrlError, Scheme};
+
+/// Readers of the values of options, for configurations.
+pub(crate) mod option_values {
+    pub(crate) use super::options::{best_effort, delay, fingerprint, mtu};
+}
+
+/// What a machine wants done about its links.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LinkEvent {
+    /// Connect to `url`, once, and say how that ended.
+    Connect {
+        /// Who is meant.
+        target: TargetId,
+        /// Where; a [`LinkUrl`] as text.
+        url: String,
+    },
+    /// Close a link, once what the machine has for it is written.
+    Close {
+        /// Which one.
+        link: LinkId,
+        /// Why, for people.
+        reason: String,
+    },
+}
+
+/// What all links of a node share.
+pub(crate) struct LinkContext {
+    /// Wraps TCP streams.
+    pub(crate) layer: Rc<dyn StreamLayer>,
+    /// The keys of QUIC links.
+    pub(crate) quic: Quic,
+    /// For a link to be made.
+    pub(crate) connect_timeout: Duration,
+    /// Links that others may have open.
+    pub(crate) accepted_max: usize,
+}

@@ -1,0 +1,322 @@
+//! The writing side of a link.
+
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use base::Moment;
+use bytes::{Buf as _, Bytes, BytesMut};
+use tokio::io::AsyncWrite as _;
+
+use super::LinkId;
+use super::counters::LinkCounters;
+use super::datagram::{DatagramSender, Room};
+use super::emulation::Line;
+use super::frame::{self, LINK_FRAME_BYTES_MAX};
+use super::stream::BoxWrite;
+use crate::driver::Machine;
+
+/// Frames are pulled until this many bytes wait for one write.
+const WRITE_BYTES: usize = 64 << 10;
+
+/// What is pulled at most from the machine for a link that is about to be closed.
+const LAST_BYTES_MAX: usize = 2 << 20;
+
+/// A link that is to be closed has this long to write what it still has.
+const CLOSE_MAX: Duration = Duration::from_secs(1);
+
+/// A datagram side that does not say when it has room is asked again after this long.
+const ASK_AGAIN: Duration = Duration::from_millis(1);
+
+/// How a link ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct LinkEnd {
+    /// Why, for people and for the machine.
+    pub(crate) why: String,
+    /// Everything was written, and the peer may be given time to read it.
+    pub(crate) orderly: bool,
+}
+
+impl LinkEnd {
+    pub(crate) fn broken(why: impl Into<String>) -> Self {
+        Self { why: why.into(), orderly: false }
+    }
+}
+
+enum State {
+    Open,
+    /// Nothing comes in any more; it ends when all is written, or at this moment.
+    Closing {
+        why: String,
+        deadline: Moment,
+    },
+    Over(LinkEnd),
+}
+
+/// The writing side of one link.
+pub(crate) struct Outbound {
+    write: BoxWrite,
+    /// What a full stream did not take.
+    unsent: BytesMut,
+    /// The emulated line, where something is emulated.
+    line: Option<Line>,
+    pub(crate) datagrams: Option<DatagramSender>,
+    state: State,
+    /// The task of the link; `None` until it ran for the first time.
+    task: Option<Waker>,
+    /// The stream or the datagram side was full; the task is woken when it is not.
+    blocked: bool,
+    /// When the task has to look again.
+    wake_at: Option<Moment>,
+    pub(crate) counters: LinkCounters,
+}
+
+impl Outbound {
+    pub(crate) fn new(write: BoxWrite, line: Option<Line>, datagrams: Option<DatagramSender>) -> Self {
+        Self {
+            write,
+            unsent: BytesMut::new(),
+            line,
+            datagrams,
+            state: State::Open,
+            task: None,
+            blocked: true, // until the task has run
+            wake_at: None,
+            counters: LinkCounters::default(),
+        }
+    }
+
+    /// The task that serves the link is this one.
+    pub(crate) fn attend(&mut self, waker: &Waker) {
+        match &mut self.task {
+            Some(task) => task.clone_from(waker),
+            none => *none = Some(waker.clone()),
+        }
+    }
+
+    /// Whether the task should let the link write: something was full, or its time has come.
+    pub(crate) fn is_due(&self, now: Moment) -> bool {
+        self.blocked || self.wake_at.is_some_and(|at| at <= now)
+    }
+
+    /// When the task has to look again, whatever else happens.
+    pub(crate) fn wake_at(&self) -> Option<Moment> {
+        self.wake_at
+    }
+
+    /// How the link ended, if it did.
+    pub(crate) fn end(&self) -> Option<&LinkEnd> {
+        if let State::Over(end) = &self.state { Some(end) } else { None }
+    }
+
+    /// Whether the machine wants to hear of it.
+    pub(crate) fn is_open(&self) -> bool {
+        matches!(self.state, State::Open)
+    }
+
+    pub(crate) fn into_write(self) -> BoxWrite {
+        self.write
+    }
+
+    /// Writes what the machine has for the link, as much as can be written now. Says whether anything was taken from
+    /// the machine.
+    pub(crate) fn pump<M: Machine>(&mut self, machine: &mut M, now: Moment, link: LinkId) -> bool {
+        let Some(task) = self.task.take() else { return false }; // its first run comes here again
+        let mut cx = Context::from_waker(&task);
+        let before = self.wake_at;
+        let mut took = false;
+        if !matches!(self.state, State::Over(_)) {
+            match self.write_all(machine, now, link, &mut cx) {
+                Ok(any) => took = any,
+                Err(why) => self.state = State::Over(LinkEnd::broken(why)),
+            }
+        }
+        let sooner = self.wake_at.is_some_and(|at| before.is_none_or(|before| at < before));
+        if sooner || matches!(self.state, State::Over(_)) {
+            task.wake_by_ref();
+        }
+        self.task = Some(task);
+        took
+    }
+
+    /// Takes the last frames from the machine and lets the link end when they are written.
+    pub(crate) fn close<M: Machine>(&mut self, machine: &mut M, now: Moment, link: LinkId, why: String) {
+        if !self.is_open() {
+            return;
+        }
+        if let Some(mut line) = self.line.take() {
+            line.drain().for_each(|frame| self.put(&frame));
+        }
+        while self.unsent.len() < LAST_BYTES_MAX
+            && let Some(frame) = machine.poll_link_frame(now, link)
+        {
+            self.put(&frame);
+        }
+        self.state = State::Closing { why, deadline: now + CLOSE_MAX };
+        self.pump(machine, now, link);
+    }
+
+    fn write_all<M: Machine>(
+        &mut self,
+        machine: &mut M,
+        now: Moment,
+        link: LinkId,
+        cx: &mut Context<'_>,
+    ) -> Result<bool, String> {
+        self.blocked = false;
+        self.wake_at = None;
+        if let State::Closing { why, deadline } = &self.state {
+            let end = LinkEnd { why: why.clone(), orderly: true };
+            let deadline = *deadline;
+            if self.flush(cx)? || now >= deadline {
+                self.state = State::Over(end);
+            } else {
+                self.wake_at = Some(deadline);
+            }
+            return Ok(false);
+        }
+        match self.line.take() {
+            Some(mut line) => {
+                let result = self.write_by_line(&mut line, machine, now, link, cx);
+                self.counters.emulated_losses = line.lost;
+                self.line = Some(line);
+                result
+            }
+            None => {
+                let frames = self.write_frames(|| machine.poll_link_frame(now, link), cx)?;
+                Ok(self.write_datagrams(now, |max| machine.poll_link_datagram(now, link, max), cx) || frames)
+            }
+        }
+    }
+
+    /// The stream and the datagram side share the emulated line, in turns.
+    fn write_by_line<M: Machine>(
+        &mut self,
+        line: &mut Line,
+        machine: &mut M,
+        now: Moment,
+        link: LinkId,
+        cx: &mut Context<'_>,
+    ) -> Result<bool, String> {
+        let datagram_bytes =
+            self.datagrams.as_ref().filter(|side| side.usable).map(DatagramSender::frame_bytes_max);
+        let mut took = false;
+        loop {
+            let mut more = false;
+            if line.is_free(now)
+                && let Some(frame) = machine.poll_link_frame(now, link)
+            {
+                line.push(now, frame);
+                more = true;
+            }
+            if let Some(max) = datagram_bytes
+                && line.is_free(now)
+                && let Some(frame) = machine.poll_link_datagram(now, link, max)
+            {
+                line.push_datagram(now, frame);
+                more = true;
+            }
+            took |= more;
+            if !more {
+                break;
+            }
+        }
+        self.write_frames(|| line.pop(now), cx)?;
+        self.write_datagrams(now, |_| line.pop_datagram(now), cx);
+        let free_at = (!line.is_free(now)).then(|| line.free_at());
+        // What has arrived and could not be written waits for the stream; it must not keep the task busy.
+        let next = free_at.into_iter().chain(line.next_arrival()).chain(self.wake_at).min();
+        self.wake_at = next.map(|at| at.max(now + ASK_AGAIN));
+        Ok(took)
+    }
+
+    /// Writes frames while the stream takes them.
+    fn write_frames(
+        &mut self,
+        mut next: impl FnMut() -> Option<Bytes>,
+        cx: &mut Context<'_>,
+    ) -> Result<bool, String> {
+        let mut took = false;
+        while self.flush(cx)? {
+            while self.unsent.len() < WRITE_BYTES
+                && let Some(frame) = next()
+            {
+                if frame.is_empty() || frame.len() > LINK_FRAME_BYTES_MAX {
+                    return Err(format!(
+                        "this node has a frame of {} bytes for the link; the limit is {LINK_FRAME_BYTES_MAX}",
+                        frame.len()
+                    ));
+                }
+                self.put(&frame);
+                took = true;
+            }
+            if self.unsent.is_empty() {
+                break;
+            }
+        }
+        Ok(took)
+    }
+
+    /// Sends datagrams while there is room.
+    fn write_datagrams(
+        &mut self,
+        now: Moment,
+        mut next: impl FnMut(usize) -> Option<Bytes>,
+        cx: &mut Context<'_>,
+    ) -> bool {
+        let Some(side) = &mut self.datagrams else { return false };
+        let mut took = false;
+        while side.usable {
+            match side.poll_room(cx, &mut self.counters) {
+                Room::Yes => {}
+                Room::Woken => {
+                    self.blocked = true;
+                    break;
+                }
+                Room::AskAgain => {
+                    self.wake_at = Some(now + ASK_AGAIN);
+                    break;
+                }
+            }
+            let Some(frame) = next(side.frame_bytes_max()) else { break };
+            side.send(&frame, &mut self.counters);
+            took = true;
+        }
+        took
+    }
+
+    fn put(&mut self, frame: &[u8]) {
+        frame::write(&mut self.unsent, frame);
+        self.counters.sent_frames += 1;
+    }
+
+    /// Writes what waits; false when the stream took no more.
+    fn flush(&mut self, cx: &mut Context<'_>) -> Result<bool, String> {
+        while !self.unsent.is_empty() {
+            match Pin::new(&mut self.write).poll_write(cx, &self.unsent) {
+                Poll::Pending => {
+                    self.counters.full += 1;
+                    self.blocked = true;
+                    return Ok(false);
+                }
+                Poll::Ready(Ok(0)) => return Err("the stream takes no more bytes".to_owned()),
+                Poll::Ready(Ok(count)) => {
+                    self.counters.sent_bytes += count as u64;
+                    self.unsent.advance(count);
+                }
+                Poll::Ready(Err(error)) => return Err(error.to_string()),
+            }
+        }
+        if self.unsent.capacity() > 4 * WRITE_BYTES {
+            self.unsent = BytesMut::new(); // one long frame must not cost memory for ever
+        }
+        // A layer below may keep bytes of its own.
+        match Pin::new(&mut self.write).poll_flush(cx) {
+            Poll::Pending => {
+                self.blocked = true;
+                Ok(false)
+            }
+            Poll::Ready(result) => result.map(|()| true).map_err(|error| error.to_string()),
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! The reliable stream of a link, whatever carries it, and the place where it can be wrapped.
+
+use std::future::Future;
+use std::io;
+use std::net::IpAddr;
+use std::pin::Pin;
+
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+
+/// The reading half of a stream.
+pub type BoxRead = Box<dyn AsyncRead + Unpin>;
+/// The writing half of a stream.
+pub type BoxWrite = Box<dyn AsyncWrite + Unpin>;
+/// What a [`StreamLayer`] answers with, once its own handshake is done.
+pub type Wrapping<'a> = Pin<Box<dyn Future<Output = io::Result<(BoxRead, BoxWrite)>> + 'a>>;
+
+/// Wraps the TCP streams of links, at both ends: the place for TLS.
+///
+/// It is called right after a connection is made or accepted, before anything crosses it, and its time counts
+/// against `network.connect-timeout`. [`Plain`] wraps nothing.
+pub trait StreamLayer {
+    /// Wraps the stream to `host` that this node connected.
+    fn connect<'a>(&'a self, host: &'a str, stream: TcpStream) -> Wrapping<'a>;
+    /// Wraps a stream that this node accepted.
+    fn accept(&self, stream: TcpStream) -> Wrapping<'_>;
+}
+
+/// TCP as it is.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Plain;
+
+impl StreamLayer for Plain {
+    fn connect<'a>(&'a self, _: &'a str, stream: TcpStream) -> Wrapping<'a> {
+        self.accept(stream)
+    }
+
+    fn accept(&self, stream: TcpStream) -> Wrapping<'_> {
+        let (read, write) = stream.into_split();
+        Box::pin(std::future::ready(Ok((Box::new(read) as BoxRead, Box::new(write) as BoxWrite))))
+    }
+}
+
+/// A stream between two drivers that have not said anything yet.
+pub(crate) struct Raw {
+    pub(crate) read: BoxRead,
+    pub(crate) write: BoxWrite,
+    /// The other end, for people.
+    pub(crate) peer: String,
+    /// The address of the other end.
+    pub(crate) peer_ip: Option<IpAddr>,
+    /// The address of this end, as the other end reached it or will see it.
+    pub(crate) local_ip: Option<IpAddr>,
+    /// The connection whose first stream this is.
+    pub(crate) quic: Option<quinn::Connection>,
+}

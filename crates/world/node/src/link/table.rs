@@ -1,0 +1,146 @@
+//! All links of a node, and what it wants connected.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::net::IpAddr;
+use std::rc::Rc;
+
+use base::Moment;
+use tokio::sync::Notify;
+
+use super::outbound::Outbound;
+use super::url::written;
+use super::{LinkEvent, LinkId, Scheme, TargetId};
+use crate::driver::Machine;
+
+/// Addresses of its own that a node tells others, at most.
+const ADDRESSES_MAX: usize = 16;
+
+/// Connections that the machine may want at one time; it is told that more failed.
+const WANTED_MAX: usize = 4096;
+
+/// All links of a node.
+#[derive(Default)]
+pub(crate) struct Links {
+    links: BTreeMap<LinkId, Outbound>,
+    /// Links ever opened.
+    opened: u64,
+    /// Links that others opened, those included that have not said anything.
+    pub(crate) accepted: usize,
+    /// What the machine wants connected.
+    pub(crate) wanted: VecDeque<(TargetId, String)>,
+    /// Signalled when there is something in `wanted`.
+    pub(crate) asked: Rc<Notify>,
+    /// Signalled when a link is gone.
+    pub(crate) departed: Rc<Notify>,
+    own: OwnAddresses,
+}
+
+/// Where others reach this node.
+#[derive(Default)]
+struct OwnAddresses {
+    /// As configured, or as it listens.
+    fixed: Vec<String>,
+    /// Listeners on every address: which address others see is learned from the links.
+    every: Vec<(Scheme, u16)>,
+    seen: BTreeSet<IpAddr>,
+}
+
+impl Links {
+    /// The number of links.
+    pub(crate) fn len(&self) -> usize {
+        self.links.len()
+    }
+
+    pub(crate) fn get_mut(&mut self, link: LinkId) -> Option<&mut Outbound> {
+        self.links.get_mut(&link)
+    }
+
+    pub(crate) fn insert(&mut self, outbound: Outbound) -> LinkId {
+        self.opened += 1;
+        let link = LinkId(self.opened);
+        self.links.insert(link, outbound);
+        link
+    }
+
+    pub(crate) fn remove(&mut self, link: LinkId) -> Option<Outbound> {
+        let outbound = self.links.remove(&link);
+        self.departed.notify_waiters();
+        outbound
+    }
+
+    /// Every link.
+    pub(crate) fn ids(&self) -> Vec<LinkId> {
+        self.links.keys().copied().collect()
+    }
+
+    /// Does what the machine wants, and writes what it has for links. Says whether anything was taken from it.
+    pub(crate) fn serve<M: Machine>(&mut self, machine: &mut M, now: Moment) -> bool {
+        let mut took = false;
+        while let Some(event) = machine.poll_link_event() {
+            took = true;
+            match event {
+                LinkEvent::Connect { target, .. } if self.wanted.len() >= WANTED_MAX => {
+                    machine.handle_link_failed(now, target, "too many connections are wanted at once");
+                }
+                LinkEvent::Connect { target, url } => {
+                    self.wanted.push_back((target, url));
+                    self.asked.notify_one();
+                }
+                LinkEvent::Close { link, reason } => {
+                    if let Some(outbound) = self.links.get_mut(&link) {
+                        outbound.close(machine, now, link, reason);
+                    }
+                }
+            }
+        }
+        while let Some(link) = machine.poll_link_ready() {
+            if let Some(outbound) = self.links.get_mut(&link) {
+                took |= outbound.pump(machine, now, link);
+            }
+        }
+        took
+    }
+
+    /// Says where others reach this node: `fixed`, or by way of a listener on every address.
+    pub(crate) fn set_addresses(&mut self, fixed: Vec<String>, every: Vec<(Scheme, u16)>) {
+        self.own = OwnAddresses { fixed, every, seen: BTreeSet::new() };
+    }
+
+    /// A link shows that this node has the address `ip`; says whether that is news.
+    pub(crate) fn see_address(&mut self, ip: IpAddr) -> bool {
+        let own = &mut self.own;
+        !own.every.is_empty() && own.seen.len() < ADDRESSES_MAX && own.seen.insert(ip.to_canonical())
+    }
+
+    /// Where others reach this node, as far as it is known. Addresses that only this host understands come last.
+    pub(crate) fn addresses(&self) -> Vec<String> {
+        let mut addresses = self.own.fixed.clone();
+        let (loopback, others): (Vec<IpAddr>, Vec<IpAddr>) =
+            self.own.seen.iter().partition(|ip| ip.is_loopback());
+        for ip in others.into_iter().chain(loopback) {
+            for (scheme, port) in &self.own.every {
+                addresses.push(written(*scheme, &ip.to_string(), *port));
+            }
+        }
+        addresses.truncate(ADDRESSES_MAX);
+        addresses
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn own_addresses_are_learned_from_links() {
+        let mut links = Links::default();
+        links.set_addresses(vec!["tcp://a:1".into()], vec![]);
+        assert!(!links.see_address("10.0.0.1".parse().unwrap()), "nothing to learn");
+        links.set_addresses(vec![], vec![(Scheme::Tcp, 5)]);
+        assert!(links.addresses().is_empty());
+        assert!(links.see_address("127.0.0.1".parse().unwrap()));
+        assert!(links.see_address("::ffff:10.0.0.1".parse().unwrap()));
+        assert!(!links.see_address("10.0.0.1".parse().unwrap()));
+        assert_eq!(links.addresses(), ["tcp://10.0.0.1:5", "tcp://127.0.0.1:5"]);
+    }
+}
