@@ -1,6 +1,7 @@
 //! Settings of the services.
 
 use crate::control::NodeId;
+use crate::remote::NetworkLimits;
 use base::NodeKey;
 use hla::fom::Limits;
 
@@ -23,6 +24,8 @@ pub struct Config {
     pub queue_bytes_max: usize,
     /// Callbacks that may wait for one federate. Default 4,000,000.
     pub queue_callbacks_max: usize,
+    /// Limits of what is kept for, and expected of, other nodes.
+    pub network: NetworkLimits,
 }
 
 impl Default for Config {
@@ -34,6 +37,7 @@ impl Default for Config {
             fom: Limits::default(),
             queue_bytes_max: 256 << 20,
             queue_callbacks_max: 4_000_000,
+            network: NetworkLimits::default(),
         }
     }
 }

@@ -14,6 +14,7 @@ mod handle_map;
 mod modules;
 mod object;
 mod plane;
+pub mod remote;
 mod rti;
 mod services;
 mod status;

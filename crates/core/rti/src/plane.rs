@@ -1,7 +1,9 @@
 //! The way from a service to the federates: the router's clients, and proposals to the control plane.
 
-use crate::control::{Command, ExecutionId};
+use crate::control::{Command, ExecutionId, PublishedClass};
 use crate::handle_map::HandleMap;
+use crate::remote::NetworkLimits;
+use crate::remote::net::Net;
 use crate::services::connection::Report;
 use base::{Moment, Seed, id};
 use bytes::{BufMut, Bytes, BytesMut};
@@ -10,8 +12,8 @@ use hla::api::callback_request::CallbackRequest as Callback;
 use hla::api::{CallbackRequest, JoinResult, Message as _};
 use hla::handle::{InteractionClassHandle, ObjectClassHandle};
 use router::{
-    ClientConfig, ClientError, ClientId, Enqueued, Interest, Message, PipeConfig, PipeStats, Priority,
-    Router, RouterConfig, RouterId, Wire, WireError,
+    ClientConfig, ClientError, ClientFlags, ClientId, ClientKind, Enqueued, Event, Interest, Message,
+    PipeConfig, PipeStats, Priority, Router, RouterConfig, RouterId, Wire, WireError,
 };
 use std::collections::VecDeque;
 
@@ -33,6 +35,27 @@ pub(crate) enum Topic {
     Interaction(ExecutionId, InteractionClassHandle),
     /// Directed interactions of a federation execution.
     Directed(ExecutionId),
+}
+
+impl Topic {
+    /// The topic of what other nodes may publish.
+    pub(crate) fn of(execution: ExecutionId, what: PublishedClass) -> Self {
+        match what {
+            PublishedClass::Objects(class) => Topic::Object(execution, class),
+            PublishedClass::Interactions(class) => Topic::Interaction(execution, class),
+            PublishedClass::Directed => Topic::Directed(execution),
+        }
+    }
+
+    /// What other nodes may publish about it.
+    fn published(self) -> Option<(ExecutionId, PublishedClass)> {
+        match self {
+            Topic::Callback => None,
+            Topic::Object(execution, class) => Some((execution, PublishedClass::Objects(class))),
+            Topic::Interaction(execution, class) => Some((execution, PublishedClass::Interactions(class))),
+            Topic::Directed(execution) => Some((execution, PublishedClass::Directed)),
+        }
+    }
 }
 
 /// An encoded callback on its way to one federate. Many federates may share the body.
@@ -182,6 +205,10 @@ pub(crate) struct Plane {
     lost: VecDeque<(CallerId, String)>,
     /// Best-effort callbacks dropped for want of room, for all federates together.
     dropped: u64,
+    /// The way to other nodes; none at a single node.
+    pub(crate) net: Option<Box<Net>>,
+    /// Changes of what federates here subscribe, for the other nodes.
+    covered: VecDeque<(ExecutionId, PublishedClass, bool)>,
 }
 
 impl Plane {
@@ -200,7 +227,47 @@ impl Plane {
             overloaded: Vec::new(),
             lost: VecDeque::new(),
             dropped: 0,
+            net: None,
+            covered: VecDeque::new(),
         }
+    }
+
+    /// A client in the router stands for the other nodes. False when one does already, or there is no place for one.
+    pub(crate) fn join_network(&mut self, limits: NetworkLimits) -> bool {
+        if self.net.is_some() {
+            return false;
+        }
+        let kind = ClientKind::Local { advise: true };
+        let config = ClientConfig { flags: ClientFlags::SOURCE, kind, ..ClientConfig::local() };
+        let Ok(client) = self.router.add_client(self.now, config) else { return false };
+        self.net = Some(Box::new(Net::new(client, limits)));
+        true
+    }
+
+    /// The client that stands for the other nodes.
+    pub(crate) fn network_client(&self) -> Option<ClientId> {
+        self.net.as_deref().map(|net| net.client)
+    }
+
+    /// What federates here subscribe from now on, or no more.
+    pub(crate) fn poll_covered(&mut self) -> Option<(ExecutionId, PublishedClass, bool)> {
+        self.take_router_events();
+        self.covered.pop_front()
+    }
+
+    fn take_router_events(&mut self) {
+        while let Some(event) = self.router.poll_event() {
+            if let Event::InterestChanged { interest, any, .. } = event
+                && let Some((execution, what)) = interest.published()
+            {
+                self.covered.push_back((execution, what, any));
+            }
+        }
+    }
+
+    /// Whether a client is interested in a topic.
+    pub(crate) fn is_subscribed(&self, client: ClientId, topic: Topic) -> bool {
+        self.router.interests(client).any(|interest| *interest == topic)
     }
 
     /// A client for a new caller.
@@ -336,7 +403,7 @@ impl Plane {
 
     /// A caller for whom callbacks wait; it is not named again before they were all taken.
     pub(crate) fn poll_ready(&mut self) -> Option<CallerId> {
-        while self.router.poll_event().is_some() {}
+        self.take_router_events();
         loop {
             let client = self.router.poll_ready()?;
             if let Some(&caller) = self.callers.get(&client) {

@@ -1,6 +1,7 @@
 //! The RTI as its driver sees it.
 
 mod commit;
+mod network;
 mod restore;
 mod tell;
 
@@ -107,6 +108,7 @@ impl Rti {
         self.plane.remove_client(gone.client);
         // Not only when the resignation is committed, which may take a majority of nodes: the client is gone.
         x.remove_federate(&mut self.plane, federate);
+        self.settle_network();
     }
 
     /// Serves one service call. `None`: the answer comes as [`Completion`] from [`Rti::commit`].
@@ -118,7 +120,9 @@ impl Rti {
         request: Call,
     ) -> Option<Result<Answer, RtiError>> {
         self.plane.now = now;
-        match self.serve(caller, call, request) {
+        let served = self.serve(caller, call, request);
+        self.settle_network();
+        match served {
             Ok(Reply::Now(answer)) => Some(Ok(answer)),
             Ok(Reply::Later) => {
                 self.waiting.insert(caller, call);
@@ -209,7 +213,8 @@ impl Rti {
         self.callers.get(&caller).is_some_and(|caller| matches!(caller.standing, Standing::Joined(..)))
     }
 
-    pub(crate) fn control(&self) -> &ControlPlane {
+    /// The control plane, to look at.
+    pub fn control(&self) -> &ControlPlane {
         &self.control
     }
 

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use hla::api;
 use hla::time::{LogicalTime, TimeKind};
 use hla::{Exception, RtiError};
+use router::WireError;
 
 /// The logical time that a sender put on a message.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -22,6 +23,14 @@ impl Stamp {
         kind.decode_time(octets)
             .map(Self)
             .map_err(|error| RtiError::new(Exception::InvalidLogicalTime, error.details))
+    }
+
+    /// The time that another node passed on.
+    ///
+    /// # Errors
+    /// It is none of the federation's implementation.
+    pub(crate) fn from_octets(kind: TimeKind, octets: [u8; 8]) -> Result<Self, WireError> {
+        kind.decode_time(&octets).map(Self).map_err(|error| WireError(error.details.into_owned()))
     }
 
     /// The octets for a callback.

@@ -2,6 +2,7 @@
 
 use super::execution::{Execution, subscribe_interactions, subscribe_objects};
 use super::federate::Subscription;
+use crate::control::PublishedClass;
 use crate::plane::{Plane, Topic};
 use hla::api::{AttributeHandleSet, InteractionClassHandleSet};
 use hla::handle::{AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle};
@@ -28,6 +29,7 @@ impl Execution {
         let published = self.federate_mut(who).publications.entry(class).or_default();
         published.extend(attributes);
         published.insert(privilege);
+        self.refresh_publication(plane, PublishedClass::Objects(class));
         self.refresh_registration(plane, who, class);
         Ok(())
     }
@@ -64,6 +66,7 @@ impl Execution {
             federate.registration_on.remove(&class);
         }
         self.divest_class_attributes(plane, who, class, &gone);
+        self.refresh_publication(plane, PublishedClass::Objects(class));
         if self.federate(who).publishes(class) {
             self.refresh_registration(plane, who, class);
         }
@@ -162,6 +165,7 @@ impl Execution {
         let class = self.interaction_class(class, Exception::InteractionClassNotDefined)?.handle;
         self.refuse_mom_interaction("publishInteractionClass", class)?;
         self.federate_mut(who).published_interactions.insert(class);
+        self.refresh_publication(plane, PublishedClass::Interactions(class));
         self.refresh_interaction(plane, who, class);
         Ok(())
     }
@@ -169,6 +173,7 @@ impl Execution {
     /// Unpublish Interaction Class (5.5).
     pub(crate) fn unpublish_interaction(
         &mut self,
+        plane: &mut Plane,
         who: FederateHandle,
         class: Option<InteractionClassHandle>,
     ) -> Result<(), RtiError> {
@@ -177,6 +182,7 @@ impl Execution {
         federate.published_interactions.remove(&class);
         federate.interactions_on.remove(&class);
         federate.interaction_preferences.remove(&class);
+        self.refresh_publication(plane, PublishedClass::Interactions(class));
         Ok(())
     }
 
@@ -197,6 +203,7 @@ impl Execution {
             subscribe_interactions(self.id, &self.model, plane, client, class);
         }
         if before != Some(active) {
+            self.declare_interaction(plane, who, class);
             self.refresh_interactions_below(plane, class);
         }
         Ok(())
@@ -214,6 +221,7 @@ impl Execution {
         let client = federate.client;
         if federate.subscribed_interactions.remove(&class).is_some() {
             self.withdraw_interaction_interest(plane, who, client, class);
+            self.declare_interaction(plane, who, class);
             self.refresh_interactions_below(plane, class);
         }
         Ok(())
@@ -240,6 +248,7 @@ impl Execution {
     /// Publish Object Class Directed Interactions (5.6). Additive.
     pub(crate) fn publish_directed(
         &mut self,
+        plane: &mut Plane,
         who: FederateHandle,
         class: Option<ObjectClassHandle>,
         interactions: Option<&InteractionClassHandleSet>,
@@ -247,6 +256,7 @@ impl Execution {
         let (class, interactions) = self.directed_at(class, interactions)?;
         if !interactions.is_empty() {
             self.federate_mut(who).published_directed.entry(class).or_default().extend(interactions);
+            self.refresh_publication(plane, PublishedClass::Directed);
         }
         Ok(())
     }
@@ -254,6 +264,7 @@ impl Execution {
     /// Unpublish Object Class Directed Interactions (5.7), all of the class when `interactions` is `None`.
     pub(crate) fn unpublish_directed(
         &mut self,
+        plane: &mut Plane,
         who: FederateHandle,
         class: Option<ObjectClassHandle>,
         interactions: Option<Option<&InteractionClassHandleSet>>,
@@ -266,6 +277,7 @@ impl Execution {
                 published.remove(&class);
             }
         }
+        self.refresh_publication(plane, PublishedClass::Directed);
         Ok(())
     }
 

@@ -1,17 +1,21 @@
 //! Directed interactions (1516.1-2025, 6.14, 6.15): interactions sent to one object instance.
 
-use super::encode::{self, Envelope};
+use super::encode::{self, Envelope, HandleValue};
 use super::execution::Execution;
 use super::federate::Federate;
 use super::instance::Instance;
 use super::update::is_reliable;
+use crate::control::PublishedClass;
 use crate::plane::{Delivery, Plane, Topic};
+use crate::remote::Subject;
 use crate::time::Stamp;
 use bytes::Bytes;
 use hla::api::ParameterHandleValueMap;
 use hla::handle::{FederateHandle, InteractionClassHandle, ObjectInstanceHandle};
 use hla::{Exception, RtiError};
+use router::ClientId;
 use smallvec::SmallVec;
+use std::collections::BTreeSet;
 
 impl Execution {
     /// Send Directed Interaction, to federates that know the instance and either subscribed
@@ -31,8 +35,9 @@ impl Execution {
         let (object, _) = self.known_instance(who, instance)?;
         let sent = class.handle;
         let sender = self.federate(who);
-        let mut classes = self.lineage(object.class);
-        if !classes.any(|at| sender.published_directed.get(&at).is_some_and(|of| of.contains(&sent))) {
+        let publishes =
+            |at| sender.published_directed.get(&at).is_some_and(|of: &BTreeSet<_>| of.contains(&sent));
+        if !self.lineage(object.class).any(publishes) {
             let at = &self.class_of(object.class).name;
             let text = format!("directed interaction `{}` is not published for `{at}`", class.name);
             return Err(RtiError::new(Exception::InteractionClassNotPublished, text));
@@ -40,9 +45,30 @@ impl Execution {
         let values = self.parameters_of(class, values)?;
         let transportation = self.interaction_transportation(who, class);
         let envelope = Envelope { tag, transportation, producer: who, time: stamp.map(Stamp::octets) };
-        let best_effort = !is_reliable(&self.model, transportation);
+        let (from, instance) = (sender.client, object.handle);
+        self.receive_directed(plane, from, sent, instance, &values, &envelope);
+        if self.remote.is_some() {
+            let best_effort = !is_reliable(&self.model, transportation);
+            let subject = Subject::Directed(sent, instance, self.said_so_far(instance));
+            self.say_load(plane, PublishedClass::Directed, subject, &values, &envelope, best_effort);
+        }
+        Ok(())
+    }
+
+    /// Hands an interaction of class `sent` that was directed at an instance to the federates of this node.
+    pub(crate) fn receive_directed(
+        &self,
+        plane: &mut Plane,
+        from: ClientId,
+        sent: InteractionClassHandle,
+        instance: ObjectInstanceHandle,
+        values: &[HandleValue],
+        envelope: &Envelope<'_>,
+    ) {
+        let Some(object) = self.instances.get(instance) else { return };
+        let best_effort = !is_reliable(&self.model, envelope.transportation);
         let mut encoded: SmallVec<[(InteractionClassHandle, Bytes); 2]> = SmallVec::new();
-        plane.fan_out(sender.client, Topic::Directed(self.id), |client| {
+        plane.fan_out(from, Topic::Directed(self.id), |client| {
             let federate = self.federates.get(self.clients.get(&client)?)?;
             let received = self.directed_class(federate, object, sent)?;
             let body = match encoded.iter().find(|(done, _)| *done == received) {
@@ -51,14 +77,13 @@ impl Execution {
                     let at = self.model.interaction_class(received)?;
                     let select =
                         |place: usize| at.has_parameter(hla::handle::ParameterHandle(values[place].handle));
-                    let body = encode::receive_directed(received, object.handle, &values, select, &envelope);
+                    let body = encode::receive_directed(received, object.handle, values, select, envelope);
                     encoded.push((received, body.clone()));
                     body
                 }
             };
             Some(Delivery { body, best_effort })
         });
-        Ok(())
     }
 
     /// The class at which `federate` receives an interaction of class `sent` directed at `object`: the

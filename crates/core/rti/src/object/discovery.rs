@@ -1,23 +1,28 @@
 //! Who gets to know an instance, and as what (6.9).
 
 use super::execution::Execution;
-use super::federate::Federate;
+use super::federate::ClassSubscription;
 use super::instance::Instance;
 use crate::plane::Plane;
 use hla::api::{self, callback_request::CallbackRequest as Callback};
 use hla::handle::{AttributeHandle, FederateHandle, ObjectClassHandle, ObjectInstanceHandle};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 impl Execution {
     /// The class at which `federate` would discover `instance`: the most specific class, from the
     /// registered one upwards, where it subscribes an attribute that somebody else owns.
-    fn candidate_class(&self, federate: &Federate, instance: &Instance) -> Option<ObjectClassHandle> {
+    pub(super) fn candidate_class(
+        &self,
+        federate: FederateHandle,
+        subscriptions: &BTreeMap<ObjectClassHandle, ClassSubscription>,
+        instance: &Instance,
+    ) -> Option<ObjectClassHandle> {
         let registered = self.class_of(instance.class);
         self.lineage(instance.class).find(|at| {
-            federate.subscriptions.get(at).is_some_and(|subscribed| {
+            subscriptions.get(at).is_some_and(|subscribed| {
                 subscribed.keys().any(|&attribute| {
                     let owner = registered.slot(attribute).map(|slot| instance.attribute(slot).owner);
-                    owner.is_some_and(|owner| owner.is_valid() && owner != federate.handle)
+                    owner.is_some_and(|owner| owner.is_valid() && owner != federate)
                 })
             })
         })
@@ -43,6 +48,17 @@ impl Execution {
             .filter(|(_, gained)| !gained.is_empty())
             .collect();
         self.scope_changed(plane, instance, &gained, &BTreeSet::new());
+        self.seen_elsewhere(plane, instance);
+    }
+
+    /// A new instance is wanted by federates of other nodes as well.
+    fn seen_elsewhere(&mut self, plane: &mut Plane, instance: ObjectInstanceHandle) {
+        if self.subscribed_elsewhere().next().is_none() {
+            return;
+        }
+        let Some(object) = self.instances.get(instance) else { return };
+        let all = self.class_of(object.class).attributes.iter().copied().collect();
+        self.refresh_relevance(plane, instance, &all);
     }
 
     /// Local Delete Object Instance of an instance that `federate` knows; it may be discovered at once again.
@@ -71,7 +87,9 @@ impl Execution {
             return none();
         }
         let Some(receiver) = self.federates.get(&federate) else { return none() };
-        let Some(class) = self.candidate_class(receiver, object) else { return none() };
+        let Some(class) = self.candidate_class(federate, &receiver.subscriptions, object) else {
+            return none();
+        };
         let callback = Callback::DiscoverObjectInstance(api::DiscoverObjectInstance {
             object_instance: Some(instance),
             object_class: Some(class),
@@ -111,6 +129,7 @@ impl Execution {
         if let Some(federate) = self.federates.get_mut(&federate) {
             federate.forget_instance(instance);
         }
+        self.loosen();
         lost
     }
 }

@@ -5,6 +5,7 @@ use super::instance::{Instance, Instances};
 use crate::control::{ExecutionId, NodeId};
 use crate::handle_map::HandleMap;
 use crate::plane::{CallerId, Plane, Topic};
+use crate::remote::state::Remote;
 use hla::api::{AttributeHandleSet, callback_request::CallbackRequest as Callback};
 use hla::fom::{Fdd, InteractionClass, ObjectClass, PRIVILEGE_TO_DELETE};
 use hla::handle::{
@@ -19,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// 16 bits, beside two values of its own.
 const RATES_MAX: usize = u16::MAX as usize - 2;
 
-/// The federates of this node in one federation execution, and the instances that have their home here.
+/// The federates of this node in one federation execution, and the instances that they may know.
 pub(crate) struct Execution {
     pub(crate) id: ExecutionId,
     pub(crate) node: NodeId,
@@ -33,6 +34,8 @@ pub(crate) struct Execution {
     pub(crate) rates: Vec<Rate>,
     pub(crate) privilege: AttributeHandle,
     pub(crate) last_instance: u32,
+    /// What other nodes say and want; none at a single node.
+    pub(crate) remote: Option<Box<Remote>>,
     mom_objects: Option<ObjectClassHandle>,
     mom_interactions: Option<InteractionClassHandle>,
 }
@@ -56,6 +59,7 @@ impl Execution {
             clients: HandleMap::default(),
             rates: Vec::new(),
             last_instance: 0,
+            remote: None,
         }
     }
 

@@ -1,12 +1,14 @@
 //! Object instances: attributes with their owners, and who knows the instance as what.
 
 use super::federate::RateId;
+use crate::control::NodeId;
 use crate::handle_map::HandleMap;
 use hla::api::OrderType;
 use hla::fom::{Attribute, Fdd, ObjectClass};
 use hla::handle::{FederateHandle, ObjectClassHandle, ObjectInstanceHandle, TransportationTypeHandle};
 use smallvec::SmallVec;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 
 /// What the owner of an attribute was last told by the attribute relevance advisory (6.23, 6.24).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -65,7 +67,7 @@ pub(crate) struct Known {
     pub(crate) class: ObjectClassHandle,
 }
 
-/// An object instance whose home is this node.
+/// An object instance: of this node, or a replica of one whose home is another node.
 pub(crate) struct Instance {
     pub(crate) handle: ObjectInstanceHandle,
     /// The class it was registered at.
@@ -73,6 +75,8 @@ pub(crate) struct Instance {
     pub(crate) name: Box<str>,
     /// Who registered it.
     pub(crate) producer: FederateHandle,
+    /// The node that puts its changes in order.
+    pub(crate) home: NodeId,
     /// By slot of the class (`ObjectClass::slot`), all that the class has.
     attributes: Box<[AttributeState]>,
     /// Sorted by federate.
@@ -89,7 +93,21 @@ impl Instance {
     ) -> Self {
         let mut known = SmallVec::new();
         known.push(Known { federate: producer, class });
-        Self { handle, class, name: name.into(), producer, attributes: attributes.into(), known }
+        let home = NodeId::of_instance(handle);
+        Self { handle, class, name: name.into(), producer, home, attributes: attributes.into(), known }
+    }
+
+    /// A replica of an instance of another node, which no federate here knows yet.
+    pub(crate) fn replica(
+        handle: ObjectInstanceHandle,
+        class: ObjectClassHandle,
+        name: &str,
+        producer: FederateHandle,
+        home: NodeId,
+        attributes: Vec<AttributeState>,
+    ) -> Self {
+        let (name, attributes, known) = (name.into(), attributes.into(), SmallVec::new());
+        Self { handle, class, name, producer, home, attributes, known }
     }
 
     /// The attribute in `slot` of the class.
@@ -150,7 +168,7 @@ impl Instance {
     }
 }
 
-/// All instances of a federation execution that have their home here.
+/// All instances of a federation execution that are known here.
 #[derive(Default)]
 pub(crate) struct Instances {
     by_handle: HandleMap<ObjectInstanceHandle, Instance>,
@@ -179,7 +197,10 @@ impl Instances {
 
     pub(crate) fn remove(&mut self, handle: ObjectInstanceHandle) -> Option<Instance> {
         let instance = self.by_handle.remove(&handle)?;
-        self.by_name.remove(&instance.name);
+        // Another one of that name may have been heard of before the end of this one.
+        if self.by_name.get(&instance.name) == Some(&handle) {
+            self.by_name.remove(&instance.name);
+        }
         if let Some(of_class) = self.by_class.get_mut(&instance.class) {
             of_class.remove(&handle);
         }
@@ -205,6 +226,21 @@ impl Instances {
         class: ObjectClassHandle,
     ) -> impl Iterator<Item = ObjectInstanceHandle> + '_ {
         self.by_class.get(&class).into_iter().flatten().copied()
+    }
+
+    /// Those of them after `handle`.
+    pub(crate) fn of_class_after(
+        &self,
+        class: ObjectClassHandle,
+        handle: ObjectInstanceHandle,
+    ) -> impl Iterator<Item = ObjectInstanceHandle> + '_ {
+        let after = (Bound::Excluded(handle), Bound::Unbounded);
+        self.by_class.get(&class).into_iter().flat_map(move |handles| handles.range(after)).copied()
+    }
+
+    /// The classes at which instances are registered.
+    pub(crate) fn classes(&self) -> impl Iterator<Item = ObjectClassHandle> + '_ {
+        self.by_class.keys().copied()
     }
 
     /// Handles of the instances registered at `class` or below it.

@@ -3,13 +3,16 @@
 use super::encode::{self, Envelope, HandleValue};
 use super::execution::Execution;
 use super::update::is_reliable;
+use crate::control::PublishedClass;
 use crate::plane::{Delivery, Plane, Topic};
+use crate::remote::Subject;
 use crate::time::Stamp;
 use bytes::Bytes;
 use hla::api::ParameterHandleValueMap;
 use hla::fom::InteractionClass;
 use hla::handle::{FederateHandle, InteractionClassHandle, TransportationTypeHandle};
 use hla::{Exception, RtiError};
+use router::ClientId;
 use smallvec::SmallVec;
 
 impl Execution {
@@ -34,9 +37,28 @@ impl Execution {
         let sent = class.handle;
         let transportation = self.interaction_transportation(who, class);
         let envelope = Envelope { tag, transportation, producer: who, time: stamp.map(Stamp::octets) };
-        let best_effort = !is_reliable(&self.model, transportation);
+        let from = self.federate(who).client;
+        self.receive(plane, from, sent, &values, &envelope);
+        if self.remote.is_some() {
+            let best_effort = !is_reliable(&self.model, transportation);
+            let what = PublishedClass::Interactions(sent);
+            self.say_load(plane, what, Subject::Interaction, &values, &envelope, best_effort);
+        }
+        Ok(())
+    }
+
+    /// Hands an interaction that was sent at class `sent` to the federates of this node.
+    pub(crate) fn receive(
+        &self,
+        plane: &mut Plane,
+        from: ClientId,
+        sent: InteractionClassHandle,
+        values: &[HandleValue],
+        envelope: &Envelope<'_>,
+    ) {
+        let best_effort = !is_reliable(&self.model, envelope.transportation);
         let mut encoded: SmallVec<[(InteractionClassHandle, Bytes); 4]> = SmallVec::new();
-        plane.fan_out(self.federate(who).client, Topic::Interaction(self.id, sent), |client| {
+        plane.fan_out(from, Topic::Interaction(self.id, sent), |client| {
             let federate = self.federates.get(self.clients.get(&client)?)?;
             let mut lineage = self.interaction_lineage(sent);
             let received = lineage.find(|at| federate.subscribed_interactions.contains_key(at))?;
@@ -46,14 +68,13 @@ impl Execution {
                     let at = self.model.interaction_class(received)?;
                     let select =
                         |place: usize| at.has_parameter(hla::handle::ParameterHandle(values[place].handle));
-                    let body = encode::receive(received, &values, select, &envelope);
+                    let body = encode::receive(received, values, select, envelope);
                     encoded.push((received, body.clone()));
                     body
                 }
             };
             Some(Delivery { body, best_effort })
         });
-        Ok(())
     }
 
     /// The parameters of a request, each of which must be available at `class`. One that comes twice
@@ -81,7 +102,7 @@ impl Execution {
     }
 
     /// How interactions of `class` sent by `who` travel.
-    pub(super) fn interaction_transportation(
+    pub(crate) fn interaction_transportation(
         &self,
         who: FederateHandle,
         class: &InteractionClass,

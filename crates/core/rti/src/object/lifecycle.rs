@@ -2,7 +2,7 @@
 
 use super::execution::Execution;
 use super::instance::{AttributeState, Instance, Relevance};
-use crate::control::{Command, NameTable};
+use crate::control::{Command, NameTable, PublishedClass};
 use crate::plane::Plane;
 use crate::time::Stamp;
 use bytes::Bytes;
@@ -53,6 +53,7 @@ impl Execution {
             let name = name.to_owned();
             plane.propose(Command::UseName { execution: self.id, name, instance: handle });
         }
+        self.say_registered(plane, handle);
         self.discover_at_all(plane, handle);
         Ok(handle)
     }
@@ -118,6 +119,7 @@ impl Execution {
         stamp: Option<&Stamp>,
     ) {
         let Some(object) = self.instances.remove(handle) else { return };
+        self.say_removed(plane, &object, producer, tag, stamp.map(Stamp::octets));
         for known in object.known() {
             let Some(federate) = self.federates.get_mut(&known.federate) else { continue };
             federate.forget_instance(handle);
@@ -125,6 +127,10 @@ impl Execution {
                 plane.tell(federate.client, removal(handle, producer, tag, stamp));
             }
         }
+        if object.home != self.node {
+            return;
+        }
+        self.refresh_publication(plane, PublishedClass::Objects(object.class));
         if !object.name.starts_with(MADE_NAME) {
             let (name, instance) = (object.name.into(), handle);
             plane.propose(Command::FreeName { execution: self.id, name, instance });
@@ -173,6 +179,7 @@ impl Execution {
                 attribute.relevance = Relevance::OFF;
             }
         }
+        self.say_disowned(plane, instance, owner, &attributes);
         self.scope_lost_at_all(plane, instance, &attributes, owner);
     }
 }

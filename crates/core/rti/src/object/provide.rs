@@ -39,8 +39,11 @@ impl Execution {
         let class = class.handle;
         self.refuse_mom_class("requestAttributeValueUpdate", class)?;
         for instance in self.instances.of_class_or_below(&self.model, class) {
-            self.ask_owners(plane, who, instance, &attributes, tag);
+            if self.instances.get(instance).is_some_and(|object| object.home == self.node) {
+                self.ask_owners(plane, who, instance, &attributes, tag);
+            }
         }
+        self.ask_publishers(plane, who, class, &attributes, tag);
         Ok(())
     }
 
@@ -63,6 +66,10 @@ impl Execution {
             }
         }
         for (owner, attributes) in by_owner {
+            if !self.federates.contains_key(&owner) {
+                self.ask_home(plane, requester, instance, &attributes, tag);
+                continue;
+            }
             let provide = api::ProvideAttributeValueUpdate {
                 object_instance: Some(instance),
                 attributes: handle_set(&attributes),

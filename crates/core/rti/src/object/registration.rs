@@ -39,9 +39,11 @@ impl Execution {
     /// Whether another federate actively subscribes, at `class` or above, what `publisher` publishes there.
     fn is_registration_wanted(&self, publisher: FederateHandle, class: ObjectClassHandle) -> bool {
         let Some(published) = self.federate(publisher).publications.get(&class) else { return false };
-        let others = self.federates.values().filter(|federate| federate.handle != publisher);
-        others.into_iter().any(|other| {
-            self.lineage(class).filter_map(|at| other.subscriptions.get(&at)).any(|subscribed| {
+        let here = self.federates.values().filter(|federate| federate.handle != publisher);
+        let here = here.map(|other| &other.subscriptions);
+        let elsewhere = self.subscribed_elsewhere().map(|(_, subscriptions)| subscriptions);
+        here.chain(elsewhere).any(|subscriptions| {
+            self.lineage(class).filter_map(|at| subscriptions.get(&at)).any(|subscribed| {
                 subscribed.iter().any(|(attribute, how)| how.active && published.contains(attribute))
             })
         })
@@ -70,6 +72,7 @@ impl Execution {
         let wanted = self.federates.values().filter(|federate| federate.handle != publisher).any(|other| {
             self.interaction_lineage(class).any(|at| other.subscribed_interactions.get(&at) == Some(&true))
         });
+        let wanted = wanted || self.interaction_lineage(class).any(|at| self.is_wanted_elsewhere(at));
         let federate = self.federate_mut(publisher);
         let changed = if wanted {
             federate.interactions_on.insert(class)

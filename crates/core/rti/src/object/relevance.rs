@@ -19,9 +19,16 @@ impl Execution {
         owner: FederateHandle,
     ) -> Relevance {
         let mut highest: Option<RateId> = None;
-        for known in instance.known().iter().filter(|known| known.federate != owner) {
-            let Some(federate) = self.federates.get(&known.federate) else { continue };
-            let Some(how) = federate.subscription(known.class, attribute) else { continue };
+        let here =
+            instance.known().iter().filter(|known| known.federate != owner).filter_map(|known| {
+                self.federates.get(&known.federate)?.subscription(known.class, attribute)
+            });
+        // Elsewhere it is known as the class at which it would be discovered now, so far as can be told from here.
+        let elsewhere = self.subscribed_elsewhere().filter_map(|(federate, subscriptions)| {
+            let class = self.candidate_class(federate, subscriptions, instance)?;
+            subscriptions.get(&class)?.get(&attribute).copied()
+        });
+        for how in here.chain(elsewhere) {
             match how.rate {
                 _ if !how.active => {}
                 None => return Relevance::ON,

@@ -1,6 +1,7 @@
 //! A federate leaves: what becomes of its objects (4.12) and of what it declared.
 
 use super::execution::Execution;
+use crate::control::PublishedClass;
 use crate::plane::Plane;
 use bytes::Bytes;
 use hla::api::ResignAction;
@@ -62,6 +63,16 @@ impl Execution {
     /// The same for a federate that was lost: what its directive leaves owned becomes unowned.
     pub(crate) fn resign_objects_of_lost(&mut self, plane: &mut Plane, who: FederateHandle) {
         let directive = self.federate(who).switches.resign_directive;
+        self.resign_objects_of_gone(plane, who, directive);
+    }
+
+    /// The same for a federate that may be of another node.
+    pub(crate) fn resign_objects_of_gone(
+        &mut self,
+        plane: &mut Plane,
+        who: FederateHandle,
+        directive: ResignAction,
+    ) {
         let plan = Plan { divest: true, ..Plan::from(directive) };
         let (deletable, other) = self.owned_instances(who);
         self.carry_out(plane, who, plan, &deletable, &other);
@@ -111,10 +122,20 @@ impl Execution {
         let Some(federate) = self.federates.remove(&who) else { return };
         self.clients.remove(&federate.client);
         for &class in federate.subscriptions.keys() {
+            self.declare_objects(plane, who, class);
             self.refresh_registrations_below(plane, class);
         }
         for &class in federate.subscribed_interactions.keys() {
+            self.declare_interaction(plane, who, class);
             self.refresh_interactions_below(plane, class);
+        }
+        if self.remote.is_some() {
+            let objects = federate.publications.keys().map(|&class| PublishedClass::Objects(class));
+            let interactions =
+                federate.published_interactions.iter().map(|&class| PublishedClass::Interactions(class));
+            for what in objects.chain(interactions).chain([PublishedClass::Directed]) {
+                self.refresh_publication(plane, what);
+            }
         }
     }
 }

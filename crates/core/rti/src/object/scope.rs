@@ -59,6 +59,7 @@ impl Execution {
         class: ObjectClassHandle,
         before: &ClassSubscription,
     ) {
+        self.declare_objects(plane, who, class);
         self.refresh_registrations_below(plane, class);
         let now = self.federate(who).subscriptions.get(&class).cloned().unwrap_or_default();
         let gained: BTreeSet<_> = now.keys().filter(|a| !before.contains_key(a)).copied().collect();

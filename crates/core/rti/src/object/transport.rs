@@ -68,6 +68,7 @@ impl Execution {
         let (handle, attributes) = self.owned(who, instance, attributes)?;
         let transportation = self.transportation(transportation)?;
         self.for_each_attribute(handle, &attributes, |state| state.transportation = transportation);
+        self.say_transported(plane, handle, &attributes, transportation);
         let confirm = api::ConfirmAttributeTransportationTypeChange {
             object_instance: Some(handle),
             attributes: handle_set(&attributes),
@@ -80,6 +81,7 @@ impl Execution {
     /// Change Attribute Order Type (8.24): immediate, no callback.
     pub(crate) fn change_attribute_order(
         &mut self,
+        plane: &mut Plane,
         who: FederateHandle,
         instance: Option<ObjectInstanceHandle>,
         attributes: Option<&AttributeHandleSet>,
@@ -90,10 +92,11 @@ impl Execution {
         self.for_each_attribute(handle, &attributes, |state| {
             state.time_stamped = order == OrderType::Timestamp;
         });
+        self.say_ordered(plane, handle, &attributes, order == OrderType::Timestamp);
         Ok(())
     }
 
-    fn for_each_attribute(
+    pub(crate) fn for_each_attribute(
         &mut self,
         handle: ObjectInstanceHandle,
         attributes: &BTreeSet<AttributeHandle>,

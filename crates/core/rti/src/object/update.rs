@@ -8,7 +8,9 @@ use super::encode::{self, Envelope, HandleValue};
 use super::execution::Execution;
 use super::federate::{ClassSubscription, Federate, RateId, Subscription};
 use super::instance::Instance;
+use crate::control::PublishedClass;
 use crate::plane::{Delivery, Plane, Topic};
+use crate::remote::Subject;
 use crate::time::Stamp;
 use base::Moment;
 use bytes::Bytes;
@@ -31,7 +33,7 @@ type Part = u128;
 
 /// Values per passel at most, so that a [`Part`] has a bit for each. A call with more attributes of one
 /// transportation type reaches its receivers as more than one reflect.
-const PASSEL_VALUES_MAX: usize = Part::BITS as usize;
+pub(crate) const PASSEL_VALUES_MAX: usize = Part::BITS as usize;
 
 impl Execution {
     /// Update Attribute Values.
@@ -53,11 +55,16 @@ impl Execution {
             let transportation = self.check_owned(who, object, known_as, registered, attribute)?;
             add_value(&mut passels, transportation, HandleValue { handle: attribute.0, value: pair.value });
         }
-        let (handle, from) = (object.handle, self.federate(who).client);
+        let (handle, class, from) = (object.handle, object.class, self.federate(who).client);
         for passel in &passels {
             let time = stamp.map(Stamp::octets);
             let envelope = Envelope { tag, transportation: passel.transportation, producer: who, time };
-            self.reflect(plane, from, handle, passel, &envelope);
+            self.reflect(plane, from, handle, &passel.values, &envelope);
+            if self.remote.is_some() {
+                let best_effort = !is_reliable(&self.model, passel.transportation);
+                let what = PublishedClass::Objects(class);
+                self.say_load(plane, what, Subject::Update(handle), &passel.values, &envelope, best_effort);
+            }
         }
         Ok(())
     }
@@ -82,18 +89,18 @@ impl Execution {
         Ok(state.transportation)
     }
 
-    /// Hands one passel to every federate that has some of it in scope.
-    fn reflect(
+    /// Hands one passel, of [`PASSEL_VALUES_MAX`] values at most, to every federate that has some of it in scope.
+    pub(crate) fn reflect(
         &mut self,
         plane: &mut Plane,
         from: router::ClientId,
         handle: ObjectInstanceHandle,
-        passel: &Passel,
+        values: &[HandleValue],
         envelope: &Envelope<'_>,
     ) {
         let Self { instances, federates, clients, rates, id, model, .. } = self;
         let Some(object) = instances.get(handle) else { return };
-        let best_effort = !is_reliable(model, passel.transportation);
+        let best_effort = !is_reliable(model, envelope.transportation);
         let now = plane.now;
         let mut encoded: SmallVec<[(Part, Bytes); 4]> = SmallVec::new();
         plane.fan_out(from, Topic::Object(*id, object.class), |client| {
@@ -101,17 +108,17 @@ impl Execution {
             let known_as = object.known_class(*receiver)?;
             let Federate { subscriptions, last_reflected, .. } = federates.get_mut(receiver)?;
             let subscribed = subscriptions.get(&known_as)?;
-            let mut part = part_in_scope(subscribed, passel)?;
+            let mut part = part_in_scope(subscribed, values)?;
             if best_effort {
                 let due = |rate: RateId, attribute| {
                     is_due(last_reflected, (handle, attribute), rates[rate.0 as usize].interval, now)
                 };
-                part = reduce_rate(subscribed, passel, part, due)?;
+                part = reduce_rate(subscribed, values, part, due)?;
             }
             let body = match encoded.iter().find(|(done, _)| *done == part) {
                 Some((_, body)) => body.clone(),
                 None => {
-                    let body = encode::reflect(handle, &passel.values, |at| part >> at & 1 == 1, envelope);
+                    let body = encode::reflect(handle, values, |at| part >> at & 1 == 1, envelope);
                     encoded.push((part, body.clone()));
                     body
                 }
@@ -148,9 +155,9 @@ fn add_value(
 }
 
 /// The values that are subscribed; `None` for none.
-fn part_in_scope(subscribed: &ClassSubscription, passel: &Passel) -> Option<Part> {
+fn part_in_scope(subscribed: &ClassSubscription, values: &[HandleValue]) -> Option<Part> {
     let mut part: Part = 0;
-    for (at, value) in passel.values.iter().enumerate() {
+    for (at, value) in values.iter().enumerate() {
         if subscribed.contains_key(&AttributeHandle(value.handle)) {
             part |= 1 << at;
         }
@@ -161,12 +168,12 @@ fn part_in_scope(subscribed: &ClassSubscription, passel: &Passel) -> Option<Part
 /// Update rate reduction (6.11): takes out values that are not `due` yet at the receiver. They are not kept.
 fn reduce_rate(
     subscribed: &ClassSubscription,
-    passel: &Passel,
+    values: &[HandleValue],
     part: Part,
     mut due: impl FnMut(RateId, AttributeHandle) -> bool,
 ) -> Option<Part> {
     let mut kept = part;
-    for (at, value) in passel.values.iter().enumerate().filter(|(at, _)| part >> at & 1 == 1) {
+    for (at, value) in values.iter().enumerate().filter(|(at, _)| part >> at & 1 == 1) {
         let attribute = AttributeHandle(value.handle);
         if let Some(Subscription { rate: Some(rate), .. }) = subscribed.get(&attribute)
             && !due(*rate, attribute)

@@ -111,10 +111,24 @@ impl Rti {
         for event in events {
             self.take_event(event, turn, &mut outcome);
         }
+        self.settle_network();
         outcome
     }
 
     fn take_event(&mut self, event: Event, turn: Turn, outcome: &mut Outcome) {
+        let noted = self.plane.net.is_some().then(|| event.clone());
+        if let Event::Destroyed(id) = event
+            && let Some(x) = self.executions.get_mut(&id)
+        {
+            x.leave_network(&mut self.plane);
+        }
+        self.take_local_event(event, turn, outcome);
+        if let Some(event) = noted {
+            self.note_event(&event);
+        }
+    }
+
+    fn take_local_event(&mut self, event: Event, turn: Turn, outcome: &mut Outcome) {
         match event {
             Event::Created(id) => {
                 if let Some(federation) = self.control.execution(id) {

@@ -24,7 +24,7 @@ pub(crate) fn serve(mut cx: Context<'_>, call: Call) -> Served {
             done!(PublishInteractionClassResponse)
         }
         Call::UnpublishInteractionClassRequest(r) => {
-            x.unpublish_interaction(who, r.interaction_class)?;
+            x.unpublish_interaction(plane, who, r.interaction_class)?;
             done!(UnpublishInteractionClassResponse)
         }
         Call::SubscribeInteractionClassRequest(r) => {
@@ -82,15 +82,15 @@ fn directed(mut cx: Context<'_>, call: Call) -> Served {
     let who = *who;
     match call {
         Call::PublishObjectClassDirectedInteractionsRequest(r) => {
-            x.publish_directed(who, r.object_class, r.interaction_classes.as_ref())?;
+            x.publish_directed(plane, who, r.object_class, r.interaction_classes.as_ref())?;
             done!(PublishObjectClassDirectedInteractionsResponse)
         }
         Call::UnpublishObjectClassDirectedInteractionsRequest(r) => {
-            x.unpublish_directed(who, r.object_class, None)?;
+            x.unpublish_directed(plane, who, r.object_class, None)?;
             done!(UnpublishObjectClassDirectedInteractionsResponse)
         }
         Call::UnpublishObjectClassDirectedInteractionsWithSetRequest(r) => {
-            x.unpublish_directed(who, r.object_class, Some(r.interaction_classes.as_ref()))?;
+            x.unpublish_directed(plane, who, r.object_class, Some(r.interaction_classes.as_ref()))?;
             done!(UnpublishObjectClassDirectedInteractionsWithSetResponse)
         }
         Call::SubscribeObjectClassDirectedInteractionsRequest(r) => {

@@ -1,6 +1,7 @@
 //! Support services: handles and names, dimensions, update rates, normalization (10.2 to 10.33).
 
 use super::{Context, Served, answer};
+use crate::control::NodeId;
 use crate::object::execution::Execution;
 use hla::api::call_request::CallRequest as Call;
 use hla::api::{DimensionHandleSet, OrderType, ServiceGroup};
@@ -253,8 +254,9 @@ fn normalizations(cx: Context<'_>, call: Call) -> Served {
                 RtiError::new(Exception::InvalidObjectInstanceHandle, text)
             };
             let object = x.instances.get(handle).ok_or_else(unknown)?;
-            // The low half counts per node; one node is all there is, so that it identifies the instance.
-            answer!(NormalizeObjectInstanceHandleResponse, object.handle.0 as u32)
+            // The low half counts per node. Of the first million instances of each of 4,096 nodes no two are alike.
+            let node = u32::from(NodeId::of_instance(object.handle).0).wrapping_sub(1) << 20;
+            answer!(NormalizeObjectInstanceHandleResponse, object.handle.0 as u32 ^ node)
         }
         other => super::switches::serve(cx, other),
     }

@@ -29,15 +29,21 @@ pub(crate) fn serve(mut cx: Context<'_>, call: Call) -> Served {
         }
         Call::QueryInteractionTransportationTypeRequest(r) => {
             let federate = r.federate.unwrap_or_default();
-            if cx.federation().member(federate).is_none() {
+            let Some(node) = cx.federation().member(federate).map(|member| member.node) else {
                 let text = format!("{federate:?} is not joined");
                 return Err(RtiError::new(Exception::FederateNotExecutionMember, text));
+            };
+            if node != cx.execution.node {
+                let otherwise = Exception::InteractionClassNotDefined;
+                let class = cx.execution.interaction_class(r.interaction_class, otherwise)?.handle;
+                cx.execution.ask_transportation(cx.plane, node, who, federate, class);
+                return done!(QueryInteractionTransportationTypeResponse);
             }
             cx.execution.query_interaction_transportation(cx.plane, who, federate, r.interaction_class)?;
             done!(QueryInteractionTransportationTypeResponse)
         }
         Call::ChangeAttributeOrderTypeRequest(r) => {
-            x.change_attribute_order(who, r.object_instance, r.attributes.as_ref(), r.order_type)?;
+            x.change_attribute_order(plane, who, r.object_instance, r.attributes.as_ref(), r.order_type)?;
             done!(ChangeAttributeOrderTypeResponse)
         }
         Call::ChangeDefaultAttributeOrderTypeRequest(r) => {

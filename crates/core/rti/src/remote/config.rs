@@ -1,0 +1,44 @@
+//! Limits of the object plane over many nodes.
+
+use super::stream::Patience;
+use std::time::Duration;
+
+/// Limits of the object plane over many nodes.
+#[derive(Clone, Debug)]
+pub struct NetworkLimits {
+    /// Bytes of messages kept by this node so that it can say them again, for all its streams together. Default 64 MiB.
+    pub history_bytes: usize,
+    /// How long they are kept at most. Default 30 s.
+    pub history_age: Duration,
+    /// Bytes of messages held back behind a gap, per stream; what comes beyond is asked for again. Default 8 MiB.
+    pub held_bytes: usize,
+    /// A gap younger than this may yet be closed by a message that took another way. Default 20 ms.
+    pub reorder_wait: Duration,
+    /// Bytes of instances in one part of a snapshot, and of messages in one repair, about. Default 256 KiB.
+    pub part_bytes: usize,
+    /// How long a stream that has just begun is kept from its beginning for nodes that have yet to hear of it. Default 5 s.
+    pub begin_kept: Duration,
+    /// How long a new home waits for instances of a dead node before it frees the names of those that nobody had.
+    /// Default 5 s.
+    pub adoption_wait: Duration,
+}
+
+impl Default for NetworkLimits {
+    fn default() -> Self {
+        Self {
+            history_bytes: 64 << 20,
+            history_age: Duration::from_secs(30),
+            held_bytes: 8 << 20,
+            reorder_wait: Duration::from_millis(20),
+            part_bytes: 256 << 10,
+            begin_kept: Duration::from_secs(5),
+            adoption_wait: Duration::from_secs(5),
+        }
+    }
+}
+
+impl NetworkLimits {
+    pub(super) fn patience(&self) -> Patience {
+        Patience { reorder_wait: self.reorder_wait, held_bytes_max: self.held_bytes }
+    }
+}

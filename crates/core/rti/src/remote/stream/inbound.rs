@@ -1,0 +1,336 @@
+//! The receiving end of a stream: in order, exactly once, nothing missing.
+
+use base::Moment;
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+/// How long, and in how much memory, a receiver waits for what is missing.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Patience {
+    /// A gap younger than this may yet be filled by a message that took another way.
+    pub(crate) reorder_wait: Duration,
+    /// Bytes held back behind a gap; beyond it later messages are let go and asked for again.
+    pub(crate) held_bytes_max: usize,
+}
+
+/// Puts the messages of one stream in order. Numbers start at 1.
+///
+/// Contract: after each `take`, `tail`, `repaired` or `start`, drain [`Inbound::pop`]; ask the sender for what
+/// [`Inbound::poll_request`] names once [`Inbound::timeout`] has come; requests and their answers are not lost.
+#[derive(Debug)]
+pub(crate) struct Inbound<T> {
+    /// Number of the next message to be delivered; 0 before it is known where to start.
+    next: u64,
+    held: BTreeMap<u64, (T, usize)>,
+    held_bytes: usize,
+    /// The highest number that is known to exist.
+    known: u64,
+    /// A request is on its way and not yet answered.
+    asking: bool,
+    ask_at: Option<Moment>,
+}
+
+impl<T> Inbound<T> {
+    /// A stream of which it is not known yet where delivery starts: everything is held.
+    pub(crate) fn new() -> Self {
+        Self { next: 0, held: BTreeMap::new(), held_bytes: 0, known: 0, asking: false, ask_at: None }
+    }
+
+    /// Delivery starts after number `at`.
+    pub(crate) fn start(&mut self, now: Moment, at: u64, patience: Patience) {
+        self.next = at + 1;
+        let later = self.held.split_off(&self.next);
+        self.held = later;
+        self.held_bytes = self.held.values().map(|(_, bytes)| bytes).sum();
+        self.known = self.known.max(at);
+        self.look(now, patience);
+    }
+
+    /// Number of the message that was delivered last, or where delivery started.
+    pub(crate) fn delivered(&self) -> u64 {
+        self.next.saturating_sub(1)
+    }
+
+    /// A message came. False when it was there before, or there was no room to hold it.
+    pub(crate) fn take(
+        &mut self,
+        now: Moment,
+        number: u64,
+        item: T,
+        bytes: usize,
+        patience: Patience,
+    ) -> bool {
+        if number < self.next || number == 0 || self.held.contains_key(&number) {
+            return false;
+        }
+        self.known = self.known.max(number);
+        let room = self.held_bytes + bytes <= patience.held_bytes_max;
+        let kept = room || number == self.next;
+        if kept {
+            self.held.insert(number, (item, bytes));
+            self.held_bytes += bytes;
+        }
+        self.look(now, patience);
+        kept
+    }
+
+    /// The sender says that it has sent numbers up to `last`.
+    pub(crate) fn tail(&mut self, now: Moment, last: u64, patience: Patience) {
+        if last > self.known {
+            self.known = last;
+            self.look(now, patience);
+        }
+    }
+
+    /// The answer to a request: messages from number `first` on; it may be short of what was asked for.
+    pub(crate) fn repaired(
+        &mut self,
+        now: Moment,
+        first: u64,
+        items: impl IntoIterator<Item = (T, usize)>,
+        patience: Patience,
+    ) {
+        self.asking = false;
+        for (number, (item, bytes)) in (first..).zip(items) {
+            self.take(now, number, item, bytes, patience);
+        }
+        self.ask_at = (!self.is_complete()).then_some(now);
+    }
+
+    /// The next message, which stays.
+    pub(crate) fn peek(&self) -> Option<&T> {
+        let (&number, (item, _)) = self.held.first_key_value()?;
+        (number == self.next).then_some(item)
+    }
+
+    /// The next message and its number.
+    pub(crate) fn pop(&mut self) -> Option<(u64, T)> {
+        let entry = self.held.first_entry()?;
+        if *entry.key() != self.next {
+            return None;
+        }
+        let (number, (item, bytes)) = entry.remove_entry();
+        self.held_bytes -= bytes;
+        self.next += 1;
+        Some((number, item))
+    }
+
+    /// The numbers to ask the sender for, when it is time to.
+    pub(crate) fn poll_request(&mut self, now: Moment, patience: Patience) -> Option<RangeInclusive<u64>> {
+        if self.ask_at.is_none_or(|at| at > now) {
+            return None;
+        }
+        self.ask_at = None;
+        let missing = self.missing()?;
+        if *missing.start() != self.next && self.held_bytes >= patience.held_bytes_max {
+            // What is here is not taken yet, and there is no room for more.
+            self.ask_at = Some(now + patience.reorder_wait.max(Duration::from_millis(1)));
+            return None;
+        }
+        self.asking = true;
+        Some(missing)
+    }
+
+    /// When [`Inbound::poll_request`] is to be asked.
+    pub(crate) fn timeout(&self) -> Option<Moment> {
+        self.ask_at
+    }
+
+    /// Whether everything that is known to exist is here or was delivered.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.next == 0 || self.held.len() as u64 == (self.known + 1).saturating_sub(self.next)
+    }
+
+    /// Bytes held back.
+    #[cfg(test)]
+    pub(crate) fn held_bytes(&self) -> usize {
+        self.held_bytes
+    }
+
+    /// Starts the wait for a gap to close by itself.
+    fn look(&mut self, now: Moment, patience: Patience) {
+        if self.is_complete() {
+            self.ask_at = None;
+        } else if !self.asking && self.ask_at.is_none() {
+            self.ask_at = Some(now + patience.reorder_wait);
+        }
+    }
+
+    /// The first gap.
+    fn missing(&self) -> Option<RangeInclusive<u64>> {
+        let mut from = self.next;
+        for &number in self.held.keys() {
+            if number > from {
+                return Some(from..=number - 1);
+            }
+            from = number + 1;
+        }
+        (from <= self.known).then_some(from..=self.known)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::History;
+    use super::*;
+    use bytes::Bytes;
+    use proptest::prelude::*;
+
+    const PATIENCE: Patience = Patience { reorder_wait: Duration::from_millis(20), held_bytes_max: 64 };
+
+    #[test]
+    fn before_the_start_everything_is_held() {
+        let mut inbound = Inbound::new();
+        let now = Moment::ZERO;
+        for number in [3, 5, 4] {
+            assert!(inbound.take(now, number, number, 1, PATIENCE));
+        }
+        assert_eq!(inbound.pop(), None);
+        inbound.start(now, 3, PATIENCE);
+        assert_eq!((inbound.pop(), inbound.pop(), inbound.pop()), (Some((4, 4)), Some((5, 5)), None));
+        assert!(inbound.is_complete());
+        assert_eq!(inbound.timeout(), None);
+    }
+
+    #[test]
+    fn a_gap_is_asked_for_after_the_reorder_wait_and_only_once() {
+        let mut inbound = Inbound::new();
+        let now = Moment::from_secs(1);
+        inbound.start(now, 0, PATIENCE);
+        inbound.take(now, 4, 4, 1, PATIENCE);
+        assert_eq!(inbound.poll_request(now, PATIENCE), None);
+        let due = inbound.timeout().unwrap();
+        assert_eq!(due, now + PATIENCE.reorder_wait);
+        assert_eq!(inbound.poll_request(due, PATIENCE), Some(1..=3));
+        assert_eq!(inbound.timeout(), None, "until it is answered");
+        inbound.repaired(due, 1, [(1, 1), (2, 1)], PATIENCE);
+        assert_eq!(inbound.poll_request(due, PATIENCE), Some(3..=3), "the answer was short");
+        inbound.repaired(due, 3, [(3, 1)], PATIENCE);
+        assert_eq!(std::iter::from_fn(|| inbound.pop()).count(), 4);
+        assert_eq!(inbound.timeout(), None);
+    }
+
+    #[derive(Clone, Debug)]
+    enum Step {
+        /// Say something of so many bytes; the fabric then does this to it: copies and delays in ms.
+        Say(usize, Vec<u64>),
+        Pass(u64),
+        /// Let the receiver take what is ready, or not: it may be blocked.
+        Drain,
+    }
+
+    fn steps() -> impl Strategy<Value = Vec<Step>> {
+        let fate = prop_oneof![
+            3 => Just(vec![]),
+            6 => (0u64..5).prop_map(|delay| vec![delay]),
+            2 => (0u64..100).prop_map(|delay| vec![delay]),
+            1 => proptest::collection::vec(0u64..100, 2..4),
+        ];
+        let step = prop_oneof![
+            6 => (0usize..40, fate).prop_map(|(bytes, fate)| Step::Say(bytes, fate)),
+            2 => (0u64..60).prop_map(Step::Pass),
+            3 => Just(Step::Drain),
+        ];
+        proptest::collection::vec(step, 0..120)
+    }
+
+    struct World {
+        now: Moment,
+        said: Vec<Bytes>,
+        history: History<u8>,
+        inbound: Inbound<Bytes>,
+        /// On its way: when it comes, and what.
+        air: Vec<(Moment, u64, Bytes)>,
+        letters: Vec<(Moment, RangeInclusive<u64>)>,
+        got: Vec<Bytes>,
+        requests: usize,
+    }
+
+    impl World {
+        fn step_to(&mut self, until: Moment) {
+            loop {
+                let air = self.air.iter().map(|(at, ..)| *at).min();
+                let letters = self.letters.iter().map(|(at, _)| *at).min();
+                let next = [air, letters, self.inbound.timeout()].into_iter().flatten().min();
+                let Some(next) = next.filter(|&next| next <= until) else { break };
+                self.now = self.now.max(next);
+                let now = self.now;
+                let (due, later) = std::mem::take(&mut self.air).into_iter().partition(|(at, ..)| *at <= now);
+                self.air = later;
+                for (_, number, body) in Vec::<(Moment, u64, Bytes)>::from(due) {
+                    let bytes = body.len();
+                    self.inbound.take(now, number, body, bytes, PATIENCE);
+                }
+                if let Some(at) = self.letters.iter().position(|(at, _)| *at <= now) {
+                    let (_, range) = self.letters.remove(at);
+                    let events = self.history.range(7, range.clone(), 100).expect("nothing is evicted here");
+                    let items = events.into_iter().map(|body| {
+                        let bytes = body.len();
+                        (body, bytes)
+                    });
+                    self.inbound.repaired(now, *range.start(), items, PATIENCE);
+                }
+                if let Some(range) = self.inbound.poll_request(now, PATIENCE) {
+                    self.requests += 1;
+                    self.letters.push((now + Duration::from_millis(30), range));
+                }
+            }
+            self.now = until;
+        }
+
+        fn drain(&mut self) {
+            while let Some((number, body)) = self.inbound.pop() {
+                assert_eq!(number, self.got.len() as u64 + 1);
+                self.got.push(body);
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn exactly_once_in_order_complete_then_silent(steps in steps()) {
+            let mut inbound = Inbound::new();
+            inbound.start(Moment::ZERO, 0, PATIENCE);
+            let mut world = World {
+                now: Moment::ZERO,
+                said: Vec::new(),
+                history: History::new(1 << 20),
+                inbound,
+                air: Vec::new(),
+                letters: Vec::new(),
+                got: Vec::new(),
+                requests: 0,
+            };
+            for step in steps {
+                match step {
+                    Step::Say(bytes, fate) => {
+                        let number = world.said.len() as u64 + 1;
+                        let body = Bytes::from(vec![number as u8; bytes]);
+                        world.said.push(body.clone());
+                        world.history.push(world.now, 7, number, body.clone());
+                        for delay in fate {
+                            world.air.push((world.now + Duration::from_millis(delay), number, body.clone()));
+                        }
+                    }
+                    Step::Pass(ms) => world.step_to(world.now + Duration::from_millis(ms)),
+                    Step::Drain => world.drain(),
+                }
+                prop_assert!(world.inbound.held_bytes() <= PATIENCE.held_bytes_max + 40);
+            }
+            // The tail announcement comes, and the receiver takes what is there.
+            world.inbound.tail(world.now, world.said.len() as u64, PATIENCE);
+            for _ in 0..400 {
+                world.drain();
+                world.step_to(world.now + Duration::from_millis(50));
+            }
+            world.drain();
+            prop_assert_eq!(&world.got, &world.said);
+            prop_assert!(world.inbound.is_complete());
+            prop_assert_eq!(world.inbound.timeout(), None);
+            let before = world.requests;
+            world.step_to(world.now + Duration::from_secs(60));
+            prop_assert_eq!(world.requests, before, "silence");
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Numbers and octets.
+
+use bytes::{Buf, BufMut, Bytes, BytesMut};
+use prost::encoding::{decode_varint, encode_varint};
+use router::WireError;
+
+/// Writes what [`Reader`] reads.
+pub(crate) trait Writer {
+    fn number(&mut self, value: impl Into<u64>);
+    fn octets(&mut self, octets: &[u8]);
+}
+
+impl Writer for BytesMut {
+    fn number(&mut self, value: impl Into<u64>) {
+        encode_varint(value.into(), self);
+    }
+
+    fn octets(&mut self, octets: &[u8]) {
+        encode_varint(octets.len() as u64, self);
+        self.put_slice(octets);
+    }
+}
+
+/// Takes one thing after the other out of a body.
+#[derive(Debug)]
+pub(crate) struct Reader {
+    rest: Bytes,
+}
+
+impl Reader {
+    pub(crate) fn new(body: Bytes) -> Self {
+        Self { rest: body }
+    }
+
+    pub(crate) fn u8(&mut self, what: &str) -> Result<u8, WireError> {
+        if self.rest.is_empty() {
+            return Err(short(what));
+        }
+        Ok(self.rest.get_u8())
+    }
+
+    pub(crate) fn flag(&mut self, what: &str) -> Result<bool, WireError> {
+        match self.u8(what)? {
+            flag @ 0..=1 => Ok(flag == 1),
+            other => Err(WireError(format!("{what} is 0 or 1, not {other}"))),
+        }
+    }
+
+    pub(crate) fn u64(&mut self, what: &str) -> Result<u64, WireError> {
+        decode_varint(&mut self.rest).map_err(|_| short(what))
+    }
+
+    pub(crate) fn u32(&mut self, what: &str) -> Result<u32, WireError> {
+        let value = self.u64(what)?;
+        u32::try_from(value).map_err(|_| WireError(format!("{what} has 32 bits: {value} does not fit")))
+    }
+
+    pub(crate) fn octets(&mut self, what: &str) -> Result<Bytes, WireError> {
+        let length = self.u64(what)?;
+        let length = usize::try_from(length).ok().filter(|&length| length <= self.rest.len());
+        Ok(self.rest.split_to(length.ok_or_else(|| short(what))?))
+    }
+
+    pub(crate) fn text(&mut self, what: &str) -> Result<String, WireError> {
+        String::from_utf8(self.octets(what)?.into()).map_err(|_| WireError(format!("{what} is not UTF-8")))
+    }
+
+    /// The number of things that follow, each of which takes at least one octet: never more than can be there.
+    pub(crate) fn count(&mut self, what: &str) -> Result<usize, WireError> {
+        let count = self.u64(what)?;
+        usize::try_from(count).ok().filter(|&count| count <= self.rest.len()).ok_or_else(|| short(what))
+    }
+
+    /// What is left.
+    pub(crate) fn rest(&mut self) -> Bytes {
+        std::mem::take(&mut self.rest)
+    }
+
+    /// Nothing may be left.
+    pub(crate) fn end<T>(self, value: T) -> Result<T, WireError> {
+        match self.rest.len() {
+            0 => Ok(value),
+            left => Err(WireError(format!("{left} octets are left over"))),
+        }
+    }
+}
+
+fn short(what: &str) -> WireError {
+    WireError(format!("ends within {what}"))
+}

@@ -1,0 +1,224 @@
+//! What goes through the routers.
+
+use super::{Reader, Writer};
+use crate::control::{ExecutionId, NodeId, PublishedClass};
+use bytes::{BufMut, Bytes, BytesMut};
+use hla::handle::{InteractionClassHandle, ObjectClassHandle};
+use router::{Interest, Message, Priority, Wire, WireError};
+
+/// What nodes can be interested in.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum NetTopic {
+    /// Instances registered at exactly this class.
+    Objects(ExecutionId, ObjectClassHandle),
+    /// Interactions sent at exactly this class.
+    Interactions(ExecutionId, InteractionClassHandle),
+    /// Directed interactions of a federation execution.
+    Directed(ExecutionId),
+}
+
+impl NetTopic {
+    /// The topic of what a node may publish.
+    pub(crate) fn new(execution: ExecutionId, what: PublishedClass) -> Self {
+        match what {
+            PublishedClass::Objects(class) => NetTopic::Objects(execution, class),
+            PublishedClass::Interactions(class) => NetTopic::Interactions(execution, class),
+            PublishedClass::Directed => NetTopic::Directed(execution),
+        }
+    }
+
+    /// The federation execution.
+    pub fn execution(&self) -> ExecutionId {
+        match *self {
+            NetTopic::Objects(execution, _)
+            | NetTopic::Interactions(execution, _)
+            | NetTopic::Directed(execution) => execution,
+        }
+    }
+
+    /// What a publisher of it publishes.
+    pub fn what(&self) -> PublishedClass {
+        match *self {
+            NetTopic::Objects(_, class) => PublishedClass::Objects(class),
+            NetTopic::Interactions(_, class) => PublishedClass::Interactions(class),
+            NetTopic::Directed(_) => PublishedClass::Directed,
+        }
+    }
+
+    pub(super) fn write_class(&self, out: &mut BytesMut) {
+        let (kind, class) = match *self {
+            NetTopic::Objects(_, class) => (1, class.0),
+            NetTopic::Interactions(_, class) => (2, class.0),
+            NetTopic::Directed(_) => (3, 0),
+        };
+        out.put_u8(kind);
+        out.number(class);
+    }
+
+    pub(super) fn read_class(execution: ExecutionId, r: &mut Reader) -> Result<Self, WireError> {
+        let kind = r.u8("the kind of topic")?;
+        let class = r.u32("a class")?;
+        match kind {
+            1 => Ok(NetTopic::Objects(execution, ObjectClassHandle(class))),
+            2 => Ok(NetTopic::Interactions(execution, InteractionClassHandle(class))),
+            3 => Ok(NetTopic::Directed(execution)),
+            other => Err(WireError(format!("{other} is no kind of topic (1 to 3)"))),
+        }
+    }
+}
+
+impl Wire for NetTopic {
+    fn encode(&self, out: &mut BytesMut) {
+        out.number(self.execution().0);
+        self.write_class(out);
+    }
+
+    fn decode(body: Bytes, _pinned: usize) -> Result<Self, WireError> {
+        let mut r = Reader::new(body);
+        let execution = ExecutionId(r.u32("an execution")?);
+        let topic = Self::read_class(execution, &mut r)?;
+        r.end(topic)
+    }
+}
+
+impl Interest for NetTopic {
+    type Topic = NetTopic;
+    type Key = NetTopic;
+
+    fn key(&self) -> Option<NetTopic> {
+        Some(*self)
+    }
+
+    fn topic_key(topic: &NetTopic) -> NetTopic {
+        *topic
+    }
+
+    fn matches(&self, topic: &NetTopic) -> bool {
+        self == topic
+    }
+
+    fn merge(&mut self, _other: &Self) {}
+
+    /// Nodes that publish nothing about a topic need not know who wants it.
+    fn gated(&self) -> bool {
+        true
+    }
+}
+
+/// What a packet is to its stream.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    /// The message with this number.
+    Numbered(u64),
+    /// Best effort, said after the message with this number. The key is that of [`Message::supersedes`]; 0 for none.
+    Loose { after: u64, key: u64 },
+    /// No message: the last number there is.
+    Tail(u64),
+}
+
+/// A message from one node to all that are interested in its topic.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Packet {
+    pub(crate) topic: NetTopic,
+    pub(crate) sender: NodeId,
+    pub(crate) kind: Kind,
+    pub(crate) body: Bytes,
+    /// Bytes that the body keeps alive.
+    pinned: usize,
+}
+
+/// Memory of a packet beside its body.
+const PACKET_OVERHEAD: usize = 96;
+
+impl Packet {
+    pub(crate) fn new(topic: NetTopic, sender: NodeId, kind: Kind, body: Bytes) -> Self {
+        let pinned = body.len();
+        Self { topic, sender, kind, body, pinned }
+    }
+
+    /// The node that says it.
+    pub fn sender(&self) -> NodeId {
+        self.sender
+    }
+}
+
+impl Message for Packet {
+    type Topic = NetTopic;
+
+    fn topic(&self) -> &NetTopic {
+        &self.topic
+    }
+
+    fn priority(&self) -> Priority {
+        match self.kind {
+            // A tail must not overtake what it announces.
+            Kind::Numbered(_) | Kind::Tail(_) => Priority::Reliable,
+            Kind::Loose { .. } => Priority::State,
+        }
+    }
+
+    fn droppable(&self) -> bool {
+        matches!(self.kind, Kind::Loose { .. })
+    }
+
+    fn bytes(&self) -> usize {
+        self.pinned.max(self.body.len()) + PACKET_OVERHEAD
+    }
+
+    fn supersedes(&self) -> Option<u128> {
+        match self.kind {
+            Kind::Loose { key, .. } if key != 0 => {
+                let (execution, sender) = (u128::from(self.topic.execution().0), u128::from(self.sender.0));
+                Some(execution << 80 | sender << 64 | u128::from(key))
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Wire for Packet {
+    fn encode(&self, out: &mut BytesMut) {
+        out.number(self.topic.execution().0);
+        self.topic.write_class(out);
+        out.number(self.sender.0);
+        match self.kind {
+            Kind::Numbered(number) => {
+                out.put_u8(0);
+                out.number(number);
+            }
+            Kind::Loose { after, key } => {
+                out.put_u8(1);
+                out.number(after);
+                out.put_u64(key);
+            }
+            Kind::Tail(last) => {
+                out.put_u8(2);
+                out.number(last);
+            }
+        }
+        out.put_slice(&self.body);
+    }
+
+    fn decode(body: Bytes, pinned: usize) -> Result<Self, WireError> {
+        let mut r = Reader::new(body);
+        let execution = ExecutionId(r.u32("an execution")?);
+        let topic = NetTopic::read_class(execution, &mut r)?;
+        let sender = r.u32("the sender")?;
+        let sender = u16::try_from(sender).map_err(|_| WireError(format!("{sender} is no node")))?;
+        let kind = match r.u8("the kind of packet")? {
+            0 => Kind::Numbered(r.u64("a number")?),
+            1 => {
+                let after = r.u64("a number")?;
+                let mut key = 0;
+                for _ in 0..8 {
+                    key = key << 8 | u64::from(r.u8("a key")?);
+                }
+                Kind::Loose { after, key }
+            }
+            2 => Kind::Tail(r.u64("a number")?),
+            other => return Err(WireError(format!("{other} is no kind of packet (0 to 2)"))),
+        };
+        let body = r.rest();
+        Ok(Self { topic, sender: NodeId(sender), kind, pinned: pinned.max(body.len()), body })
+    }
+}
