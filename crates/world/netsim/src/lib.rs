@@ -8,16 +8,21 @@
 //!   [`Delivery`] after the other.
 //! - [`Rule`], [`Fault`]: what goes wrong, as closures or as data; added, removed, scheduled, healed.
 //! - [`Simulation`]: hosts of a type of yours ([`Host`]) on a network, run until some moment.
+//! - [`cluster`]: hosts whose processor time and network interface cost something, for questions of "how fast".
+//! - [`routers`]: the router machine on such a cluster, as tree and as mesh, and pairs of federates that load it.
 //! - [`Digest`]: every delivery and every draw in 64 bits. Two runs of one seed have one digest.
 //!
 //! What is drawn for a packet depends on the seed, its link, its number there and the rule. So a new
 //! host, link or rule leaves alone what happens elsewhere.
 
+pub mod cluster;
 mod digest;
 mod fault;
+mod line;
 mod link;
 mod network;
 mod queue;
+pub mod routers;
 mod simulation;
 mod stats;
 

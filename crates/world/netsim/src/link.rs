@@ -1,5 +1,6 @@
 //! Ideal point-to-point links: a rate, a delay, one queue without limit.
 
+use crate::line::Line;
 use base::{Moment, Seed};
 use std::time::Duration;
 
@@ -27,38 +28,27 @@ pub(crate) struct Link {
     pub(crate) seed: Seed,
     /// Packets that were ever put on it.
     pub(crate) packets: u64,
-    /// When the last bit of all that is queued has left, rounded down to a nanosecond ...
-    busy_until: Moment,
-    /// ... and the part of a nanosecond that rounding cut off, in units of 1/rate.
-    busy_rest: u64,
+    line: Line,
 }
 
 impl Link {
     pub(crate) fn new(spec: LinkSpec, seed: Seed) -> Self {
-        Self { spec, seed, packets: 0, busy_until: Moment::ZERO, busy_rest: 0 }
+        Self { spec, seed, packets: 0, line: Line::default() }
     }
 
     /// Changes rate and delay for what departs from now on.
     pub(crate) fn set_spec(&mut self, spec: LinkSpec) {
         self.spec = spec;
-        self.busy_rest = 0;
+        self.line.round_down();
     }
 
     /// Queues `octets` octets at `now` and says when the last of them arrives: exact to the
     /// nanosecond (rounded up), however many packets stand in the queue.
     pub(crate) fn depart(&mut self, now: Moment, octets: usize) -> Moment {
-        let Some(rate) = self.spec.rate.filter(|&rate| rate > 0) else {
-            return now + self.spec.delay;
-        };
-        if now > self.busy_until {
-            (self.busy_until, self.busy_rest) = (now, 0);
+        match self.spec.rate.filter(|&rate| rate > 0) {
+            Some(rate) => self.line.carry(now, rate, octets).end + self.spec.delay,
+            None => now + self.spec.delay,
         }
-        let work = octets as u128 * 8 * 1_000_000_000 + u128::from(self.busy_rest);
-        let nanos = u64::try_from(work / u128::from(rate)).unwrap_or(u64::MAX);
-        self.busy_until += Duration::from_nanos(nanos);
-        self.busy_rest = (work % u128::from(rate)) as u64; // below rate, a u64
-        let rounded_up = Duration::from_nanos(u64::from(self.busy_rest > 0));
-        self.busy_until + rounded_up + self.spec.delay
     }
 }
 

@@ -1,0 +1,115 @@
+//! One processor: jobs queue for it.
+
+use base::Moment;
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// A processor that does one job after the other, each to its end. Jobs of the inbox wait their turn; what follows from
+/// the job just done ([`push_next`](Cpu::push_next)) goes before the inbox: a process sends its answers before it
+/// takes the next message.
+#[derive(Clone, Debug)]
+pub struct Cpu<J> {
+    current: Option<Running<J>>,
+    next: VecDeque<Waiting<J>>,
+    inbox: VecDeque<Waiting<J>>,
+    stats: CpuStats,
+}
+
+#[derive(Clone, Debug)]
+struct Running<J> {
+    job: J,
+    done: Moment,
+}
+
+#[derive(Clone, Debug)]
+struct Waiting<J> {
+    job: J,
+    work: Duration,
+    since: Moment,
+}
+
+/// Counters of a processor. Each only grows.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct CpuStats {
+    /// Jobs begun.
+    pub jobs: u64,
+    /// Time spent on them, that of a job under way counted to its end.
+    pub busy: Duration,
+    /// Time that they waited before they began.
+    pub waited: Duration,
+    /// Most jobs that ever waited in the inbox.
+    pub inbox_max: usize,
+}
+
+impl<J> Cpu<J> {
+    /// An idle processor.
+    pub fn new() -> Self {
+        Self { current: None, next: VecDeque::new(), inbox: VecDeque::new(), stats: CpuStats::default() }
+    }
+
+    /// Adds a job of `work` at the end of the inbox.
+    pub fn push(&mut self, now: Moment, job: J, work: Duration) {
+        self.inbox.push_back(Waiting { job, work, since: now });
+        self.stats.inbox_max = self.stats.inbox_max.max(self.inbox.len());
+    }
+
+    /// Adds a job of `work` before the inbox, behind others added so.
+    pub fn push_next(&mut self, now: Moment, job: J, work: Duration) {
+        self.next.push_back(Waiting { job, work, since: now });
+    }
+
+    /// Begins the next job if none is under way; says when it will be done.
+    pub fn begin(&mut self, now: Moment) -> Option<Moment> {
+        if self.current.is_some() {
+            return None;
+        }
+        let Waiting { job, work, since } = self.next.pop_front().or_else(|| self.inbox.pop_front())?;
+        self.stats.jobs += 1;
+        self.stats.busy += work;
+        self.stats.waited += now.since(since);
+        let done = now + work;
+        self.current = Some(Running { job, done });
+        Some(done)
+    }
+
+    /// The job that is done at or before `now`.
+    pub fn finish(&mut self, now: Moment) -> Option<J> {
+        self.current.take_if(|running| running.done <= now).map(|running| running.job)
+    }
+
+    /// Counters.
+    pub fn stats(&self) -> &CpuStats {
+        &self.stats
+    }
+}
+
+impl<J> Default for Cpu<J> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_go_before_the_inbox() {
+        let mut cpu = Cpu::new();
+        let us = Duration::from_micros;
+        cpu.push(Moment::ZERO, 'a', us(2));
+        cpu.push(Moment::ZERO, 'b', us(1));
+        assert_eq!(cpu.begin(Moment::ZERO), Some(Moment::from_micros(2)));
+        assert_eq!(cpu.begin(Moment::ZERO), None, "one at a time");
+        assert_eq!(cpu.finish(Moment::from_micros(1)), None);
+        assert_eq!(cpu.finish(Moment::from_micros(2)), Some('a'));
+        cpu.push_next(Moment::from_micros(2), 'c', us(5));
+        assert_eq!(cpu.begin(Moment::from_micros(2)), Some(Moment::from_micros(7)));
+        assert_eq!(cpu.finish(Moment::from_micros(7)), Some('c'));
+        assert_eq!(cpu.begin(Moment::from_micros(7)), Some(Moment::from_micros(8)));
+        assert_eq!(cpu.finish(Moment::from_micros(9)), Some('b'));
+        assert_eq!(cpu.begin(Moment::from_micros(9)), None);
+        let stats = CpuStats { jobs: 3, busy: us(8), waited: us(7), inbox_max: 2 };
+        assert_eq!(*cpu.stats(), stats);
+    }
+}

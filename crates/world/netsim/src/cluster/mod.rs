@@ -1,0 +1,346 @@
+//! Clusters: hosts with a processor and a network interface, joined by a switch.
+//!
+//! Other than on a [`Network`](crate::Network), whose hosts think in no time, here everything that a host does costs time of its one
+//! processor ([`Cpu`], [`Cost`]), and everything that it sends queues for links with a rate ([`Port`], [`Ethernet`]). What runs on
+//! a host is a [`Process`]: a machine that is handed messages, and asked for those that it wants to send.
+//!
+//! The run is a function of the processes and of nothing else: events of the same moment happen in the order in which they were
+//! caused.
+
+mod cost;
+mod cpu;
+mod ethernet;
+#[cfg(test)]
+mod tests;
+
+pub use cost::Cost;
+pub use cpu::{Cpu, CpuStats};
+pub use ethernet::{Departure, Ethernet, Framing, Port, PortStats};
+
+use crate::{Digest, EventQueue, HostId};
+use base::Moment;
+use bytes::Bytes;
+use std::time::Duration;
+
+/// What a host is made of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct HostSpec {
+    /// Processor time to take a message in, spent before the process sees it.
+    pub receive: Cost,
+    /// Processor time to send a message, spent before it queues at the host's port.
+    pub send: Cost,
+}
+
+/// A message from one host to another.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Message {
+    /// To whom it is sent or from whom it came.
+    pub host: HostId,
+    /// Says to the receiver what it is about; the cluster does not look at it.
+    pub channel: u32,
+    /// What it carries.
+    pub bytes: Bytes,
+}
+
+/// What happens to a process.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Input {
+    /// A message was taken in.
+    Message(Message),
+    /// The moment that it named by [`poll_timeout`](Process::poll_timeout) came.
+    Timeout,
+}
+
+/// What runs on a host, sans I/O.
+pub trait Process {
+    /// Why the run makes no sense any more.
+    type Error;
+
+    /// Something happened. Returns the processor time that this takes beyond the costs of the host, before anything is sent.
+    ///
+    /// # Errors
+    /// When the run makes no sense any more.
+    fn handle(&mut self, now: Moment, input: Input) -> Result<Duration, Self::Error>;
+
+    /// The next message to send. Asked after everything that happens, until there is none.
+    fn poll_message(&mut self, now: Moment) -> Option<Message>;
+
+    /// When it wants to be woken.
+    fn poll_timeout(&self) -> Option<Moment>;
+}
+
+/// So many first bytes of a message enter the digest: its heads, not its payload.
+const DIGEST_BYTES: usize = 64;
+
+enum Job {
+    Receive(Message),
+    Timeout,
+    Extra,
+    Send(Message),
+}
+
+enum Event {
+    /// The processor of a host has done its job.
+    Done(HostId),
+    /// A message, by slot, queues at the switch's port towards its receiver.
+    AtSwitch(u32),
+    /// A message, by slot, is in the receiver's memory.
+    Arrived(u32),
+    Wake(HostId),
+}
+
+/// A message in the network.
+struct Flight {
+    from: HostId,
+    departure: Departure,
+    message: Message,
+}
+
+struct HostState<P> {
+    spec: HostSpec,
+    process: P,
+    cpu: Cpu<Job>,
+    /// Towards the switch.
+    out: Port,
+    /// Of the switch, towards this host.
+    into: Port,
+    wake: Option<Moment>,
+    /// A timeout waits for the processor.
+    timeout_queued: bool,
+}
+
+/// Hosts and the switch between them.
+pub struct Cluster<P> {
+    ethernet: Ethernet,
+    hosts: Vec<HostState<P>>,
+    queue: EventQueue<Event>,
+    flights: Vec<Option<Flight>>,
+    free: Vec<u32>,
+    now: Moment,
+    events: u64,
+    digest: Digest,
+}
+
+impl<P: Process> Cluster<P> {
+    /// A cluster without hosts.
+    pub fn new(ethernet: Ethernet) -> Self {
+        Self {
+            ethernet,
+            hosts: Vec::new(),
+            queue: EventQueue::new(),
+            flights: Vec::new(),
+            free: Vec::new(),
+            now: Moment::ZERO,
+            events: 0,
+            digest: Digest::EMPTY,
+        }
+    }
+
+    /// Adds a host. Its process is asked for what it wants when the cluster runs on.
+    pub fn add_host(&mut self, spec: HostSpec, process: P) -> HostId {
+        let id = HostId(u32::try_from(self.hosts.len()).expect("fewer than 2^32 hosts"));
+        self.hosts.push(HostState {
+            spec,
+            process,
+            cpu: Cpu::new(),
+            out: Port::default(),
+            into: Port::default(),
+            wake: None,
+            timeout_queued: false,
+        });
+        // A first look at it, which costs nothing.
+        self.host_mut(id).wake = Some(self.now);
+        self.queue.push(self.now, Event::Wake(id));
+        id
+    }
+
+    /// Lets everything happen that happens at or before `until`; with [`Moment::MAX`] until nothing does any more.
+    ///
+    /// # Errors
+    /// That of the first process that fails.
+    pub fn run_until(&mut self, until: Moment) -> Result<(), P::Error> {
+        while self.step(until)? {}
+        Ok(())
+    }
+
+    /// Lets the next event happen, if that is at or before `until`; false when there is none, and it is now `until`.
+    ///
+    /// # Errors
+    /// That of the process concerned.
+    pub fn step(&mut self, until: Moment) -> Result<bool, P::Error> {
+        let Some((at, event)) = self.queue.pop_until(until) else {
+            if until < Moment::MAX {
+                self.now = self.now.max(until);
+            }
+            return Ok(false);
+        };
+        self.now = at;
+        self.events += 1;
+        match event {
+            Event::Done(host) => self.job_done(host)?,
+            Event::AtSwitch(slot) => self.at_switch(slot),
+            Event::Arrived(slot) => self.arrived(slot),
+            Event::Wake(host) => self.wake(host),
+        }
+        Ok(true)
+    }
+
+    fn job_done(&mut self, id: HostId) -> Result<(), P::Error> {
+        let now = self.now;
+        let host = self.host_mut(id);
+        let input = match host.cpu.finish(now) {
+            Some(Job::Receive(message)) => Some(Input::Message(message)),
+            Some(Job::Timeout) => {
+                host.timeout_queued = false;
+                Some(Input::Timeout)
+            }
+            Some(Job::Send(message)) => {
+                self.launch(id, message);
+                None
+            }
+            Some(Job::Extra) | None => None,
+        };
+        let Some(input) = input else {
+            self.go_on(id);
+            return Ok(());
+        };
+        if let Input::Message(message) = &input {
+            self.digest.word(now.as_nanos());
+            self.digest.word(u64::from(id.0) << 32 | u64::from(message.channel));
+            self.digest.word(message.bytes.len() as u64);
+            self.digest.octets(&message.bytes[..message.bytes.len().min(DIGEST_BYTES)]);
+        }
+        let host = self.host_mut(id);
+        let extra = host.process.handle(now, input)?;
+        if extra.is_zero() {
+            self.go_on(id);
+        } else {
+            host.cpu.push_next(now, Job::Extra, extra);
+            self.begin(id);
+        }
+        Ok(())
+    }
+
+    /// Takes what the process wants to send and gives the processor its next job.
+    fn go_on(&mut self, id: HostId) {
+        let now = self.now;
+        let host = self.host_mut(id);
+        while let Some(message) = host.process.poll_message(now) {
+            let work = host.spec.send.of(message.bytes.len());
+            host.cpu.push_next(now, Job::Send(message), work);
+        }
+        let wake = host.process.poll_timeout().map(|at| at.max(now));
+        if wake != host.wake && !host.timeout_queued {
+            host.wake = wake;
+            if let Some(at) = wake {
+                self.queue.push(at, Event::Wake(id));
+            }
+        }
+        self.begin(id);
+    }
+
+    fn begin(&mut self, id: HostId) {
+        let now = self.now;
+        if let Some(done) = self.host_mut(id).cpu.begin(now) {
+            self.queue.push(done, Event::Done(id));
+        }
+    }
+
+    fn wake(&mut self, id: HostId) {
+        let now = self.now;
+        let host = self.host_mut(id);
+        // A wake-up that was moved leaves its event behind.
+        if host.wake == Some(now) {
+            host.wake = None;
+            host.timeout_queued = true;
+            host.cpu.push(now, Job::Timeout, Duration::ZERO);
+            self.begin(id);
+        }
+    }
+
+    /// A message queues at the port of its host.
+    fn launch(&mut self, from: HostId, message: Message) {
+        let (now, ethernet, bytes) = (self.now, self.ethernet, message.bytes.len());
+        let host = self.host_mut(from);
+        let departure = ethernet.depart(&mut host.out, now, bytes);
+        let flight = Some(Flight { from, departure, message });
+        let slot = match self.free.pop() {
+            Some(slot) => {
+                self.flights[slot as usize] = flight;
+                slot
+            }
+            None => {
+                self.flights.push(flight);
+                u32::try_from(self.flights.len() - 1).expect("fewer than 2^32 messages under way")
+            }
+        };
+        self.queue.push(departure.head, Event::AtSwitch(slot));
+    }
+
+    fn at_switch(&mut self, slot: u32) {
+        let ethernet = self.ethernet;
+        let Some(flight) = &self.flights[slot as usize] else { return };
+        let (departure, to, bytes) = (flight.departure, flight.message.host, flight.message.bytes.len());
+        let heard = ethernet.arrive(&mut self.host_mut(to).into, &departure, bytes);
+        self.queue.push(heard, Event::Arrived(slot));
+    }
+
+    fn arrived(&mut self, slot: u32) {
+        let now = self.now;
+        let Some(Flight { from, mut message, .. }) = self.flights[slot as usize].take() else { return };
+        self.free.push(slot);
+        let id = std::mem::replace(&mut message.host, from);
+        let host = self.host_mut(id);
+        let work = host.spec.receive.of(message.bytes.len());
+        host.cpu.push(now, Job::Receive(message), work);
+        self.begin(id);
+    }
+
+    fn host_mut(&mut self, id: HostId) -> &mut HostState<P> {
+        self.hosts.get_mut(id.0 as usize).expect("hosts are of this cluster")
+    }
+
+    fn host(&self, id: HostId) -> &HostState<P> {
+        self.hosts.get(id.0 as usize).expect("hosts are of this cluster")
+    }
+}
+
+impl<P> Cluster<P> {
+    /// The present.
+    pub fn now(&self) -> Moment {
+        self.now
+    }
+
+    /// Events so far.
+    pub fn events(&self) -> u64 {
+        self.events
+    }
+
+    /// A fingerprint of all messages that were taken in so far: when, where, how long, and their first bytes.
+    pub fn digest(&self) -> Digest {
+        self.digest
+    }
+
+    /// Every host.
+    pub fn hosts(&self) -> impl Iterator<Item = HostId> + use<P> {
+        (0..self.hosts.len() as u32).map(HostId)
+    }
+}
+
+impl<P: Process> Cluster<P> {
+    /// What runs on a host.
+    pub fn process(&self, host: HostId) -> &P {
+        &self.host(host).process
+    }
+
+    /// Counters of a host's processor.
+    pub fn cpu(&self, host: HostId) -> &CpuStats {
+        self.host(host).cpu.stats()
+    }
+
+    /// Counters of a host's port towards the switch, and of the switch's port towards the host.
+    pub fn ports(&self, host: HostId) -> (&PortStats, &PortStats) {
+        let host = self.host(host);
+        (host.out.stats(), host.into.stats())
+    }
+}

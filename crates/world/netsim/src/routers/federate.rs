@@ -1,0 +1,136 @@
+//! Federates in pairs: one asks, the other answers with as many bytes.
+
+use super::RunError;
+use super::message::{Letter, Mailbox};
+use base::Moment;
+use bytes::Bytes;
+use router::{ClientId, Router};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Links that letters crossed, as the routers counted them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Links {
+    pub(super) min: u8,
+    pub(super) max: u8,
+}
+
+impl Links {
+    pub(super) const NONE: Links = Links { min: u8::MAX, max: 0 };
+
+    pub(super) fn add(&mut self, other: Links) {
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+    }
+}
+
+/// A federate behind a router of its own.
+#[derive(Debug)]
+pub(super) struct Federate {
+    pub(super) number: u32,
+    /// Its local client of that router.
+    pub(super) client: ClientId,
+    /// `None`: it only answers.
+    pub(super) asks: Option<Asker>,
+    pub(super) links: Links,
+}
+
+/// What the first of a pair goes through.
+#[derive(Debug)]
+pub(super) struct Asker {
+    pub(super) partner: u32,
+    pub(super) start: Moment,
+    pub(super) plan: Arc<Plan>,
+    /// There-and-back times so far: a sum for each size that was begun, the current one last.
+    pub(super) sums: Vec<Duration>,
+    /// Exchanges of the current size that are done.
+    done: u32,
+    asked: Option<Moment>,
+    pub(super) finished: Option<Moment>,
+}
+
+/// What all pairs do: so many exchanges of each size, one size after the other.
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub(super) bodies: Vec<Bytes>,
+    pub(super) exchanges: u32,
+}
+
+impl Asker {
+    pub(super) fn new(partner: u32, start: Moment, plan: Arc<Plan>) -> Self {
+        Self { partner, start, plan, sums: Vec::new(), done: 0, asked: None, finished: None }
+    }
+
+    /// Mean there-and-back time of each size.
+    pub(super) fn means(&self) -> Vec<Duration> {
+        self.sums.iter().map(|sum| *sum / self.plan.exchanges).collect()
+    }
+
+    /// The body to ask with next; `None` when all is done.
+    fn next(&mut self, now: Moment) -> Option<Bytes> {
+        if self.sums.is_empty() || self.done == self.plan.exchanges {
+            if self.sums.len() == self.plan.bodies.len() {
+                self.finished = Some(now);
+                return None;
+            }
+            self.sums.push(Duration::ZERO);
+            self.done = 0;
+        }
+        self.asked = Some(now);
+        Some(self.plan.bodies[self.sums.len() - 1].clone())
+    }
+
+    /// The answer came.
+    fn answered(&mut self, now: Moment) {
+        let Some(asked) = self.asked.take() else { return };
+        self.done += 1;
+        if let Some(sum) = self.sums.last_mut() {
+            *sum += now.since(asked);
+        }
+    }
+}
+
+impl Federate {
+    /// When it has something to do by itself.
+    pub(super) fn poll_timeout(&self) -> Option<Moment> {
+        self.asks.as_ref().filter(|asker| asker.sums.is_empty()).map(|asker| asker.start)
+    }
+
+    /// Takes what came for it, and says what it has to say.
+    pub(super) fn act(&mut self, now: Moment, router: &mut Router<Letter, Mailbox>) -> Result<(), RunError> {
+        if self.poll_timeout().is_some_and(|start| start <= now) {
+            self.ask(now, router)?;
+        }
+        while let Some(envelope) = router.poll_envelope(self.client) {
+            self.links.add(Links { min: envelope.hops, max: envelope.hops });
+            let Letter { from, body, .. } = envelope.message;
+            match &mut self.asks {
+                Some(asker) => {
+                    asker.answered(now);
+                    self.ask(now, router)?;
+                }
+                None => self.send(now, router, from, body)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn ask(&mut self, now: Moment, router: &mut Router<Letter, Mailbox>) -> Result<(), RunError> {
+        let Some(asker) = &mut self.asks else { return Ok(()) };
+        let partner = asker.partner;
+        let Some(body) = asker.next(now) else { return Ok(()) };
+        self.send(now, router, partner, body)
+    }
+
+    fn send(
+        &self,
+        now: Moment,
+        router: &mut Router<Letter, Mailbox>,
+        to: u32,
+        body: Bytes,
+    ) -> Result<(), RunError> {
+        let letter = Letter { to, from: self.number, body };
+        let done = router.submit(now, self.client, letter).map_err(RunError::Client)?;
+        if done.queued == 1 { Ok(()) } else { Err(RunError::Unwanted { from: self.number, to }) }
+    }
+}

@@ -1,0 +1,90 @@
+//! What federates of a pair say to each other: a small instance of the router's traits.
+
+use bytes::{Buf, BufMut, Bytes, BytesMut};
+use router::{Interest, Message, Priority, Wire, WireError};
+
+/// A message to one federate. Its topic is the federate, so that interest routes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Letter {
+    pub(crate) to: u32,
+    pub(crate) from: u32,
+    pub(crate) body: Bytes,
+}
+
+/// Bytes in front of the body.
+const HEAD_BYTES: usize = 8;
+
+impl Message for Letter {
+    type Topic = u32;
+
+    fn topic(&self) -> &u32 {
+        &self.to
+    }
+
+    fn priority(&self) -> Priority {
+        Priority::Reliable
+    }
+
+    fn droppable(&self) -> bool {
+        false
+    }
+
+    fn bytes(&self) -> usize {
+        HEAD_BYTES + self.body.len()
+    }
+}
+
+impl Wire for Letter {
+    fn encode(&self, out: &mut BytesMut) {
+        out.put_u32(self.to);
+        out.put_u32(self.from);
+        out.put_slice(&self.body);
+    }
+
+    fn decode(mut body: Bytes, _pinned: usize) -> Result<Self, WireError> {
+        if body.len() < HEAD_BYTES {
+            return Err(WireError(format!(
+                "a letter has at least {HEAD_BYTES} bytes, this one {}",
+                body.len()
+            )));
+        }
+        Ok(Self { to: body.get_u32(), from: body.get_u32(), body })
+    }
+}
+
+/// Interest in everything that is sent to one federate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Mailbox(pub(crate) u32);
+
+impl Interest for Mailbox {
+    type Topic = u32;
+    type Key = u32;
+
+    fn key(&self) -> Option<u32> {
+        Some(self.0)
+    }
+
+    fn topic_key(topic: &u32) -> u32 {
+        *topic
+    }
+
+    fn matches(&self, topic: &u32) -> bool {
+        self.0 == *topic
+    }
+
+    /// There is one mailbox under a key: nothing to widen.
+    fn merge(&mut self, _: &Self) {}
+}
+
+impl Wire for Mailbox {
+    fn encode(&self, out: &mut BytesMut) {
+        out.put_u32(self.0);
+    }
+
+    fn decode(mut body: Bytes, _pinned: usize) -> Result<Self, WireError> {
+        if body.len() != 4 {
+            return Err(WireError(format!("a mailbox has 4 bytes, not {}", body.len())));
+        }
+        Ok(Self(body.get_u32()))
+    }
+}

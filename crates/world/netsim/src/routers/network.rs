@@ -1,0 +1,107 @@
+//! A layout made into processes on the hosts of a cluster.
+
+use super::federate::{Federate, Links};
+use super::message::Mailbox;
+use super::station::Station;
+use super::{Hardware, Layout, RunError, Shape};
+use crate::HostId;
+use crate::cluster::Cluster;
+use base::{Moment, Seed};
+use router::topology::Ends;
+use router::{ClientConfig, LinkChange, MemoryPipe, Router, RouterConfig, RouterId};
+
+/// A router network whose links are up and whose federates have declared their interest. Host numbers are process numbers.
+pub(super) struct RouterNetwork {
+    pub(super) cluster: Cluster<Station>,
+    /// The hosts of the federates.
+    pub(super) federates: Vec<HostId>,
+}
+
+impl RouterNetwork {
+    /// Builds it. `prepare` gives each federate, by number, its part.
+    pub(super) fn build(
+        layout: &Layout,
+        shape: Shape,
+        hardware: &Hardware,
+        seed: Seed,
+        mut prepare: impl FnMut(&mut Federate),
+    ) -> Result<Self, RunError> {
+        let start = Moment::ZERO;
+        let topology = layout.topology(shape);
+        let config = |i: usize| {
+            let id = RouterId(u32::try_from(i).expect("limits of layouts keep routers far below 2^32"));
+            RouterConfig::new(id, seed.split("routers").split_index(i as u64))
+        };
+        let mut routers: Vec<_> = (0..topology.routers.len()).map(|i| Router::new(config(i))).collect();
+        let wiring = topology.wire(start, &mut routers, &hardware.pipe).map_err(RunError::Client)?;
+        for (router, client) in wiring.links.iter().flat_map(|ends| [ends.a, ends.b]) {
+            routers[router].handle_link(start, client, LinkChange::Up).map_err(RunError::Client)?;
+        }
+        let first_federate = topology.entries.first().copied().unwrap_or(0);
+        let mut stations: Vec<Station> = Vec::new();
+        // For each router, its station and its place there.
+        let mut places = Vec::new();
+        for (index, (router, place)) in routers.into_iter().zip(&topology.routers).enumerate() {
+            if place.process == stations.len() {
+                stations.push(Station { pipe_work: hardware.memory_pipe, ..Station::default() });
+            }
+            let station = &mut stations[place.process];
+            places.push((place.process, station.routers.len()));
+            station.routers.push(router);
+            if index >= first_federate {
+                let number = index - first_federate;
+                station.federate = Some(seat(station, number, &mut prepare)?);
+            }
+        }
+        join(&mut stations, &places, &wiring.memory, &wiring.links);
+        let mut cluster = Cluster::new(hardware.ethernet);
+        let mut federates = Vec::new();
+        for mut station in stations {
+            station.collect()?;
+            let seats_federate = station.federate.is_some();
+            let spec = if seats_federate { hardware.federate } else { hardware.router };
+            let host = cluster.add_host(spec, station);
+            if seats_federate {
+                federates.push(host);
+            }
+        }
+        Ok(Self { cluster, federates })
+    }
+}
+
+/// Puts a federate behind the one router of a station.
+fn seat(
+    station: &mut Station,
+    number: usize,
+    prepare: &mut impl FnMut(&mut Federate),
+) -> Result<Federate, RunError> {
+    let router = &mut station.routers[0];
+    let client = router.add_client(Moment::ZERO, ClientConfig::local()).map_err(RunError::Client)?;
+    let number = u32::try_from(number).expect("limits of layouts keep federates far below 2^32");
+    router.set_interest(Moment::ZERO, client, Mailbox(number), true).map_err(RunError::Client)?;
+    let mut federate = Federate { number, client, asks: None, links: Links::NONE };
+    prepare(&mut federate);
+    Ok(federate)
+}
+
+/// Joins the stations by links, and the routers within them by memory pipes.
+fn join(stations: &mut [Station], places: &[(usize, usize)], memory: &[MemoryPipe], links: &[Ends]) {
+    for pipe in memory {
+        let (station, a) = places[pipe.a.0];
+        let (_, b) = places[pipe.b.0];
+        stations[station].pipes.push(MemoryPipe { a: (a, pipe.a.1), b: (b, pipe.b.1) });
+    }
+    for ends in links {
+        let far_ends = [ends.a, ends.b].map(|(router, client)| {
+            let (station, index) = places[router];
+            let inward = &mut stations[station].inward;
+            let channel = u32::try_from(inward.len()).expect("fewer than 2^32 links");
+            inward.push((index, client));
+            let host = HostId(u32::try_from(station).expect("fewer than 2^32 processes"));
+            ((station, (index, client)), (host, channel))
+        });
+        let [(a, to_a), (b, to_b)] = far_ends;
+        stations[a.0].outward.insert(a.1, to_b);
+        stations[b.0].outward.insert(b.1, to_a);
+    }
+}
