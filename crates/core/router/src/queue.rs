@@ -321,7 +321,7 @@ impl<M: Message> Queue<M> {
 
     fn pop_oldest(&mut self, lanes: std::ops::Range<usize>, of: Lanes) -> Option<Envelope<M>> {
         let oldest = |lane: &usize| self.lanes[*lane].entries.front().map(|entry| entry.order);
-        let kind = |lane: &usize| if lane % 2 == 0 { Lanes::RELIABLE } else { Lanes::BEST_EFFORT };
+        let kind = |lane: &usize| if lane.is_multiple_of(2) { Lanes::RELIABLE } else { Lanes::BEST_EFFORT };
         let candidates = lanes.filter(|lane| of.contains(kind(lane)) && oldest(lane).is_some());
         let lane = candidates.min_by_key(oldest)?;
         self.take(lane, 0)

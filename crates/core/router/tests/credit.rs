@@ -143,8 +143,6 @@ fn credit_is_withheld_while_somebody_behind_is_congested() {
     let link = credit(36 * 40);
     // Congested above 30 notes, relieved at 15.
     let mut pair = Pair::new([&link, &link], PipeConfig::ordered().with_bytes_max(14 * 60));
-    let mut sink = PipeConfig::ordered();
-    (sink.high_water, sink.low_water) = (14 * 30, 14 * 15);
     pair.back(T0);
     (0..100).for_each(|number| pair.send(T0, Priority::Reliable, number));
     assert_eq!(pair.forth(T0), 40);

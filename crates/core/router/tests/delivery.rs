@@ -3,7 +3,7 @@
 mod common;
 
 use base::Seed;
-use common::app::{Topic, Want, note};
+use common::app::{GATED, Topic, Want, note};
 use common::{At, Net};
 use proptest::prelude::*;
 use router::topology::{Topology, hypercube, mesh, tree};
@@ -188,24 +188,46 @@ proptest! {
     }
 }
 
-/// Table 1 of the paper: links crossed between two applications, their own two links included.
+/// Table 1 of the paper: links crossed between two applications, their own two links included. The routers count the links
+/// between them. The same whether interest is gated or not.
 #[test]
 fn paths_are_as_long_as_in_the_paper() {
-    let links = |topology: &Topology, a: usize, b: usize| {
+    let links_of = |group: u8, topology: &Topology, a: usize, b: usize| {
         let mut net = Net::new(topology, Seed(1), &PipeConfig::default());
         let (from, to) = (net.add_app(topology.entries[a]), net.add_app(topology.entries[b]));
-        net.want(to, Want::group(1), true);
+        net.want(to, Want::group(group), true);
+        net.offer(from, Want::group(group), true);
         net.settle();
-        net.send(from, note(1, 1, Priority::State, 0));
+        net.send(from, note(group, 1, Priority::State, 0));
         net.settle();
         let got = net.take(to);
         assert_eq!(got.len(), 1);
+        let sent: u64 = net
+            .wiring
+            .links
+            .iter()
+            .flat_map(|ends| [ends.a, ends.b])
+            .map(|(router, client)| net.routers[router].pipe_stats(client).expect("wired").sent_messages)
+            .sum();
+        assert_eq!(sent, u64::from(got[0].hops), "each link that carried it counted it");
         u32::from(got[0].hops) + 2
+    };
+    let links = |topology: &Topology, a, b| {
+        let [open, gated] = [1, GATED].map(|group| links_of(group, topology, a, b));
+        assert_eq!(open, gated);
+        open
     };
     // Sixteen entries of six applications each, three layers above the leaves.
     let (tree, mesh) = (tree(&[2, 2, 4]), mesh(16));
     assert_eq!([0, 1, 4, 8].map(|other| links(&tree, 0, other)), [2, 4, 6, 8]);
     assert_eq!([0, 1, 4, 8].map(|other| links(&mesh, 0, other)), [2, 3, 3, 3]);
+    // From any leaf: the nearest four are one hop apart, eight two, all others three.
+    for (a, b) in [(5, 5), (5, 6), (5, 1), (5, 13), (15, 12), (15, 8), (15, 0)] {
+        let hops = [4, 8, 16].iter().position(|near| a / near == b / near).map_or(3, |place| place + 1);
+        let hops = if a == b { 0 } else { hops };
+        assert_eq!(links(&tree, a, b), [2, 4, 6, 8][hops]);
+        assert_eq!(links(&mesh, a, b), [2, 3, 3, 3][hops]);
+    }
 }
 
 /// A ring in which everybody relays: messages go round both ways and are delivered once.

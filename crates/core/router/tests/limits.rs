@@ -7,8 +7,8 @@ use common::TestRouter;
 use common::app::{Note, note};
 use proptest::prelude::*;
 use router::{
-    ClientConfig, ClientId, DropFirst, DropReason, Enqueued, Message, PipeConfig, Priority, Router,
-    RouterConfig, RouterId,
+    ClientConfig, ClientFlags, ClientId, DropFirst, DropReason, Enqueued, LinkChange, Message, PipeConfig,
+    Priority, Router, RouterConfig, RouterId,
 };
 
 #[derive(Clone, Debug)]
@@ -100,6 +100,16 @@ fn with_client(pipe: PipeConfig) -> (TestRouter, ClientId) {
     (router, client)
 }
 
+/// A router with a link that is up.
+fn linked(id: u32, pipe: &PipeConfig) -> (TestRouter, ClientId) {
+    let mut router = Router::new(RouterConfig::new(RouterId(id), Seed(1)));
+    let both = ClientFlags::SOURCE | ClientFlags::SINK;
+    let config = ClientConfig { pipe: pipe.clone(), ..ClientConfig::link(both) };
+    let client = router.add_client(Moment::ZERO, config).expect("first");
+    router.handle_link(Moment::ZERO, client, LinkChange::Up).expect("a link");
+    (router, client)
+}
+
 fn config() -> impl Strategy<Value = PipeConfig> {
     (100usize..600, 1usize..12, any::<[bool; 3]>(), 60usize..200).prop_map(
         |(bytes_max, messages_max, [ordered, newest_wins, newest], message_bytes_max)| PipeConfig {
@@ -115,6 +125,33 @@ fn config() -> impl Strategy<Value = PipeConfig> {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1_000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_queue_of_a_link_is_the_list_too(
+        pipe in config(),
+        ordered in any::<bool>(),
+        frame_bytes_max in 128usize..1_000,
+        ops in prop::collection::vec(op(), 1..60),
+    ) {
+        let pipe = PipeConfig { ordered, frame_bytes_max, ..pipe };
+        let mut model = Model { config: pipe.clone(), waiting: Vec::new() };
+        let [(mut a, to_b), (mut b, to_a)] = [1, 2].map(|id| linked(id, &pipe));
+        let sink = b.add_client(Moment::ZERO, ClientConfig::local()).expect("second");
+        b.set_interest(Moment::ZERO, sink, common::app::Want::group(1), true).expect("a sink");
+        for (number, op) in (0..).zip(ops) {
+            let Op::Push { class, droppable, bytes, key } = op else { continue };
+            let mut note = note(1, 1, Priority::ALL[class], number);
+            (note.droppable, note.key, note.body) = (droppable, key, vec![0; bytes].into());
+            prop_assert_eq!(a.push(Moment::ZERO, to_b, note.clone()), Ok(model.push(note)));
+        }
+        while let Some(frame) = a.poll_frame(Moment::ZERO, to_b) {
+            let _ = b.handle_frame(Moment::ZERO, to_a, frame).expect("well spoken");
+        }
+        while let Some(note) = b.poll_message(sink) {
+            prop_assert_eq!(Some(note), model.pop());
+        }
+        prop_assert_eq!(model.pop(), None);
+    }
 
     #[test]
     fn the_queue_is_the_list(pipe in config(), ops in prop::collection::vec(op(), 1..80)) {

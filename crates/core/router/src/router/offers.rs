@@ -55,7 +55,6 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         }
         self.stats.offer_changes += 1;
         if any {
-            client.offers.insert(offer.clone());
             let edge = self.offers.join(&offer, source, level.turned());
             self.announce(&offer, edge, true);
         } else {
@@ -63,6 +62,9 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
             self.drop_offer(&offer, source);
         }
         self.turn_gate(&offer, source, level, any);
+        if any && let Some(client) = self.clients.get_mut(source) {
+            client.offers.insert(offer);
+        }
         Ok(true)
     }
 

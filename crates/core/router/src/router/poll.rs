@@ -118,9 +118,11 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         kind: impl Fn(ClientKind) -> bool,
         take: impl FnOnce(&mut Client<M, I>) -> Option<T>,
     ) -> Option<T> {
+        let now = self.now;
         let client = self.clients.get_mut(id).filter(|client| client.up && kind(client.kind))?;
         let taken = take(client);
-        if taken.is_none() {
+        // Who is still to be named may have been asked for one part while another waits.
+        if taken.is_none() && (client.ready == Ready::Told || !client.pipe.is_due(now)) {
             client.ready = Ready::Idle;
         }
         if client.pipe.pressure() == Pressure::Relieved {

@@ -1,0 +1,344 @@
+//! The unordered and lossy side of a link: best effort in datagrams.
+
+mod common;
+
+use base::{Moment, Rng, Seed};
+use bytes::Bytes;
+use common::TestRouter;
+use common::app::{Note, Want, note};
+use proptest::prelude::*;
+use rand_core::RngCore;
+use router::{
+    ClientConfig, ClientError, ClientFlags, ClientId, DropReason, FRAME_BYTES_MIN, FrameError, Lanes,
+    LinkChange, PipeConfig, Priority, Router, RouterConfig, RouterId,
+};
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+const T0: Moment = Moment::ZERO;
+
+/// A source at the first of two routers, a sink of group 1 at the second, greeted.
+struct Pair {
+    a: TestRouter,
+    b: TestRouter,
+    to_b: ClientId,
+    to_a: ClientId,
+    source: ClientId,
+    sink: ClientId,
+}
+
+fn pair(pipe: &PipeConfig) -> Pair {
+    let router = |id: u32| -> TestRouter { Router::new(RouterConfig::new(RouterId(id), Seed(1))) };
+    let (mut a, mut b) = (router(1), router(2));
+    let end = |router: &mut TestRouter| {
+        let flags = ClientFlags::SOURCE | ClientFlags::SINK | ClientFlags::PERSISTENT;
+        let config = ClientConfig { pipe: pipe.clone(), ..ClientConfig::link(flags) };
+        let client = router.add_client(T0, config).expect("first");
+        router.handle_link(T0, client, LinkChange::Up).expect("a link");
+        client
+    };
+    let (to_b, to_a) = (end(&mut a), end(&mut b));
+    let source = a.add_client(T0, ClientConfig::local()).expect("few");
+    let sink = b.add_client(T0, ClientConfig::local()).expect("few");
+    b.set_interest(T0, sink, Want::group(1), true).expect("a sink");
+    let mut pair = Pair { a, b, to_b, to_a, source, sink };
+    while let Some(frame) = pair.b.poll_frame(T0, pair.to_a) {
+        let _ = pair.a.handle_frame(T0, pair.to_b, frame).expect("well spoken");
+    }
+    pair
+}
+
+impl Pair {
+    fn send(&mut self, number: u32, class: Priority, droppable: bool, bytes: usize) {
+        let mut note = note(1, 1, class, number);
+        (note.droppable, note.body) = (droppable, vec![number as u8; bytes].into());
+        assert_eq!(self.a.submit(T0, self.source, note).expect("a source").queued, 1);
+    }
+
+    fn poll(&mut self, lanes: Lanes, bytes_max: usize) -> Option<Bytes> {
+        self.a.poll_frame_of(T0, self.to_b, lanes, bytes_max)
+    }
+
+    fn stream(&mut self) {
+        while let Some(frame) = self.poll(Lanes::RELIABLE, usize::MAX) {
+            let _ = self.b.handle_frame(T0, self.to_a, frame).expect("well spoken");
+        }
+    }
+
+    fn datagrams(&mut self, bytes_max: usize) -> Vec<Bytes> {
+        std::iter::from_fn(|| self.poll(Lanes::BEST_EFFORT, bytes_max)).collect()
+    }
+
+    fn take(&mut self, datagram: &Bytes) -> Result<u32, FrameError> {
+        self.b.handle_datagram(T0, self.to_a, datagram.clone()).map(|received| received.messages)
+    }
+
+    fn received(&mut self) -> Vec<Note> {
+        std::iter::from_fn(|| self.b.poll_message(self.sink)).collect()
+    }
+}
+
+#[test]
+fn lanes_are_apart() {
+    let mut pair = pair(&PipeConfig::default());
+    pair.send(1, Priority::State, true, 10);
+    pair.send(2, Priority::State, false, 10);
+    pair.send(3, Priority::Bulk, true, 10);
+    // Even the greeting is still to come.
+    let datagrams = pair.datagrams(1_200);
+    assert_eq!(datagrams.len(), 1);
+    assert_eq!(pair.take(&datagrams[0]), Ok(2), "no greeting is needed");
+    assert!(pair.b.peer(pair.to_a).is_none());
+    pair.stream();
+    assert_eq!(pair.received().iter().map(|note| note.number).collect::<Vec<_>>(), [1, 3, 2]);
+    assert_eq!(pair.take(&datagrams[0]), Ok(2), "twice");
+    assert_eq!((pair.received(), pair.b.stats().duplicate_messages), (vec![], 2));
+    let (out, came) = (pair.a.pipe_stats(pair.to_b).unwrap(), pair.b.pipe_stats(pair.to_a).unwrap());
+    assert_eq!((out.sent_datagrams, came.received_datagrams, came.faulty_datagrams), (1, 2, 0));
+    assert_eq!(pair.a.queued(pair.to_b), Some((0, 0)));
+}
+
+#[test]
+fn who_asks_for_a_part_is_not_kept_busy() {
+    let wait = Duration::from_millis(5);
+    let mut pair = pair(&PipeConfig { bundle_wait: wait, ..PipeConfig::default() });
+    pair.stream();
+    while pair.a.poll_ready().is_some() || pair.a.poll_event().is_some() {}
+    pair.send(1, Priority::State, true, 10);
+    assert_eq!((pair.a.poll_ready(), pair.poll(Lanes::BEST_EFFORT, 1_200)), (None, None));
+    assert_eq!(pair.a.poll_timeout(), Some(T0 + wait));
+    pair.a.handle_timeout(T0 + wait);
+    assert_eq!(pair.a.poll_ready(), Some(pair.to_b));
+    assert_eq!(pair.a.poll_frame_of(T0 + wait, pair.to_b, Lanes::RELIABLE, 1_200), None);
+    assert_eq!(pair.a.poll_ready(), None, "what waits for the other side is not named again by itself");
+    assert_eq!(pair.a.poll_frame_of(T0 + wait, pair.to_b, Lanes::BEST_EFFORT, FRAME_BYTES_MIN - 1), None);
+    assert!(pair.a.poll_frame_of(T0 + wait, pair.to_b, Lanes::BEST_EFFORT, 1_200).is_some());
+}
+
+#[test]
+fn datagrams_need_no_credit_and_are_no_sign_of_life() {
+    let mut pair = pair(&PipeConfig { credit_bytes: Some(1_024), ..PipeConfig::default() });
+    pair.stream();
+    (0..50).for_each(|number| pair.send(number, Priority::Reliable, false, 10));
+    pair.stream();
+    assert_eq!(pair.received().len(), 23);
+    (50..100).for_each(|number| pair.send(number, Priority::Bulk, true, 10));
+    assert_eq!(pair.poll(Lanes::ALL, 1_200), None);
+    while pair.a.poll_event().is_some() {}
+    assert_eq!(pair.a.poll_ready(), Some(pair.to_b));
+    let datagrams = pair.datagrams(1_200);
+    assert_eq!(datagrams.iter().map(|datagram| pair.take(datagram).expect("sound")).sum::<u32>(), 50);
+    // Seconds pass with nothing but datagrams: both ends give the link up.
+    let late = Moment::from_secs(6);
+    let _ = pair.b.handle_datagram(late, pair.to_a, datagrams[0].clone()).expect("sound");
+    pair.b.handle_timeout(late);
+    assert!(!pair.b.is_up(pair.to_a));
+    let down = pair.b.handle_datagram(late, pair.to_a, datagrams[0].clone());
+    assert_eq!(down, Err(FrameError::Client(ClientError::WrongKind(pair.to_a))));
+}
+
+#[test]
+fn a_faulty_datagram_is_counted_and_harms_nothing() {
+    let mut pair = pair(&PipeConfig::default());
+    let hello = pair.poll(Lanes::RELIABLE, usize::MAX).expect("a greeting");
+    assert_eq!(pair.take(&hello), Err(FrameError::Ordered));
+    let _ = pair.b.handle_frame(T0, pair.to_a, hello).expect("well spoken");
+    pair.send(1, Priority::State, true, 10);
+    let good = pair.datagrams(1_200).remove(0);
+    let changed = |at: usize, to: u8| {
+        let mut datagram = good.to_vec();
+        datagram[at] = to;
+        Bytes::from(datagram)
+    };
+    let what = |error: Result<u32, FrameError>| error.expect_err("faulty").to_string();
+    assert_eq!(pair.take(&Bytes::new()), Err(FrameError::Truncated { at: 0, need: 8, left: 0 }));
+    assert_eq!(pair.take(&changed(0, 0)), Err(FrameError::Magic { got: 0x52 }));
+    assert_eq!(what(pair.take(&changed(8, 3))), "record at byte 8: interest in a datagram");
+    assert_eq!(what(pair.take(&changed(8, 7))), "record at byte 8: offer in a datagram");
+    let must_stay = pair.take(&changed(8 + 5 + 17 + 3, 0));
+    assert_eq!(what(must_stay), "record at byte 8: message that must not be dropped in a datagram");
+    assert_eq!(pair.b.pipe_stats(pair.to_a).unwrap().faulty_datagrams, 6);
+    assert_eq!(pair.take(&good), Ok(1));
+    assert_eq!(pair.received().len(), 1);
+    // A loose frame may take the ordered side too, but not before the greeting.
+    pair.send(2, Priority::State, true, 10);
+    let loose = pair.datagrams(1_200).remove(0);
+    assert_eq!(pair.b.handle_frame(T0, pair.to_a, loose.clone()).map(|received| received.messages), Ok(1));
+    pair.b.handle_link(T0, pair.to_a, LinkChange::Down).expect("a link");
+    pair.b.handle_link(T0, pair.to_a, LinkChange::Up).expect("a link");
+    assert_eq!(pair.b.handle_frame(T0, pair.to_a, loose), Err(FrameError::NoHello));
+}
+
+#[test]
+fn a_lost_fragment_costs_its_message_only() {
+    let mut pair = pair(&PipeConfig::default());
+    pair.stream();
+    pair.send(1, Priority::Bulk, true, 3_000);
+    pair.send(2, Priority::Bulk, true, 3_000);
+    pair.send(3, Priority::Bulk, true, 10);
+    let datagrams = pair.datagrams(1_000);
+    assert!(datagrams.iter().all(|datagram| datagram.len() <= 1_000));
+    for (index, datagram) in datagrams.iter().enumerate().filter(|(index, _)| *index != 1) {
+        assert!(pair.take(datagram).is_ok(), "datagram {index}");
+    }
+    assert_eq!(pair.received().iter().map(|note| note.number).collect::<Vec<_>>(), [2, 3]);
+    // What is left of the first is given up when others need its place.
+    for number in 10..40 {
+        pair.send(number, Priority::Bulk, true, 3_000);
+        let datagrams = pair.datagrams(1_000);
+        assert!(pair.take(&datagrams[0]).is_ok());
+    }
+    let stats = pair.b.pipe_stats(pair.to_a).unwrap();
+    assert_eq!(stats.lost_fragments, 3 + (30 + 1 - 16 - 1));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+    /// Whatever becomes of datagrams: nothing comes twice or damaged, what must arrive arrives in order, and if none is
+    /// lost all arrives.
+    #[test]
+    fn datagrams_may_be_lost_doubled_and_shuffled(
+        notes in prop::collection::vec((0usize..4, any::<bool>(), prop_oneof![3 => 0usize..100, 1 => 500usize..4_000]), 1..40),
+        bytes_max in 128usize..1_500,
+        seed in any::<u64>(),
+        lossy in any::<bool>(),
+        batch in 1usize..8,
+    ) {
+        let mut pair = pair(&PipeConfig::default());
+        let mut rng: Rng = Seed(seed).rng();
+        let mut expected = BTreeMap::new();
+        for (batch_number, notes) in notes.chunks(batch).enumerate() {
+            let mut datagrams = Vec::new();
+            for (place, (class, droppable, bytes)) in notes.iter().enumerate() {
+                let number = (batch_number * batch + place) as u32;
+                pair.send(number, Priority::ALL[*class], *droppable, *bytes);
+                expected.insert(number, (*bytes, *droppable));
+                if rng.next_u64().is_multiple_of(2) {
+                    datagrams.extend(pair.datagrams(bytes_max));
+                }
+            }
+            datagrams.extend(pair.datagrams(bytes_max));
+            for index in (0..datagrams.len()).rev() {
+                let other = (rng.next_u64() % (index as u64 + 1)) as usize;
+                datagrams.swap(index, other);
+                match rng.next_u64() % 8 {
+                    0 if lossy => {
+                        datagrams.swap_remove(index);
+                    }
+                    1 => datagrams.push(datagrams[index].clone()),
+                    _ => {}
+                }
+            }
+            for datagram in &datagrams {
+                prop_assert!(datagram.len() <= bytes_max);
+                prop_assert!(pair.take(datagram).is_ok());
+            }
+            pair.stream();
+        }
+        prop_assert_eq!(pair.a.queued(pair.to_b), Some((0, 0)));
+        let mut got = BTreeSet::new();
+        let mut last: BTreeMap<Priority, u32> = BTreeMap::new();
+        for note in pair.received() {
+            prop_assert!(got.insert(note.number), "{} came twice", note.number);
+            prop_assert_eq!(expected[&note.number], (note.body.len(), note.droppable));
+            prop_assert!(note.body.iter().all(|octet| *octet == note.number as u8));
+            if !note.droppable {
+                let before = last.insert(note.class, note.number);
+                prop_assert!(before.is_none_or(|before| before < note.number));
+            }
+        }
+        let must: BTreeSet<u32> =
+            expected.iter().filter(|(_, (_, droppable))| !lossy || !droppable).map(|(number, _)| *number).collect();
+        prop_assert!(must.is_subset(&got), "missing {:?}", must.difference(&got));
+        prop_assert_eq!(pair.b.pipe_stats(pair.to_a).unwrap().faulty_datagrams, 0);
+    }
+
+    #[test]
+    fn any_datagram_is_taken_without_harm(
+        datagrams in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..120), 1..20),
+    ) {
+        let mut pair = pair(&PipeConfig::default());
+        pair.stream();
+        for bytes in datagrams {
+            let mut datagram = vec![0x4d, 0x52, 2, 1];
+            let mut records = Vec::new();
+            for chunk in bytes.chunks(30) {
+                records.extend([if chunk[0] % 3 == 0 { 5 } else { 6 }, 0, 0, 0, chunk.len() as u8 - 1]);
+                // Small numbers, so that transfers meet.
+                records.extend(chunk[1..].iter().enumerate().map(|(place, octet)| if place < 13 { octet % 4 } else { *octet }));
+            }
+            datagram.extend((8 + records.len() as u32).to_be_bytes());
+            datagram.extend(records);
+            let _ = pair.take(&datagram.into());
+        }
+        pair.send(1, Priority::Reliable, false, 10);
+        pair.stream();
+        prop_assert!(pair.received().iter().any(|note| note.class == Priority::Reliable));
+    }
+}
+
+/// What the router says of drops on a link: the lowest best effort goes first, the newest state replaces older state of
+/// the same thing, and each is counted by class and reason.
+#[test]
+fn at_the_limit_of_a_link_the_lowest_best_effort_goes_first() {
+    let limit = PipeConfig { newest_wins: true, messages_max: 6, ..PipeConfig::default() };
+    let mut pair = pair(&limit);
+    pair.stream();
+    let mut state = |number: u32, class, droppable, key| {
+        let mut note = note(1, 1, class, number);
+        (note.droppable, note.key) = (droppable, key);
+        pair.a.submit(T0, pair.source, note).expect("a source")
+    };
+    let dropped: Vec<u32> = [
+        state(0, Priority::Bulk, true, None),
+        state(1, Priority::State, true, Some(1)),
+        state(2, Priority::Bulk, true, None),
+        state(3, Priority::State, true, Some(2)),
+        state(4, Priority::State, true, Some(1)),
+        state(5, Priority::Reliable, false, None),
+        state(6, Priority::Reliable, false, None),
+        // Full. One bulk goes, then the other, then the older state.
+        state(7, Priority::Control, false, None),
+        state(8, Priority::State, true, None),
+        state(9, Priority::Reliable, false, None),
+        // Nothing lower is left.
+        state(10, Priority::Bulk, true, None),
+    ]
+    .into_iter()
+    .map(|done| done.dropped)
+    .collect();
+    assert_eq!(dropped, [0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1]);
+    let stats = pair.a.pipe_stats(pair.to_b).expect("there").clone();
+    assert_eq!(stats.dropped(Priority::State, DropReason::Superseded), 1);
+    assert_eq!(stats.dropped(Priority::Bulk, DropReason::Displaced), 2);
+    assert_eq!(stats.dropped(Priority::State, DropReason::Displaced), 1);
+    assert_eq!(stats.dropped(Priority::Bulk, DropReason::Full), 1);
+    assert_eq!(stats.dropped_messages(), 5);
+    while let Some(frame) = pair.a.poll_frame(T0, pair.to_b) {
+        let _ = pair.b.handle_frame(T0, pair.to_a, frame).expect("well spoken");
+    }
+    assert_eq!(pair.received().iter().map(|note| note.number).collect::<Vec<_>>(), [7, 5, 6, 9, 3, 8]);
+}
+
+/// A newer state of the same thing from elsewhere does not take over the number of the older one.
+#[test]
+fn newest_wins_between_routers_keeps_numbers_apart() {
+    let pipe = PipeConfig { newest_wins: true, ..PipeConfig::default() };
+    let mut pair = pair(&pipe);
+    pair.stream();
+    let relayed = pair.a.add_client(T0, ClientConfig::memory(ClientFlags::SOURCE)).expect("few");
+    let mut older = note(1, 1, Priority::State, 1);
+    (older.droppable, older.key) = (true, Some(1));
+    let newer = Note { number: 2, ..older.clone() };
+    assert_eq!(pair.a.submit(T0, pair.source, older).expect("a source").queued, 1);
+    let id = router::MessageId { origin: router::Origin { router: RouterId(9), epoch: 0 }, sequence: 77 };
+    let parcel = router::Parcel::Message(router::Envelope { id, hops: 0, message: newer });
+    let _ = pair.a.handle_parcel(T0, relayed, parcel).expect("a source");
+    pair.stream();
+    let datagrams = pair.datagrams(1_200);
+    assert_eq!(datagrams.len(), 1);
+    assert_eq!(pair.take(&datagrams[0]), Ok(1));
+    let got = pair.b.poll_envelope(pair.sink).expect("the newer one");
+    assert_eq!((got.id, got.message.number), (id, 2));
+}
