@@ -125,7 +125,7 @@ impl Overlay {
     }
 
     fn on_entry(&mut self, now: Moment, id: LinkId, entry: Entry) -> bool {
-        let (key, sequence) = (entry.key, entry.sequence);
+        let (key, sequence, leaving) = (entry.key, entry.sequence, entry.leaving);
         if key == self.config.key {
             self.defend(now, &entry);
             return false;
@@ -150,6 +150,10 @@ impl Overlay {
             link.told.insert(key, sequence);
         }
         self.pass_on(key);
+        if leaving {
+            self.relations.remove(&key);
+            self.unlearn(key);
+        }
         true
     }
 

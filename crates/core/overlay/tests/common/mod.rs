@@ -11,7 +11,7 @@ use base::{Moment, NodeKey, Seed};
 use bytes::Bytes;
 use overlay::{Config, Event, LinkId, Overlay, Target, TargetId, TopologyKind};
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
 use std::time::Duration;
 
 /// How a link or node fails.
@@ -38,13 +38,29 @@ struct Wire {
     open: bool,
     /// When the last frame arrives at each end: order is kept.
     busy: [Moment; 2],
+    /// What waits at each end for the way to be healed: a link loses nothing but with its end.
+    held: [VecDeque<Happening>; 2],
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Happening {
-    Connect { from: usize, key: NodeKey, target: TargetId, to: usize },
-    Frame { wire: usize, end: usize, frame: Bytes },
-    Down { wire: usize, end: usize },
+    Connect {
+        from: usize,
+        key: NodeKey,
+        target: TargetId,
+        to: usize,
+    },
+    Frame {
+        wire: usize,
+        end: usize,
+        frame: Bytes,
+    },
+    /// An end learns that the link is gone; `far`: from the other end, which closed it.
+    Down {
+        wire: usize,
+        end: usize,
+        far: bool,
+    },
 }
 
 pub struct Net {
@@ -160,7 +176,7 @@ impl Net {
                 if self.wires[wire].open && self.wires[wire].ends[end].0 == index {
                     self.wires[wire].open = false;
                     if failure == Failure::Loud {
-                        self.at(self.delay, Happening::Down { wire, end: 1 - end });
+                        self.at(self.delay, Happening::Down { wire, end: 1 - end, far: true });
                     }
                 }
             }
@@ -176,8 +192,8 @@ impl Net {
                 let [x, y] = self.wires[wire].ends;
                 if self.wires[wire].open && pair(x.0, y.0) == pair(a, b) {
                     self.wires[wire].open = false;
-                    self.at(self.delay, Happening::Down { wire, end: 0 });
-                    self.at(self.delay, Happening::Down { wire, end: 1 });
+                    self.at(self.delay, Happening::Down { wire, end: 0, far: false });
+                    self.at(self.delay, Happening::Down { wire, end: 1, far: false });
                 }
             }
         }
@@ -185,6 +201,30 @@ impl Net {
 
     pub fn heal(&mut self, a: usize, b: usize) {
         self.blocked.remove(&pair(a, b));
+        for wire in 0..self.wires.len() {
+            let [x, y] = self.wires[wire].ends;
+            if pair(x.0, y.0) == pair(a, b) {
+                for end in 0..2 {
+                    for what in std::mem::take(&mut self.wires[wire].held[end]) {
+                        let at = self.wires[wire].busy[end].max(self.now + self.delay);
+                        self.wires[wire].busy[end] = at;
+                        self.order += 1;
+                        self.queue.push(Reverse((at, self.order, what)));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Keeps what cannot pass; says whether it does.
+    fn hold(&mut self, wire: usize, end: usize, what: &Happening) -> bool {
+        let [x, y] = self.wires[wire].ends;
+        let (from, to) = if end == 0 { (y.0, x.0) } else { (x.0, y.0) };
+        let held = !self.passes(from, to) || !self.wires[wire].held[end].is_empty();
+        if held {
+            self.wires[wire].held[end].push_back(what.clone());
+        }
+        held
     }
 
     fn passes(&self, from: usize, to: usize) -> bool {
@@ -250,7 +290,12 @@ impl Net {
                 }
                 let wire = self.wires.len();
                 let id = |end: usize| LinkId((wire * 2 + end) as u64);
-                self.wires.push(Wire { ends: [(from, id(0)), (to, id(1))], open: true, busy: [now; 2] });
+                self.wires.push(Wire {
+                    ends: [(from, id(0)), (to, id(1))],
+                    open: true,
+                    busy: [now; 2],
+                    held: Default::default(),
+                });
                 self.ends.insert(id(0), (wire, 0));
                 self.ends.insert(id(1), (wire, 1));
                 self.node_mut(to).overlay.handle_link_up(now, id(1), None);
@@ -258,8 +303,10 @@ impl Net {
                 self.node_mut(from).overlay.handle_link_up(now, id(0), Some(target));
                 self.settle(from);
             }
+            Happening::Frame { wire, end, .. } if self.hold(wire, end, &what) => {}
+            Happening::Down { wire, end, far: true } if self.hold(wire, end, &what) => {}
             Happening::Frame { wire, end, frame } => self.deliver(wire, end, frame),
-            Happening::Down { wire, end } => {
+            Happening::Down { wire, end, .. } => {
                 let (index, id) = self.wires[wire].ends[end];
                 if let Some(node) = self.nodes[index].as_mut() {
                     node.overlay.handle_link_down(now, id, "connection reset");
@@ -272,10 +319,6 @@ impl Net {
     fn deliver(&mut self, wire: usize, end: usize, frame: Bytes) {
         let now = self.now;
         let (index, id) = self.wires[wire].ends[end];
-        let from = self.wires[wire].ends[1 - end].0;
-        if !self.passes(from, index) {
-            return;
-        }
         let Some(node) = self.nodes[index].as_mut() else { return };
         if frame[0] == 0 {
             self.busy_frames += u64::from(!matches!(frame[1], 4 | 5));
@@ -335,7 +378,11 @@ impl Net {
                     // What was sent arrives first.
                     let at = self.wires[wire].busy[1 - end].max(self.now + self.delay);
                     self.order += 1;
-                    self.queue.push(Reverse((at, self.order, Happening::Down { wire, end: 1 - end })));
+                    self.queue.push(Reverse((
+                        at,
+                        self.order,
+                        Happening::Down { wire, end: 1 - end, far: true },
+                    )));
                 }
             }
             event => {
