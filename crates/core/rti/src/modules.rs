@@ -171,6 +171,7 @@ impl ModuleCache {
     }
 }
 
-fn has_text(model: &Fdd, text: &[u8]) -> bool {
+/// Whether a module with this text, in octets of UTF-8, is part of the model.
+pub(crate) fn has_text(model: &Fdd, text: &[u8]) -> bool {
     model.modules().iter().any(|module| module.text().as_bytes() == text)
 }

@@ -51,6 +51,9 @@ pub enum Command {
         federate_type: String,
         /// Additional FOM modules.
         modules: Vec<ModuleText>,
+        /// Modules that this federation execution had already were left out: every federate brings the same ones, and
+        /// they are large.
+        known: Option<ExecutionId>,
         /// The node that the federate is connected to.
         node: NodeId,
     },

@@ -156,7 +156,8 @@ impl ControlPlane {
                 self.create(federation, mim.as_ref(), &modules, &time)
             }
             Command::Destroy { federation } => self.destroy(&federation),
-            Command::Join { federation, name, federate_type, modules, node } => {
+            Command::Join { federation, name, federate_type, modules, known, node } => {
+                self.check_known(&federation, known)?;
                 self.join(&federation, name, federate_type, &modules, node)
             }
             Command::AddNode { key, name } => self.nodes.add(key, name),
@@ -254,6 +255,16 @@ impl ControlPlane {
         let execution = self.federations.get_mut(federation).ok_or_else(|| no_federation(federation))?;
         let extended = self.modules.extend_model(&execution.model, modules)?;
         execution.join(name, federate_type, extended, node)
+    }
+
+    /// A join that leaves out modules is for the very execution that had them.
+    fn check_known(&self, name: &str, known: Option<ExecutionId>) -> Result<(), RtiError> {
+        match (known, self.federations.get(name)) {
+            (Some(known), Some(federation)) if federation.id != known => Err(RtiError::internal(format!(
+                "federation execution `{name}` was destroyed and created again meanwhile; join again"
+            ))),
+            _ => Ok(()),
+        }
     }
 
     /// Resigns all federates of a node, by execution and handle, and takes the node out.

@@ -1,8 +1,8 @@
 //! Connecting, and what needs a connection but no membership (4.2 to 4.11).
 
 use super::{Reply, Served, finish};
-use crate::control::{Command, ControlPlane, NodeId};
-use crate::modules::{FomSource, ModuleText};
+use crate::control::{Command, ControlPlane, ExecutionId, NodeId};
+use crate::modules::{FomSource, ModuleText, has_text};
 use crate::plane::{CallId, CallerId, Finish, Outcome, Plane, Waiting};
 use hla::api::call_request::CallRequest as Call;
 use hla::api::call_response::CallResponse as Answer;
@@ -332,8 +332,23 @@ impl Reception<'_> {
         finish: Finish,
     ) -> Served {
         let modules = ModuleText::set_from_federate(modules, self.source, self.limits)?;
+        let (modules, known) = self.without_known(&federation, modules);
         let name = name.filter(|name| !name.is_empty());
         let node = self.node;
-        self.propose(Command::Join { federation, name, federate_type, modules, node }, finish)
+        self.propose(Command::Join { federation, name, federate_type, modules, known, node }, finish)
+    }
+
+    /// The modules that are new to a federation execution; and which one that is, if some are not.
+    fn without_known(
+        &self,
+        federation: &str,
+        modules: Vec<ModuleText>,
+    ) -> (Vec<ModuleText>, Option<ExecutionId>) {
+        let Some(federation) = self.control.federation(federation) else { return (modules, None) };
+        let given = modules.len();
+        let is_new = |module: &ModuleText| !has_text(&federation.model, &module.text);
+        let new: Vec<_> = modules.into_iter().filter(is_new).collect();
+        let known = (new.len() < given).then_some(federation.id);
+        (new, known)
     }
 }

@@ -131,6 +131,7 @@ fn an_outcome_that_is_remembered_no_more_is_said_to_be_lost() {
         name: None,
         federate_type: String::new(),
         modules: Vec::new(),
+        known: None,
         node: NodeId(1),
     };
     let register = |label: &str, set: &[FederateHandle]| Command::RegisterSync {

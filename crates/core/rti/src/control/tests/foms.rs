@@ -55,6 +55,7 @@ fn check(folder: &str) {
             name: None,
             federate_type: String::new(),
             modules,
+            known: None,
             node: NodeId(1),
         });
         if let Err(error) = joined {

@@ -104,15 +104,16 @@ fn published() -> impl Strategy<Value = PublishedClass> {
 fn life() -> impl Strategy<Value = Command> {
     let some = |most| subsequence(modules(), 0..=most);
     let create = (name_of(&FEDERATIONS), prop::bool::weighted(0.05), some(3));
-    let join = (name_of(&FEDERATIONS), prop::option::of(name_of(&NAMES)), some(2), node());
+    let known = prop::option::weighted(0.2, execution());
+    let join = (name_of(&FEDERATIONS), prop::option::of(name_of(&NAMES)), some(2), known, node());
     prop_oneof![
         2 => create.prop_map(|(federation, own, modules)| {
             let mim = own.then(own_mim);
             Command::Create { federation, mim, modules, time: "HLAinteger64Time".to_owned() }
         }),
         1 => name_of(&FEDERATIONS).prop_map(|federation| Command::Destroy { federation }),
-        8 => join.prop_map(|(federation, name, modules, node)| {
-            Command::Join { federation, name, federate_type: "T".to_owned(), modules, node }
+        8 => join.prop_map(|(federation, name, modules, known, node)| {
+            Command::Join { federation, name, federate_type: "T".to_owned(), modules, known, node }
         }),
         2 => (execution(), federate()).prop_map(|(execution, federate)| Command::Resign { execution, federate }),
         3 => (key(), name_of(&LABELS)).prop_map(|(key, name)| Command::AddNode { key, name }),
@@ -180,10 +181,11 @@ fn history() -> impl Strategy<Value = Vec<Command>> {
         name: None,
         federate_type: "T".to_owned(),
         modules: Vec::new(),
+        known: None,
         node: NodeId(node),
     };
     let create = Command::Create { federation, mim: None, modules: Vec::new(), time };
-    let begin = vec![create, add(1, "P"), add(2, "Q"), join(1), join(2), join(2)];
+    let begin = [create, add(1, "P"), add(2, "Q"), join(1), join(2), join(2)];
     let rest = proptest::collection::vec(command(), 0..80);
     (prop_oneof![1 => Just(1), 3 => Just(begin.len())], rest)
         .prop_map(move |(most, rest)| begin[..most].iter().cloned().chain(rest).collect())

@@ -13,6 +13,7 @@ fn join(node: u16) -> Command {
         name: None,
         federate_type: "T".to_owned(),
         modules: Vec::new(),
+        known: None,
         node: NodeId(node),
     }
 }
@@ -156,8 +157,34 @@ fn extensions_of_the_model_are_counted() {
     assert_eq!(version(&plane), 0, "joins that bring nothing new");
     let text = "<objectModel xmlns=\"http://standards.ieee.org/IEEE1516-2025\"><objects><objectClass>\
                 <name>HLAobjectRoot</name><objectClass><name>New</name></objectClass></objectClass></objects></objectModel>";
-    let Command::Join { federation, name, federate_type, node, .. } = join(1) else { unreachable!() };
-    let modules = vec![ModuleText { designator: "new.xml".to_owned(), text: text.into() }];
-    plane.apply(Command::Join { federation, name, federate_type, modules, node }).unwrap();
+    let mut command = join(1);
+    if let Command::Join { modules, .. } = &mut command {
+        modules.push(ModuleText { designator: "new.xml".to_owned(), text: text.into() });
+    }
+    plane.apply(command).unwrap();
     assert_eq!(version(&plane), 1);
+}
+
+#[test]
+fn a_join_without_known_modules_is_for_the_execution_that_has_them() {
+    let mut plane = two_nodes();
+    let mut command = join(1);
+    if let Command::Join { known, .. } = &mut command {
+        *known = Some(EXECUTION);
+    }
+    plane.apply(command.clone()).unwrap();
+    for key in [10, 20] {
+        plane.apply(Command::RemoveNode { key: NodeKey(key) }).unwrap();
+    }
+    plane.apply(add(30, "O")).unwrap();
+    plane.apply(Command::Destroy { federation: "F".to_owned() }).unwrap();
+    if let Command::Join { node, .. } = &mut command {
+        *node = NodeId(3);
+    }
+    let gone = plane.apply(command.clone()).unwrap_err();
+    assert_eq!(gone.exception, Exception::FederationExecutionDoesNotExist);
+    let (federation, time) = ("F".to_owned(), String::new());
+    plane.apply(Command::Create { federation, mim: None, modules: Vec::new(), time }).unwrap();
+    let other = plane.apply(command).unwrap_err();
+    assert!(other.details.contains("created again meanwhile"), "{other}");
 }
