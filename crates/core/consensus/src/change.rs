@@ -1,7 +1,7 @@
 //! Changes of who is a member, and as what.
 
 use base::NodeKey;
-use raft::eraftpb::{ConfChangeSingle, ConfChangeType, ConfChangeV2};
+use raft::eraftpb::{ConfChangeSingle, ConfChangeTransition, ConfChangeType, ConfChangeV2};
 
 /// What a member of a group may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -12,45 +12,59 @@ pub enum Role {
     Voter,
 }
 
-/// One step of the membership, as it stands in the log. One voter at a time, so that the majorities before and after
-/// a step have a member in common (Raft dissertation, section 4.1).
+/// What becomes of one node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Change {
-    /// The node is a member with this role from now on.
+    /// It is a member with this role from now on.
     Set(NodeKey, Role),
-    /// The node is no member any more, ever.
+    /// It is no member any more, ever.
     Remove(NodeKey),
 }
 
 impl Change {
-    /// The form the library puts into its log.
-    pub(crate) fn to_raft(self) -> ConfChangeV2 {
-        let mut one = ConfChangeSingle::default();
-        let (key, kind) = match self {
-            Change::Set(key, Role::Voter) => (key, ConfChangeType::AddNode),
-            Change::Set(key, Role::Learner) => (key, ConfChangeType::AddLearnerNode),
-            Change::Remove(key) => (key, ConfChangeType::RemoveNode),
-        };
-        one.node_id = key.0;
-        one.set_change_type(kind);
-        let mut change = ConfChangeV2::default();
-        change.mut_changes().push(one);
-        change
-    }
-
-    /// Reads back what [`Change::to_raft`] made; `None` for anything else.
-    pub(crate) fn from_raft(change: &ConfChangeV2) -> Option<Change> {
-        let [one] = change.get_changes() else { return None };
-        let key = NodeKey(one.node_id);
-        if key.0 == 0 || change.enter_joint().is_some() {
-            return None;
+    pub(crate) fn key(self) -> NodeKey {
+        match self {
+            Change::Set(key, _) | Change::Remove(key) => key,
         }
-        Some(match one.get_change_type() {
-            ConfChangeType::AddNode => Change::Set(key, Role::Voter),
-            ConfChangeType::AddLearnerNode => Change::Set(key, Role::Learner),
-            ConfChangeType::RemoveNode => Change::Remove(key),
-        })
     }
+}
+
+/// One step of the membership as the library writes it into its log. A single change takes effect at once; with several
+/// the group is joint until the next step: both the old voters and the new ones must agree (Raft dissertation, section
+/// 4.3). No change at all ends that.
+pub(crate) fn to_raft(changes: &[Change]) -> ConfChangeV2 {
+    let mut step = ConfChangeV2::default();
+    for change in changes {
+        let mut one = ConfChangeSingle::default();
+        one.node_id = change.key().0;
+        one.set_change_type(match change {
+            Change::Set(_, Role::Voter) => ConfChangeType::AddNode,
+            Change::Set(_, Role::Learner) => ConfChangeType::AddLearnerNode,
+            Change::Remove(_) => ConfChangeType::RemoveNode,
+        });
+        step.mut_changes().push(one);
+    }
+    if changes.len() > 1 {
+        step.set_transition(ConfChangeTransition::Explicit);
+    }
+    step
+}
+
+/// Reads back what [`to_raft`] made; `None` for anything else.
+pub(crate) fn from_raft(step: &ConfChangeV2) -> Option<Vec<Change>> {
+    let changes: Vec<Change> = step
+        .get_changes()
+        .iter()
+        .map(|one| {
+            let key = NodeKey(one.node_id);
+            match one.get_change_type() {
+                ConfChangeType::AddNode => Change::Set(key, Role::Voter),
+                ConfChangeType::AddLearnerNode => Change::Set(key, Role::Learner),
+                ConfChangeType::RemoveNode => Change::Remove(key),
+            }
+        })
+        .collect();
+    (to_raft(&changes) == *step).then_some(changes)
 }
 
 #[cfg(test)]
@@ -58,11 +72,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn changes_survive_the_form_of_the_library() {
-        let key = NodeKey(9);
-        for change in [Change::Set(key, Role::Voter), Change::Set(key, Role::Learner), Change::Remove(key)] {
-            assert_eq!(Change::from_raft(&change.to_raft()), Some(change));
+    fn steps_survive_the_form_of_the_library() {
+        let (a, b) = (NodeKey(9), NodeKey(8));
+        let one = [Change::Set(a, Role::Voter)];
+        let two = [Change::Set(a, Role::Learner), Change::Remove(b)];
+        for changes in [&one[..], &two, &[]] {
+            assert_eq!(from_raft(&to_raft(changes)).as_deref(), Some(changes));
         }
-        assert_eq!(Change::from_raft(&ConfChangeV2::default()), None);
+        assert_eq!(to_raft(&one).enter_joint(), None);
+        assert_eq!(to_raft(&two).enter_joint(), Some(false));
+        assert!(to_raft(&[]).leave_joint());
     }
 }

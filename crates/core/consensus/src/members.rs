@@ -1,6 +1,10 @@
 //! What the leader does about the membership next: a pure function of what it sees.
+//!
+//! A group has an odd number of voters at any time: one more would bear no further loss. So voters come and go in pairs,
+//! or one takes the place of another, in a joint step; the group is never one loss away from standing still because it was
+//! about to grow.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use base::NodeKey;
 
@@ -12,7 +16,7 @@ use crate::wire::Wish;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seen {
     pub(crate) role: Role,
-    /// It follows the log and has all but the last few entries.
+    /// It has all but the last few entries.
     pub(crate) follows: bool,
     /// It was heard within the election timeout.
     pub(crate) heard: bool,
@@ -26,88 +30,114 @@ impl Seen {
     }
 }
 
+/// Whether a joint step is under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Joint {
+    No,
+    /// The leader is still a member when it ends.
+    WithMe,
+    WithoutMe,
+}
+
 /// What the leader sees.
 pub(crate) struct View<'a> {
     /// The leader.
     pub(crate) me: NodeKey,
+    pub(crate) joint: Joint,
+    /// The members; in a joint step with the roles they will have.
     pub(crate) members: &'a BTreeMap<NodeKey, Seen>,
     /// Who asked to be added or removed, or for whom others did. Not: members to be added, removed nodes.
     pub(crate) asked: &'a BTreeMap<NodeKey, Wish>,
     pub(crate) voters_max: usize,
 }
 
-/// One step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    Propose(Change),
+    Propose(Vec<Change>),
     /// Hand the leadership over to this voter.
     Transfer(NodeKey),
 }
 
-/// How many voters a group of so many members has: an odd number, since one more voter bears no further loss.
+/// How many voters a group of so many members has.
 pub(crate) fn voters_of(members: usize, voters_max: usize) -> usize {
     let most = members.min(voters_max).max(1);
     most - (1 - most % 2)
 }
 
 impl View<'_> {
-    /// The next step, if there is one. In this order: who is to go, goes; who is to come, becomes a learner; voters are
-    /// as many as they should be; a lost voter gives its place to a learner that is well.
+    /// What to do next, if anything.
     pub(crate) fn next_step(&self) -> Option<Step> {
-        if let Some(step) = self.removal() {
-            return step;
+        match self.joint {
+            Joint::WithMe => return Some(Step::Propose(Vec::new())),
+            Joint::WithoutMe => return self.transfer(),
+            Joint::No => {}
         }
-        let room = self.members.len() < MEMBERS_MAX;
-        let comer = self.asked.iter().find(|(_, wish)| **wish == Wish::Add).map(|(key, _)| *key);
-        if let (true, Some(key)) = (room, comer) {
-            return Some(Step::Propose(Change::Set(key, Role::Learner)));
+        let changes = self.changes();
+        if !changes.is_empty() {
+            return Some(Step::Propose(changes));
         }
-        self.balance()
+        let asked = |wish| self.asked.iter().filter(move |(_, w)| **w == wish).map(|(key, _)| *key);
+        if let Some(stranger) = asked(Wish::Remove).find(|key| !self.members.contains_key(key)) {
+            return Some(Step::Propose(vec![Change::Remove(stranger)]));
+        }
+        if let Some(comer) = asked(Wish::Add).next()
+            && self.members.len() < MEMBERS_MAX
+        {
+            return Some(Step::Propose(vec![Change::Set(comer, Role::Learner)]));
+        }
+        let votes = self.members.get(&self.me).is_some_and(|seen| seen.role == Role::Voter);
+        if votes { None } else { self.transfer() }
     }
 
-    /// Some(None): wait with everything else.
-    fn removal(&self) -> Option<Option<Step>> {
-        let mut goers = self.asked.iter().filter(|(_, wish)| **wish == Wish::Remove).map(|(key, _)| *key);
-        if let Some(key) = goers.find(|key| *key != self.me) {
-            return Some(Some(Step::Propose(Change::Remove(key))));
-        }
-        let leaving = self.asked.get(&self.me) == Some(&Wish::Remove);
-        // A leader that is no voter was made a learner by an entry of an earlier leader.
-        let demoted = self.members.get(&self.me).is_some_and(|seen| seen.role == Role::Learner);
-        if !leaving && !demoted {
-            return None;
-        }
-        if let Some((key, _)) = self.others(Role::Voter).find(|(_, seen)| seen.is_well()) {
-            return Some(Some(Step::Transfer(key)));
-        }
-        let heir = self.others(Role::Learner).find(|(_, seen)| seen.is_well());
-        Some(heir.map(|(key, _)| Step::Propose(Change::Set(key, Role::Voter))))
+    /// Whether the leader wants to go, and there is nobody to lead and nobody who comes.
+    pub(crate) fn is_over(&self) -> bool {
+        let comers = self.asked.values().any(|wish| *wish == Wish::Add);
+        self.members.len() == 1 && self.goes(self.me) && !comers
     }
 
-    fn balance(&self) -> Option<Step> {
-        let promote = |key| Some(Step::Propose(Change::Set(key, Role::Voter)));
-        let demote = |key| Some(Step::Propose(Change::Set(key, Role::Learner)));
-        let target = voters_of(self.members.len(), self.voters_max);
-        let voters = self.members.values().filter(|seen| seen.role == Role::Voter).count();
-        let mut well = self.others(Role::Learner).filter(|(_, seen)| seen.is_well()).map(|(key, _)| key);
-        let lost = self.others(Role::Voter).find(|(_, seen)| seen.lost).map(|(key, _)| key);
-        if voters > target {
-            return demote(lost.or_else(|| self.others(Role::Voter).last().map(|(key, _)| key))?);
-        }
-        let first = well.next()?;
-        if voters < target {
-            // From an odd number only by two: the even one between should not last.
-            let by_two = voters % 2 == 0 || well.next().is_some();
-            return by_two.then(|| promote(first)).flatten();
-        }
-        lost.and_then(demote)
+    fn goes(&self, key: NodeKey) -> bool {
+        self.asked.get(&key) == Some(&Wish::Remove)
     }
 
-    fn others(&self, role: Role) -> impl Iterator<Item = (NodeKey, &Seen)> {
-        self.members
-            .iter()
-            .filter(move |(key, seen)| **key != self.me && seen.role == role)
-            .map(|(key, seen)| (*key, seen))
+    /// What makes the members what they should be.
+    fn changes(&self) -> Vec<Change> {
+        let voters = self.voters();
+        let mut changes = Vec::new();
+        for (key, seen) in self.members {
+            let role = if voters.contains(key) { Role::Voter } else { Role::Learner };
+            // A leader that goes becomes a learner first, then hands over; its successor removes it.
+            if *key != self.me && self.goes(*key) {
+                changes.push(Change::Remove(*key));
+            } else if role != seen.role {
+                changes.push(Change::Set(*key, role));
+            }
+        }
+        changes
+    }
+
+    /// Who should vote: first those who do, then learners that are well, then voters that are lost.
+    fn voters(&self) -> BTreeSet<NodeKey> {
+        let stay = || self.members.iter().filter(|(key, _)| **key != self.me && !self.goes(**key));
+        let rank = |role, pass: fn(&Seen) -> bool| {
+            stay().filter(move |(_, seen)| seen.role == role && pass(seen)).map(|(key, _)| *key)
+        };
+        let well = || rank(Role::Voter, |seen| !seen.lost).chain(rank(Role::Learner, Seen::is_well));
+        let heirs = stay().filter(|(_, seen)| seen.is_well()).count();
+        // It goes only when somebody can take over.
+        let goes = self.goes(self.me) && heirs > 0;
+        let me = (!goes).then_some(self.me);
+        let members = stay().count() + me.iter().count();
+        let ranked: Vec<NodeKey> =
+            me.into_iter().chain(well()).chain(rank(Role::Voter, |seen| seen.lost)).collect();
+        let count = voters_of(members, self.voters_max).min(voters_of(ranked.len(), self.voters_max));
+        ranked.into_iter().take(count).collect()
+    }
+
+    fn transfer(&self) -> Option<Step> {
+        let mut others = self.members.iter().filter(|(key, _)| **key != self.me);
+        let heir = others.find(|(_, seen)| seen.role == Role::Voter && seen.is_well());
+        heir.map(|(key, _)| Step::Transfer(*key))
     }
 }
 

@@ -55,7 +55,7 @@ impl Replicated {
         }
     }
 
-    /// Takes a change of the membership.
+    /// Takes what becomes of a node.
     pub(crate) fn change(&mut self, change: Change) {
         match change {
             Change::Set(key, _) => {

@@ -1,11 +1,13 @@
 //! What is committed: proposals, changes of the membership, snapshots.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use base::NodeKey;
 use raft::StateRole;
 use raft::eraftpb::{ConfState, Entry, Snapshot};
 
 use super::{Committed, Consensus, Event, Serial};
-use crate::change::{Change, Role};
+use crate::change::{self, Change, Role};
 use crate::replicated::{Replicated, Taken};
 use crate::wire::{self, Packet, Wish};
 
@@ -13,9 +15,12 @@ impl Consensus {
     /// Applies committed entries, in their order.
     pub(super) fn apply(&mut self, entries: Vec<Entry>) {
         for entry in entries {
+            if self.farewell.is_some() {
+                return;
+            }
             self.applied_bytes += entry.get_data().len();
-            if let Some(change) = wire::change_entry(&entry) {
-                self.apply_change(change);
+            if let Some(changes) = wire::changes_of(&entry) {
+                self.apply_changes(&changes, entry.index);
             } else if let Some((from, serial, body)) = wire::proposal_of(&entry.data) {
                 if self.replicated.take(from, serial) != Taken::Yes {
                     self.duplicates += 1;
@@ -32,18 +37,50 @@ impl Consensus {
         }
     }
 
-    fn apply_change(&mut self, change: Change) {
+    fn apply_changes(&mut self, changes: &[Change], index: u64) {
+        if self.is_leader() && self.roles.len() > 1 && self.ends_me(changes) {
+            self.farewell = Some(index);
+            return;
+        }
         // What cannot be applied, such as the removal of the last voter, is so for every member.
-        let Ok(conf) = self.node.apply_conf_change(&change.to_raft()) else { return };
-        self.node.mut_store().set_conf(conf.clone());
-        self.replicated.change(change);
-        self.set_members(&conf);
-        let Change::Remove(key) = change else { return };
-        if key == self.key {
+        let Ok(mut conf) = self.node.apply_conf_change(&change::to_raft(changes)) else { return };
+        conf.mut_voters().sort_unstable();
+        conf.mut_learners().sort_unstable();
+        let before = std::mem::replace(&mut self.roles, roles_of(&conf));
+        self.node.mut_store().set_conf(conf);
+        let strangers = changes.iter().filter(|change| matches!(change, Change::Remove(_)));
+        let gone: BTreeSet<NodeKey> = before
+            .keys()
+            .copied()
+            .chain(strangers.map(|change| change.key()))
+            .filter(|key| !self.roles.contains_key(key))
+            .collect();
+        for change in changes.iter().filter(|change| matches!(change, Change::Set(..))) {
+            self.replicated.change(*change);
+        }
+        for key in &gone {
+            self.replicated.change(Change::Remove(*key));
+            if self.node.raft.state == StateRole::Leader {
+                // From now on the leader is silent towards it; if this gets lost, the node will ask.
+                self.send(*key, &Packet::Removed);
+            }
+        }
+        self.members_changed(&before);
+        if gone.contains(&self.key) {
             self.set_removed();
-        } else if self.node.raft.state == StateRole::Leader {
-            // From now on the leader is silent towards it; if this gets lost, the node will ask.
-            self.send(key, &Packet::Removed);
+        }
+    }
+
+    /// Whether this node is a member, and with these changes none any more.
+    fn ends_me(&self, changes: &[Change]) -> bool {
+        let (conf, me) = (self.node.store().conf(), self.key.0);
+        let votes = conf.get_voters().contains(&me);
+        let learns = conf.get_learners().contains(&me) || conf.get_learners_next().contains(&me);
+        match changes {
+            [] => conf.get_voters_outgoing().contains(&me) && !votes && !learns,
+            [one] => *one == Change::Remove(self.key),
+            // Whoever voted stays until the joint step ends.
+            _ => changes.contains(&Change::Remove(self.key)) && !votes,
         }
     }
 
@@ -61,17 +98,14 @@ impl Consensus {
         // What was not yet taken is covered by the state.
         self.committed.clear();
         self.committed.push_back(Committed::Restore(application));
-        self.set_members(&conf);
+        let before = std::mem::replace(&mut self.roles, roles_of(&conf));
+        self.members_changed(&before);
     }
 
-    fn set_members(&mut self, conf: &ConfState) {
-        let voters = conf.get_voters().iter().map(|key| (NodeKey(*key), Role::Voter));
-        let learners = conf.get_learners().iter().map(|key| (NodeKey(*key), Role::Learner));
-        let roles = voters.chain(learners).collect();
-        let mut wishes = std::mem::take(&mut self.wishes);
+    /// Adjusts what depends on who is a member.
+    fn members_changed(&mut self, before: &BTreeMap<NodeKey, Role>) {
         self.review = true;
-        if roles != self.roles {
-            self.roles = roles;
+        if self.roles != *before {
             self.events.push_back(Event::Members);
             self.heard.retain(|key, _| self.roles.contains_key(key));
             self.trips.retain(|key, _| self.roles.contains_key(key));
@@ -80,13 +114,12 @@ impl Consensus {
                 self.heard.entry(*key).or_insert(self.now);
             }
         }
+        let mut wishes = std::mem::take(&mut self.wishes);
         wishes.retain(|key, wish| !self.is_fulfilled(*key, *wish));
         self.wishes = wishes;
         let others = self.roles.len() > 1;
-        self.next_tick = match self.next_tick {
-            Some(at) if others => Some(at),
-            _ => others.then(|| self.now + self.config.tick),
-        };
+        let first = self.next_tick.unwrap_or(self.now + self.config.tick);
+        self.next_tick = others.then_some(first);
     }
 
     pub(super) fn is_fulfilled(&self, key: NodeKey, wish: Wish) -> bool {
@@ -94,8 +127,16 @@ impl Consensus {
         removed || (wish == Wish::Add && self.roles.contains_key(&key))
     }
 
+    /// Whether a step of the membership with several changes is under way. A snapshot has no place for that.
+    pub(super) fn is_joint(&self) -> bool {
+        !self.node.store().conf().get_voters_outgoing().is_empty()
+    }
+
     /// Whether the log is so long, or a peer so far behind it, that a snapshot is needed.
     pub(super) fn is_snapshot_due(&self) -> bool {
+        if self.farewell.is_some() || self.is_joint() {
+            return false;
+        }
         let log = self.node.store();
         let applied =
             self.node.raft.raft_log.applied - log.snapshot_index().min(self.node.raft.raft_log.applied);
@@ -109,6 +150,11 @@ impl Consensus {
 
     /// Makes a snapshot of everything applied, drops older entries, and serves those who waited for it.
     pub(super) fn take_snapshot(&mut self, application: &[u8]) {
+        self.told.snapshot_wanted = false;
+        if self.farewell.is_some() || self.is_joint() {
+            // Asked for again when it is over.
+            return;
+        }
         let index = self.node.raft.raft_log.applied;
         let mut snapshot = Snapshot::default();
         snapshot.data = self.replicated.encode(application);
@@ -122,7 +168,6 @@ impl Consensus {
         store.compact(snapshot, entries, bytes);
         let waiting = store.take_wanted_by();
         self.applied_bytes = 0;
-        self.told.snapshot_wanted = false;
         if self.node.raft.state == StateRole::Leader {
             for peer in waiting {
                 if self.node.raft.prs().get(peer).is_some() {
@@ -131,4 +176,13 @@ impl Consensus {
             }
         }
     }
+}
+
+/// The members of a configuration; who votes before or after a joint step is a voter.
+fn roles_of(conf: &ConfState) -> BTreeMap<NodeKey, Role> {
+    let with = |keys: &[u64], role| keys.iter().map(move |key| (NodeKey(*key), role)).collect::<Vec<_>>();
+    let mut roles = BTreeMap::from_iter(with(conf.get_learners(), Role::Learner));
+    roles.extend(with(conf.get_voters_outgoing(), Role::Voter));
+    roles.extend(with(conf.get_voters(), Role::Voter));
+    roles
 }

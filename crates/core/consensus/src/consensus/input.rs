@@ -2,6 +2,7 @@
 
 use base::{Moment, NodeKey};
 use bytes::Bytes;
+use raft::eraftpb::MessageType;
 
 use super::Consensus;
 use super::leader::Admitted;
@@ -34,7 +35,7 @@ impl Consensus {
             return Ok(());
         }
         self.take(from, group, packet)?;
-        if self.roles.contains_key(&from) || self.leader() == Some(from) {
+        if self.roles.contains_key(&from) {
             self.heard.insert(from, self.now);
         }
         self.pump();
@@ -49,15 +50,14 @@ impl Consensus {
                 if next > self.proposals.next() {
                     return Err(MessageError::Impossible { why: "has what was never proposed", value: next });
                 }
-                if self.leader() == Some(from) && term == self.node.raft.term {
+                if self.last_leader() == Some(from) && term == self.node.raft.term {
                     self.proposals.acked(next);
                 }
             }
             Packet::Requests(list) => self.take_requests(list),
             Packet::Probe { applied } => self.take_probe(from, applied),
-            // Only a member is told that it is none any more, or a joiner by the group that added it.
-            Packet::Removed if self.group.is_some() => self.set_removed(),
-            Packet::Removed => {}
+            // A joiner too may hear that: somebody believed it dead before it was added.
+            Packet::Removed => self.set_removed(),
         }
         Ok(())
     }
@@ -65,8 +65,19 @@ impl Consensus {
     fn take_raft(&mut self, group: NodeKey, message: RaftMessage) -> Result<(), MessageError> {
         guard::check(&self.node.raft, &message)?;
         self.group = Some(group);
+        let (known, from) = (message.commit, message.from);
+        let leads = matches!(
+            message.get_msg_type(),
+            MessageType::MsgAppend | MessageType::MsgHeartbeat | MessageType::MsgSnapshot
+        );
         // The errors left are about messages that are late: of a peer that is no member any more.
         let _ = self.node.step(message);
+        if leads && self.node.raft.leader_id == from {
+            self.led_at = self.now;
+        }
+        if self.farewell.is_some_and(|index| known >= index) {
+            self.set_removed();
+        }
         Ok(())
     }
 

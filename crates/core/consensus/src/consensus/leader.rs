@@ -6,7 +6,8 @@ use base::NodeKey;
 use bytes::Bytes;
 
 use super::Consensus;
-use crate::members::{Seen, Step, View};
+use crate::change::{self, Role};
+use crate::members::{Joint, Seen, Step, View};
 use crate::replicated::Replicated;
 use crate::wire::{self, Packet, REQUESTS_MAX, Wish};
 
@@ -40,7 +41,7 @@ impl Consensus {
                 self.heard.insert(*key, self.now);
             }
         }
-        let to = self.leader().map(|leader| (leader, term));
+        let to = self.last_leader().map(|leader| (leader, term));
         if self.proposals.set_leader(to) {
             self.ask_at = self.now;
         }
@@ -53,8 +54,8 @@ impl Consensus {
         let log = self.node.store();
         let tail = self.node.raft.raft_log.applied + 1..=log.last();
         for entry in tail.filter_map(|index| log.get(index)) {
-            if let Some(change) = wire::change_entry(entry) {
-                fold.change(change);
+            if let Some(changes) = wire::changes_of(entry) {
+                changes.into_iter().for_each(|change| fold.change(change));
             } else if let Some((from, serial, _)) = wire::proposal_of(&entry.data) {
                 fold.take(from, serial);
             }
@@ -64,7 +65,7 @@ impl Consensus {
 
     /// Sends this node's proposals to the leader, or takes them when it is the leader; then true if any was taken.
     pub(super) fn flush_proposals(&mut self) -> bool {
-        let Some(leader) = self.leader() else { return false };
+        let Some(leader) = self.last_leader() else { return false };
         if !self.roles.contains_key(&self.key) {
             return false;
         }
@@ -89,6 +90,9 @@ impl Consensus {
     /// Appends a proposal to the log, if this node leads and it is the next one of its proposer.
     pub(super) fn admit(&mut self, from: NodeKey, serial: u64, body: &Bytes) -> Admitted {
         let Some((_, fold)) = &mut self.admission else { return Admitted::No };
+        if self.farewell.is_some() {
+            return Admitted::No;
+        }
         match fold.next_of(from) {
             Some(next) if serial < next => return Admitted::Before,
             Some(next) if serial == next => {}
@@ -104,8 +108,11 @@ impl Consensus {
 
     /// While leading: takes the next step of the membership; true if it took one.
     pub(super) fn review_members(&mut self) -> bool {
+        if !self.review || !self.is_leader() || self.farewell.is_some() {
+            return false;
+        }
         let raft = &self.node.raft;
-        if !self.review || !self.is_leader() || raft.has_pending_conf() || raft.lead_transferee.is_some() {
+        if raft.has_pending_conf() || raft.lead_transferee.is_some() {
             return false;
         }
         self.review = false;
@@ -114,41 +121,62 @@ impl Consensus {
         asked.retain(|key, wish| !self.is_fulfilled(*key, *wish));
         self.asked = asked;
         let members = self.seen_members();
-        let view =
-            View { me: self.key, members: &members, asked: &self.asked, voters_max: self.config.voters_max };
+        let view = View {
+            me: self.key,
+            joint: self.joint(),
+            members: &members,
+            asked: &self.asked,
+            voters_max: self.config.voters_max,
+        };
+        if view.is_over() {
+            self.set_removed();
+            return false;
+        }
         match view.next_step() {
             None => false,
             Some(Step::Transfer(to)) => {
                 self.node.transfer_leader(to.0);
                 true
             }
-            Some(Step::Propose(change)) => {
-                let taken = self.node.propose_conf_change(Vec::new(), change.to_raft()).is_ok();
+            Some(Step::Propose(changes)) => {
+                let taken = self.node.propose_conf_change(Vec::new(), change::to_raft(&changes)).is_ok();
                 if let (true, Some((_, fold))) = (taken, &mut self.admission) {
-                    fold.change(change);
+                    changes.into_iter().for_each(|change| fold.change(change));
                 }
                 taken
             }
         }
     }
 
+    fn joint(&self) -> Joint {
+        let conf = self.node.store().conf();
+        let stays = conf.get_voters().contains(&self.key.0) || conf.get_learners_next().contains(&self.key.0);
+        match (self.is_joint(), stays || conf.get_learners().contains(&self.key.0)) {
+            (false, _) => Joint::No,
+            (true, true) => Joint::WithMe,
+            (true, false) => Joint::WithoutMe,
+        }
+    }
+
     fn seen_members(&self) -> BTreeMap<NodeKey, Seen> {
         let raft = &self.node.raft;
         let committed = raft.raft_log.committed;
-        let seen = |(key, role): (&NodeKey, &_)| {
+        let voters = self.node.store().conf().get_voters();
+        let seen = |key: &NodeKey| {
+            let role = if voters.contains(&key.0) { Role::Voter } else { Role::Learner };
             // Whatever its state: who has everything is probed only with the next entry.
             let matched = raft.prs().get(key.0).map_or(0, |progress| progress.matched);
             let follows = matched > 0 && matched + FOLLOWS_WITHIN >= committed;
             let silent = self.heard.get(key).map_or(std::time::Duration::MAX, |heard| self.now.since(*heard));
             let lost = silent >= self.config.voter_lost_after;
-            (*key, Seen { role: *role, follows, heard: self.is_heard(*key), lost })
+            (*key, Seen { role, follows, heard: self.is_heard(*key), lost })
         };
-        self.roles.iter().map(seen).collect()
+        self.roles.keys().map(seen).collect()
     }
 
     /// Asks the leader for what this node wants of the membership.
     pub(super) fn send_wishes(&mut self) {
-        let Some(leader) = self.leader() else { return };
+        let Some(leader) = self.last_leader() else { return };
         if leader == self.key || self.wishes.is_empty() || self.now < self.ask_at {
             return;
         }

@@ -21,7 +21,7 @@ use crate::config::{Config, ConfigError, SNAPSHOT_BYTES_MAX};
 use crate::log::Log;
 use crate::proposals::{Proposals, ProposeError};
 use crate::replicated::Replicated;
-use crate::wire::Wish;
+use crate::wire::{Packet, Wish};
 
 /// One member of a group, or a node that is about to become one. See the [crate].
 pub struct Consensus {
@@ -47,6 +47,8 @@ pub struct Consensus {
     review: bool,
     /// When a member was heard last.
     heard: BTreeMap<NodeKey, Moment>,
+    /// When a leader was heard last, as leader.
+    led_at: Moment,
     /// While leading: who is taking in a snapshot.
     trips: BTreeMap<NodeKey, SnapshotTrip>,
     committed: VecDeque<Committed>,
@@ -63,6 +65,9 @@ pub struct Consensus {
     /// The member that was probed last.
     probed: NodeKey,
     duplicates: u64,
+    /// This node leads and its own removal is committed, at this index: an earlier leader proposed it. As long as nobody else
+    /// is known to know that, the others may need this node's vote; so it stays, and applies nothing more.
+    farewell: Option<u64>,
     removed: bool,
 }
 
@@ -117,6 +122,7 @@ impl Consensus {
             asked: BTreeMap::new(),
             review: false,
             heard: BTreeMap::new(),
+            led_at: Moment::ZERO,
             trips: BTreeMap::new(),
             committed: VecDeque::new(),
             messages: VecDeque::new(),
@@ -129,6 +135,7 @@ impl Consensus {
             probe_at: Moment::ZERO,
             probed: NodeKey(0),
             duplicates: 0,
+            farewell: None,
             removed: false,
         })
     }
@@ -148,24 +155,34 @@ impl Consensus {
         Ok(Serial(serial))
     }
 
-    /// Wants `key` to be a member. Any member may say so, and again; the leader sees to it. A node that was removed
-    /// is not added again.
+    /// Wants `key` to be a member, and no longer to be removed. Any member may say so; the leader sees to it. A
+    /// node that was removed is not added again, but told so. Saying it again does no harm, and is due for a node that is
+    /// there and no member when [`Event::Leader`] or [`Event::Members`] comes.
     pub fn add(&mut self, now: Moment, key: NodeKey) {
         self.wish(now, key, Wish::Add);
     }
 
     /// Wants `key` to be no member, now or ever: it is gone, or leaves. Any member may say so, and again; the leader sees to
-    /// it. A member that removes itself goes on until [`Event::Removed`]; as leader it first hands over.
+    /// it. A member that removes itself goes on until [`Event::Removed`]; as leader it first hands over. Who is
+    /// alone, or not yet a member, is out at once.
     pub fn remove(&mut self, now: Moment, key: NodeKey) {
         self.wish(now, key, Wish::Remove);
     }
 
     fn wish(&mut self, now: Moment, key: NodeKey, wish: Wish) {
         self.at(now);
-        if self.removed || key.0 == 0 || self.is_fulfilled(key, wish) {
+        // The latest wish is the one that counts: who is back is not to be removed any more.
+        self.wishes.remove(&key);
+        if self.removed || key.0 == 0 {
             return;
         }
-        let alone = self.roles.len() == 1 && self.roles.contains_key(&self.key);
+        if wish == Wish::Add && self.replicated.was_removed(key) {
+            return self.send(key, &Packet::Removed);
+        }
+        if self.is_fulfilled(key, wish) {
+            return;
+        }
+        let alone = self.roles.keys().all(|member| *member == self.key);
         if alone && key == self.key && wish == Wish::Remove {
             return self.set_removed();
         }
@@ -217,10 +234,16 @@ impl Consensus {
         if self.removed { None } else { self.next_tick }
     }
 
-    /// Who leads, as far as this node knows.
+    /// Who leads, as far as this node knows; `None` also when it has not heard its leader for two election timeouts.
     pub fn leader(&self) -> Option<NodeKey> {
+        let fresh = self.is_leader() || self.now.since(self.led_at) < self.config.election_timeout() * 2;
+        self.last_leader().filter(|_| fresh && !self.removed)
+    }
+
+    /// Who led last: a learner never campaigns, so its leader may be gone long since.
+    fn last_leader(&self) -> Option<NodeKey> {
         let key = self.node.raft.leader_id;
-        (key != 0 && !self.removed).then_some(NodeKey(key))
+        (key != 0).then_some(NodeKey(key))
     }
 
     /// Whether this node leads.
@@ -238,6 +261,12 @@ impl Consensus {
         self.key
     }
 
+    /// The serial that the next proposal of this node to be committed has; earlier ones were, here or in a
+    /// snapshot. 1 for a joiner.
+    pub fn next_serial(&self) -> Serial {
+        Serial(self.replicated.next_of(self.key).unwrap_or(1))
+    }
+
     /// Whether this node was removed. It does nothing any more; start a new one with a new key.
     pub fn is_removed(&self) -> bool {
         self.removed
@@ -250,7 +279,7 @@ impl Consensus {
             return false;
         }
         if !self.is_leader() {
-            return self.leader().is_some_and(|leader| self.is_heard(leader));
+            return self.leader().is_some() && self.now.since(self.led_at) < self.config.election_timeout();
         }
         let voters = || self.roles.iter().filter(|(_, role)| **role == Role::Voter).map(|(key, _)| *key);
         let heard = voters().filter(|key| *key == self.key || self.is_heard(*key)).count();

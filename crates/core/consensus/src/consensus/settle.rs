@@ -40,10 +40,10 @@ pub(super) fn raft_config(key: NodeKey, config: &Config, log: &Log) -> RaftConfi
 impl Consensus {
     /// Does everything that can be done without more input. Called at the end of every call that changed something.
     pub(super) fn pump(&mut self) {
-        loop {
+        while !self.removed {
             self.settle();
             if self.removed {
-                return;
+                break;
             }
             self.follow_leader();
             let proposed = self.flush_proposals();
@@ -51,6 +51,9 @@ impl Consensus {
             if !proposed && !changed {
                 break;
             }
+        }
+        if self.removed {
+            return;
         }
         self.send_wishes();
         self.tell();

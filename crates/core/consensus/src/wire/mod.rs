@@ -11,7 +11,7 @@ use ::bytes::{BufMut, Bytes, BytesMut};
 use base::NodeKey;
 
 pub(crate) use self::bytes::{Reader, put_len, put_string};
-pub(crate) use self::raft::{RaftMessage, change_entry, is_wired, proposal_data, proposal_of};
+pub(crate) use self::raft::{RaftMessage, changes_of, is_wired, proposal_data, proposal_of};
 
 /// The version of the messages between members.
 pub const VERSION: u8 = 1;

@@ -1,13 +1,15 @@
 //! The messages of the Raft algorithm (Ongaro and Ousterhout 2014, figures 2 and 13, with pre-votes): ten kinds, each
 //! with the fields it needs.
 
+use std::collections::BTreeSet;
+
 use base::NodeKey;
 use bytes::{BufMut, Bytes, BytesMut};
 use protobuf::Message as _;
 use raft::eraftpb::{ConfChangeV2, Entry, EntryType, Message, MessageType, Snapshot};
 
 use super::{INDEX_MAX, MessageError, Reader, TERM_MAX, put_len, put_string};
-use crate::change::{Change, Role};
+use crate::change::{self, Change, Role};
 use crate::config::MEMBERS_MAX;
 use crate::replicated::Replicated;
 
@@ -35,14 +37,14 @@ pub(crate) fn proposal_of(data: &Bytes) -> Option<(NodeKey, u64, Bytes)> {
     Some((NodeKey(u64::from_le_bytes(*key)), u64::from_le_bytes(*serial), data.slice(PROPOSAL_HEAD..)))
 }
 
-/// The membership change of an entry, if it is one.
-pub(crate) fn change_entry(entry: &Entry) -> Option<Change> {
+/// The step of the membership that an entry is, if it is one; an empty one ends a joint step.
+pub(crate) fn changes_of(entry: &Entry) -> Option<Vec<Change>> {
     if entry.get_entry_type() != EntryType::EntryConfChangeV2 {
         return None;
     }
-    let mut change = ConfChangeV2::default();
-    change.merge_from_bytes(entry.get_data()).ok()?;
-    Change::from_raft(&change)
+    let mut step = ConfChangeV2::default();
+    step.merge_from_bytes(entry.get_data()).ok()?;
+    change::from_raft(&step)
 }
 
 /// Whether a vote is asked for because the leader wants to hand over.
@@ -128,17 +130,20 @@ fn put_numbers(out: &mut BytesMut, numbers: &[u64]) {
 
 fn put_entry(out: &mut BytesMut, entry: &Entry) {
     out.put_u64_le(entry.term);
-    let (role, key) = match change_entry(entry) {
-        None => {
-            out.put_u8(0);
-            return put_string(out, entry.get_data());
-        }
-        Some(Change::Set(key, Role::Learner)) => (1, key),
-        Some(Change::Set(key, Role::Voter)) => (2, key),
-        Some(Change::Remove(key)) => (3, key),
+    let Some(changes) = changes_of(entry) else {
+        out.put_u8(0);
+        return put_string(out, entry.get_data());
     };
-    out.put_u8(role);
-    out.put_u64_le(key.0);
+    out.put_u8(1);
+    put_len(out, changes.len());
+    for change in changes {
+        out.put_u8(match change {
+            Change::Set(_, Role::Learner) => 1,
+            Change::Set(_, Role::Voter) => 2,
+            Change::Remove(_) => 3,
+        });
+        out.put_u64_le(change.key().0);
+    }
 }
 
 pub(super) fn decode(from: NodeKey, to: NodeKey, r: &mut Reader) -> Result<Message, MessageError> {
@@ -220,21 +225,35 @@ fn decode_entry(r: &mut Reader) -> Result<Entry, MessageError> {
             Err(MessageError::Impossible { why: "entry of nobody", value })
         };
     }
-    let key = NodeKey(r.number("node key", 1, u64::MAX)?);
-    let change = match kind {
-        1 => Change::Set(key, Role::Learner),
-        2 => Change::Set(key, Role::Voter),
-        3 => Change::Remove(key),
-        value => return Err(MessageError::Unknown { what: "kind of entry", at, value }),
-    };
+    if kind != 1 {
+        return Err(MessageError::Unknown { what: "kind of entry", at, value: kind });
+    }
+    let changes = decode_changes(r)?;
+    let data = change::to_raft(&changes).write_to_bytes();
     entry.set_entry_type(EntryType::EntryConfChangeV2);
-    entry.data = change_data(change);
+    entry.data = data.expect("a change has no required fields to miss").into();
     Ok(entry)
 }
 
-/// The data of the log entry of a membership change.
-fn change_data(change: Change) -> Bytes {
-    Bytes::from(change.to_raft().write_to_bytes().expect("a change has no required fields to miss"))
+fn decode_changes(r: &mut Reader) -> Result<Vec<Change>, MessageError> {
+    let count = r.count("number of changes", 9)?;
+    let mut changes = Vec::new();
+    let mut keys = BTreeSet::new();
+    for _ in 0..count {
+        let at = r.at();
+        let kind = r.u8("kind of change")?;
+        let key = NodeKey(r.number("node key", 1, u64::MAX)?);
+        changes.push(match kind {
+            1 => Change::Set(key, Role::Learner),
+            2 => Change::Set(key, Role::Voter),
+            3 => Change::Remove(key),
+            value => return Err(MessageError::Unknown { what: "kind of change", at, value }),
+        });
+        if !keys.insert(key) || keys.len() > MEMBERS_MAX {
+            return Err(MessageError::Impossible { why: "two changes of one node", value: key.0 });
+        }
+    }
+    Ok(changes)
 }
 
 fn decode_snapshot(m: &mut Message, r: &mut Reader) -> Result<(), MessageError> {

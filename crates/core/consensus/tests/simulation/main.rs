@@ -1,0 +1,116 @@
+//! Seeded runs of whole groups: messages get lost, late and doubled; the network splits; nodes stop for a while or for good,
+//! leave and join. All members apply one sequence, every proposal of who stays is in it once and in order, and
+//! some time after the last fault everything is.
+
+mod faults;
+mod oracle;
+mod world;
+
+use std::time::Duration;
+
+use base::{Moment, Seed};
+use consensus::Config;
+
+use crate::faults::Faults;
+use crate::world::World;
+
+/// Figures of one run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Outcome {
+    digest: u64,
+    entries: usize,
+    calm_after: Duration,
+    /// All members left.
+    over: bool,
+}
+
+fn config(seed: u64) -> Config {
+    // Small limits, so that a few entries reach them.
+    Config {
+        log_entries_max: 30 + seed as usize % 100,
+        log_bytes_max: 100_000,
+        message_bytes: 4_096,
+        window_bytes: 30_000,
+        inflight_messages: 4,
+        voters_max: [3, 5, 9][seed as usize % 3],
+        voter_lost_after: Duration::from_secs(2),
+        ..Config::default()
+    }
+}
+
+fn run(seed: u64) -> Outcome {
+    let mut world = World::new(Seed(seed), config(seed));
+    for _ in 0..seed % 5 {
+        world.join();
+    }
+    world.run_until(Moment::from_millis(1_000 + seed % 1_000));
+    let mut faults = Faults::default();
+    faults.run(&mut world, 8);
+    let calm_after = faults.calm(&mut world);
+    let digest = world.digest ^ world.oracle.digest();
+    Outcome { digest, entries: world.oracle.len(), calm_after, over: world.over }
+}
+
+/// Runs seeds on two threads; a failure names its seed.
+fn run_all(seeds: std::ops::Range<u64>) -> Vec<Outcome> {
+    let half = |parity: u64| {
+        let seeds = seeds.clone();
+        move || seeds.filter(|seed| seed % 2 == parity).map(run_named).collect::<Vec<_>>()
+    };
+    let other = std::thread::spawn(half(1));
+    let mut outcomes = half(0)();
+    outcomes.extend(other.join().expect("the message above names the seed"));
+    outcomes
+}
+
+fn run_named(seed: u64) -> Outcome {
+    std::panic::catch_unwind(|| run(seed)).unwrap_or_else(|_| panic!("seed {seed} failed"))
+}
+
+#[test]
+fn groups_come_through_every_trouble() {
+    let outcomes = run_all(0..300);
+    let entries: usize = outcomes.iter().map(|outcome| outcome.entries).sum();
+    assert!(entries > 30_000, "{entries} entries: the runs should be about something");
+    let over = outcomes.iter().filter(|outcome| outcome.over).count();
+    assert!(over < 10, "{over} groups were left by all");
+    let slowest = outcomes.iter().map(|outcome| outcome.calm_after).max();
+    assert!(slowest < Some(Duration::from_secs(15)), "{slowest:?}");
+}
+
+#[test]
+fn a_run_can_be_repeated() {
+    for seed in 0..20 {
+        assert_eq!(run_named(seed), run_named(seed), "seed {seed}");
+    }
+}
+
+/// The time from the death of the leader to the next entry applied by those who are left.
+#[test]
+fn a_new_leader_is_there_within_two_timeouts() {
+    for seed in 0..30 {
+        let mut world = World::new(Seed(seed), Config::default());
+        for _ in 0..4 {
+            world.join();
+        }
+        world.run_until(Moment::from_millis(3_000 + seed * 7));
+        let leader = world.leader().expect("a leader");
+        world.kill(leader);
+        let killed = world.now;
+        let (proposer, _) = world.nodes.first_key_value().expect("four are left");
+        let (proposer, before) = (*proposer, world.oracle.len());
+        world.propose(proposer, 10);
+        while world.oracle.len() == before {
+            world.run_until(world.now + Duration::from_millis(5));
+            let waited = world.now.since(killed);
+            assert!(waited < Duration::from_millis(1_700), "seed {seed}: {waited:?}");
+        }
+    }
+}
+
+#[test]
+fn one() {
+    if let Ok(seed) = std::env::var("SEED") {
+        run_named(seed.parse().unwrap());
+    }
+}
