@@ -1,47 +1,79 @@
 //! The kernel: events of sessions become service calls, and what services answer becomes messages.
 
+use crate::held::Held;
+use crate::network::{Network, NetworkConfig, NetworkError, Verdict};
+use crate::sessions::Sessions;
 use crate::{Config, ConnId, FomSource, Status, Transmit};
 use base::{Moment, Serial31};
 use bytes::{Bytes, BytesMut};
 use fedpro::response::{ApiVersion, encode_response, exception_response};
 use fedpro::server::{EndReason, Endpoint, Event, SessionKey};
 use hla::RtiError;
+use hla::api::call_request::CallRequest as Call;
 use hla::api::{self, CallRequest, CallResponse, call_response, callback_request};
 use rti::{CallId, CallerId, Completion, Rti};
+use std::rc::Rc;
 
-/// What a session is to the services.
-struct Session {
-    key: SessionKey,
-    caller: CallerId,
-}
-
-/// Sessions, services and router of one process.
+/// Sessions, services and router of one process, and its place in a network.
 ///
 /// Contract: after any `&mut` call drain [`Kernel::poll_ready`], call [`Kernel::poll_transmit`] for each
 /// connection named until it says there is no more, and sleep until [`Kernel::poll_timeout`]. `now`
-/// never decreases. Spurious timeouts are harmless.
+/// never decreases. Spurious timeouts are harmless. A node of a network has links besides, see `links.rs`.
 pub struct Kernel {
-    config: Config,
-    endpoint: Endpoint,
-    rti: Rti,
-    /// By slot of the session key.
-    sessions: Vec<Option<Session>>,
-    last_caller: u64,
+    pub(crate) config: Config,
+    pub(crate) endpoint: Endpoint,
+    pub(crate) rti: Rti,
+    source: Rc<dyn FomSource>,
+    pub(crate) sessions: Sessions,
     /// The connection just lost was closed by its other side.
     peer_closed: bool,
+    pub(crate) network: Option<Box<Network>>,
+    /// Federates of whom nothing is read for now, see [`Kernel::is_held`].
+    pub(crate) held: Held,
 }
 
 impl Kernel {
-    /// A kernel without sessions. FOM modules that federates only name come from `source`.
+    /// A kernel without sessions, by itself. FOM modules that federates only name come from `source`.
     pub fn new(config: Config, source: Box<dyn FomSource>) -> Self {
+        let source: Rc<dyn FomSource> = source.into();
         Self {
             endpoint: Endpoint::new(config.sessions.clone()),
-            rti: Rti::new(config.rti.clone(), source),
-            sessions: Vec::new(),
-            last_caller: 0,
+            rti: Rti::new(config.rti.clone(), Box::new(Shared(Rc::clone(&source)))),
+            source,
+            sessions: Sessions::default(),
             peer_closed: false,
+            network: None,
+            held: Held::default(),
             config,
         }
+    }
+
+    /// A kernel that is, or will be, a node of a network.
+    ///
+    /// # Errors
+    /// The settings of the network do not fit.
+    pub fn in_network(
+        now: Moment,
+        config: Config,
+        network: NetworkConfig,
+        source: Box<dyn FomSource>,
+    ) -> Result<Self, NetworkError> {
+        network.consensus.check()?;
+        let key = network.overlay.key;
+        let network = Network::new(now, network, key)?;
+        let mut kernel = Self::new(config, source);
+        kernel.enter(network);
+        kernel.drive(now);
+        Ok(kernel)
+    }
+
+    /// Takes a place in the network, with services that know nothing yet.
+    fn enter(&mut self, network: Network) {
+        let config = rti::Config { key: Some(network.key()), ..self.config.rti.clone() };
+        self.rti = Rti::new(config, Box::new(Shared(Rc::clone(&self.source))));
+        self.sessions.set_closed(true);
+        self.held = Held::default();
+        self.network = Some(Box::new(network));
     }
 
     /// A client has connected. `session_id` is drawn by the world: unguessable, not 0, never used before.
@@ -67,18 +99,38 @@ impl Kernel {
     /// The moment of [`Kernel::poll_timeout`] has come.
     pub fn handle_timeout(&mut self, now: Moment) {
         self.endpoint.handle_timeout(now);
+        if let Some(network) = &mut self.network {
+            network.handle_timeout(now);
+            self.rti.handle_timeout(now);
+        }
         self.drive(now);
     }
 
-    /// Tells every federate that the RTI goes away, and ends all sessions. What waits is still written.
+    /// Tells every federate that the RTI goes away, and ends all sessions. What waits is still written. A node
+    /// leaves its network, see [`Kernel::has_left`].
     pub fn begin_shutdown(&mut self, now: Moment) {
-        let body = connection_lost("the RTI is shutting down");
-        let keys: Vec<_> = self.sessions.iter().flatten().map(|session| session.key).collect();
+        self.end_all(now, "the RTI is shutting down");
+        self.drive(now);
+        if let Some(network) = &mut self.network {
+            network.leave(now);
+            self.drive(now);
+        }
+    }
+
+    /// Whether nothing keeps this node in its network after [`Kernel::begin_shutdown`]. Always true without a network.
+    #[must_use]
+    pub fn has_left(&self) -> bool {
+        self.network.as_ref().is_none_or(|network| network.has_left())
+    }
+
+    /// Ends all sessions; the federates learn why.
+    fn end_all(&mut self, now: Moment, why: &str) {
+        let body = connection_lost(why);
+        let keys: Vec<_> = self.sessions.keys().collect();
         for key in keys {
             self.endpoint.callback(now, key, body.clone());
-            self.endpoint.end(now, key, EndReason::Closed("the RTI is shutting down".into()));
+            self.endpoint.end(now, key, EndReason::Closed(why.to_owned().into()));
         }
-        self.drive(now);
     }
 
     /// A connection that has something to send, or that is to be closed.
@@ -103,7 +155,14 @@ impl Kernel {
     /// When [`Kernel::handle_timeout`] is due.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Moment> {
-        self.endpoint.poll_timeout()
+        let Some(network) = &self.network else { return self.endpoint.poll_timeout() };
+        let parts = [
+            self.endpoint.poll_timeout(),
+            self.rti.poll_timeout(),
+            network.poll_timeout(),
+            self.refusing_at().filter(|_| self.sessions.are_waiting()),
+        ];
+        parts.into_iter().flatten().min()
     }
 
     /// What runs here.
@@ -117,20 +176,86 @@ impl Kernel {
     }
 
     /// Does everything that has become possible. What a session's end causes at others is done as well.
-    fn drive(&mut self, now: Moment) {
+    pub(crate) fn drive(&mut self, now: Moment) {
         loop {
             while let Some(event) = self.endpoint.poll_event() {
                 self.handle_event(now, event);
                 self.commit(now);
             }
+            let moved = self.network.is_some() && self.drive_network(now);
             if let Some(caller) = self.rti.poll_ready() {
                 self.pump(now, caller);
             } else if let Some(caller) = self.rti.poll_overloaded() {
-                self.end_overloaded(now, caller);
-            } else {
+                let limit = self.config.rti.queue_bytes_max;
+                let reason =
+                    format!("the federate does not keep up: over {limit} bytes of reliable callbacks wait");
+                self.disconnect(now, caller, reason);
+            } else if let Some((caller, reason)) = self.rti.poll_lost() {
+                self.disconnect(now, caller, reason);
+            } else if !moved {
                 break;
             }
         }
+    }
+
+    /// What goes on in the network. False when there was nothing.
+    fn drive_network(&mut self, now: Moment) -> bool {
+        let Some(network) = &mut self.network else { return false };
+        let mut done = Vec::new();
+        let verdict = network.drive(now, &mut self.rti, &mut done);
+        self.release(now);
+        let any = verdict.is_some() || !done.is_empty();
+        for completion in done {
+            self.complete(now, completion);
+        }
+        if let Some(Verdict::BeginAnew(why)) = verdict {
+            self.begin_anew(now, &why);
+        }
+        self.review_gate(now) || any
+    }
+
+    /// The network has given this node up: its federates are told, and it joins again.
+    fn begin_anew(&mut self, now: Moment, why: &str) {
+        tracing::error!(why, "out of the network");
+        self.end_all(now, why);
+        let Some(network) = &self.network else { return };
+        match network.anew(now) {
+            Ok(network) => self.enter(network),
+            Err(error) => tracing::error!(%error, "cannot join again"),
+        }
+    }
+
+    /// When calls are no longer kept waiting for this node to become a member of its network.
+    fn refusing_at(&self) -> Option<Moment> {
+        let network = self.network.as_ref()?;
+        Some(network.outside_since()? + network.minority_timeout())
+    }
+
+    /// Calls wait until this node is a member of its network, but not for ever. True when something changed.
+    fn review_gate(&mut self, now: Moment) -> bool {
+        let Some(network) = &self.network else { return false };
+        let callers: Vec<_> =
+            if self.sessions.are_waiting() { self.sessions.callers().collect() } else { Vec::new() };
+        if network.is_member() {
+            if !self.sessions.set_closed(false) {
+                return false;
+            }
+            callers.into_iter().for_each(|caller| self.serve_later(now, caller));
+            return true;
+        }
+        if self.refusing_at().is_none_or(|at| at > now) {
+            return false;
+        }
+        let mut any = false;
+        for caller in callers {
+            while let Some((number, _)) = self.sessions.take_call(caller) {
+                let Some(key) = self.sessions.key(caller) else { break };
+                let why = "this node is not part of its network: no link leads to a member that lets it in";
+                self.respond(now, key, caller, number, Err(RtiError::internal(why)));
+                any = true;
+            }
+        }
+        any
     }
 
     fn handle_event(&mut self, now: Moment, event: Event) {
@@ -145,9 +270,12 @@ impl Kernel {
             Event::SessionOpened { session, conn } => self.session_opened(now, session, conn),
             Event::SessionEnded { session, reason } => self.session_ended(now, session, &reason),
             Event::Interrupted { session } => self.interrupted(now, session),
-            Event::Resumed { session, conn } => tracing::info!(%session, %conn, "session resumed"),
+            Event::Resumed { session, conn } => {
+                tracing::info!(%session, %conn, "session resumed");
+                self.sessions.moved(session, conn);
+            }
             Event::Writable { session } => {
-                if let Some(caller) = self.caller(session) {
+                if let Some(caller) = self.sessions.caller(session) {
                     self.pump(now, caller);
                 }
             }
@@ -157,13 +285,7 @@ impl Kernel {
 
     fn session_opened(&mut self, now: Moment, key: SessionKey, conn: ConnId) {
         tracing::info!(session = %key, %conn, "session opened");
-        self.last_caller += 1;
-        // The slot in the low half leads back to the session.
-        let caller = CallerId(self.last_caller << 32 | key.slot() as u64);
-        if self.sessions.len() <= key.slot() {
-            self.sessions.resize_with(key.slot() + 1, || None);
-        }
-        self.sessions[key.slot()] = Some(Session { key, caller });
+        let caller = self.sessions.open(key, conn);
         self.endpoint.set_linger(now, key, self.config.unjoined_window);
         if let Err(error) = self.rti.open(now, caller) {
             self.endpoint.end(now, key, EndReason::Closed(error.to_string().into()));
@@ -172,9 +294,9 @@ impl Kernel {
 
     fn session_ended(&mut self, now: Moment, key: SessionKey, reason: &EndReason) {
         tracing::info!(session = %key, %reason, "session ended");
-        let Some(entry) = self.sessions.get_mut(key.slot()) else { return };
-        if let Some(session) = entry.take_if(|session| session.key == key) {
-            self.rti.close(now, session.caller);
+        if let Some(caller) = self.sessions.close(key) {
+            self.held.forget(caller);
+            self.rti.close(now, caller);
         }
     }
 
@@ -182,7 +304,7 @@ impl Kernel {
     fn interrupted(&mut self, now: Moment, key: SessionKey) {
         tracing::info!(session = %key, peer_closed = self.peer_closed, "connection lost, session kept for a resume");
         // Set at every loss: the one before may have been of the other kind.
-        if self.caller(key).is_some_and(|caller| self.rti.is_joined(caller)) {
+        if self.sessions.caller(key).is_some_and(|caller| self.rti.is_joined(caller)) {
             let window = match self.peer_closed {
                 true => self.config.closed_window,
                 false => self.config.sessions.resume_window,
@@ -191,20 +313,21 @@ impl Kernel {
         }
     }
 
-    fn caller(&self, key: SessionKey) -> Option<CallerId> {
-        let session = self.sessions.get(key.slot())?.as_ref()?;
-        (session.key == key).then_some(session.caller)
-    }
-
-    fn key(&self, caller: CallerId) -> Option<SessionKey> {
-        let session = self.sessions.get((caller.0 & u64::from(u32::MAX)) as usize)?.as_ref()?;
-        (session.caller == caller).then_some(session.key)
-    }
-
     fn call(&mut self, now: Moment, key: SessionKey, call: Serial31, request: CallRequest) {
-        let (Some(caller), Some(request)) = (self.caller(key), request.call_request) else { return };
-        if let Some(answer) = self.rti.call(now, caller, CallId(call.get()), request) {
-            self.respond(now, key, caller, call, answer);
+        let (Some(caller), Some(request)) = (self.sessions.caller(key), request.call_request) else { return };
+        if let Some(request) = self.sessions.admit(caller, call, request) {
+            self.serve(now, key, caller, call, request);
+        }
+    }
+
+    fn serve(&mut self, now: Moment, key: SessionKey, caller: CallerId, call: Serial31, request: Call) {
+        match self.rti.call(now, caller, CallId(call.get()), request) {
+            Some(answer) => self.respond(now, key, caller, call, answer),
+            None => self.sessions.wait(caller),
+        }
+        if let Some(network) = &mut self.network {
+            network.take_from(now, &mut self.rti);
+            self.held.hold(caller, network.take_waits());
         }
     }
 
@@ -232,38 +355,64 @@ impl Kernel {
 
     /// A single node is its own order: what is proposed is committed at once.
     fn commit(&mut self, now: Moment) {
+        if self.network.is_some() {
+            return;
+        }
         while let Some(proposal) = self.rti.poll_proposal() {
             tracing::debug!(command = ?proposal.command(), "commit");
-            let Some(Completion { caller, call, answer }) = self.rti.commit(now, proposal) else { continue };
-            let Some(key) = self.key(caller) else { continue };
-            let window = match self.rti.is_joined(caller) {
-                true => self.config.sessions.resume_window,
-                false => self.config.unjoined_window,
-            };
-            self.endpoint.set_linger(now, key, window);
-            let call = Serial31::new(call.0).expect("the call's number came from the session");
-            self.respond(now, key, caller, call, answer);
+            if let Some(completion) = self.rti.commit(now, proposal) {
+                self.complete(now, completion);
+            }
+        }
+    }
+
+    /// Answers a call whose outcome has come, and serves those that waited behind it.
+    fn complete(&mut self, now: Moment, completion: Completion) {
+        let Completion { caller, call, answer } = completion;
+        let Some(key) = self.sessions.key(caller) else { return };
+        let window = match self.rti.is_joined(caller) {
+            true => self.config.sessions.resume_window,
+            false => self.config.unjoined_window,
+        };
+        self.endpoint.set_linger(now, key, window);
+        let call = Serial31::new(call.0).expect("the call's number came from the session");
+        self.respond(now, key, caller, call, answer);
+        self.sessions.go_on(caller);
+        self.serve_later(now, caller);
+    }
+
+    /// Serves the calls of a caller that have waited, as far as they may be served now.
+    fn serve_later(&mut self, now: Moment, caller: CallerId) {
+        while let Some((number, request)) = self.sessions.next_call(caller) {
+            let Some(key) = self.sessions.key(caller) else { return };
+            self.serve(now, key, caller, number, request);
         }
     }
 
     /// Moves callbacks into the session while it takes them.
     fn pump(&mut self, now: Moment, caller: CallerId) {
-        let Some(key) = self.key(caller) else { return };
+        let Some(key) = self.sessions.key(caller) else { return };
         while self.endpoint.is_writable(key) {
             let Some(body) = self.rti.poll_callback(caller) else { return };
             self.endpoint.callback(now, key, body);
         }
     }
 
-    fn end_overloaded(&mut self, now: Moment, caller: CallerId) {
-        if let Some(key) = self.key(caller) {
-            let limit = self.config.rti.queue_bytes_max;
-            let reason =
-                format!("the federate does not keep up: over {limit} bytes of reliable callbacks wait");
+    fn disconnect(&mut self, now: Moment, caller: CallerId, reason: String) {
+        if let Some(key) = self.sessions.key(caller) {
             // It learns why, should it ever read again.
             self.endpoint.callback(now, key, connection_lost(&reason));
             self.endpoint.end(now, key, EndReason::Closed(reason.into()));
         }
+    }
+}
+
+/// A source of FOM modules that outlives the services.
+struct Shared(Rc<dyn FomSource>);
+
+impl FomSource for Shared {
+    fn open(&self, designator: &str) -> Result<Bytes, String> {
+        self.0.open(designator)
     }
 }
 

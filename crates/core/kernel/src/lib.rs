@@ -6,11 +6,20 @@
 //! says what time it is.
 
 mod config;
+mod held;
 mod kernel;
+mod links;
+mod network;
+mod sessions;
 mod status;
 
 pub use config::Config;
 pub use fedpro::server::{ConnId, Transmit};
 pub use kernel::Kernel;
+pub use network::{
+    ChannelStatus, LinkEvent, LinkTarget, LinkTerms, NetworkConfig, NetworkError, NetworkStatus, NodeStatus,
+    link_pipe,
+};
+pub use overlay::{LinkId, TargetId, TopologyKind};
 pub use rti::{FomSource, NoFoms};
 pub use status::Status;

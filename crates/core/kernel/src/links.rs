@@ -1,0 +1,127 @@
+//! The links of a node, as the world drives them.
+//!
+//! Contract: after any `&mut` call do what [`Kernel::poll_link_event`] says, then take every link that
+//! [`Kernel::poll_link_ready`] names and send what [`Kernel::poll_link_frame`] gives, whenever that link can take a frame,
+//! until it gives none. A link is reliable and keeps order, or goes down. Without a network nothing of this happens.
+
+use crate::Kernel;
+use crate::network::{LinkEvent, NetworkStatus};
+use base::Moment;
+use bytes::Bytes;
+use fedpro::server::ConnId;
+use overlay::{LinkId, TargetId};
+
+impl Kernel {
+    /// A link is up: made for a target of this node, or (`None`) accepted.
+    pub fn handle_link_up(&mut self, now: Moment, link: LinkId, from: Option<TargetId>) {
+        if let Some(network) = &mut self.network {
+            network.handle_link_up(now, link, from);
+            self.drive(now);
+        }
+    }
+
+    /// A target was not reached.
+    pub fn handle_link_failed(&mut self, now: Moment, target: TargetId, why: &str) {
+        if let Some(network) = &mut self.network {
+            network.handle_link_failed(now, target, why);
+            self.drive(now);
+        }
+    }
+
+    /// A link is gone, whoever ended it. Not for links that [`LinkEvent::Close`] named.
+    pub fn handle_link_down(&mut self, now: Moment, link: LinkId, why: &str) {
+        if let Some(network) = &mut self.network {
+            network.handle_link_down(now, link, why);
+            self.drive(now);
+        }
+    }
+
+    /// A frame came over a link.
+    pub fn handle_link_frame(&mut self, now: Moment, link: LinkId, frame: Bytes) {
+        if let Some(network) = &mut self.network {
+            network.handle_link_frame(now, link, frame, false);
+            self.drive(now);
+        }
+    }
+
+    /// A datagram came beside a link.
+    pub fn handle_link_datagram(&mut self, now: Moment, link: LinkId, frame: Bytes) {
+        if let Some(network) = &mut self.network {
+            network.handle_link_frame(now, link, frame, true);
+            self.drive(now);
+        }
+    }
+
+    /// A link has a side that is neither ordered nor reliable, for datagrams of at most `max` bytes: best-effort messages
+    /// go there from now on.
+    pub fn set_link_datagrams(&mut self, now: Moment, link: LinkId, max: usize) {
+        if let Some(network) = &mut self.network {
+            network.set_link_datagrams(link, max);
+            self.drive(now);
+        }
+    }
+
+    /// What the world is to do with links.
+    #[must_use]
+    pub fn poll_link_event(&mut self) -> Option<LinkEvent> {
+        self.network.as_mut()?.poll_link_event()
+    }
+
+    /// The next link that has something to send. It is not named again before it was drained.
+    #[must_use]
+    pub fn poll_link_ready(&mut self) -> Option<LinkId> {
+        self.network.as_mut()?.poll_link_ready()
+    }
+
+    /// The next frame for a link. Ask only when the link can take one: what goes next is decided now.
+    #[must_use]
+    pub fn poll_link_frame(&mut self, now: Moment, link: LinkId) -> Option<Bytes> {
+        let frame = self.network.as_mut()?.poll_link_frame(now, link);
+        self.release(now);
+        frame
+    }
+
+    /// The next datagram beside a link, of those that [`Kernel::set_link_datagrams`] was called for.
+    #[must_use]
+    pub fn poll_link_datagram(&mut self, now: Moment, link: LinkId) -> Option<Bytes> {
+        let datagram = self.network.as_mut()?.poll_link_datagram(now, link);
+        self.release(now);
+        datagram
+    }
+
+    /// Whether to read no more of a federate for now: what it sent reliably waits in a congested link. It is named by
+    /// [`Kernel::poll_released`] when that is over.
+    #[must_use]
+    pub fn is_held(&self, conn: ConnId) -> bool {
+        self.held.len() > 0
+            && self
+                .sessions
+                .callers()
+                .any(|caller| self.held.contains(caller) && self.sessions.conn(caller) == Some(conn))
+    }
+
+    /// The next connection that may be read again.
+    #[must_use]
+    pub fn poll_released(&mut self) -> Option<ConnId> {
+        while let Some(caller) = self.held.poll_released() {
+            if let Some(conn) = self.sessions.conn(caller) {
+                return Some(conn);
+            }
+        }
+        None
+    }
+
+    /// The network as this node sees it; `None` for a node by itself.
+    #[must_use]
+    pub fn network(&self) -> Option<NetworkStatus> {
+        Some(self.network.as_ref()?.status(&self.rti))
+    }
+
+    /// Lets those go on who waited for a pipe that is no longer congested.
+    pub(crate) fn release(&mut self, _now: Moment) {
+        let Some(network) = &mut self.network else { return };
+        while let Some(place) = network.poll_relieved() {
+            self.held.relieve(place);
+        }
+    }
+}

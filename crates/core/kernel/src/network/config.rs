@@ -1,0 +1,118 @@
+//! Settings of a node of a network.
+
+use base::{NodeKey, Seed};
+use bytes::Bytes;
+use overlay::TopologyKind;
+use router::{ClientFlags, PipeConfig};
+use std::time::Duration;
+
+/// Source and sink: what a neighbour in a tree or a graph is.
+const BOTH: ClientFlags = ClientFlags::SOURCE.union(ClientFlags::SINK);
+
+/// A link that this node makes, and makes again when it breaks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LinkTarget {
+    /// Where to connect to; read by the world.
+    pub url: String,
+    /// The name of the node that is expected there; another one is refused.
+    pub name: Option<String>,
+    /// The terms of the link.
+    pub terms: LinkTerms,
+}
+
+/// What the two ends of a link agree on: the one that makes it says it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkTerms {
+    /// Flags of the client that stands for the other end here. Of tree and graph only.
+    pub near: ClientFlags,
+    /// Flags of the client that stands for this end there. Of tree and graph only.
+    pub far: ClientFlags,
+    /// Order of the link among those of a hypercube: its dimension.
+    pub rank: u8,
+}
+
+impl Default for LinkTerms {
+    fn default() -> Self {
+        Self { near: BOTH, far: BOTH, rank: 0 }
+    }
+}
+
+impl LinkTerms {
+    /// The octets that the other end gets.
+    pub(crate) fn encode(self) -> Bytes {
+        Bytes::copy_from_slice(&[self.near.bits(), self.far.bits(), self.rank])
+    }
+
+    /// Reads the octets of the end that made the link. None at all are the default.
+    ///
+    /// # Errors
+    /// Says what is wrong with them.
+    pub(crate) fn decode(octets: &[u8]) -> Result<Self, String> {
+        match *octets {
+            [] => Ok(Self::default()),
+            [near, far, rank] => {
+                let flags = |bits: u8| {
+                    ClientFlags::from_bits(bits).ok_or_else(|| format!("{bits:#x} are no flags of a client"))
+                };
+                Ok(Self { near: flags(near)?, far: flags(far)?, rank })
+            }
+            _ => Err(format!("terms of a link have 3 octets, not {}", octets.len())),
+        }
+    }
+}
+
+/// Settings of a kernel that is a node of a network.
+#[derive(Clone, Debug)]
+pub struct NetworkConfig {
+    /// Name, key of this start, topology, addresses, timing and limits of links. The kernel sets `network` and `targets`.
+    /// Should the network give the node up while it lives, it starts afresh with a key derived from this one.
+    pub overlay: overlay::Config,
+    /// Links that this node makes.
+    pub targets: Vec<LinkTarget>,
+    /// Whether, and after which wait, this node begins a network of its own when none of its links leads to one.
+    /// `None`: never, it joins.
+    pub bootstrap: Option<Duration>,
+    /// Pipes of the clients that stand for neighbours.
+    pub pipe: PipeConfig,
+    /// The replicated log.
+    pub consensus: consensus::Config,
+    /// A member that cannot be reached for so long is dead: its federates are resigned. Default 1 s.
+    pub node_timeout: Duration,
+    /// A node without contact to a majority of the network for so long gives up: its federates are told that the
+    /// connection is lost, and it tries to join again. Longer than `node_timeout`. Default 10 s.
+    pub minority_timeout: Duration,
+}
+
+impl NetworkConfig {
+    /// The defaults for a node called `name` that begins a network of its own at once.
+    pub fn new(key: NodeKey, seed: Seed, name: &str, topology: TopologyKind) -> Self {
+        Self {
+            overlay: overlay::Config::new(key, name, topology, seed.split("overlay")),
+            targets: Vec::new(),
+            bootstrap: Some(Duration::ZERO),
+            pipe: link_pipe(),
+            consensus: consensus::Config::default(),
+            node_timeout: Duration::from_secs(1),
+            minority_timeout: Duration::from_secs(10),
+        }
+    }
+}
+
+/// The pipe towards a neighbour: newest state wins, bulk is sent against credit.
+pub fn link_pipe() -> PipeConfig {
+    PipeConfig { newest_wins: true, credit_bytes: Some(4 << 20), ..PipeConfig::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn terms_are_understood_at_the_other_end() {
+        let terms = LinkTerms { near: BOTH | ClientFlags::UPPER, far: BOTH, rank: 3 };
+        assert_eq!(LinkTerms::decode(&terms.encode()), Ok(terms));
+        assert_eq!(LinkTerms::decode(b""), Ok(LinkTerms::default()));
+        assert!(LinkTerms::decode(b"\xff\0\0").is_err());
+        assert!(LinkTerms::decode(b"\0").is_err());
+    }
+}

@@ -1,0 +1,90 @@
+//! What nodes say to each other by unicast: one octet for the kind, then the body.
+
+use base::NodeKey;
+use bytes::{BufMut, Bytes, BytesMut};
+
+/// A message from one node to another.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Unicast {
+    /// Of the replicated log.
+    Consensus(Bytes),
+    /// Of the services.
+    Services(Bytes),
+    /// A node that has found the network asks to be a member of it.
+    Join {
+        /// Its name.
+        name: String,
+    },
+    /// A member leaves in order.
+    Leave,
+    /// Why a node that asked cannot be a member.
+    Refused(String),
+}
+
+/// Longest name or reason.
+const TEXT_MAX: usize = 4 << 10;
+
+impl Unicast {
+    /// Its octets.
+    pub(crate) fn encode(&self) -> Bytes {
+        let (kind, body): (u8, &[u8]) = match self {
+            Self::Consensus(body) => (1, body),
+            Self::Services(body) => (2, body),
+            Self::Join { name } => (3, name.as_bytes()),
+            Self::Leave => (4, &[]),
+            Self::Refused(why) => (5, why.as_bytes()),
+        };
+        let mut out = BytesMut::with_capacity(1 + body.len());
+        out.put_u8(kind);
+        out.put_slice(body);
+        out.freeze()
+    }
+
+    /// Reads the octets that `from` sent.
+    ///
+    /// # Errors
+    /// Says what is wrong with them, for the log.
+    pub(crate) fn decode(from: NodeKey, octets: &Bytes) -> Result<Self, String> {
+        let kind = *octets.first().ok_or_else(|| format!("{from} sent an empty message"))?;
+        let body = octets.slice(1..);
+        Ok(match kind {
+            1 => Self::Consensus(body),
+            2 => Self::Services(body),
+            3 => Self::Join { name: text(from, &body)? },
+            4 => Self::Leave,
+            5 => Self::Refused(text(from, &body)?),
+            _ => return Err(format!("{from} sent a message of kind {kind}, which is none (1 to 5)")),
+        })
+    }
+}
+
+fn text(from: NodeKey, body: &Bytes) -> Result<String, String> {
+    if body.len() > TEXT_MAX {
+        return Err(format!("{from} sent a text of {} octets, more than {TEXT_MAX}", body.len()));
+    }
+    String::from_utf8(body.to_vec()).map_err(|error| format!("{from} sent a text that is not UTF-8: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_is_understood() {
+        let all = [
+            Unicast::Consensus(Bytes::from_static(b"c")),
+            Unicast::Services(Bytes::new()),
+            Unicast::Join { name: "Köln".to_owned() },
+            Unicast::Leave,
+            Unicast::Refused("why".to_owned()),
+        ];
+        for message in all {
+            assert_eq!(Unicast::decode(NodeKey(1), &message.encode()), Ok(message));
+        }
+        for wrong in [&b""[..], b"\0", b"\x06x", b"\x03\xff"] {
+            assert!(Unicast::decode(NodeKey(1), &Bytes::copy_from_slice(wrong)).is_err());
+        }
+        let long = [&[3][..], &[b'x'; TEXT_MAX + 1]].concat();
+        assert!(Unicast::decode(NodeKey(1), &long.into()).is_err());
+    }
+}

@@ -1,0 +1,361 @@
+//! The routers of one node: one, or the three of a triad (MeshRouter, figure 4), with a client for each neighbour.
+
+use base::{Moment, NodeKey, Seed};
+use bytes::Bytes;
+use overlay::TopologyKind;
+use router::{
+    ClientConfig, ClientError, ClientFlags, ClientId, ClientKind, Event, FrameError, Lanes, LinkChange,
+    MemoryPipe, Origin, PipeConfig, PipeStats, Priority, Router, RouterConfig, RouterId, RouterStats, pump,
+    pump_noting,
+};
+use rti::remote::{NetTopic, Packet};
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+/// A router of this node that federates' messages enter by.
+const PRIMARY: usize = 0;
+const POP_UP: usize = 1;
+const PULL_DOWN: usize = 2;
+
+/// Keep-alives and silence are the overlay's business: a router of a node never gives up a link by itself.
+const NEVER: Duration = Duration::from_secs(u32::MAX as u64);
+
+/// A client of one of the node's routers.
+pub(crate) type Place = (usize, ClientId);
+
+/// A client that stands for one channel of a link to a neighbour.
+#[derive(Clone, Copy, Debug)]
+struct Port {
+    channel: u8,
+    router: usize,
+    client: ClientId,
+}
+
+/// What is known of a router's client, for people and tools.
+#[derive(Clone, Debug)]
+pub struct ChannelStatus {
+    /// The channel of the link.
+    pub channel: u8,
+    /// Which router of the node it belongs to.
+    pub role: &'static str,
+    /// Its flags.
+    pub flags: ClientFlags,
+    /// Interests that the neighbour has declared.
+    pub interests: usize,
+    /// Messages that wait for it.
+    pub waiting: usize,
+    /// Their bytes.
+    pub waiting_bytes: usize,
+    /// More waits than the pipe's high-water mark: senders are held back.
+    pub congested: bool,
+    /// Counters of its pipe.
+    pub stats: PipeStats,
+}
+
+/// The routers of one node.
+pub(crate) struct Fabric {
+    kind: TopologyKind,
+    routers: Vec<Router<Packet, NetTopic>>,
+    pipes: Vec<MemoryPipe>,
+    /// The client that stands for this node's services, at the Primary.
+    services: ClientId,
+    pipe: PipeConfig,
+    neighbours: BTreeMap<NodeKey, Vec<Port>>,
+    /// Who a router's client is.
+    owners: BTreeMap<Place, NodeKey>,
+    relieved: VecDeque<Place>,
+    ready: VecDeque<NodeKey>,
+    wanted: VecDeque<(NetTopic, bool)>,
+    /// Reliable messages that came from elsewhere and found no room towards a neighbour.
+    overflows: VecDeque<(NodeKey, Priority)>,
+}
+
+impl Fabric {
+    /// The routers of the node `key` in a network of this kind. `pipe` is for the clients of neighbours.
+    pub(crate) fn new(now: Moment, key: NodeKey, seed: Seed, kind: TopologyKind, pipe: PipeConfig) -> Self {
+        let routers = if kind == TopologyKind::Mesh { 3 } else { 1 };
+        let mut routers: Vec<_> = (0..routers).map(|place| Router::new(config(key, seed, place))).collect();
+        let mut pipes = Vec::new();
+        if kind == TopologyKind::Mesh {
+            pipes = triad(now, &mut routers).expect("three fresh routers have room for each other");
+        }
+        let services =
+            routers[PRIMARY].add_client(now, ClientConfig::advised()).expect("it is the first client");
+        Self {
+            kind,
+            routers,
+            pipes,
+            services,
+            pipe,
+            neighbours: BTreeMap::new(),
+            owners: BTreeMap::new(),
+            relieved: VecDeque::new(),
+            ready: VecDeque::new(),
+            wanted: VecDeque::new(),
+            overflows: VecDeque::new(),
+        }
+    }
+
+    /// A neighbour can be reached. `initiator`: this node made the link. Replaces what was known of it.
+    ///
+    /// # Errors
+    /// The routers have no room for another client.
+    pub(crate) fn neighbour_up(
+        &mut self,
+        now: Moment,
+        key: NodeKey,
+        initiator: bool,
+        flags: ClientFlags,
+        rank: u8,
+    ) -> Result<(), ClientError> {
+        self.neighbour_down(now, key);
+        let both = ClientFlags::SOURCE | ClientFlags::SINK;
+        let (source, sink, upper) = (ClientFlags::SOURCE, ClientFlags::SINK, ClientFlags::UPPER);
+        let own_pop_up = if initiator { 1 } else { 2 };
+        let plan: Vec<(u8, usize, ClientFlags)> = match self.kind {
+            TopologyKind::Mesh => {
+                vec![(own_pop_up, POP_UP, sink | upper), (3 - own_pop_up, PULL_DOWN, source | upper)]
+            }
+            TopologyKind::Hypercube => vec![(1, PRIMARY, both | upper)],
+            TopologyKind::Tree | TopologyKind::Graph => vec![(1, PRIMARY, flags)],
+        };
+        let mut ports = Vec::new();
+        for (channel, router, flags) in plan {
+            let config = ClientConfig { flags, rank, kind: ClientKind::Link, pipe: self.pipe.clone() };
+            let client = self.routers[router].add_client(now, config)?;
+            self.routers[router].handle_link(now, client, LinkChange::Up)?;
+            self.owners.insert((router, client), key);
+            ports.push(Port { channel, router, client });
+        }
+        self.neighbours.insert(key, ports);
+        self.settle(now);
+        Ok(())
+    }
+
+    /// A neighbour is gone, and what waited for it.
+    pub(crate) fn neighbour_down(&mut self, now: Moment, key: NodeKey) {
+        let Some(ports) = self.neighbours.remove(&key) else { return };
+        for Port { router, client, .. } in ports {
+            self.routers[router].remove_client(now, client);
+            self.owners.remove(&(router, client));
+            self.relieved.push_back((router, client));
+        }
+        self.settle(now);
+    }
+
+    /// Neighbours at this moment.
+    pub(crate) fn neighbours(&self) -> impl Iterator<Item = NodeKey> + '_ {
+        self.neighbours.keys().copied()
+    }
+
+    /// A frame of a neighbour's channel, or (`datagram`) what came beside the link, in any order or not at all.
+    ///
+    /// # Errors
+    /// The neighbour broke the protocol: end the link.
+    pub(crate) fn handle_frame(
+        &mut self,
+        now: Moment,
+        key: NodeKey,
+        channel: u8,
+        frame: Bytes,
+        datagram: bool,
+    ) -> Result<(), FrameError> {
+        let ports = self.neighbours.get(&key).map(Vec::as_slice).unwrap_or_default();
+        // A link that one end has just put to use or out of use: the stream layer above asks again for what is lost.
+        let Some(&Port { router, client, .. }) = ports.iter().find(|port| port.channel == channel) else {
+            return Ok(());
+        };
+        let router = &mut self.routers[router];
+        let _received = match datagram {
+            false => router.handle_frame(now, client, frame)?,
+            true => router.handle_datagram(now, client, frame)?,
+        };
+        self.settle(now);
+        Ok(())
+    }
+
+    /// Sends a message of this node's services to all who want it. Returns the congested pipes in which it waits and must
+    /// not be dropped: hold its sender back until each was [relieved](Fabric::poll_relieved).
+    pub(crate) fn publish(&mut self, now: Moment, packet: Packet) -> Vec<Place> {
+        let mut waits_in = Vec::new();
+        match self.routers[PRIMARY].submit(now, self.services, packet) {
+            Ok(done) => waits_in.extend(done.waits_in.iter().map(|client| (PRIMARY, *client))),
+            Err(error) => tracing::error!(%error, "a message of this node was not sent"),
+        }
+        if let Err(error) = pump_noting(now, &mut self.routers, &self.pipes, &mut waits_in) {
+            tracing::error!(%error, "routers of one node disagree");
+        }
+        self.take_all_events();
+        waits_in.retain(|place| self.owners.contains_key(place));
+        waits_in
+    }
+
+    /// Declares what this node's services want.
+    pub(crate) fn set_interest(&mut self, now: Moment, topic: NetTopic, any: bool) {
+        if let Err(error) = self.routers[PRIMARY].set_interest(now, self.services, topic, any) {
+            tracing::error!(%error, ?topic, "interest of this node not declared");
+        }
+        self.settle(now);
+    }
+
+    /// Declares what this node's services may send.
+    pub(crate) fn set_offer(&mut self, now: Moment, topic: NetTopic, any: bool) {
+        if let Err(error) = self.routers[PRIMARY].set_offer(now, self.services, topic, any) {
+            tracing::error!(%error, ?topic, "offer of this node not declared");
+        }
+        self.settle(now);
+    }
+
+    /// A message for this node's services.
+    pub(crate) fn poll_packet(&mut self) -> Option<Packet> {
+        self.routers[PRIMARY].poll_message(self.services)
+    }
+
+    /// What others want, or no longer want, of this node's services.
+    pub(crate) fn poll_wanted(&mut self) -> Option<(NetTopic, bool)> {
+        self.wanted.pop_front()
+    }
+
+    /// A neighbour towards which a reliable message in transit found no room.
+    pub(crate) fn poll_overflow(&mut self) -> Option<(NodeKey, Priority)> {
+        self.overflows.pop_front()
+    }
+
+    /// A neighbour for whom frames wait; named once until drained.
+    pub(crate) fn poll_ready(&mut self) -> Option<NodeKey> {
+        self.ready.pop_front()
+    }
+
+    /// The next frame for a neighbour, and its channel; without best-effort messages where those go as datagrams.
+    pub(crate) fn poll_frame(
+        &mut self,
+        now: Moment,
+        key: NodeKey,
+        lanes: Lanes,
+        max: usize,
+    ) -> Option<(u8, Bytes)> {
+        let ports = self.neighbours.get(&key)?.clone();
+        let next = ports.iter().find_map(|port| {
+            let router = &mut self.routers[port.router];
+            Some((port.channel, router.poll_frame_of(now, port.client, lanes, max)?))
+        });
+        self.settle(now);
+        next
+    }
+
+    /// A pipe that is no longer congested, or gone.
+    pub(crate) fn poll_relieved(&mut self) -> Option<Place> {
+        self.relieved.pop_front()
+    }
+
+    /// When [`Fabric::handle_timeout`] is due.
+    pub(crate) fn poll_timeout(&self) -> Option<Moment> {
+        self.routers.iter().filter_map(Router::poll_timeout).min()
+    }
+
+    /// A bundle has waited long enough, or the like.
+    pub(crate) fn handle_timeout(&mut self, now: Moment) {
+        for router in &mut self.routers {
+            router.handle_timeout(now);
+        }
+        self.settle(now);
+    }
+
+    /// Moves what passes between the routers of this node and takes in their events.
+    fn settle(&mut self, now: Moment) {
+        if let Err(error) = pump(now, &mut self.routers, &self.pipes) {
+            tracing::error!(%error, "routers of one node disagree");
+        }
+        self.take_all_events();
+    }
+
+    fn take_all_events(&mut self) {
+        for place in 0..self.routers.len() {
+            self.take_events(place);
+        }
+    }
+
+    fn take_events(&mut self, place: usize) {
+        while let Some(event) = self.routers[place].poll_event() {
+            match event {
+                Event::InterestChanged { interest, any, .. } => self.wanted.push_back((interest, any)),
+                Event::Relieved { client } | Event::Removed { client, .. } => {
+                    self.relieved.push_back((place, client));
+                }
+                Event::Overflow { client, class } => {
+                    if let Some(&key) = self.owners.get(&(place, client)) {
+                        self.overflows.push_back((key, class));
+                    }
+                }
+                Event::Congested { .. } | Event::Connect { .. } | Event::Met { .. } | Event::Lost { .. } => {}
+            }
+        }
+        while let Some(client) = self.routers[place].poll_ready() {
+            if let Some(&key) = self.owners.get(&(place, client)) {
+                self.ready.push_back(key);
+            }
+        }
+    }
+
+    /// Counters of all routers of the node together.
+    pub(crate) fn stats(&self) -> Vec<(&'static str, RouterStats)> {
+        self.routers
+            .iter()
+            .enumerate()
+            .map(|(place, router)| (self.role(place), router.stats().clone()))
+            .collect()
+    }
+
+    /// The channels to a neighbour.
+    pub(crate) fn channels(&self, key: NodeKey) -> Vec<ChannelStatus> {
+        let ports = self.neighbours.get(&key).map(Vec::as_slice).unwrap_or_default();
+        let status = |port: &Port| {
+            let router = &self.routers[port.router];
+            let (waiting, waiting_bytes) = router.queued(port.client)?;
+            Some(ChannelStatus {
+                channel: port.channel,
+                role: self.role(port.router),
+                flags: router.flags(port.client)?,
+                interests: router.interests(port.client).count(),
+                waiting,
+                waiting_bytes,
+                congested: router.is_congested(port.client),
+                stats: router.pipe_stats(port.client)?.clone(),
+            })
+        };
+        ports.iter().filter_map(status).collect()
+    }
+
+    fn role(&self, place: usize) -> &'static str {
+        match (self.kind, place) {
+            (TopologyKind::Mesh, POP_UP) => "PopUp",
+            (TopologyKind::Mesh, PULL_DOWN) => "PullDown",
+            (TopologyKind::Mesh, _) => "Primary",
+            _ => "router",
+        }
+    }
+}
+
+/// Settings of one router of a node.
+fn config(key: NodeKey, seed: Seed, place: usize) -> RouterConfig {
+    // Each start of a node has a key of its own; its parts and the router's place make an origin of its own.
+    let mixed = if place == PRIMARY { key.0 } else { Seed(key.0).split_index(place as u64).0 };
+    let origin = Origin { router: RouterId((mixed >> 32) as u32), epoch: mixed as u32 };
+    let mut config = RouterConfig::new(origin.router, seed.split_index(place as u64));
+    config.origin = origin;
+    config.keep_alive = NEVER;
+    config.silence_max = NEVER;
+    config
+}
+
+/// Joins a Primary with its PopUp and its PullDown: what federates send goes up to the PopUp, what comes from the mesh comes
+/// down from the PullDown.
+fn triad(now: Moment, routers: &mut [Router<Packet, NetTopic>]) -> Result<Vec<MemoryPipe>, ClientError> {
+    let (source, sink, upper) = (ClientFlags::SOURCE, ClientFlags::SINK, ClientFlags::UPPER);
+    let mut join = |primary: ClientFlags, place: usize, other: ClientFlags| {
+        let a = routers[PRIMARY].add_client(now, ClientConfig::memory(primary))?;
+        let b = routers[place].add_client(now, ClientConfig::memory(other))?;
+        Ok(MemoryPipe { a: (PRIMARY, a), b: (place, b) })
+    };
+    Ok(vec![join(sink | upper, POP_UP, source)?, join(source | upper, PULL_DOWN, sink)?])
+}

@@ -1,0 +1,235 @@
+//! Frames in and out: which link leads to which neighbour, and what goes over it next.
+
+use super::Network;
+use base::{Moment, NodeKey};
+use bytes::{BufMut, Bytes, BytesMut};
+use overlay::{LinkId, TargetId, Via};
+use router::Lanes;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// The channel of the overlay; others belong to the routers.
+const OVERLAY: u8 = 0;
+
+/// What the world is to do with links.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum LinkEvent {
+    /// Connect, and answer with `handle_link_up` or `handle_link_failed`.
+    Connect {
+        /// For which target.
+        target: TargetId,
+        /// Where to.
+        url: String,
+    },
+    /// Close a link after the frames that were taken from it.
+    Close {
+        /// Which link.
+        link: LinkId,
+        /// Why, for the log.
+        reason: String,
+    },
+}
+
+/// The links of a node.
+#[derive(Default)]
+pub(crate) struct Links {
+    open: BTreeSet<LinkId>,
+    /// Neighbours that messages go to, and how.
+    paths: BTreeMap<NodeKey, Via>,
+    /// The other way round, for those with a link.
+    peers: BTreeMap<LinkId, NodeKey>,
+    /// Links with a lossy side, and the longest datagram there.
+    datagrams: BTreeMap<LinkId, usize>,
+    ready: VecDeque<LinkId>,
+    /// What is in `ready`, or was named and is not yet drained.
+    awake: BTreeSet<LinkId>,
+    events: VecDeque<LinkEvent>,
+}
+
+impl Links {
+    pub(crate) fn tell(&mut self, event: LinkEvent) {
+        self.events.push_back(event);
+    }
+
+    /// The overlay is done with a link.
+    pub(crate) fn close(&mut self, link: LinkId, reason: String) {
+        if self.open.remove(&link) {
+            self.forget(link);
+            self.events.push_back(LinkEvent::Close { link, reason });
+        }
+    }
+
+    /// Closes all links of an earlier life of the node.
+    pub(crate) fn close_all_of(&mut self, earlier: &Self, reason: &str) {
+        self.events
+            .extend(earlier.events.iter().filter(|event| matches!(event, LinkEvent::Close { .. })).cloned());
+        let close = |&link: &LinkId| LinkEvent::Close { link, reason: reason.to_owned() };
+        self.events.extend(earlier.open.iter().map(close));
+    }
+
+    fn forget(&mut self, link: LinkId) {
+        self.datagrams.remove(&link);
+        self.awake.remove(&link);
+        if let Some(peer) = self.peers.remove(&link) {
+            self.paths.remove(&peer);
+        }
+    }
+
+    pub(crate) fn path_up(&mut self, neighbour: NodeKey, via: Via) {
+        self.path_down(neighbour);
+        self.paths.insert(neighbour, via);
+        if let Via::Link(link) = via {
+            self.peers.insert(link, neighbour);
+        }
+    }
+
+    pub(crate) fn path_down(&mut self, neighbour: NodeKey) {
+        if let Some(Via::Link(link)) = self.paths.remove(&neighbour) {
+            self.peers.remove(&link);
+        }
+    }
+
+    /// A link has something to send.
+    pub(crate) fn wake(&mut self, link: LinkId) {
+        if self.open.contains(&link) && self.awake.insert(link) {
+            self.ready.push_back(link);
+        }
+    }
+}
+
+impl Network {
+    pub(crate) fn handle_link_up(&mut self, now: Moment, link: LinkId, from: Option<TargetId>) {
+        self.links.open.insert(link);
+        self.overlay.handle_link_up(now, link, from);
+    }
+
+    pub(crate) fn handle_link_failed(&mut self, now: Moment, target: TargetId, why: &str) {
+        self.overlay.handle_link_failed(now, target, why);
+    }
+
+    pub(crate) fn handle_link_down(&mut self, now: Moment, link: LinkId, why: &str) {
+        if self.links.open.remove(&link) {
+            self.overlay.handle_link_down(now, link, why);
+            self.links.datagrams.remove(&link);
+            self.links.awake.remove(&link);
+        }
+    }
+
+    /// The link has a lossy side, for datagrams of at most `max` bytes.
+    pub(crate) fn set_link_datagrams(&mut self, link: LinkId, max: usize) {
+        if self.links.open.contains(&link) {
+            self.links.datagrams.insert(link, max);
+        }
+    }
+
+    /// A frame came over a link, or (`datagram`) beside it.
+    pub(crate) fn handle_link_frame(&mut self, now: Moment, link: LinkId, frame: Bytes, datagram: bool) {
+        if !self.links.open.contains(&link) {
+            return;
+        }
+        let Some(&channel) = frame.first() else {
+            return self.end_link(now, link, "an empty frame");
+        };
+        let frame = frame.slice(1..);
+        if channel == OVERLAY {
+            if !datagram {
+                self.overlay.handle_frame(now, link, frame);
+            }
+            return;
+        }
+        self.overlay.handle_heard(now, link);
+        if let Some(&neighbour) = self.links.peers.get(&link) {
+            self.frame(now, neighbour, channel, frame, datagram);
+        }
+    }
+
+    /// A frame of a router of a neighbour.
+    pub(super) fn frame(
+        &mut self,
+        now: Moment,
+        neighbour: NodeKey,
+        channel: u8,
+        frame: Bytes,
+        datagram: bool,
+    ) {
+        let Err(error) = self.fabric.handle_frame(now, neighbour, channel, frame, datagram) else { return };
+        match self.links.paths.get(&neighbour) {
+            _ if datagram => tracing::debug!(%neighbour, %error, "a datagram is not understood"),
+            Some(&Via::Link(link)) => {
+                self.end_link(now, link, &format!("the peer breaks the protocol: {error}"))
+            }
+            _ => tracing::warn!(%neighbour, %error, "a frame that came through a tunnel is not understood"),
+        }
+    }
+
+    fn end_link(&mut self, now: Moment, link: LinkId, why: &str) {
+        tracing::warn!(%link, why, "link ended");
+        self.overlay.handle_link_down(now, link, why);
+        self.links.close(link, why.to_owned());
+    }
+
+    /// Frames wait for a neighbour.
+    pub(super) fn serve(&mut self, now: Moment, neighbour: NodeKey) {
+        match self.links.paths.get(&neighbour) {
+            Some(&Via::Link(link)) => self.links.wake(link),
+            Some(Via::Tunnel) => self.fill_tunnel(now, neighbour),
+            None => {}
+        }
+    }
+
+    fn fill_tunnel(&mut self, now: Moment, neighbour: NodeKey) {
+        while self.overlay.can_send_channel(neighbour) {
+            let next = self.fabric.poll_frame(now, neighbour, Lanes::ALL, usize::MAX);
+            let Some((channel, frame)) = next else { return };
+            if let Err(error) = self.overlay.send_channel(now, neighbour, channel, frame) {
+                return tracing::warn!(%neighbour, %error, "a frame was not sent");
+            }
+        }
+    }
+
+    pub(crate) fn poll_link_event(&mut self) -> Option<LinkEvent> {
+        self.links.events.pop_front()
+    }
+
+    /// The next link that has something to send; not named again before [`Network::poll_link_frame`] had nothing more.
+    pub(crate) fn poll_link_ready(&mut self) -> Option<LinkId> {
+        while let Some(link) = self.links.ready.pop_front() {
+            if self.links.awake.contains(&link) {
+                return Some(link);
+            }
+        }
+        None
+    }
+
+    /// The next frame for a link: those of the overlay go first, so that no bulk delays what keeps the network together.
+    pub(crate) fn poll_link_frame(&mut self, now: Moment, link: LinkId) -> Option<Bytes> {
+        if let Some(frame) = self.overlay.poll_frame(now, link) {
+            return Some(on_channel(OVERLAY, &frame));
+        }
+        let lanes = if self.links.datagrams.contains_key(&link) { Lanes::RELIABLE } else { Lanes::ALL };
+        let next = self
+            .links
+            .peers
+            .get(&link)
+            .and_then(|&peer| self.fabric.poll_frame(now, peer, lanes, usize::MAX));
+        if next.is_none() {
+            self.links.awake.remove(&link);
+        }
+        next.map(|(channel, frame)| on_channel(channel, &frame))
+    }
+
+    /// The next datagram beside a link.
+    pub(crate) fn poll_link_datagram(&mut self, now: Moment, link: LinkId) -> Option<Bytes> {
+        let max = *self.links.datagrams.get(&link)?;
+        let peer = *self.links.peers.get(&link)?;
+        let (channel, frame) =
+            self.fabric.poll_frame(now, peer, Lanes::BEST_EFFORT, max.saturating_sub(1))?;
+        Some(on_channel(channel, &frame))
+    }
+}
+
+fn on_channel(channel: u8, frame: &[u8]) -> Bytes {
+    let mut out = BytesMut::with_capacity(1 + frame.len());
+    out.put_u8(channel);
+    out.put_slice(frame);
+    out.freeze()
+}

@@ -1,0 +1,196 @@
+//! Becoming a member of the network, and giving up members that are dead.
+
+use base::{Moment, NodeKey};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// A node that asks to be a member asks again after this time.
+const ASK_AGAIN: Duration = Duration::from_millis(500);
+
+/// How far this node has come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Standing {
+    /// It looks for a network, since then.
+    Searching(Moment),
+    /// It has found one and asks to be a member, next at that moment.
+    Asking(Moment),
+    /// It is a member.
+    Member,
+}
+
+/// Where this node stands, and since when others have been missing.
+#[derive(Debug)]
+pub(crate) struct Membership {
+    pub(crate) standing: Standing,
+    bootstrap: Option<Duration>,
+    node_timeout: Duration,
+    minority_timeout: Duration,
+    /// Members that cannot be reached, since when.
+    missing: BTreeMap<NodeKey, Moment>,
+    /// Since when there has been no contact with a majority.
+    alone_since: Option<Moment>,
+    /// Requests to be a member, for going round the nodes that are asked.
+    asked: usize,
+    began: Moment,
+}
+
+impl Membership {
+    pub(crate) fn new(
+        now: Moment,
+        bootstrap: Option<Duration>,
+        node_timeout: Duration,
+        minority_timeout: Duration,
+    ) -> Self {
+        Self {
+            standing: Standing::Searching(now),
+            bootstrap,
+            node_timeout,
+            minority_timeout,
+            missing: BTreeMap::new(),
+            alone_since: None,
+            asked: 0,
+            began: now,
+        }
+    }
+
+    /// When this node begins a network of its own, if nothing else comes up.
+    fn bootstrap_at(&self) -> Option<Moment> {
+        match (self.standing, self.bootstrap) {
+            (Standing::Searching(since), Some(wait)) => Some(since + wait),
+            _ => None,
+        }
+    }
+
+    /// True once it is time to begin a network of its own.
+    pub(crate) fn must_bootstrap(&self, now: Moment) -> bool {
+        self.bootstrap_at().is_some_and(|at| at <= now)
+    }
+
+    /// A network was found.
+    pub(crate) fn found(&mut self, now: Moment) {
+        if let Standing::Searching(_) = self.standing {
+            self.standing = Standing::Asking(now);
+        }
+    }
+
+    /// Since when it has been no member.
+    pub(crate) fn outside_since(&self) -> Option<Moment> {
+        (self.standing != Standing::Member).then_some(self.began)
+    }
+
+    /// Which of `nodes` is to be asked now to let this node in.
+    pub(crate) fn ask(&mut self, now: Moment, nodes: &[NodeKey]) -> Option<NodeKey> {
+        let Standing::Asking(at) = self.standing else { return None };
+        if at > now || nodes.is_empty() {
+            return None;
+        }
+        self.standing = Standing::Asking(now + ASK_AGAIN);
+        self.asked += 1;
+        nodes.get((self.asked - 1) % nodes.len()).copied()
+    }
+
+    /// This node is a member.
+    pub(crate) fn admitted(&mut self) {
+        self.standing = Standing::Member;
+    }
+
+    /// Notes which `members` are missing, and names those that have been for too long.
+    pub(crate) fn dead(
+        &mut self,
+        now: Moment,
+        members: impl Iterator<Item = NodeKey>,
+        is_reachable: impl Fn(NodeKey) -> bool,
+    ) -> Vec<NodeKey> {
+        let missing: Vec<_> = members.filter(|&key| !is_reachable(key)).collect();
+        self.missing.retain(|key, _| missing.contains(key));
+        for &key in &missing {
+            self.missing.entry(key).or_insert(now);
+        }
+        let since = |key: &NodeKey| self.missing.get(key).copied().unwrap_or(now);
+        missing.into_iter().filter(|key| now.since(since(key)) >= self.node_timeout).collect()
+    }
+
+    /// Notes whether there is contact with a majority. True when there has been none for too long.
+    pub(crate) fn is_lost(&mut self, now: Moment, has_quorum: bool) -> bool {
+        if has_quorum || self.standing != Standing::Member {
+            self.alone_since = None;
+            return false;
+        }
+        let since = *self.alone_since.get_or_insert(now);
+        now.since(since) >= self.minority_timeout
+    }
+
+    /// When to look again.
+    pub(crate) fn poll_timeout(&self) -> Option<Moment> {
+        let asking = match self.standing {
+            Standing::Asking(at) => Some(at),
+            _ => None,
+        };
+        let dead = self.missing.values().map(|&since| since + self.node_timeout).min();
+        let lost = self.alone_since.map(|since| since + self.minority_timeout);
+        [self.bootstrap_at(), asking, dead, lost].into_iter().flatten().min()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const A: NodeKey = NodeKey(1);
+    const B: NodeKey = NodeKey(2);
+
+    fn at(millis: u64) -> Moment {
+        Moment::from_millis(millis)
+    }
+
+    fn fresh(bootstrap: Option<Duration>) -> Membership {
+        Membership::new(at(0), bootstrap, Duration::from_secs(1), Duration::from_secs(10))
+    }
+
+    #[test]
+    fn a_network_is_begun_only_when_none_was_found_in_time() {
+        let mut membership = fresh(Some(Duration::from_secs(2)));
+        assert!(!membership.must_bootstrap(at(1_999)));
+        assert!(membership.must_bootstrap(at(2_000)));
+        membership.found(at(2_000));
+        assert!(!membership.must_bootstrap(at(9_000)));
+        assert!(!fresh(None).must_bootstrap(Moment::MAX));
+    }
+
+    #[test]
+    fn nodes_are_asked_in_turn_until_one_lets_it_in() {
+        let mut membership = fresh(None);
+        assert_eq!(membership.ask(at(0), &[A, B]), None, "nothing found yet");
+        membership.found(at(1));
+        assert_eq!(membership.ask(at(1), &[]), None);
+        assert_eq!(membership.ask(at(1), &[A, B]), Some(A));
+        assert_eq!(membership.ask(at(2), &[A, B]), None);
+        assert_eq!(membership.ask(at(501), &[A, B]), Some(B));
+        membership.admitted();
+        assert_eq!(membership.ask(at(2_000), &[A, B]), None);
+    }
+
+    #[test]
+    fn a_member_is_dead_after_it_was_missing_for_long_without_a_break() {
+        let mut membership = fresh(None);
+        let mut dead =
+            |millis, there: bool| membership.dead(at(millis), [A, B].into_iter(), |key| key == A || there);
+        assert!(dead(0, false).is_empty());
+        assert!(dead(900, false).is_empty());
+        assert!(dead(950, true).is_empty());
+        assert!(dead(1_500, false).is_empty());
+        assert_eq!(dead(2_500, false), [B]);
+    }
+
+    #[test]
+    fn without_a_majority_a_member_gives_up() {
+        let mut membership = fresh(None);
+        assert!(!membership.is_lost(at(99_000), false), "it is no member yet");
+        membership.admitted();
+        assert!(!membership.is_lost(at(100_000), false));
+        assert!(!membership.is_lost(at(105_000), true));
+        assert!(!membership.is_lost(at(106_000), false));
+        assert_eq!(membership.poll_timeout(), Some(at(116_000)));
+        assert!(membership.is_lost(at(116_000), false));
+    }
+}

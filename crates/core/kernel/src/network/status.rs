@@ -1,0 +1,86 @@
+//! The network as this node sees it, for people and tools.
+
+use super::{ChannelStatus, Network};
+use base::NodeKey;
+use overlay::{NetworkMap, OverlayStats, OwnLink, TargetView, TopologyKind};
+use router::RouterStats;
+use rti::Rti;
+use rti::remote::NetworkCounters;
+
+/// A node of the network.
+#[derive(Clone, Debug)]
+pub struct NodeStatus {
+    /// The number by which handles know it; none before it is a member.
+    pub node: Option<rti::NodeId>,
+    /// Which start of it.
+    pub key: NodeKey,
+    /// It takes part in elections.
+    pub voter: bool,
+    /// It leads the replicated log.
+    pub leader: bool,
+}
+
+/// A node's view of its network.
+#[derive(Clone, Debug)]
+pub struct NetworkStatus {
+    /// Its name.
+    pub name: String,
+    /// Which start of it.
+    pub key: NodeKey,
+    /// Which network; 0 for none yet.
+    pub network: u64,
+    /// How the nodes are joined.
+    pub topology: TopologyKind,
+    /// It is a member: federates can be served.
+    pub member: bool,
+    /// It is in contact with a majority.
+    pub quorum: bool,
+    /// Members, by key.
+    pub members: Vec<NodeStatus>,
+    /// All nodes and links, as far as this node knows.
+    pub map: NetworkMap,
+    /// The links of this node.
+    pub links: Vec<OwnLink>,
+    /// The nodes that it connects to.
+    pub targets: Vec<TargetView>,
+    /// The routers' clients for each neighbour.
+    pub channels: Vec<(NodeKey, Vec<ChannelStatus>)>,
+    /// Counters of the routers, by role.
+    pub routers: Vec<(&'static str, RouterStats)>,
+    /// Counters of the links.
+    pub overlay: OverlayStats,
+    /// Counters of the services.
+    pub services: NetworkCounters,
+    /// The replicated log.
+    pub log: consensus::Status,
+}
+
+impl Network {
+    pub(crate) fn status(&self, rti: &Rti) -> NetworkStatus {
+        let log = self.order.log();
+        let roles = log.members();
+        let members = roles.iter().map(|(&key, role)| NodeStatus {
+            node: rti.control().node_by_key(key).map(|record| record.node),
+            key,
+            voter: *role == consensus::Role::Voter,
+            leader: log.leader() == Some(key),
+        });
+        NetworkStatus {
+            name: self.overlay.name().to_owned(),
+            key: self.key,
+            network: self.overlay.network(),
+            topology: self.config.overlay.topology,
+            member: self.is_member(),
+            quorum: log.has_quorum(),
+            members: members.collect(),
+            map: self.overlay.map(),
+            links: self.overlay.links(),
+            targets: self.overlay.targets(),
+            channels: self.fabric.neighbours().map(|key| (key, self.fabric.channels(key))).collect(),
+            routers: self.fabric.stats(),
+            overlay: self.overlay.stats().clone(),
+            services: rti.network_counters(),
+            log: log.status(),
+        }
+    }
+}

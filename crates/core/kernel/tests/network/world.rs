@@ -1,0 +1,240 @@
+//! Kernels and queues between them.
+
+use base::{Moment, NodeKey, Seed};
+use bytes::Bytes;
+use kernel::{
+    Config, Kernel, LinkEvent, LinkId, LinkTarget, LinkTerms, NetworkConfig, NetworkStatus, NoFoms, TargetId,
+    TopologyKind,
+};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::Duration;
+
+const DELAY: Duration = Duration::from_millis(1);
+
+enum What {
+    Up(Option<TargetId>),
+    Frame(Bytes),
+    Down,
+    Failed(TargetId),
+}
+
+struct Node {
+    kernel: Kernel,
+    name: String,
+    down: bool,
+}
+
+/// Nodes by the name of their host.
+pub(crate) struct World {
+    kind: TopologyKind,
+    now: Moment,
+    nodes: BTreeMap<String, Node>,
+    starts: u64,
+    last_link: u64,
+    /// The two ends of a link: even numbers are the connecting end.
+    ends: BTreeMap<LinkId, (String, LinkId)>,
+    queue: BTreeMap<Moment, VecDeque<(String, LinkId, What)>>,
+    cut: BTreeSet<String>,
+    frames: u64,
+}
+
+impl World {
+    pub(crate) fn new(kind: TopologyKind) -> Self {
+        Self {
+            kind,
+            now: Moment::ZERO,
+            nodes: BTreeMap::new(),
+            starts: 0,
+            last_link: 0,
+            ends: BTreeMap::new(),
+            queue: BTreeMap::new(),
+            cut: BTreeSet::new(),
+            frames: 0,
+        }
+    }
+
+    /// Starts a node that connects to others; one that connects to nobody begins the network.
+    pub(crate) fn start(&mut self, name: &str, joins: &[&str]) {
+        self.start_as(name, name, joins);
+    }
+
+    pub(crate) fn start_as(&mut self, host: &str, name: &str, joins: &[&str]) {
+        self.starts += 1;
+        let seed = Seed(7).split_index(self.starts);
+        let mut network = NetworkConfig::new(NodeKey(seed.0.max(1)), seed, name, self.kind);
+        network.overlay.urls = vec![host.to_owned()];
+        network.bootstrap = joins.is_empty().then_some(Duration::ZERO);
+        let target = |to: &&str| LinkTarget { url: (*to).to_owned(), name: None, terms: LinkTerms::default() };
+        network.targets = joins.iter().map(target).collect();
+        let kernel =
+            Kernel::in_network(self.now, Config::default(), network, Box::new(NoFoms)).expect("sound settings");
+        self.nodes.insert(host.to_owned(), Node { kernel, name: name.to_owned(), down: false });
+        self.settle(host);
+    }
+
+    /// The process of a node ends: its links break.
+    pub(crate) fn crash(&mut self, host: &str) {
+        self.nodes.get_mut(host).expect("a node").down = true;
+        let mine: Vec<_> = self.ends.iter().filter(|(_, (owner, _))| owner == host).map(|(l, _)| *l).collect();
+        for link in mine {
+            self.break_link(link);
+        }
+        self.nodes.remove(host);
+    }
+
+    /// Takes the network from a host, or gives it back; everybody notices at once.
+    pub(crate) fn cut(&mut self, host: &str, cut: bool) {
+        if !cut {
+            self.cut.remove(host);
+            return;
+        }
+        self.cut.insert(host.to_owned());
+        let mine: Vec<_> = self.ends.iter().filter(|(_, (owner, _))| owner == host).map(|(l, _)| *l).collect();
+        for link in mine {
+            self.break_link(link);
+            self.tell(host.to_owned(), link, What::Down);
+        }
+    }
+
+    pub(crate) fn leave(&mut self, host: &str) {
+        let now = self.now;
+        self.nodes.get_mut(host).expect("a node").kernel.begin_shutdown(now);
+        self.settle(host);
+    }
+
+    pub(crate) fn has_left(&self, host: &str) -> bool {
+        self.nodes[host].kernel.has_left()
+    }
+
+    pub(crate) fn status(&self, host: &str) -> NetworkStatus {
+        self.nodes[host].kernel.network().expect("a node of a network")
+    }
+
+    /// All these are members, know each other, and nobody else.
+    pub(crate) fn expect_members(&self, names: &[&str]) {
+        for name in names {
+            let status = self.status(name);
+            assert!(status.member, "{name} is no member at {}: {status:#?}", self.now);
+            let known: BTreeSet<String> = status
+                .members
+                .iter()
+                .map(|member| {
+                    assert!(member.node.is_some(), "{name} does not know the number of {}", member.key);
+                    let node = self.nodes.values().find(|node| {
+                        node.kernel.network().is_some_and(|network| network.key == member.key)
+                    });
+                    node.map_or_else(|| member.key.to_string(), |node| node.name.clone())
+                })
+                .collect();
+            let expected: BTreeSet<String> = names.iter().map(|name| (*name).to_owned()).collect();
+            assert_eq!(known, expected, "members as {name} knows them at {}", self.now);
+        }
+    }
+
+    /// Nothing is said but signs of life.
+    pub(crate) fn expect_silence(&mut self, lasts: Duration) {
+        let before = self.frames;
+        self.run(lasts);
+        let links = self.ends.len() as u64 / 2;
+        let nodes = self.nodes.len() as u64;
+        // Two signs of life a second and their answers on each link; heartbeats of the log, ten a second and member,
+        // over at most so many links as there are nodes.
+        let most = lasts.as_secs() * (links * 2 * 2 * 2 + nodes * 10 * 2 * nodes) + 10;
+        let said = self.frames - before;
+        assert!(said <= most, "{said} frames in {lasts:?}, more than {most}");
+    }
+
+    pub(crate) fn run(&mut self, lasts: Duration) {
+        let until = self.now + lasts;
+        loop {
+            let timer = self.nodes.values().filter_map(|node| node.kernel.poll_timeout()).min();
+            let event = self.queue.keys().next().copied();
+            let Some(next) = timer.into_iter().chain(event).min().filter(|at| *at <= until) else { break };
+            self.now = self.now.max(next);
+            let now = self.now;
+            let due = |at: &Moment| *at <= now;
+            while let Some(at) = self.queue.keys().next().copied().filter(due) {
+                let batch = self.queue.remove(&at).unwrap_or_default();
+                for (host, link, what) in batch {
+                    self.deliver(&host, link, what);
+                }
+            }
+            let hosts: Vec<_> = self.nodes.keys().cloned().collect();
+            for host in hosts {
+                let node = self.nodes.get_mut(&host).expect("listed");
+                if node.kernel.poll_timeout().is_some_and(|at| at <= now) {
+                    node.kernel.handle_timeout(now);
+                    self.settle(&host);
+                }
+            }
+        }
+        self.now = until;
+    }
+
+    fn deliver(&mut self, host: &str, link: LinkId, what: What) {
+        let now = self.now;
+        let Some(node) = self.nodes.get_mut(host).filter(|node| !node.down) else { return };
+        match what {
+            What::Up(target) if self.ends.contains_key(&link) => node.kernel.handle_link_up(now, link, target),
+            What::Up(_) => {}
+            What::Frame(frame) => node.kernel.handle_link_frame(now, link, frame),
+            What::Down => node.kernel.handle_link_down(now, link, "gone"),
+            What::Failed(target) => node.kernel.handle_link_failed(now, target, "refused"),
+        }
+        self.settle(host);
+    }
+
+    fn tell(&mut self, host: String, link: LinkId, what: What) {
+        self.queue.entry(self.now + DELAY).or_default().push_back((host, link, what));
+    }
+
+    /// The far end of `link` learns that it is gone.
+    fn break_link(&mut self, link: LinkId) {
+        let Some((_, far)) = self.ends.remove(&link) else { return };
+        if let Some((owner, _)) = self.ends.remove(&far) {
+            self.tell(owner, far, What::Down);
+        }
+    }
+
+    /// Does all that the kernel's contract asks for.
+    fn settle(&mut self, host: &str) {
+        let now = self.now;
+        loop {
+            let Some(node) = self.nodes.get_mut(host) else { return };
+            let (event, ready) = (node.kernel.poll_link_event(), node.kernel.poll_link_ready());
+            let none = event.is_none() && ready.is_none();
+            if let Some(link) = ready {
+                while let Some(node) = self.nodes.get_mut(host)
+                    && let Some(frame) = node.kernel.poll_link_frame(now, link)
+                {
+                    self.frames += 1;
+                    if let Some((_, far)) = self.ends.get(&link).cloned() {
+                        let owner = self.ends[&far].0.clone();
+                        self.tell(owner, far, What::Frame(frame));
+                    }
+                }
+            }
+            match event {
+                Some(LinkEvent::Connect { target, url }) => self.connect(host, target, &url),
+                Some(LinkEvent::Close { link, .. }) => self.break_link(link),
+                None => {}
+            }
+            if none {
+                return;
+            }
+        }
+    }
+
+    fn connect(&mut self, host: &str, target: TargetId, url: &str) {
+        let cut = self.cut.contains(host) || self.cut.contains(url);
+        if cut || !self.nodes.contains_key(url) {
+            return self.tell(host.to_owned(), LinkId(0), What::Failed(target));
+        }
+        self.last_link += 2;
+        let (near, far) = (LinkId(self.last_link), LinkId(self.last_link + 1));
+        self.ends.insert(near, (host.to_owned(), far));
+        self.ends.insert(far, (url.to_owned(), near));
+        self.tell(url.to_owned(), far, What::Up(None));
+        self.tell(host.to_owned(), near, What::Up(Some(target)));
+    }
+}
