@@ -35,8 +35,7 @@ impl Change {
 pub(crate) fn to_raft(changes: &[Change]) -> ConfChangeV2 {
     let mut step = ConfChangeV2::default();
     for change in changes {
-        let mut one = ConfChangeSingle::default();
-        one.node_id = change.key().0;
+        let mut one = ConfChangeSingle { node_id: change.key().0, ..ConfChangeSingle::default() };
         one.set_change_type(match change {
             Change::Set(_, Role::Voter) => ConfChangeType::AddNode,
             Change::Set(_, Role::Learner) => ConfChangeType::AddLearnerNode,

@@ -141,7 +141,7 @@ impl Proposals {
     }
 
     /// The proposals of the next message to the leader, and the serial of the first.
-    pub(crate) fn to_send(&mut self, now: Moment, config: &Config) -> Option<(u64, Vec<Bytes>)> {
+    pub(crate) fn next_batch(&mut self, now: Moment, config: &Config) -> Option<(u64, Vec<Bytes>)> {
         let first = self.sent;
         let (mut some, mut size) = (Vec::new(), 0usize);
         while let Some(body) = self.get(self.sent) {
@@ -164,7 +164,7 @@ impl Proposals {
     }
 
     /// The next proposal and its serial, for a leader that is this node itself.
-    pub(crate) fn to_admit(&self) -> Option<(u64, Bytes)> {
+    pub(crate) fn next_one(&self) -> Option<(u64, Bytes)> {
         self.get(self.sent).map(|body| (self.sent, body.clone()))
     }
 
@@ -221,7 +221,7 @@ mod tests {
             some.push(body(len), &config()).unwrap();
         }
         let firsts = |some: &mut Proposals, now| {
-            std::iter::from_fn(|| some.to_send(now, &config()))
+            std::iter::from_fn(|| some.next_batch(now, &config()))
                 .map(|(first, b)| (first, b.len()))
                 .collect::<Vec<_>>()
         };
@@ -250,7 +250,7 @@ mod tests {
                     4 => { some.set_leader(Some((NodeKey(1), n))); }
                     _ => some.retry(now, config().retry),
                 }
-                let _ = some.to_send(now, &config());
+                let _ = some.next_batch(now, &config());
                 prop_assert!(some.first <= some.acked && some.acked <= some.sent && some.sent <= some.next());
                 prop_assert_eq!(some.bytes, some.queue.iter().map(Bytes::len).sum::<usize>());
                 let flight: usize = (some.acked..some.sent).filter_map(|s| some.get(s)).map(Bytes::len).sum();

@@ -156,8 +156,8 @@ impl Consensus {
             return;
         }
         let index = self.node.raft.raft_log.applied;
-        let mut snapshot = Snapshot::default();
-        snapshot.data = self.replicated.encode(application);
+        let data = self.replicated.encode(application);
+        let mut snapshot = Snapshot { data, ..Snapshot::default() };
         let meta = snapshot.mut_metadata();
         meta.index = index;
         meta.term =

@@ -110,9 +110,9 @@ impl Consensus {
         }
         for (wish, key) in list {
             let known = self.asked.contains_key(&key);
-            let room = self.asked.len() < 2 * MEMBERS_MAX;
+            let room = known || self.asked.len() < 2 * MEMBERS_MAX;
             // Nobody comes back, so a removal stands whatever else is asked.
-            if (wish == Wish::Remove && (known || room)) || (!known && room) {
+            if room && (wish == Wish::Remove || !known) {
                 self.asked.insert(key, wish);
             }
         }

@@ -71,7 +71,7 @@ impl Consensus {
         }
         let mut any = false;
         if leader == self.key {
-            while let Some((serial, body)) = self.proposals.to_admit() {
+            while let Some((serial, body)) = self.proposals.next_one() {
                 match self.admit(self.key, serial, &body) {
                     Admitted::Yes => any = true,
                     Admitted::Before => {}
@@ -80,7 +80,7 @@ impl Consensus {
                 self.proposals.acked(serial + 1);
             }
         } else {
-            while let Some((first, bodies)) = self.proposals.to_send(self.now, &self.config) {
+            while let Some((first, bodies)) = self.proposals.next_batch(self.now, &self.config) {
                 self.send(leader, &Packet::Propose { first, bodies });
             }
         }

@@ -137,8 +137,7 @@ impl Faults {
         let now = world.now;
         for key in keys {
             for other in keys.iter().filter(|other| *other != key) {
-                let stays = world.nodes.get(other).is_some_and(|node| !node.leaving);
-                if stays && !world.is_cut(*key, *other) {
+                if !world.is_cut(*key, *other) {
                     world.call(*key, |consensus| consensus.add(now, *other));
                 }
             }

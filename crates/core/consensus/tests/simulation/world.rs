@@ -107,16 +107,6 @@ impl World {
     }
 
     pub(crate) fn kill(&mut self, key: NodeKey) {
-        if std::env::var("DBG").is_ok() {
-            eprintln!(
-                "{} kill {key} {:?}",
-                self.now,
-                self.nodes
-                    .iter()
-                    .map(|(k, n)| format!("{k} leaving {} side {} {:?}", n.leaving, n.side, n.consensus))
-                    .collect::<Vec<_>>()
-            );
-        }
         self.nodes.remove(&key);
         self.dead.insert(key);
     }
@@ -171,7 +161,7 @@ impl World {
         let left = node.leaving;
         self.over |= removed && node.consensus.members().len() == 1;
         for (to, message) in mail {
-            self.post(key, to, message);
+            self.post(key, to, &message);
         }
         if removed {
             self.kill(key);
@@ -181,8 +171,8 @@ impl World {
         }
     }
 
-    fn post(&mut self, from: NodeKey, to: NodeKey, message: Bytes) {
-        self.digest = fold(fold(self.digest, &to.0.to_le_bytes()), &message);
+    fn post(&mut self, from: NodeKey, to: NodeKey, message: &Bytes) {
+        self.digest = fold(fold(self.digest, &to.0.to_le_bytes()), message);
         let Weather { loss, doubling, delay_min, delay_max } = self.weather;
         let copies = 1 + u64::from(self.chance(doubling));
         for _ in 0..copies {

@@ -1,0 +1,90 @@
+//! What its owner can look at.
+
+use std::collections::BTreeMap;
+
+use base::NodeKey;
+use raft::StateRole;
+
+use super::{Consensus, Serial, Status};
+use crate::change::Role;
+
+impl Consensus {
+    /// Who leads, as far as this node knows; `None` also when it has not heard its leader for two election timeouts.
+    pub fn leader(&self) -> Option<NodeKey> {
+        let fresh = self.is_leader() || self.now.since(self.led_at) < self.config.election_timeout() * 2;
+        self.last_leader().filter(|_| fresh && !self.removed)
+    }
+
+    /// Who led last: a learner never campaigns, so its leader may be gone long since.
+    pub(super) fn last_leader(&self) -> Option<NodeKey> {
+        let key = self.node.raft.leader_id;
+        (key != 0).then_some(NodeKey(key))
+    }
+
+    /// Whether this node leads.
+    pub fn is_leader(&self) -> bool {
+        !self.removed && self.node.raft.state == StateRole::Leader
+    }
+
+    /// The members as of what is committed here, by key. Empty for a joiner that is not yet one.
+    pub fn members(&self) -> &BTreeMap<NodeKey, Role> {
+        &self.roles
+    }
+
+    /// This node.
+    pub fn key(&self) -> NodeKey {
+        self.key
+    }
+
+    /// The serial that the next proposal of this node to be committed has; earlier ones were, here or in a
+    /// snapshot. 1 for a joiner.
+    pub fn next_serial(&self) -> Serial {
+        Serial(self.replicated.next_of(self.key).unwrap_or(1))
+    }
+
+    /// Whether this node was removed. It does nothing any more; start a new one with a new key.
+    pub fn is_removed(&self) -> bool {
+        self.removed
+    }
+
+    /// Whether this node was in contact with a majority within the election timeout, directly as leader or through one.
+    /// Without, proposals wait.
+    pub fn has_quorum(&self) -> bool {
+        if self.removed || !self.roles.contains_key(&self.key) {
+            return false;
+        }
+        if !self.is_leader() {
+            return self.leader().is_some() && self.now.since(self.led_at) < self.config.election_timeout();
+        }
+        let voters = || self.roles.iter().filter(|(_, role)| **role == Role::Voter).map(|(key, _)| *key);
+        let heard = voters().filter(|key| *key == self.key || self.is_heard(*key)).count();
+        heard > voters().count() / 2
+    }
+
+    /// Figures for people.
+    pub fn status(&self) -> Status {
+        let raft = &self.node.raft;
+        Status {
+            term: raft.term,
+            commit: raft.raft_log.committed,
+            applied: raft.raft_log.applied,
+            log_entries: raft.raft_log.store.len(),
+            log_bytes: raft.raft_log.store.bytes(),
+            snapshot: raft.raft_log.store.snapshot_index(),
+            waiting: self.proposals.len(),
+            waiting_bytes: self.proposals.bytes(),
+            duplicates: self.duplicates,
+        }
+    }
+}
+
+impl std::fmt::Debug for Consensus {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Consensus")
+            .field("key", &self.key)
+            .field("leader", &self.leader())
+            .field("members", &self.roles)
+            .field("status", &self.status())
+            .finish_non_exhaustive()
+    }
+}
