@@ -53,10 +53,17 @@ impl Kernel {
     }
 
     /// A link has a side that is neither ordered nor reliable, for datagrams of at most `max` bytes: best-effort messages
-    /// go there from now on.
-    pub fn set_link_datagrams(&mut self, now: Moment, link: LinkId, max: usize) {
+    /// go there from now on. 0: no longer.
+    pub fn set_link_datagrams(&mut self, link: LinkId, max: usize) {
         if let Some(network) = &mut self.network {
             network.set_link_datagrams(link, max);
+        }
+    }
+
+    /// Where others reach this node, as URLs; replaces what was said before.
+    pub fn handle_link_addresses(&mut self, now: Moment, addresses: &[String]) {
+        if let Some(network) = &mut self.network {
+            network.set_addresses(now, addresses.to_vec());
             self.drive(now);
         }
     }
@@ -81,10 +88,10 @@ impl Kernel {
         frame
     }
 
-    /// The next datagram beside a link, of those that [`Kernel::set_link_datagrams`] was called for.
+    /// The next datagram beside a link that [`Kernel::set_link_datagrams`] was called for, of at most `max` bytes.
     #[must_use]
-    pub fn poll_link_datagram(&mut self, now: Moment, link: LinkId) -> Option<Bytes> {
-        let datagram = self.network.as_mut()?.poll_link_datagram(now, link);
+    pub fn poll_link_datagram(&mut self, now: Moment, link: LinkId, max: usize) -> Option<Bytes> {
+        let datagram = self.network.as_mut()?.poll_link_datagram(now, link, max);
         self.release(now);
         datagram
     }

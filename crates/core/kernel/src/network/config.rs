@@ -69,6 +69,9 @@ pub struct NetworkConfig {
     pub overlay: overlay::Config,
     /// Links that this node makes.
     pub targets: Vec<LinkTarget>,
+    /// Whether a network of another shape (topology, redundancy) is joined as it is. Without, its nodes refuse this
+    /// one. Default false.
+    pub any_shape: bool,
     /// Whether, and after which wait, this node begins a network of its own when none of its links leads to one.
     /// `None`: never, it joins.
     pub bootstrap: Option<Duration>,
@@ -89,6 +92,7 @@ impl NetworkConfig {
         Self {
             overlay: overlay::Config::new(key, name, topology, seed.split("overlay")),
             targets: Vec::new(),
+            any_shape: false,
             bootstrap: Some(Duration::ZERO),
             pipe: link_pipe(),
             consensus: consensus::Config::default(),

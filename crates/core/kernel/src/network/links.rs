@@ -37,8 +37,8 @@ pub(crate) struct Links {
     paths: BTreeMap<NodeKey, Via>,
     /// The other way round, for those with a link.
     peers: BTreeMap<LinkId, NodeKey>,
-    /// Links with a lossy side, and the longest datagram there.
-    datagrams: BTreeMap<LinkId, usize>,
+    /// Links with a lossy side.
+    datagrams: BTreeSet<LinkId>,
     ready: VecDeque<LinkId>,
     /// What is in `ready`, or was named and is not yet drained.
     awake: BTreeSet<LinkId>,
@@ -114,10 +114,12 @@ impl Network {
         }
     }
 
-    /// The link has a lossy side, for datagrams of at most `max` bytes.
+    /// The link has a lossy side, for datagrams of at most `max` bytes; or (0) no longer.
     pub(crate) fn set_link_datagrams(&mut self, link: LinkId, max: usize) {
-        if self.links.open.contains(&link) {
-            self.links.datagrams.insert(link, max);
+        if max == 0 {
+            self.links.datagrams.remove(&link);
+        } else if self.links.open.contains(&link) {
+            self.links.datagrams.insert(link);
         }
     }
 
@@ -205,7 +207,7 @@ impl Network {
         if let Some(frame) = self.overlay.poll_frame(now, link) {
             return Some(on_channel(OVERLAY, &frame));
         }
-        let lanes = if self.links.datagrams.contains_key(&link) { Lanes::RELIABLE } else { Lanes::ALL };
+        let lanes = if self.links.datagrams.contains(&link) { Lanes::RELIABLE } else { Lanes::ALL };
         let next = self
             .links
             .peers
@@ -217,10 +219,9 @@ impl Network {
         next.map(|(channel, frame)| on_channel(channel, &frame))
     }
 
-    /// The next datagram beside a link.
-    pub(crate) fn poll_link_datagram(&mut self, now: Moment, link: LinkId) -> Option<Bytes> {
-        let max = *self.links.datagrams.get(&link)?;
-        let peer = *self.links.peers.get(&link)?;
+    /// The next datagram beside a link, of at most `max` bytes.
+    pub(crate) fn poll_link_datagram(&mut self, now: Moment, link: LinkId, max: usize) -> Option<Bytes> {
+        let peer = self.links.datagrams.get(&link).and_then(|link| self.links.peers.get(link)).copied()?;
         let (channel, frame) =
             self.fabric.poll_frame(now, peer, Lanes::BEST_EFFORT, max.saturating_sub(1))?;
         Some(on_channel(channel, &frame))

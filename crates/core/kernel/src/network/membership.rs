@@ -25,7 +25,7 @@ pub(crate) struct Membership {
     bootstrap: Option<Duration>,
     node_timeout: Duration,
     minority_timeout: Duration,
-    /// Members that cannot be reached, since when.
+    /// Members that cannot be reached, and when they are to be called dead (again).
     missing: BTreeMap<NodeKey, Moment>,
     /// Since when there has been no contact with a majority.
     alone_since: Option<Moment>,
@@ -81,12 +81,12 @@ impl Membership {
     /// Which of `nodes` is to be asked now to let this node in.
     pub(crate) fn ask(&mut self, now: Moment, nodes: &[NodeKey]) -> Option<NodeKey> {
         let Standing::Asking(at) = self.standing else { return None };
-        if at > now || nodes.is_empty() {
+        if at > now {
             return None;
         }
         self.standing = Standing::Asking(now + ASK_AGAIN);
         self.asked += 1;
-        nodes.get((self.asked - 1) % nodes.len()).copied()
+        nodes.get((self.asked - 1) % nodes.len().max(1)).copied()
     }
 
     /// This node is a member.
@@ -103,11 +103,20 @@ impl Membership {
     ) -> Vec<NodeKey> {
         let missing: Vec<_> = members.filter(|&key| !is_reachable(key)).collect();
         self.missing.retain(|key, _| missing.contains(key));
-        for &key in &missing {
-            self.missing.entry(key).or_insert(now);
+        let mut dead = Vec::new();
+        for key in missing {
+            let due = self.missing.entry(key).or_insert(now + self.node_timeout);
+            if *due <= now {
+                *due = now + self.node_timeout;
+                dead.push(key);
+            }
         }
-        let since = |key: &NodeKey| self.missing.get(key).copied().unwrap_or(now);
-        missing.into_iter().filter(|key| now.since(since(key)) >= self.node_timeout).collect()
+        dead
+    }
+
+    /// Others look after missing members now.
+    pub(crate) fn look_away(&mut self) {
+        self.missing.clear();
     }
 
     /// Notes whether there is contact with a majority. True when there has been none for too long.
@@ -126,7 +135,7 @@ impl Membership {
             Standing::Asking(at) => Some(at),
             _ => None,
         };
-        let dead = self.missing.values().map(|&since| since + self.node_timeout).min();
+        let dead = self.missing.values().copied().min();
         let lost = self.alone_since.map(|since| since + self.minority_timeout);
         [self.bootstrap_at(), asking, dead, lost].into_iter().flatten().min()
     }
@@ -162,10 +171,10 @@ mod tests {
         let mut membership = fresh(None);
         assert_eq!(membership.ask(at(0), &[A, B]), None, "nothing found yet");
         membership.found(at(1));
-        assert_eq!(membership.ask(at(1), &[]), None);
-        assert_eq!(membership.ask(at(1), &[A, B]), Some(A));
+        assert_eq!(membership.ask(at(1), &[]), None, "nobody there");
         assert_eq!(membership.ask(at(2), &[A, B]), None);
         assert_eq!(membership.ask(at(501), &[A, B]), Some(B));
+        assert_eq!(membership.ask(at(1_001), &[A, B]), Some(A));
         membership.admitted();
         assert_eq!(membership.ask(at(2_000), &[A, B]), None);
     }
@@ -180,6 +189,8 @@ mod tests {
         assert!(dead(950, true).is_empty());
         assert!(dead(1_500, false).is_empty());
         assert_eq!(dead(2_500, false), [B]);
+        assert!(dead(2_600, false).is_empty(), "said once for a while");
+        assert_eq!(dead(3_500, false), [B]);
     }
 
     #[test]

@@ -33,7 +33,7 @@ use fabric::Fabric;
 use links::Links;
 use membership::{Membership, Standing};
 use order::Order;
-use overlay::{ConfigError, Event, Overlay, Via};
+use overlay::{ConfigError, Event, Overlay, Refusal, TopologyKind, Via};
 use router::ClientFlags;
 use rti::remote::Outgoing;
 use rti::{Command, Completion, NodeId, Rti};
@@ -64,8 +64,17 @@ pub(crate) struct Network {
     /// Nodes that this one has asked to be added or removed, and has not yet seen to be.
     asked: BTreeSet<NodeKey>,
     leaving: bool,
+    /// What the network that was found looks like, when that is not as configured.
+    other_shape: Option<Shape>,
     /// What one call of the services sent, and where it now waits.
     waits_in: Vec<Place>,
+}
+
+/// The shape of a network, as far as its nodes have to agree on it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Shape {
+    topology: TopologyKind,
+    redundancy: bool,
 }
 
 /// What a network wants of its kernel.
@@ -104,6 +113,7 @@ impl Network {
             nodes: BTreeMap::new(),
             asked: BTreeSet::new(),
             leaving: false,
+            other_shape: None,
             waits_in: Vec::new(),
             config,
         })
@@ -117,6 +127,10 @@ impl Network {
         let key = NodeKey(Seed(self.key.0).split("anew").0.max(1));
         let mut config = self.config.clone();
         config.bootstrap = None;
+        if let Some(shape) = self.other_shape {
+            config.overlay.topology = shape.topology;
+            config.overlay.redundancy = shape.redundancy;
+        }
         let mut network = Self::new(now, config, key)?;
         network.links.close_all_of(&self.links, "this node joins the network again");
         Ok(network)
@@ -135,6 +149,14 @@ impl Network {
     /// Since when it has been no member.
     pub(crate) fn outside_since(&self) -> Option<Moment> {
         self.membership.outside_since()
+    }
+
+    /// Where others reach this node.
+    pub(crate) fn set_addresses(&mut self, now: Moment, urls: Vec<String>) {
+        self.config.overlay.urls.clone_from(&urls);
+        if let Err(error) = self.overlay.set_urls(now, urls) {
+            tracing::error!(%error, "the addresses of this node are not told to others");
+        }
     }
 
     /// See [`NetworkConfig::minority_timeout`].
@@ -234,6 +256,10 @@ impl Network {
         }
         any |= self.drive_order(now, rti, done);
         any |= self.drive_routers(now, rti);
+        if self.membership.must_bootstrap(now) {
+            self.bootstrap(now);
+            any = true;
+        }
         let verdict = self.review(now, rti);
         any |= verdict != Verdict::GoOn;
         any.then_some(verdict)
@@ -328,6 +354,7 @@ impl Network {
                 tracing::info!(network = format_args!("{network:016x}"), "found a network");
                 self.membership.found(now);
             }
+            Event::Refused { refusal, .. } if self.takes_shape(&refusal) => {}
             Event::Refused { link, peer, refusal, .. } => {
                 let peer = peer.map_or_else(|| "a node that has not greeted".to_owned(), |(_, name)| name);
                 tracing::error!(%link, peer, "link refused: {refusal}");
@@ -341,6 +368,22 @@ impl Network {
             Event::Warned { key, warning } => tracing::warn!(%key, "{warning}"),
             other => tracing::debug!(?other, "overlay"),
         }
+    }
+
+    /// The refusal of a link says that the network has another shape, and this node takes any.
+    fn takes_shape(&mut self, refusal: &Refusal) -> bool {
+        let settings = &self.config.overlay;
+        let ours = Shape { topology: settings.topology, redundancy: settings.redundancy };
+        let theirs = match *refusal {
+            Refusal::Topology { theirs, .. } => Shape { topology: theirs, redundancy: false },
+            Refusal::Redundancy { theirs } => Shape { redundancy: theirs, ..ours },
+            _ => return false,
+        };
+        let takes = self.config.any_shape && !self.is_member();
+        if takes {
+            self.other_shape = Some(theirs);
+        }
+        takes
     }
 
     fn path_up(&mut self, now: Moment, neighbour: NodeKey, via: Via, initiator: bool, terms: &Bytes) {
@@ -401,15 +444,14 @@ impl Network {
 
     /// Looks at where this node and the others stand.
     fn review(&mut self, now: Moment, rti: &Rti) -> Verdict {
-        if self.membership.must_bootstrap(now) {
-            self.bootstrap(now);
-        }
         let nodes: Vec<NodeKey> = self.overlay.reachable().collect();
         if let Some(to) = self.membership.ask(now, &nodes) {
             let name = self.config.overlay.name.clone();
             self.write(now, to, &Unicast::Join { name }, true);
         }
-        if self.order.is_leader() && !self.leaving {
+        if !self.order.is_leader() || self.leaving {
+            self.membership.look_away();
+        } else {
             let overlay = &self.overlay;
             let members = self.nodes.values().copied().filter(|key| *key != self.key);
             for key in self.membership.dead(now, members, |key| overlay.is_reachable(key)) {
@@ -420,6 +462,10 @@ impl Network {
                 self.remove(now, key);
             }
         }
+        if let Some(shape) = self.other_shape {
+            return Verdict::BeginAnew(format!("the network is a {}", shape.topology));
+        }
+        let lost = self.membership.is_lost(now, self.order.has_quorum() || self.leaving);
         if self.leaving {
             if self.order.is_removed() {
                 self.overlay.leave(now);
@@ -431,7 +477,7 @@ impl Network {
                 "this node was taken for dead and removed from the network".to_owned(),
             );
         }
-        if self.membership.is_lost(now, self.order.has_quorum()) {
+        if lost {
             return Verdict::BeginAnew("this node has no contact with a majority of the network".to_owned());
         }
         Verdict::GoOn

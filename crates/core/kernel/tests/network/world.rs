@@ -64,10 +64,11 @@ impl World {
         let mut network = NetworkConfig::new(NodeKey(seed.0.max(1)), seed, name, self.kind);
         network.overlay.urls = vec![host.to_owned()];
         network.bootstrap = joins.is_empty().then_some(Duration::ZERO);
-        let target = |to: &&str| LinkTarget { url: (*to).to_owned(), name: None, terms: LinkTerms::default() };
+        let target =
+            |to: &&str| LinkTarget { url: (*to).to_owned(), name: None, terms: LinkTerms::default() };
         network.targets = joins.iter().map(target).collect();
-        let kernel =
-            Kernel::in_network(self.now, Config::default(), network, Box::new(NoFoms)).expect("sound settings");
+        let kernel = Kernel::in_network(self.now, Config::default(), network, Box::new(NoFoms))
+            .expect("sound settings");
         self.nodes.insert(host.to_owned(), Node { kernel, name: name.to_owned(), down: false });
         self.settle(host);
     }
@@ -75,7 +76,8 @@ impl World {
     /// The process of a node ends: its links break.
     pub(crate) fn crash(&mut self, host: &str) {
         self.nodes.get_mut(host).expect("a node").down = true;
-        let mine: Vec<_> = self.ends.iter().filter(|(_, (owner, _))| owner == host).map(|(l, _)| *l).collect();
+        let mine: Vec<_> =
+            self.ends.iter().filter(|(_, (owner, _))| owner == host).map(|(l, _)| *l).collect();
         for link in mine {
             self.break_link(link);
         }
@@ -89,7 +91,8 @@ impl World {
             return;
         }
         self.cut.insert(host.to_owned());
-        let mine: Vec<_> = self.ends.iter().filter(|(_, (owner, _))| owner == host).map(|(l, _)| *l).collect();
+        let mine: Vec<_> =
+            self.ends.iter().filter(|(_, (owner, _))| owner == host).map(|(l, _)| *l).collect();
         for link in mine {
             self.break_link(link);
             self.tell(host.to_owned(), link, What::Down);
@@ -120,9 +123,10 @@ impl World {
                 .iter()
                 .map(|member| {
                     assert!(member.node.is_some(), "{name} does not know the number of {}", member.key);
-                    let node = self.nodes.values().find(|node| {
-                        node.kernel.network().is_some_and(|network| network.key == member.key)
-                    });
+                    let node = self
+                        .nodes
+                        .values()
+                        .find(|node| node.kernel.network().is_some_and(|network| network.key == member.key));
                     node.map_or_else(|| member.key.to_string(), |node| node.name.clone())
                 })
                 .collect();
@@ -175,7 +179,9 @@ impl World {
         let now = self.now;
         let Some(node) = self.nodes.get_mut(host).filter(|node| !node.down) else { return };
         match what {
-            What::Up(target) if self.ends.contains_key(&link) => node.kernel.handle_link_up(now, link, target),
+            What::Up(target) if self.ends.contains_key(&link) => {
+                node.kernel.handle_link_up(now, link, target)
+            }
             What::Up(_) => {}
             What::Frame(frame) => node.kernel.handle_link_frame(now, link, frame),
             What::Down => node.kernel.handle_link_down(now, link, "gone"),
