@@ -283,9 +283,10 @@ impl Network {
         if nodes == self.nodes {
             return;
         }
-        self.asked.retain(|key| {
-            nodes.values().any(|known| known == key) != self.nodes.values().any(|known| known == key)
-        });
+        // What was asked for these has happened.
+        let (before, after): (BTreeSet<_>, BTreeSet<_>) =
+            (self.nodes.values().copied().collect(), nodes.values().copied().collect());
+        self.asked.retain(|key| before.contains(key) == after.contains(key));
         self.nodes = nodes;
         if self.nodes.values().any(|key| *key == self.key) && !self.is_member() {
             tracing::info!(name = self.config.overlay.name, key = %self.key, "member of the network");

@@ -130,6 +130,8 @@ impl World {
                     node.map_or_else(|| member.key.to_string(), |node| node.name.clone())
                 })
                 .collect();
+            let numbers = status.members.iter().filter_map(|member| member.node).collect::<BTreeSet<_>>();
+            assert_eq!(numbers.len(), names.len(), "numbers as {name} knows them at {}", self.now);
             let expected: BTreeSet<String> = names.iter().map(|name| (*name).to_owned()).collect();
             assert_eq!(known, expected, "members as {name} knows them at {}", self.now);
         }
