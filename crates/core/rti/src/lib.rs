@@ -26,4 +26,4 @@ pub use hla::fom::Limits as FomLimits;
 pub use modules::{FomSource, ModuleText, NoFoms};
 pub use plane::{CallId, CallerId, Proposal};
 pub use rti::{Completion, Rti};
-pub use status::{FederateStatus, FederationStatus};
+pub use status::{FederateStatus, FederationStatus, InstanceStatus};

@@ -1,6 +1,10 @@
 //! What runs here, for people and tools.
 
-use crate::Rti;
+use crate::object::execution::Execution;
+use crate::{ExecutionId, NodeId, Rti};
+use hla::handle::{
+    AttributeHandle, FederateHandle, ObjectClassHandle, ObjectInstanceHandle, TransportationTypeHandle,
+};
 
 /// A federation execution.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -30,7 +34,43 @@ pub struct FederateStatus {
     pub dropped: u64,
 }
 
+/// An object instance as this node knows it: its own, or a replica.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct InstanceStatus {
+    /// Its handle.
+    pub instance: ObjectInstanceHandle,
+    /// The class it was registered at.
+    pub class: ObjectClassHandle,
+    /// Its name.
+    pub name: String,
+    /// The node that puts its changes in order.
+    pub home: NodeId,
+    /// The attributes of its class with their owners (invalid for none) and transportation types.
+    pub attributes: Vec<(AttributeHandle, FederateHandle, TransportationTypeHandle)>,
+    /// The federates of this node that know it, and as what.
+    pub known: Vec<(FederateHandle, ObjectClassHandle)>,
+}
+
 impl Rti {
+    /// The object instances of a federation execution that this node has, by class and handle.
+    pub fn instances(&self, execution: ExecutionId) -> Vec<InstanceStatus> {
+        let Some(x) = self.execution(execution) else { return Vec::new() };
+        let all = x.instances.handles().filter_map(|handle| x.instances.get(handle));
+        all.map(|object| {
+            let handles = &x.class_of(object.class).attributes;
+            let states = handles.iter().zip(object.attributes());
+            InstanceStatus {
+                instance: object.handle,
+                class: object.class,
+                name: object.name.to_string(),
+                home: object.home,
+                attributes: states.map(|(&at, (_, state))| (at, state.owner, state.transportation)).collect(),
+                known: object.known().iter().map(|known| (known.federate, known.class)).collect(),
+            }
+        })
+        .collect()
+    }
+
     /// What runs here, by name of federation.
     pub fn status(&self) -> Vec<FederationStatus> {
         self.control()
@@ -52,7 +92,7 @@ impl Rti {
                 FederationStatus {
                     name: federation.name.clone(),
                     time: federation.time.name(),
-                    instances: execution.map_or(0, |execution| execution.instances.len()),
+                    instances: execution.map_or(0, Execution::own_instances),
                     federates: federates.collect(),
                 }
             })

@@ -86,6 +86,15 @@ impl Execution {
         }
     }
 
+    /// How many instances have their home at this node.
+    pub(crate) fn own_instances(&self) -> usize {
+        if self.remote.is_none() {
+            return self.instances.len();
+        }
+        let own = |handle| self.instances.get(handle).is_some_and(|object| object.home == self.node);
+        self.instances.handles().filter(|&handle| own(handle)).count()
+    }
+
     /// The joined federate that a checked caller is.
     pub(crate) fn federate(&self, handle: FederateHandle) -> &Federate {
         self.federates.get(&handle).expect("a caller that is joined has its federate here")

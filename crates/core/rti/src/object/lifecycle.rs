@@ -59,7 +59,9 @@ impl Execution {
     }
 
     fn check_name(&self, names: &NameTable, who: FederateHandle, name: &str) -> Result<(), RtiError> {
-        if names.is_used(name) || self.instances.by_name(name).is_some() {
+        // One that has its home here may not have come into the table yet, one from elsewhere not yet be gone here.
+        let here = self.instances.by_name(name).is_some_and(|object| object.home == self.node);
+        if names.is_used(name) || here {
             let text = format!("an object instance is called `{name}`");
             return Err(RtiError::new(Exception::ObjectInstanceNameInUse, text));
         }

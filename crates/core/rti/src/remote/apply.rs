@@ -4,6 +4,7 @@ use super::wire::{Load, Record, RecordedAttribute, Saying, Spoken};
 use crate::control::{NodeId, PublishedClass};
 use crate::object::execution::Execution;
 use crate::object::instance::{AttributeState, Instance, Relevance};
+use crate::object::update::PASSEL_VALUES_MAX;
 use crate::plane::Plane;
 use crate::time::Stamp;
 use bytes::Bytes;
@@ -116,6 +117,9 @@ impl Execution {
             let text = format!("{} attributes at `{}`", record.attributes.len(), known.name);
             return Err(WireError(text));
         }
+        if NodeId::of_instance(record.instance) == self.node {
+            return Err(WireError(format!("{:?} was registered at this very node", record.instance)));
+        }
         let states = self.states(known, &record.attributes)?;
         match self.instances.get(record.instance) {
             Some(object) if object.class != class => {
@@ -206,7 +210,9 @@ impl Execution {
     ) -> bool {
         let here = self.is_at_home(instance, from);
         if here && let Some(network) = plane.network_client() {
-            self.reflect(plane, network, instance, &load.values, &load.envelope());
+            for passel in load.values.chunks(PASSEL_VALUES_MAX) {
+                self.reflect(plane, network, instance, passel, &load.envelope());
+            }
         }
         here
     }

@@ -432,6 +432,7 @@ impl Fed {
     }
 }
 
-fn number(instance: Option<ObjectInstanceHandle>) -> u32 {
-    instance.unwrap_or_default().0 as u32
+pub(super) fn number(instance: Option<ObjectInstanceHandle>) -> u32 {
+    let handle = instance.unwrap_or_default().0;
+    ((handle >> 32) as u32).wrapping_sub(1) << 24 | handle as u32
 }

@@ -49,7 +49,7 @@ impl Fed {
     pub(crate) fn instance_called(&self, name: &str) -> Refused<u32> {
         let handle = result!(self, GetObjectInstanceHandleRequest { object_instance_name: name.to_owned() }
             => GetObjectInstanceHandleResponse)?;
-        Ok(handle.unwrap_or_default().0 as u32)
+        Ok(super::calls::number(handle))
     }
 
     pub(crate) fn federate_called(&self, name: &str) -> Refused<FederateHandle> {

@@ -15,7 +15,7 @@ mod show;
 
 pub(crate) use calls::Refused;
 
-use base::Moment;
+use base::{Moment, NodeKey};
 use bytes::Bytes;
 use hla::api::call_request::CallRequest as Call;
 use hla::api::call_response::CallResponse as Answer;
@@ -47,7 +47,13 @@ pub(crate) struct Inner {
     mail: BTreeMap<CallerId, Vec<Bytes>>,
     last_caller: u64,
     last_call: u32,
+    /// This RTI is one node of many: the log of commands, and how far it is applied here.
+    pub(crate) log: Option<(NodeKey, Log)>,
+    pub(crate) applied: usize,
 }
+
+/// The commands of all nodes in the order that they agree on.
+pub(crate) type Log = Rc<RefCell<Vec<(NodeKey, Bytes)>>>;
 
 /// One RTI and the federation execution `F` with the object model of [`fom::main`].
 #[derive(Clone)]
@@ -64,6 +70,8 @@ impl World {
             mail: BTreeMap::new(),
             last_caller: 0,
             last_call: 0,
+            log: None,
+            applied: 0,
         })))
     }
 
@@ -139,15 +147,31 @@ impl World {
 }
 
 impl Inner {
-    fn commit_all(&mut self) -> Vec<rti::Completion> {
+    pub(crate) fn commit_all(&mut self) -> Vec<rti::Completion> {
         let mut completions = Vec::new();
         while let Some(proposal) = self.rti.poll_proposal() {
+            self.catch_up(usize::MAX);
+            if let Some((key, log)) = &self.log {
+                log.borrow_mut().push((*key, proposal.to_bytes()));
+                self.applied += 1;
+            }
             completions.extend(self.rti.commit(self.now, proposal));
         }
         completions
     }
 
-    fn take_callbacks(&mut self) {
+    /// Applies what other nodes have put into the log, up to `most` commands.
+    pub(crate) fn catch_up(&mut self, most: usize) {
+        let Some((_, log)) = self.log.clone() else { return };
+        for _ in 0..most {
+            let next = log.borrow().get(self.applied).cloned();
+            let Some((from, command)) = next else { break };
+            self.applied += 1;
+            self.rti.commit_remote(self.now, from, &command).expect("nodes write what nodes read");
+        }
+    }
+
+    pub(crate) fn take_callbacks(&mut self) {
         while let Some(caller) = self.rti.poll_ready() {
             while let Some(callback) = self.rti.poll_callback(caller) {
                 self.mail.entry(caller).or_default().push(callback);
@@ -216,8 +240,9 @@ impl Fed {
         found.map_or(ParameterHandle(NOBODY), |parameter| parameter.handle)
     }
 
-    /// The `number`th instance registered.
+    /// The `number`th instance registered; with the number of its node, less one, in the top octet.
     pub(crate) fn instance(&self, number: u32) -> Option<ObjectInstanceHandle> {
-        Some(ObjectInstanceHandle(1 << 32 | u64::from(number)))
+        let (node, number) = (u64::from(number >> 24) + 1, u64::from(number & 0xff_ffff));
+        Some(ObjectInstanceHandle(node << 32 | number))
     }
 }

@@ -91,7 +91,7 @@ impl Inner {
             Callback::DiscoverObjectInstance(r) => {
                 let (instance, class) = (number(r.object_instance), self.class(r.object_class));
                 let name = &r.object_instance_name;
-                let made = *name == format!("HLAobj_1_{instance}");
+                let made = name.starts_with("HLAobj_");
                 let name = if made { String::new() } else { format!(" {name}") };
                 format!("discover({instance}, {class}{name}, {})", self.federate(r.producing_federate))
             }
@@ -264,11 +264,13 @@ impl Inner {
     }
 }
 
-/// The number of an instance of node 1.
-fn number(instance: Option<ObjectInstanceHandle>) -> u64 {
+/// The number of an instance; with that of its node when it is not node 1.
+fn number(instance: Option<ObjectInstanceHandle>) -> String {
     let handle = instance.unwrap_or_default().0;
-    assert_eq!(handle >> 32, 1, "instances carry the number of their node");
-    handle & 0xffff_ffff
+    match (handle >> 32, handle & 0xffff_ffff) {
+        (1, number) => number.to_string(),
+        (node, number) => format!("{node}:{number}"),
+    }
 }
 
 fn transportation(handle: Option<TransportationTypeHandle>) -> &'static str {

@@ -25,7 +25,7 @@ fn directed(mask: u8) -> Vec<&'static str> {
     (0..2).filter(|at| mask >> at & 1 == 1).map(|at| DIRECTED[at]).collect()
 }
 
-fn action(number: i32) -> ResignAction {
+pub(crate) fn action(number: i32) -> ResignAction {
     ResignAction::try_from(number).expect("there are six")
 }
 
@@ -62,7 +62,7 @@ pub(crate) fn compare(auto_provide: bool, advisories: bool, ops: &[Op]) -> Resul
 }
 
 /// `inScope(1, a b)` as `inScope(1, a)` and `inScope(1, b)`.
-fn split(callback: &str) -> Vec<String> {
+pub(crate) fn split(callback: &str) -> Vec<String> {
     let (kind, rest) = callback.split_once('(').expect("kind(…)");
     if !BY_ATTRIBUTE.contains(&kind) {
         return vec![callback.to_owned()];
@@ -73,7 +73,7 @@ fn split(callback: &str) -> Vec<String> {
 }
 
 /// Whether nothing but what belongs to its past is told of an instance before its discovery.
-fn discoveries_lead(told: &[String]) -> bool {
+pub(crate) fn discoveries_lead(told: &[String]) -> bool {
     told.iter().enumerate().filter_map(|(at, callback)| Some((at, callback.strip_prefix("discover(")?))).all(
         |(at, rest)| {
             let (number, _) = rest.split_once(',').expect("discover(number, …");
@@ -118,7 +118,7 @@ impl Run {
     }
 }
 
-fn declare(f: &Fed, what: What) -> Option<Refused> {
+pub(crate) fn declare(f: &Fed, what: What) -> Option<Refused> {
     Some(match what {
         What::Publish { class, attributes } => f.publish(CLASSES[class], &names(attributes)),
         What::Unpublish { class, attributes } => f.unpublish(CLASSES[class], &names(attributes)),
@@ -160,7 +160,7 @@ fn declare(f: &Fed, what: What) -> Option<Refused> {
     })
 }
 
-fn use_objects(f: &Fed, what: What, step: usize) -> Refused {
+pub(crate) fn use_objects(f: &Fed, what: What, step: usize) -> Refused {
     match what {
         What::Register { class } => f.register(CLASSES[class]).map(|_| ()),
         What::Update { instance, attributes } => {

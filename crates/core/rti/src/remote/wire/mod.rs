@@ -13,3 +13,6 @@ pub(crate) use event::{Head, Load, Record, RecordedAttribute, Saying, Spoken, Su
 pub(crate) use letter::{Declaration, Letter, SubscribedAttribute};
 pub(crate) use packet::Kind;
 pub use packet::{NetTopic, Packet};
+
+#[cfg(test)]
+mod tests;

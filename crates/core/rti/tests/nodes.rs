@@ -1,0 +1,27 @@
+//! Federations over several nodes: the services do what they do at one node, whatever the network does.
+
+mod common;
+
+#[path = "nodes/advisories.rs"]
+mod advisories;
+#[path = "nodes/cluster.rs"]
+mod cluster;
+#[path = "nodes/death.rs"]
+mod death;
+#[path = "nodes/faults.rs"]
+mod faults;
+#[path = "nodes/model.rs"]
+mod model;
+#[path = "model/objects.rs"]
+mod model_of_objects;
+#[path = "nodes/objects.rs"]
+mod objects;
+#[path = "model/op.rs"]
+mod op;
+#[allow(dead_code)] // a part of it is used here
+#[path = "model/run.rs"]
+mod run;
+#[path = "model/spec.rs"]
+mod spec;
+#[path = "model/steer.rs"]
+mod steer;

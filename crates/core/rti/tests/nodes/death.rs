@@ -1,0 +1,124 @@
+//! Nodes that die: automatic resign directives, new homes, names.
+
+use crate::cluster::{BAD, Cluster, Faults, SOUND};
+use crate::common::Refused;
+use hla::api::ResignAction;
+use std::time::Duration;
+
+fn under_faults(test: impl Fn(Faults, u64) -> Refused) -> Refused {
+    test(SOUND, 0)?;
+    (1..6).try_for_each(|seed| test(BAD, seed))
+}
+
+#[test]
+fn a_directive_that_deletes_deletes_everywhere() -> Refused {
+    under_faults(|faults, seed| {
+        let mut cluster = Cluster::new(3, &[], faults, seed);
+        let [a, b, c] = cluster.join_all();
+        for f in [&a, &b] {
+            f.subscribe("C", &["a"])?;
+        }
+        c.publish("C", &["a"])?;
+        c.set_resign_directive(ResignAction::DeleteObjects)?;
+        c.reserve("tank")?;
+        c.register_as("C", "tank")?;
+        c.register("C")?;
+        cluster.settle();
+        a.skip();
+        b.skip();
+        cluster.kill(2);
+        for f in [&a, &b] {
+            assert_eq!(f.callbacks(), ["remove(3:1, C)", "remove(3:2, C)"]);
+        }
+        cluster.settle();
+        a.reserve("tank")?;
+        assert_eq!(a.callbacks(), ["reserved(tank)"], "the name is free again");
+        cluster.assert_converged();
+        cluster.assert_silent();
+        Ok(())
+    })
+}
+
+#[test]
+fn a_directive_that_divests_leaves_instances_with_a_new_home() -> Refused {
+    under_faults(|faults, seed| {
+        let mut cluster = Cluster::new(4, &["attributeScopeAdvisory"], faults, seed);
+        let [_a, b, c, d] = cluster.join_all();
+        d.publish("C", &["a"])?;
+        d.reserve("tank")?;
+        for f in [&b, &c] {
+            f.subscribe("C", &["a"])?;
+        }
+        let x = d.register_as("C", "tank")?;
+        d.register("C")?;
+        cluster.settle();
+        b.skip();
+        c.skip();
+        cluster.kill(3);
+        cluster.settle();
+        for f in [&b, &c] {
+            assert_eq!(f.callbacks(), ["outOfScope(4:1, a)", "outOfScope(4:2, a)"]);
+            assert_eq!(f.instance_called("tank")?, x);
+        }
+        assert_eq!(cluster.instances(0).len(), 2, "the lowest node, which had none of it, is the new home");
+        assert!(cluster.instances(1).iter().all(|object| object.home == rti::NodeId(1)));
+        cluster.assert_converged();
+        b.reserve("tank")?;
+        assert_eq!(b.callbacks(), ["notReserved(tank)"], "the instance is still there");
+        // The new home dies as well.
+        cluster.kill(0);
+        cluster.settle();
+        assert!(cluster.instances(2).iter().all(|object| object.home == rti::NodeId(2)));
+        assert_eq!(cluster.instances(2).len(), 2);
+        cluster.assert_converged();
+        assert_eq!(c.callbacks(), [""; 0]);
+        cluster.assert_silent();
+        Ok(())
+    })
+}
+
+#[test]
+fn names_that_nobody_knew_are_freed() -> Refused {
+    let mut cluster = Cluster::new(2, &[], SOUND, 0);
+    let [a, b] = cluster.join_all();
+    b.publish("C", &["a"])?;
+    b.reserve("tank")?;
+    b.register_as("C", "tank")?;
+    cluster.settle();
+    cluster.kill(1);
+    a.reserve("tank")?;
+    cluster.settle();
+    a.reserve("tank")?;
+    assert_eq!(a.callbacks(), ["notReserved(tank)", "reserved(tank)"]);
+    cluster.assert_silent();
+    Ok(())
+}
+
+#[test]
+fn death_with_messages_on_their_way_converges() -> Refused {
+    under_faults(|faults, seed| {
+        let mut cluster = Cluster::new(4, &[], faults, seed);
+        let [a, b, c, d] = cluster.join_all();
+        for f in [&a, &b, &c] {
+            f.subscribe("C", &["a"])?;
+        }
+        d.publish("C", &["a"])?;
+        cluster.settle();
+        for number in 0..20 {
+            let x = d.register("C")?;
+            d.update(x, "a=1")?;
+            if number % 3 == 0 {
+                d.delete(x)?;
+            }
+            cluster.run(Duration::from_millis(2));
+        }
+        cluster.kill(3);
+        cluster.settle();
+        cluster.assert_converged();
+        for f in [&a, &b, &c] {
+            assert!(crate::faults::is_sound(&f.callbacks()));
+        }
+        cluster.assert_silent();
+        Ok(())
+    })
+}

@@ -1,0 +1,172 @@
+//! Partitions, lost histories, and random runs.
+
+use crate::cluster::{BAD, Cluster, SOUND};
+use crate::common::Refused;
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+/// Whether what a federate was told of instances makes sense: discovery first, nothing after removal.
+pub(crate) fn is_sound(told: &[String]) -> bool {
+    let mut known = BTreeSet::new();
+    told.iter().all(|callback| {
+        let Some((kind, rest)) = callback.split_once('(') else { return false };
+        let subject = rest.split(',').next().unwrap_or_default().to_owned();
+        match kind {
+            "discover" => known.insert(subject),
+            "remove" => known.remove(&subject),
+            "reflect" | "inScope" | "outOfScope" => known.contains(&subject),
+            _ => true,
+        }
+    })
+}
+
+#[test]
+fn what_was_said_behind_a_partition_arrives_when_it_heals() -> Refused {
+    let mut cluster = Cluster::new(2, &[], SOUND, 0);
+    let [a, b] = cluster.join_all();
+    a.publish("C", &["a"])?;
+    b.subscribe("C", &["a"])?;
+    let x = a.register("C")?;
+    cluster.settle();
+    b.skip();
+    cluster.cut.insert((0, 1));
+    for value in 0..5 {
+        a.update(x, &format!("a={value}"))?;
+        cluster.run(Duration::from_secs(3));
+    }
+    assert_eq!(b.callbacks(), [""; 0]);
+    cluster.cut.clear();
+    cluster.changed();
+    cluster.run(Duration::from_millis(500));
+    let expected: Vec<_> = (0..5).map(|value| format!("reflect(1, a={value}, reliable, A)")).collect();
+    assert_eq!(b.callbacks(), expected);
+    cluster.assert_silent();
+    Ok(())
+}
+
+#[test]
+fn a_federate_that_missed_what_can_no_longer_be_had_is_lost_with_a_reason() -> Refused {
+    let mut cluster = Cluster::with(2, &[], SOUND, 0, |config| config.network.history_bytes = 2_000);
+    let [a, b] = cluster.join_all();
+    let idle = cluster.join(1, "Idle");
+    a.publish("C", &["a"])?;
+    b.subscribe("C", &["a"])?;
+    let x = a.register("C")?;
+    cluster.settle();
+    cluster.cut.insert((0, 1));
+    for value in 0..100 {
+        a.update(x, &format!("a={value}"))?;
+        cluster.run(Duration::from_millis(1));
+    }
+    cluster.cut.clear();
+    cluster.changed();
+    cluster.settle();
+    let lost = cluster.worlds[1].0.borrow_mut().rti.poll_lost().expect("one federate is concerned");
+    assert_eq!(lost.0, b.caller);
+    assert!(lost.1.contains("HLAobjectRoot.C") && lost.1.contains("n1"), "{}", lost.1);
+    assert_eq!(cluster.worlds[1].0.borrow_mut().rti.poll_lost(), None);
+    cluster.worlds[1].lose(&b);
+    idle.subscribe("C", &["a"])?;
+    cluster.settle();
+    a.update(x, "a=new")?;
+    cluster.settle();
+    assert_eq!(idle.callbacks(), ["discover(1, C, A)", "reflect(1, a=new, reliable, A)"]);
+    cluster.assert_converged();
+    Ok(())
+}
+
+#[test]
+fn memory_for_other_nodes_is_bounded_and_given_back() -> Refused {
+    let mut cluster = Cluster::with(2, &[], SOUND, 0, |config| config.network.history_bytes = 20_000);
+    let [a, b] = cluster.join_all();
+    a.publish("C", &["a"])?;
+    b.subscribe("C", &["a"])?;
+    let x = a.register("C")?;
+    cluster.settle();
+    for _ in 0..1_000 {
+        a.update(x, "a=0123456789012345678901234567890123456789")?;
+        cluster.run(Duration::from_millis(1));
+        assert!(cluster.worlds[0].0.borrow().rti.network_memory() <= 20_000 + 4_000);
+    }
+    cluster.run(Duration::from_secs(60));
+    assert_eq!(cluster.worlds[0].0.borrow().rti.network_memory(), 0);
+    assert_eq!(b.callbacks().len(), 1_001);
+    Ok(())
+}
+
+#[test]
+fn nothing_is_sent_that_nobody_wants() -> Refused {
+    let mut cluster = Cluster::new(3, &[], SOUND, 0);
+    let [a, b, _c] = cluster.join_all();
+    a.publish("C", &["a"])?;
+    a.publish("E", &["e"])?;
+    b.subscribe("C", &["a"])?;
+    let (x, y) = (a.register("C")?, a.register("E")?);
+    cluster.settle();
+    let before = cluster.traffic;
+    for _ in 0..10 {
+        a.update(y, "e=1")?;
+    }
+    cluster.settle();
+    assert_eq!(cluster.traffic, before, "nobody subscribes E");
+    for _ in 0..10 {
+        a.update(x, "a=1")?;
+    }
+    cluster.settle();
+    // Ten updates, two tails by router, one by letter and its acknowledgement.
+    assert_eq!(cluster.traffic, before + 14);
+    assert!(cluster.instances(2).is_empty());
+    Ok(())
+}
+
+#[test]
+fn random_lives_of_instances_under_a_bad_network_converge() -> Refused {
+    for seed in 0..20 {
+        let mut cluster = Cluster::new(3, &[], BAD, seed);
+        let federates = cluster.join_all::<3>();
+        let mut draw = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        let mut next = |below: u64| {
+            draw ^= draw << 13;
+            draw ^= draw >> 7;
+            draw ^= draw << 17;
+            draw % below
+        };
+        let mut instances: Vec<(usize, u32)> = Vec::new();
+        for _ in 0..150 {
+            let who = next(3) as usize;
+            let f = &federates[who];
+            let class = if next(3) == 0 { "C.S" } else { "C" };
+            match next(9) {
+                0 => f.subscribe(class, &["a"])?,
+                1 => f.unsubscribe_class(class)?,
+                2 => f.publish(class, &["a"])?,
+                3..=4 => instances.extend(f.register(class).ok().map(|x| (who, x))),
+                5..=6 if !instances.is_empty() => {
+                    let (owner, x) = instances[next(instances.len() as u64) as usize];
+                    // It may be gone, or no longer owned.
+                    let _ = federates[owner].update(x, "a=1");
+                }
+                7 if !instances.is_empty() => {
+                    let (owner, x) = instances.swap_remove(next(instances.len() as u64) as usize);
+                    let _ = federates[owner].delete(x);
+                }
+                8 if next(8) == 0 => f.unpublish_class(class)?,
+                _ => {}
+            }
+            cluster.run(Duration::from_millis(next(30)));
+        }
+        cluster.settle();
+        cluster.assert_converged();
+        for f in &federates {
+            f.subscribe("C", &["a"])?;
+        }
+        cluster.settle();
+        cluster.assert_converged();
+        for f in &federates {
+            let told = f.callbacks();
+            assert!(is_sound(&told), "seed {seed}: {told:?}");
+        }
+        cluster.assert_silent();
+    }
+    Ok(())
+}
