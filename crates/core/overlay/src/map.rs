@@ -77,14 +77,19 @@ impl Map {
         if known.is_some_and(|known| known.sequence >= entry.sequence) {
             return Inserted::Known;
         }
-        let nodes = self.entries.len() + usize::from(known.is_none());
-        let bytes = self.bytes - known.map_or(0, Entry::bytes) + entry.bytes();
-        if nodes > self.nodes_max || bytes > self.bytes_max {
+        if !self.has_room(&entry) {
             return Inserted::Full;
         }
-        self.bytes = bytes;
-        self.entries.insert(entry.key, entry);
+        self.insert_always(entry);
         Inserted::Newer
+    }
+
+    /// Is there room for the entry?
+    pub(crate) fn has_room(&self, entry: &Entry) -> bool {
+        let known = self.entries.get(&entry.key);
+        let nodes = self.entries.len() + usize::from(known.is_none());
+        let bytes = self.bytes - known.map_or(0, Entry::bytes) + entry.bytes();
+        nodes <= self.nodes_max && bytes <= self.bytes_max
     }
 
     /// Puts in the entry of this node itself, room or not.

@@ -7,9 +7,12 @@ use crate::wire::tunnel::TunnelMessage;
 use base::Moment;
 use bytes::Bytes;
 use std::collections::VecDeque;
+use std::time::Duration;
 
 /// Bytes that a frame under way counts beside its own.
 const FRAME_BYTES: usize = 64;
+/// Waits double so often.
+const REPEATS_DOUBLING: u32 = 4;
 
 /// How far a tunnel is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +39,8 @@ pub(crate) struct Tunnel {
     /// A frame was turned away: say when there is room.
     pub(crate) owed: bool,
     pub(crate) last_progress: Moment,
+    /// How often everything was sent again since then.
+    pub(crate) repeats: u32,
     /// Number of the next frame from the other end.
     wanted: u64,
 }
@@ -52,6 +57,7 @@ impl Tunnel {
             bytes: 0,
             owed: false,
             last_progress: now,
+            repeats: 0,
             wanted: 0,
         }
     }
@@ -65,11 +71,18 @@ impl Tunnel {
     pub(crate) fn push(&mut self, now: Moment, channel: u8, frame: Bytes) -> TunnelMessage {
         if self.unacknowledged.is_empty() {
             self.last_progress = now;
+            self.repeats = 0;
         }
         let number = self.first + self.unacknowledged.len() as u64;
         self.bytes += frame.len() + FRAME_BYTES;
         self.unacknowledged.push_back((channel, frame.clone()));
         TunnelMessage::Data { epoch: self.epoch, number, channel, frame }
+    }
+
+    /// When everything is sent again, if nothing is acknowledged: each time after twice the wait, so that a slow path
+    /// is not choked with repetitions.
+    pub(crate) fn repeat_at(&self, retry: Duration) -> Moment {
+        self.last_progress + retry * (1 << self.repeats.min(REPEATS_DOUBLING))
     }
 
     pub(crate) fn is_idle(&self) -> bool {
@@ -102,6 +115,7 @@ impl Tunnel {
             self.first += 1;
         }
         self.last_progress = now;
+        self.repeats = 0;
         true
     }
 

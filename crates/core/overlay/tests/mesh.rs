@@ -56,13 +56,13 @@ fn a_link_that_breaks_is_replaced_by_a_tunnel_and_comes_back() {
         assert_eq!(net.node(1).app.sessions[&key].via, Via::Tunnel);
         // More than the window, all at once.
         for (index, other) in [(1, net.key(2)), (2, net.key(1))] {
-            net.node_mut(index).app.sessions.get_mut(&other).expect("a path").wanted = 3_000;
+            net.node_mut(index).app.want(other, 3_000);
             net.settle(index);
         }
         net.run_for(Duration::from_secs(3));
         net.check_mesh();
         // The path of the tunnel changes under it.
-        net.node_mut(1).app.sessions.get_mut(&key).expect("a path").wanted = 3_200;
+        net.node_mut(1).app.want(key, 3_200);
         net.settle(1);
         let through = net.node(1).overlay.map().nodes.iter().find(|n| n.key == key).and_then(|n| n.through);
         let through = net.index(through.expect("a path")).expect("alive");

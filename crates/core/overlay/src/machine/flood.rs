@@ -130,6 +130,9 @@ impl Overlay {
             self.defend(now, &entry);
             return false;
         }
+        if sequence > self.map.sequence(key) {
+            self.make_room(&entry);
+        }
         match self.map.insert(entry) {
             Inserted::Newer => self.stats.new_entries += 1,
             Inserted::Known => {
@@ -155,6 +158,17 @@ impl Overlay {
             self.unlearn(key);
         }
         true
+    }
+
+    /// Nodes out of reach give way to news, those first that would be forgotten first.
+    fn make_room(&mut self, entry: &Entry) {
+        while !self.map.has_room(entry) {
+            let ageing = self.map.iter().filter(|known| known.key != entry.key);
+            let ages =
+                ageing.filter_map(|known| Some((self.timers.get(Timer::Forget(known.key))?, known.key)));
+            let Some((_, oldest)) = ages.min() else { return };
+            self.forget(oldest);
+        }
     }
 
     /// Somebody tells of this node what it did not say: it says again what is right, with a greater number.

@@ -93,6 +93,9 @@ pub struct Overlay {
     routes: Routes,
     /// When routes were last computed.
     routed: Moment,
+    /// Routes are being computed; what follows from them may make it necessary to compute them again.
+    computing: bool,
+    stale: bool,
     /// When this node was last announced.
     announced: Moment,
     /// When the information blob was last announced.
@@ -142,6 +145,8 @@ impl Overlay {
             map,
             routes: Routes::default(),
             routed: Moment::ZERO,
+            computing: false,
+            stale: false,
             announced: Moment::ZERO,
             informed: Moment::ZERO,
             links: BTreeMap::new(),

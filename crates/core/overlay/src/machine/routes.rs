@@ -20,6 +20,16 @@ impl Overlay {
     }
 
     pub(super) fn recompute(&mut self, now: Moment) {
+        self.stale = true;
+        if !std::mem::replace(&mut self.computing, true) {
+            while std::mem::take(&mut self.stale) {
+                self.recompute_once(now);
+            }
+            self.computing = false;
+        }
+    }
+
+    fn recompute_once(&mut self, now: Moment) {
         self.timers.clear(Timer::Routes);
         self.routed = now;
         let rtt = |id: &LinkId| self.links.get(id).map_or(0, |link| link.rtt_micros());

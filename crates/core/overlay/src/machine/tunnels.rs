@@ -66,6 +66,9 @@ impl Overlay {
             if self.neighbours.contains_key(&key) || !self.routes.reaches(key) {
                 self.end_tunnel(key);
             } else if old.next(key) != self.routes.next(key) {
+                if let Some(tunnel) = self.tunnels.get_mut(&key) {
+                    tunnel.repeats = 0;
+                }
                 self.repeat(now, key);
             }
         }
@@ -141,7 +144,7 @@ impl Overlay {
     fn repeat_late(&mut self, now: Moment, key: NodeKey) {
         let retry = self.config.timing.tunnel_retry;
         let Some(tunnel) = self.tunnels.get(&key).filter(|tunnel| !tunnel.is_idle()) else { return };
-        let due = tunnel.last_progress + retry;
+        let due = tunnel.repeat_at(retry);
         if due > now {
             self.timers.set(Timer::Tunnel(key), due);
         } else {
@@ -154,12 +157,14 @@ impl Overlay {
             return;
         };
         tunnel.last_progress = now;
+        tunnel.repeats = tunnel.repeats.saturating_add(1);
+        let due = tunnel.repeat_at(self.config.timing.tunnel_retry);
         let messages = tunnel.resend();
         for message in &messages {
             self.tell(now, key, message);
         }
         if !messages.is_empty() {
-            self.timers.set(Timer::Tunnel(key), now + self.config.timing.tunnel_retry);
+            self.timers.set(Timer::Tunnel(key), due);
         }
     }
 

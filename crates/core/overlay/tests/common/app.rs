@@ -27,6 +27,8 @@ pub struct App {
     pub refusals: Vec<Refusal>,
     pub refused_by_peer: Vec<(u8, String)>,
     pub other: Vec<Event>,
+    /// Some session may have something to send.
+    eager: bool,
     /// Frames of channels for links.
     pub out: Vec<(LinkId, Bytes)>,
 }
@@ -51,6 +53,7 @@ impl App {
                 let session = Session { via, initiator, sent: 0, received: 0, wanted: 3 };
                 assert!(self.sessions.insert(neighbour, session).is_none(), "one path to {neighbour}");
                 self.opened += 1;
+                self.eager = true;
             }
             Event::PathDown { neighbour } => {
                 assert!(self.sessions.remove(&neighbour).is_some(), "there was a path to {neighbour}");
@@ -64,11 +67,17 @@ impl App {
                 assert_eq!(session.via, Via::Tunnel);
                 session.take(&frame);
             }
-            Event::TunnelReady { .. } => {}
+            Event::TunnelReady { .. } => self.eager = true,
             Event::Refused { refusal, .. } => self.refusals.push(refusal),
             Event::RefusedByPeer { code, text, .. } => self.refused_by_peer.push((code, text)),
             other => self.other.push(other),
         }
+    }
+
+    /// Has so many frames sent to a node in all.
+    pub fn want(&mut self, key: NodeKey, frames: u32) {
+        self.sessions.get_mut(&key).expect("a path").wanted = frames;
+        self.eager = true;
     }
 
     /// A frame of a channel came over a link; without a path it is dropped.
@@ -80,6 +89,9 @@ impl App {
 
     /// Sends what is wanted over all paths.
     pub fn pump(&mut self, now: Moment, overlay: &mut Overlay) {
+        if !std::mem::take(&mut self.eager) {
+            return;
+        }
         for (key, session) in &mut self.sessions {
             while session.sent < session.wanted {
                 let frame = Bytes::copy_from_slice(&session.sent.to_be_bytes());

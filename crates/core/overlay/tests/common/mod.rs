@@ -7,7 +7,7 @@ mod check;
 
 pub use app::App;
 
-use base::{Moment, NodeKey, Seed};
+use base::{Deadlines, Moment, NodeKey, Seed};
 use bytes::Bytes;
 use overlay::{Config, Event, LinkId, Overlay, Target, TargetId, TopologyKind};
 use std::cmp::Reverse;
@@ -70,6 +70,8 @@ pub struct Net {
     ends: BTreeMap<LinkId, (usize, usize)>,
     blocked: BTreeMap<(usize, usize), Failure>,
     queue: BinaryHeap<Reverse<(Moment, u64, Happening)>>,
+    /// When nodes want to be woken.
+    timers: Deadlines<usize>,
     order: u64,
     seed: Seed,
     starts: u64,
@@ -96,6 +98,7 @@ impl Net {
             ends: BTreeMap::new(),
             blocked: BTreeMap::new(),
             queue: BinaryHeap::new(),
+            timers: Deadlines::new(),
             order: 0,
             seed,
             starts: 0,
@@ -171,6 +174,7 @@ impl Net {
     /// Ends the process of a node.
     pub fn crash(&mut self, index: usize, failure: Failure) -> Config {
         let node = self.nodes[index].take().expect("it runs");
+        self.timers.clear(index);
         for wire in 0..self.wires.len() {
             for end in 0..2 {
                 if self.wires[wire].open && self.wires[wire].ends[end].0 == index {
@@ -252,13 +256,13 @@ impl Net {
 
     pub fn run_until(&mut self, end: Moment) {
         loop {
-            let due = |node: &Option<Node>| node.as_ref().and_then(|node| node.overlay.poll_timeout());
-            let timer = (0..self.nodes.len()).filter_map(|i| Some((due(&self.nodes[i])?, i))).min();
+            let timer = self.timers.next();
             let next = self.queue.peek().map(|Reverse((at, _, _))| *at);
             match (timer, next) {
-                (Some((at, index)), next) if at <= end && next.is_none_or(|next| at < next) => {
+                (Some(at), next) if at <= end && next.is_none_or(|next| at < next) => {
                     self.now = self.now.max(at);
                     let now = self.now;
+                    let Some(index) = self.timers.pop_due(now) else { return };
                     self.node_mut(index).overlay.handle_timeout(now);
                     self.settle(index);
                 }
@@ -347,6 +351,10 @@ impl Net {
             }
         }
         let Some(node) = self.nodes[index].as_mut() else { return };
+        match node.overlay.poll_timeout() {
+            Some(at) => self.timers.set(index, at),
+            None => drop(self.timers.clear(index)),
+        }
         for (id, frame) in std::mem::take(&mut node.app.out) {
             self.put(id, 1, &frame);
         }
