@@ -31,7 +31,7 @@ pub const CREDIT_BYTES_MAX: usize = 1 << 30;
 pub const HOPS_MAX: u8 = 64;
 /// Origins whose message numbers are remembered, per router; beyond it one is forgotten for each new one.
 pub const ORIGINS_MAX: usize = 65_536;
-/// Message numbers remembered per origin and class.
+/// Message numbers remembered per origin and class, and apart for messages that may be dropped.
 pub const DUPLICATE_WINDOW: u64 = 1_024;
 /// Default of [`RouterConfig::clients_max`].
 pub const CLIENTS_MAX: usize = 65_536;
@@ -86,7 +86,8 @@ pub struct PipeConfig {
     pub interests_per_key_max: usize,
     /// For a link: bytes that the peer may send and this router has not yet taken in and passed on, messages of
     /// the class `Control` excepted. The peer is told at greeting. `None` (the default): no limit; what then finds no
-    /// room in a pipe is lost. See the crate's section on flow control.
+    /// room in a pipe is lost. With credit a sixteenth of the pipe's limits is kept for the class `Control`. See the
+    /// crate's section on flow control.
     pub credit_bytes: Option<usize>,
     /// After withholding credit this long, and again each time it is over, a quarter of the window is granted if there is
     /// room for what comes, so that routers that wait for each other in a circle go on. Default 1 s.

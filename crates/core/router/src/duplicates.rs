@@ -1,7 +1,7 @@
 //! Suppression of messages that come a second time, over another path.
 
 use crate::config::{DUPLICATE_WINDOW, ORIGINS_MAX};
-use crate::message::{MessageId, Origin, Priority};
+use crate::message::{MessageId, Origin};
 use indexmap::IndexMap;
 
 const WORDS: usize = (DUPLICATE_WINDOW / 64) as usize;
@@ -31,7 +31,7 @@ impl Window {
         self.seen[word] |= bit;
     }
 
-    /// True the first time. Numbers older than the window count as seen: within a class they come in order over each
+    /// True the first time. Numbers older than the window count as seen: within a kind they come in order over each
     /// path, so they are what a slow path has to say behind a fast one.
     fn first(&mut self, sequence: u64) -> bool {
         if sequence > self.newest {
@@ -57,22 +57,22 @@ impl Window {
     }
 }
 
-/// The windows of all origins and classes heard of, at most [`ORIGINS_MAX`].
+/// The windows of all origins and [kinds](crate::message::kind_of) heard of, at most [`ORIGINS_MAX`].
 #[derive(Debug, Default)]
 pub(crate) struct Duplicates {
-    windows: IndexMap<(Origin, Priority), Window>,
+    windows: IndexMap<(Origin, usize), Window>,
 }
 
 impl Duplicates {
     /// True when the message is here for the first time.
-    pub(crate) fn first(&mut self, id: MessageId, class: Priority) -> bool {
-        if let Some(window) = self.windows.get_mut(&(id.origin, class)) {
+    pub(crate) fn first(&mut self, id: MessageId, kind: usize) -> bool {
+        if let Some(window) = self.windows.get_mut(&(id.origin, kind)) {
             return window.first(id.sequence);
         }
         if self.windows.len() >= ORIGINS_MAX {
             self.windows.swap_remove_index(0);
         }
-        self.windows.insert((id.origin, class), Window::starting_at(id.sequence));
+        self.windows.insert((id.origin, kind), Window::starting_at(id.sequence));
         true
     }
 }
@@ -89,13 +89,13 @@ mod tests {
     }
 
     #[test]
-    fn classes_and_starts_of_a_router_count_apart() {
+    fn kinds_and_starts_of_a_router_count_apart() {
         let mut d = Duplicates::default();
-        assert!(d.first(id(5), Priority::State));
-        assert!(d.first(id(5), Priority::Bulk));
-        assert!(!d.first(id(5), Priority::State));
+        assert!(d.first(id(5), 4));
+        assert!(d.first(id(5), 5));
+        assert!(!d.first(id(5), 4));
         let restarted = MessageId { origin: Origin { router: RouterId(1), epoch: 1 }, sequence: 5 };
-        assert!(d.first(restarted, Priority::State));
+        assert!(d.first(restarted, 4));
     }
 
     proptest! {
@@ -110,7 +110,7 @@ mod tests {
                 } else {
                     seen.insert(n)
                 };
-                prop_assert_eq!(d.first(id(n), Priority::State), expected);
+                prop_assert_eq!(d.first(id(n), 4), expected);
                 newest = newest.max(n);
             }
         }

@@ -9,18 +9,48 @@
 //! The router knows nothing of HLA, time of day, sockets or threads: [`Message`] and [`Interest`] are traits, time
 //! is passed in, and bytes are handed over as frames.
 //!
+//! # Interest and offers
+//!
+//! Interest travels against messages: a router tells a source what is wanted of it as soon as, and only when, a
+//! sink of its makes a difference. Offers, which [sources make](Router::set_offer), travel with messages in the same
+//! way. A [gated](Interest::gated) interest goes only where something that it [wants](Interest::offered_by) is offered, so
+//! that a change of it costs records on the way to matching sources alone: in a full mesh of triads as many as there are
+//! other triads that offer, where telling every PopUp is what does not scale (Gottschalk, Amburn and Davis
+//! 2005, section 2.2); in a tree as many as there are links on the way. Offers, which change seldom, bear the cost of
+//! being known everywhere. `tests/offers.rs` counts it.
+//!
+//! Both are a matter of state, not of events: whatever order they come in, and whenever a link comes up, routers end up
+//! knowing the same; then there is silence but for keep-alives.
+//!
 //! # Flow control
 //!
 //! Every pipe has a limit in bytes and in messages. At the limit droppable messages go, the lowest class first; what must
 //! not be dropped is [refused](Enqueued::Refused). Before that, at a water mark, a pipe is
-//! [congested](Event::Congested): the world then stops taking from those who send to it (a local source, or a link by
-//! not reading it: [`Received::congested`]), and so holds back senders link by link.
+//! [congested](Event::Congested). Who sends reliably into it is then held back:
+//!
+//! - A local source by the world, which learns from [`Submitted::waits_in`] and [`pump_noting`] in which pipes a message
+//!   waits, and from [`Event::Relieved`] when one is free again.
+//! - A link by its credit, if it has [some](PipeConfig::credit_bytes): the peer sends what it was granted and no more, and is
+//!   granted again what was passed on, but nothing while a reliable message that it sent waits in a congested pipe.
+//!   What finds no room waits at the entrance, never more than was granted. So no reader of a link ever has to stop, memory is
+//!   bounded, and nothing reliable is lost. The class `Control` needs no credit and never waits behind others.
+//! - A link without credit by the world, by not reading it: [`Received::congested`].
+//! - A memory pipe by [`pump`], which passes all this on between the routers of a process.
+//!
+//! Best effort holds nobody back.
+//!
+//! # Datagrams
+//!
+//! A link may have an unordered and lossy side. [`Router::poll_frame_of`] gives best effort apart, whole or in fragments, for
+//! [`Router::handle_datagram`] at the other end. It costs no credit, and nothing that comes, or does not, over that side
+//! harms the link.
 //!
 //! # Numbers
 //!
 //! Every message carries where it entered the network and its number there ([`MessageId`]). A router forwards a number once,
 //! so that a network with loops delivers exactly once; in a topology that [checks](topology::Topology::check) no
-//! message ever comes twice. Interest that goes round a loop keeps itself alive, which costs traffic, not correctness.
+//! message ever comes twice. Interest and offers that go round a loop keep themselves alive, which costs traffic, not
+//! correctness.
 //!
 //! Start at [`Router`] and its contract; the hot path is in `router/forward.rs`.
 

@@ -138,6 +138,14 @@ pub trait Interest: Clone + Eq + Hash + fmt::Debug + Wire {
     }
 }
 
+/// Classes, each once of messages that must stay and once of droppable ones.
+pub(crate) const KINDS: usize = Priority::COUNT * 2;
+
+/// Below [`KINDS`]. Within a kind messages keep their order on every path.
+pub(crate) fn kind_of(class: Priority, droppable: bool) -> usize {
+    class.index() * 2 + usize::from(droppable)
+}
+
 base::id! {
     /// A router of a network. Unique in that network.
     pub struct RouterId(u32) as "r";
@@ -153,12 +161,13 @@ pub struct Origin {
     pub epoch: u32,
 }
 
-/// Identity of a message in the network, for suppressing duplicates: numbers count per origin and class.
+/// Identity of a message in the network, for suppressing duplicates: numbers count per origin and class, and apart for
+/// messages that may be dropped, which may take another way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MessageId {
     /// Where it entered.
     pub origin: Origin,
-    /// Its number there, within its class. Gaps are normal: a sink sees only what it is interested in.
+    /// Its number there, among those of its class that may, or may not, be dropped. Gaps are normal: a sink sees only what it is interested in.
     pub sequence: u64,
 }
 

@@ -3,12 +3,11 @@
 //! Each class has two lanes, one of messages that must stay and one of droppable ones, so that what is to
 //! be dropped is always at an end of a lane. Every entry carries the order of its arrival, which merges lanes again.
 
-use crate::message::{Envelope, Lanes, Message, Priority};
+use crate::message::{Envelope, KINDS, Lanes, Message, Priority, kind_of};
 use crate::stats::{DropReason, PipeStats};
 use crate::{DropFirst, PipeConfig};
 use std::collections::{HashMap, VecDeque};
 
-const LANES: usize = Priority::COUNT * 2;
 /// Emptied places in a lane are swept when they outnumber the filled ones by this many.
 const SWEEP_SLACK: usize = 32;
 
@@ -55,7 +54,7 @@ struct Lane<M> {
 /// Messages that wait in a pipe.
 #[derive(Debug)]
 pub(crate) struct Queue<M> {
-    lanes: [Lane<M>; LANES],
+    lanes: [Lane<M>; KINDS],
     next_order: u64,
     bytes: usize,
     messages: usize,
@@ -72,10 +71,6 @@ fn reserve(class: Priority, config: &PipeConfig) -> (usize, usize) {
         (Priority::Control, _) | (_, None) => (0, 0),
         _ => (config.bytes_max / 16, config.messages_max / 16),
     }
-}
-
-fn lane_of(class: Priority, droppable: bool) -> usize {
-    class.index() * 2 + usize::from(droppable)
 }
 
 impl<M: Message> Queue<M> {
@@ -113,7 +108,7 @@ impl<M: Message> Queue<M> {
 
     /// True when a message of this class waits.
     pub(crate) fn class_filled(&self, class: Priority) -> bool {
-        self.lanes[lane_of(class, false)].filled + self.lanes[lane_of(class, true)].filled > 0
+        self.lanes[kind_of(class, false)].filled + self.lanes[kind_of(class, true)].filled > 0
     }
 
     /// Puts a message at the end, making room at the cost of the lowest droppable ones.
@@ -141,7 +136,7 @@ impl<M: Message> Queue<M> {
         };
         let order = self.next_order;
         self.next_order += 1;
-        let lane = lane_of(class, droppable);
+        let lane = kind_of(class, droppable);
         if let Some(key) = key {
             self.by_key.insert(key, (lane, order));
         }
@@ -184,7 +179,7 @@ impl<M: Message> Queue<M> {
         let fits = self.bytes + self.held_bytes - old + bytes <= config.bytes_max - reserve(class, config).0;
         let waiting = entries[place].envelope.as_ref().expect("by_key names filled entries").id;
         let same_origin = waiting.origin == envelope.id.origin;
-        let same_lane = lane == lane_of(envelope.message.priority(), true);
+        let same_lane = lane == kind_of(envelope.message.priority(), true);
         if same_lane && same_origin && fits && !config.ordered {
             let entry = &mut entries[place];
             // The older number stays, so that numbers in a lane never fall and windows for duplicates stay small.
@@ -303,19 +298,19 @@ impl<M: Message> Queue<M> {
             return None;
         }
         if ordered {
-            return self.pop_oldest(0..LANES, Lanes::ALL);
+            return self.pop_oldest(0..KINDS, Lanes::ALL);
         }
         Priority::ALL.iter().find_map(|class| self.pop_class(*class, Lanes::ALL))
     }
 
     /// Takes the oldest message of all classes.
     pub(crate) fn pop_any(&mut self, of: Lanes) -> Option<Envelope<M>> {
-        self.pop_oldest(0..LANES, of)
+        self.pop_oldest(0..KINDS, of)
     }
 
     /// Takes the oldest message of one class.
     pub(crate) fn pop_class(&mut self, class: Priority, of: Lanes) -> Option<Envelope<M>> {
-        let first = lane_of(class, false);
+        let first = kind_of(class, false);
         self.pop_oldest(first..first + 2, of)
     }
 

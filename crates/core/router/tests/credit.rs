@@ -193,6 +193,29 @@ fn what_finds_no_room_waits_at_the_entrance_and_control_does_not() {
     }
 }
 
+/// A message may be too long for what is left of a pipe in which little waits. Others that come meanwhile do not make that
+/// forgotten.
+#[test]
+fn a_long_message_waits_for_its_room() {
+    let link = credit(4_000);
+    let mut pair = Pair::new([&link, &link], PipeConfig::ordered().with_bytes_max(1_400));
+    let near = pair.b.add_client(T0, ClientConfig::local()).expect("few");
+    pair.back(T0);
+    pair.send_long(T0, Priority::Reliable, 1, 100);
+    pair.send_long(T0, Priority::Reliable, 2, 1_000);
+    pair.send_long(T0, Priority::Reliable, 3, 10);
+    assert_eq!(pair.forth(T0), 3);
+    assert_eq!(pair.b.stalled(pair.to_a), Some((2, 1_014 + 24)));
+    let mut small = note(1, 1, Priority::State, 4);
+    small.droppable = true;
+    assert_eq!(pair.b.submit(T0, near, small).expect("a source").queued, 1);
+    let events: Vec<_> = std::iter::from_fn(|| pair.b.poll_event()).collect();
+    assert_eq!(events.last(), Some(&Event::Congested { client: pair.sink }));
+    assert_eq!(pair.received(), [1, 4, 2, 3]);
+    assert_eq!(pair.b.poll_event(), Some(Event::Relieved { client: pair.sink }));
+    assert!(!pair.b.is_blocked(pair.to_a));
+}
+
 #[test]
 fn a_trickle_is_granted_to_who_waits_long_and_not_when_there_is_no_room() {
     let link = PipeConfig { credit_hold_max: Duration::from_millis(200), ..credit(36 * 40) };

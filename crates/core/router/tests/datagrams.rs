@@ -137,6 +137,29 @@ fn datagrams_need_no_credit_and_are_no_sign_of_life() {
     assert_eq!(down, Err(FrameError::Client(ClientError::WrongKind(pair.to_a))));
 }
 
+/// However far datagrams run ahead of what waits for credit, it is not taken for a repetition.
+#[test]
+fn what_waits_for_credit_is_not_outrun() {
+    let mut pair = pair(&PipeConfig { credit_bytes: Some(1_024), ..PipeConfig::default() });
+    pair.stream();
+    let class = Priority::State;
+    (0..100).for_each(|number| pair.send(number, class, false, 10));
+    for number in 100..3_000 {
+        pair.send(number, class, true, 10);
+        pair.datagrams(1_200).iter().for_each(|datagram| assert_eq!(pair.take(datagram), Ok(1)));
+    }
+    let mut kept = 0;
+    for _ in 0..20 {
+        pair.stream();
+        while let Some(frame) = pair.b.poll_frame(T0, pair.to_a) {
+            let _ = pair.a.handle_frame(T0, pair.to_b, frame).expect("well spoken");
+        }
+        kept += pair.received().iter().filter(|note| !note.droppable).count();
+    }
+    assert_eq!(kept, 100);
+    assert_eq!(pair.b.stats().duplicate_messages, 0);
+}
+
 #[test]
 fn a_faulty_datagram_is_counted_and_harms_nothing() {
     let mut pair = pair(&PipeConfig::default());

@@ -13,14 +13,6 @@ use crate::stats::{DropReason, PipeStats};
 use base::Moment;
 use bundle::Partial;
 
-/// Whether a pipe became congested or no longer is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Pressure {
-    Same,
-    Congested,
-    Relieved,
-}
-
 #[derive(Debug)]
 pub(crate) struct Pipe<M, I> {
     pub(crate) config: PipeConfig,
@@ -112,19 +104,18 @@ impl<M: Message, I: Interest> Pipe<M, I> {
         self.keep_alive = true;
     }
 
-    /// Compares what waits with the water marks.
-    pub(crate) fn pressure(&mut self) -> Pressure {
-        let (bytes, messages) = (self.queue.bytes(), self.queue.messages());
-        let PipeConfig { high_water, low_water, messages_max, .. } = self.config;
-        if !self.congested && (bytes > high_water || messages > messages_max / 2) {
-            self.congested = true;
-            return Pressure::Congested;
-        }
-        if self.congested && bytes <= low_water && messages <= messages_max / 4 {
-            self.congested = false;
-            return Pressure::Relieved;
-        }
-        Pressure::Same
+    /// After a message came: true when with it the pipe became congested.
+    pub(crate) fn rises(&mut self) -> bool {
+        let PipeConfig { high_water, messages_max, .. } = self.config;
+        let over = self.queue.bytes() > high_water || self.queue.messages() > messages_max / 2;
+        over && !std::mem::replace(&mut self.congested, true)
+    }
+
+    /// After something was taken: true when with it the pipe is no longer congested.
+    pub(crate) fn falls(&mut self) -> bool {
+        let PipeConfig { low_water, messages_max, .. } = self.config;
+        let under = self.queue.bytes() <= low_water && self.queue.messages() <= messages_max / 4;
+        under && std::mem::replace(&mut self.congested, false)
     }
 
     fn has_announcements(&self) -> bool {

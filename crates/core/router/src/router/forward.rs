@@ -3,7 +3,7 @@
 use super::{Event, Router, Submitted};
 use crate::client::{ClientFlags, ClientId, Level};
 use crate::config::HOPS_MAX;
-use crate::message::{Envelope, Interest, Message, MessageId, Priority};
+use crate::message::{Envelope, Interest, KINDS, Message, MessageId, Priority, kind_of};
 use crate::queue::Enqueued;
 use crate::{ClientError, ClientKind};
 use base::Moment;
@@ -20,7 +20,7 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         let targets = self.targets(message.topic(), from, level);
         let mut done = Submitted::default();
         if let Some((last, others)) = targets.split_last() {
-            let id = self.number(message.priority());
+            let id = self.number(&message);
             for target in others {
                 self.deliver(*target, Envelope { id, hops: 0, message: message.clone() }, false, &mut done);
             }
@@ -31,7 +31,7 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
     }
 
     /// As [`Router::submit`], with a rendition for each interested client: `tailor` gives it, or withholds it with `None`.
-    /// Renditions of one class get the same number. The topic decides who is asked; renditions may be about
+    /// Renditions of one class get the same number, apart for those that may be dropped. The topic decides who is asked; renditions may be about
     /// narrower topics.
     ///
     /// # Errors
@@ -46,13 +46,13 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         let level = self.local_source(now, from)?;
         let targets = self.targets(topic, from, level);
         let mut done = Submitted::default();
-        let mut ids: [Option<MessageId>; Priority::COUNT] = [None; Priority::COUNT];
+        let mut ids: [Option<MessageId>; KINDS] = [None; KINDS];
         for &target in &targets {
             let Some(message) = tailor(target) else { continue };
-            let class = message.priority();
-            let id = match ids[class.index()] {
+            let kind = kind_of(message.priority(), message.droppable());
+            let id = match ids[kind] {
                 Some(id) => id,
-                None => *ids[class.index()].insert(self.number(class)),
+                None => *ids[kind].insert(self.number(&message)),
             };
             self.deliver(target, Envelope { id, hops: 0, message }, false, &mut done);
         }
@@ -74,7 +74,7 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         if !client.up {
             return Ok(Enqueued::Refused);
         }
-        let id = self.number(message.priority());
+        let id = self.number(&message);
         self.enqueue(to, Envelope { id, hops: 0, message })
     }
 
@@ -89,7 +89,8 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
     ) -> Submitted {
         self.stats.received_messages += 1;
         let class = envelope.message.priority();
-        if envelope.id.origin == self.config.origin || !self.duplicates.first(envelope.id, class) {
+        let kind = kind_of(class, envelope.message.droppable());
+        if envelope.id.origin == self.config.origin || !self.duplicates.first(envelope.id, kind) {
             self.stats.duplicate_messages += 1;
             return Submitted::default();
         }
@@ -160,8 +161,8 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         Ok(client.level)
     }
 
-    fn number(&mut self, class: Priority) -> MessageId {
-        let next = &mut self.sequences[class.index()];
+    fn number(&mut self, message: &M) -> MessageId {
+        let next = &mut self.sequences[kind_of(message.priority(), message.droppable())];
         let sequence = *next;
         *next += 1;
         MessageId { origin: self.config.origin, sequence }

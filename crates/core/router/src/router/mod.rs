@@ -14,8 +14,7 @@ use crate::client::{ClientFlags, ClientId, Clients, Ready};
 use crate::connection::ConnectionManager;
 use crate::duplicates::Duplicates;
 use crate::interest::Table;
-use crate::message::{Interest, Message, Priority};
-use crate::pipe::Pressure;
+use crate::message::{Interest, KINDS, Message, Priority};
 use crate::queue::Enqueued;
 use crate::stats::{PipeStats, RouterStats};
 use crate::{ClientError, ClientKind, RouterConfig};
@@ -138,8 +137,8 @@ pub struct Router<M: Message, I: Interest<Topic = M::Topic>> {
     blocked: usize,
     connections: ConnectionManager,
     duplicates: Duplicates,
-    /// Next number of a message that enters here, by class.
-    sequences: [u64; Priority::COUNT],
+    /// Next number of a message that enters here, by kind.
+    sequences: [u64; KINDS],
     ready: VecDeque<ClientId>,
     events: VecDeque<Event<I>>,
     /// Used by every forwarding, so that none allocates.
@@ -161,7 +160,7 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
             blocked: 0,
             connections: ConnectionManager::new(config.backoff.clone(), config.seed.split("backoff")),
             duplicates: Duplicates::default(),
-            sequences: [0; Priority::COUNT],
+            sequences: [0; KINDS],
             ready: VecDeque::new(),
             events: VecDeque::new(),
             scratch: Vec::new(),
@@ -269,7 +268,7 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         let enqueued = client.pipe.push(now, envelope);
         if matches!(enqueued, Enqueued::Queued { .. } | Enqueued::Replaced) {
             self.stats.forwarded_messages += 1;
-            if client.pipe.pressure() == Pressure::Congested {
+            if client.pipe.rises() {
                 self.events.push_back(Event::Congested { client: id });
             }
             self.wake(id);

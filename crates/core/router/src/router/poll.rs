@@ -5,7 +5,6 @@ use crate::ClientKind;
 use crate::client::{Client, ClientId, Ready};
 use crate::connection::Timer;
 use crate::message::{Envelope, Interest, Lanes, Message, Parcel};
-use crate::pipe::Pressure;
 use base::Moment;
 use bytes::Bytes;
 
@@ -125,7 +124,7 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         if taken.is_none() && (client.ready == Ready::Told || !client.pipe.is_due(now)) {
             client.ready = Ready::Idle;
         }
-        if client.pipe.pressure() == Pressure::Relieved {
+        if client.pipe.falls() {
             let held = client.pipe.held;
             self.events.push_back(Event::Relieved { client: id });
             if !held {
