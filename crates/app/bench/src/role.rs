@@ -94,7 +94,8 @@ fn serve() -> Result<(), BenchError> {
     let loopback = "tcp://127.0.0.1:0".parse().expect("it is an address to listen on");
     let config = node::Config { listen: vec![loopback], ..node::Config::default() };
     run(async {
-        let node = node::Node::bind(&config, node::kernel(&config))
+        let kernel = node::kernel(&config).map_err(|error| BenchError::Unusable(error.to_string()))?;
+        let node = node::Node::bind(&config, kernel)
             .await
             .map_err(|error| BenchError::Unusable(error.to_string()))?;
         let _orders = orders(); // nobody gives any, but the end of the pipe is the end of the server

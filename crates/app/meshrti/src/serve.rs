@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use node::config::ListenAddress;
+use node::config::network::{LinkEntry, Topology};
+use node::config::{ListenAddress, Network};
+use node::link::{LinkListen, LinkUrl};
 use node::{Config, Node};
 use tracing::info;
 
@@ -18,8 +20,11 @@ Examples:
   meshrti serve
   meshrti serve --listen tcp://127.0.0.1:15164 --fom-dir ./foms
   meshrti serve --config /etc/meshrti.toml --name range-west
+  meshrti serve --name NORFOLK --network-listen tcp://*:15165
+  meshrti serve --name MAUI --join tcp://norfolk:15165
+  meshrti serve --name MAUI --link tcp://norfolk:15165,delay=60ms,best-effort=udp
 
-It prints `listening on tcp://HOST:PORT` for each address, and `ready`; the log goes to the standard error.
+It prints `listening on tcp://HOST:PORT` for each address, `listening for nodes on URL` for those of a network, and `ready`; the log goes to the standard error.
 Flags overrule the configuration. Without --config, `meshrti.toml` in the present folder is read if it is there.
 It stops on Ctrl-C or a termination signal: nobody is accepted any more, federates are told, what is queued is
 written. A second Ctrl-C stops it at once.")]
@@ -36,6 +41,27 @@ pub(crate) struct Args {
     /// A folder with FOM modules that federates may name, in addition to the configured ones
     #[arg(long, value_name = "DIR")]
     fom_dir: Vec<PathBuf>,
+    /// Join the network that this node is part of; it tells the rest
+    #[arg(long, value_name = "URL")]
+    join: Option<LinkUrl>,
+    /// Make and keep a link to another node; may be given several times, in addition to the configured ones
+    ///
+    /// Options follow the URL: delay=20ms, jitter=2ms, loss=0.5%, rate=10Mbit/s (emulated, in both directions; with back-
+    /// before them for what the other side sends), best-effort=stream|udp|datagram, mtu=1400, pin=SHA256.
+    #[arg(long, value_name = "URL[,OPTION=VALUE]...")]
+    link: Vec<LinkUrl>,
+    /// Where to listen for other nodes, in place of the configured addresses; may be given several times
+    #[arg(long, value_name = "URL")]
+    network_listen: Vec<LinkListen>,
+    /// The shape of the network: tree, mesh, hypercube or graph
+    #[arg(long, value_name = "KIND")]
+    topology: Option<Topology>,
+    /// Allow several ways between two nodes of a tree or graph
+    #[arg(long)]
+    redundancy: bool,
+    /// Found the network, though this node has links
+    #[arg(long)]
+    bootstrap: bool,
     /// Check the configuration and stop
     #[arg(long)]
     check: bool,
@@ -61,11 +87,15 @@ fn configuration(args: &Args) -> Result<Config, Failure> {
         Some(path) => Config::read(path).map_err(Failure::wrong_use)?,
         None => Config::default(),
     };
-    if !args.listen.is_empty() {
-        config.listen.clone_from(&args.listen);
-    }
     if let Some(name) = &args.name {
         config.name.clone_from(name);
+        if let Some(network) = &mut config.network {
+            network.name = None;
+        }
+    }
+    network(args, &mut config).map_err(Failure::wrong_use)?;
+    if !args.listen.is_empty() {
+        config.listen.clone_from(&args.listen);
     }
     config.fom.directories.extend_from_slice(&args.fom_dir);
     if let Some(missing) = config.fom.directories.iter().find(|directory| !directory.is_dir()) {
@@ -77,8 +107,31 @@ fn configuration(args: &Args) -> Result<Config, Failure> {
     Ok(config)
 }
 
+/// The network of the configuration, overruled by the flags, and what follows from this node's name.
+fn network(args: &Args, config: &mut Config) -> Result<(), String> {
+    let flags = args.join.is_some()
+        || !args.link.is_empty()
+        || !args.network_listen.is_empty()
+        || args.topology.is_some()
+        || args.redundancy
+        || args.bootstrap;
+    if flags {
+        let network = config.network.get_or_insert_with(Network::default);
+        if !args.network_listen.is_empty() {
+            network.listen.clone_from(&args.network_listen);
+        }
+        network.links.extend(args.link.iter().cloned().map(LinkEntry::to));
+        network.join = args.join.clone().or(network.join.take());
+        network.topology = args.topology.or(network.topology);
+        network.redundancy |= args.redundancy;
+        network.bootstrap = if args.bootstrap { Some(true) } else { network.bootstrap };
+    }
+    config.settle_here().map_err(|error| error.to_string())
+}
+
 async fn serve(config: &Config) -> Outcome {
-    let node = Node::bind(config, node::kernel(config)).await.map_err(|error| {
+    let kernel = node::kernel(config).map_err(Failure::wrong_use)?;
+    let node = Node::bind(config, kernel).await.map_err(|error| {
         Failure::bad_news(error)
             .hint("is another server running? `--listen tcp://*:PORT` chooses another port")
     })?;
@@ -88,6 +141,9 @@ async fn serve(config: &Config) -> Outcome {
     // Connections are taken, and signals heard, from here on. Whoever chose port 0 learns the port from these lines.
     for address in node.addresses() {
         say(format_args!("listening on tcp://{address}"));
+    }
+    for url in node.link_addresses() {
+        say(format_args!("listening for nodes on {url}"));
     }
     say("ready");
     let stats = node.run(async { drop(stop.await) }).await;

@@ -1,24 +1,108 @@
 //! The kernel as the machine of a node.
 
-use base::Moment;
+use base::{Moment, NodeKey, Seed};
 use bytes::{Bytes, BytesMut};
 use fedpro::server::{ConnId, Transmit};
-use kernel::{FomSource, Kernel};
+use kernel::{
+    FomSource, Kernel, LinkEvent, LinkId, LinkTarget, LinkTerms, NetworkConfig, TargetId, TopologyKind,
+};
 
+use crate::config::Network;
+use crate::config::network::{DropFirst, NetworkPlan, PlanError, PlannedLink, Topology};
 use crate::driver::StartError;
 use crate::{Background, Config, FomFiles, Machine};
 
-/// A kernel with the settings of `config`.
-pub fn kernel(config: &Config) -> Kernel {
-    Kernel::new(settings(config), Box::new(FomFiles::new(&config.fom)))
+/// How long the node that founds a network looks for one that is there already, when it has links of its own.
+const BOOTSTRAP_WAIT: std::time::Duration = std::time::Duration::from_secs(2);
+
+/// Settings of which no kernel can be made.
+#[derive(Debug, thiserror::Error)]
+pub enum KernelError {
+    /// The node has no place in the network.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// The settings of the network do not fit.
+    #[error(transparent)]
+    Network(#[from] kernel::NetworkError),
+    /// No random key for this start of the node.
+    #[error("the system gives no random numbers: {0}")]
+    Random(#[from] getrandom::Error),
+}
+
+/// A kernel with the settings of `config`, which is a node of a network if they name one.
+///
+/// # Errors
+/// The settings of the network do not fit.
+pub fn kernel(config: &Config) -> Result<Kernel, KernelError> {
+    let source = Box::new(FomFiles::new(&config.fom));
+    match &config.network {
+        None => Ok(Kernel::new(settings(config), source)),
+        Some(network) => {
+            let suffix = u16::try_from(getrandom::u32()? >> 16).unwrap_or_default();
+            let network = network_settings(&config.network_name(suffix), network)?;
+            Ok(Kernel::in_network(Moment::ZERO, settings(config), network, source)?)
+        }
+    }
+}
+
+/// The part of a configuration that concerns the network.
+fn network_settings(name: &str, network: &Network) -> Result<NetworkConfig, KernelError> {
+    let plan: NetworkPlan = network.plan(name)?;
+    let (key, seed) = (getrandom::u64()?.max(1), getrandom::u64()?);
+    let topology = match plan.topology.unwrap_or(Topology::Tree) {
+        Topology::Tree => TopologyKind::Tree,
+        Topology::Mesh => TopologyKind::Mesh,
+        Topology::Hypercube => TopologyKind::Hypercube,
+        Topology::Graph => TopologyKind::Graph,
+    };
+    let mut settings = NetworkConfig::new(NodeKey(key), Seed(seed), name, topology);
+    settings.any_shape = plan.topology.is_none();
+    settings.targets = plan.links.iter().map(target).collect();
+    let wait = if plan.links.is_empty() { std::time::Duration::ZERO } else { BOOTSTRAP_WAIT };
+    settings.bootstrap = plan.bootstrap.then_some(wait);
+    settings.node_timeout = network.node_timeout;
+    settings.minority_timeout = network.minority_timeout;
+    let overlay = &mut settings.overlay;
+    overlay.redundancy = plan.redundancy;
+    overlay.urls = plan.advertise.iter().map(ToString::to_string).collect();
+    overlay.topology_digest = plan.digest;
+    overlay.clock_millis = clock_millis();
+    overlay.timing.keep_alive = network.keep_alive;
+    overlay.timing.silence_max = network.silence;
+    let pipe = &mut settings.pipe;
+    *pipe = pipe.clone().with_bytes_max(network.queue);
+    pipe.messages_max = network.queue_messages;
+    pipe.frame_bytes_max = network.bundle;
+    pipe.bundle_wait = network.bundle_wait;
+    pipe.message_bytes_max = network.message;
+    pipe.newest_wins = network.newest_wins;
+    pipe.credit_bytes = Some(network.credit);
+    pipe.drop_first = match network.drop_first {
+        DropFirst::Oldest => router::DropFirst::Oldest,
+        DropFirst::Newest => router::DropFirst::Newest,
+    };
+    Ok(settings)
+}
+
+fn target(link: &PlannedLink) -> LinkTarget {
+    let (near, far) = link.flags.unwrap_or((LinkTerms::default().near, LinkTerms::default().far));
+    let terms = LinkTerms { near, far, rank: link.rank };
+    LinkTarget { url: link.url.to_string(), name: link.name.clone(), terms }
+}
+
+/// Milliseconds since 1970; `None` on a machine whose clock stands before.
+fn clock_millis() -> Option<u64> {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).ok()?;
+    u64::try_from(since.as_millis()).ok()
 }
 
 /// Starts a node on a thread of its own, inside of this program.
 ///
 /// # Errors
-/// An address cannot be listened on, or the system has no thread to give.
-pub fn start(config: Config) -> Result<Background, StartError> {
-    Background::start(config, kernel)
+/// An address cannot be listened on, the settings of the network do not fit, or the system has no thread to give.
+pub fn start(mut config: Config) -> Result<Background, StartError> {
+    config.settle_here().map_err(KernelError::from)?;
+    Background::try_start(config, |config| Ok(kernel(config)?))
 }
 
 /// The part of a configuration that concerns the kernel.
@@ -93,5 +177,61 @@ impl Machine for Kernel {
 
     fn begin_shutdown(&mut self, now: Moment) {
         self.begin_shutdown(now);
+    }
+
+    fn is_held(&self, conn: ConnId) -> bool {
+        self.is_held(conn)
+    }
+
+    fn poll_released(&mut self) -> Option<ConnId> {
+        self.poll_released()
+    }
+
+    fn handle_link_addresses(&mut self, now: Moment, addresses: &[String]) {
+        self.handle_link_addresses(now, addresses);
+    }
+
+    fn handle_link_up(&mut self, now: Moment, link: LinkId, from: Option<TargetId>) {
+        self.handle_link_up(now, link, from);
+    }
+
+    fn set_link_datagrams(&mut self, link: LinkId, max: usize) {
+        self.set_link_datagrams(link, max);
+    }
+
+    fn handle_link_failed(&mut self, now: Moment, target: TargetId, why: &str) {
+        self.handle_link_failed(now, target, why);
+    }
+
+    fn handle_link_frame(&mut self, now: Moment, link: LinkId, frame: Bytes) {
+        self.handle_link_frame(now, link, frame);
+    }
+
+    fn handle_link_datagram(&mut self, now: Moment, link: LinkId, frame: Bytes) {
+        self.handle_link_datagram(now, link, frame);
+    }
+
+    fn handle_link_down(&mut self, now: Moment, link: LinkId, why: &str) {
+        self.handle_link_down(now, link, why);
+    }
+
+    fn poll_link_event(&mut self) -> Option<LinkEvent> {
+        self.poll_link_event()
+    }
+
+    fn poll_link_ready(&mut self) -> Option<LinkId> {
+        self.poll_link_ready()
+    }
+
+    fn poll_link_frame(&mut self, now: Moment, link: LinkId) -> Option<Bytes> {
+        self.poll_link_frame(now, link)
+    }
+
+    fn poll_link_datagram(&mut self, now: Moment, link: LinkId, max: usize) -> Option<Bytes> {
+        self.poll_link_datagram(now, link, max)
+    }
+
+    fn has_left(&self) -> bool {
+        self.has_left()
     }
 }

@@ -26,4 +26,4 @@ pub mod link;
 pub use config::{Config, ConfigError};
 pub use driver::{Background, Machine, Node, NodeStats};
 pub use fom_files::{FOM_FILE_BYTES_MAX, FomFileError, FomFiles};
-pub use kernel_machine::{kernel, start};
+pub use kernel_machine::{KernelError, kernel, start};

@@ -16,14 +16,24 @@ impl Config {
         })
     }
 
+    /// [Settles](Config::settle) with a suffix drawn by the system.
+    ///
+    /// # Errors
+    /// Those of [`Config::settle`], or the system gives no random numbers.
+    pub fn settle_here(&mut self) -> Result<(), PlanError> {
+        let suffix = if self.network.is_some() { getrandom::u32()? as u16 } else { 0 }; // the low half
+        self.settle(suffix)
+    }
+
     /// Decides what depends on who this node is: its name in the network (a default one ends in `suffix`), and where it
     /// listens according to the topology file. Flags that overrule the configuration come after this.
     ///
     /// # Errors
-    /// The topology file does not have this node, or there are links besides it.
+    /// The topology file does not have this node, there are links besides it, or settings do not go together.
     pub fn settle(&mut self, suffix: u16) -> Result<(), PlanError> {
         let name = self.network_name(suffix);
         let Some(network) = &mut self.network else { return Ok(()) };
+        network.check()?;
         let plan = network.plan(&name)?;
         network.name = Some(name);
         network.listen = plan.listen;

@@ -9,7 +9,7 @@ use super::accept::BindError;
 use super::machine::Machine;
 use super::run::Node;
 use super::stats::NodeStats;
-use crate::Config;
+use crate::{Config, KernelError};
 
 /// Why a background node did not start.
 #[derive(Debug, thiserror::Error)]
@@ -17,6 +17,9 @@ pub enum StartError {
     /// An address cannot be listened on.
     #[error(transparent)]
     Bind(#[from] BindError),
+    /// The settings of the network do not fit.
+    #[error(transparent)]
+    Kernel(#[from] KernelError),
     /// The system gives no thread or no event queue.
     #[error("cannot start a node: {0}")]
     System(#[from] std::io::Error),
@@ -25,6 +28,7 @@ pub enum StartError {
 /// A running node on its own thread. Dropping it stops the node and waits for its end.
 pub struct Background {
     addresses: Vec<SocketAddr>,
+    link_addresses: Vec<String>,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<NodeStats>>,
 }
@@ -39,15 +43,27 @@ impl Background {
         M: Machine + 'static,
         F: FnOnce(&Config) -> M + Send + 'static,
     {
+        Self::try_start(config, |config| Ok(machine(config)))
+    }
+
+    /// As [`Background::start`], with a machine that may not come about.
+    ///
+    /// # Errors
+    /// Those of `machine` and of [`Background::start`].
+    pub fn try_start<M, F>(config: Config, machine: F) -> Result<Self, StartError>
+    where
+        M: Machine + 'static,
+        F: FnOnce(&Config) -> Result<M, StartError> + Send + 'static,
+    {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (stop, stopped) = oneshot::channel::<()>();
         let (bound, binding) = std::sync::mpsc::sync_channel(1);
         let thread = std::thread::Builder::new().name(format!("node {}", config.name)).spawn(move || {
             runtime.block_on(async move {
-                let machine = machine(&config);
-                match Node::bind(&config, machine).await {
+                let bind = async { Ok::<_, StartError>(Node::bind(&config, machine(&config)?).await?) };
+                match bind.await {
                     Ok(node) => {
-                        let _ = bound.send(Ok(node.addresses().to_vec()));
+                        let _ = bound.send(Ok((node.addresses().to_vec(), node.link_addresses())));
                         // A dropped sender is a request to stop as well.
                         node.run(async { drop(stopped.await) }).await
                     }
@@ -58,14 +74,19 @@ impl Background {
                 }
             })
         })?;
-        let addresses =
+        let (addresses, link_addresses) =
             binding.recv().map_err(|_| std::io::Error::other("its thread ended before it listened"))??;
-        Ok(Self { addresses, stop: Some(stop), thread: Some(thread) })
+        Ok(Self { addresses, link_addresses, stop: Some(stop), thread: Some(thread) })
     }
 
     /// Where the node listens, with the ports that the system chose.
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
+    }
+
+    /// Where the node listens for other nodes, as URLs, with the ports that the system chose.
+    pub fn link_addresses(&self) -> &[String] {
+        &self.link_addresses
     }
 
     /// Stops the node, waits for its end, and returns what it did in numbers; zeros if its thread panicked.

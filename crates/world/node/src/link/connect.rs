@@ -51,12 +51,17 @@ async fn connect<M: Machine + 'static>(
 
 /// Makes a link.
 pub(crate) async fn reach(context: &LinkContext, url: &LinkUrl) -> Result<Established, String> {
-    let raw = match url.scheme {
-        Scheme::Memory => memory::connect(&url.host).map_err(|error| error.to_string())?,
-        Scheme::Tcp => connect_tcp(context, url).await.map_err(|error| error.to_string())?,
-        Scheme::Quic => context.quic.connect(url).await?,
-    };
+    let raw = raw(context, url).await?;
     Box::pin(establish::initiate(raw, &url.options)).await.map_err(|error| error.to_string())
+}
+
+/// Connects, and says nothing yet.
+pub(super) async fn raw(context: &LinkContext, url: &LinkUrl) -> Result<Raw, String> {
+    match url.scheme {
+        Scheme::Memory => memory::connect(&url.host).map_err(|error| error.to_string()),
+        Scheme::Tcp => connect_tcp(context, url).await.map_err(|error| error.to_string()),
+        Scheme::Quic => context.quic.connect(url).await,
+    }
 }
 
 /// Tries all addresses of the host, one after the other.

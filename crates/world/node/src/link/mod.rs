@@ -39,6 +39,7 @@ pub use counters::LinkCounters;
 pub use emulation::{EMULATED_DELAY_MAX, Emulation};
 pub use frame::{FrameError, LINK_FRAME_BYTES_MAX};
 pub use hello::HelloError;
+pub use kernel::LinkEvent;
 pub use options::{BestEffort, DEFAULT_MTU, Fingerprint, LinkOptions, OptionError};
 pub use overlay::{LinkId, TargetId};
 pub(crate) use quic::Quic;
@@ -54,25 +55,6 @@ pub(crate) mod option_values {
     pub(crate) use super::options::{best_effort, delay, fingerprint, mtu};
 }
 
-/// What a machine wants done about its links.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum LinkEvent {
-    /// Connect to `url`, once, and say how that ended.
-    Connect {
-        /// Who is meant.
-        target: TargetId,
-        /// Where; a [`LinkUrl`] as text.
-        url: String,
-    },
-    /// Close a link, once what the machine has for it is written.
-    Close {
-        /// Which one.
-        link: LinkId,
-        /// Why, for people.
-        reason: String,
-    },
-}
-
 /// What all links of a node share.
 pub(crate) struct LinkContext {
     /// Wraps TCP streams.
@@ -84,3 +66,6 @@ pub(crate) struct LinkContext {
     /// Links that others may have open.
     pub(crate) accepted_max: usize,
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use toml::Spanned;
 
-use super::{Network, Topology};
+use super::{Network, PlanError, Topology};
 use crate::config::ConfigError;
 
 /// Longest name of a node, in bytes.
@@ -27,6 +27,16 @@ type Problem = (Place, String);
 /// Checks the `[network]` of `text`.
 pub(in crate::config) fn check(network: &Network, text: &str, file: &str) -> Result<(), ConfigError> {
     problem(network).map_or(Ok(()), |(place, message)| Err(point(place, message, text, file)))
+}
+
+impl Network {
+    /// Checks what a configuration file is checked for when it is read: for settings that come from elsewhere.
+    ///
+    /// # Errors
+    /// Settings that do not go together.
+    pub fn check(&self) -> Result<(), PlanError> {
+        problem(self).map_or(Ok(()), |(_, message)| Err(PlanError::Unsound(message)))
+    }
 }
 
 fn problem(network: &Network) -> Option<Problem> {

@@ -42,6 +42,7 @@ pub struct PlannedLink {
 
 /// Why a node has no part in a network.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum PlanError {
     /// The topology file has no such node.
     #[error("no [[network.node]] is called `{name}` (there are: {}); say who this node is with `--name`", known.join(", "))]
@@ -54,6 +55,12 @@ pub enum PlanError {
     /// A mixture of two ways to describe a network.
     #[error("`{0}` does not go with [[network.node]]: the file says already who connects to whom")]
     Both(&'static str),
+    /// Settings that do not go together; a configuration file with them would not have been read.
+    #[error("{0}")]
+    Unsound(String),
+    /// No random numbers for a name.
+    #[error("the system gives no random numbers: {0}")]
+    Random(#[from] getrandom::Error),
 }
 
 impl Network {

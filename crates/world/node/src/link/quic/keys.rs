@@ -183,3 +183,80 @@ impl ServerCertVerifier for ByFingerprint {
         self.provider.signature_verification_algorithms.supported_schemes()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::{Ipv4Addr, SocketAddr};
+
+    use quinn::Endpoint;
+    use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+
+    use super::*;
+
+    /// Whether a node with `client` can make a link to one with `server`, and what it says if not.
+    async fn try_out(server: &Keys, client: &Keys, pin: Option<Fingerprint>) -> Result<(), String> {
+        let loopback = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        let listening = Endpoint::server(server.server()?, loopback).map_err(text)?;
+        let address = listening.local_addr().map_err(text)?;
+        let connecting = Endpoint::client(loopback).map_err(text)?;
+        let taken = tokio::spawn(async move {
+            let connection = listening.accept().await.expect("it listens").await.map_err(text)?;
+            // A client learns that its certificate is refused only from what comes after the handshake.
+            let (_, mut receive) = connection.accept_bi().await.map_err(text)?;
+            receive.read_to_end(10).await.map_err(text).map(drop)
+        });
+        let connection = connecting
+            .connect_with(client.client(pin)?, address, "localhost")
+            .map_err(text)?
+            .await
+            .map_err(text)?;
+        let (mut send, _receive) = connection.open_bi().await.map_err(text)?;
+        send.write_all(b"hello").await.map_err(text)?;
+        send.finish().map_err(text)?;
+        taken.await.map_err(text)?
+    }
+
+    fn own() -> Keys {
+        Keys::new(&network::Quic::default()).unwrap()
+    }
+
+    fn authority() -> CertifiedIssuer<'static, KeyPair> {
+        let mut params = CertificateParams::new(Vec::new()).unwrap();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap()
+    }
+
+    fn vouched_for(issuer: &CertifiedIssuer<'static, KeyPair>) -> Keys {
+        let key = KeyPair::generate().unwrap();
+        let params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+        let certificate = params.signed_by(&key, issuer).unwrap();
+        let mut store = RootCertStore::empty();
+        store.add(issuer.der().clone()).unwrap();
+        Keys {
+            certificates: vec![certificate.der().clone()],
+            key: PrivatePkcs8KeyDer::from(key.serialize_der()).into(),
+            authority: Some(Arc::new(store)),
+            provider: Arc::new(ring::default_provider()),
+        }
+    }
+
+    #[tokio::test]
+    async fn a_pin_lets_only_one_certificate_pass() {
+        let (server, client) = (own(), own());
+        assert_ne!(server.fingerprint(), client.fingerprint());
+        try_out(&server, &client, None).await.unwrap();
+        try_out(&server, &client, Some(server.fingerprint())).await.unwrap();
+        let why = try_out(&server, &client, Some(client.fingerprint())).await.unwrap_err();
+        assert!(why.contains("the link pins another one"), "{why}");
+    }
+
+    #[tokio::test]
+    async fn an_authority_vouches_for_both_sides() {
+        let (issuer, stranger) = (authority(), authority());
+        let (a, b) = (vouched_for(&issuer), vouched_for(&issuer));
+        try_out(&a, &b, None).await.unwrap();
+        try_out(&own(), &b, None).await.unwrap_err();
+        try_out(&a, &own(), None).await.unwrap_err();
+        try_out(&a, &vouched_for(&stranger), None).await.unwrap_err();
+    }
+}

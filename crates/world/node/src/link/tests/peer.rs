@@ -1,0 +1,289 @@
+//! A small machine that links are tried with, and nodes around it on threads of their own.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
+use std::sync::{Arc, Mutex, MutexGuard, mpsc};
+use std::time::{Duration, Instant};
+
+use base::Moment;
+use bytes::{Bytes, BytesMut};
+use fedpro::server::{ConnId, Transmit};
+use tokio::sync::oneshot;
+
+use crate::config::Network;
+use crate::link::{LinkCounters, LinkEvent, LinkId, Plain, StreamLayer, TargetId};
+use crate::{Config, Machine, Node, NodeStats};
+
+/// The machine looks for orders this often.
+const TICK: Duration = Duration::from_millis(2);
+
+/// How long a test waits for what has to happen.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// What a test orders and what the machine saw.
+#[derive(Default)]
+pub(super) struct Log {
+    /// Kept connected, by target.
+    pub(super) connect: Vec<String>,
+    /// Sent on every link, in this order.
+    pub(super) send: VecDeque<Bytes>,
+    /// Sent as datagrams on every link that has them.
+    pub(super) send_datagrams: VecDeque<Bytes>,
+    /// Close all links for this reason, after what was sent.
+    pub(super) close: Option<String>,
+    /// Do nothing at all for this long, once.
+    pub(super) stall: Option<Duration>,
+
+    pub(super) up: Vec<LinkId>,
+    pub(super) down: Vec<String>,
+    pub(super) failed: Vec<String>,
+    pub(super) frames: Vec<Bytes>,
+    pub(super) datagrams: Vec<Bytes>,
+    pub(super) datagram_max: Option<usize>,
+    pub(super) counters: LinkCounters,
+    pub(super) addresses: Vec<String>,
+    /// Bytes that the driver took.
+    pub(super) taken: usize,
+    pub(super) ticks: usize,
+}
+
+#[derive(Default)]
+struct Queues {
+    frames: VecDeque<Bytes>,
+    datagrams: VecDeque<Bytes>,
+    has_datagrams: bool,
+}
+
+struct Peer {
+    log: Arc<Mutex<Log>>,
+    links: BTreeMap<LinkId, Queues>,
+    ready: VecDeque<LinkId>,
+    events: VecDeque<LinkEvent>,
+    /// Targets to connect, and when.
+    due: BTreeMap<TargetId, Moment>,
+    targets: BTreeMap<LinkId, TargetId>,
+    known: usize,
+    next: Moment,
+}
+
+impl Peer {
+    fn log(&self) -> MutexGuard<'_, Log> {
+        self.log.lock().unwrap()
+    }
+
+    fn look(&mut self, now: Moment) {
+        let log = Arc::clone(&self.log);
+        let mut log = log.lock().unwrap();
+        log.ticks += 1;
+        if let Some(stall) = log.stall.take() {
+            drop(log);
+            std::thread::sleep(stall);
+            return;
+        }
+        while self.known < log.connect.len() {
+            self.due.insert(TargetId(self.known as u32), now);
+            self.known += 1;
+        }
+        while let Some((&target, _)) = self.due.iter().find(|(_, at)| **at <= now) {
+            self.due.remove(&target);
+            let url = log.connect[target.0 as usize].clone();
+            self.events.push_back(LinkEvent::Connect { target, url });
+        }
+        if self.links.is_empty() {
+            return;
+        }
+        let (frames, datagrams) = (std::mem::take(&mut log.send), std::mem::take(&mut log.send_datagrams));
+        if !frames.is_empty() || !datagrams.is_empty() {
+            for (link, queues) in &mut self.links {
+                queues.frames.extend(frames.iter().cloned());
+                if queues.has_datagrams {
+                    queues.datagrams.extend(datagrams.iter().cloned());
+                }
+                self.ready.push_back(*link);
+            }
+        }
+        if let Some(reason) = log.close.take() {
+            let close = |&link: &LinkId| LinkEvent::Close { link, reason: reason.clone() };
+            self.events.extend(self.links.keys().map(close));
+        }
+    }
+}
+
+impl Machine for Peer {
+    fn handle_open(&mut self, _: Moment, _: ConnId, _: u64) {}
+    fn handle_bytes(&mut self, _: Moment, _: ConnId, _: Bytes) {}
+    fn handle_closed(&mut self, _: Moment, _: ConnId) {}
+    fn poll_ready(&mut self) -> Option<ConnId> {
+        None
+    }
+    fn poll_transmit(&mut self, _: Moment, _: ConnId, _: &mut BytesMut, _: usize) -> Transmit {
+        Transmit::default()
+    }
+    fn begin_shutdown(&mut self, _: Moment) {}
+
+    fn handle_timeout(&mut self, now: Moment) {
+        if now >= self.next {
+            self.next = now + TICK;
+            self.look(now);
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<Moment> {
+        Some(self.next)
+    }
+
+    fn handle_link_addresses(&mut self, _: Moment, addresses: &[String]) {
+        self.log().addresses = addresses.to_vec();
+    }
+
+    fn handle_link_up(&mut self, _: Moment, link: LinkId, from: Option<TargetId>) {
+        assert!(self.links.insert(link, Queues::default()).is_none(), "an id is not used again");
+        self.targets.extend(from.map(|target| (link, target)));
+        self.log().up.push(link);
+    }
+
+    fn set_link_datagrams(&mut self, link: LinkId, max: usize) {
+        self.links.get_mut(&link).expect("it is up").has_datagrams = max > 0;
+        self.log().datagram_max = Some(max);
+    }
+
+    fn handle_link_failed(&mut self, now: Moment, target: TargetId, why: &str) {
+        self.due.insert(target, now + Duration::from_millis(20));
+        self.log().failed.push(why.to_owned());
+    }
+
+    fn handle_link_frame(&mut self, _: Moment, link: LinkId, frame: Bytes) {
+        assert!(self.links.contains_key(&link));
+        self.log().frames.push(frame);
+    }
+
+    fn handle_link_datagram(&mut self, _: Moment, link: LinkId, frame: Bytes) {
+        assert!(self.links.contains_key(&link));
+        self.log().datagrams.push(frame);
+    }
+
+    fn handle_link_down(&mut self, now: Moment, link: LinkId, why: &str) {
+        assert!(self.links.remove(&link).is_some(), "told once");
+        if let Some(target) = self.targets.remove(&link) {
+            self.due.insert(target, now + Duration::from_millis(20));
+        }
+        self.log().down.push(why.to_owned());
+    }
+
+    fn handle_link_counters(&mut self, _: LinkId, counters: &LinkCounters) {
+        self.log().counters = *counters;
+    }
+
+    fn poll_link_event(&mut self) -> Option<LinkEvent> {
+        self.events.pop_front()
+    }
+
+    fn poll_link_ready(&mut self) -> Option<LinkId> {
+        self.ready.pop_front()
+    }
+
+    fn poll_link_frame(&mut self, _: Moment, link: LinkId) -> Option<Bytes> {
+        let frame = self.links.get_mut(&link)?.frames.pop_front()?;
+        self.log().taken += frame.len();
+        Some(frame)
+    }
+
+    fn poll_link_datagram(&mut self, _: Moment, link: LinkId, max: usize) -> Option<Bytes> {
+        let frame = self.links.get_mut(&link)?.datagrams.pop_front()?;
+        assert!(frame.len() <= max, "{} > {max}", frame.len());
+        Some(frame)
+    }
+}
+
+/// A node on a thread of its own.
+pub(super) struct TestNode {
+    log: Arc<Mutex<Log>>,
+    pub(super) urls: Vec<String>,
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<std::thread::JoinHandle<NodeStats>>,
+}
+
+impl TestNode {
+    /// Listens on `listen` (any number of URLs) for other nodes.
+    pub(super) fn start(listen: &[&str]) -> Self {
+        Self::start_with(listen, || Rc::new(Plain))
+    }
+
+    pub(super) fn start_with<L: StreamLayer + 'static>(
+        listen: &[&str],
+        layer: impl FnOnce() -> Rc<L> + Send + 'static,
+    ) -> Self {
+        let network = Network {
+            listen: listen.iter().map(|url| url.parse().unwrap()).collect(),
+            connect_timeout: Duration::from_millis(500),
+            ..Network::default()
+        };
+        let config = Config {
+            listen: vec!["tcp://127.0.0.1:0".parse().unwrap()],
+            network: Some(network),
+            ..Config::default()
+        };
+        let log = Arc::new(Mutex::new(Log::default()));
+        let (stop, stopped) = oneshot::channel::<()>();
+        let (bound, binding) = mpsc::channel();
+        let machine_log = Arc::clone(&log);
+        let thread = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(async move {
+                let machine = Peer {
+                    log: machine_log,
+                    links: BTreeMap::new(),
+                    ready: VecDeque::new(),
+                    events: VecDeque::new(),
+                    due: BTreeMap::new(),
+                    targets: BTreeMap::new(),
+                    known: 0,
+                    next: Moment::ZERO,
+                };
+                let node = Node::bind(&config, machine).await.unwrap().with_stream_layer(layer());
+                bound.send(node.link_addresses()).unwrap();
+                node.run(async { drop(stopped.await) }).await
+            })
+        });
+        let urls = binding.recv().expect("the node listens");
+        Self { log, urls, stop: Some(stop), thread: Some(thread) }
+    }
+
+    pub(super) fn log(&self) -> MutexGuard<'_, Log> {
+        self.log.lock().unwrap()
+    }
+
+    pub(super) fn connect(&self, url: impl Into<String>) {
+        self.log().connect.push(url.into());
+    }
+
+    pub(super) fn send(&self, frame: impl Into<Bytes>) {
+        self.log().send.push_back(frame.into());
+    }
+
+    /// Waits until `done` says so.
+    pub(super) fn wait(&self, what: &str, mut done: impl FnMut(&mut Log) -> bool) {
+        let start = Instant::now();
+        while !done(&mut self.log()) {
+            assert!(start.elapsed() < PATIENCE, "waited in vain: {what}");
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    pub(super) fn stop(mut self) -> NodeStats {
+        self.finish()
+    }
+
+    fn finish(&mut self) -> NodeStats {
+        drop(self.stop.take());
+        self.thread.take().map(|thread| thread.join().expect("the node did not panic")).unwrap_or_default()
+    }
+}
+
+impl Drop for TestNode {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            self.finish();
+        }
+    }
+}

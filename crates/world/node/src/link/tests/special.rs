@@ -1,0 +1,184 @@
+//! What is special about some links.
+
+use std::io;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadBuf};
+use tokio::net::TcpStream;
+
+use super::peer::TestNode;
+use crate::link::{BoxRead, BoxWrite, StreamLayer, Wrapping};
+
+fn pair(options: &str) -> (TestNode, TestNode) {
+    let server = TestNode::start(&["tcp://127.0.0.1:0"]);
+    let client = TestNode::start(&[]);
+    client.connect(format!("{}{options}", server.urls[0]));
+    client.wait("up", |log| log.up.len() == 1);
+    server.wait("up", |log| log.up.len() == 1);
+    (client, server)
+}
+
+/// How long a frame takes from one node to the other.
+fn travel(from: &TestNode, to: &TestNode) -> Duration {
+    let before = to.log().frames.len();
+    let start = Instant::now();
+    from.send(&b"x"[..]);
+    to.wait("the frame", |log| log.frames.len() > before);
+    start.elapsed()
+}
+
+#[test]
+fn each_direction_has_its_own_delay() {
+    let (client, server) = pair(",delay=150ms,back-delay=0s");
+    let (there, back) = (travel(&client, &server), travel(&server, &client));
+    assert!(there >= Duration::from_millis(150), "{there:?}");
+    assert!(back < Duration::from_millis(140), "{back:?}");
+}
+
+#[test]
+fn a_rate_is_kept() {
+    let (client, server) = pair(",rate=8Mbit/s");
+    let start = Instant::now();
+    client.log().send.extend((0..40).map(|_| Bytes::from(vec![0; 10_000])));
+    std::thread::sleep(Duration::from_millis(100));
+    assert!(client.log().taken < 300_000, "what the line does not take stays in the machine");
+    server.wait("all", |log| log.frames.len() == 40);
+    let took = start.elapsed();
+    assert!(took >= Duration::from_millis(390) && took < Duration::from_secs(3), "400 kB took {took:?}");
+}
+
+#[test]
+fn emulated_loss_concerns_datagrams_and_is_counted() {
+    let (client, server) = pair(",best-effort=udp,loss=50%,back-loss=0%");
+    client.wait("datagrams", |log| log.datagram_max.is_some_and(|max| max > 0));
+    for _ in 0..20 {
+        client.log().send_datagrams.extend((0..10).map(|_| Bytes::from_static(b"d")));
+        std::thread::sleep(Duration::from_millis(4));
+    }
+    server.wait("some", |log| log.datagrams.len() > 50);
+    std::thread::sleep(Duration::from_millis(50));
+    assert!(server.log().datagrams.len() < 150, "{} of 200", server.log().datagrams.len());
+    // The counters are told with what comes in the stream, at most once a second.
+    std::thread::sleep(Duration::from_secs(1));
+    client.log().send.extend((0..10).map(|_| Bytes::from_static(b"f")));
+    server.wait("the stream loses nothing", |log| log.frames.len() == 10);
+    server.wait("counters", |log| log.counters.datagrams.received > 50);
+}
+
+#[test]
+fn something_else_on_the_port_is_told_apart() {
+    let server = TestNode::start(&["tcp://127.0.0.1:0"]);
+    let address = server.urls[0].trim_start_matches("tcp://").to_owned();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        for octets in [&b"GET / HTTP/1.1\r\n\r\n"[..], b"\0\0\0\x05MRTL\x09", b"\0\0\0\x04oops"] {
+            let mut stream = TcpStream::connect(&address).await.unwrap();
+            stream.write_all(octets).await.unwrap();
+            let mut rest = Vec::new();
+            let end = tokio::time::timeout(Duration::from_secs(5), stream.read_to_end(&mut rest)).await;
+            assert!(end.is_ok(), "the connection is closed");
+            // A node of another version is told ours.
+            assert_eq!(rest.starts_with(b"\0\0\0\x05MRTL\x01"), octets.ends_with(b"\x09"), "{rest:?}");
+        }
+    });
+    assert_eq!(server.stop().refused_links, 3);
+}
+
+#[test]
+fn reasons_of_failures_name_the_cause() {
+    let client = TestNode::start(&[]);
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    client.connect("tcp://127.0.0.1:1");
+    client.wait("refused", |log| log.failed.iter().any(|why| why.contains("refused")));
+    client.connect("memory://nobody");
+    client.wait("nobody", |log| log.failed.iter().any(|why| why.contains("nobody in this process")));
+    client.connect("srmp://x");
+    client.wait("scheme", |log| log.failed.iter().any(|why| why.contains("`srmp` is not in this build")));
+    client.connect(format!("tcp://{}", listener.local_addr().unwrap()));
+    client.wait("silence", |log| log.failed.iter().any(|why| why.contains("no answer within 500ms")));
+    drop(listener.accept().unwrap());
+    let closes = std::thread::spawn(move || {
+        for stream in listener.incoming().take(3) {
+            drop(stream);
+        }
+    });
+    client.wait("early", |log| log.failed.iter().any(|why| why.contains("is this the port for nodes")));
+    drop(client);
+    drop(closes);
+}
+
+#[test]
+fn a_node_that_listens_everywhere_learns_its_address() {
+    let server = TestNode::start(&["tcp://*:0"]);
+    let port = server.urls[0].rsplit(':').next().unwrap().to_owned();
+    assert!(server.log().addresses.is_empty());
+    let client = TestNode::start(&["tcp://127.0.0.1:0"]);
+    assert_eq!(client.log().addresses, client.urls, "what is known is told at once");
+    client.connect(format!("tcp://127.0.0.1:{port}"));
+    server.wait("its address", |log| log.addresses == [format!("tcp://127.0.0.1:{port}")]);
+}
+
+/// Stands for TLS: what crosses the network is not what was written.
+struct Xor(u8);
+
+struct XorHalf<T>(T, u8);
+
+impl StreamLayer for Xor {
+    fn connect<'a>(&'a self, host: &'a str, stream: TcpStream) -> Wrapping<'a> {
+        assert_eq!(host, "127.0.0.1");
+        self.accept(stream)
+    }
+
+    fn accept(&self, stream: TcpStream) -> Wrapping<'_> {
+        Box::pin(async {
+            let (read, write) = stream.into_split();
+            Ok((Box::new(XorHalf(read, self.0)) as BoxRead, Box::new(XorHalf(write, self.0)) as BoxWrite))
+        })
+    }
+}
+
+impl<T: AsyncRead + Unpin> AsyncRead for XorHalf<T> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let start = buf.filled().len();
+        let result = Pin::new(&mut self.0).poll_read(cx, buf);
+        let key = self.1;
+        buf.filled_mut()[start..].iter_mut().for_each(|octet| *octet ^= key);
+        result
+    }
+}
+
+impl<T: AsyncWrite + Unpin> AsyncWrite for XorHalf<T> {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, octets: &[u8]) -> Poll<io::Result<usize>> {
+        let secret: Vec<u8> = octets.iter().map(|octet| octet ^ self.1).collect();
+        Pin::new(&mut self.0).poll_write(cx, &secret)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_shutdown(cx)
+    }
+}
+
+#[test]
+fn streams_can_be_wrapped() {
+    let server = TestNode::start_with(&["tcp://127.0.0.1:0"], || Rc::new(Xor(0x5a)));
+    let client = TestNode::start_with(&[], || Rc::new(Xor(0x5a)));
+    client.connect(server.urls[0].as_str());
+    client.wait("up", |log| log.up.len() == 1);
+    client.send(&b"secret"[..]);
+    server.wait("the frame", |log| log.frames == [&b"secret"[..]]);
+    let plain = TestNode::start(&[]);
+    plain.connect(server.urls[0].as_str());
+    plain.wait("no link", |log| !log.failed.is_empty() && log.up.is_empty());
+}
