@@ -12,6 +12,7 @@ mod logging;
 mod ping;
 mod report;
 mod serve;
+mod sim;
 mod status;
 
 use std::process::ExitCode;
@@ -38,6 +39,7 @@ Examples:
   meshrti ping sim-host:15164      whether it answers, and how fast
   meshrti bench quick              how fast it is
   meshrti fom check *.xml          whether FOM modules fit together
+  meshrti sim list                 what can be simulated
 
 Exit status: 0 done, 1 bad news, 2 wrong use, 130 interrupted.";
 
@@ -55,6 +57,8 @@ enum Command {
     Bench(bench::Args),
     /// Check and merge FOM modules
     Fom(fom::Args),
+    /// Simulate a network of routers before building it
+    Sim(sim::Args),
 }
 
 impl Command {
@@ -62,7 +66,7 @@ impl Command {
     /// the lines of a table.
     const fn default_level(&self) -> &'static str {
         match self {
-            Command::Demo(_) | Command::Bench(_) => "warn",
+            Command::Demo(_) | Command::Bench(_) | Command::Sim(_) => "warn",
             _ => "info",
         }
     }
@@ -75,6 +79,7 @@ impl Command {
             Command::Ping(args) => ping::run(args),
             Command::Bench(args) => bench::run(args),
             Command::Fom(args) => fom::run(args),
+            Command::Sim(args) => sim::run(args),
         }
     }
 }

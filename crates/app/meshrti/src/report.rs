@@ -64,13 +64,11 @@ impl Report {
     }
 
     /// Names the seed that the rows come from.
-    #[allow(dead_code)] // for subcommands that draw numbers
     pub(crate) fn seed(&mut self, seed: u64) {
         self.seed = Some(seed);
     }
 
     /// Adds an object `summary`.
-    #[allow(dead_code)] // for subcommands whose rows need one
     pub(crate) fn summary(&mut self, summary: Value) {
         self.summary = Some(summary);
     }

@@ -4,10 +4,10 @@ mod fanout;
 mod floor;
 mod latency;
 mod memory;
-mod progress;
+pub(crate) mod progress;
 mod quick;
-mod size;
-mod table;
+pub(crate) mod size;
+pub(crate) mod table;
 mod throughput;
 
 use bench::{BenchError, Launcher, Server};

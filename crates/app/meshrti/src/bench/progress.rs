@@ -8,7 +8,7 @@ const QUIET: Duration = Duration::from_secs(2);
 const STEP: Duration = Duration::from_millis(200);
 
 /// A progress line on the standard error; it is wiped when this is dropped.
-pub(super) struct Progress {
+pub(crate) struct Progress {
     label: &'static str,
     begun: Instant,
     shown: Option<Instant>,
@@ -16,12 +16,12 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    pub(super) fn new(label: &'static str) -> Self {
+    pub(crate) fn new(label: &'static str) -> Self {
         Self { label, begun: Instant::now(), shown: None, terminal: std::io::stderr().is_terminal() }
     }
 
     /// `done` of `all` is done.
-    pub(super) fn at(&mut self, done: u64, all: u64) {
+    pub(crate) fn at(&mut self, done: u64, all: u64) {
         let spent = self.begun.elapsed();
         if !self.terminal || spent < QUIET || self.shown.is_some_and(|shown| shown.elapsed() < STEP) {
             return;

@@ -1,7 +1,7 @@
 //! Sizes on the command line: `16`, `4k`, `1M`.
 
 /// A number of bytes, with `k` for 1024 and `M` for 1024 of those.
-pub(super) fn parse(text: &str) -> Result<usize, String> {
+pub(crate) fn parse(text: &str) -> Result<usize, String> {
     let (digits, scale) = match text.char_indices().last() {
         Some((at, 'k' | 'K')) => (&text[..at], 1 << 10),
         Some((at, 'm' | 'M')) => (&text[..at], 1 << 20),
@@ -19,7 +19,7 @@ pub(super) fn parse(text: &str) -> Result<usize, String> {
 const SIZE_MAX: usize = 32 << 20;
 
 /// Like [`parse`], for payloads that hold the number of their round.
-pub(super) fn parse_numbered(text: &str) -> Result<usize, String> {
+pub(crate) fn parse_numbered(text: &str) -> Result<usize, String> {
     let least = bench::latency::SIZE_BYTES_MIN;
     match parse(text)? {
         size if size < least => Err(format!("`{text}` is too small: a payload has at least {least} bytes")),
@@ -28,7 +28,7 @@ pub(super) fn parse_numbered(text: &str) -> Result<usize, String> {
 }
 
 /// A size as people write it.
-pub(super) fn name(bytes: usize) -> String {
+pub(crate) fn name(bytes: usize) -> String {
     match bytes {
         _ if bytes >= 1 << 20 && bytes.is_multiple_of(1 << 20) => format!("{}M", bytes >> 20),
         _ if bytes >= 1 << 10 && bytes.is_multiple_of(1 << 10) => format!("{}k", bytes >> 10),

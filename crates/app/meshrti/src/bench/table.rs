@@ -1,23 +1,23 @@
 //! Tables for people.
 
 /// A table with a line of headings and right-aligned columns.
-pub(super) struct Table {
+pub(crate) struct Table {
     lines: Vec<Vec<String>>,
 }
 
 impl Table {
     /// A table without lines below its headings.
-    pub(super) fn new<const N: usize>(headings: [&str; N]) -> Self {
+    pub(crate) fn new<const N: usize>(headings: [&str; N]) -> Self {
         Self { lines: vec![headings.map(str::to_owned).to_vec()] }
     }
 
     /// Adds a line.
-    pub(super) fn line<const N: usize>(&mut self, cells: [String; N]) {
+    pub(crate) fn line<const N: usize>(&mut self, cells: [String; N]) {
         self.lines.push(cells.into());
     }
 
     /// The table as text, without a line end behind it.
-    pub(super) fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let columns = self.lines.iter().map(Vec::len).max().unwrap_or(0);
         let width_of = |column| {
             self.lines
@@ -37,7 +37,7 @@ impl Table {
 }
 
 /// A number with as many digits as say something.
-pub(super) fn figure(value: f64) -> String {
+pub(crate) fn figure(value: f64) -> String {
     match value.abs() {
         size if size >= 1_000.0 => grouped(value),
         size if size >= 100.0 => format!("{value:.0}"),
@@ -61,7 +61,7 @@ fn grouped(value: f64) -> String {
 }
 
 /// What may be missing, as a dash.
-pub(super) fn or_dash(value: Option<f64>) -> String {
+pub(crate) fn or_dash(value: Option<f64>) -> String {
     value.map_or_else(|| "-".to_owned(), figure)
 }
 

@@ -1,0 +1,306 @@
+//! Scenario files: TOML, with the unit in each key.
+
+use std::time::Duration;
+
+use base::Seed;
+use netsim::cluster::{Cost, Ethernet, Framing, HostSpec};
+use netsim::routers::{Hardware, Layout, Run, Shape, Start};
+use serde::Deserialize;
+
+/// A scenario of router networks.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Scenario {
+    #[allow(dead_code)] // read by serde alone: there is one kind so far
+    kind: Kind,
+    /// A line for people.
+    pub(super) title: String,
+    network: Network,
+    ethernet: EthernetTable,
+    router: RouterTable,
+    federate: FederateTable,
+    #[serde(rename = "study")]
+    pub(super) studies: Vec<Study>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Kind {
+    RouterNetworks,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Network {
+    fan_outs: Vec<usize>,
+    federates_per_leaf: usize,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct EthernetTable {
+    rate_mbit_per_s: u32,
+    propagation_us: Micros,
+    forwarding_us: Micros,
+    interrupt_us: Micros,
+    payload_bytes_max: usize,
+    overhead_bytes: usize,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RouterTable {
+    receive_us: Micros,
+    receive_ns_per_byte: NanosPerByte,
+    send_us: Micros,
+    send_ns_per_byte: NanosPerByte,
+    memory_pipe_us: Micros,
+    frame_bytes_max: usize,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FederateTable {
+    receive_us: Micros,
+    receive_ns_per_byte: NanosPerByte,
+    send_us: Micros,
+    send_ns_per_byte: NanosPerByte,
+}
+
+/// One question to the network.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Study {
+    /// What its rows are called.
+    pub(super) name: String,
+    topologies: Vec<TopologyName>,
+    hops: Vec<usize>,
+    pairs: Vec<usize>,
+    /// Bytes of messages.
+    sizes_bytes: Vec<usize>,
+    /// Each pair goes through all sizes by itself; otherwise all are at the same size.
+    one_after_another: bool,
+    exchanges: u32,
+    /// So many of the largest means of pairs do not count in mean and standard deviation.
+    pub(super) discard_largest: usize,
+    start_interval_us: Micros,
+    start_spread_us: Micros,
+    #[serde(default)]
+    late_leaf_in: usize,
+    #[serde(default)]
+    late_by_us: Micros,
+    /// Sizes of which the distribution over the pairs is shown.
+    pub(super) histogram_of_bytes: Vec<usize>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum TopologyName {
+    Tree,
+    Mesh,
+}
+
+/// A duration in microseconds, to the nanosecond.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(try_from = "f64")]
+struct Micros(Duration);
+
+impl TryFrom<f64> for Micros {
+    type Error = String;
+
+    fn try_from(us: f64) -> Result<Self, String> {
+        const HOUR_US: f64 = 3.6e9;
+        if (0.0..=HOUR_US).contains(&us) {
+            Ok(Self(Duration::from_nanos((us * 1e3).round() as u64)))
+        } else {
+            Err(format!("{us} is no time in microseconds: expected 0 to {HOUR_US} (an hour)"))
+        }
+    }
+}
+
+/// Nanoseconds per byte, kept in picoseconds.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(try_from = "f64")]
+struct NanosPerByte(u64);
+
+impl TryFrom<f64> for NanosPerByte {
+    type Error = String;
+
+    fn try_from(ns: f64) -> Result<Self, String> {
+        if (0.0..=1e6).contains(&ns) {
+            Ok(Self((ns * 1e3).round() as u64))
+        } else {
+            Err(format!("{ns} is no cost in nanoseconds per byte: expected 0 to 1000000"))
+        }
+    }
+}
+
+/// The runs that a study needs for one point of its tables.
+#[derive(Clone, Debug)]
+pub(super) struct Point {
+    /// Index of the study.
+    pub(super) study: usize,
+    /// The run, but for its seed.
+    pub(super) run: Run,
+}
+
+impl Scenario {
+    /// Reads a scenario.
+    ///
+    /// # Errors
+    /// What is wrong, with line and column.
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        let scenario: Self = toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())?;
+        for study in &scenario.studies {
+            let name = &study.name;
+            for (key, empty) in [
+                ("topologies", study.topologies.is_empty()),
+                ("hops", study.hops.is_empty()),
+                ("pairs", study.pairs.is_empty()),
+                ("sizes_bytes", study.sizes_bytes.is_empty()),
+            ] {
+                if empty {
+                    return Err(format!("study `{name}`: `{key}` is empty"));
+                }
+            }
+            if let Some(size) = study.histogram_of_bytes.iter().find(|size| !study.sizes_bytes.contains(size))
+            {
+                return Err(format!(
+                    "study `{name}`: `histogram_of_bytes` has {size}, `sizes_bytes` has not"
+                ));
+            }
+        }
+        match scenario.studies.is_empty() {
+            false if scenario.ethernet.rate_mbit_per_s > 0 => Ok(scenario),
+            false => Err("`rate_mbit_per_s` must be at least 1".to_owned()),
+            true => Err("there is no [[study]]".to_owned()),
+        }
+    }
+
+    /// All points of all studies, in the order of the tables.
+    pub(super) fn points(&self) -> Vec<Point> {
+        let mut points = Vec::new();
+        for (index, study) in self.studies.iter().enumerate() {
+            for topology in &study.topologies {
+                for &hops in &study.hops {
+                    for &pairs in &study.pairs {
+                        for sizes in study.runs_of_sizes() {
+                            let run = self.run(study, *topology, hops, pairs, sizes);
+                            points.push(Point { study: index, run });
+                        }
+                    }
+                }
+            }
+        }
+        points
+    }
+
+    fn run(
+        &self,
+        study: &Study,
+        topology: TopologyName,
+        hops: usize,
+        pairs: usize,
+        sizes: Vec<usize>,
+    ) -> Run {
+        Run {
+            shape: match topology {
+                TopologyName::Tree => Shape::Tree,
+                TopologyName::Mesh => Shape::Mesh,
+            },
+            layout: Layout {
+                fan_outs: self.network.fan_outs.clone(),
+                federates_per_leaf: self.network.federates_per_leaf,
+            },
+            hardware: self.hardware(),
+            hops,
+            pairs,
+            sizes,
+            exchanges: study.exchanges,
+            start: Start {
+                interval: study.start_interval_us.0,
+                spread: study.start_spread_us.0,
+                late_leaf_in: study.late_leaf_in,
+                late_by: study.late_by_us.0,
+            },
+            seed: Seed(0),
+        }
+    }
+
+    fn hardware(&self) -> Hardware {
+        let (net, router, federate) = (&self.ethernet, &self.router, &self.federate);
+        let cost = |fixed: Micros, each: NanosPerByte| Cost { per_message: fixed.0, per_byte_ps: each.0 };
+        Hardware {
+            ethernet: Ethernet {
+                rate: u64::from(net.rate_mbit_per_s) * 1_000_000,
+                propagation: net.propagation_us.0,
+                forwarding: net.forwarding_us.0,
+                interrupt: net.interrupt_us.0,
+                framing: Framing {
+                    payload_bytes_max: net.payload_bytes_max,
+                    overhead_bytes: net.overhead_bytes,
+                },
+            },
+            router: HostSpec {
+                receive: cost(router.receive_us, router.receive_ns_per_byte),
+                send: cost(router.send_us, router.send_ns_per_byte),
+            },
+            federate: HostSpec {
+                receive: cost(federate.receive_us, federate.receive_ns_per_byte),
+                send: cost(federate.send_us, federate.send_ns_per_byte),
+            },
+            memory_pipe: router.memory_pipe_us.0,
+            pipe: router_pipe(router.frame_bytes_max),
+        }
+    }
+}
+
+fn router_pipe(frame_bytes_max: usize) -> netsim::routers::PipeConfig {
+    netsim::routers::PipeConfig { frame_bytes_max, ..Default::default() }
+}
+
+impl Study {
+    fn runs_of_sizes(&self) -> Vec<Vec<usize>> {
+        if self.one_after_another {
+            vec![self.sizes_bytes.clone()]
+        } else {
+            self.sizes_bytes.iter().map(|size| vec![*size]).collect()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::built_in::BUILT_IN;
+    use super::*;
+
+    #[test]
+    fn built_in_scenarios_are_read_whole() {
+        let scenario = Scenario::parse(BUILT_IN[0].text).unwrap();
+        let points = scenario.points();
+        assert_eq!(points.len(), 2 * 4 * 5 + 2 * 3);
+        let run = &points[0].run;
+        assert_eq!(run.hardware.ethernet, Ethernet::GIGABIT);
+        assert_eq!(run.hardware.router.send.of(1_000), Duration::from_micros(16));
+        assert_eq!((run.layout.federates(), run.pairs), (96, 48));
+    }
+
+    #[test]
+    fn faults_are_told_with_their_place() {
+        let text = BUILT_IN[0].text;
+        let say = |from: &str, to: &str| Scenario::parse(&text.replacen(from, to, 1)).unwrap_err();
+        let unknown = say("forwarding_us", "forwarding_ns");
+        assert!(unknown.contains("line 19, column 1") && unknown.contains("forwarding_ns"), "{unknown}");
+        assert!(say("forwarding_us = 4.0", "forwarding_us = -4.0").contains("-4 is no time in microseconds"));
+        assert!(say("\"tree\", \"mesh\"", "\"ring\"").contains("unknown variant `ring`"));
+        assert_eq!(say("hops = [0, 1, 2, 3]", "hops = []"), "study `exchanges`: `hops` is empty");
+        assert_eq!(
+            say("rate_mbit_per_s = 1000", "rate_mbit_per_s = 0"),
+            "`rate_mbit_per_s` must be at least 1"
+        );
+        assert_eq!(
+            say("histogram_of_bytes = []", "histogram_of_bytes = [7]"),
+            "study `exchanges`: `histogram_of_bytes` has 7, `sizes_bytes` has not"
+        );
+    }
+}

@@ -1,0 +1,142 @@
+//! `meshrti sim`: simulate a network of routers.
+
+mod built_in;
+mod file;
+mod output;
+mod stats;
+mod work;
+
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::time::Instant;
+
+use base::Seed;
+use serde_json::json;
+
+use crate::bench::progress::Progress;
+use crate::bench::table::Table;
+use crate::exit::{Failure, Outcome, Status, say};
+use crate::report::{JsonFlag, Report};
+use built_in::BUILT_IN;
+use file::Scenario;
+
+/// Simulate a network of routers before building it.
+#[derive(clap::Args)]
+#[command(
+    arg_required_else_help = true,
+    after_help = "\
+Examples:
+  meshrti sim list                                   what there is
+  meshrti sim router-tree-vs-mesh                    the built-in scenario of that name
+  meshrti sim router-tree-vs-mesh --show > mine.toml its text, to be changed
+  meshrti sim mine.toml --replications 5             your own, five times with different chance
+  meshrti sim router-tree-vs-mesh --json out.json    with a report for machines
+
+The routers are those of the server, byte for byte; hosts, links and time are simulated. The same scenario and seed give
+the same figures on every machine, whatever the number of jobs."
+)]
+pub(crate) struct Args {
+    /// Name of a built-in scenario, a scenario file, or `list`
+    #[arg(value_name = "SCENARIO")]
+    scenario: String,
+    /// Where chance comes from
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Runs with different chance, pooled
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    replications: u16,
+    /// Threads [default: one per core]
+    #[arg(long, value_name = "N")]
+    jobs: Option<NonZeroUsize>,
+    /// Print the scenario instead of running it
+    #[arg(long)]
+    show: bool,
+    #[command(flatten)]
+    json: JsonFlag,
+}
+
+pub(crate) fn run(args: &Args) -> Outcome {
+    if args.scenario == "list" {
+        return list(args);
+    }
+    let (name, text) = find(&args.scenario)?;
+    let scenario = Scenario::parse(&text)
+        .map_err(|why| Failure::wrong_use(format_args!("scenario {}: {why}", args.scenario)))?;
+    if args.show {
+        say(text.trim_end());
+        return Ok(Status::Done);
+    }
+    simulate(args, &name, &scenario)
+}
+
+fn list(args: &Args) -> Outcome {
+    let mut report = Report::new("sim list", 1);
+    let mut table = Table::new(["scenario", "what it is"]);
+    for built_in in BUILT_IN {
+        let scenario = Scenario::parse(built_in.text)
+            .map_err(|why| Failure::bad_news(format_args!("scenario {}: {why}", built_in.name)))?;
+        report.row(json!({ "scenario": built_in.name, "title": scenario.title }));
+        table.line([built_in.name.to_owned(), scenario.title]);
+    }
+    if !args.json.takes_stdout() {
+        say(table.text());
+    }
+    args.json.write(&report)?;
+    Ok(Status::Done)
+}
+
+/// The name of a scenario, for reports, and its text.
+fn find(wanted: &str) -> Result<(String, String), Failure> {
+    if let Some(built_in) = BUILT_IN.iter().find(|built_in| built_in.name == wanted) {
+        return Ok((wanted.to_owned(), built_in.text.to_owned()));
+    }
+    let text = std::fs::read_to_string(wanted).map_err(|error| {
+        Failure::wrong_use(format_args!(
+            "{wanted}: no built-in scenario, and as a file it cannot be read: {error}"
+        ))
+        .hint("`meshrti sim list` names the built-in ones")
+    })?;
+    let name =
+        Path::new(wanted).file_stem().map_or(wanted.into(), |stem| stem.to_string_lossy().into_owned());
+    Ok((name, text))
+}
+
+fn simulate(args: &Args, name: &str, scenario: &Scenario) -> Outcome {
+    let begun = Instant::now();
+    let jobs = args.jobs.or_else(|| std::thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
+    let mut progress = Progress::new("sim");
+    let replications = usize::from(args.replications);
+    let done = work::run_all(scenario.points(), Seed(args.seed), replications, jobs, |done, all| {
+        progress.at(done, all);
+    });
+    drop(progress);
+    let done = done.map_err(|(run, error)| {
+        let (shape, hops, pairs) = (run.shape.name(), run.hops, run.pairs);
+        let what = format_args!("scenario {}: {shape}, {hops} hops, {pairs} pairs: {error}", args.scenario);
+        Failure::bad_news(what)
+    })?;
+    let wall_s = begun.elapsed().as_secs_f64();
+    let mut report = Report::new("sim router-tree-vs-mesh", 1);
+    report.seed(args.seed);
+    let results = output::results(scenario, &done);
+    results.rows.iter().for_each(|row| report.row(row.to_value()));
+    report.note(format!("scenario {name}: {}", scenario.title));
+    report.note("times are there and back; speed-up is the mean of the tree over that of the mesh");
+    output::notes(scenario, &results).into_iter().for_each(|note| report.note(note));
+    let events: u64 = done.iter().flat_map(|done| &done.outcomes).map(|outcome| outcome.events).sum();
+    report.summary(json!({
+        "scenario": name,
+        "replications": replications,
+        "jobs": jobs,
+        "wall_s": wall_s,
+        "events": events,
+        "events_per_s": events as f64 / wall_s,
+        "distributions": results.distributions.iter().map(output::Distribution::to_value).collect::<Vec<_>>(),
+    }));
+    if !args.json.takes_stdout() {
+        say(output::text(scenario, &results));
+        say(format_args!("{events} events in {wall_s:.1} s on {jobs} threads"));
+    }
+    args.json.write(&report)?;
+    Ok(Status::Done)
+}

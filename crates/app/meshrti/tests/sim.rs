@@ -1,0 +1,207 @@
+//! `meshrti sim`: the built-in scenario gives the figures it always gave, they are as good as they must be, and wrong use is
+//! told precisely.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+/// Set to anything to write the golden file anew.
+const BLESS: &str = "MESHRTI_BLESS";
+
+fn meshrti(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_meshrti")).args(arguments).output().expect("the program starts")
+}
+
+fn report(arguments: &[&str]) -> Value {
+    let output = meshrti(&[&["sim"], arguments, &["--json"]].concat());
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{arguments:?}: {error}");
+    serde_json::from_slice(&output.stdout).expect("the standard output is one JSON object")
+}
+
+fn refusal(arguments: &[&str]) -> (Option<i32>, String) {
+    let output = meshrti(&[&["sim"], arguments].concat());
+    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+/// A file in the folder for tests' own files.
+fn file(name: &str, text: &str) -> PathBuf {
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::write(&path, text).expect("the folder is there");
+    path
+}
+
+/// The columns of the golden file.
+const COLUMNS: [&str; 14] = [
+    "study",
+    "topology",
+    "hops",
+    "size_bytes",
+    "pairs",
+    "links",
+    "mean_us",
+    "std_us",
+    "min_us",
+    "max_us",
+    "speedup_ratio",
+    "slow_ratio",
+    "slow_over_fast_ratio",
+    "bimodal",
+];
+
+fn csv(report: &Value) -> String {
+    let mut text = COLUMNS.join(",") + "\n";
+    for row in report["rows"].as_array().expect("rows") {
+        let cells = COLUMNS.map(|column| match &row[column] {
+            Value::Null => String::new(),
+            Value::String(word) => word.clone(),
+            value => value.to_string(),
+        });
+        writeln!(text, "{}", cells.join(",")).expect("a string takes everything");
+    }
+    text
+}
+
+/// The rows of a study, by topology, hops and size.
+fn rows<'a>(report: &'a Value, study: &str) -> BTreeMap<(&'a str, u64, u64), &'a Value> {
+    let rows = report["rows"].as_array().expect("rows").iter().filter(|row| row["study"] == study);
+    let key = |row: &'a Value| {
+        let number = |key: &str| row[key].as_u64().expect("a number");
+        (row["topology"].as_str().expect("a name"), number("hops"), number("size_bytes"))
+    };
+    rows.map(|row| (key(row), row)).collect()
+}
+
+fn number(row: &Value, key: &str) -> f64 {
+    row[key].as_f64().expect("a number")
+}
+
+#[test]
+fn tree_against_mesh_is_what_it_was_and_what_it_must_be() {
+    let report = report(&["router-tree-vs-mesh"]);
+    assert_eq!(report["schema"], "meshrti.sim.router-tree-vs-mesh/1");
+    the_figures_are_golden(&csv(&report));
+    links_are_those_of_the_paper(&report);
+    the_mesh_is_as_much_faster_as_it_must_be(&report);
+    late_starters_part_the_tree_in_two(&report);
+}
+
+fn the_figures_are_golden(got: &str) {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden/router-tree-vs-mesh.csv");
+    if std::env::var_os(BLESS).is_some() {
+        std::fs::write(&path, got).expect("the sources can be written");
+    }
+    let golden = std::fs::read_to_string(&path).expect("the golden file is in the repository");
+    for (number, (got, golden)) in got.lines().zip(golden.lines()).enumerate() {
+        assert_eq!(got, golden, "line {} changed; if that is meant, run with {BLESS}=1", number + 1);
+    }
+    assert_eq!(got.lines().count(), golden.lines().count());
+}
+
+/// Table 1 of the paper, as the routers themselves counted.
+fn links_are_those_of_the_paper(report: &Value) {
+    for study in ["exchanges", "late starters"] {
+        for ((topology, hops, _), row) in rows(report, study) {
+            let expected = if topology == "tree" { [2, 4, 6, 8] } else { [2, 3, 3, 3] };
+            assert_eq!(row["links"], expected[hops as usize], "{row}");
+        }
+    }
+}
+
+/// Figures 15 and 16 of the paper, and what must come out of them.
+fn the_mesh_is_as_much_faster_as_it_must_be(report: &Value) {
+    let rows = rows(report, "exchanges");
+    for ((_, hops, size), row) in rows.iter().filter(|((topology, ..), _)| *topology == "mesh") {
+        let speedup = number(row, "speedup_ratio");
+        match hops {
+            0 => assert!((speedup - 1.0).abs() < 0.005, "0 hops are equal: {row}"),
+            1 => assert!(speedup > 1.0, "{row}"),
+            _ => assert!(speedup >= 2.0, "2 and 3 hops are at least twice as fast: {row}"),
+        }
+        let mean = |hops| number(rows[&("mesh", hops, *size)], "mean_us");
+        if *hops > 0 {
+            assert!((mean(*hops) / mean(1) - 1.0).abs() < 0.02, "hops make no difference to the mesh: {row}");
+        }
+    }
+    // In step, all pairs are delayed alike: contention alone makes no groups.
+    assert!(rows.values().all(|row| row["bimodal"] == false));
+}
+
+/// Figure 18 of the paper.
+fn late_starters_part_the_tree_in_two(report: &Value) {
+    let rows = rows(report, "late starters");
+    for hops in [2, 3] {
+        let tree = rows[&("tree", hops, 8_192)];
+        assert_eq!(tree["bimodal"], true, "{tree}");
+        assert_eq!(tree["slow_ratio"], 0.25, "the late ones are the slow ones: {tree}");
+        assert!(number(tree, "slow_over_fast_ratio") > 4.0, "{tree}");
+        let mesh = rows[&("mesh", hops, 8_192)];
+        assert_eq!(mesh["bimodal"], false, "{mesh}");
+        assert!(number(mesh, "max_us") / number(mesh, "min_us") < 1.2, "narrow: {mesh}");
+    }
+    assert_eq!(rows[&("tree", 0, 8_192)]["bimodal"], false);
+    let distributions = report["summary"]["distributions"].as_array().expect("distributions");
+    assert_eq!(distributions.len(), 6);
+    for distribution in distributions {
+        let counts = distribution["counts"].as_array().expect("counts").iter().filter_map(Value::as_u64);
+        assert_eq!(counts.sum::<u64>(), 48, "{distribution}");
+    }
+}
+
+/// The built-in scenario made small.
+fn small() -> String {
+    let text = include_str!("../scenarios/router-tree-vs-mesh.toml");
+    let (text, _) = text.split_once("# Figure 18").expect("the second study");
+    text.replace("fan_outs = [2, 2, 4]", "fan_outs = [2, 2]")
+        .replace("federates_per_leaf = 6", "federates_per_leaf = 2")
+        .replace("hops = [0, 1, 2, 3]", "hops = [0, 2]")
+        .replace("[1024, 2048, 4096, 8192, 10240]", "[100, 1000]")
+        .replace("exchanges = 50", "exchanges = 3")
+        .replace("pairs = [48]", "pairs = [1, 4]")
+}
+
+#[test]
+fn a_file_of_ones_own_whatever_the_jobs() {
+    let path = file("small.toml", &small());
+    let path = path.to_str().expect("a name of plain characters");
+    let run = |jobs: &str| report(&[path, "--seed", "7", "--replications", "3", "--jobs", jobs]);
+    let (one, four) = (run("1"), run("4"));
+    assert_eq!(one["rows"], four["rows"]);
+    assert_eq!(one["seed"], 7);
+    assert_eq!(one["summary"]["scenario"], "small");
+    let rows = one["rows"].as_array().expect("rows");
+    assert_eq!(rows.len(), 2 * 2 * 2 * 2);
+    assert!(rows.iter().all(|row| row["ci95_us"].is_number()));
+    let other = report(&[path, "--seed", "8", "--replications", "3"]);
+    assert_ne!(one["rows"], other["rows"], "chance comes from the seed");
+}
+
+#[test]
+fn there_is_a_list_and_every_scenario_can_be_shown() {
+    let list = report(&["list"]);
+    assert_eq!(list["rows"][0]["scenario"], "router-tree-vs-mesh");
+    let shown = meshrti(&["sim", "router-tree-vs-mesh", "--show"]);
+    let text = String::from_utf8_lossy(&shown.stdout);
+    assert_eq!(text, include_str!("../scenarios/router-tree-vs-mesh.toml"));
+}
+
+#[test]
+fn wrong_use_is_told_precisely() {
+    let (status, error) = refusal(&["nowhere"]);
+    assert_eq!(status, Some(2));
+    assert!(error.contains("nowhere: no built-in scenario, and as a file it cannot be read"), "{error}");
+    let path = file("wrong.toml", &small().replace("hops = ", "hopps = "));
+    let (status, error) = refusal(&[path.to_str().expect("plain")]);
+    assert_eq!(status, Some(2));
+    assert!(error.contains("unknown field `hopps`") && error.contains("line "), "{error}");
+    let path = file("too-far.toml", &small().replace("hops = [0, 2]", "hops = [4]"));
+    let (status, error) = refusal(&[path.to_str().expect("plain")]);
+    assert_eq!(status, Some(1));
+    assert!(
+        error.contains("tree, 4 hops, 1 pairs: the number of hops must be from 0 to 2, not 4"),
+        "{error}"
+    );
+}
