@@ -7,6 +7,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 /// Synchronized points of which the outcome is kept, for nodes that were so far behind that they missed it.
 const FINISHED_MAX: usize = 256;
 
+/// What these points may take, in octets; the last one is kept in any case.
+const FINISHED_BYTES_MAX: usize = 1 << 20;
+
 /// Why a synchronization point could not be registered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SyncRefusal {
@@ -60,6 +63,13 @@ struct Finished {
     number: u64,
     tag: Vec<u8>,
     outcome: Synchronized,
+}
+
+impl Finished {
+    fn bytes(&self) -> usize {
+        let federates = self.outcome.members.len() + self.outcome.failed.len();
+        self.tag.len() + self.outcome.label.len() + federates * size_of::<FederateHandle>()
+    }
 }
 
 /// What a federate that saw an older state has to be told.
@@ -168,10 +178,11 @@ impl SyncPoints {
         let members: BTreeSet<_> = point.members.keys().copied().collect();
         let failed = point.members.iter().filter(|(_, answer)| **answer == Some(false)).map(|(&f, _)| f);
         let done = Synchronized { label: label.to_owned(), failed: failed.collect(), members };
-        if self.finished.len() >= FINISHED_MAX {
-            self.finished.pop_front();
-        }
         self.finished.push_back(Finished { number: point.number, tag: point.tag, outcome: done.clone() });
+        let mut bytes: usize = self.finished.iter().map(Finished::bytes).sum();
+        while self.finished.len() > FINISHED_MAX || (bytes > FINISHED_BYTES_MAX && self.finished.len() > 1) {
+            bytes -= self.finished.pop_front().map_or(0, |oldest| oldest.bytes());
+        }
         Some(done)
     }
 
@@ -256,6 +267,22 @@ mod tests {
         points.register("P", b"", &set(&[A]), &set(&[A])).unwrap();
         assert!(points.resign(A).is_empty());
         assert_eq!(points.labels().count(), 0);
+    }
+
+    #[test]
+    fn outcomes_are_remembered_within_bounds() {
+        let mut points = SyncPoints::default();
+        let big = vec![0; FINISHED_BYTES_MAX * 2 / 3];
+        for label in ["P", "Q"] {
+            points.register(label, &big, &set(&[]), &set(&[A])).unwrap();
+            points.achieve(label, A, true);
+        }
+        assert!(!points.has_answered("P", A) && points.has_answered("Q", A));
+        for _ in 0..2 * FINISHED_MAX {
+            points.register("R", b"", &set(&[]), &set(&[A])).unwrap();
+            points.achieve("R", A, true);
+        }
+        assert_eq!(points.finished.len(), FINISHED_MAX);
     }
 
     #[test]
