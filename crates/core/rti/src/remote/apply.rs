@@ -263,7 +263,8 @@ impl Execution {
         let (Some(remote), Some(net)) = (self.remote.as_deref_mut(), plane.net.as_deref_mut()) else {
             return Ok(false);
         };
-        let Some(following) = remote.followed.get_mut(&(what, from)) else { return Ok(false) };
+        let following = remote.followed.get_mut(&(what, from)).filter(|following| following.takes());
+        let Some(following) = following else { return Ok(false) };
         following.inbound.tail(plane.now, after, net.limits.patience());
         let behind = !remote.is_ready(spoken.head);
         self.watch_gap(plane, what, from);

@@ -33,7 +33,8 @@ impl Execution {
             return Ok(());
         };
         let bytes = packet.bytes();
-        let Some(following) = remote.followed.get_mut(&(what, from)) else {
+        let following = remote.followed.get_mut(&(what, from)).filter(|following| following.takes());
+        let Some(following) = following else {
             net.counters.loose_dropped += u64::from(packet.droppable());
             return Ok(());
         };
@@ -85,6 +86,7 @@ impl Execution {
                 self.attach(plane, topic, from, fresh, declarations);
             }
             Letter::Detach { topic } => self.detach(plane, topic, from),
+            Letter::Left { topic } => self.left(plane, topic.what(), from),
             Letter::Declare { declaration, .. } => {
                 if joined(declaration.federate()) {
                     self.declared(plane, from, declaration);
@@ -99,10 +101,11 @@ impl Execution {
             Letter::Repair { topic, first, messages } => {
                 return self.take_repair(plane, topic.what(), from, first, messages);
             }
-            Letter::Gone { topic } => self.broken(plane, topic.what(), from),
+            Letter::Gone { topic } => self.gone(plane, topic.what(), from),
             Letter::Tail { topic, last } => {
                 if let (Some(remote), Some(net)) = (self.remote.as_deref_mut(), plane.net.as_deref_mut())
                     && let Some(following) = remote.followed.get_mut(&(topic.what(), from))
+                    && following.takes()
                 {
                     following.inbound.tail(plane.now, last, net.limits.patience());
                 }
@@ -145,7 +148,8 @@ impl Execution {
         let (Some(remote), Some(net)) = (self.remote.as_deref_mut(), plane.net.as_deref_mut()) else {
             return Ok(());
         };
-        let Some(following) = remote.followed.get_mut(&(what, from)) else { return Ok(()) };
+        let following = remote.followed.get_mut(&(what, from)).filter(|following| following.takes());
+        let Some(following) = following else { return Ok(()) };
         let messages = messages.into_iter().map(|message| {
             let bytes = message.len();
             (message, bytes)

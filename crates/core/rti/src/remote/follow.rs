@@ -44,6 +44,7 @@ impl Execution {
             .filter(|((_, node), following)| match following.phase {
                 // One that ended says so itself, after all that it has to say.
                 Phase::Refused { .. } => !wanted.contains(node),
+                Phase::Leaving { .. } => false,
                 _ => !self.needs(what, *node),
             })
             .map(|((_, node), _)| *node)
@@ -97,15 +98,30 @@ impl Execution {
 
     /// Follows no more, and forgets the replicas, which no federate knows.
     fn unfollow(&mut self, plane: &mut Plane, what: PublishedClass, node: NodeId) {
+        self.leave(plane, what, node, false);
+        for handle in self.replicas(what, node) {
+            self.instances.remove(handle);
+        }
+    }
+
+    fn leave(&mut self, plane: &mut Plane, what: PublishedClass, node: NodeId, fresh: bool) {
         let (Some(remote), Some(net)) = (self.remote.as_deref_mut(), plane.net.as_deref_mut()) else {
             return;
         };
         let topic = remote.topic(what);
-        remote.followed.remove(&(what, node));
+        let leaving = Following { phase: Phase::Leaving { fresh }, ..Following::new() };
+        remote.followed.insert((what, node), leaving);
         net.timers.clear(Timer::Follow(topic, node));
         net.write(node, remote.model, &Letter::Detach { topic });
-        for handle in self.replicas(what, node) {
-            self.instances.remove(handle);
+    }
+
+    /// The other node knows that it is no longer followed.
+    pub(super) fn left(&mut self, plane: &mut Plane, what: PublishedClass, from: NodeId) {
+        let Some(remote) = self.remote.as_deref_mut() else { return };
+        if let Some(Following { phase: Phase::Leaving { fresh }, .. }) = remote.followed.get(&(what, from)) {
+            let fresh = *fresh;
+            remote.followed.remove(&(what, from));
+            self.refresh_following(plane, what, fresh);
         }
     }
 
@@ -150,7 +166,7 @@ impl Execution {
                 (ObjectInstanceHandle::INVALID, Vec::new())
             }
             Phase::Snapshot { until, limbo } => (*until, std::mem::take(limbo)),
-            Phase::Refused { .. } | Phase::Live => return Ok(()),
+            Phase::Refused { .. } | Phase::Live | Phase::Leaving { .. } => return Ok(()),
         };
         let end = until.unwrap_or(LAST);
         following.as_of.push((end, at));
@@ -187,11 +203,14 @@ impl Execution {
         end: ObjectInstanceHandle,
         here: &BTreeSet<ObjectInstanceHandle>,
     ) {
-        for handle in self.replicas(what, from) {
-            if handle > after && handle <= end && !here.contains(&handle) {
-                let producer = self.instances.get(handle).map(|object| object.producer).unwrap_or_default();
-                self.remove(plane, producer, handle, &Bytes::new(), None);
-            }
+        let PublishedClass::Objects(class) = what else { return };
+        let range = self.instances.of_class_after(class, after).take_while(|&handle| handle <= end);
+        let vanished = range
+            .filter_map(|handle| self.instances.get(handle))
+            .filter(|object| object.home == from && !here.contains(&object.handle));
+        let vanished: Vec<_> = vanished.map(|object| (object.handle, object.producer)).collect();
+        for (handle, producer) in vanished {
+            self.remove(plane, producer, handle, &Bytes::new(), None);
         }
     }
 
@@ -325,6 +344,9 @@ impl Execution {
     pub(super) fn refused(&mut self, plane: &mut Plane, what: PublishedClass, from: NodeId) {
         let Some(remote) = self.remote.as_deref_mut() else { return };
         let Some(following) = remote.followed.get_mut(&(what, from)) else { return };
+        if !following.takes() {
+            return;
+        }
         following.phase = Phase::Refused { again: plane.now + REFUSED_WAIT };
         self.refresh_following(plane, what, true);
         self.watch_gap(plane, what, from);
@@ -332,19 +354,20 @@ impl Execution {
 
     /// The other node has said all about the topic; it may already have begun anew.
     pub(super) fn ended(&mut self, plane: &mut Plane, what: PublishedClass, from: NodeId) {
-        let (Some(remote), Some(net)) = (self.remote.as_deref_mut(), plane.net.as_deref_mut()) else {
-            return;
-        };
-        let topic = remote.topic(what);
-        remote.followed.remove(&(what, from));
-        net.timers.clear(Timer::Follow(topic, from));
-        net.write(from, remote.model, &Letter::Detach { topic });
-        self.refresh_following(plane, what, true);
+        self.leave(plane, what, from, true);
+    }
+
+    /// The other node does not have any more what was asked for.
+    pub(super) fn gone(&mut self, plane: &mut Plane, what: PublishedClass, from: NodeId) {
+        let following = self.remote.as_deref().and_then(|remote| remote.followed.get(&(what, from)));
+        if following.is_some_and(Following::takes) {
+            self.broken(plane, what, from);
+        }
     }
 
     /// What this node missed is kept no more: the federates that it concerned are told, and the stream is followed
     /// from now.
-    pub(super) fn broken(&mut self, plane: &mut Plane, what: PublishedClass, from: NodeId) {
+    fn broken(&mut self, plane: &mut Plane, what: PublishedClass, from: NodeId) {
         let Some(net) = plane.net.as_deref_mut() else { return };
         net.counters.broken += 1;
         let topic = NetTopic::new(self.id, what);
@@ -356,11 +379,7 @@ impl Execution {
         for caller in self.concerned(plane, what, from) {
             plane.lose(caller, why.clone());
         }
-        for handle in self.replicas(what, from) {
-            self.instances.remove(handle);
-        }
         self.unfollow(plane, what, from);
-        self.refresh_following(plane, what, false);
     }
 
     fn describe(&self, what: PublishedClass) -> String {
@@ -402,7 +421,7 @@ fn may_take(remote: &Remote, from: NodeId, spoken: &Spoken) -> bool {
     let first = remote.followed.get(&(PublishedClass::Objects(*class), from));
     first.is_none_or(|first| match first.phase {
         Phase::Live => first.inbound.delivered() >= *number,
-        Phase::Refused { .. } => true,
+        Phase::Refused { .. } | Phase::Leaving { .. } => true,
         Phase::Asked | Phase::Snapshot { .. } => false,
     })
 }

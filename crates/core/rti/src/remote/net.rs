@@ -55,6 +55,8 @@ pub struct NetworkCounters {
     pub asked: u64,
     /// Messages said again.
     pub repaired: u64,
+    /// Requests of federates for values that did not go to a node because it takes nothing.
+    pub requests_dropped: u64,
     /// Streams that could not be repaired any more.
     pub broken: u64,
 }
@@ -76,6 +78,8 @@ pub(crate) enum Timer {
     Names(ExecutionId),
 }
 
+/// While more bytes of letters than this wait for a node, it is asked for no values.
+const REQUESTS_BYTES_MAX: usize = 4 << 20;
 /// Unicasts up to this size are urgent.
 const URGENT_BYTES: usize = 4 << 10;
 
@@ -133,10 +137,16 @@ impl Net {
 
     /// Writes to a node.
     pub(crate) fn write(&mut self, to: NodeId, model: u32, letter: &Letter) {
-        if !self.gone.contains(&to) {
-            self.sessions.entry(to).or_default().send(letter.encode(model));
-            self.stirred.insert(to);
+        if self.gone.contains(&to) {
+            return;
         }
+        let session = self.sessions.entry(to).or_default();
+        if letter.is_request() && session.queued_bytes() > REQUESTS_BYTES_MAX {
+            self.counters.requests_dropped += 1;
+            return;
+        }
+        session.send(letter.encode(model));
+        self.stirred.insert(to);
     }
 
     /// Tells the router of this node.

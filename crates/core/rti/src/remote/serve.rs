@@ -84,6 +84,7 @@ impl Execution {
         }
         self.undeclare_unfollowed(plane, from, what);
         self.rest(plane, what);
+        self.write(plane, from, &Letter::Left { topic });
     }
 
     /// Says again what a follower missed.

@@ -78,6 +78,9 @@ pub(crate) enum Phase {
     },
     /// All there.
     Live,
+    /// Nothing is taken any more, nor is the node asked again (with `fresh`, from its beginning) before it has answered
+    /// that this node follows no more.
+    Leaving { fresh: bool },
 }
 
 /// A stream of another node that is followed here.
@@ -93,6 +96,11 @@ pub(crate) struct Following {
 impl Following {
     pub(crate) fn new() -> Self {
         Self { phase: Phase::Asked, inbound: Inbound::new(), as_of: Vec::new() }
+    }
+
+    /// Whether messages are taken.
+    pub(crate) fn takes(&self) -> bool {
+        !matches!(self.phase, Phase::Leaving { .. })
     }
 
     /// The number as of which the instance is here, if a part said it.

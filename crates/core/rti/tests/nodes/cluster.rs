@@ -54,6 +54,8 @@ pub(crate) struct Cluster {
     /// Nodes that apply no commands of others for now.
     pub(crate) behind: BTreeSet<usize>,
     pub(crate) traffic: u64,
+    /// In percent: messages of which an octet is changed on the way.
+    pub(crate) corrupt: u32,
 }
 
 fn key(node: usize) -> NodeKey {
@@ -107,6 +109,7 @@ impl Cluster {
             cut: BTreeSet::new(),
             behind: BTreeSet::new(),
             traffic: 0,
+            corrupt: 0,
         };
         let text = fom::main(switches);
         let creator = cluster.worlds[0].connected("creator");
@@ -201,12 +204,14 @@ impl Cluster {
         match cargo {
             Cargo::Packet(body) => {
                 let pinned = body.len();
-                let packet = Packet::decode(body, pinned).expect("what a node encodes");
-                inner.rti.handle_packet(self.now, packet).expect("what a node says");
+                let taken =
+                    Packet::decode(body, pinned).and_then(|packet| inner.rti.handle_packet(self.now, packet));
+                assert!(self.corrupt > 0 || taken.is_ok(), "{taken:?}");
             }
             Cargo::Unicast(from, body) => {
                 let from = NodeId(from as u16 + 1);
-                inner.rti.handle_unicast(self.now, from, body).expect("what a node writes");
+                let taken = inner.rti.handle_unicast(self.now, from, body);
+                assert!(self.corrupt > 0 || taken.is_ok(), "{taken:?}");
             }
             Cargo::Wanted(topic, any) => inner.rti.handle_wanted(self.now, topic, any),
         }
@@ -285,8 +290,22 @@ impl Cluster {
                 *last = at;
             }
             self.sent += 1;
-            self.air.insert((at, self.sent), (to, cargo()));
+            let mut cargo = cargo();
+            if self.roll(self.corrupt) {
+                self.change_octet(&mut cargo);
+            }
+            self.air.insert((at, self.sent), (to, cargo));
         }
+    }
+
+    fn change_octet(&mut self, cargo: &mut Cargo) {
+        let (Cargo::Packet(body) | Cargo::Unicast(_, body)) = cargo else { return };
+        let mut octets = body.to_vec();
+        let at = self.rng.next_u32() as usize % octets.len().max(1);
+        if let Some(octet) = octets.get_mut(at) {
+            *octet = self.rng.next_u32() as u8;
+        }
+        *body = octets.into();
     }
 
     fn roll(&mut self, percent: u32) -> bool {

@@ -95,6 +95,38 @@ fn memory_for_other_nodes_is_bounded_and_given_back() -> Refused {
 }
 
 #[test]
+fn hostile_messages_bring_no_node_down() -> Refused {
+    for seed in 0..40 {
+        let mut cluster = Cluster::new(3, &["attributeRelevanceAdvisory", "autoProvide"], BAD, seed);
+        cluster.corrupt = 30;
+        let federates = cluster.join_all::<3>();
+        for f in &federates {
+            f.publish("C", &["a", "b"])?;
+            f.publish_interaction("I")?;
+            f.publish_directed("C", &["D"])?;
+            f.subscribe("C", &["a", "b"])?;
+            f.subscribe_interaction("I")?;
+            f.subscribe_universally("C", &["D"])?;
+        }
+        for _ in 0..10 {
+            for f in &federates {
+                let x = f.register("C")?;
+                f.update(x, "a=1 b=2")?;
+                f.send("I", "p=1")?;
+                f.direct("D", x, "x=1")?;
+                f.request_of_class("C", &["a"], "")?;
+            }
+            cluster.run(Duration::from_millis(50));
+        }
+        cluster.kill(0);
+        cluster.run(Duration::from_secs(20));
+        federates[1].resign(hla::api::ResignAction::DeleteObjectsThenDivest)?;
+        cluster.run(Duration::from_secs(20));
+    }
+    Ok(())
+}
+
+#[test]
 fn nothing_is_sent_that_nobody_wants() -> Refused {
     let mut cluster = Cluster::new(3, &[], SOUND, 0);
     let [a, b, _c] = cluster.join_all();
@@ -120,7 +152,7 @@ fn nothing_is_sent_that_nobody_wants() -> Refused {
 }
 
 #[test]
-fn random_lives_of_instances_under_a_bad_network_converge() -> Refused {
+fn random_lives_and_deaths_under_a_bad_network_converge() -> Refused {
     for seed in 0..20 {
         let mut cluster = Cluster::new(3, &[], BAD, seed);
         let federates = cluster.join_all::<3>();
@@ -132,8 +164,12 @@ fn random_lives_of_instances_under_a_bad_network_converge() -> Refused {
             draw % below
         };
         let mut instances: Vec<(usize, u32)> = Vec::new();
-        for _ in 0..150 {
-            let who = next(3) as usize;
+        for step in 0..150 {
+            if step == 100 && seed % 2 == 0 {
+                cluster.kill(2);
+                instances.retain(|(owner, _)| *owner != 2);
+            }
+            let who = next(cluster.live().len() as u64) as usize;
             let f = &federates[who];
             let class = if next(3) == 0 { "C.S" } else { "C" };
             match next(9) {
@@ -157,12 +193,13 @@ fn random_lives_of_instances_under_a_bad_network_converge() -> Refused {
         }
         cluster.settle();
         cluster.assert_converged();
-        for f in &federates {
+        let federates = &federates[..cluster.live().len()];
+        for f in federates {
             f.subscribe("C", &["a"])?;
         }
         cluster.settle();
         cluster.assert_converged();
-        for f in &federates {
+        for f in federates {
             let told = f.callbacks();
             assert!(is_sound(&told), "seed {seed}: {told:?}");
         }

@@ -68,7 +68,7 @@ impl<K: Ord + Copy> History<K> {
     ) -> Result<Vec<Bytes>, Gone> {
         let kept = self.streams.get(&stream).ok_or(Gone)?;
         let skip = numbers.start().checked_sub(kept.first).ok_or(Gone)?;
-        let count = (numbers.end() + 1).saturating_sub(*numbers.start());
+        let count = numbers.end().saturating_sub(*numbers.start()).saturating_add(1);
         let mut bytes = 0;
         let mut messages = Vec::new();
         let range = kept.messages.iter().skip(usize::try_from(skip).map_err(|_| Gone)?);

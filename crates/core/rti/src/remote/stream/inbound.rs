@@ -14,6 +14,9 @@ pub(crate) struct Patience {
     pub(crate) held_bytes_max: usize,
 }
 
+/// No stream gets that far: a number beyond is not believed.
+const NUMBER_MAX: u64 = 1 << 62;
+
 /// Puts the messages of one stream in order. Numbers start at 1.
 ///
 /// Contract: after each `take`, `tail`, `repaired` or `start`, drain [`Inbound::pop`]; ask the sender for what
@@ -39,6 +42,7 @@ impl<T> Inbound<T> {
 
     /// Delivery starts after number `at`.
     pub(crate) fn start(&mut self, now: Moment, at: u64, patience: Patience) {
+        let at = at.min(NUMBER_MAX);
         self.next = at + 1;
         let later = self.held.split_off(&self.next);
         self.held = later;
@@ -61,7 +65,8 @@ impl<T> Inbound<T> {
         bytes: usize,
         patience: Patience,
     ) -> bool {
-        if number < self.next || number == 0 || self.held.contains_key(&number) {
+        let is_number = (1..=NUMBER_MAX).contains(&number);
+        if number < self.next || !is_number || self.held.contains_key(&number) {
             return false;
         }
         self.known = self.known.max(number);
@@ -77,7 +82,7 @@ impl<T> Inbound<T> {
 
     /// The sender says that it has sent numbers up to `last`.
     pub(crate) fn tail(&mut self, now: Moment, last: u64, patience: Patience) {
-        if last > self.known {
+        if last > self.known && last <= NUMBER_MAX {
             self.known = last;
             self.look(now, patience);
         }

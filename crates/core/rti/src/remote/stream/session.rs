@@ -16,6 +16,8 @@ const WINDOW_BYTES: usize = 2 << 20;
 /// Bytes of letters that the receiver keeps which are not opened yet, or which came too early; what comes
 /// beyond is not acknowledged.
 const INBOX_BYTES_MAX: usize = 16 << 20;
+/// Memory that a kept letter costs beside its octets.
+const LETTER_OVERHEAD: usize = 64;
 /// An acknowledgement waits this long for a letter of the other direction to go with.
 const ACK_WAIT: Duration = Duration::from_millis(20);
 /// First wait for an acknowledgement; doubled with each time in vain.
@@ -152,7 +154,7 @@ impl Session {
     /// The letter to be opened next.
     pub(crate) fn open(&mut self) -> Option<Bytes> {
         let letter = self.inbox.pop_front()?;
-        self.inbox_bytes -= letter.len();
+        self.inbox_bytes -= letter.len() + LETTER_OVERHEAD;
         Some(letter)
     }
 
@@ -183,11 +185,11 @@ impl Session {
         if number < self.expected || self.early.contains_key(&number) {
             return;
         }
-        let full = self.inbox_bytes + letter.len() > INBOX_BYTES_MAX && !self.inbox.is_empty();
-        if full {
+        let full = self.inbox_bytes + letter.len() > INBOX_BYTES_MAX;
+        if full && (number != self.expected || !self.inbox.is_empty()) {
             return;
         }
-        self.inbox_bytes += letter.len();
+        self.inbox_bytes += letter.len() + LETTER_OVERHEAD;
         self.early.insert(number, letter);
         while let Some(letter) = self.early.remove(&self.expected) {
             self.inbox.push_back(letter);

@@ -42,8 +42,10 @@ pub(crate) enum Letter {
     /// Let me follow your stream, from its beginning (`fresh`, if you still have all of it) or from now. These are
     /// all declarations of my federates that concern the topic.
     Attach { topic: NetTopic, fresh: bool, declarations: Vec<Declaration> },
-    /// I follow no more.
+    /// I follow no more. Answered, so that no answer to something earlier is taken for one to something later.
     Detach { topic: NetTopic },
+    /// You follow no more.
+    Left { topic: NetTopic },
     /// A declaration of one of my federates is this now.
     Declare { execution: ExecutionId, declaration: Declaration },
     /// Instances after the part before up to `until` (`None`: to the last), as they are after number `at`. With `replay`
@@ -102,6 +104,7 @@ impl Letter {
         match self {
             Letter::Attach { topic, .. }
             | Letter::Detach { topic }
+            | Letter::Left { topic }
             | Letter::Part { topic, .. }
             | Letter::More { topic, .. }
             | Letter::Refused { topic }
@@ -116,6 +119,12 @@ impl Letter {
             | Letter::Report { execution, .. }
             | Letter::Adopt { execution, .. } => *execution,
         }
+    }
+
+    /// Whether it asks for something that a federate may ask for again: it is not worth keeping for a node that takes
+    /// nothing.
+    pub(crate) fn is_request(&self) -> bool {
+        matches!(self, Letter::Provide { .. } | Letter::ProvideClass { .. } | Letter::Query { .. })
     }
 
     /// The latest federate it mentions.
@@ -173,6 +182,7 @@ impl Letter {
                 declarations.iter().for_each(|declaration| declaration.write(out));
             }
             Letter::Detach { topic } => of_topic(out, 2, topic),
+            Letter::Left { topic } => of_topic(out, 16, topic),
             Letter::Declare { declaration, .. } => {
                 out.put_u8(3);
                 declaration.write(out);
@@ -245,7 +255,7 @@ impl Letter {
 
     fn read(execution: ExecutionId, r: &mut Reader) -> Result<Self, WireError> {
         let kind = r.u8("the kind of letter")?;
-        if let 1..=2 | 4..=10 = kind {
+        if let 1..=2 | 4..=10 | 16 = kind {
             let topic = NetTopic::read_class(execution, r)?;
             return Self::read_of_topic(kind, topic, r);
         }
@@ -283,7 +293,7 @@ impl Letter {
                 class: ObjectClassHandle(r.u32("an object class")?),
                 records: records(r)?,
             },
-            other => return Err(WireError(format!("{other} is no kind of letter (1 to 15)"))),
+            other => return Err(WireError(format!("{other} is no kind of letter (1 to 16)"))),
         })
     }
 
@@ -299,6 +309,7 @@ impl Letter {
                 Letter::Attach { topic, fresh, declarations }
             }
             2 => Letter::Detach { topic },
+            16 => Letter::Left { topic },
             4 => {
                 let replay = r.flag("whether all comes with messages")?;
                 let at = r.u64("a number")?;

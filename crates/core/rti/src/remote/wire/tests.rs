@@ -114,6 +114,7 @@ fn letter() -> impl Strategy<Value = Letter> {
         (topic(), any::<bool>(), proptest::collection::vec(declaration(), 0..3))
             .prop_map(|(topic, fresh, declarations)| Letter::Attach { topic, fresh, declarations }),
         topic().prop_map(|topic| Letter::Detach { topic }),
+        topic().prop_map(|topic| Letter::Left { topic }),
         (execution(), declaration())
             .prop_map(|(execution, declaration)| Letter::Declare { execution, declaration }),
         (topic(), any::<u64>(), proptest::option::of(instance()), records(), any::<bool>()).prop_map(
