@@ -2,6 +2,7 @@
 
 use crate::held::Held;
 use crate::network::{Network, NetworkConfig, NetworkError, Verdict};
+use crate::report::{NetworkReport, REPORT_SETTING};
 use crate::sessions::Sessions;
 use crate::{Config, ConnId, FomSource, Status, Transmit};
 use base::{Moment, Serial31};
@@ -203,6 +204,7 @@ impl Kernel {
         let Some(network) = &mut self.network else { return false };
         let mut done = Vec::new();
         let verdict = network.drive(now, &mut self.rti, &mut done);
+        network.tell_of_itself(now, &self.rti, self.endpoint.sessions(), self.held.len());
         self.release(now);
         let any = verdict.is_some() || !done.is_empty();
         for completion in done {
@@ -315,13 +317,23 @@ impl Kernel {
 
     fn call(&mut self, now: Moment, key: SessionKey, call: Serial31, request: CallRequest) {
         let (Some(caller), Some(request)) = (self.sessions.caller(key), request.call_request) else { return };
-        if let Some(request) = self.sessions.admit(caller, call, request) {
+        // To connect is to ask for nothing yet, but perhaps for a report.
+        let admitted = match is_connect(&request) {
+            true => Some(request),
+            false => self.sessions.admit(caller, call, request),
+        };
+        if let Some(request) = admitted {
             self.serve(now, key, caller, call, request);
         }
     }
 
     fn serve(&mut self, now: Moment, key: SessionKey, caller: CallerId, call: Serial31, request: Call) {
+        let wants_report = wants_report(&request);
         match self.rti.call(now, caller, CallId(call.get()), request) {
+            Some(Ok(mut answer)) if wants_report => {
+                self.attach_report(&mut answer);
+                self.respond(now, key, caller, call, Ok(answer));
+            }
             Some(answer) => self.respond(now, key, caller, call, answer),
             None => self.sessions.wait(caller),
         }
@@ -329,6 +341,25 @@ impl Kernel {
             network.take_from(now, &mut self.rti);
             self.held.hold(caller, network.take_waits());
         }
+    }
+
+    /// Puts a report of the network into the answer to a connect request.
+    fn attach_report(&self, answer: &mut call_response::CallResponse) {
+        use call_response::CallResponse::{
+            ConnectWithConfigurationAndCredentialsResponse, ConnectWithConfigurationResponse,
+        };
+        let result = match answer {
+            ConnectWithConfigurationResponse(r) => &mut r.configuration_result,
+            ConnectWithConfigurationAndCredentialsResponse(r) => &mut r.configuration_result,
+            _ => return,
+        };
+        let report = match &self.network {
+            Some(network) => NetworkReport::of(&network.status(&self.rti)),
+            None => NetworkReport::alone(),
+        };
+        let result = result.get_or_insert_default();
+        result.set_additional_settings_result_code(api::AdditionalSettingsResultCode::SettingsApplied);
+        result.message = report.to_json();
     }
 
     fn respond(
@@ -405,6 +436,27 @@ impl Kernel {
             self.endpoint.end(now, key, EndReason::Closed(reason.into()));
         }
     }
+}
+
+fn is_connect(request: &Call) -> bool {
+    matches!(
+        request,
+        Call::ConnectRequest(_)
+            | Call::ConnectWithConfigurationRequest(_)
+            | Call::ConnectWithCredentialsRequest(_)
+            | Call::ConnectWithConfigurationAndCredentialsRequest(_)
+    )
+}
+
+/// Whether a connect request has the [`REPORT_SETTING`].
+fn wants_report(request: &Call) -> bool {
+    let configuration = match request {
+        Call::ConnectWithConfigurationRequest(r) => r.rti_configuration.as_ref(),
+        Call::ConnectWithConfigurationAndCredentialsRequest(r) => r.rti_configuration.as_ref(),
+        _ => None,
+    };
+    let settings = configuration.map_or("", |configuration| &configuration.additional_settings);
+    settings.split(['\n', '\r', ',']).any(|setting| setting.trim() == REPORT_SETTING)
 }
 
 /// A source of FOM modules that outlives the services.

@@ -10,6 +10,7 @@ mod held;
 mod kernel;
 mod links;
 mod network;
+pub mod report;
 mod sessions;
 mod status;
 

@@ -89,6 +89,13 @@ impl Membership {
         nodes.get((self.asked - 1) % nodes.len().max(1)).copied()
     }
 
+    /// Somebody new can be asked.
+    pub(crate) fn hurry(&mut self, now: Moment) {
+        if let Standing::Asking(at) = &mut self.standing {
+            *at = now.min(*at);
+        }
+    }
+
     /// This node is a member.
     pub(crate) fn admitted(&mut self) {
         self.standing = Standing::Member;

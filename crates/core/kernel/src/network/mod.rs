@@ -7,6 +7,7 @@
 //! | `order` | proposals on their way to the replicated log and back |
 //! | `fabric` | the routers, with a client for each neighbour |
 //! | `links` | frames in and out |
+//! | `info` | what this node tells all others of itself |
 //! | `envelope` | what nodes write to each other |
 //! | `status` | the network, for people and tools |
 //!
@@ -15,6 +16,7 @@
 mod config;
 mod envelope;
 mod fabric;
+mod info;
 mod links;
 mod membership;
 mod order;
@@ -66,6 +68,7 @@ pub(crate) struct Network {
     leaving: bool,
     /// What the network that was found looks like, when that is not as configured.
     other_shape: Option<Shape>,
+    info: info::Info,
     /// What one call of the services sent, and where it now waits.
     waits_in: Vec<Place>,
 }
@@ -114,6 +117,7 @@ impl Network {
             asked: BTreeSet::new(),
             leaving: false,
             other_shape: None,
+            info: info::Info::default(),
             waits_in: Vec::new(),
             config,
         })
@@ -192,6 +196,7 @@ impl Network {
             self.order.poll_timeout(),
             self.fabric.poll_timeout(),
             self.membership.poll_timeout(),
+            self.info.poll_timeout(),
         ];
         parts.into_iter().flatten().min()
     }
@@ -262,6 +267,9 @@ impl Network {
         }
         let verdict = self.review(now, rti);
         any |= verdict != Verdict::GoOn;
+        if any {
+            self.info.stir();
+        }
         any.then_some(verdict)
     }
 
@@ -342,6 +350,7 @@ impl Network {
             }
             Event::Reachable { key, name } => {
                 tracing::info!(%key, name, "node reachable");
+                self.membership.hurry(now);
                 rti.handle_network_changed(now);
             }
             Event::Unreachable { key } => {

@@ -1,0 +1,84 @@
+//! What this node tells all others of itself: rebuilt now and then while something happens, told when it has changed.
+
+use super::Network;
+use crate::report::{ChannelReport, NodeSummary};
+use base::{Moment, NodeKey};
+use bytes::Bytes;
+use overlay::INFO_BYTES_MAX;
+use rti::Rti;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// Shortest time between two looks.
+const INTERVAL: Duration = Duration::from_secs(2);
+
+/// When to look, and what was there last.
+#[derive(Default)]
+pub(super) struct Info {
+    built: Moment,
+    due: Option<Moment>,
+    /// Messages sent, by neighbour and channel.
+    sent: BTreeMap<(NodeKey, u8), u64>,
+    last: Vec<u8>,
+}
+
+impl Info {
+    /// Something has happened that may be worth telling.
+    pub(super) fn stir(&mut self) {
+        if self.due.is_none() {
+            self.due = Some(self.built + INTERVAL);
+        }
+    }
+
+    pub(super) fn poll_timeout(&self) -> Option<Moment> {
+        self.due
+    }
+}
+
+impl Network {
+    /// Tells the others if it is time to. `federates` has a session count and a count of those held back.
+    pub(crate) fn tell_of_itself(&mut self, now: Moment, rti: &Rti, sessions: usize, held: usize) {
+        if self.info.due.is_none_or(|due| due > now) {
+            return;
+        }
+        self.info.due = None;
+        let elapsed = now.since(self.info.built).as_secs_f64();
+        self.info.built = now;
+        let federations = rti.status();
+        let mut sent = BTreeMap::new();
+        let mut channels = Vec::new();
+        let names: BTreeMap<_, _> = self.overlay.map().nodes.into_iter().map(|n| (n.key, n.name)).collect();
+        for key in self.fabric.neighbours().collect::<Vec<_>>() {
+            for status in self.fabric.channels(key) {
+                let before = self.info.sent.get(&(key, status.channel)).copied().unwrap_or(0);
+                let more = status.stats.sent_messages.saturating_sub(before) as f64;
+                let rate = if elapsed > 0.0 { (more / elapsed).round() } else { 0.0 };
+                sent.insert((key, status.channel), status.stats.sent_messages);
+                let to = names.get(&key).cloned().unwrap_or_else(|| key.to_string());
+                channels.push(ChannelReport::of(to, &status, rate));
+            }
+        }
+        let moving = channels.iter().any(|channel| channel.sent_messages_per_s > 0.0);
+        self.info.sent = sent;
+        let summary = NodeSummary {
+            federates: federations.iter().map(|federation| federation.federates.len()).sum(),
+            sessions,
+            instances: federations.iter().map(|federation| federation.instances).sum(),
+            held,
+            submitted_messages: self.fabric.stats().first().map_or(0, |(_, stats)| stats.submitted_messages),
+            asked_again: rti.network_counters().asked,
+            channels,
+        };
+        let octets = summary.to_octets(INFO_BYTES_MAX);
+        if octets != self.info.last {
+            if let Err(error) = self.overlay.set_info(now, Bytes::from(octets.clone())) {
+                tracing::debug!(%error, "this node tells nothing of itself");
+            }
+            self.info.last = octets;
+        }
+        // Once more, so that the last rate told is not that of a storm which is over.
+        if moving {
+            self.info.due = Some(now + INTERVAL);
+        }
+    }
+}
