@@ -107,7 +107,7 @@ impl View<'_> {
         for (key, seen) in self.members {
             let role = if voters.contains(key) { Role::Voter } else { Role::Learner };
             // A leader that goes becomes a learner first, then hands over; its successor removes it.
-            if *key != self.me && self.goes(*key) {
+            if *key != self.me && self.goes(*key) && role == Role::Learner {
                 changes.push(Change::Remove(*key));
             } else if role != seen.role {
                 changes.push(Change::Set(*key, role));
@@ -131,7 +131,14 @@ impl View<'_> {
         let ranked: Vec<NodeKey> =
             me.into_iter().chain(well()).chain(rank(Role::Voter, |seen| seen.lost)).collect();
         let count = voters_of(members, self.voters_max).min(voters_of(ranked.len(), self.voters_max));
-        ranked.into_iter().take(count).collect()
+        let voters: BTreeSet<NodeKey> = ranked.into_iter().take(count).collect();
+        // They must be able to go on by themselves. Else all stays as it is, with who wants to go.
+        let there = voters.iter().filter(|key| **key == self.me || self.members[*key].heard).count();
+        if there > voters.len() / 2 {
+            return voters;
+        }
+        let votes = self.members.iter().filter(|(_, seen)| seen.role == Role::Voter);
+        votes.map(|(key, _)| *key).collect()
     }
 
     fn transfer(&self) -> Option<Step> {

@@ -36,10 +36,7 @@ impl Consensus {
         } else if self.admission.as_ref().is_none_or(|(led, _)| *led != term) {
             self.admission = Some((term, self.fold_log()));
             self.review = true;
-            // A follower hears its leader only: all others get the time of a new leader to be heard.
-            for key in self.roles.keys() {
-                self.heard.insert(*key, self.now);
-            }
+            self.led_since = self.now;
         }
         let to = self.last_leader().map(|leader| (leader, term));
         if self.proposals.set_leader(to) {
@@ -167,8 +164,9 @@ impl Consensus {
             // Whatever its state: who has everything is probed only with the next entry.
             let matched = raft.prs().get(key.0).map_or(0, |progress| progress.matched);
             let follows = matched > 0 && matched + FOLLOWS_WITHIN >= committed;
-            let silent = self.heard.get(key).map_or(std::time::Duration::MAX, |heard| self.now.since(*heard));
-            let lost = silent >= self.config.voter_lost_after;
+            // A follower hears its leader only: so the silence of the others counts from the start of the lead.
+            let last = self.heard.get(key).map_or(self.led_since, |heard| self.led_since.max(*heard));
+            let lost = self.now.since(last) >= self.config.voter_lost_after;
             (*key, Seen { role, follows, heard: self.is_heard(*key), lost })
         };
         self.roles.keys().map(seen).collect()

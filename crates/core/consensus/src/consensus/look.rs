@@ -56,6 +56,9 @@ impl Consensus {
         if !self.is_leader() {
             return self.leader().is_some() && self.now.since(self.led_at) < self.config.election_timeout();
         }
+        if self.now.since(self.led_since) < self.config.election_timeout() {
+            return true;
+        }
         let voters = || self.roles.iter().filter(|(_, role)| **role == Role::Voter).map(|(key, _)| *key);
         let heard = voters().filter(|key| *key == self.key || self.is_heard(*key)).count();
         heard > voters().count() / 2

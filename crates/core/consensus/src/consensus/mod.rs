@@ -50,6 +50,8 @@ pub struct Consensus {
     heard: BTreeMap<NodeKey, Moment>,
     /// When a leader was heard last, as leader.
     led_at: Moment,
+    /// When this node began to lead: a majority was heard then.
+    led_since: Moment,
     /// While leading: who is taking in a snapshot.
     trips: BTreeMap<NodeKey, SnapshotTrip>,
     committed: VecDeque<Committed>,
@@ -124,6 +126,7 @@ impl Consensus {
             review: false,
             heard: BTreeMap::new(),
             led_at: Moment::ZERO,
+            led_since: Moment::ZERO,
             trips: BTreeMap::new(),
             committed: VecDeque::new(),
             messages: VecDeque::new(),

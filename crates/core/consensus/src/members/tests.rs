@@ -79,6 +79,21 @@ fn a_leader_that_goes_hands_over() {
 }
 
 #[test]
+fn the_voters_are_never_those_who_are_not_there() {
+    // The leader and another want to go; the third is dead, and nobody said so yet.
+    assert_eq!(step("VvV", &[(1, Wish::Remove), (3, Wish::Remove)]), changes("-2 x3"));
+    let silent = Seen { role: Role::Voter, follows: true, heard: false, lost: false };
+    let mut members = members("VV");
+    members.insert(NodeKey(3), silent);
+    let asked = BTreeMap::from([(NodeKey(1), Wish::Remove), (NodeKey(2), Wish::Remove)]);
+    let view = View { me: ME, joint: Joint::No, members: &members, asked: &asked, voters_max: 5 };
+    assert_eq!(view.next_step(), changes("x2 -3"));
+    members.insert(NodeKey(4), seen(Role::Learner, true));
+    let view = View { me: ME, joint: Joint::No, members: &members, asked: &asked, voters_max: 5 };
+    assert_eq!(view.next_step(), None, "the silent one comes back, or is lost");
+}
+
+#[test]
 fn a_joint_step_is_ended_first() {
     let (members, asked) = (members("VVL"), BTreeMap::from([(NodeKey(9), Wish::Add)]));
     let mut view = View { me: ME, joint: Joint::WithMe, members: &members, asked: &asked, voters_max: 5 };
@@ -95,6 +110,7 @@ proptest! {
         let mut asked: BTreeMap<_, _> = goers.into_iter().map(|key| (NodeKey(key), Wish::Remove)).collect();
         asked.insert(NodeKey(99), Wish::Add);
         let mut me = ME;
+        let mut before = now.values().filter(|seen| seen.role == Role::Voter).count();
         for steps in 0.. {
             prop_assert!(steps < 20, "no end: {now:?}");
             let view = View { me, joint: Joint::No, members: &now, asked: &asked, voters_max: 5 };
@@ -115,8 +131,12 @@ proptest! {
                     }
                 },
             }
-            let voters = now.values().filter(|seen| seen.role == Role::Voter).count();
-            prop_assert!(voters % 2 == 1 && voters <= 5, "{now:?}");
+            let voters: Vec<_> = now.iter().filter(|(_, seen)| seen.role == Role::Voter).collect();
+            let there = voters.iter().filter(|(key, seen)| **key == me || seen.heard).count();
+            let odd = voters.len() % 2 == 1 && voters.len() <= 5;
+            prop_assert!(steps == 0 || odd || voters.len() == before, "{now:?}");
+            prop_assert!(there > voters.len() / 2 || voters.len() == before, "{now:?}");
+            before = voters.len();
         }
     }
 }
