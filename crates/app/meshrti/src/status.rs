@@ -1,15 +1,19 @@
 //! `meshrti status`: what runs on a server.
 
+mod network;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use federate::{Callback, Callbacks, Federate, FederateError, Options};
+use hla::api::RtiConfiguration;
+use kernel::report::{NetworkReport, REPORT_SETTING};
 use serde_json::json;
 
 use crate::exit::{Failure, Outcome, Status, block_on, say};
 use crate::report::{JsonFlag, Report};
 
-/// Say what runs on a server: federations and their members.
+/// Say what runs on a server: federations and their members, and the network of nodes that it is part of.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -17,7 +21,8 @@ Examples:
   meshrti status sim-host:15164
   meshrti status sim-host --json
 
-Exit status: 0 the server answers, 1 it does not.")]
+Any node of a network can be asked: it knows all nodes and links, and what each node last said of its queues.
+Exit status: 0 the server answers, 1 it does not, or is a node without contact to a majority of its network.")]
 pub(crate) struct Args {
     /// The server: HOST or HOST:PORT (default port 15164)
     #[arg(default_value = "localhost")]
@@ -42,12 +47,19 @@ pub(crate) fn run(args: &Args) -> Outcome {
 }
 
 async fn status(args: &Args) -> Outcome {
-    let mut report = Report::new("status", 1);
-    let mut options = Options::new(&args.host);
-    options.session.connect_timeout = args.timeout;
-    let (federate, mut callbacks) = Federate::connect(options).await.map_err(|error| {
-        Failure::bad_news(error).hint("is a server running there? `meshrti serve` starts one, on port 15164")
-    })?;
+    let mut report = Report::new("status", 2);
+    let (federate, mut callbacks, network) = connect(args).await?;
+    if let Some(network) = &network {
+        if !args.json.takes_stdout() {
+            network::print(&args.host, network);
+        }
+        network::rows(network, &mut report);
+    }
+    let is_lost = network.as_ref().is_some_and(|network| !network.member || !network.quorum);
+    if is_lost {
+        args.json.write(&report)?;
+        return Ok(Status::BadNews);
+    }
     let found = tokio::time::timeout(args.timeout, look(&federate, &mut callbacks))
         .await
         .map_err(|_| {
@@ -63,15 +75,34 @@ async fn status(args: &Args) -> Outcome {
     for (federation, time) in &found.federations {
         let members = &found.members[federation];
         if members.is_empty() {
-            report.row(json!({ "federation": federation, "time": time, "federate": null, "type": null }));
+            report.row(json!({
+                "kind": "federation", "federation": federation, "time": time, "federate": null, "type": null,
+            }));
         }
         for (name, kind) in members {
-            report.row(json!({ "federation": federation, "time": time, "federate": name, "type": kind }));
+            report.row(json!({
+                "kind": "federate", "federation": federation, "time": time, "federate": name, "type": kind,
+            }));
         }
     }
     report.note(format!("server {}: {} federation executions", args.host, found.federations.len()));
     args.json.write(&report)?;
     Ok(Status::Done)
+}
+
+/// Connects, and asks for the network on the occasion. Servers of others do not know it.
+async fn connect(args: &Args) -> Result<(Federate, Callbacks, Option<NetworkReport>), Failure> {
+    let mut options = Options::new(&args.host);
+    options.session.connect_timeout = args.timeout;
+    let (federate, callbacks) = Federate::open(&options).await.map_err(|error| {
+        Failure::bad_news(error).hint("is a server running there? `meshrti serve` starts one, on port 15164")
+    })?;
+    let configuration =
+        RtiConfiguration { additional_settings: REPORT_SETTING.to_owned(), ..RtiConfiguration::default() };
+    let answer = federate.request_connect_with_configuration(configuration).await;
+    let answer = answer.map_err(|error| Failure::bad_news(format_args!("{}: {error}", args.host)))?;
+    let network = NetworkReport::from_json(&answer.message).filter(|network| network.topology != "none");
+    Ok((federate, callbacks, network))
 }
 
 fn print(host: &str, found: &Found) {

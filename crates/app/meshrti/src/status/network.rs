@@ -1,0 +1,148 @@
+//! A network of nodes as text and as rows.
+
+use kernel::report::{ChannelReport, NetworkReport, NodeReport};
+use serde_json::json;
+
+use crate::exit::say;
+use crate::report::Report;
+
+/// Prints what one node knows of its network.
+pub(crate) fn print(host: &str, network: &NetworkReport) {
+    let standing = match (network.member, network.quorum) {
+        (false, _) => "looks for its network: federates wait",
+        (true, false) => "is without contact to a majority of the network: federates wait",
+        (true, true) => "is a member",
+    };
+    say(format_args!("{host} is the node {} of a {} and {standing}", network.node, network.topology));
+    say("nodes");
+    let width = network.nodes.iter().map(|node| node.name.chars().count()).max().unwrap_or(0);
+    for node in &network.nodes {
+        say(format_args!("  {:width$}  {}", node.name, describe(node)));
+        for channel in node.summary.iter().flat_map(|summary| &summary.channels) {
+            say(format_args!("  {:width$}    {}", "", describe_channel(channel)));
+        }
+    }
+    if !network.links.is_empty() {
+        say("links");
+    }
+    for link in &network.links {
+        say(format_args!("  {} - {}  {}, round trip {} µs", link.a, link.b, link.state, link.rtt_us));
+    }
+    for target in
+        network.targets.iter().filter(|target| target.state != "linked" && target.state != "covered")
+    {
+        let why = target.last_error.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
+        say(format_args!("not linked to {}, {} attempts{why}", target.url, target.attempts));
+    }
+}
+
+fn describe(node: &NodeReport) -> String {
+    let mut parts = Vec::new();
+    if !node.reachable {
+        parts.push("out of reach".to_owned());
+    } else if node.hops > 0 {
+        parts.push(format!("{} {} away", node.hops, if node.hops == 1 { "link" } else { "links" }));
+    }
+    match (node.number, node.leader, node.voter) {
+        (0, ..) => parts.push("no member".to_owned()),
+        (_, true, _) => parts.push("leads".to_owned()),
+        (_, _, true) => parts.push("votes".to_owned()),
+        (..) => {}
+    }
+    if let Some(summary) = &node.summary {
+        parts.push(format!("{} federates, {} instances", summary.federates, summary.instances));
+        if summary.held > 0 {
+            parts.push(format!("{} federates held back", summary.held));
+        }
+        if summary.asked_again > 0 {
+            parts.push(format!("asked again {} times", summary.asked_again));
+        }
+    }
+    parts.join(", ")
+}
+
+fn describe_channel(channel: &ChannelReport) -> String {
+    let mut text = format!(
+        "{} to {} [{}]: {} interests, {} waiting ({} bytes), {}/s, {} messages sent, {} received",
+        channel.role,
+        channel.to,
+        channel.flags,
+        channel.interests,
+        channel.waiting,
+        channel.waiting_bytes,
+        channel.sent_messages_per_s,
+        channel.sent_messages,
+        channel.received_messages
+    );
+    if channel.congested {
+        text += ", congested";
+    }
+    for (why, count) in &channel.dropped {
+        text += &format!(", {count} dropped ({why})");
+    }
+    text
+}
+
+/// The same as rows.
+pub(crate) fn rows(network: &NetworkReport, report: &mut Report) {
+    for node in &network.nodes {
+        let summary = node.summary.clone().unwrap_or_default();
+        report.row(json!({
+            "kind": "node",
+            "node": node.name,
+            "asked": node.name == network.node,
+            "key": node.key,
+            "number": node.number,
+            "member": node.number != 0,
+            "reachable": node.reachable,
+            "hops": node.hops,
+            "voter": node.voter,
+            "leader": node.leader,
+            "federates": summary.federates,
+            "sessions": summary.sessions,
+            "instances": summary.instances,
+            "held_federates": summary.held,
+            "addresses": node.addresses,
+        }));
+        for channel in &summary.channels {
+            report.row(json!({
+                "kind": "channel",
+                "node": node.name,
+                "to": channel.to,
+                "role": channel.role,
+                "flags": channel.flags,
+                "interests": channel.interests,
+                "waiting": channel.waiting,
+                "waiting_bytes": channel.waiting_bytes,
+                "congested": channel.congested,
+                "sent_messages": channel.sent_messages,
+                "sent_bytes": channel.sent_bytes,
+                "received_messages": channel.received_messages,
+                "sent_per_s": channel.sent_messages_per_s,
+                "dropped": channel.dropped.values().sum::<u64>(),
+                "dropped_by": channel.dropped,
+            }));
+        }
+    }
+    for link in &network.links {
+        report.row(
+            json!({ "kind": "link", "a": link.a, "b": link.b, "state": link.state, "rtt_us": link.rtt_us }),
+        );
+    }
+    for target in &network.targets {
+        report.row(json!({
+            "kind": "target",
+            "url": target.url,
+            "state": target.state,
+            "attempts": target.attempts,
+            "last_error": target.last_error,
+        }));
+    }
+    report.note(format!(
+        "node {}: a {} of {} nodes{}",
+        network.node,
+        network.topology,
+        network.nodes.iter().filter(|node| node.reachable).count(),
+        if network.quorum { "" } else { ", without contact to a majority" }
+    ));
+}
