@@ -171,7 +171,7 @@ fn a_peer_that_says_nothing_is_closed(kind: Kind) {
         let end = tokio::time::timeout(Duration::from_secs(5), read.read(&mut [0; 8])).await;
         assert!(matches!(end, Ok(Ok(0) | Err(_))), "the connection is closed");
     });
-    assert!(start.elapsed() >= Duration::from_millis(400), "it has some time");
+    assert!(start.elapsed() >= Duration::from_millis(1900), "it has some time");
     send_and_expect(&client, &server, 0..10);
     drop(client);
     assert_eq!(server.stop().refused_links, 1);
@@ -200,17 +200,18 @@ fn a_peer_that_stops_reading_is_closed(kind: Kind) {
 
 fn a_slow_peer_delays_nobody_and_loses_nothing(kind: Kind) {
     let (client, server) = kind.pair();
-    let total = 48_u32;
+    let total = 32_u32;
     let big = |number: u32| Bytes::from(vec![number as u8; 1 << 20]);
     server.log().stall = Some(Duration::from_secs(2));
     server.wait("the stall", |log| log.stall.is_none());
     let (ticks, theirs) = (client.log().ticks, server.log().ticks);
     client.log().send.extend((0..total).map(big));
     std::thread::sleep(Duration::from_millis(500));
-    let (taken, went_on) = (client.log().taken, client.log().ticks - ticks);
+    let taken = client.log().taken;
+    let went_on = client.log().ticks - ticks;
     if server.log().ticks == theirs {
         // The peer does nothing still. A node that waits for it has no turn itself.
-        assert!(taken < 40 << 20, "{taken} bytes were taken for a peer that does not read");
+        assert!(taken < 28 << 20, "{taken} bytes were taken for a peer that does not read");
         assert!(went_on > 3, "the node goes on: {went_on} ticks");
     }
     server.wait("everything", |log| log.frames.len() == total as usize);

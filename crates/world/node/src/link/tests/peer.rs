@@ -18,7 +18,7 @@ use crate::{Config, Machine, Node, NodeStats};
 const TICK: Duration = Duration::from_millis(2);
 
 /// How long a test waits for what has to happen.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What a test orders and what the machine saw.
 #[derive(Default)]
@@ -215,7 +215,7 @@ impl TestNode {
     ) -> Self {
         let network = Network {
             listen: listen.iter().map(|url| url.parse().unwrap()).collect(),
-            connect_timeout: Duration::from_millis(500),
+            connect_timeout: Duration::from_secs(2),
             ..Network::default()
         };
         let config = Config {
@@ -265,7 +265,17 @@ impl TestNode {
     pub(super) fn wait(&self, what: &str, mut done: impl FnMut(&mut Log) -> bool) {
         let start = Instant::now();
         while !done(&mut self.log()) {
-            assert!(start.elapsed() < PATIENCE, "waited in vain: {what}");
+            if start.elapsed() > PATIENCE {
+                let log = self.log();
+                panic!(
+                    "waited in vain: {what}; up {:?}, down {:?}, failed {:?}, {} frames, {:?}",
+                    log.up,
+                    log.down,
+                    log.failed,
+                    log.frames.len(),
+                    log.counters
+                );
+            }
             std::thread::sleep(Duration::from_millis(2));
         }
     }

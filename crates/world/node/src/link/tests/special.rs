@@ -34,9 +34,13 @@ fn travel(from: &TestNode, to: &TestNode) -> Duration {
 #[test]
 fn each_direction_has_its_own_delay() {
     let (client, server) = pair(",delay=150ms,back-delay=0s");
-    let (there, back) = (travel(&client, &server), travel(&server, &client));
-    assert!(there >= Duration::from_millis(150), "{there:?}");
-    assert!(back < Duration::from_millis(140), "{back:?}");
+    for _ in 0..3 {
+        let there = travel(&client, &server);
+        assert!(there >= Duration::from_millis(150), "{there:?}");
+    }
+    // The least of several: a busy machine delays everything now and then.
+    let back = (0..10).map(|_| travel(&server, &client)).min();
+    assert!(back.is_some_and(|back| back < Duration::from_millis(140)), "{back:?}");
 }
 
 #[test]
@@ -99,16 +103,10 @@ fn reasons_of_failures_name_the_cause() {
     client.connect("srmp://x");
     client.wait("scheme", |log| log.failed.iter().any(|why| why.contains("`srmp` is not in this build")));
     client.connect(format!("tcp://{}", listener.local_addr().unwrap()));
-    client.wait("silence", |log| log.failed.iter().any(|why| why.contains("no answer within 500ms")));
-    drop(listener.accept().unwrap());
-    let closes = std::thread::spawn(move || {
-        for stream in listener.incoming().take(3) {
-            drop(stream);
-        }
-    });
+    client.wait("silence", |log| log.failed.iter().any(|why| why.contains("no answer within 2s")));
+    // It ends with the process of the tests.
+    std::thread::spawn(move || listener.incoming().for_each(drop));
     client.wait("early", |log| log.failed.iter().any(|why| why.contains("is this the port for nodes")));
-    drop(client);
-    drop(closes);
 }
 
 #[test]
