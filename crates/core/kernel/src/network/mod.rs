@@ -364,11 +364,13 @@ impl Network {
                 tracing::info!(network = format_args!("{network:016x}"), "found a network");
                 self.membership.found(now);
             }
-            Event::Refused { refusal, .. } if self.takes_shape(&refusal) => {}
+            // It is the node that joins which takes the shape of the other.
+            Event::Refused { refusal, target: Some(_), .. } if self.takes_shape(&refusal) => {}
             Event::Refused { link, peer, refusal, .. } => {
                 let peer = peer.map_or_else(|| "a node that has not greeted".to_owned(), |(_, name)| name);
                 tracing::error!(%link, peer, "link refused: {refusal}");
             }
+            Event::RefusedByPeer { code, target: Some(_), .. } if self.tries_shape(code) => {}
             Event::RefusedByPeer { link, peer, text, .. } => {
                 tracing::error!(%link, %peer, "the other node refuses the link: {text}");
             }
@@ -394,6 +396,20 @@ impl Network {
             self.other_shape = Some(theirs);
         }
         takes
+    }
+
+    /// The other node has refused a link because of the shape, without saying its own in a way that a machine reads: the
+    /// next one is tried.
+    fn tries_shape(&mut self, code: u8) -> bool {
+        let ours = &self.config.overlay;
+        let all = TopologyKind::ALL;
+        let place = all.iter().position(|kind| *kind == ours.topology).unwrap_or(0);
+        let next = all[(place + 1) % all.len()];
+        let [topology, redundancy] = [
+            Refusal::Topology { theirs: next, ours: ours.topology },
+            Refusal::Redundancy { theirs: !ours.redundancy },
+        ];
+        [topology, redundancy].iter().any(|refusal| refusal.code() == code && self.takes_shape(refusal))
     }
 
     fn path_up(&mut self, now: Moment, neighbour: NodeKey, via: Via, initiator: bool, terms: &Bytes) {

@@ -100,3 +100,16 @@ fn a_second_node_of_a_name_is_told_so() {
     world.expect_members(&["a", "b"]);
     assert!(!world.status("b2").member);
 }
+
+#[test]
+fn a_node_that_is_told_nothing_takes_the_shape_of_the_network() {
+    for kind in KINDS {
+        let mut world = World::new(kind);
+        world.start("a", &[]);
+        world.start_anyhow("b", &["a"]);
+        world.start_anyhow("c", &["b"]);
+        world.run(Duration::from_secs(5));
+        world.expect_members(&["a", "b", "c"]);
+        assert_eq!(world.status("c").topology, kind);
+    }
+}

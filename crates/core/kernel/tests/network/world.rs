@@ -27,6 +27,7 @@ struct Node {
 /// Nodes by the name of their host.
 pub(crate) struct World {
     kind: TopologyKind,
+    any_shape: bool,
     now: Moment,
     nodes: BTreeMap<String, Node>,
     starts: u64,
@@ -42,6 +43,7 @@ impl World {
     pub(crate) fn new(kind: TopologyKind) -> Self {
         Self {
             kind,
+            any_shape: false,
             now: Moment::ZERO,
             nodes: BTreeMap::new(),
             starts: 0,
@@ -58,11 +60,21 @@ impl World {
         self.start_as(name, name, joins);
     }
 
+    /// Starts a node that takes any shape of network.
+    pub(crate) fn start_anyhow(&mut self, name: &str, joins: &[&str]) {
+        let kind = std::mem::replace(&mut self.kind, TopologyKind::Tree);
+        self.any_shape = true;
+        self.start(name, joins);
+        self.any_shape = false;
+        self.kind = kind;
+    }
+
     pub(crate) fn start_as(&mut self, host: &str, name: &str, joins: &[&str]) {
         self.starts += 1;
         let seed = Seed(7).split_index(self.starts);
         let mut network = NetworkConfig::new(NodeKey(seed.0.max(1)), seed, name, self.kind);
         network.overlay.urls = vec![host.to_owned()];
+        network.any_shape = self.any_shape;
         network.bootstrap = joins.is_empty().then_some(Duration::ZERO);
         let target =
             |to: &&str| LinkTarget { url: (*to).to_owned(), name: None, terms: LinkTerms::default() };
