@@ -26,7 +26,7 @@ impl Execution {
     ) -> Result<(), WireError> {
         match (what, spoken.saying) {
             (PublishedClass::Objects(class), Saying::Registered(record)) => {
-                self.take_record(plane, class, from, record)
+                self.take_record(plane, class, from, &record)
             }
             (PublishedClass::Objects(_), Saying::Updated { instance, load }) => {
                 self.take_update(plane, from, instance, &load);
@@ -109,7 +109,7 @@ impl Execution {
         plane: &mut Plane,
         class: ObjectClassHandle,
         home: NodeId,
-        record: Record,
+        record: &Record,
     ) -> Result<(), WireError> {
         let known = self.model.object_class(class);
         let known = known.ok_or_else(|| WireError(format!("{class:?} is no object class")))?;

@@ -1,8 +1,8 @@
-//! The receiving side of streams: whom this node follows, snapshots, delivery in order.
+//! The receiving side of streams: whom this node follows, and the snapshots that it gets.
 
 use super::net::{Outgoing, Timer};
-use super::state::{Following, Phase, Remote};
-use super::wire::{Letter, NetTopic, Record, Saying, Spoken};
+use super::state::{Following, Phase};
+use super::wire::{Letter, NetTopic, Record};
 use crate::control::{NodeId, PublishedClass};
 use crate::object::execution::Execution;
 use crate::plane::Plane;
@@ -183,7 +183,7 @@ impl Execution {
         {
             let here: BTreeSet<_> = records.iter().map(|record| record.instance).collect();
             for record in records {
-                result = result.and(self.take_record(plane, class, from, record));
+                result = result.and(self.take_record(plane, class, from, &record));
             }
             self.remove_vanished(plane, what, from, after, end, &here);
         }
@@ -212,95 +212,6 @@ impl Execution {
         for (handle, producer) in vanished {
             self.remove(plane, producer, handle, &Bytes::new(), None);
         }
-    }
-
-    /// Takes what can be taken of a stream now.
-    pub(super) fn deliver(
-        &mut self,
-        plane: &mut Plane,
-        what: PublishedClass,
-        from: NodeId,
-    ) -> Result<(), WireError> {
-        let mut result = Ok(());
-        loop {
-            let (Some(remote), Some(net)) = (self.remote.as_deref_mut(), plane.net.as_deref_mut()) else {
-                break;
-            };
-            let Some(following) = remote.followed.get(&(what, from)) else { break };
-            let Some(body) = following.inbound.peek() else { break };
-            let spoken = Spoken::decode(body.clone());
-            if let Ok(spoken) = &spoken
-                && !may_take(remote, from, spoken)
-            {
-                net.blocked = true;
-                break;
-            }
-            let body = body.clone();
-            let Some(following) = remote.followed.get_mut(&(what, from)) else { break };
-            let Some((number, _)) = following.inbound.pop() else { break };
-            net.counters.delivered += 1;
-            result = result.and(match spoken {
-                Ok(spoken) => self.take_message(plane, what, from, (number, body), spoken),
-                Err(error) => Err(error),
-            });
-        }
-        self.watch_gap(plane, what, from);
-        result
-    }
-
-    /// Takes the next message of a stream, unless a part of a snapshot has it or will have it.
-    fn take_message(
-        &mut self,
-        plane: &mut Plane,
-        what: PublishedClass,
-        from: NodeId,
-        (number, body): (u64, Bytes),
-        spoken: Spoken,
-    ) -> Result<(), WireError> {
-        let Some(remote) = self.remote.as_deref_mut() else { return Ok(()) };
-        let Some(following) = remote.followed.get_mut(&(what, from)) else { return Ok(()) };
-        if let Some(instance) = instance_of(&spoken.saying) {
-            if let Phase::Snapshot { until, limbo } = &mut following.phase
-                && instance > *until
-            {
-                limbo.push((number, body));
-                return Ok(());
-            }
-            if number <= following.as_of(instance) {
-                return Ok(());
-            }
-        }
-        if matches!(following.phase, Phase::Live)
-            && following.as_of.last().is_some_and(|&(_, at)| number >= at)
-        {
-            following.as_of = Vec::new();
-        }
-        self.apply(plane, what, from, spoken)
-    }
-
-    /// Takes a message that waited for a part of a snapshot, which has come.
-    fn apply_message(
-        &mut self,
-        plane: &mut Plane,
-        what: PublishedClass,
-        from: NodeId,
-        number: u64,
-        body: Bytes,
-    ) -> Result<(), WireError> {
-        let spoken = Spoken::decode(body)?;
-        let following = self.remote.as_deref().and_then(|remote| remote.followed.get(&(what, from)));
-        let (Some(following), Some(instance)) = (following, instance_of(&spoken.saying)) else {
-            return Ok(());
-        };
-        let covered = match following.phase {
-            Phase::Snapshot { until, .. } => instance <= until,
-            _ => true,
-        };
-        // What is about instances after `until` was received before the next part is asked for, which has it.
-        if !covered || number <= following.as_of(instance) {
-            return Ok(());
-        }
-        self.apply(plane, what, from, spoken)
     }
 
     /// Sees to it that gaps are asked for in time.
@@ -409,32 +320,5 @@ impl Execution {
             concerned.extend(federates.map(|federate| federate.caller));
         }
         concerned
-    }
-}
-
-/// Whether the control plane, and the stream that comes first, have come far enough.
-fn may_take(remote: &Remote, from: NodeId, spoken: &Spoken) -> bool {
-    if !remote.is_ready(spoken.head) {
-        return false;
-    }
-    let Saying::Directed { after: Some((class, number)), .. } = &spoken.saying else { return true };
-    let first = remote.followed.get(&(PublishedClass::Objects(*class), from));
-    first.is_none_or(|first| match first.phase {
-        Phase::Live => first.inbound.delivered() >= *number,
-        Phase::Refused { .. } | Phase::Leaving { .. } => true,
-        Phase::Asked | Phase::Snapshot { .. } => false,
-    })
-}
-
-/// The instance that a message in a stream of objects is about.
-fn instance_of(saying: &Saying) -> Option<ObjectInstanceHandle> {
-    match saying {
-        Saying::Registered(record) => Some(record.instance),
-        Saying::Removed { instance, .. }
-        | Saying::Disowned { instance, .. }
-        | Saying::Transported { instance, .. }
-        | Saying::Ordered { instance, .. }
-        | Saying::Updated { instance, .. } => Some(*instance),
-        Saying::Sent(_) | Saying::Directed { .. } | Saying::Ended => None,
     }
 }

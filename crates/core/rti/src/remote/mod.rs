@@ -5,7 +5,7 @@
 //!
 //! - [`streams`](stream): what a node says about a topic (a class of objects, a class of interactions, directed
 //!   interactions) is numbered, goes through the routers by interest, and is repaired by letter;
-//! - [`follow`]: the receiving side: which streams this node follows, snapshots of instances, delivery in order;
+//! - [`follow`], [`deliver`]: the receiving side: which streams this node follows, snapshots of instances, delivery in order;
 //! - [`speak`]: the sending side: followers, numbers, tails;
 //! - [`apply`]: what is said becomes callbacks here; [`request`]: what is asked of the home of an instance;
 //! - [`publications`]: what this node publishes, so that others know whom to follow;
@@ -18,6 +18,7 @@
 mod apply;
 mod config;
 mod declared;
+mod deliver;
 mod driver;
 mod follow;
 pub(crate) mod net;

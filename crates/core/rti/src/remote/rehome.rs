@@ -143,7 +143,7 @@ impl Execution {
             if self.instances.get(handle).is_some_and(|object| object.home == self.node) {
                 continue;
             }
-            match self.take_record(plane, class, self.node, record) {
+            match self.take_record(plane, class, self.node, &record) {
                 Ok(()) => adopted.push(handle),
                 Err(error) => result = Err(error),
             }

@@ -143,9 +143,9 @@ impl Rti {
     /// Opens the letters of a node, as far as the control plane here has come.
     fn open_letters(&mut self, from: NodeId) -> Result<(), WireError> {
         let mut result = Ok(());
-        loop {
-            let Some(net) = self.plane.net.as_deref_mut() else { break };
-            let Some(body) = net.peek_letter(from) else { break };
+        while let Some(net) = self.plane.net.as_deref_mut()
+            && let Some(body) = net.peek_letter(from)
+        {
             match crate::remote::peek(body.clone()) {
                 Ok((execution, head)) => match self.executions.get_mut(&execution) {
                     Some(x) if !x.is_ready(head) => {

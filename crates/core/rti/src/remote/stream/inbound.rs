@@ -261,9 +261,10 @@ mod tests {
                 let Some(next) = next.filter(|&next| next <= until) else { break };
                 self.now = self.now.max(next);
                 let now = self.now;
-                let (due, later) = std::mem::take(&mut self.air).into_iter().partition(|(at, ..)| *at <= now);
+                let (due, later): (Vec<_>, Vec<_>) =
+                    std::mem::take(&mut self.air).into_iter().partition(|(at, ..)| *at <= now);
                 self.air = later;
-                for (_, number, body) in Vec::<(Moment, u64, Bytes)>::from(due) {
+                for (_, number, body) in due {
                     let bytes = body.len();
                     self.inbound.take(now, number, body, bytes, PATIENCE);
                 }

@@ -251,8 +251,8 @@ mod tests {
                 ends[at % 2].send(Bytes::from(vec![at as u8; size]));
             }
             for round in 0..20_000 {
-                for from in 0..2 {
-                    while let Some(frame) = ends[from].poll_frame(now) {
+                for (from, end) in ends.iter_mut().enumerate() {
+                    while let Some(frame) = end.poll_frame(now) {
                         // In the end the fabric is sound.
                         let sound = vec![3];
                         for delay in if round < 200 { fate.next().unwrap() } else { &sound } {
