@@ -29,6 +29,9 @@ impl Execution {
         for what in published {
             self.refresh_publication(plane, what);
         }
+        // What happened before was said to nobody: followers get snapshots.
+        let remote = self.remote.as_deref_mut().into_iter();
+        remote.flat_map(|remote| remote.spoken.values_mut()).for_each(|out| out.began = None);
     }
 
     /// Takes over who publishes what as the control plane has it.

@@ -75,6 +75,27 @@ impl Cluster {
         seed: u64,
         configure: impl Fn(&mut Config),
     ) -> Self {
+        let mut cluster = Self::apart(nodes, switches, faults, seed, configure);
+        cluster.connect();
+        cluster.settle();
+        cluster
+    }
+
+    /// From now on each is one of many.
+    pub(crate) fn connect(&mut self) {
+        for world in &self.worlds {
+            world.0.borrow_mut().rti.set_networked(self.now, true);
+        }
+    }
+
+    /// Nodes that are not networked yet.
+    pub(crate) fn apart(
+        nodes: usize,
+        switches: &[&str],
+        faults: Faults,
+        seed: u64,
+        configure: impl Fn(&mut Config),
+    ) -> Self {
         let log: Log = Rc::default();
         for node in 0..nodes {
             let command = Command::AddNode { key: key(node), name: format!("N{node}") };
@@ -88,8 +109,6 @@ impl Cluster {
                 let mut inner = world.0.borrow_mut();
                 inner.log = Some((key(node), log.clone()));
                 inner.catch_up(usize::MAX);
-                let now = inner.now;
-                inner.rti.set_networked(now, true);
             }
             world
         });
@@ -115,7 +134,7 @@ impl Cluster {
         let creator = cluster.worlds[0].connected("creator");
         creator.create("F", &[("main.xml", &text)], "HLAinteger64Time").expect("a sound object model");
         cluster.worlds.iter().for_each(|world| world.learn(&[("main.xml", &text)]));
-        cluster.settle();
+        cluster.align();
         cluster
     }
 

@@ -379,6 +379,32 @@ fn a_late_node_gets_a_snapshot_in_parts() -> Refused {
 }
 
 #[test]
+fn what_a_single_node_had_before_it_became_one_of_many_is_discovered() -> Refused {
+    under_faults(|faults, seed| {
+        let mut cluster = Cluster::apart(2, &[], faults, seed, |_| {});
+        let [a, b] = cluster.join_all();
+        a.publish("C", &["a"])?;
+        a.publish_interaction("I")?;
+        let x = a.register("C")?;
+        a.update(x, "a=1")?;
+        b.subscribe("C", &["a"])?;
+        b.subscribe_interaction("I")?;
+        cluster.connect();
+        cluster.settle();
+        a.update(x, "a=2")?;
+        a.send("I", "p=1")?;
+        cluster.settle();
+        let mut told = b.callbacks();
+        told.sort();
+        let expected = ["discover(1, C, A)", "receive(I, p=1, reliable, A)", "reflect(1, a=2, reliable, A)"];
+        assert_eq!(told, expected);
+        cluster.assert_converged();
+        cluster.assert_silent();
+        Ok(())
+    })
+}
+
+#[test]
 fn a_model_is_extended_while_messages_are_on_their_way() -> Refused {
     under_faults(|faults, seed| {
         let mut cluster = Cluster::new(2, &[], faults, seed);
