@@ -1,9 +1,11 @@
-//! Arbitrary records in frames, over links that come and go, at a router between two others.
+//! Arbitrary records in frames and datagrams, over links that come and go, at a router between two others.
 //!
 //! Input: chunks, each a control byte, a length byte and so many bytes. The two low bits of the control byte say
-//! where to: a link from below, a link from above, a local client (which wants or sends what the bytes
+//! where to: a link from below, a link from above, a local client (which wants, offers or sends what the bytes
 //! hold), or that time passes. Bit 2: the bytes are a whole frame; else they are records and get a head. Bit 3
-//! takes what comes out only later.
+//! takes what comes out only later. Bit 4: the bytes come as a datagram; at the local client, an interest is offered.
+//!
+//! The link from above has credit, and best effort leaves over it in datagrams.
 #![no_main]
 
 use base::{Moment, Seed};
@@ -11,8 +13,8 @@ use bytes::{Buf, BufMut, Bytes, BytesMut};
 use libfuzzer_sys::fuzz_target;
 use router::frame::{FRAME_HEAD_BYTES, MAGIC, VERSION};
 use router::{
-    ClientConfig, ClientFlags, ClientId, ClientKind, Interest, LinkChange, Message, PipeConfig, Priority,
-    Router, RouterConfig, RouterId, Wire, WireError,
+    ClientConfig, ClientFlags, ClientId, ClientKind, Interest, Lanes, LinkChange, Message, PipeConfig,
+    Priority, Router, RouterConfig, RouterId, Wire, WireError,
 };
 use std::time::Duration;
 
@@ -67,6 +69,7 @@ impl Wire for Note {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Want {
     any_key: bool,
+    gated: bool,
     from: u8,
     more: u8,
 }
@@ -92,17 +95,29 @@ impl Interest for Want {
         let end = self.from.saturating_add(self.more).max(other.from.saturating_add(other.more));
         self.from = self.from.min(other.from);
         self.more = end - self.from;
+        self.gated &= other.gated;
+    }
+
+    fn gated(&self) -> bool {
+        self.gated
+    }
+
+    fn offered_by(&self, offer: &Self) -> bool {
+        let apart = |a: &Self, b: &Self| a.from.saturating_add(a.more) < b.from;
+        !apart(self, offer) && !apart(offer, self)
     }
 }
 
 impl Wire for Want {
     fn encode(&self, out: &mut BytesMut) {
-        out.put_slice(&[u8::from(self.any_key), self.from, self.more]);
+        out.put_slice(&[u8::from(self.any_key) | u8::from(self.gated) << 1, self.from, self.more]);
     }
 
     fn decode(body: Bytes, _pinned: usize) -> Result<Self, WireError> {
         match body[..] {
-            [any_key @ 0..=1, from, more] => Ok(Self { any_key: any_key == 1, from, more }),
+            [bits @ 0..=3, from, more] => {
+                Ok(Self { any_key: bits & 1 != 0, gated: bits & 2 != 0, from, more })
+            }
             _ => Err(WireError("no want".to_owned())),
         }
     }
@@ -114,6 +129,7 @@ fn pipe() -> PipeConfig {
         frame_bytes_max: 128,
         message_bytes_max: 4_096,
         interests_max: 16,
+        offers_max: 16,
         interests_per_key_max: 3,
         newest_wins: true,
         ..PipeConfig::default()
@@ -121,13 +137,16 @@ fn pipe() -> PipeConfig {
     .with_bytes_max(8_192)
 }
 
+/// The link from above has credit.
 fn link(flags: ClientFlags) -> ClientConfig {
-    ClientConfig { pipe: pipe(), ..ClientConfig::link(flags) }
+    let credit_bytes = flags.contains(ClientFlags::UPPER).then_some(1_024);
+    ClientConfig { pipe: PipeConfig { credit_bytes, ..pipe() }, ..ClientConfig::link(flags) }
 }
 
 /// The other end takes all that comes to this router from its other clients.
 fn other_end() -> ClientConfig {
-    ClientConfig { pipe: PipeConfig { interests_max: 64, ..pipe() }, ..ClientConfig::link(BOTH) }
+    let pipe = PipeConfig { interests_max: 64, offers_max: 64, ..pipe() };
+    ClientConfig { pipe, ..ClientConfig::link(BOTH) }
 }
 
 const BOTH: ClientFlags = ClientFlags::SOURCE.union(ClientFlags::SINK);
@@ -187,12 +206,20 @@ impl World {
         match control & 3 {
             index @ 0..=1 => {
                 let index = usize::from(index);
-                let frame = if control & 4 != 0 { Bytes::copy_from_slice(bytes) } else { framed(bytes) };
-                if self.router.handle_frame(self.now, self.links[index].1, frame).is_err() {
+                let loose = control & 16 != 0;
+                let frame =
+                    if control & 4 != 0 { Bytes::copy_from_slice(bytes) } else { framed(bytes, loose) };
+                if loose {
+                    // Whatever it holds, the link lives on.
+                    let link = self.links[index].1;
+                    let was_up = self.router.is_up(link);
+                    let _ignored = self.router.handle_datagram(self.now, link, frame);
+                    assert_eq!(self.router.is_up(link), was_up);
+                } else if self.router.handle_frame(self.now, self.links[index].1, frame).is_err() {
                     self.renew(index);
                 }
             }
-            2 => self.local(Bytes::copy_from_slice(bytes)),
+            2 => self.local(Bytes::copy_from_slice(bytes), control & 16 != 0),
             _ => {
                 self.now += Duration::from_millis(u64::from(control >> 4) * 500);
                 self.router.handle_timeout(self.now);
@@ -203,14 +230,34 @@ impl World {
         }
     }
 
-    fn local(&mut self, bytes: Bytes) {
-        if let Ok(want) = Want::decode(bytes.clone(), 0) {
+    fn local(&mut self, bytes: Bytes, offer: bool) {
+        if let (Ok(want), true) = (Want::decode(bytes.clone(), 0), offer) {
+            let any = !self.router.offers(self.local).any(|known| *known == want);
+            let done = self.router.set_offer(self.now, self.local, want, any);
+            assert!(done.is_ok() || any, "what is known can be taken back");
+        } else if let Ok(want) = Want::decode(bytes.clone(), 0) {
             let any = !self.router.interests(self.local).any(|known| *known == want);
             let done = self.router.set_interest(self.now, self.local, want, any);
             assert!(done.is_ok() || any, "what is known can be taken back");
         } else if let Ok(note) = Note::decode(bytes, 0) {
             let done = self.router.submit(self.now, self.local, note).expect("a local source");
-            assert!(done.queued as usize + done.dropped as usize + done.refused.len() <= 2, "not to itself");
+            assert!(done.queued as usize + done.refused.len() <= 2, "not to itself");
+        }
+    }
+
+    /// Takes everything out that is for a link.
+    fn send(&mut self, index: usize, client: ClientId) {
+        let (peer, end) = &mut self.peers[index];
+        let ordered = if index == 0 { Lanes::ALL } else { Lanes::RELIABLE };
+        while let Some(frame) = self.router.poll_frame_of(self.now, client, ordered, usize::MAX) {
+            assert!(frame.len() <= 128, "a frame of {} bytes", frame.len());
+            let _received = peer.handle_frame(self.now, *end, frame).expect("a sound frame");
+        }
+        if index == 1 {
+            while let Some(frame) = self.router.poll_frame_of(self.now, client, Lanes::BEST_EFFORT, 128) {
+                assert!(frame.len() <= 128, "a datagram of {} bytes", frame.len());
+                let _received = peer.handle_datagram(self.now, *end, frame).expect("a sound datagram");
+            }
         }
     }
 
@@ -225,18 +272,22 @@ impl World {
         while let Some(client) = self.router.poll_ready() {
             if self.router.kind(client) == Some(ClientKind::Link) {
                 let index = usize::from(client == self.links[1].1);
-                let (peer, end) = &mut self.peers[index];
-                while let Some(frame) = self.router.poll_frame(self.now, client) {
-                    assert!(frame.len() <= 128, "a frame of {} bytes", frame.len());
-                    let _received = peer.handle_frame(self.now, *end, frame).expect("a sound frame");
-                }
+                self.send(index, client);
             } else {
                 while self.router.poll_message(client).is_some() {}
             }
         }
         while self.router.poll_event().is_some() {}
         for client in self.router.clients() {
-            assert_eq!(self.router.queued(client), Some((0, 0)), "{client} is drained");
+            let (messages, bytes) = self.router.queued(client).expect("it is there");
+            if client == self.local {
+                assert_eq!((messages, bytes), (0, 0), "the local client is drained");
+            } else {
+                // What must arrive may wait for credit, which the peer's greeting limits.
+                assert!(messages <= 20 && bytes <= 8_192, "{messages} messages, {bytes} bytes for {client}");
+            }
+            let (_, stalled) = self.router.stalled(client).expect("it is there");
+            assert!(stalled <= (1 << 20) + 8_192, "{stalled} bytes of {client} wait at the entrance");
         }
         for (peer, _) in &mut self.peers {
             while peer.poll_event().is_some() {}
@@ -245,11 +296,11 @@ impl World {
 }
 
 /// Records behind a right head.
-fn framed(records: &[u8]) -> Bytes {
+fn framed(records: &[u8], loose: bool) -> Bytes {
     let mut frame = BytesMut::new();
     frame.put_u16(MAGIC);
     frame.put_u8(VERSION);
-    frame.put_u8(0);
+    frame.put_u8(u8::from(loose));
     frame.put_u32((FRAME_HEAD_BYTES + records.len()) as u32);
     frame.put_slice(records);
     frame.freeze()
