@@ -15,27 +15,34 @@ use crate::{BenchError, Launcher, Rounds, role};
 const READ_BYTES: usize = 256 << 10;
 const BATCH_BYTES: usize = 64 << 10;
 
-/// A relay, its far end, and the connection to it.
+/// A relay, or a chain of them, its far end, and the connection to it.
 #[derive(Debug)]
 pub struct Floor {
     socket: TcpStream,
     far: Process,
-    _relay: Process,
+    _relays: Vec<Process>,
 }
 
 impl Floor {
-    /// Starts the relay and the far end.
+    /// Starts a chain of `links` + 1 relays and the far end.
     ///
     /// # Errors
     /// The system gives no process or socket.
-    pub async fn start(launcher: &Launcher) -> Result<Self, BenchError> {
-        let (relay, words) = launcher.start(&role::relay()).await?;
-        let address = words.first().cloned().unwrap_or_default();
-        // The relay joins the first connection with the second.
-        let (far, _) = launcher.start(&role::floor_end(&address)).await?;
+    pub async fn start(launcher: &Launcher, links: usize) -> Result<Self, BenchError> {
+        let (relay, words) = launcher.start(&role::relay(None)).await?;
+        let near = words.first().cloned().unwrap_or_default();
+        let mut relays = vec![relay];
+        let mut last = near.clone();
+        for _ in 0..links {
+            let (relay, words) = launcher.start(&role::relay(Some(&last))).await?;
+            last = words.first().cloned().unwrap_or_default();
+            relays.push(relay);
+        }
+        // A relay joins the first connection with the second.
+        let (far, _) = launcher.start(&role::floor_end(&last)).await?;
         let socket =
-            connect(&address).map_err(BenchError::system(format!("cannot reach the relay at {address}")))?;
-        Ok(Self { socket, far, _relay: relay })
+            connect(&near).map_err(BenchError::system(format!("cannot reach the relay at {near}")))?;
+        Ok(Self { socket, far, _relays: relays })
     }
 
     /// Makes `warm_up` and then `count` round trips of messages of `message_bytes`; the latter are recorded under the
@@ -114,14 +121,17 @@ fn connect(address: &str) -> std::io::Result<TcpStream> {
     Ok(socket)
 }
 
-/// The role of the relay: joins every two connections.
-pub(crate) fn relay() -> std::io::Result<()> {
+/// The role of the relay: joins every two connections, or each with one that it makes `onward`.
+pub(crate) fn relay(onward: Option<&str>) -> std::io::Result<()> {
     let listener = TcpListener::bind(("127.0.0.1", 0))?;
     let _orders = orders(); // nobody gives any, but the end of the pipe is the end of the relay
     say(&format!("ready {}", listener.local_addr()?));
     loop {
         let (first, _) = listener.accept()?;
-        let (second, _) = listener.accept()?;
+        let second = match onward {
+            None => listener.accept()?.0,
+            Some(onward) => connect(onward)?,
+        };
         for (from, to) in [(first.try_clone()?, second.try_clone()?), (second, first)] {
             from.set_nodelay(true)?;
             std::thread::spawn(move || pass_on(from, to));

@@ -59,7 +59,7 @@ pub async fn measure(
     plan: &Plan,
     mut progress: impl FnMut(u64, u64),
 ) -> Result<Vec<Latency>, BenchError> {
-    let mut floor = Floor::start(launcher).await?;
+    let mut floor = Floor::start(launcher, server.links()).await?;
     let federation = federation_name("latency");
     let mut ring = Ring::start(launcher, server, &federation).await?;
     let slices = plan.slices.clamp(1, plan.samples.max(1));
@@ -112,7 +112,7 @@ impl Ring {
         let mut member = Member::create(server.address(), federation).await?;
         member.want(member.pong).await?;
         let ping = member.offer(member.ping).await?;
-        let (echo, _) = launcher.start(&role::echo(server.address(), federation)).await?;
+        let (echo, _) = launcher.start(&role::echo(server.far_address(), federation)).await?;
         member.await_object(member.pong).await?;
         Ok(Self { member, ping, others: 0, number: 0, echo })
     }

@@ -14,8 +14,16 @@ use crate::member::{Member, Payload, received, reflected};
 use crate::process::{orders, say};
 use crate::{BenchError, floor};
 
-pub(crate) fn relay() -> Vec<String> {
-    words(["relay"])
+pub(crate) fn relay(onward: Option<&str>) -> Vec<String> {
+    let mut words = words(["relay"]);
+    words.extend(onward.map(str::to_owned));
+    words
+}
+
+pub(crate) fn node(number: usize, join: Option<&str>) -> Vec<String> {
+    let mut words = words(["node", &number.to_string()]);
+    words.extend(join.map(str::to_owned));
+    words
 }
 
 pub(crate) fn floor_end(relay: &str) -> Vec<String> {
@@ -53,7 +61,10 @@ fn words<const N: usize>(words: [&str; N]) -> Vec<String> {
 pub fn play(words: &[String]) -> Result<(), BenchError> {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words[..] {
-        ["relay"] => floor::relay().map_err(BenchError::system("relay")),
+        ["relay"] => floor::relay(None).map_err(BenchError::system("relay")),
+        ["relay", onward] => floor::relay(Some(onward)).map_err(BenchError::system("relay")),
+        ["node", number] => serve_node(number, None),
+        ["node", number, join] => serve_node(number, Some(join)),
         ["floor-end", relay] => floor::far_end(relay).map_err(BenchError::system("far end of the relay")),
         ["server"] => serve(),
         ["echo", server, federation] => run(spawned(play_echo(server.to_owned(), federation.to_owned()))),
@@ -100,6 +111,31 @@ fn serve() -> Result<(), BenchError> {
             .map_err(|error| BenchError::Unusable(error.to_string()))?;
         let _orders = orders(); // nobody gives any, but the end of the pipe is the end of the server
         say(&format!("ready {}", node.addresses()[0]));
+        node.run(std::future::pending()).await;
+        Ok(())
+    })
+}
+
+/// A node of a network on loopback: the first founds it, others join.
+fn serve_node(number: &str, join: Option<&str>) -> Result<(), BenchError> {
+    let unusable = |error: &dyn std::fmt::Display| BenchError::Unusable(error.to_string());
+    let loopback = "tcp://127.0.0.1:0";
+    let mut config = node::Config {
+        name: format!("bench-{number}"),
+        listen: vec![loopback.parse().expect("it is an address to listen on")],
+        ..node::Config::default()
+    };
+    config.network = Some(node::config::Network {
+        listen: vec![loopback.parse().expect("it is an address to listen on")],
+        join: join.map(str::parse).transpose().map_err(|error| unusable(&error))?,
+        ..node::config::Network::default()
+    });
+    run(async {
+        let kernel = node::kernel(&config).map_err(|error| unusable(&error))?;
+        let node = node::Node::bind(&config, kernel).await.map_err(|error| unusable(&error))?;
+        let _orders = orders();
+        let links = node.link_addresses().first().cloned().unwrap_or_default();
+        say(&format!("ready {} {links}", node.addresses()[0]));
         node.run(std::future::pending()).await;
         Ok(())
     })

@@ -3,11 +3,12 @@
 use crate::process::Process;
 use crate::{BenchError, Launcher, role, usage};
 
-/// The server under test: one of our own, in a process of its own, or any other.
+/// The server under test: one of our own, in a process of its own, a chain of nodes of our own, or any other server.
 #[derive(Debug)]
 pub struct Server {
     address: String,
-    own: Option<Process>,
+    far_address: String,
+    own: Vec<Process>,
 }
 
 impl Server {
@@ -16,14 +17,40 @@ impl Server {
     /// # Errors
     /// The system gives no process.
     pub async fn start(launcher: &Launcher) -> Result<Self, BenchError> {
-        let (process, words) = launcher.start(&role::server()).await?;
-        let address = words.first().cloned().unwrap_or_default();
-        Ok(Self { address, own: Some(process) })
+        Self::chain(launcher, 1).await
+    }
+
+    /// Starts a chain of `nodes` servers on loopback that are one network: each has a link to the one before. They end when
+    /// this is dropped.
+    ///
+    /// # Errors
+    /// The system gives no process.
+    pub async fn chain(launcher: &Launcher, nodes: usize) -> Result<Self, BenchError> {
+        if nodes <= 1 {
+            let (process, words) = launcher.start(&role::server()).await?;
+            let address = words.first().cloned().unwrap_or_default();
+            return Ok(Self { far_address: address.clone(), address, own: vec![process] });
+        }
+        let (mut own, mut addresses) = (Vec::new(), Vec::new());
+        let mut before: Option<String> = None;
+        for number in 1..=nodes {
+            let (process, words) = launcher.start(&role::node(number, before.as_deref())).await?;
+            let [address, links] = &words[..] else {
+                return Err(BenchError::Unusable(format!("node {number} does not say where it listens")));
+            };
+            before = Some(links.clone());
+            addresses.push(address.clone());
+            own.push(process);
+        }
+        let (near, far) = (addresses.first(), addresses.last());
+        let (address, far_address) = (near.cloned().unwrap_or_default(), far.cloned().unwrap_or_default());
+        Ok(Self { address, far_address, own })
     }
 
     /// A server that runs already, at `HOST` or `HOST:PORT`.
     pub fn at(address: impl Into<String>) -> Self {
-        Self { address: address.into(), own: None }
+        let address = address.into();
+        Self { far_address: address.clone(), address, own: Vec::new() }
     }
 
     /// Where federates find it: `HOST` or `HOST:PORT`.
@@ -31,9 +58,22 @@ impl Server {
         &self.address
     }
 
-    /// Processor time it has used, in seconds, if it is ours and the system says so.
+    /// Where the other federate of a pair finds it: the far end of a chain, else the same as [`Server::address`].
+    pub fn far_address(&self) -> &str {
+        &self.far_address
+    }
+
+    /// Links between the two: one less than the nodes.
+    pub fn links(&self) -> usize {
+        self.own.len().saturating_sub(1)
+    }
+
+    /// Processor time it has used, all nodes together, in seconds, if it is ours and the system says so.
     pub fn cpu_s(&self) -> Option<f64> {
-        usage::cpu_s(self.own.as_ref()?.id())
+        if self.own.is_empty() {
+            return None;
+        }
+        self.own.iter().map(|process| usage::cpu_s(process.id())).sum()
     }
 
     /// Its memory in RAM, in bytes.
@@ -41,7 +81,7 @@ impl Server {
     /// # Errors
     /// It is not ours, or the system does not say.
     pub fn resident_bytes(&self) -> Result<u64, BenchError> {
-        let own = self.own.as_ref().ok_or_else(|| {
+        let own = self.own.first().ok_or_else(|| {
             BenchError::Unusable("the memory of a server can be read only if the benchmark started it".into())
         })?;
         usage::resident_bytes(own.id())

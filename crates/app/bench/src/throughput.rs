@@ -57,11 +57,11 @@ pub async fn measure(
     plan: &Plan,
     mut progress: impl FnMut(u64, u64),
 ) -> Result<Vec<Throughput>, BenchError> {
-    let mut floor = Floor::start(launcher).await?;
+    let mut floor = Floor::start(launcher, server.links()).await?;
     let federation = federation_name("throughput");
     let mut subscriber = Member::create(server.address(), &federation).await?;
     subscriber.want(subscriber.ping).await?;
-    let (mut publisher, _) = launcher.start(&role::publisher(server.address(), &federation)).await?;
+    let (mut publisher, _) = launcher.start(&role::publisher(server.far_address(), &federation)).await?;
     subscriber.await_object(subscriber.ping).await?;
     let slices = plan.slices.clamp(1, plan.updates.max(1));
     let all = plan.updates * plan.sizes.len() as u64;

@@ -16,6 +16,7 @@ Examples:
   meshrti bench latency
   meshrti bench latency --size 16,1k --samples 50000
   meshrti bench latency --size 16 --objects 10,100000     whether objects that merely exist cost anything
+  meshrti bench latency --nodes 2                         from a federate at one node to one at another
   meshrti bench latency --server sim-host:15164 --json
 
 A federate updates an object, a federate in another process answers each reflect by an update with the same payload: two
@@ -67,7 +68,8 @@ pub(super) async fn run(args: &Args) -> Outcome {
     }
     results.iter().for_each(|latency| report.row(row(latency)));
     report.note(args.target.note());
-    report.note("round trips of two hops each way; the floor takes turns with the server");
+    let hops = usize::from(args.target.nodes) + 1;
+    report.note(format!("round trips of {hops} hops each way; the floor takes turns with the server"));
     args.json.write(&report)?;
     Ok(Status::Done)
 }

@@ -74,13 +74,18 @@ struct Target {
     /// Measure the server at HOST or HOST:PORT, in place of one that is started for it
     #[arg(long, value_name = "HOST")]
     server: Option<String>,
+    /// Start a chain of so many nodes that are one network, with one federate at each end; the floor is a chain of as
+    /// many relays
+    #[arg(long, value_name = "COUNT", default_value_t = 1, conflicts_with = "server",
+        value_parser = clap::value_parser!(u16).range(1..=64))]
+    nodes: u16,
 }
 
 impl Target {
     async fn server(&self, launcher: &Launcher) -> Result<Server, Failure> {
         match &self.server {
             Some(address) => Ok(Server::at(address)),
-            None => Server::start(launcher).await.map_err(failure),
+            None => Server::chain(launcher, self.nodes.into()).await.map_err(failure),
         }
     }
 
@@ -88,6 +93,10 @@ impl Target {
     fn note(&self) -> String {
         match &self.server {
             Some(address) => format!("server at {address}, federates and floor on this machine"),
+            None if self.nodes > 1 => format!(
+                "a chain of {} nodes, federates and floor on this machine, one process each, over loopback",
+                self.nodes
+            ),
             None => "server, federates and floor on this machine, one process each, over loopback".to_owned(),
         }
     }
