@@ -92,6 +92,7 @@ impl<J> Default for Cpu<J> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn answers_go_before_the_inbox() {
@@ -111,5 +112,42 @@ mod tests {
         assert_eq!(cpu.begin(Moment::from_micros(9)), None);
         let stats = CpuStats { jobs: 3, busy: us(8), waited: us(7), inbox_max: 2 };
         assert_eq!(*cpu.stats(), stats);
+    }
+
+    proptest! {
+        /// Lindley's recursion: a job begins when it is there and the one before it is done.
+        #[test]
+        fn jobs_are_done_in_turn_without_idling(jobs in prop::collection::vec((0u64..50, 0u64..50), 1..60)) {
+            let mut cpu = Cpu::new();
+            let (mut arrivals, mut expected) = (Vec::new(), Vec::new());
+            let (mut arrival, mut free) = (Moment::ZERO, Moment::ZERO);
+            for &(gap, work) in &jobs {
+                let work = Duration::from_micros(work);
+                arrival += Duration::from_micros(gap);
+                free = free.max(arrival) + work;
+                arrivals.push((arrival, work));
+                expected.push(free);
+            }
+            let mut done = Vec::new();
+            let mut under_way: Option<Moment> = None;
+            let mut arrivals = arrivals.into_iter().enumerate().peekable();
+            loop {
+                let finishes = under_way.filter(|done| arrivals.peek().is_none_or(|(_, (at, _))| done <= at));
+                let now = if let Some(now) = finishes {
+                    prop_assert_eq!(cpu.finish(now), Some(done.len()));
+                    under_way = None;
+                    done.push(now);
+                    now
+                } else if let Some((job, (at, work))) = arrivals.next() {
+                    cpu.push(at, job, work);
+                    at
+                } else {
+                    break;
+                };
+                under_way = cpu.begin(now).or(under_way);
+            }
+            prop_assert_eq!(done, expected);
+            prop_assert_eq!(cpu.stats().busy, Duration::from_micros(jobs.iter().map(|job| job.1).sum()));
+        }
     }
 }
