@@ -110,7 +110,8 @@ fn simulate(args: &Args, name: &str, scenario: &Scenario) -> Outcome {
         progress.at(done, all);
     });
     drop(progress);
-    let done = done.map_err(|(run, error)| {
+    let done = done.map_err(|failed| {
+        let (run, error) = (&failed.run, &failed.error);
         let (shape, hops, pairs) = (run.shape.name(), run.hops, run.pairs);
         let what = format_args!("scenario {}: {shape}, {hops} hops, {pairs} pairs: {error}", args.scenario);
         Failure::bad_news(what)

@@ -15,6 +15,12 @@ pub(super) struct Done {
     pub(super) outcomes: Vec<Outcome>,
 }
 
+/// A run that came to nothing.
+pub(super) struct Failed {
+    pub(super) run: Run,
+    pub(super) error: RunError,
+}
+
 /// Does all replications of all points on `jobs` threads. `progress` is told how many of how many runs are done.
 ///
 /// # Errors
@@ -25,7 +31,7 @@ pub(super) fn run_all(
     replications: usize,
     jobs: usize,
     mut progress: impl FnMut(u64, u64),
-) -> Result<Vec<Done>, (Run, RunError)> {
+) -> Result<Vec<Done>, Box<Failed>> {
     let runs: Vec<Run> = points
         .iter()
         .flat_map(|point| (0..replications).map(move |number| (point, number)))
@@ -61,7 +67,7 @@ pub(super) fn run_all(
     for (run, result) in runs.into_iter().zip(results) {
         match result {
             Some(Ok(outcome)) => outcomes.push(outcome),
-            Some(Err(error)) => return Err((run, error)),
+            Some(Err(error)) => return Err(Box::new(Failed { run, error })),
             // Runs are begun in order: not begun means that an earlier one failed, which the loop has met.
             None => {}
         }
