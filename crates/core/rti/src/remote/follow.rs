@@ -5,6 +5,7 @@ use super::state::{Following, Phase};
 use super::wire::{Letter, NetTopic, Record};
 use crate::control::{NodeId, PublishedClass};
 use crate::object::execution::Execution;
+use crate::object::instance::Instance;
 use crate::plane::Plane;
 use bytes::Bytes;
 use hla::handle::ObjectInstanceHandle;
@@ -205,9 +206,12 @@ impl Execution {
     ) {
         let PublishedClass::Objects(class) = what else { return };
         let range = self.instances.of_class_after(class, after).take_while(|&handle| handle <= end);
+        // One that another node registered may be on its way to this home, which does not know it yet.
+        let registered = |object: &&Instance| NodeId::of_instance(object.handle) == from;
         let vanished = range
             .filter_map(|handle| self.instances.get(handle))
-            .filter(|object| object.home == from && !here.contains(&object.handle));
+            .filter(|object| object.home == from && !here.contains(&object.handle))
+            .filter(registered);
         let vanished: Vec<_> = vanished.map(|object| (object.handle, object.producer)).collect();
         for (handle, producer) in vanished {
             self.remove(plane, producer, handle, &Bytes::new(), None);
