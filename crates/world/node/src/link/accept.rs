@@ -28,7 +28,7 @@ pub(crate) enum Listener {
 /// A connection that has not been wrapped or encrypted yet.
 enum Arrival {
     Tcp(tokio::net::TcpStream),
-    Quic(quinn::Incoming),
+    Quic(Box<quinn::Incoming>),
     Memory(Raw),
 }
 
@@ -84,7 +84,8 @@ impl Listener {
             Self::Tcp(listener) => listener.accept().await.map(|(stream, _)| Arrival::Tcp(stream)),
             Self::Memory(listener) => listener.accept().await.map(Arrival::Memory),
             Self::Quic(endpoint) => {
-                endpoint.accept().await.map(Arrival::Quic).ok_or_else(|| io::ErrorKind::NotConnected.into())
+                let incoming = endpoint.accept().await.ok_or(io::ErrorKind::NotConnected)?;
+                Ok(Arrival::Quic(Box::new(incoming)))
             }
         }
     }
@@ -166,7 +167,7 @@ impl Arrival {
             Self::Tcp(stream) => {
                 connect::wrap(context, stream, None).await.map_err(|error| error.to_string())?
             }
-            Self::Quic(incoming) => super::quic::accept(incoming).await?,
+            Self::Quic(incoming) => super::quic::accept(*incoming).await?,
         };
         establish::accept(raw).await.map_err(|error| error.to_string())
     }

@@ -169,7 +169,7 @@ impl LinkOptions {
     }
 
     /// Writes `,key=value` for whatever differs from `defaults`.
-    pub(super) fn write(&self, f: &mut fmt::Formatter<'_>, defaults: Self) -> fmt::Result {
+    pub(super) fn write(&self, f: &mut fmt::Formatter<'_>, defaults: &Self) -> fmt::Result {
         let time = humantime::format_duration;
         let (out, back) = (&self.out, &self.back);
         if out.delay != Duration::ZERO {

@@ -225,7 +225,7 @@ impl TryFrom<String> for LinkListen {
 impl fmt::Display for LinkUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.address())?;
-        self.options.write(f, LinkOptions::of(self.scheme))
+        self.options.write(f, &LinkOptions::of(self.scheme))
     }
 }
 
