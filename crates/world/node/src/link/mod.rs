@@ -23,6 +23,7 @@ mod memory;
 mod options;
 mod outbound;
 mod quic;
+mod receive;
 mod sequence;
 mod sockets;
 mod stream;

@@ -1,24 +1,20 @@
-//! The task of one link, and that of its datagrams.
+//! The task of one link.
 
 use std::future::{Future, poll_fn};
-use std::io;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use base::Moment;
-use bytes::{Bytes, BytesMut};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::UdpSocket;
-use tokio::time::{Instant, Sleep};
-use tracing::{debug, info, warn};
+use tokio::time::Sleep;
+use tracing::{info, warn};
 
-use super::datagram::{self, DatagramReceiver, Kind, QUIC_HEADER};
 use super::establish::Established;
 use super::frame::{FrameReader, LINK_FRAME_BYTES_MAX};
 use super::outbound::{LinkEnd, Outbound};
-use super::sequence::Sequence;
+use super::receive::receive;
 use super::stream::{BoxRead, BoxWrite};
 use super::{LinkId, TargetId};
 use crate::driver::{Hub, Machine};
@@ -28,16 +24,6 @@ const LINGER: Duration = Duration::from_secs(2);
 
 /// The machine is told the counters of a busy link this often.
 const REPORT_EVERY: Duration = Duration::from_secs(1);
-
-/// Between probes of a UDP side that has not been answered yet, and later.
-const PROBE_FIRST: Duration = Duration::from_millis(100);
-const PROBE_LATER: Duration = Duration::from_secs(1);
-
-/// Without an answer for this long datagrams are not used.
-const PROBE_SILENCE: Duration = Duration::from_millis(3500);
-
-/// Datagrams that are taken before others have their turn.
-const DATAGRAM_BATCH: usize = 64;
 
 /// Serves a link until it ends, and tells the machine of its beginning and its end.
 pub(crate) async fn serve<M: Machine + 'static>(
@@ -213,128 +199,4 @@ async fn linger(mut read: BoxRead, mut write: BoxWrite) {
         while matches!(read.read(&mut scratch).await, Ok(count) if count > 0) {}
     };
     let _ = tokio::time::timeout(LINGER, drained).await; // a peer that stays is cut off
-}
-
-/// Serves the datagrams of a link; ended by the link's task.
-async fn receive<M: Machine>(hub: Rc<Hub<M>>, link: LinkId, receiver: DatagramReceiver) {
-    match receiver {
-        DatagramReceiver::Quic(connection) => receive_quic(&hub, link, &connection).await,
-        DatagramReceiver::Udp { socket, token, peer_token } => {
-            Box::pin(receive_udp(&hub, link, &socket, token, peer_token)).await;
-        }
-    }
-}
-
-/// Whether frames travel as datagrams from now on.
-fn set_usable<M: Machine>(hub: &Hub<M>, link: LinkId, usable: bool) {
-    let max = {
-        let mut core = hub.core.borrow_mut();
-        let Some(side) = core.links.get_mut(link).and_then(|outbound| outbound.datagrams.as_mut()) else {
-            return;
-        };
-        side.usable = usable;
-        if usable { side.frame_bytes_max() } else { 0 }
-    };
-    debug!(%link, max, "datagrams");
-    hub.act(|machine, _| machine.set_link_datagrams(link, max));
-}
-
-fn deliver<M: Machine>(
-    hub: &Hub<M>,
-    link: LinkId,
-    sequence: &Sequence,
-    foreign: u64,
-    frames: &mut Vec<Bytes>,
-) {
-    let open = {
-        let mut core = hub.core.borrow_mut();
-        let Some(outbound) = core.links.get_mut(link) else { return };
-        outbound.counters.datagrams = sequence.counters;
-        outbound.counters.foreign_datagrams = foreign;
-        outbound.is_open()
-    };
-    if open && !frames.is_empty() {
-        hub.act(|machine, now| {
-            frames.drain(..).for_each(|frame| machine.handle_link_datagram(now, link, frame));
-        });
-    }
-    frames.clear();
-}
-
-async fn receive_quic<M: Machine>(hub: &Hub<M>, link: LinkId, connection: &quinn::Connection) {
-    set_usable(hub, link, true);
-    let mut sequence = Sequence::new();
-    let mut foreign = 0;
-    let mut frames = Vec::new();
-    // The stream's task sees the end of the connection, too.
-    while let Ok(mut datagram) = connection.read_datagram().await {
-        if datagram.len() <= QUIC_HEADER {
-            foreign += 1;
-        } else {
-            let number = bytes::Buf::get_u64(&mut datagram);
-            if sequence.take(number) {
-                frames.push(datagram);
-            }
-        }
-        deliver(hub, link, &sequence, foreign, &mut frames);
-    }
-}
-
-async fn receive_udp<M: Machine>(
-    hub: &Hub<M>,
-    link: LinkId,
-    socket: &UdpSocket,
-    token: u64,
-    peer_token: u64,
-) {
-    let mut sequence = Sequence::new();
-    let (mut foreign, mut frames) = (0, Vec::new());
-    let mut buffer = vec![0; 1 << 16];
-    let mut scratch = BytesMut::new();
-    let start = Instant::now();
-    let mut answered: Option<Instant> = None;
-    let (mut usable, mut warned, mut next_probe) = (false, false, start);
-    loop {
-        tokio::select! {
-            _ = socket.readable() => {}
-            () = tokio::time::sleep_until(next_probe) => {
-                probe(socket, Kind::Probe, peer_token, &mut scratch);
-                let fresh = !usable && start.elapsed() < PROBE_SILENCE;
-                next_probe = Instant::now() + if fresh { PROBE_FIRST } else { PROBE_LATER };
-            }
-        }
-        for _ in 0..DATAGRAM_BATCH {
-            let count = match socket.try_recv(&mut buffer) {
-                Ok(count) => count,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                Err(_) => continue, // an answer of the network to something that was sent
-            };
-            match datagram::read(&buffer[..count], token) {
-                Some((Kind::Probe, ..)) => probe(socket, Kind::Answer, peer_token, &mut scratch),
-                Some((Kind::Answer, ..)) => answered = Some(Instant::now()),
-                Some((Kind::Frame, number, frame)) if !frame.is_empty() => {
-                    if sequence.take(number) {
-                        frames.push(Bytes::copy_from_slice(frame));
-                    }
-                }
-                _ => foreign += 1,
-            }
-        }
-        deliver(hub, link, &sequence, foreign, &mut frames);
-        let now_usable = answered.is_some_and(|at| at.elapsed() < PROBE_SILENCE);
-        if now_usable != usable {
-            usable = now_usable;
-            set_usable(hub, link, usable);
-        }
-        if !usable && !warned && start.elapsed() > PROBE_SILENCE {
-            warned = true;
-            warn!(%link, "UDP does not come through; best effort travels in the TCP stream");
-        }
-    }
-}
-
-fn probe(socket: &UdpSocket, kind: Kind, peer_token: u64, scratch: &mut BytesMut) {
-    scratch.clear();
-    datagram::write(scratch, kind, peer_token, 0, &[]);
-    let _ = socket.try_send(scratch); // one that is lost is followed by another
 }
