@@ -32,7 +32,7 @@ impl Overlay {
             && self.map.get(key).is_some_and(has_urls)
     }
 
-    pub(super) fn learn_due(&mut self, _now: Moment, key: NodeKey) {
+    pub(super) fn learn_due(&mut self, key: NodeKey) {
         if self.routes.reaches(key) && self.is_stranger(key) && !self.leaving {
             self.learn(key);
         }

@@ -199,7 +199,7 @@ impl Overlay {
             self.uncover(now, key, why);
         }
         for piece in waiting {
-            self.forward(now, piece);
+            self.forward(piece);
         }
     }
 

@@ -248,7 +248,7 @@ impl Overlay {
                 Timer::Doubt(key) => self.doubt(key),
                 Timer::Forget(key) => self.forget(key),
                 Timer::Tunnel(key) => self.tunnel_due(now, key),
-                Timer::Learn(key) => self.learn_due(now, key),
+                Timer::Learn(key) => self.learn_due(key),
             }
         }
     }

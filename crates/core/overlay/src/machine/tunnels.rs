@@ -37,7 +37,7 @@ impl Overlay {
         if self.timers.get(Timer::Tunnel(to)).is_none() {
             self.timers.set(Timer::Tunnel(to), now + self.config.timing.tunnel_retry);
         }
-        self.tell(now, to, &message);
+        self.tell(to, &message);
         Ok(())
     }
 
@@ -50,9 +50,9 @@ impl Overlay {
         room
     }
 
-    fn tell(&mut self, now: Moment, to: NodeKey, message: &TunnelMessage) {
+    fn tell(&mut self, to: NodeKey, message: &TunnelMessage) {
         let urgent = !matches!(message, TunnelMessage::Data { .. });
-        self.send_kind(now, to, message.encode(), urgent, Kind::Tunnel);
+        self.send_kind(to, message.encode(), urgent, Kind::Tunnel);
     }
 
     /// Tunnels follow the map: those that are no longer wanted end, those that are wanted begin, those whose path changed
@@ -122,7 +122,7 @@ impl Overlay {
             },
             _ => TunnelMessage::None { epoch: 0 },
         };
-        self.tell(now, key, &message);
+        self.tell(key, &message);
         self.timers.set(Timer::Tunnel(key), now + self.config.timing.tunnel_retry);
     }
 
@@ -161,7 +161,7 @@ impl Overlay {
         let due = tunnel.repeat_at(self.config.timing.tunnel_retry);
         let messages = tunnel.resend();
         for message in &messages {
-            self.tell(now, key, message);
+            self.tell(key, message);
         }
         if !messages.is_empty() {
             self.timers.set(Timer::Tunnel(key), due);
@@ -191,9 +191,9 @@ impl Overlay {
                         if next {
                             self.events.push_back(Event::Channel { from, channel, frame });
                         }
-                        self.tell(now, from, &ack);
+                        self.tell(from, &ack);
                     }
-                    None => self.tell(now, from, &TunnelMessage::None { epoch }),
+                    None => self.tell(from, &TunnelMessage::None { epoch }),
                 }
             }
             TunnelMessage::Ack { epoch, next } => self.on_ack(now, from, epoch, next),
@@ -217,7 +217,7 @@ impl Overlay {
             let via = Via::Tunnel;
             self.events.push_back(Event::PathUp { neighbour: from, via, initiator, terms });
         }
-        self.tell(now, from, &TunnelMessage::Opened { epoch });
+        self.tell(from, &TunnelMessage::Opened { epoch });
     }
 
     fn on_opened(&mut self, from: NodeKey, epoch: u32) {

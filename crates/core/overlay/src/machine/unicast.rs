@@ -14,7 +14,7 @@ impl Overlay {
     ///
     /// # Errors
     /// No path leads there, or the body is too long. What is lost later is counted where it is lost.
-    pub fn send(&mut self, now: Moment, to: NodeKey, body: Bytes, urgent: bool) -> Result<(), SendError> {
+    pub fn send(&mut self, _now: Moment, to: NodeKey, body: Bytes, urgent: bool) -> Result<(), SendError> {
         let limit = self.config.limits.body_bytes_max;
         if body.len() > limit {
             return Err(SendError::TooLong { len: body.len(), limit });
@@ -28,11 +28,11 @@ impl Overlay {
             return Err(SendError::Unreachable(to));
         }
         self.stats.sent_messages += 1;
-        self.send_kind(now, to, body, urgent, Kind::Body);
+        self.send_kind(to, body, urgent, Kind::Body);
         Ok(())
     }
 
-    pub(super) fn send_kind(&mut self, now: Moment, to: NodeKey, body: Bytes, urgent: bool, kind: Kind) {
+    pub(super) fn send_kind(&mut self, to: NodeKey, body: Bytes, urgent: bool, kind: Kind) {
         self.next_id = self.next_id.wrapping_add(1);
         let piece = Piece {
             urgent,
@@ -45,11 +45,11 @@ impl Overlay {
             offset: 0,
             part: body,
         };
-        self.forward(now, piece);
+        self.forward(piece);
     }
 
     /// Puts a piece into the queue of the link that leads on.
-    pub(super) fn forward(&mut self, _now: Moment, piece: Piece) {
+    pub(super) fn forward(&mut self, piece: Piece) {
         let next = self.routes.next(piece.destination).and_then(|next| self.neighbours.get(&next)).copied();
         let Some((id, link)) = next.and_then(|id| Some((id, self.links.get_mut(&id)?))) else {
             self.stats.undeliverable_pieces += 1;
@@ -78,7 +78,7 @@ impl Overlay {
         } else {
             piece.hops_left -= 1;
             self.stats.relayed_pieces += 1;
-            self.forward(now, piece);
+            self.forward(piece);
         }
     }
 

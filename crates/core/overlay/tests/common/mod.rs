@@ -309,7 +309,7 @@ impl Net {
             }
             Happening::Frame { wire, end, .. } if self.hold(wire, end, &what) => {}
             Happening::Down { wire, end, far: true } if self.hold(wire, end, &what) => {}
-            Happening::Frame { wire, end, frame } => self.deliver(wire, end, frame),
+            Happening::Frame { wire, end, frame } => self.deliver(wire, end, &frame),
             Happening::Down { wire, end, .. } => {
                 let (index, id) = self.wires[wire].ends[end];
                 if let Some(node) = self.nodes[index].as_mut() {
@@ -320,7 +320,7 @@ impl Net {
         }
     }
 
-    fn deliver(&mut self, wire: usize, end: usize, frame: Bytes) {
+    fn deliver(&mut self, wire: usize, end: usize, frame: &Bytes) {
         let now = self.now;
         let (index, id) = self.wires[wire].ends[end];
         let Some(node) = self.nodes[index].as_mut() else { return };
