@@ -66,8 +66,19 @@ fn throughput_loses_nothing() {
 
 #[test]
 fn two_nodes_lose_nothing_either() {
-    let latency =
-        report(&["latency", "--nodes", "3", "--size", "16", "--samples", "20", "--warm-up", "3", "--slices", "1"]);
+    let latency = report(&[
+        "latency",
+        "--nodes",
+        "3",
+        "--size",
+        "16",
+        "--samples",
+        "20",
+        "--warm-up",
+        "3",
+        "--slices",
+        "1",
+    ]);
     assert_numbers(&latency["rows"][0], &["p50_us", "floor_p50_us", "p50_ratio"]);
     let flood = report(&["throughput", "--nodes", "2", "--updates", "5000", "--slices", "2"]);
     assert_eq!(flood["rows"][0]["received"].as_u64(), Some(5000));

@@ -14,6 +14,7 @@ mod hostile;
 mod life;
 mod limits;
 mod modules;
+mod network;
 mod overload;
 mod processes;
 mod resume;

@@ -55,6 +55,7 @@ impl Drop for Folder {
 pub(crate) struct Server {
     child: Child,
     addresses: Vec<String>,
+    links: Vec<String>,
     log: Arc<Mutex<String>>,
     _folder: Folder,
 }
@@ -86,10 +87,21 @@ impl Server {
             .expect("the server starts");
         let log = Arc::new(Mutex::new(String::new()));
         collect(child.stderr.take().expect("it is piped"), Arc::clone(&log));
-        let addresses = announced(child.stdout.take().expect("it is piped"));
-        let server = Self { child, addresses, log, _folder: folder };
+        let (addresses, links) = announced(child.stdout.take().expect("it is piped"));
+        let server = Self { child, addresses, links, log, _folder: folder };
         assert!(!server.addresses.is_empty(), "the server does not listen");
         server
+    }
+
+    /// A node of a network on loopback: the one that founds it, or one that joins another.
+    pub(crate) fn node(name: &str, join: Option<&Server>, flags: &[&str]) -> Self {
+        let loopback = "tcp://127.0.0.1:0";
+        let mut all = vec!["--name", name, "--listen", loopback, "--network-listen", loopback];
+        all.extend(flags);
+        if let Some(join) = join {
+            all.extend(["--join", &join.links[0]]);
+        }
+        Self::with("", &all)
     }
 
     /// The first address, as a client takes it: `HOST:PORT`.
@@ -127,6 +139,28 @@ impl Server {
         let text = |row: &serde_json::Value, key: &str| row[key].as_str().unwrap_or("-").to_owned();
         let rows = report["rows"].as_array().expect("rows are a list");
         rows.iter().map(|row| (text(row, "federation"), text(row, "federate"))).collect()
+    }
+
+    /// The rows of one kind of what `meshrti status --json` says about it.
+    pub(crate) fn rows(&self, kind: &str) -> Vec<serde_json::Value> {
+        let output = run(&["status", self.address(), "--json"]);
+        let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+        let rows = report["rows"].as_array().cloned().unwrap_or_default();
+        rows.into_iter().filter(|row| row["kind"] == kind).collect()
+    }
+
+    /// The names of the members of its network, sorted.
+    pub(crate) fn nodes(&self) -> Vec<String> {
+        let members = self.rows("node").into_iter().filter(|row| row["member"] == true);
+        let mut names: Vec<_> = members.filter_map(|row| Some(row["node"].as_str()?.to_owned())).collect();
+        names.sort();
+        names
+    }
+
+    /// Ends its process without a word.
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().expect("it is our child");
+        self.child.wait().expect("it is our child");
     }
 
     /// Sends a signal, such as `TERM`.
@@ -185,25 +219,27 @@ fn collect(from: impl Read + Send + 'static, log: Arc<Mutex<String>>) {
     });
 }
 
-/// The addresses in the lines `listening on tcp://HOST:PORT`, up to the line `ready`.
-fn announced(from: impl Read + Send + 'static) -> Vec<String> {
-    let (found, addresses) = mpsc::channel();
+/// The addresses in the lines `listening on tcp://HOST:PORT`, and the URLs in the lines `listening for nodes on URL`, up
+/// to the line `ready`.
+fn announced(from: impl Read + Send + 'static) -> (Vec<String>, Vec<String>) {
+    let (found, lines) = mpsc::channel();
     std::thread::spawn(move || {
         let mut found = Some(found);
         for line in BufReader::new(from).lines().map_while(Result::ok) {
-            match line.strip_prefix("listening on tcp://") {
-                Some(address) => {
-                    let _ = found.as_ref().map(|found| found.send(address.to_owned()));
-                }
-                None if line == "ready" => found = None,
-                None => {}
+            match line.as_str() {
+                "ready" => found = None,
+                _ => drop(found.as_ref().map(|found| found.send(line))),
             }
         }
     });
-    let mut all = Vec::new();
+    let (mut addresses, mut links) = (Vec::new(), Vec::new());
     let begun = Instant::now();
-    while let Ok(address) = addresses.recv_timeout(PATIENCE.saturating_sub(begun.elapsed())) {
-        all.push(address);
+    while let Ok(line) = lines.recv_timeout(PATIENCE.saturating_sub(begun.elapsed())) {
+        if let Some(address) = line.strip_prefix("listening on tcp://") {
+            addresses.push(address.to_owned());
+        } else if let Some(url) = line.strip_prefix("listening for nodes on ") {
+            links.push(url.to_owned());
+        }
     }
-    all
+    (addresses, links)
 }
