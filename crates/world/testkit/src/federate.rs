@@ -19,6 +19,8 @@ use std::time::Duration;
 /// A federate that acts by a script, and the session and socket it acts through.
 pub struct Federate {
     server: HostId,
+    /// Where it may begin a session, if there is a choice.
+    servers: Vec<HostId>,
     config: Config,
     session: Option<Session>,
     socket: Option<SocketId>,
@@ -56,6 +58,7 @@ impl Federate {
         let known = Knowledge { host: host.0, ..known };
         Self {
             server,
+            servers: Vec::new(),
             config,
             session: None,
             socket: None,
@@ -71,6 +74,16 @@ impl Federate {
             seen: Vec::new(),
             draw,
         }
+    }
+
+    /// It may begin a new session at any of `servers`.
+    pub(crate) fn set_servers(&mut self, servers: Vec<HostId>) {
+        self.servers = servers;
+    }
+
+    /// The server that its session is with.
+    pub(crate) fn server(&self) -> HostId {
+        self.server
     }
 
     /// What was seen since the last call.
@@ -321,6 +334,9 @@ impl Federate {
                 self.over(id, reason.to_string());
                 if restart && !self.calm {
                     self.session = None;
+                    if !self.servers.is_empty() {
+                        self.server = *self.draw.pick(&self.servers).unwrap_or(&self.server);
+                    }
                 }
             }
             Event::Interrupted { .. } | Event::Resumed | Event::Writable => {}

@@ -5,11 +5,13 @@
 //! - [`World`]: a server and federates on a [`netsim`] network. A safety phase with faults, in which
 //!   every invariant is asked after every event; then a liveness phase without, in which everything
 //!   must be answered and delivered in bounded time, and then nothing be said but heartbeats.
+//! - [`cluster`]: the same over many nodes.
 //! - [`model`]: the services in their dumbest form, compared in the order in which the kernel executed
 //!   the calls, which a tap at the server's side of the wire reads along.
 //! - [`invariants`]: what must always hold, one property to a file, with its clause.
 //! - [`check_seeds`]: many runs; a failing one says how to run it again.
 
+pub mod cluster;
 mod draw;
 mod federate;
 pub mod fom;

@@ -22,10 +22,13 @@ pub fn check(test: &str, group: Group, seed: Seed) -> Outcome {
     let options = Options::swarm(seed, group);
     match World::new(options.clone()).run() {
         Ok(outcome) => outcome,
-        Err(failure) => panic!(
-            "{options:#?}\n{failure}\nReplay: {ONE}={seed} cargo test -p meshrti-testkit --test {test} -- --nocapture"
-        ),
+        Err(failure) => panic!("{options:#?}\n{failure}\n{}", replay(seed, test)),
     }
+}
+
+/// How to run a seed again. `test` is the name of the test target, and after a space that of the test.
+pub(crate) fn replay(seed: Seed, test: &str) -> String {
+    format!("Replay: {ONE}={seed} cargo test -p meshrti-testkit --test {test} -- --nocapture")
 }
 
 /// Runs `seeds` seeds of a group on all cores, or as many as `MESHRTI_SEEDS` says, or the one that
@@ -34,8 +37,17 @@ pub fn check(test: &str, group: Group, seed: Seed) -> Outcome {
 /// # Panics
 /// See [`check`]; also when a variable is no number.
 pub fn check_seeds(test: &str, group: Group, seeds: u64) -> BTreeMap<Seed, Outcome> {
+    each_seed(test, seeds, |seed| check(test, group, seed))
+}
+
+/// Calls `run` for many seeds of `test` on all cores, or for the one that the environment names.
+pub(crate) fn each_seed<O: Send>(
+    test: &str,
+    seeds: u64,
+    run: impl Fn(Seed) -> O + Sync,
+) -> BTreeMap<Seed, O> {
     if let Some(seed) = number(ONE) {
-        return BTreeMap::from([(Seed(seed), check(test, group, Seed(seed)))]);
+        return BTreeMap::from([(Seed(seed), run(Seed(seed)))]);
     }
     let seeds = number(MANY).unwrap_or(seeds);
     let base = Seed(0).split(test);
@@ -47,7 +59,7 @@ pub fn check_seeds(test: &str, group: Group, seeds: u64) -> BTreeMap<Seed, Outco
         }
         // Short seeds are easier to pass on.
         let seed = Seed(base.split_index(place).0 >> 32);
-        let outcome = check(test, group, seed);
+        let outcome = run(seed);
         outcomes.lock().expect("nobody panics with the lock held").insert(seed, outcome);
     };
     let workers = std::thread::available_parallelism().map_or(1, |cores| cores.get().min(8));

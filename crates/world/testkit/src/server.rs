@@ -23,6 +23,8 @@ pub struct Server {
     open: BTreeSet<SocketId>,
     /// Sockets that the kernel has more for than they take.
     full: BTreeSet<SocketId>,
+    /// Sockets of federates that the kernel holds back.
+    held: BTreeSet<SocketId>,
     last_status: Vec<FederationView>,
     timer: bool,
 }
@@ -30,13 +32,23 @@ pub struct Server {
 impl Server {
     /// A server whose session ids come from `seed`.
     pub fn new(config: Config, seed: Seed) -> Self {
+        Self::with(Kernel::new(config, Box::new(NoFoms)), Tap::default(), seed)
+    }
+
+    /// A server around `kernel` that nobody reads along at.
+    pub(crate) fn unwatched(kernel: Kernel, seed: Seed) -> Self {
+        Self::with(kernel, Tap::off(), seed)
+    }
+
+    fn with(kernel: Kernel, tap: Tap, seed: Seed) -> Self {
         Self {
-            kernel: Kernel::new(config, Box::new(NoFoms)),
-            tap: Tap::default(),
+            kernel,
+            tap,
             seed,
             sessions: 0,
             open: BTreeSet::new(),
             full: BTreeSet::new(),
+            held: BTreeSet::new(),
             last_status: Vec::new(),
             timer: false,
         }
@@ -47,6 +59,16 @@ impl Server {
         &self.kernel
     }
 
+    /// The kernel, for what is not the business of a federate's connection.
+    pub(crate) fn kernel_mut(&mut self) -> &mut Kernel {
+        &mut self.kernel
+    }
+
+    /// Connections of federates.
+    pub(crate) fn sockets(&self) -> &BTreeSet<SocketId> {
+        &self.open
+    }
+
     /// What was seen since the last call.
     pub fn take_seen(&mut self) -> Vec<Observation> {
         self.tap.take()
@@ -54,6 +76,14 @@ impl Server {
 
     /// See [`netsim::Host::handle`].
     pub fn handle(&mut self, event: HostEvent, port: &mut Port<'_>) {
+        self.take_in(event, port);
+        self.give_out(port);
+        port.wake(self.kernel.poll_timeout());
+        self.report();
+    }
+
+    /// Tells the kernel of an event.
+    pub(crate) fn take_in(&mut self, event: HostEvent, port: &mut Port<'_>) {
         let now = port.now();
         match event {
             HostEvent::Opened { socket, peer, .. } => {
@@ -83,12 +113,29 @@ impl Server {
             }
             HostEvent::Received { .. } | HostEvent::Datagram { .. } => {}
         }
+    }
+
+    /// Reads nothing more of federates that the kernel holds back, and again of those that it does not any more.
+    pub(crate) fn hold_back(&mut self, port: &mut Port<'_>) {
+        for &socket in &self.open {
+            if self.kernel.is_held(conn(socket)) && self.held.insert(socket) {
+                port.set_reading(socket, false);
+            }
+        }
+        while let Some(conn) = self.kernel.poll_released() {
+            let socket = SocketId(conn.0 as u32);
+            if self.held.remove(&socket) && self.open.contains(&socket) {
+                port.set_reading(socket, true);
+            }
+        }
+    }
+
+    /// Writes what the kernel has to say.
+    pub(crate) fn give_out(&mut self, port: &mut Port<'_>) {
         while let Some(conn) = self.kernel.poll_ready() {
             self.write(SocketId(conn.0 as u32), port);
         }
         self.timer = false;
-        port.wake(self.kernel.poll_timeout());
-        self.report();
     }
 
     fn lost(&mut self, now: Moment, socket: SocketId) {

@@ -111,7 +111,8 @@ impl World {
         let base = Arc::new(fom::model(&options.switches));
         let network = NetworkOptions { stream_window: options.limits.stream_window, ..Default::default() };
         let mut sim = Simulation::new(options.seed.split("network"), network);
-        let server = sim.add_host("server", Node::Server(server(&options)));
+        let server = sim
+            .add_host("server", Node::Server(Server::new(config(&options), options.seed.split("sessions"))));
         let known = knowledge(&options, &base);
         let mut federates = Vec::new();
         for number in 0..options.federates {
@@ -447,7 +448,8 @@ impl World {
     }
 }
 
-fn server(options: &Options) -> Server {
+/// Settings of a kernel.
+pub(crate) fn config(options: &Options) -> kernel::Config {
     let (timeouts, limits) = (&options.timeouts, &options.limits);
     let mut config = kernel::Config {
         closed_window: timeouts.closed_window,
@@ -459,10 +461,11 @@ fn server(options: &Options) -> Server {
     config.sessions.unsent_bytes_high = limits.unsent_bytes_high;
     config.sessions.unsent_bytes_low = limits.unsent_bytes_high / 4;
     config.rti.queue_bytes_max = limits.queue_bytes_max;
-    Server::new(config, options.seed.split("sessions"))
+    config
 }
 
-fn knowledge(options: &Options, base: &Arc<hla::fom::Fdd>) -> Knowledge {
+/// What every federate knows at its start.
+pub(crate) fn knowledge(options: &Options, base: &Arc<hla::fom::Fdd>) -> Knowledge {
     let federations: Vec<_> = (0..options.federations).map(|number| format!("federation {number}")).collect();
     Knowledge {
         model: base.clone(),

@@ -2,22 +2,28 @@
 
 use base::{Moment, Seed};
 use std::time::Duration;
+use testkit::cluster::{self, Kind};
 use testkit::{Group, Options, Trouble, TroubleKind, World, check};
 
 #[test]
 fn seeds_that_found_bugs_pass() {
     for line in include_str!("bug_seeds.txt").lines().filter(|line| !line.starts_with('#')) {
         let mut words = line.split_whitespace();
-        let group = match words.next() {
-            Some("federation") => Group::Federation,
-            Some("declaration") => Group::Declaration,
-            Some("object") => Group::Object,
-            Some("support") => Group::Support,
-            Some("session") => Group::Session,
-            other => panic!("no group is called {other:?}"),
-        };
+        let group = words.next().unwrap_or_default();
         let digits = words.next().and_then(|word| word.strip_prefix("0x")).expect("a seed follows the group");
-        check("bugs", group, Seed(u64::from_str_radix(digits, 16).expect("the seed is hexadecimal")));
+        let seed = Seed(u64::from_str_radix(digits, 16).expect("the seed is hexadecimal"));
+        match group {
+            "federation" => drop(check("bugs", Group::Federation, seed)),
+            "declaration" => drop(check("bugs", Group::Declaration, seed)),
+            "object" => drop(check("bugs", Group::Object, seed)),
+            "support" => drop(check("bugs", Group::Support, seed)),
+            "session" => drop(check("bugs", Group::Session, seed)),
+            "tree" => drop(cluster::check("cluster tree", Kind::Tree, seed)),
+            "mesh" => drop(cluster::check("cluster mesh", Kind::Mesh, seed)),
+            "hypercube" => drop(cluster::check("cluster hypercube", Kind::Hypercube, seed)),
+            "graph" => drop(cluster::check("cluster graph", Kind::Graph, seed)),
+            other => panic!("no group is called {other:?}"),
+        }
     }
 }
 

@@ -68,6 +68,17 @@ pub fn all() -> Vec<Box<dyn Invariant>> {
     ]
 }
 
+/// Those that look only at what federates see, and so hold over any number of nodes.
+pub fn at_federates() -> Vec<Box<dyn Invariant>> {
+    vec![
+        Box::new(interaction_once::InteractionOnce::default()),
+        Box::new(known_instances::KnownInstances::default()),
+        Box::new(no_echo::NoEcho::default()),
+        Box::new(subscribed_only::SubscribedOnly::default()),
+        Box::new(synchronization::Synchronization::default()),
+    ]
+}
+
 /// The stamp that a tag starts with: the sender's host, and its counter.
 fn stamp(tag: &[u8]) -> Option<(u32, u32)> {
     let (host, rest) = tag.split_first_chunk::<4>()?;

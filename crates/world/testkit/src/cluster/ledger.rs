@@ -1,0 +1,537 @@
+//! What is known for sure from what the federates saw: who is joined where, what each subscribes, publishes, knows and owns,
+//! and what was sent.
+
+use crate::fom;
+use crate::observation::{Observation, Seen, SessionId};
+use crate::script::Knowledge;
+use base::Moment;
+use bytes::Bytes;
+use hla::api::call_request::CallRequest as Call;
+use hla::api::call_response::CallResponse as Answer;
+use hla::api::callback_request::CallbackRequest as Callback;
+use hla::api::{AttributeHandleSet, ResignAction};
+use hla::fom::Fdd;
+use hla::handle::{
+    AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle,
+    TransportationTypeHandle,
+};
+use netsim::HostId;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// One start of one node: which node, and which start of it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Run {
+    /// The node.
+    pub node: usize,
+    /// 0 for its first start.
+    pub start: u32,
+}
+
+/// A stamp of a tag: the sender's host, and its counter.
+pub type Stamp = (u32, u32);
+
+/// The stamp that `tag` starts with.
+pub fn stamp(tag: &[u8]) -> Option<Stamp> {
+    let (host, rest) = tag.split_first_chunk::<4>()?;
+    let (count, _) = rest.split_first_chunk::<4>()?;
+    Some((u32::from_be_bytes(*host), u32::from_be_bytes(*count)))
+}
+
+/// A session.
+#[derive(Clone, Debug)]
+pub struct Life {
+    /// The federate's host.
+    pub host: HostId,
+    /// The start of a node that it is with.
+    pub run: Run,
+    /// When it was over.
+    pub over: Option<Moment>,
+    /// As what it is joined, as far as it knows.
+    pub joined: Option<Membership>,
+    /// Calls that wait for an answer.
+    pub asked: BTreeMap<u32, (Moment, Call)>,
+}
+
+/// A federate that is joined.
+#[derive(Clone, Debug)]
+pub struct Membership {
+    /// Its federation.
+    pub federation: String,
+    /// Its handle.
+    pub handle: FederateHandle,
+    /// Its name, when it chose one.
+    pub name: Option<String>,
+    /// What becomes of its objects when it is lost.
+    pub directive: i32,
+    /// It has asked to resign.
+    pub leaving: bool,
+    /// What it subscribes without a break since when.
+    pub subscribed: BTreeMap<(ObjectClassHandle, AttributeHandle), Moment>,
+    /// The same of interactions.
+    pub subscribed_interactions: BTreeMap<InteractionClassHandle, Moment>,
+    /// What it publishes without a break since when.
+    pub published: BTreeMap<(ObjectClassHandle, AttributeHandle), Moment>,
+    /// The same of interactions.
+    pub published_interactions: BTreeMap<InteractionClassHandle, Moment>,
+    /// Instances that it discovered: as what, and when.
+    pub known: BTreeMap<ObjectInstanceHandle, (ObjectClassHandle, Moment)>,
+    /// Instances that it deleted locally at some time.
+    pub doubtful: BTreeSet<ObjectInstanceHandle>,
+    /// Attributes of which it may have changed the transportation.
+    pub odd: BTreeSet<AttributeHandle>,
+    /// Interaction classes of which it may have changed the transportation.
+    pub odd_interactions: BTreeSet<InteractionClassHandle>,
+}
+
+/// An object instance.
+#[derive(Clone, Debug)]
+pub struct Instance {
+    /// The class it was registered at.
+    pub class: ObjectClassHandle,
+    /// Who registered it.
+    pub owner: SessionId,
+    /// When its registration was asked for.
+    pub asked: Moment,
+    /// When its registration was answered.
+    pub since: Moment,
+    /// Attributes that its owner owns for sure.
+    pub owned: BTreeSet<AttributeHandle>,
+    /// What has become of it.
+    pub fate: Fate,
+}
+
+/// What has become of an instance.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fate {
+    /// It exists, and belongs to its owner.
+    Exists,
+    /// Its owner deleted it, or resigned and had it deleted. Should the owner's node die before everybody has heard of it,
+    /// it is open after all.
+    Deleted,
+    /// Its owner was lost, with a directive to delete it.
+    Lost,
+    /// It may exist or not: deletion is under way, or its owner went in a manner that leaves it open.
+    Open,
+}
+
+/// Something sent.
+#[derive(Clone, Debug)]
+pub struct Sent {
+    /// By whom.
+    pub by: SessionId,
+    /// When.
+    pub at: Moment,
+    /// What.
+    pub what: Message,
+}
+
+/// What was sent.
+#[derive(Clone, Debug)]
+pub enum Message {
+    /// An update of attributes of an instance.
+    Update(ObjectInstanceHandle, BTreeSet<AttributeHandle>),
+    /// An interaction.
+    Interaction(InteractionClassHandle),
+    /// A directed interaction.
+    Directed,
+    /// A deletion.
+    Delete,
+    /// A request, a registration of a synchronization point.
+    Other,
+}
+
+/// What is known for sure.
+pub struct Ledger {
+    /// The model of the federations, with every module that anybody adds.
+    pub model: Fdd,
+    directive: i32,
+    /// All sessions that ever were.
+    pub lives: BTreeMap<SessionId, Life>,
+    /// All instances that ever were, by federation and handle.
+    pub instances: BTreeMap<(String, ObjectInstanceHandle), Instance>,
+    /// Everything sent.
+    pub sent: BTreeMap<Stamp, Sent>,
+    /// Since when nothing goes wrong, and nobody does anything but what it is told.
+    pub calm: Option<Moment>,
+    /// Starts of nodes that are members of the network since they began, and still are at the end.
+    pub lived: BTreeSet<Run>,
+    /// Federations that were destroyed at some time: their handles begin anew.
+    pub destroyed: BTreeSet<String>,
+}
+
+impl Ledger {
+    /// Nothing is known.
+    pub fn new(known: &Knowledge) -> Self {
+        let model = fom::extended(&known.model);
+        Self {
+            directive: model.switches().automatic_resign_action as i32,
+            model,
+            lives: BTreeMap::new(),
+            instances: BTreeMap::new(),
+            sent: BTreeMap::new(),
+            calm: None,
+            lived: BTreeSet::new(),
+            destroyed: BTreeSet::new(),
+        }
+    }
+
+    /// A session began.
+    pub fn established(&mut self, session: SessionId, host: HostId, run: Run) {
+        let life = Life { host, run, over: None, joined: None, asked: BTreeMap::new() };
+        self.lives.insert(session, life);
+    }
+
+    /// Sessions that are joined and not over.
+    pub fn joined(&self) -> impl Iterator<Item = (SessionId, &Life, &Membership)> {
+        self.lives.iter().filter_map(|(&session, life)| Some((session, life, life.joined.as_ref()?)))
+    }
+
+    /// The membership of a session that is joined.
+    pub fn member(&self, session: SessionId) -> Option<&Membership> {
+        self.lives.get(&session)?.joined.as_ref()
+    }
+
+    /// An instance of the federation that `session` is joined to.
+    pub fn instance(&self, session: SessionId, handle: ObjectInstanceHandle) -> Option<&Instance> {
+        self.instances.get(&(self.member(session)?.federation.clone(), handle))
+    }
+
+    /// Whether the start of the node of a session was a member all along.
+    pub fn lived(&self, session: SessionId) -> bool {
+        self.lives.get(&session).is_some_and(|life| self.lived.contains(&life.run))
+    }
+
+    /// Whether the model has values of `attribute` carried reliably.
+    pub fn is_reliable(&self, attribute: AttributeHandle) -> bool {
+        let transportation = self.model.attribute(attribute).map(|attribute| attribute.transportation);
+        transportation == Some(TransportationTypeHandle::RELIABLE)
+    }
+
+    /// Whether the model has interactions of `class` carried reliably.
+    pub fn is_reliable_interaction(&self, class: InteractionClassHandle) -> bool {
+        let transportation = self.model.interaction_class(class).map(|class| class.transportation);
+        transportation == Some(TransportationTypeHandle::RELIABLE)
+    }
+
+    /// `class` and its superclasses, nearest first.
+    pub fn lineage(&self, class: ObjectClassHandle) -> Vec<ObjectClassHandle> {
+        let parent =
+            |&class: &ObjectClassHandle| self.model.object_class(class).and_then(|class| class.parent);
+        std::iter::successors(Some(class), parent).collect()
+    }
+
+    /// `class` and its superclasses, nearest first.
+    pub fn interaction_lineage(&self, class: InteractionClassHandle) -> Vec<InteractionClassHandle> {
+        let parent = |&class: &InteractionClassHandle| {
+            self.model.interaction_class(class).and_then(|class| class.parent)
+        };
+        std::iter::successors(Some(class), parent).collect()
+    }
+
+    /// Takes in what was seen.
+    pub fn learn(&mut self, seen: &Seen) {
+        match &seen.what {
+            Observation::Made { session, call, request } => {
+                self.made(seen.at, *session, call.get(), request);
+            }
+            Observation::Got { session, call, answer } => self.got(seen.at, *session, call.get(), answer),
+            Observation::Received { session, callback, .. } => self.received(seen.at, *session, callback),
+            Observation::Over { session, .. } | Observation::Killed { session: Some(session) } => {
+                self.over(seen.at, *session);
+            }
+            _ => {}
+        }
+    }
+
+    fn made(&mut self, at: Moment, session: SessionId, call: u32, request: &Call) {
+        let Some(life) = self.lives.get_mut(&session) else { return };
+        life.asked.insert(call, (at, request.clone()));
+        if let Some(member) = &mut life.joined {
+            member.asked(request);
+            if let Call::DeleteObjectInstanceRequest(r) = request {
+                let key = (member.federation.clone(), r.object_instance.unwrap_or_default());
+                if let Some(instance) =
+                    self.instances.get_mut(&key).filter(|i| i.fate == Fate::Exists && i.owner == session)
+                {
+                    instance.fate = Fate::Open;
+                }
+            }
+            let (class, gone) = match request {
+                Call::UnpublishObjectClassRequest(r) => (r.object_class, None),
+                Call::UnpublishObjectClassAttributesRequest(r) => {
+                    (r.object_class, Some(set(r.attributes.as_ref())))
+                }
+                _ => (None, None),
+            };
+            if let Some(class) = class {
+                self.disown(session, class, gone.as_ref());
+            }
+        }
+        if let Some((stamp, what)) = message(request) {
+            self.sent.insert(stamp, Sent { by: session, at, what });
+        }
+    }
+
+    /// Who stops publishing an attribute no longer owns it.
+    fn disown(
+        &mut self,
+        session: SessionId,
+        class: ObjectClassHandle,
+        gone: Option<&BTreeSet<AttributeHandle>>,
+    ) {
+        for instance in self.instances.values_mut().filter(|i| i.owner == session && i.class == class) {
+            instance.owned.retain(|attribute| gone.is_some_and(|gone| !gone.contains(attribute)));
+        }
+    }
+
+    fn got(&mut self, at: Moment, session: SessionId, call: u32, answer: &Answer) {
+        let Some(life) = self.lives.get_mut(&session) else { return };
+        let Some((asked, request)) = life.asked.remove(&call) else { return };
+        if let Some(handle) = joined_handle(answer) {
+            life.joined = joining(&request)
+                .map(|(federation, name)| Membership::new(federation, handle, name, self.directive));
+            return;
+        }
+        let refused = matches!(answer, Answer::ExceptionData(_));
+        if let (Call::DestroyFederationExecutionRequest(r), false) = (&request, refused) {
+            self.destroyed.insert(r.federation_name.clone());
+        }
+        let Some(member) = &mut life.joined else { return };
+        match (&request, refused) {
+            (Call::ResignFederationExecutionRequest(_), true) => member.leaving = false,
+            (Call::ResignFederationExecutionRequest(r), false) => {
+                let federation = member.federation.clone();
+                life.joined = None;
+                self.orphan(session, &federation, r.resign_action, Fate::Deleted);
+            }
+            (Call::DeleteObjectInstanceRequest(r), _) => {
+                let key = (member.federation.clone(), r.object_instance.unwrap_or_default());
+                if let Some(instance) =
+                    self.instances.get_mut(&key).filter(|i| i.fate == Fate::Open && i.owner == session)
+                {
+                    instance.fate = if refused { Fate::Exists } else { Fate::Deleted };
+                }
+            }
+            (_, true) => {}
+            (_, false) => {
+                member.answered(at, &request);
+                if let Some((class, handle)) = registered(&request, answer) {
+                    let owned =
+                        member.published.keys().filter(|(of, _)| *of == class).map(|&(_, a)| a).collect();
+                    let instance =
+                        Instance { class, owner: session, asked, since: at, owned, fate: Fate::Exists };
+                    self.instances.insert((member.federation.clone(), handle), instance);
+                }
+            }
+        }
+    }
+
+    fn received(&mut self, at: Moment, session: SessionId, callback: &Callback) {
+        let Some(member) = self.lives.get_mut(&session).and_then(|life| life.joined.as_mut()) else { return };
+        match callback {
+            Callback::DiscoverObjectInstance(c) => {
+                let class = c.object_class.unwrap_or_default();
+                member.known.insert(c.object_instance.unwrap_or_default(), (class, at));
+            }
+            Callback::RemoveObjectInstance(c) => {
+                member.known.remove(&c.object_instance.unwrap_or_default());
+            }
+            _ => {}
+        }
+    }
+
+    fn over(&mut self, at: Moment, session: SessionId) {
+        let Some(life) = self.lives.get_mut(&session) else { return };
+        life.over = Some(at);
+        let asked = std::mem::take(&mut life.asked);
+        let sets = |call: &Call| matches!(call, Call::SetAutomaticResignDirectiveRequest(_));
+        let certain = !asked.values().any(|(_, call)| sets(call));
+        if let Some(member) = life.joined.take() {
+            let fate = if certain && !member.leaving { Fate::Lost } else { Fate::Open };
+            self.orphan(session, &member.federation, member.directive, fate);
+        }
+    }
+
+    /// What becomes of the instances of somebody who resigned, or was lost: `fate` if the action deletes.
+    fn orphan(&mut self, session: SessionId, federation: &str, action: i32, fate: Fate) {
+        let deletes = matches!(
+            ResignAction::try_from(action),
+            Ok(ResignAction::DeleteObjects
+                | ResignAction::DeleteObjectsThenDivest
+                | ResignAction::CancelThenDeleteThenDivest)
+        );
+        let own = self.instances.iter_mut().filter(|((of, _), i)| of == federation && i.owner == session);
+        for (_, instance) in own.filter(|(_, instance)| instance.fate != Fate::Deleted) {
+            // Who still owns an attribute has the privilege to delete as well.
+            let sure = deletes && instance.fate == Fate::Exists && !instance.owned.is_empty();
+            instance.fate = if sure { fate } else { Fate::Open };
+            instance.owned.clear();
+        }
+    }
+}
+
+impl Membership {
+    fn new(federation: String, handle: FederateHandle, name: Option<String>, directive: i32) -> Self {
+        Self {
+            federation,
+            handle,
+            name,
+            directive,
+            leaving: false,
+            subscribed: BTreeMap::new(),
+            subscribed_interactions: BTreeMap::new(),
+            published: BTreeMap::new(),
+            published_interactions: BTreeMap::new(),
+            known: BTreeMap::new(),
+            doubtful: BTreeSet::new(),
+            odd: BTreeSet::new(),
+            odd_interactions: BTreeSet::new(),
+        }
+    }
+
+    /// A call was made: what it takes away counts from now.
+    fn asked(&mut self, request: &Call) {
+        match request {
+            Call::ResignFederationExecutionRequest(_) => self.leaving = true,
+            Call::UnsubscribeObjectClassRequest(r) => {
+                let class = r.object_class.unwrap_or_default();
+                self.subscribed.retain(|(of, _), _| *of != class);
+            }
+            Call::UnsubscribeObjectClassAttributesRequest(r) => {
+                let (class, gone) = (r.object_class.unwrap_or_default(), set(r.attributes.as_ref()));
+                self.subscribed.retain(|(of, attribute), _| *of != class || !gone.contains(attribute));
+            }
+            Call::UnsubscribeInteractionClassRequest(r) => {
+                self.subscribed_interactions.remove(&r.interaction_class.unwrap_or_default());
+            }
+            Call::UnpublishObjectClassRequest(r) => {
+                let class = r.object_class.unwrap_or_default();
+                self.published.retain(|(of, _), _| *of != class);
+            }
+            Call::UnpublishObjectClassAttributesRequest(r) => {
+                let (class, gone) = (r.object_class.unwrap_or_default(), set(r.attributes.as_ref()));
+                self.published.retain(|(of, attribute), _| *of != class || !gone.contains(attribute));
+            }
+            Call::UnpublishInteractionClassRequest(r) => {
+                self.published_interactions.remove(&r.interaction_class.unwrap_or_default());
+            }
+            Call::LocalDeleteObjectInstanceRequest(r) => {
+                self.doubtful.insert(r.object_instance.unwrap_or_default());
+            }
+            Call::ChangeDefaultAttributeTransportationTypeRequest(r) => {
+                self.odd.extend(set(r.attributes.as_ref()));
+            }
+            Call::RequestAttributeTransportationTypeChangeRequest(r) => {
+                self.odd.extend(set(r.attributes.as_ref()));
+            }
+            Call::RequestInteractionTransportationTypeChangeRequest(r) => {
+                self.odd_interactions.extend(r.interaction_class);
+            }
+            _ => {}
+        }
+    }
+
+    /// A call was answered: what it adds counts from now.
+    fn answered(&mut self, at: Moment, request: &Call) {
+        let (class, attributes) = match request {
+            Call::SubscribeObjectClassAttributesRequest(r) => (r.object_class, r.attributes.as_ref()),
+            Call::SubscribeObjectClassAttributesPassivelyRequest(r) => {
+                (r.object_class, r.attributes.as_ref())
+            }
+            Call::SubscribeObjectClassAttributesWithRateRequest(r) => (r.object_class, r.attributes.as_ref()),
+            Call::PublishObjectClassAttributesRequest(r) => {
+                for attribute in set(r.attributes.as_ref()) {
+                    self.published.entry((r.object_class.unwrap_or_default(), attribute)).or_insert(at);
+                }
+                return;
+            }
+            Call::SubscribeInteractionClassRequest(r) => return self.interaction(at, r.interaction_class),
+            Call::SubscribeInteractionClassPassivelyRequest(r) => {
+                return self.interaction(at, r.interaction_class);
+            }
+            Call::PublishInteractionClassRequest(r) => {
+                self.published_interactions.entry(r.interaction_class.unwrap_or_default()).or_insert(at);
+                return;
+            }
+            Call::SetAutomaticResignDirectiveRequest(r) => {
+                self.directive = r.value;
+                return;
+            }
+            _ => return,
+        };
+        for attribute in set(attributes) {
+            self.subscribed.entry((class.unwrap_or_default(), attribute)).or_insert(at);
+        }
+    }
+
+    fn interaction(&mut self, at: Moment, class: Option<InteractionClassHandle>) {
+        self.subscribed_interactions.entry(class.unwrap_or_default()).or_insert(at);
+    }
+}
+
+fn set(set: Option<&AttributeHandleSet>) -> BTreeSet<AttributeHandle> {
+    set.iter().flat_map(|set| &set.attribute_handle).copied().collect()
+}
+
+/// What a call sends, and its stamp.
+fn message(request: &Call) -> Option<(Stamp, Message)> {
+    let of = |tag: &Bytes, what| Some((stamp(tag)?, what));
+    match request {
+        Call::UpdateAttributeValuesRequest(r) => {
+            let pairs = r.attribute_values.iter().flat_map(|map| &map.attribute_handle_value);
+            let attributes = pairs.filter_map(|pair| pair.attribute_handle).collect();
+            let update = Message::Update(r.object_instance.unwrap_or_default(), attributes);
+            of(&r.user_supplied_tag, update)
+        }
+        Call::SendInteractionRequest(r) => {
+            of(&r.user_supplied_tag, Message::Interaction(r.interaction_class.unwrap_or_default()))
+        }
+        Call::SendDirectedInteractionRequest(r) => of(&r.user_supplied_tag, Message::Directed),
+        Call::DeleteObjectInstanceRequest(r) => of(&r.user_supplied_tag, Message::Delete),
+        Call::RequestInstanceAttributeValueUpdateRequest(r) => of(&r.user_supplied_tag, Message::Other),
+        Call::RequestClassAttributeValueUpdateRequest(r) => of(&r.user_supplied_tag, Message::Other),
+        _ => None,
+    }
+}
+
+/// Federation and name of a request to join.
+pub(super) fn joining(request: &Call) -> Option<(String, Option<String>)> {
+    match request {
+        Call::JoinFederationExecutionRequest(r) => Some((r.federation_name.clone(), None)),
+        Call::JoinFederationExecutionWithNameRequest(r) => {
+            Some((r.federation_name.clone(), Some(r.federate_name.clone())))
+        }
+        Call::JoinFederationExecutionWithNameAndModulesRequest(r) => {
+            Some((r.federation_name.clone(), Some(r.federate_name.clone())))
+        }
+        _ => None,
+    }
+}
+
+/// The handle that a federate got.
+pub(super) fn joined_handle(answer: &Answer) -> Option<FederateHandle> {
+    let result = match answer {
+        Answer::JoinFederationExecutionResponse(r) => r.result.as_ref(),
+        Answer::JoinFederationExecutionWithNameResponse(r) => r.result.as_ref(),
+        Answer::JoinFederationExecutionWithNameAndModulesResponse(r) => r.result.as_ref(),
+        _ => None,
+    };
+    result?.federate_handle
+}
+
+/// Class and handle of an instance that was registered.
+pub(super) fn registered(
+    request: &Call,
+    answer: &Answer,
+) -> Option<(ObjectClassHandle, ObjectInstanceHandle)> {
+    match (request, answer) {
+        (Call::RegisterObjectInstanceRequest(q), Answer::RegisterObjectInstanceResponse(r)) => {
+            Some((q.object_class?, r.result?))
+        }
+        (
+            Call::RegisterObjectInstanceWithNameRequest(q),
+            Answer::RegisterObjectInstanceWithNameResponse(r),
+        ) => Some((q.object_class?, r.result?)),
+        _ => None,
+    }
+}

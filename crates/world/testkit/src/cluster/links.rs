@@ -1,0 +1,206 @@
+//! The links of a simulated node: frames with a length in front, over connections.
+
+use base::Moment;
+use bytes::{Buf, BufMut, Bytes, BytesMut};
+use kernel::{Kernel, LinkEvent, LinkId, TargetId};
+use netsim::{HostEvent, HostId, Port, SocketId};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The port that nodes connect to.
+pub const LINK_PORT: u16 = 15_165;
+/// A frame longer than this is a mistake of the peer.
+const FRAME_BYTES_MAX: usize = (1 << 20) + 1;
+/// How long a connection may take to open.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// One link.
+struct Wire {
+    link: LinkId,
+    incoming: BytesMut,
+}
+
+/// The links of one node.
+pub(crate) struct Links {
+    /// Where nodes are, by the URL that leads to them.
+    directory: Arc<BTreeMap<String, HostId>>,
+    made: u64,
+    wires: BTreeMap<SocketId, Wire>,
+    sockets: BTreeMap<LinkId, SocketId>,
+    dialling: BTreeMap<SocketId, (TargetId, Moment)>,
+}
+
+impl Links {
+    /// No links, and where others are.
+    pub(crate) fn new(directory: Arc<BTreeMap<String, HostId>>) -> Self {
+        Self {
+            directory,
+            made: 0,
+            wires: BTreeMap::new(),
+            sockets: BTreeMap::new(),
+            dialling: BTreeMap::new(),
+        }
+    }
+
+    /// Sockets of links, those that are being opened included.
+    pub(crate) fn sockets(&self) -> BTreeSet<SocketId> {
+        self.wires.keys().chain(self.dialling.keys()).copied().collect()
+    }
+
+    /// Whether `socket` belongs to a link, or asks to be one.
+    pub(crate) fn is_mine(&self, event: &HostEvent) -> bool {
+        match *event {
+            HostEvent::Opened { socket, port, .. } => port == LINK_PORT || self.has(socket),
+            HostEvent::Received { socket, .. }
+            | HostEvent::Ended { socket }
+            | HostEvent::Broken { socket, .. }
+            | HostEvent::Writable { socket } => self.has(socket),
+            HostEvent::Datagram { .. } | HostEvent::Woken => false,
+        }
+    }
+
+    fn has(&self, socket: SocketId) -> bool {
+        self.wires.contains_key(&socket) || self.dialling.contains_key(&socket)
+    }
+
+    /// Something happened to a link.
+    pub(crate) fn handle(&mut self, event: HostEvent, kernel: &mut Kernel, port: &mut Port<'_>) {
+        let now = port.now();
+        match event {
+            HostEvent::Opened { socket, .. } => {
+                let target = self.dialling.remove(&socket).map(|(target, _)| target);
+                self.made += 1;
+                let link = LinkId(self.made);
+                self.wires.insert(socket, Wire { link, incoming: BytesMut::new() });
+                self.sockets.insert(link, socket);
+                kernel.handle_link_up(now, link, target);
+            }
+            HostEvent::Received { socket, bytes } => self.received(socket, &bytes, kernel, port),
+            HostEvent::Ended { socket } => {
+                self.gone(now, socket, "the other side closed it", kernel);
+                port.close(socket);
+            }
+            HostEvent::Broken { socket, reason } => {
+                let why = format!("{reason:?}");
+                match self.dialling.remove(&socket) {
+                    Some((target, _)) => kernel.handle_link_failed(now, target, &why),
+                    None => self.gone(now, socket, &why, kernel),
+                }
+            }
+            HostEvent::Writable { socket } => {
+                if let Some(link) = self.wires.get(&socket).map(|wire| wire.link) {
+                    self.write(link, kernel, port);
+                }
+            }
+            HostEvent::Datagram { .. } | HostEvent::Woken => {}
+        }
+    }
+
+    fn received(&mut self, socket: SocketId, bytes: &Bytes, kernel: &mut Kernel, port: &mut Port<'_>) {
+        let now = port.now();
+        if let Some(wire) = self.wires.get_mut(&socket) {
+            wire.incoming.extend_from_slice(bytes);
+        }
+        // A frame may end the link: look anew for each.
+        while let Some(wire) = self.wires.get_mut(&socket) {
+            let Some(prefix) = wire.incoming.first_chunk::<4>() else { return };
+            let length = u32::from_be_bytes(*prefix) as usize;
+            let link = wire.link;
+            if length > FRAME_BYTES_MAX {
+                self.forget(socket);
+                port.reset(socket);
+                return kernel.handle_link_down(
+                    now,
+                    link,
+                    &format!("a frame of {length} bytes was announced"),
+                );
+            }
+            if wire.incoming.len() < 4 + length {
+                return;
+            }
+            wire.incoming.advance(4);
+            let frame = wire.incoming.split_to(length).freeze();
+            kernel.handle_link_frame(now, link, frame);
+            self.follow_orders(kernel, port);
+        }
+    }
+
+    /// Does all that the kernel wants of its links. False when that was nothing.
+    pub(crate) fn settle(&mut self, kernel: &mut Kernel, port: &mut Port<'_>) -> bool {
+        let now = port.now();
+        let mut any = false;
+        let late: Vec<_> = self.dialling.iter().filter(|(_, (_, until))| *until <= now).collect();
+        let late: Vec<_> = late.into_iter().map(|(&socket, &(target, _))| (socket, target)).collect();
+        for (socket, target) in late {
+            self.dialling.remove(&socket);
+            port.reset(socket);
+            kernel.handle_link_failed(now, target, "no answer");
+        }
+        loop {
+            any |= self.follow_orders(kernel, port);
+            let Some(link) = kernel.poll_link_ready() else { return any };
+            self.write(link, kernel, port);
+            any = true;
+        }
+    }
+
+    /// When [`Links::settle`] has something to do of its own.
+    pub(crate) fn poll_timeout(&self) -> Option<Moment> {
+        self.dialling.values().map(|&(_, until)| until).min()
+    }
+
+    fn follow_orders(&mut self, kernel: &mut Kernel, port: &mut Port<'_>) -> bool {
+        let now = port.now();
+        let mut any = false;
+        while let Some(order) = kernel.poll_link_event() {
+            any = true;
+            match order {
+                LinkEvent::Connect { target, url } => match self.directory.get(&url) {
+                    Some(&host) => {
+                        let socket = port.connect(host, LINK_PORT);
+                        self.dialling.insert(socket, (target, now + CONNECT_TIMEOUT));
+                    }
+                    None => kernel.handle_link_failed(now, target, "nobody has that address"),
+                },
+                LinkEvent::Close { link, .. } => {
+                    self.write(link, kernel, port);
+                    if let Some(socket) = self.sockets.get(&link).copied() {
+                        self.forget(socket);
+                        port.close(socket);
+                    }
+                }
+            }
+        }
+        any
+    }
+
+    fn write(&mut self, link: LinkId, kernel: &mut Kernel, port: &mut Port<'_>) {
+        let Some(socket) = self.sockets.get(&link).copied() else { return };
+        let mut out = BytesMut::new();
+        let room = port.room(socket);
+        // Who fills the connection hears when there is room again.
+        while out.len() < room {
+            let Some(frame) = kernel.poll_link_frame(port.now(), link) else { break };
+            out.put_u32(u32::try_from(frame.len()).expect("frames are shorter than 4 GiB"));
+            out.put_slice(&frame);
+        }
+        if !out.is_empty() {
+            // A connection that has broken meanwhile says so by its own event.
+            let _ = port.send(socket, out.freeze());
+        }
+    }
+
+    fn gone(&mut self, now: Moment, socket: SocketId, why: &str, kernel: &mut Kernel) {
+        if let Some(link) = self.forget(socket) {
+            kernel.handle_link_down(now, link, why);
+        }
+    }
+
+    fn forget(&mut self, socket: SocketId) -> Option<LinkId> {
+        self.dialling.remove(&socket);
+        let wire = self.wires.remove(&socket)?;
+        self.sockets.remove(&wire.link);
+        Some(wire.link)
+    }
+}

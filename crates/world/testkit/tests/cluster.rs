@@ -1,0 +1,47 @@
+//! Federations over many nodes, in every topology, while links and nodes fail.
+#![allow(clippy::print_stderr)] // the figures are what one runs many seeds by hand for
+
+use std::collections::BTreeMap;
+use testkit::cluster::{Kind, check_seeds};
+
+fn check(name: &str, kind: Kind, seeds: u64) {
+    let outcomes = check_seeds(&format!("cluster {name}"), kind, seeds);
+    let runs = outcomes.len() as u64;
+    let mut checked: BTreeMap<&str, u64> = BTreeMap::new();
+    for (what, times) in outcomes.values().flat_map(|outcome| &outcome.checked) {
+        *checked.entry(what).or_default() += times;
+    }
+    let answers: u64 = outcomes.values().map(|outcome| outcome.answers).sum();
+    let callbacks: u64 = outcomes.values().map(|outcome| outcome.callbacks).sum();
+    let lost: u64 = outcomes.values().map(|outcome| outcome.lost_nodes).sum();
+    eprintln!(
+        "{name}: {runs} runs, {answers} answers, {callbacks} callbacks, {lost} nodes lost, checked {checked:?}"
+    );
+    if runs >= 20 {
+        assert!(answers > 50 * runs && callbacks > 10 * runs, "the federates do next to nothing");
+        assert!(lost * 10 > runs, "hardly a node is lost");
+        for what in ["exactly_once", "order", "known_class", "handles", "names", "members", "final_state"] {
+            assert!(checked.get(what).is_some_and(|times| *times > runs), "{what} looks at next to nothing");
+        }
+    }
+}
+
+#[test]
+fn tree() {
+    check("tree", Kind::Tree, 500);
+}
+
+#[test]
+fn mesh() {
+    check("mesh", Kind::Mesh, 500);
+}
+
+#[test]
+fn hypercube() {
+    check("hypercube", Kind::Hypercube, 400);
+}
+
+#[test]
+fn graph() {
+    check("graph", Kind::Graph, 600);
+}
