@@ -219,6 +219,9 @@ impl Kernel {
     /// The network has given this node up: its federates are told, and it joins again.
     fn begin_anew(&mut self, now: Moment, why: &str) {
         tracing::error!(why, "out of the network");
+        for completion in self.rti.fail_waiting(now, why) {
+            self.complete(now, completion);
+        }
         self.end_all(now, why);
         let Some(network) = &self.network else { return };
         match network.anew(now) {
@@ -236,20 +239,19 @@ impl Kernel {
     /// Calls wait until this node is a member of its network, but not for ever. True when something changed.
     fn review_gate(&mut self, now: Moment) -> bool {
         let Some(network) = &self.network else { return false };
-        let callers: Vec<_> =
-            if self.sessions.are_waiting() { self.sessions.callers().collect() } else { Vec::new() };
         if network.is_member() {
             if !self.sessions.set_closed(false) {
                 return false;
             }
+            let callers: Vec<_> = self.sessions.callers().collect();
             callers.into_iter().for_each(|caller| self.serve_later(now, caller));
             return true;
         }
-        if self.refusing_at().is_none_or(|at| at > now) {
+        if self.refusing_at().is_none_or(|at| at > now) || !self.sessions.are_waiting() {
             return false;
         }
         let mut any = false;
-        for caller in callers {
+        for caller in self.sessions.callers().collect::<Vec<_>>() {
             while let Some((number, _)) = self.sessions.take_call(caller) {
                 let Some(key) = self.sessions.key(caller) else { break };
                 let why = "this node is not part of its network: no link leads to a member that lets it in";
@@ -317,12 +319,9 @@ impl Kernel {
 
     fn call(&mut self, now: Moment, key: SessionKey, call: Serial31, request: CallRequest) {
         let (Some(caller), Some(request)) = (self.sessions.caller(key), request.call_request) else { return };
-        // To connect is to ask for nothing yet, but perhaps for a report.
-        let admitted = match is_connect(&request) {
-            true => Some(request),
-            false => self.sessions.admit(caller, call, request),
-        };
-        if let Some(request) = admitted {
+        // To connect is to ask nothing of the network yet, but perhaps for a report of it.
+        let early = is_connect(&request);
+        if let Some(request) = self.sessions.admit(caller, call, request, early) {
             self.serve(now, key, caller, call, request);
         }
     }

@@ -97,11 +97,18 @@ impl Sessions {
         self.of_mut(caller)?.later.pop_front()
     }
 
-    /// Gives the call back if it may be served now; otherwise it waits for its turn.
-    pub(crate) fn admit(&mut self, caller: CallerId, number: Serial31, call: Call) -> Option<Call> {
+    /// Gives the call back if it may be served now; otherwise it waits for its turn. `early`: it need not wait for this
+    /// node to be a member of its network.
+    pub(crate) fn admit(
+        &mut self,
+        caller: CallerId,
+        number: Serial31,
+        call: Call,
+        early: bool,
+    ) -> Option<Call> {
         let closed = self.closed;
         let session = self.of_mut(caller)?;
-        if session.waiting || closed {
+        if session.waiting || closed && !(early && session.later.is_empty()) {
             session.later.push_back((number, call));
             return None;
         }

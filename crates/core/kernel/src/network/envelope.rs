@@ -15,8 +15,6 @@ pub(crate) enum Unicast {
         /// Its name.
         name: String,
     },
-    /// A member leaves in order.
-    Leave,
     /// Why a node that asked cannot be a member.
     Refused(String),
 }
@@ -31,8 +29,7 @@ impl Unicast {
             Self::Consensus(body) => (1, body),
             Self::Services(body) => (2, body),
             Self::Join { name } => (3, name.as_bytes()),
-            Self::Leave => (4, &[]),
-            Self::Refused(why) => (5, why.as_bytes()),
+            Self::Refused(why) => (4, why.as_bytes()),
         };
         let mut out = BytesMut::with_capacity(1 + body.len());
         out.put_u8(kind);
@@ -51,9 +48,8 @@ impl Unicast {
             1 => Self::Consensus(body),
             2 => Self::Services(body),
             3 => Self::Join { name: text(from, &body)? },
-            4 => Self::Leave,
-            5 => Self::Refused(text(from, &body)?),
-            _ => return Err(format!("{from} sent a message of kind {kind}, which is none (1 to 5)")),
+            4 => Self::Refused(text(from, &body)?),
+            _ => return Err(format!("{from} sent a message of kind {kind}, which is none (1 to 4)")),
         })
     }
 }
@@ -75,7 +71,6 @@ mod tests {
             Unicast::Consensus(Bytes::from_static(b"c")),
             Unicast::Services(Bytes::new()),
             Unicast::Join { name: "Köln".to_owned() },
-            Unicast::Leave,
             Unicast::Refused("why".to_owned()),
         ];
         for message in all {

@@ -69,6 +69,7 @@ pub(crate) struct Network {
     /// What the network that was found looks like, when that is not as configured.
     other_shape: Option<Shape>,
     info: info::Info,
+    review_due: bool,
     /// What one call of the services sent, and where it now waits.
     waits_in: Vec<Place>,
 }
@@ -118,6 +119,7 @@ impl Network {
             leaving: false,
             other_shape: None,
             info: info::Info::default(),
+            review_due: true,
             waits_in: Vec::new(),
             config,
         })
@@ -182,6 +184,7 @@ impl Network {
 
     /// Something was due, or may be.
     pub(crate) fn handle_timeout(&mut self, now: Moment) {
+        self.review_due = true;
         self.overlay.handle_timeout(now);
         self.order.handle_timeout(now);
         if self.fabric.poll_timeout().is_some_and(|at| at <= now) {
@@ -258,14 +261,22 @@ impl Network {
         while let Some(event) = self.overlay.poll_event() {
             self.handle_event(now, event, rti);
             any = true;
+            self.review_due = true;
         }
-        any |= self.drive_order(now, rti, done);
+        if self.drive_order(now, rti, done) {
+            any = true;
+            self.review_due = true;
+        }
         any |= self.drive_routers(now, rti);
         if self.membership.must_bootstrap(now) {
             self.bootstrap(now);
             any = true;
         }
-        let verdict = self.review(now, rti);
+        // Where nodes stand changes with news and with time, not with every message.
+        let verdict = match std::mem::take(&mut self.review_due) {
+            true => self.review(now, rti),
+            false => Verdict::GoOn,
+        };
         any |= verdict != Verdict::GoOn;
         if any {
             self.info.stir();
@@ -436,7 +447,6 @@ impl Network {
                 }
             }
             Ok(Unicast::Join { name }) => self.admit(now, from, name, rti),
-            Ok(Unicast::Leave) => self.remove(now, from),
             Ok(Unicast::Refused(why)) => tracing::error!(%from, "not let into the network: {why}"),
             Err(why) => tracing::warn!("{why}"),
         }
@@ -466,6 +476,7 @@ impl Network {
             self.order.command(now, &Command::RemoveNode { key });
         }
         self.order.remove(now, key);
+        self.review_due = true;
     }
 
     /// Looks at where this node and the others stand.
