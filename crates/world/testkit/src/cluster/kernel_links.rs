@@ -16,6 +16,8 @@ pub struct View {
     pub member: bool,
     /// All members, by key.
     pub members: Vec<NodeKey>,
+    /// How many of them take part in elections.
+    pub voters: usize,
     /// Who leads.
     pub leader: Option<NodeKey>,
 }
@@ -26,7 +28,8 @@ pub(crate) fn view(kernel: &Kernel) -> Option<View> {
     let mut members: Vec<_> = status.members.iter().map(|node| node.key).collect();
     members.sort_unstable();
     let leader = status.members.iter().find(|node| node.leader).map(|node| node.key);
-    Some(View { key: status.key, member: status.member && status.quorum, members, leader })
+    let voters = status.members.iter().filter(|node| node.voter).count();
+    Some(View { key: status.key, member: status.member && status.quorum, members, voters, leader })
 }
 
 /// The URL that leads to a node.

@@ -179,7 +179,8 @@ impl Cluster {
             }
             Ok(())
         })?;
-        while let [node, _, ..] = self.up()[..] {
+        // Nodes hang below earlier ones.
+        while let [_, .., node] = self.up()[..] {
             self.leave(node);
             self.wait(LEAVE_MAX, "a node leaves", |cluster| match cluster.has_left(node) {
                 true => Ok(()),

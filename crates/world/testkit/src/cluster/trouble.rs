@@ -100,9 +100,9 @@ impl Planner<'_> {
         let (lasts, kind) = match which {
             0..=3 => self.link(which, long, draw)?,
             4 => self.partition(long, draw)?,
-            5 if self.take(node) => (Duration::ZERO, TroubleKind::Crash(node)),
+            5 if self.is_spare(node) && self.take(node) => (Duration::ZERO, TroubleKind::Crash(node)),
             6 if self.take(node) => (draw.millis(50, 3_000), TroubleKind::Restart(node)),
-            7 if self.take(node) => (Duration::ZERO, TroubleKind::Leave(node)),
+            7 if self.is_spare(node) && self.take(node) => (Duration::ZERO, TroubleKind::Leave(node)),
             8 if !std::mem::replace(&mut self.joined, true) && self.shape.kind != Kind::Hypercube => {
                 (Duration::ZERO, TroubleKind::Join(self.shape.nodes))
             }
@@ -157,6 +157,13 @@ impl Planner<'_> {
             self.brief(timeout, draw)
         };
         Some((lasts, TroubleKind::Partition(side, cut)))
+    }
+
+    /// True when the others hang together without the node, and those that are gone already.
+    fn is_spare(&self, node: usize) -> bool {
+        let mut gone = self.loss.gone.clone();
+        gone.insert(node);
+        self.shape.largest_part(&gone, &BTreeSet::new(), &[]) == self.shape.nodes - gone.len()
     }
 
     /// Takes a node away for a while or for good, if the others bear it.

@@ -25,6 +25,8 @@ use std::time::Duration;
 
 /// How many of the last observations a failure shows.
 const TRACE_LENGTH: usize = 60;
+/// How long nodes may take to find each other when nothing goes wrong.
+const FORM_MAX: Duration = Duration::from_secs(10);
 /// How long a node that leaves has for it.
 pub(super) const LEAVE_MAX: Duration = Duration::from_secs(3);
 
@@ -303,7 +305,8 @@ impl Cluster {
     /// # Errors
     /// A property does not hold, or what should happen did not in time.
     pub fn run(mut self) -> Result<Outcome, Failure> {
-        self.run_until(Moment::ZERO + self.options.members.lasts)?;
+        self.form()?;
+        self.run_for(self.options.members.lasts)?;
         self.finish()
     }
 
@@ -423,6 +426,25 @@ impl Cluster {
                 }
             }
         }
+        Ok(())
+    }
+
+    /// Runs until the nodes have found each other; times of the plan count from then.
+    fn form(&mut self) -> Result<(), Failure> {
+        let plan = std::mem::take(&mut self.plan);
+        self.wait(FORM_MAX, "the nodes find each other", |cluster| {
+            let views: Vec<_> = cluster.up().into_iter().map(|node| cluster.view(node)).collect();
+            // An even number of voters bears no more losses than one less.
+            let all = |view: &View| {
+                view.member && view.members.len() == views.len() && view.voters + 1 >= views.len()
+            };
+            match views.iter().find(|view| !all(view)) {
+                Some(view) => Err(format!("{view:?}")),
+                None => Ok(()),
+            }
+        })?;
+        let begin = self.now().since(Moment::ZERO);
+        self.plan = plan.into_iter().map(|(at, step)| (at + begin, step)).collect();
         Ok(())
     }
 

@@ -2,7 +2,7 @@
 //! (1516.1-2025, 4.14 to 4.18). That each federate hears of a point once is the property of the same name for one node.
 
 use super::Invariant;
-use crate::cluster::ledger::Ledger;
+use crate::cluster::ledger::{Ledger, joining};
 use crate::observation::{Observation, Seen, SessionId};
 use hla::api::call_request::CallRequest as Call;
 use hla::api::call_response::CallResponse as Answer;
@@ -36,6 +36,9 @@ impl Invariant for Synchronization {
                 Call::ResignFederationExecutionRequest(_) => {
                     self.waits.remove(session);
                 }
+                _ if joining(request).is_some() && ledger.member(*session).is_none() => {
+                    self.waits.remove(session);
+                }
                 _ => {}
             },
             Observation::Got { session, call, answer } => {
@@ -52,7 +55,8 @@ impl Invariant for Synchronization {
             } => {
                 let label = c.synchronization_point_label.clone();
                 let achieved = self.early.remove(&(*session, label.clone()));
-                if ledger.member(*session).is_some_and(|member| !member.leaving) {
+                // It may come before the answer to the join.
+                if ledger.member(*session).is_none_or(|member| !member.leaving) {
                     self.waits.entry(*session).or_default().insert(label, achieved);
                 }
             }
