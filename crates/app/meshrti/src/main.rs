@@ -48,7 +48,7 @@ enum Command {
     /// Show an RTI at work: embedded server, a few federates, a live table
     Demo(demo::Args),
     /// Run a node that federates can join
-    Serve(serve::Args),
+    Serve(Box<serve::Args>),
     /// Say what runs on a server: federations and their members
     Status(status::Args),
     /// Say whether a server answers, and how fast

@@ -37,17 +37,19 @@ impl Kernel {
     }
 
     /// A frame came over a link.
+    #[allow(clippy::needless_pass_by_value)] // it belongs to the kernel now: parts of it are kept
     pub fn handle_link_frame(&mut self, now: Moment, link: LinkId, frame: Bytes) {
         if let Some(network) = &mut self.network {
-            network.handle_link_frame(now, link, frame, false);
+            network.handle_link_frame(now, link, &frame, false);
             self.drive(now);
         }
     }
 
     /// A datagram came beside a link.
+    #[allow(clippy::needless_pass_by_value)] // as with frames
     pub fn handle_link_datagram(&mut self, now: Moment, link: LinkId, frame: Bytes) {
         if let Some(network) = &mut self.network {
-            network.handle_link_frame(now, link, frame, true);
+            network.handle_link_frame(now, link, &frame, true);
             self.drive(now);
         }
     }

@@ -124,7 +124,7 @@ impl Network {
     }
 
     /// A frame came over a link, or (`datagram`) beside it.
-    pub(crate) fn handle_link_frame(&mut self, now: Moment, link: LinkId, frame: Bytes, datagram: bool) {
+    pub(crate) fn handle_link_frame(&mut self, now: Moment, link: LinkId, frame: &Bytes, datagram: bool) {
         if !self.links.open.contains(&link) {
             return;
         }
@@ -157,7 +157,7 @@ impl Network {
         match self.links.paths.get(&neighbour) {
             _ if datagram => tracing::debug!(%neighbour, %error, "a datagram is not understood"),
             Some(&Via::Link(link)) => {
-                self.end_link(now, link, &format!("the peer breaks the protocol: {error}"))
+                self.end_link(now, link, &format!("the peer breaks the protocol: {error}"));
             }
             _ => tracing::warn!(%neighbour, %error, "a frame that came through a tunnel is not understood"),
         }

@@ -194,7 +194,7 @@ impl World {
         let Some(node) = self.nodes.get_mut(host).filter(|node| !node.down) else { return };
         match what {
             What::Up(target) if self.ends.contains_key(&link) => {
-                node.kernel.handle_link_up(now, link, target)
+                node.kernel.handle_link_up(now, link, target);
             }
             What::Up(_) => {}
             What::Frame(frame) => node.kernel.handle_link_frame(now, link, frame),
