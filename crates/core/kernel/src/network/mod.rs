@@ -3,7 +3,8 @@
 //! | module | concern |
 //! | --- | --- |
 //! | `config` | settings |
-//! | `membership` | becoming a member, members that are dead |
+//! | `events` | what the overlay tells |
+//! | `admission`, `membership` | becoming a member, members that are dead |
 //! | `order` | proposals on their way to the replicated log and back |
 //! | `fabric` | the routers, with a client for each neighbour |
 //! | `links` | frames in and out |
@@ -13,8 +14,10 @@
 //!
 //! Each machine below knows nothing of the others; this is where what one says becomes what another hears.
 
+mod admission;
 mod config;
 mod envelope;
+mod events;
 mod fabric;
 mod info;
 mod links;
@@ -29,16 +32,14 @@ pub use links::LinkEvent;
 pub use status::{NetworkStatus, NodeStatus};
 
 use base::{Moment, NodeKey, Seed};
-use bytes::Bytes;
 use envelope::Unicast;
 use fabric::Fabric;
 use links::Links;
 use membership::{Membership, Standing};
 use order::Order;
-use overlay::{ConfigError, Event, Overlay, Refusal, TopologyKind, Via};
-use router::ClientFlags;
+use overlay::{ConfigError, Overlay, TopologyKind};
 use rti::remote::Outgoing;
-use rti::{Command, Completion, NodeId, Rti};
+use rti::{Completion, NodeId, Rti};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Settings of a network that do not fit.
@@ -341,193 +342,5 @@ impl Network {
             any = true;
         }
         any
-    }
-
-    fn handle_event(&mut self, now: Moment, event: Event, rti: &mut Rti) {
-        match event {
-            Event::Connect { target, url } => self.links.tell(LinkEvent::Connect { target, url }),
-            Event::Close { link, reason } => self.links.close(link, reason),
-            Event::NeighbourUp { key, name, link, .. } => tracing::info!(%key, name, %link, "link up"),
-            Event::NeighbourDown { key, why } => tracing::warn!(%key, why, "link down"),
-            Event::PathUp { neighbour, via, initiator, terms } => {
-                self.path_up(now, neighbour, via, initiator, &terms);
-                rti.handle_network_changed(now);
-            }
-            Event::PathDown { neighbour } => {
-                tracing::debug!(%neighbour, "no path for messages to this neighbour");
-                self.links.path_down(neighbour);
-                self.fabric.neighbour_down(now, neighbour);
-                rti.handle_network_changed(now);
-            }
-            Event::Reachable { key, name } => {
-                tracing::info!(%key, name, "node reachable");
-                self.membership.hurry(now);
-                rti.handle_network_changed(now);
-            }
-            Event::Unreachable { key } => {
-                tracing::warn!(%key, "node unreachable");
-                rti.handle_network_changed(now);
-            }
-            Event::Received { from, body } => self.received(now, from, &body, rti),
-            Event::Channel { from, channel, frame } => self.frame(now, from, channel, frame, false),
-            Event::TunnelReady { neighbour } => self.serve(now, neighbour),
-            Event::NetworkAdopted { network } => {
-                tracing::info!(network = format_args!("{network:016x}"), "found a network");
-                self.membership.found(now);
-            }
-            // It is the node that joins which takes the shape of the other.
-            Event::Refused { refusal, target: Some(_), .. } if self.takes_shape(&refusal) => {}
-            Event::Refused { link, peer, refusal, .. } => {
-                let peer = peer.map_or_else(|| "a node that has not greeted".to_owned(), |(_, name)| name);
-                tracing::error!(%link, peer, "link refused: {refusal}");
-            }
-            Event::RefusedByPeer { code, target: Some(_), .. } if self.tries_shape(code) => {}
-            Event::RefusedByPeer { link, peer, text, .. } => {
-                tracing::error!(%link, %peer, "the other node refuses the link: {text}");
-            }
-            Event::NameTaken { holder } => {
-                tracing::error!(name = self.config.overlay.name, %holder, "another node has this name: give this one another");
-            }
-            Event::Warned { key, warning } => tracing::warn!(%key, "{warning}"),
-            other => tracing::debug!(?other, "overlay"),
-        }
-    }
-
-    /// The refusal of a link says that the network has another shape, and this node takes any.
-    fn takes_shape(&mut self, refusal: &Refusal) -> bool {
-        let settings = &self.config.overlay;
-        let ours = Shape { topology: settings.topology, redundancy: settings.redundancy };
-        let theirs = match *refusal {
-            Refusal::Topology { theirs, .. } => Shape { topology: theirs, redundancy: false },
-            Refusal::Redundancy { theirs } => Shape { redundancy: theirs, ..ours },
-            _ => return false,
-        };
-        let takes = self.config.any_shape && !self.is_member();
-        if takes {
-            self.other_shape = Some(theirs);
-        }
-        takes
-    }
-
-    /// The other node has refused a link because of the shape, without saying its own in a way that a machine reads: the
-    /// next one is tried.
-    fn tries_shape(&mut self, code: u8) -> bool {
-        let ours = &self.config.overlay;
-        let all = TopologyKind::ALL;
-        let place = all.iter().position(|kind| *kind == ours.topology).unwrap_or(0);
-        let next = all[(place + 1) % all.len()];
-        let [topology, redundancy] = [
-            Refusal::Topology { theirs: next, ours: ours.topology },
-            Refusal::Redundancy { theirs: !ours.redundancy },
-        ];
-        [topology, redundancy].iter().any(|refusal| refusal.code() == code && self.takes_shape(refusal))
-    }
-
-    fn path_up(&mut self, now: Moment, neighbour: NodeKey, via: Via, initiator: bool, terms: &Bytes) {
-        let terms = match LinkTerms::decode(terms) {
-            Ok(terms) => terms,
-            Err(why) => return tracing::error!(%neighbour, why, "the terms of a link are not understood"),
-        };
-        let flags = if initiator { terms.near } else { terms.far };
-        let flags = if initiator { flags | ClientFlags::PERSISTENT } else { flags };
-        self.links.path_up(neighbour, via);
-        if let Err(error) = self.fabric.neighbour_up(now, neighbour, initiator, flags, terms.rank) {
-            tracing::error!(%neighbour, %error, "no client for this neighbour");
-        }
-    }
-
-    fn received(&mut self, now: Moment, from: NodeKey, body: &Bytes, rti: &mut Rti) {
-        match Unicast::decode(from, body) {
-            Ok(Unicast::Consensus(message)) => self.order.handle_message(now, from, message),
-            Ok(Unicast::Services(body)) => {
-                let node = self.nodes.iter().find(|(_, key)| **key == from).map(|(node, _)| *node);
-                let Some(node) = node else { return };
-                if let Err(error) = rti.handle_unicast(now, node, body) {
-                    tracing::warn!(%from, %error, "a letter of another node is not understood");
-                }
-            }
-            Ok(Unicast::Join { name }) => self.admit(now, from, name, rti),
-            Ok(Unicast::Refused(why)) => tracing::error!(%from, "not let into the network: {why}"),
-            Err(why) => tracing::warn!("{why}"),
-        }
-    }
-
-    /// A node asks to be a member.
-    fn admit(&mut self, now: Moment, key: NodeKey, name: String, rti: &Rti) {
-        if !self.is_member() || self.leaving {
-            return;
-        }
-        let twin = rti.control().nodes().find(|record| record.name == name && record.key != key);
-        if let Some(twin) = twin.filter(|twin| self.overlay.is_reachable(twin.key)) {
-            let why =
-                format!("a node called `{name}` ({}) is a member; give this one another name", twin.key);
-            return self.write(now, key, &Unicast::Refused(why), true);
-        }
-        self.order.add(now, key);
-        if twin.is_none() && rti.control().node_by_key(key).is_none() && self.asked.insert(key) {
-            tracing::info!(%key, name, "let into the network");
-            self.order.command(now, &Command::AddNode { key, name });
-        }
-    }
-
-    /// A member is dead or leaves.
-    fn remove(&mut self, now: Moment, key: NodeKey) {
-        if self.nodes.values().any(|known| *known == key) && self.asked.insert(key) {
-            self.order.command(now, &Command::RemoveNode { key });
-        }
-        self.order.remove(now, key);
-        self.review_due = true;
-    }
-
-    /// Looks at where this node and the others stand.
-    fn review(&mut self, now: Moment, rti: &Rti) -> Verdict {
-        let nodes: Vec<NodeKey> = self.overlay.reachable().collect();
-        if let Some(to) = self.membership.ask(now, &nodes) {
-            let name = self.config.overlay.name.clone();
-            self.write(now, to, &Unicast::Join { name }, true);
-        }
-        if !self.order.is_leader() || self.leaving {
-            self.membership.look_away();
-        } else {
-            let overlay = &self.overlay;
-            let members = self.nodes.values().copied().filter(|key| *key != self.key);
-            for key in self.membership.dead(now, members, |key| overlay.is_reachable(key)) {
-                if !self.asked.contains(&key) {
-                    let name = rti.control().node_by_key(key).map_or("?", |record| &record.name);
-                    tracing::warn!(%key, name, "dead: removed from the network");
-                }
-                self.remove(now, key);
-            }
-        }
-        if let Some(shape) = self.other_shape {
-            return Verdict::BeginAnew(format!("the network is a {}", shape.topology));
-        }
-        let lost = self.membership.is_lost(now, self.order.has_quorum() || self.leaving);
-        if self.leaving {
-            if self.order.is_removed() {
-                self.overlay.leave(now);
-            }
-            return Verdict::GoOn;
-        }
-        if self.order.is_removed() {
-            return Verdict::BeginAnew(
-                "this node was taken for dead and removed from the network".to_owned(),
-            );
-        }
-        if lost {
-            return Verdict::BeginAnew("this node has no contact with a majority of the network".to_owned());
-        }
-        Verdict::GoOn
-    }
-
-    /// Begins a network of its own.
-    fn bootstrap(&mut self, now: Moment) {
-        let network = Seed(self.key.0).split("network").0.max(1);
-        tracing::debug!(network = format_args!("{network:016x}"), "begin a network");
-        self.overlay.set_network(now, network);
-        self.order.bootstrap(now);
-        self.membership.found(now);
-        let name = self.config.overlay.name.clone();
-        self.order.command(now, &Command::AddNode { key: self.key, name });
     }
 }

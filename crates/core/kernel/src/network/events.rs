@@ -1,0 +1,110 @@
+//! What the overlay tells: links, paths, reachability, refusals.
+
+use super::{LinkEvent, LinkTerms, Network, Shape};
+use base::{Moment, NodeKey};
+use bytes::Bytes;
+use overlay::{Event, Refusal, TopologyKind, Via};
+use router::ClientFlags;
+use rti::Rti;
+
+impl Network {
+    pub(super) fn handle_event(&mut self, now: Moment, event: Event, rti: &mut Rti) {
+        match event {
+            Event::Connect { target, url } => self.links.tell(LinkEvent::Connect { target, url }),
+            Event::Close { link, reason } => self.links.close(link, reason),
+            Event::NeighbourUp { key, name, link, .. } => tracing::info!(%key, name, %link, "link up"),
+            Event::NeighbourDown { key, why } => tracing::warn!(%key, why, "link down"),
+            Event::PathUp { neighbour, via, initiator, terms } => {
+                self.path_up(now, neighbour, via, initiator, &terms);
+                rti.handle_network_changed(now);
+            }
+            Event::PathDown { neighbour } => {
+                tracing::debug!(%neighbour, "no path for messages to this neighbour");
+                self.links.path_down(neighbour);
+                self.fabric.neighbour_down(now, neighbour);
+                rti.handle_network_changed(now);
+            }
+            Event::Reachable { key, name } => {
+                tracing::info!(%key, name, "node reachable");
+                self.membership.hurry(now);
+                rti.handle_network_changed(now);
+            }
+            Event::Unreachable { key } => {
+                tracing::warn!(%key, "node unreachable");
+                rti.handle_network_changed(now);
+            }
+            Event::Received { from, body } => self.received(now, from, &body, rti),
+            Event::Channel { from, channel, frame } => self.frame(now, from, channel, frame, false),
+            Event::TunnelReady { neighbour } => self.serve(now, neighbour),
+            Event::NetworkAdopted { network } => {
+                tracing::info!(network = format_args!("{network:016x}"), "found a network");
+                self.membership.found(now);
+            }
+            // It is the node that joins which takes the shape of the other.
+            Event::Refused { refusal, target: Some(_), .. } if self.takes_shape(&refusal) => {}
+            Event::Refused { link, peer, refusal, .. } => {
+                let peer = peer.map_or_else(|| "a node that has not greeted".to_owned(), |(_, name)| name);
+                tracing::error!(%link, peer, "link refused: {refusal}");
+            }
+            Event::RefusedByPeer { code, target: Some(_), .. } if self.tries_shape(code) => {}
+            Event::RefusedByPeer { link, peer, text, .. } => {
+                tracing::error!(%link, %peer, "the other node refuses the link: {text}");
+            }
+            Event::NameTaken { holder } => {
+                tracing::error!(name = self.config.overlay.name, %holder, "another node has this name: give this one another");
+            }
+            Event::Warned { key, warning } => tracing::warn!(%key, "{warning}"),
+            other => tracing::debug!(?other, "overlay"),
+        }
+    }
+
+    /// The refusal of a link says that the network has another shape, and this node takes any.
+    pub(super) fn takes_shape(&mut self, refusal: &Refusal) -> bool {
+        let settings = &self.config.overlay;
+        let ours = Shape { topology: settings.topology, redundancy: settings.redundancy };
+        let theirs = match *refusal {
+            Refusal::Topology { theirs, .. } => Shape { topology: theirs, redundancy: false },
+            Refusal::Redundancy { theirs } => Shape { redundancy: theirs, ..ours },
+            _ => return false,
+        };
+        let takes = self.config.any_shape && !self.is_member();
+        if takes {
+            self.other_shape = Some(theirs);
+        }
+        takes
+    }
+
+    /// The other node has refused a link because of the shape, without saying its own in a way that a machine reads: the
+    /// next one is tried.
+    pub(super) fn tries_shape(&mut self, code: u8) -> bool {
+        let ours = &self.config.overlay;
+        let all = TopologyKind::ALL;
+        let place = all.iter().position(|kind| *kind == ours.topology).unwrap_or(0);
+        let next = all[(place + 1) % all.len()];
+        let [topology, redundancy] = [
+            Refusal::Topology { theirs: next, ours: ours.topology },
+            Refusal::Redundancy { theirs: !ours.redundancy },
+        ];
+        [topology, redundancy].iter().any(|refusal| refusal.code() == code && self.takes_shape(refusal))
+    }
+
+    pub(super) fn path_up(
+        &mut self,
+        now: Moment,
+        neighbour: NodeKey,
+        via: Via,
+        initiator: bool,
+        terms: &Bytes,
+    ) {
+        let terms = match LinkTerms::decode(terms) {
+            Ok(terms) => terms,
+            Err(why) => return tracing::error!(%neighbour, why, "the terms of a link are not understood"),
+        };
+        let flags = if initiator { terms.near } else { terms.far };
+        let flags = if initiator { flags | ClientFlags::PERSISTENT } else { flags };
+        self.links.path_up(neighbour, via);
+        if let Err(error) = self.fabric.neighbour_up(now, neighbour, initiator, flags, terms.rank) {
+            tracing::error!(%neighbour, %error, "no client for this neighbour");
+        }
+    }
+}
