@@ -315,6 +315,8 @@ impl Ledger {
             (_, true) => {}
             (_, false) => {
                 member.answered(at, &request);
+                // Calls follow each other without waiting for answers: what a later one takes away stays away.
+                life.asked.range(call..).for_each(|(_, (_, later))| member.asked(later));
                 if let Some((class, handle)) = registered(&request, answer) {
                     let owned =
                         member.published.keys().filter(|(of, _)| *of == class).map(|&(_, a)| a).collect();

@@ -6,6 +6,7 @@ use crate::world::Failure;
 use hla::api;
 use hla::api::call_request::CallRequest as Call;
 use netsim::HostId;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// How long, at the end of a run, nothing may be said but signs of life.
@@ -179,8 +180,7 @@ impl Cluster {
             }
             Ok(())
         })?;
-        // Nodes hang below earlier ones.
-        while let [_, .., node] = self.up()[..] {
+        while let Some(node) = self.next_to_leave() {
             self.leave(node);
             self.wait(LEAVE_MAX, "a node leaves", |cluster| match cluster.has_left(node) {
                 true => Ok(()),
@@ -189,6 +189,18 @@ impl Cluster {
             self.set_down(node);
         }
         Ok(())
+    }
+
+    /// A node without which the others still hang together; `None` when only one is left.
+    fn next_to_leave(&self) -> Option<usize> {
+        let (up, shape) = (self.up(), &self.options.shape);
+        let spare = |&node: &usize| {
+            let gone: BTreeSet<usize> = (0..shape.nodes).filter(|n| !up.contains(n) || *n == node).collect();
+            // A node that joined later hangs at the anchor.
+            let held = node == self.options.anchor && up.contains(&shape.nodes);
+            !held && shape.largest_part(&gone, &BTreeSet::new(), &[]) == shape.nodes - gone.len()
+        };
+        up.iter().copied().rev().find(spare).filter(|_| up.len() > 1)
     }
 
     fn has_left(&self, node: usize) -> bool {

@@ -377,6 +377,7 @@ impl Cluster {
                 Observation::Received { .. } => self.outcome.callbacks += 1,
                 _ => {}
             }
+            tracing::debug!(target: "federate", %host, seen = ?seen.what);
             self.ledger.learn(&seen);
             self.trace.push_back(seen.clone());
             if self.trace.len() > TRACE_LENGTH {

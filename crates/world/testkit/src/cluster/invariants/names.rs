@@ -63,7 +63,8 @@ impl Invariant for Names {
                     }
                     _ => return Ok(()),
                 };
-                let Some(federation) = ledger.member(*session).map(|member| member.federation.clone()) else {
+                let member = ledger.member(*session).filter(|member| !member.leaving);
+                let Some(federation) = member.map(|member| member.federation.clone()) else {
                     return Ok(());
                 };
                 for name in names {
