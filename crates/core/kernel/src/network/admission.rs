@@ -5,6 +5,7 @@ use super::{Network, Verdict};
 use base::{Moment, NodeKey, Seed};
 use bytes::Bytes;
 use rti::{Command, Rti};
+use std::collections::BTreeSet;
 
 impl Network {
     pub(super) fn received(&mut self, now: Moment, from: NodeKey, body: &Bytes, rti: &mut Rti) {
@@ -61,7 +62,11 @@ impl Network {
             self.membership.look_away();
         } else {
             let overlay = &self.overlay;
-            let members = self.nodes.values().copied().filter(|key| *key != self.key);
+            // One that left may be out of the control plane and die before it is out of the log.
+            let mut members: BTreeSet<NodeKey> = self.nodes.values().copied().collect();
+            members.extend(self.order.log().members().keys());
+            members.remove(&self.key);
+            let members = members.into_iter();
             for key in self.membership.dead(now, members, |key| overlay.is_reachable(key)) {
                 if !self.asked.contains(&key) {
                     let name = rti.control().node_by_key(key).map_or("?", |record| &record.name);

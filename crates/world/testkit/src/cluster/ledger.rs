@@ -10,7 +10,7 @@ use hla::api::call_request::CallRequest as Call;
 use hla::api::call_response::CallResponse as Answer;
 use hla::api::callback_request::CallbackRequest as Callback;
 use hla::api::{AttributeHandleSet, ResignAction};
-use hla::fom::Fdd;
+use hla::fom::{Fdd, OBJECT_ROOT, PRIVILEGE_TO_DELETE};
 use hla::handle::{
     AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle,
     TransportationTypeHandle,
@@ -77,6 +77,10 @@ pub struct Membership {
     pub known: BTreeMap<ObjectInstanceHandle, (ObjectClassHandle, Moment)>,
     /// Instances that it deleted locally at some time.
     pub doubtful: BTreeSet<ObjectInstanceHandle>,
+    /// The privilege to delete: it comes with any other attribute and goes with the last, so that it is not counted.
+    privilege: AttributeHandle,
+    /// Classes of which it has unpublished the privilege by itself at some time.
+    unprivileged: BTreeSet<ObjectClassHandle>,
     /// Attributes of which it may have changed the transportation.
     pub odd: BTreeSet<AttributeHandle>,
     /// Interaction classes of which it may have changed the transportation.
@@ -94,8 +98,10 @@ pub struct Instance {
     pub asked: Moment,
     /// When its registration was answered.
     pub since: Moment,
-    /// Attributes that its owner owns for sure.
+    /// Attributes that its owner owns for sure, the privilege to delete not included.
     pub owned: BTreeSet<AttributeHandle>,
+    /// Its owner has not by itself unpublished the privilege to delete: who still owns an attribute has that, too.
+    pub privileged: bool,
     /// What has become of it.
     pub fate: Fate,
 }
@@ -144,6 +150,7 @@ pub enum Message {
 pub struct Ledger {
     /// The model of the federations, with every module that anybody adds.
     pub model: Fdd,
+    privilege: AttributeHandle,
     directive: i32,
     /// All sessions that ever were.
     pub lives: BTreeMap<SessionId, Life>,
@@ -163,7 +170,10 @@ impl Ledger {
     /// Nothing is known.
     pub fn new(known: &Knowledge) -> Self {
         let model = fom::extended(&known.model);
+        let root = model.object_class_by_name(OBJECT_ROOT).expect("every model has the root class");
+        let privilege = model.attribute_by_name(root, PRIVILEGE_TO_DELETE).expect("and its privilege");
         Self {
+            privilege,
             directive: model.switches().automatic_resign_action as i32,
             model,
             lives: BTreeMap::new(),
@@ -281,6 +291,7 @@ impl Ledger {
     ) {
         for instance in self.instances.values_mut().filter(|i| i.owner == session && i.class == class) {
             instance.owned.retain(|attribute| gone.is_some_and(|gone| !gone.contains(attribute)));
+            instance.privileged &= !gone.is_some_and(|gone| gone.contains(&self.privilege));
         }
     }
 
@@ -288,8 +299,9 @@ impl Ledger {
         let Some(life) = self.lives.get_mut(&session) else { return };
         let Some((asked, request)) = life.asked.remove(&call) else { return };
         if let Some(handle) = joined_handle(answer) {
-            life.joined = joining(&request)
-                .map(|(federation, name)| Membership::new(federation, handle, name, self.directive));
+            life.joined = joining(&request).map(|(federation, name)| {
+                Membership::new(federation, handle, name, self.directive, self.privilege)
+            });
             return;
         }
         let refused = matches!(answer, Answer::ExceptionData(_));
@@ -320,8 +332,16 @@ impl Ledger {
                 if let Some((class, handle)) = registered(&request, answer) {
                     let owned =
                         member.published.keys().filter(|(of, _)| *of == class).map(|&(_, a)| a).collect();
-                    let instance =
-                        Instance { class, owner: session, asked, since: at, owned, fate: Fate::Exists };
+                    let privileged = !member.unprivileged.contains(&class);
+                    let instance = Instance {
+                        class,
+                        owner: session,
+                        asked,
+                        since: at,
+                        owned,
+                        privileged,
+                        fate: Fate::Exists,
+                    };
                     self.instances.insert((member.federation.clone(), handle), instance);
                 }
             }
@@ -364,8 +384,9 @@ impl Ledger {
         );
         let own = self.instances.iter_mut().filter(|((of, _), i)| of == federation && i.owner == session);
         for (_, instance) in own.filter(|(_, instance)| instance.fate != Fate::Deleted) {
-            // Who still owns an attribute has the privilege to delete as well.
-            let sure = deletes && instance.fate == Fate::Exists && !instance.owned.is_empty();
+            // Who still owns an attribute has the privilege to delete as well, unless it gave that up by itself.
+            let owns = instance.privileged && !instance.owned.is_empty();
+            let sure = deletes && instance.fate == Fate::Exists && owns;
             instance.fate = if sure { fate } else { Fate::Open };
             instance.owned.clear();
         }
@@ -373,8 +394,16 @@ impl Ledger {
 }
 
 impl Membership {
-    fn new(federation: String, handle: FederateHandle, name: Option<String>, directive: i32) -> Self {
+    fn new(
+        federation: String,
+        handle: FederateHandle,
+        name: Option<String>,
+        directive: i32,
+        privilege: AttributeHandle,
+    ) -> Self {
         Self {
+            privilege,
+            unprivileged: BTreeSet::new(),
             federation,
             handle,
             name,
@@ -412,6 +441,9 @@ impl Membership {
             }
             Call::UnpublishObjectClassAttributesRequest(r) => {
                 let (class, gone) = (r.object_class.unwrap_or_default(), set(r.attributes.as_ref()));
+                if gone.contains(&self.privilege) {
+                    self.unprivileged.insert(class);
+                }
                 self.published.retain(|(of, attribute), _| *of != class || !gone.contains(attribute));
             }
             Call::UnpublishInteractionClassRequest(r) => {
@@ -442,7 +474,8 @@ impl Membership {
             }
             Call::SubscribeObjectClassAttributesWithRateRequest(r) => (r.object_class, r.attributes.as_ref()),
             Call::PublishObjectClassAttributesRequest(r) => {
-                for attribute in set(r.attributes.as_ref()) {
+                let privilege = self.privilege;
+                for attribute in set(r.attributes.as_ref()).into_iter().filter(|other| *other != privilege) {
                     self.published.entry((r.object_class.unwrap_or_default(), attribute)).or_insert(at);
                 }
                 return;

@@ -23,9 +23,10 @@ impl Invariant for Handles {
     fn observe(&mut self, seen: &Seen, ledger: &Ledger) -> Result<(), String> {
         match &seen.what {
             Observation::Made { session, call, request } => {
-                let federation = match ledger.member(*session) {
-                    Some(member) => member.federation.clone(),
-                    None => joining(request).map(|(federation, _)| federation).unwrap_or_default(),
+                // A join may be under way while a resignation before it is not yet answered.
+                let federation = match (joining(request), ledger.member(*session)) {
+                    (Some((federation, _)), _) => federation,
+                    (None, member) => member.map(|member| member.federation.clone()).unwrap_or_default(),
                 };
                 self.calls.insert((*session, call.get()), (federation, request.clone()));
                 Ok(())

@@ -2,7 +2,7 @@
 //! (1516.1-2025, 4.14 to 4.18). That each federate hears of a point once is the property of the same name for one node.
 
 use super::Invariant;
-use crate::cluster::ledger::{Ledger, joining};
+use crate::cluster::ledger::Ledger;
 use crate::observation::{Observation, Seen, SessionId};
 use hla::api::call_request::CallRequest as Call;
 use hla::api::call_response::CallResponse as Answer;
@@ -17,6 +17,7 @@ type Waits = BTreeMap<String, bool>;
 pub(super) struct Synchronization {
     waits: BTreeMap<SessionId, Waits>,
     achieving: BTreeMap<(SessionId, u32), String>,
+    resigning: BTreeSet<(SessionId, u32)>,
     /// It said so before it heard the announcement.
     early: BTreeSet<(SessionId, String)>,
     synchronized: u64,
@@ -27,23 +28,24 @@ impl Invariant for Synchronization {
         "synchronization over nodes"
     }
 
-    fn observe(&mut self, seen: &Seen, ledger: &Ledger) -> Result<(), String> {
+    fn observe(&mut self, seen: &Seen, _ledger: &Ledger) -> Result<(), String> {
         match &seen.what {
             Observation::Made { session, call, request } => match request {
                 Call::SynchronizationPointAchievedRequest(r) => {
                     self.achieving.insert((*session, call.get()), r.synchronization_point_label.clone());
                 }
                 Call::ResignFederationExecutionRequest(_) => {
-                    self.waits.remove(session);
-                }
-                _ if joining(request).is_some() && ledger.member(*session).is_none() => {
-                    self.waits.remove(session);
+                    self.resigning.insert((*session, call.get()));
                 }
                 _ => {}
             },
             Observation::Got { session, call, answer } => {
+                let done = !matches!(answer, Answer::ExceptionData(_));
+                if self.resigning.remove(&(*session, call.get())) && done {
+                    self.forget(*session, call.get());
+                }
                 let label = self.achieving.remove(&(*session, call.get()));
-                if let Some(label) = label.filter(|_| !matches!(answer, Answer::ExceptionData(_))) {
+                if let Some(label) = label.filter(|_| done) {
                     match self.waits.entry(*session).or_default().get_mut(&label) {
                         Some(achieved) => *achieved = true,
                         None => drop(self.early.insert((*session, label))),
@@ -55,10 +57,7 @@ impl Invariant for Synchronization {
             } => {
                 let label = c.synchronization_point_label.clone();
                 let achieved = self.early.remove(&(*session, label.clone()));
-                // It may come before the answer to the join.
-                if ledger.member(*session).is_none_or(|member| !member.leaving) {
-                    self.waits.entry(*session).or_default().insert(label, achieved);
-                }
+                self.waits.entry(*session).or_default().insert(label, achieved);
             }
             Observation::Received { session, callback: Callback::FederationSynchronized(c), .. } => {
                 self.synchronized += 1;
@@ -66,7 +65,7 @@ impl Invariant for Synchronization {
                 self.waits.entry(*session).or_default().remove(&c.synchronization_point_label);
             }
             Observation::Over { session, .. } | Observation::Killed { session: Some(session) } => {
-                self.waits.remove(session);
+                self.forget(*session, u32::MAX);
             }
             _ => {}
         }
@@ -91,5 +90,14 @@ impl Invariant for Synchronization {
 
     fn checked(&self) -> u64 {
         self.synchronized
+    }
+}
+
+impl Synchronization {
+    /// The session has left, by its call of that number: what it said before counts no more once it joins again.
+    fn forget(&mut self, session: SessionId, by: u32) {
+        self.waits.remove(&session);
+        self.achieving.retain(|&(of, call), _| of != session || call > by);
+        self.early.retain(|(of, _)| *of != session);
     }
 }
