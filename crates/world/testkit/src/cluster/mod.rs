@@ -8,6 +8,7 @@
 //!
 //! With `MESHRTI_LOG=info` (or `warn`, `debug`) a run prints what its nodes log.
 
+mod faults;
 pub mod invariants;
 mod kernel_links;
 pub mod ledger;

@@ -15,11 +15,8 @@ use crate::world::{Failure, knowledge};
 use base::Moment;
 use bytes::Bytes;
 use hla::api::call_request::CallRequest as Call;
-use netsim::{
-    Digest, Effect, Fault, Host, HostEvent, HostId, LinkSpec, Network, NetworkOptions, Packet, Port, RuleId,
-    Scope, Simulation, Verdict,
-};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use netsim::{Digest, Host, HostEvent, HostId, LinkSpec, Network, NetworkOptions, Port, RuleId, Simulation};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -32,7 +29,7 @@ pub(super) const LEAVE_MAX: Duration = Duration::from_secs(3);
 
 /// What runs on a host.
 #[allow(clippy::large_enum_variant)] // a handful of each
-enum Process {
+pub(super) enum Process {
     Node(Node),
     Federate(Federate),
 }
@@ -88,18 +85,18 @@ enum Step {
 /// Nodes, federates, a network between them, and a plan of what goes wrong.
 pub struct Cluster {
     pub(super) options: Options,
-    sim: Simulation<Process>,
-    directory: Arc<BTreeMap<String, HostId>>,
-    nodes: Vec<HostId>,
-    federates: Vec<HostId>,
+    pub(super) sim: Simulation<Process>,
+    pub(super) directory: Arc<BTreeMap<String, HostId>>,
+    pub(super) nodes: Vec<HostId>,
+    pub(super) federates: Vec<HostId>,
     /// Which start of each node runs, and how it is.
-    starts: Vec<(u32, Condition)>,
+    pub(super) starts: Vec<(u32, Condition)>,
     plan: VecDeque<(Moment, Step)>,
     rules: BTreeMap<usize, RuleId>,
     pub(super) ledger: Ledger,
     invariants: Vec<Box<dyn Invariant>>,
     trace: VecDeque<Seen>,
-    outcome: Outcome,
+    pub(super) outcome: Outcome,
     /// Observations since the silence began.
     pub(super) observed: u64,
     /// Callbacks are kept for a scenario to look at.
@@ -357,7 +354,7 @@ impl Cluster {
     }
 
     /// Shows what a host saw to the properties.
-    fn watch(&mut self, host: HostId) -> Result<(), Failure> {
+    pub(super) fn watch(&mut self, host: HostId) -> Result<(), Failure> {
         if (host.0 as usize) < self.nodes.len() {
             return Ok(());
         }
@@ -449,83 +446,6 @@ impl Cluster {
         Ok(())
     }
 
-    fn is_running(&self, node: usize) -> bool {
-        matches!(self.starts[node].1, Condition::Up | Condition::Leaving)
-    }
-
-    /// The process of a node dies.
-    pub fn crash(&mut self, node: usize) {
-        if self.is_running(node) {
-            self.starts[node].1 = Condition::Down;
-            self.outcome.lost_nodes += 1;
-            self.sim.network_mut().kill(self.nodes[node]);
-        }
-    }
-
-    /// A process of a node starts where there is none.
-    pub fn launch(&mut self, node: usize) {
-        if self.is_running(node) {
-            return;
-        }
-        let (start, condition) = self.starts[node];
-        let start = if condition == Condition::Absent { 0 } else { start + 1 };
-        self.starts[node] = (start, Condition::Up);
-        let process = fresh(&self.options, self.now(), node, start, &self.directory);
-        self.sim.restart(self.nodes[node], process);
-        self.with_node(node, Node::begin);
-    }
-
-    /// A node leaves in order.
-    pub fn leave(&mut self, node: usize) {
-        if self.starts[node].1 == Condition::Up {
-            self.starts[node].1 = Condition::Leaving;
-            self.with_node(node, Node::leave);
-        }
-    }
-
-    /// The process of a federate dies.
-    ///
-    /// # Errors
-    /// A property does not hold.
-    pub fn kill_federate(&mut self, host: HostId) -> Result<(), Failure> {
-        if !self.sim.network().is_up(host) {
-            return Ok(());
-        }
-        self.sim.network_mut().kill(host);
-        self.with_federate(host, |federate, _| federate.die());
-        self.watch(host)
-    }
-
-    /// Puts a trouble of the network into force until its rule is removed.
-    pub fn add_rule(&mut self, kind: TroubleKind) -> RuleId {
-        let node = |node: usize| self.nodes[node];
-        let federate = |number: usize| Scope::Host(self.federates[number]);
-        let fault = match kind {
-            TroubleKind::Cut(a, b) => Fault::new(Scope::Between(node(a), node(b)), Effect::Cut),
-            TroubleKind::Stall(a, b) => Fault::new(Scope::Between(node(a), node(b)), Effect::Stall),
-            TroubleKind::OneWay(a, b) => Fault::new(Scope::Link(node(a), node(b)), Effect::Stall),
-            TroubleKind::Slow(a, b, by) => {
-                Fault::new(Scope::Between(node(a), node(b)), Effect::Delay(by..=by))
-            }
-            TroubleKind::CutFederate(number, ppm) => {
-                Fault::new(federate(number), Effect::Cut).with_chance(ppm)
-            }
-            TroubleKind::Partition(side, cut) => {
-                let side: BTreeSet<HostId> = side.into_iter().map(node).collect();
-                return self.sim.network_mut().add_rule(parting(self.nodes.len(), side, cut));
-            }
-            TroubleKind::StallFederate(number) => Fault::new(federate(number), Effect::Stall),
-            // Of processes, not of the network.
-            TroubleKind::Crash(_)
-            | TroubleKind::Restart(_)
-            | TroubleKind::Leave(_)
-            | TroubleKind::Join(_)
-            | TroubleKind::Pause(_)
-            | TroubleKind::KillFederate(_) => Fault::new(Scope::All, Effect::Drop).with_chance(0),
-        };
-        self.sim.network_mut().add_rule(fault)
-    }
-
     /// No faults from now on: what stood still goes on, what was to be restarted is, and nobody begins anything new.
     pub(super) fn heal(&mut self) -> Result<(), Failure> {
         while let Some((_, step)) = self.plan.pop_front() {
@@ -573,7 +493,7 @@ impl Cluster {
 }
 
 /// A process for a node.
-fn fresh(
+pub(super) fn fresh(
     options: &Options,
     now: Moment,
     node: usize,
@@ -607,17 +527,4 @@ fn plan(options: &Options) -> VecDeque<(Moment, Step)> {
     }
     plan.sort_unstable();
     plan.into()
-}
-
-/// Between the nodes of `side` and the other nodes nothing passes. Federates reach whom they reached.
-fn parting(nodes: usize, side: BTreeSet<HostId>, cut: bool) -> impl netsim::Rule + 'static {
-    move |packet: &Packet<'_>, _: &mut netsim::Draws<'_>| {
-        let is_node = |host: HostId| (host.0 as usize) < nodes;
-        let parted = side.contains(&packet.from) != side.contains(&packet.to);
-        match (parted && is_node(packet.from) && is_node(packet.to), cut) {
-            (false, _) => Verdict::Pass,
-            (true, true) => Verdict::Cut,
-            (true, false) => Verdict::Stall,
-        }
-    }
 }
