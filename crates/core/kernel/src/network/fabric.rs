@@ -243,6 +243,11 @@ impl Fabric {
         next
     }
 
+    /// Whether more waits in a pipe than is good.
+    pub(crate) fn is_congested(&self, (router, client): Place) -> bool {
+        self.routers[router].is_congested(client)
+    }
+
     /// A pipe that is no longer congested, or gone.
     pub(crate) fn poll_relieved(&mut self) -> Option<Place> {
         self.relieved.pop_front()

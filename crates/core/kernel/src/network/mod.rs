@@ -207,7 +207,9 @@ impl Network {
 
     /// Where what was sent since the last call waits in congested pipes: its sender is to be held back.
     pub(crate) fn take_waits(&mut self) -> Vec<Place> {
-        std::mem::take(&mut self.waits_in)
+        let mut places = std::mem::take(&mut self.waits_in);
+        places.retain(|place| self.fabric.is_congested(*place));
+        places
     }
 
     /// A pipe that senders need no longer wait for.
@@ -259,6 +261,8 @@ impl Network {
         done: &mut Vec<Completion>,
     ) -> Option<Verdict> {
         let mut any = self.take_from(now, rti);
+        // What was not sent for a federate holds back none.
+        self.waits_in.clear();
         while let Some(event) = self.overlay.poll_event() {
             self.handle_event(now, event, rti);
             any = true;

@@ -3,15 +3,15 @@
 //! Each instance has a *home* node, which puts its changes in order; the other nodes keep *replicas* of what their own federates
 //! subscribe, and discover, reflect, remove from them just as from their own. Here is how the two stay equal:
 //!
-//! - [`streams`](stream): what a node says about a topic (a class of objects, a class of interactions, directed
+//! - `streams`: what a node says about a topic (a class of objects, a class of interactions, directed
 //!   interactions) is numbered, goes through the routers by interest, and is repaired by letter;
-//! - [`follow`], [`deliver`]: the receiving side: which streams this node follows, snapshots of instances, delivery in order;
-//! - [`speak`]: the sending side: followers, numbers, tails;
-//! - [`apply`]: what is said becomes callbacks here; [`request`]: what is asked of the home of an instance;
-//! - [`publications`]: what this node publishes, so that others know whom to follow;
-//! - [`declared`]: what federates elsewhere subscribe, for the advisories;
-//! - [`rehome`]: nodes that die;
-//! - [`net`]: the way out of this node, and its timers; [`driver`]: what comes in.
+//! - `follow`, `deliver`: the receiving side: which streams this node follows, snapshots of instances, delivery in order;
+//! - `speak`: the sending side: followers, numbers, tails;
+//! - `apply`: what is said becomes callbacks here; `request`: what is asked of the home of an instance;
+//! - `publications`: what this node publishes, so that others know whom to follow;
+//! - `declared`: what federates elsewhere subscribe, for the advisories;
+//! - `rehome`: nodes that die;
+//! - `net`: the way out of this node, and its timers; `driver`: what comes in.
 //!
 //! A node without a network has none of it.
 
