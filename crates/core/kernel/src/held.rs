@@ -42,9 +42,9 @@ impl Held {
         self.by.remove(&caller);
     }
 
-    /// Is it held back?
-    pub(crate) fn contains(&self, caller: CallerId) -> bool {
-        self.by.contains_key(&caller)
+    /// Who is held back.
+    pub(crate) fn callers(&self) -> impl Iterator<Item = CallerId> + '_ {
+        self.by.keys().copied()
     }
 
     /// The next one that is not any more.
@@ -76,7 +76,7 @@ mod tests {
         held.hold(second, vec![a]);
         held.hold(second, Vec::new());
         held.relieve(a);
-        assert_eq!((held.contains(first), held.contains(second)), (true, false));
+        assert_eq!(held.callers().collect::<Vec<_>>(), [first]);
         assert_eq!(held.poll_released(), Some(second));
         held.relieve(b);
         assert_eq!(held.poll_released(), Some(first));

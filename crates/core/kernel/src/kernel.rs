@@ -205,7 +205,7 @@ impl Kernel {
         let mut done = Vec::new();
         let verdict = network.drive(now, &mut self.rti, &mut done);
         network.tell_of_itself(now, &self.rti, self.endpoint.sessions(), self.held.len());
-        self.release(now);
+        self.release();
         let any = verdict.is_some() || !done.is_empty();
         for completion in done {
             self.complete(now, completion);

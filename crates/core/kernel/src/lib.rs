@@ -22,5 +22,6 @@ pub use network::{
     link_pipe,
 };
 pub use overlay::{LinkId, TargetId, TopologyKind};
+pub use router::PipeConfig;
 pub use rti::{FomSource, NoFoms};
 pub use status::Status;

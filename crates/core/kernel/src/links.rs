@@ -86,7 +86,7 @@ impl Kernel {
     #[must_use]
     pub fn poll_link_frame(&mut self, now: Moment, link: LinkId) -> Option<Bytes> {
         let frame = self.network.as_mut()?.poll_link_frame(now, link);
-        self.release(now);
+        self.release();
         frame
     }
 
@@ -94,7 +94,7 @@ impl Kernel {
     #[must_use]
     pub fn poll_link_datagram(&mut self, now: Moment, link: LinkId, max: usize) -> Option<Bytes> {
         let datagram = self.network.as_mut()?.poll_link_datagram(now, link, max);
-        self.release(now);
+        self.release();
         datagram
     }
 
@@ -102,11 +102,7 @@ impl Kernel {
     /// [`Kernel::poll_released`] when that is over.
     #[must_use]
     pub fn is_held(&self, conn: ConnId) -> bool {
-        self.held.len() > 0
-            && self
-                .sessions
-                .callers()
-                .any(|caller| self.held.contains(caller) && self.sessions.conn(caller) == Some(conn))
+        self.held.callers().any(|caller| self.sessions.conn(caller) == Some(conn))
     }
 
     /// The next connection that may be read again.
@@ -127,7 +123,7 @@ impl Kernel {
     }
 
     /// Lets those go on who waited for a pipe that is no longer congested.
-    pub(crate) fn release(&mut self, _now: Moment) {
+    pub(crate) fn release(&mut self) {
         let Some(network) = &mut self.network else { return };
         while let Some(place) = network.poll_relieved() {
             self.held.relieve(place);

@@ -3,14 +3,13 @@
 mod common;
 
 use base::{Moment, Seed};
-use bytes::Bytes;
 use common::app::{Note, Want, note};
+use common::pair::Pair;
 use common::{At, Net, TestRouter};
 use proptest::prelude::*;
 use router::topology::{Topology, hypercube, mesh, tree};
 use router::{
-    ClientConfig, ClientFlags, ClientId, Event, FrameError, LinkChange, Message, PipeConfig, Priority,
-    Router, RouterConfig, RouterId, pump_noting,
+    ClientConfig, ClientFlags, Event, FrameError, LinkChange, Message, PipeConfig, Priority, pump_noting,
 };
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -20,53 +19,7 @@ const BOTH: ClientFlags = ClientFlags::SOURCE.union(ClientFlags::SINK);
 /// Bytes of a record with a note without text, and of the note itself.
 const RECORD: usize = 5 + 17 + 14;
 
-/// Two routers with a link; a source at the first, a sink of group 1 at the second.
-struct Pair {
-    a: TestRouter,
-    b: TestRouter,
-    to_b: ClientId,
-    to_a: ClientId,
-    source: ClientId,
-    sink: ClientId,
-}
-
 impl Pair {
-    /// `sink`: the pipe of the sink. Nothing was exchanged yet.
-    fn new(link: [&PipeConfig; 2], sink: PipeConfig) -> Self {
-        let router = |id: u32| -> TestRouter { Router::new(RouterConfig::new(RouterId(id), Seed(1))) };
-        let (mut a, mut b) = (router(1), router(2));
-        let end = |router: &mut TestRouter, pipe: &PipeConfig| {
-            let flags = BOTH | ClientFlags::PERSISTENT;
-            let config = ClientConfig { pipe: pipe.clone(), ..ClientConfig::link(flags) };
-            let client = router.add_client(T0, config).expect("first");
-            router.handle_link(T0, client, LinkChange::Up).expect("a link");
-            client
-        };
-        let (to_b, to_a) = (end(&mut a, link[0]), end(&mut b, link[1]));
-        let source = a.add_client(T0, ClientConfig::local()).expect("few");
-        let sink = b.add_client(T0, ClientConfig { pipe: sink, ..ClientConfig::local() }).expect("few");
-        b.set_interest(T0, sink, Want::group(1), true).expect("a sink");
-        Pair { a, b, to_b, to_a, source, sink }
-    }
-
-    /// Everything from the second to the first.
-    fn back(&mut self, now: Moment) -> usize {
-        let frames: Vec<Bytes> = std::iter::from_fn(|| self.b.poll_frame(now, self.to_a)).collect();
-        for frame in &frames {
-            let _ = self.a.handle_frame(now, self.to_b, frame.clone()).expect("well spoken");
-        }
-        frames.len()
-    }
-
-    /// Everything from the first to the second, without answers: messages that came.
-    fn forth(&mut self, now: Moment) -> u32 {
-        let mut messages = 0;
-        while let Some(frame) = self.a.poll_frame(now, self.to_b) {
-            messages += self.b.handle_frame(now, self.to_a, frame).expect("well spoken").messages;
-        }
-        messages
-    }
-
     fn send(&mut self, now: Moment, class: Priority, number: u32) {
         self.send_long(now, class, number, 0);
     }
@@ -77,8 +30,8 @@ impl Pair {
         assert_eq!(self.a.submit(now, self.source, note).expect("a source").queued, 1);
     }
 
-    fn received(&mut self) -> Vec<u32> {
-        std::iter::from_fn(|| self.b.poll_message(self.sink)).map(|note| note.number).collect()
+    fn numbers(&mut self) -> Vec<u32> {
+        self.received().iter().map(|note| note.number).collect()
     }
 }
 
@@ -100,13 +53,13 @@ fn what_is_sent_is_within_what_was_granted_and_control_is_free() {
     assert_eq!(pair.a.pipe_stats(pair.to_b).expect("there").credit_waits, 1);
     assert_eq!(pair.a.poll_frame(T0, pair.to_b), None);
     pair.send(T0, Priority::Control, 100);
-    assert_eq!((pair.forth(T0), pair.received().last()), (1, Some(&100)), "control does not wait");
+    assert_eq!((pair.forth(T0), pair.numbers().last()), (1, Some(&100)), "control does not wait");
     // One grant was made when a quarter was taken in, and three more; they travel in one record.
     assert_eq!(pair.back(T0), 1);
     assert_eq!(pair.forth(T0), 40);
     pair.back(T0);
     assert_eq!(pair.forth(T0), 20);
-    assert_eq!(pair.received().len(), 60);
+    assert_eq!(pair.numbers().len(), 60);
     assert_eq!(pair.a.queued(pair.to_b), Some((0, 0)));
 }
 
@@ -124,7 +77,7 @@ fn a_link_carries_what_is_longer_than_its_window() {
         rounds += 1;
     }
     assert!((25..60).contains(&rounds), "{rounds} windows");
-    assert_eq!(pair.received(), [2, 1]);
+    assert_eq!(pair.numbers(), [2, 1]);
 }
 
 #[test]
@@ -183,7 +136,7 @@ fn what_finds_no_room_waits_at_the_entrance_and_control_does_not() {
     assert_eq!(pair.b.queued(other).map(|(messages, _)| messages), Some(23));
     let mut got = Vec::new();
     for _ in 0..20 {
-        got.extend(pair.received());
+        got.extend(pair.numbers());
         pair.back(T0);
         pair.forth(T0);
     }
@@ -211,7 +164,7 @@ fn a_long_message_waits_for_its_room() {
     assert_eq!(pair.b.submit(T0, near, small).expect("a source").queued, 1);
     let events: Vec<_> = std::iter::from_fn(|| pair.b.poll_event()).collect();
     assert_eq!(events.last(), Some(&Event::Congested { client: pair.sink }));
-    assert_eq!(pair.received(), [1, 4, 2, 3]);
+    assert_eq!(pair.numbers(), [1, 4, 2, 3]);
     assert_eq!(pair.b.poll_event(), Some(Event::Relieved { client: pair.sink }));
     assert!(!pair.b.is_blocked(pair.to_a));
 }
@@ -237,12 +190,12 @@ fn a_trickle_is_granted_to_who_waits_long_and_not_when_there_is_no_room() {
     // Up to halfway between the mark and the limit sixty-five fit; seventy were granted.
     assert_eq!(pair.b.stalled(pair.to_a), Some((5, 70)));
     assert_eq!(pair.b.pipe_stats(pair.to_a).expect("there").sent_trickles, 3);
-    assert_eq!(pair.received().len(), 70);
+    assert_eq!(pair.numbers().len(), 70);
     pair.back(now);
     assert_eq!(pair.forth(now), 40);
     let mut got = 0;
     for _ in 0..20 {
-        got += pair.received().len();
+        got += pair.numbers().len();
         pair.back(now);
         pair.forth(now);
     }
@@ -263,7 +216,7 @@ fn a_link_that_comes_up_again_starts_with_a_full_window() {
         router.pipe_stats(client).expect("there").dropped(Priority::Reliable, router::DropReason::Gone)
     };
     assert_eq!((gone(&pair.a, pair.to_b), gone(&pair.b, pair.to_a)), (10, 18), "nothing is lost uncounted");
-    assert_eq!(pair.received().len(), 22);
+    assert_eq!(pair.numbers().len(), 22);
     pair.a.handle_link(T0, pair.to_b, LinkChange::Up).expect("a link");
     pair.b.handle_link(T0, pair.to_a, LinkChange::Up).expect("a link");
     assert_eq!((pair.forth(T0), pair.back(T0)), (0, 1));

@@ -4,47 +4,23 @@ mod common;
 
 use base::{Moment, Rng, Seed};
 use bytes::Bytes;
-use common::TestRouter;
-use common::app::{Note, Want, note};
+use common::app::{Note, note};
+use common::pair::Pair;
 use proptest::prelude::*;
 use rand_core::RngCore;
 use router::{
-    ClientConfig, ClientError, ClientFlags, ClientId, DropReason, FRAME_BYTES_MIN, FrameError, Lanes,
-    LinkChange, PipeConfig, Priority, Router, RouterConfig, RouterId,
+    ClientConfig, ClientError, ClientFlags, DropReason, FRAME_BYTES_MIN, FrameError, Lanes, LinkChange,
+    PipeConfig, Priority, RouterId,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 const T0: Moment = Moment::ZERO;
 
-/// A source at the first of two routers, a sink of group 1 at the second, greeted.
-struct Pair {
-    a: TestRouter,
-    b: TestRouter,
-    to_b: ClientId,
-    to_a: ClientId,
-    source: ClientId,
-    sink: ClientId,
-}
-
+/// Two routers of which the second has greeted.
 fn pair(pipe: &PipeConfig) -> Pair {
-    let router = |id: u32| -> TestRouter { Router::new(RouterConfig::new(RouterId(id), Seed(1))) };
-    let (mut a, mut b) = (router(1), router(2));
-    let end = |router: &mut TestRouter| {
-        let flags = ClientFlags::SOURCE | ClientFlags::SINK | ClientFlags::PERSISTENT;
-        let config = ClientConfig { pipe: pipe.clone(), ..ClientConfig::link(flags) };
-        let client = router.add_client(T0, config).expect("first");
-        router.handle_link(T0, client, LinkChange::Up).expect("a link");
-        client
-    };
-    let (to_b, to_a) = (end(&mut a), end(&mut b));
-    let source = a.add_client(T0, ClientConfig::local()).expect("few");
-    let sink = b.add_client(T0, ClientConfig::local()).expect("few");
-    b.set_interest(T0, sink, Want::group(1), true).expect("a sink");
-    let mut pair = Pair { a, b, to_b, to_a, source, sink };
-    while let Some(frame) = pair.b.poll_frame(T0, pair.to_a) {
-        let _ = pair.a.handle_frame(T0, pair.to_b, frame).expect("well spoken");
-    }
+    let mut pair = Pair::new([pipe, pipe], PipeConfig::ordered());
+    pair.back(T0);
     pair
 }
 
@@ -71,10 +47,6 @@ impl Pair {
 
     fn take(&mut self, datagram: &Bytes) -> Result<u32, FrameError> {
         self.b.handle_datagram(T0, self.to_a, datagram.clone()).map(|received| received.messages)
-    }
-
-    fn received(&mut self) -> Vec<Note> {
-        std::iter::from_fn(|| self.b.poll_message(self.sink)).collect()
     }
 }
 

@@ -5,7 +5,8 @@ mod common;
 use base::{Moment, Seed};
 use bytes::{Bytes, BytesMut};
 use common::TestRouter;
-use common::app::{Note, Want, note};
+use common::app::note;
+use common::pair::Pair;
 use proptest::prelude::*;
 use router::{
     ClientConfig, ClientError, ClientFlags, ClientId, Event, FrameError, Gone, LinkChange, PipeConfig,
@@ -19,53 +20,24 @@ fn router(id: u32) -> TestRouter {
     Router::new(RouterConfig::new(RouterId(id), Seed(u64::from(id))))
 }
 
-/// Two routers with a link, and an application that wants group 1 at the second.
-struct Pair {
-    a: TestRouter,
-    b: TestRouter,
-    to_b: ClientId,
-    to_a: ClientId,
-    source: ClientId,
-    sink: ClientId,
-}
-
+/// Two routers that have greeted.
 fn pair(pipe: &PipeConfig) -> Pair {
-    let (mut a, mut b) = (router(1), router(2));
-    let flags = ClientFlags::SOURCE | ClientFlags::SINK | ClientFlags::PERSISTENT;
-    let config = |router: &mut TestRouter| {
-        let client = router.add_client(T0, ClientConfig { pipe: pipe.clone(), ..ClientConfig::link(flags) });
-        let client = client.expect("first");
-        router.handle_link(T0, client, LinkChange::Up).expect("a link");
-        client
-    };
-    let (to_b, to_a) = (config(&mut a), config(&mut b));
-    let source = a.add_client(T0, ClientConfig::local()).expect("second");
-    let sink = b.add_client(T0, ClientConfig::local()).expect("second");
-    b.set_interest(T0, sink, Want::group(1), true).expect("a sink");
-    let mut pair = Pair { a, b, to_b, to_a, source, sink };
+    let mut pair = Pair::new([pipe, pipe], PipeConfig::ordered());
     pair.exchange();
-    assert_eq!(pair.a.peer(to_b).map(|peer| peer.router), Some(RouterId(2)));
+    assert_eq!(pair.a.peer(pair.to_b).map(|peer| peer.router), Some(RouterId(2)));
     pair
 }
 
 impl Pair {
     fn exchange(&mut self) {
-        while let Some(frame) = self.b.poll_frame(T0, self.to_a) {
-            let _ = self.a.handle_frame(T0, self.to_b, frame).expect("well spoken");
-        }
-        while let Some(frame) = self.a.poll_frame(T0, self.to_b) {
-            let _ = self.b.handle_frame(T0, self.to_a, frame).expect("well spoken");
-        }
+        self.back(T0);
+        self.forth(T0);
     }
 
     fn send(&mut self, now: Moment, class: Priority, number: u32, bytes: usize) {
         let mut note = note(1, 1, class, number);
         note.body = vec![7; bytes].into();
         assert_eq!(self.a.submit(now, self.source, note).expect("a source").queued, 1);
-    }
-
-    fn received(&mut self) -> Vec<Note> {
-        std::iter::from_fn(|| self.b.poll_message(self.sink)).collect()
     }
 }
 

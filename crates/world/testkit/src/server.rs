@@ -25,6 +25,8 @@ pub struct Server {
     full: BTreeSet<SocketId>,
     /// Sockets of federates that the kernel holds back.
     held: BTreeSet<SocketId>,
+    /// How often one was held back.
+    holds: u64,
     last_status: Vec<FederationView>,
     timer: bool,
 }
@@ -49,6 +51,7 @@ impl Server {
             open: BTreeSet::new(),
             full: BTreeSet::new(),
             held: BTreeSet::new(),
+            holds: 0,
             last_status: Vec::new(),
             timer: false,
         }
@@ -119,6 +122,7 @@ impl Server {
     pub(crate) fn hold_back(&mut self, port: &mut Port<'_>) {
         for &socket in &self.open {
             if self.kernel.is_held(conn(socket)) && self.held.insert(socket) {
+                self.holds += 1;
                 port.set_reading(socket, false);
             }
         }
@@ -128,6 +132,11 @@ impl Server {
                 port.set_reading(socket, true);
             }
         }
+    }
+
+    /// Federates that are held back now, and how often one was.
+    pub(crate) fn held(&self) -> (usize, u64) {
+        (self.held.iter().filter(|socket| self.open.contains(socket)).count(), self.holds)
     }
 
     /// Writes what the kernel has to say.

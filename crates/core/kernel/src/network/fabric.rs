@@ -234,9 +234,9 @@ impl Fabric {
         lanes: Lanes,
         max: usize,
     ) -> Option<(u8, Bytes)> {
-        let ports = self.neighbours.get(&key)?.clone();
+        let (ports, routers) = (self.neighbours.get(&key)?, &mut self.routers);
         let next = ports.iter().find_map(|port| {
-            let router = &mut self.routers[port.router];
+            let router = &mut routers[port.router];
             Some((port.channel, router.poll_frame_of(now, port.client, lanes, max)?))
         });
         self.settle(now);

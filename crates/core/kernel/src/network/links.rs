@@ -109,8 +109,7 @@ impl Network {
     pub(crate) fn handle_link_down(&mut self, now: Moment, link: LinkId, why: &str) {
         if self.links.open.remove(&link) {
             self.overlay.handle_link_down(now, link, why);
-            self.links.datagrams.remove(&link);
-            self.links.awake.remove(&link);
+            self.links.forget(link);
         }
     }
 

@@ -258,21 +258,11 @@ impl Cluster {
                     self.send(node, usize::from(to.0) - 1, || Cargo::Unicast(node, body.clone()));
                 }
                 Some(Outgoing::Interest { topic, any }) => {
-                    let changed = if any {
-                        self.interests.insert((topic, node))
-                    } else {
-                        self.interests.remove(&(topic, node))
-                    };
-                    assert!(changed, "told at edges only");
+                    set_edge(&mut self.interests, (topic, node), any);
                     self.refresh_wanted(topic);
                 }
                 Some(Outgoing::Offer { topic, any }) => {
-                    let changed = if any {
-                        self.offers.insert((topic, node))
-                    } else {
-                        self.offers.remove(&(topic, node))
-                    };
-                    assert!(changed, "told at edges only");
+                    set_edge(&mut self.offers, (topic, node), any);
                     self.refresh_wanted(topic);
                 }
             }
@@ -391,4 +381,10 @@ impl Cluster {
 fn finish(inner: &mut Inner) {
     assert!(inner.commit_all().is_empty(), "nobody waits");
     inner.take_callbacks();
+}
+
+/// Notes what a node tells its routers about a topic: only what is news.
+fn set_edge(told: &mut BTreeSet<(NetTopic, usize)>, edge: (NetTopic, usize), any: bool) {
+    let changed = if any { told.insert(edge) } else { told.remove(&edge) };
+    assert!(changed, "told at edges only");
 }

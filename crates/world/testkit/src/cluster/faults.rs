@@ -42,6 +42,25 @@ impl Cluster {
         }
     }
 
+    /// The process of a node stands still, until [`Cluster::go_on`].
+    pub fn pause(&mut self, node: usize) {
+        if self.is_running(node) {
+            self.with_node(node, Node::stop);
+        }
+    }
+
+    /// The process of a node goes on.
+    pub fn go_on(&mut self, node: usize) {
+        if self.is_running(node) {
+            self.with_node(node, Node::go_on);
+        }
+    }
+
+    /// A federate reads nothing any more, or again.
+    pub fn set_reading(&mut self, host: HostId, reading: bool) {
+        self.with_federate(host, |federate, port| federate.set_reading(port, reading));
+    }
+
     /// The process of a federate dies.
     ///
     /// # Errors

@@ -72,6 +72,7 @@ pub(crate) fn kernel(now: Moment, options: &Options, node: usize, start: u32) ->
     timing.keep_alive = options.timing.keep_alive;
     timing.silence_max = options.timing.silence;
     timing.backoff.max = options.timing.backoff;
+    network.pipe = options.pipe.clone();
     network.node_timeout = options.timing.node;
     network.minority_timeout = options.timing.minority;
     let edges = options.shape.edges.iter().filter(|edge| edge.from == node);

@@ -2,6 +2,7 @@
 //! and what was sent.
 
 use crate::fom;
+pub use crate::invariants::stamp;
 use crate::observation::{Observation, Seen, SessionId};
 use crate::script::Knowledge;
 use base::Moment;
@@ -29,13 +30,6 @@ pub struct Run {
 
 /// A stamp of a tag: the sender's host, and its counter.
 pub type Stamp = (u32, u32);
-
-/// The stamp that `tag` starts with.
-pub fn stamp(tag: &[u8]) -> Option<Stamp> {
-    let (host, rest) = tag.split_first_chunk::<4>()?;
-    let (count, _) = rest.split_first_chunk::<4>()?;
-    Some((u32::from_be_bytes(*host), u32::from_be_bytes(*count)))
-}
 
 /// A session.
 #[derive(Clone, Debug)]

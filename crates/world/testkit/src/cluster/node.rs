@@ -30,6 +30,11 @@ impl Node {
         self.server.kernel()
     }
 
+    /// Federates that it holds back now, and how often it has held back one.
+    pub fn held(&self) -> (usize, u64) {
+        self.server.held()
+    }
+
     /// Its process starts.
     pub fn begin(&mut self, port: &mut Port<'_>) {
         self.settle(port);

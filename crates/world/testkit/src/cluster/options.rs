@@ -6,6 +6,7 @@ use crate::draw::Draw;
 use crate::options::{Limits, Timeouts};
 use crate::script::{Group, Op};
 use base::Seed;
+use kernel::{PipeConfig, link_pipe};
 use std::time::Duration;
 
 /// When a node gives up a link, another node, itself.
@@ -58,6 +59,8 @@ pub struct Options {
     pub homes: Option<Vec<usize>>,
     /// Timeouts of nodes.
     pub timing: Timing,
+    /// Pipes towards neighbours.
+    pub pipe: PipeConfig,
     /// What goes wrong when.
     pub troubles: Vec<Trouble>,
 }
@@ -78,7 +81,8 @@ impl Options {
             true => Vec::new(),
             false => plan(&shape, anchor, &timing, members.lasts, members.federates, &mut draw),
         };
-        Self { members, shape, sites, anchor, homes: None, timing, troubles }
+        let pipe = pipe(seed);
+        Self { members, shape, sites, anchor, homes: None, timing, pipe, troubles }
     }
 
     /// Federates that do nothing of themselves, and nothing that goes wrong: for scripted scenarios.
@@ -99,6 +103,7 @@ impl Options {
         options.anchor = 0;
         options.shape = shape;
         options.timing = Timing::USUAL;
+        options.pipe = link_pipe();
         options.troubles.clear();
         options
     }
@@ -106,6 +111,23 @@ impl Options {
     /// Nodes, those that join later included.
     pub fn nodes(&self) -> usize {
         self.shape.nodes + 1
+    }
+}
+
+/// Every third run has pipes so small that federates are held back again and again.
+fn pipe(seed: Seed) -> PipeConfig {
+    let mut draw = Draw::new(seed, "pipes");
+    let usual = link_pipe();
+    if !draw.chance(33) {
+        return usual;
+    }
+    let bytes = draw.between(3_000, 40_000) as usize;
+    PipeConfig {
+        messages_max: *draw.pick(&[32, 256, usual.messages_max]).unwrap_or(&usual.messages_max),
+        frame_bytes_max: *draw.pick(&[128, 1_000, usual.frame_bytes_max]).unwrap_or(&usual.frame_bytes_max),
+        credit_bytes: Some(draw.between(1_000, 10_000) as usize),
+        credit_hold_max: draw.millis(50, 1_000),
+        ..usual.with_bytes_max(bytes)
     }
 }
 

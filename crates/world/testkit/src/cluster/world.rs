@@ -228,6 +228,14 @@ impl Cluster {
         kernel_links::view(self.kernel(node)).expect("every node of a cluster has a network")
     }
 
+    /// Federates that a node holds back now, and how often it has held back one.
+    pub fn held(&self, node: usize) -> (usize, u64) {
+        match self.sim.host(self.nodes[node]) {
+            Process::Node(node) => node.held(),
+            Process::Federate(_) => unreachable!("nodes are the first hosts"),
+        }
+    }
+
     /// What a federate knows.
     pub fn known(&self, host: HostId) -> &Knowledge {
         self.federate(host).known()
@@ -407,13 +415,10 @@ impl Cluster {
             TroubleKind::Join(node) if begins => self.launch(node),
             TroubleKind::Leave(node) if begins => self.leave(node),
             TroubleKind::Leave(node) => self.crash(node),
-            TroubleKind::Pause(node) if begins && self.is_running(node) => self.with_node(node, Node::stop),
-            TroubleKind::Pause(node) if self.is_running(node) => self.with_node(node, Node::go_on),
+            TroubleKind::Pause(node) if begins => self.pause(node),
+            TroubleKind::Pause(node) => self.go_on(node),
             TroubleKind::KillFederate(number) if begins => return self.kill_federate(self.federates[number]),
-            TroubleKind::Crash(_)
-            | TroubleKind::Join(_)
-            | TroubleKind::Pause(_)
-            | TroubleKind::KillFederate(_) => {}
+            TroubleKind::Crash(_) | TroubleKind::Join(_) | TroubleKind::KillFederate(_) => {}
             kind if begins => {
                 let rule = self.add_rule(kind);
                 self.rules.insert(place, rule);

@@ -19,6 +19,8 @@ pub use as_the_model::AsTheModel;
 
 use crate::observation::Seen;
 use base::Moment;
+use hla::api::callback_request::CallbackRequest as Callback;
+use hla::handle::TransportationTypeHandle;
 use std::fmt;
 
 /// A property of every run.
@@ -79,8 +81,18 @@ pub fn at_federates() -> Vec<Box<dyn Invariant>> {
     ]
 }
 
+/// Tag and transportation of a callback that brings what another federate has sent.
+pub(crate) fn data(callback: &Callback) -> Option<(&[u8], Option<TransportationTypeHandle>)> {
+    match callback {
+        Callback::ReflectAttributeValues(c) => Some((&c.user_supplied_tag, c.transportation_type)),
+        Callback::ReceiveInteraction(c) => Some((&c.user_supplied_tag, c.transportation_type)),
+        Callback::ReceiveDirectedInteraction(c) => Some((&c.user_supplied_tag, c.transportation_type)),
+        _ => None,
+    }
+}
+
 /// The stamp that a tag starts with: the sender's host, and its counter.
-fn stamp(tag: &[u8]) -> Option<(u32, u32)> {
+pub fn stamp(tag: &[u8]) -> Option<(u32, u32)> {
     let (host, rest) = tag.split_first_chunk::<4>()?;
     let (count, _) = rest.split_first_chunk::<4>()?;
     Some((u32::from_be_bytes(*host), u32::from_be_bytes(*count)))

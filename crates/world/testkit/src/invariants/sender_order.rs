@@ -1,9 +1,8 @@
 //! What one federate sends reliably arrives everywhere in the order of sending (1516.1-2025, 6.11,
 //! 6.13: receive order, reliable transportation).
 
-use super::{Invariant, stamp};
+use super::{Invariant, data, stamp};
 use crate::observation::{Observation, Seen, SessionId};
-use hla::api::callback_request::CallbackRequest as Callback;
 use hla::handle::TransportationTypeHandle;
 use std::collections::BTreeMap;
 
@@ -20,12 +19,7 @@ impl Invariant for SenderOrder {
 
     fn observe(&mut self, seen: &Seen) -> Result<(), String> {
         let Observation::Received { session, callback, .. } = &seen.what else { return Ok(()) };
-        let (tag, transportation) = match callback {
-            Callback::ReflectAttributeValues(c) => (&c.user_supplied_tag, c.transportation_type),
-            Callback::ReceiveInteraction(c) => (&c.user_supplied_tag, c.transportation_type),
-            Callback::ReceiveDirectedInteraction(c) => (&c.user_supplied_tag, c.transportation_type),
-            _ => return Ok(()),
-        };
+        let Some((tag, transportation)) = data(callback) else { return Ok(()) };
         let Some((host, count)) = stamp(tag) else {
             return Err(format!("{session}: a tag that nobody sent: {tag:?}"));
         };

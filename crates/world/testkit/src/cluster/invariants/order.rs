@@ -4,8 +4,8 @@
 
 use super::Invariant;
 use crate::cluster::ledger::{Ledger, Message, stamp};
+use crate::invariants::data;
 use crate::observation::{Observation, Seen, SessionId};
-use hla::api::callback_request::CallbackRequest as Callback;
 use hla::handle::{InteractionClassHandle, ObjectClassHandle, TransportationTypeHandle};
 use std::collections::BTreeMap;
 
@@ -30,12 +30,7 @@ impl Invariant for Order {
 
     fn observe(&mut self, seen: &Seen, ledger: &Ledger) -> Result<(), String> {
         let Observation::Received { session, callback, .. } = &seen.what else { return Ok(()) };
-        let (tag, transportation) = match callback {
-            Callback::ReflectAttributeValues(c) => (&c.user_supplied_tag, c.transportation_type),
-            Callback::ReceiveInteraction(c) => (&c.user_supplied_tag, c.transportation_type),
-            Callback::ReceiveDirectedInteraction(c) => (&c.user_supplied_tag, c.transportation_type),
-            _ => return Ok(()),
-        };
+        let Some((tag, transportation)) = data(callback) else { return Ok(()) };
         let Some((host, count)) = stamp(tag) else {
             return Err(format!("{session}: a tag that nobody sent: {tag:?}"));
         };
