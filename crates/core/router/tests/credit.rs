@@ -8,14 +8,11 @@ use common::pair::Pair;
 use common::{At, Net, TestRouter};
 use proptest::prelude::*;
 use router::topology::{Topology, hypercube, mesh, tree};
-use router::{
-    ClientConfig, ClientFlags, Event, FrameError, LinkChange, Message, PipeConfig, Priority, pump_noting,
-};
+use router::{ClientConfig, Event, FrameError, LinkChange, Message, PipeConfig, Priority, pump_noting};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 const T0: Moment = Moment::ZERO;
-const BOTH: ClientFlags = ClientFlags::SOURCE.union(ClientFlags::SINK);
 /// Bytes of a record with a note without text, and of the note itself.
 const RECORD: usize = 5 + 17 + 14;
 
