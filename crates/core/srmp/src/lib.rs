@@ -1,0 +1,14 @@
+//! The Selectively Reliable Multicast Protocol, SRMP (RFC 4410, Pullen, Zhao and Cohen 2006), as machines without sockets, clocks
+//! or threads: datagrams and the present come in, datagrams and events go out.
+//!
+//! A group of members multicasts in three modes. Mode 0 is best effort. Mode 1 is reliable for the latest value: of each
+//! *data element* ([`DataId`](model::DataId)) the newest message reaches everyone, and an older one may be skipped for ever.
+//! Mode 2 is a unicast message with an acknowledgement. Whatever a member multicasts travels in *bundles*, and every bundle
+//! tells the newest numbers of the sender's data elements ([`Dsn`](model::Dsn)), so that any bundle reveals what was missed.
+//!
+//! Two [profiles](model::Profile): v2 is RFC 4410 byte for byte; v3 is this library's extension with wide numbers, epochs,
+//! authentication and loggers. Members of one profile ignore the other.
+//!
+//! Nothing here knows what the bodies of messages mean.
+
+pub mod model;

@@ -1,0 +1,13 @@
+//! The words of the protocol: who, what, which version of it, and when.
+
+mod clock;
+mod dsn;
+mod ids;
+mod profile;
+mod serial;
+
+pub use clock::{Clock, Stamp};
+pub use dsn::{Dsn, NackItem, Segment};
+pub use ids::{DataId, Epoch, MemberId, StreamKey, Transaction};
+pub use profile::{MESSAGE_BYTES_MAX, Profile};
+pub use serial::{Relation, Seq, SeqSpace, Sn, SnSpace};
