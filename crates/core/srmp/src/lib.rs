@@ -11,4 +11,18 @@
 //!
 //! Nothing here knows what the bodies of messages mean.
 
+#[allow(dead_code)] // until the endpoint drives it
+mod digest;
+mod histogram;
+mod fault;
 pub mod model;
+#[allow(dead_code)] // until the endpoint drives it
+mod receive;
+mod timing;
+pub mod wire;
+
+pub use digest::Digest;
+pub use fault::{Fault, FaultCounts};
+pub use histogram::Histogram;
+pub use receive::{Interest, ReceiveCounters};
+pub use timing::Timing;

@@ -1,0 +1,221 @@
+//! A segmented message that is being put together.
+
+use crate::model::{Dsn, MESSAGE_BYTES_MAX};
+use base::Moment;
+use bytes::{Bytes, BytesMut};
+
+/// This many later segments, or later bundles without any, show that a segment is lost.
+const LATER: u8 = 3;
+
+#[derive(Clone, Debug)]
+enum Slot {
+    /// Missing; others asked for it and it is not asked for again before `quiet`.
+    Missing { quiet: Moment },
+    /// It came.
+    Have(Bytes),
+}
+
+/// What became of a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Inserted {
+    /// One of several.
+    New,
+    /// Nothing is missing any more.
+    Complete,
+    /// It was there.
+    Duplicate,
+    /// It does not fit what came before.
+    Bad,
+}
+
+/// The segments of one version of one data element.
+#[derive(Clone, Debug)]
+pub(crate) struct Part {
+    pub(crate) dsn: Dsn,
+    slots: Vec<Slot>,
+    missing: u16,
+    bytes: usize,
+    /// The highest segments that came.
+    highest: [Option<u16>; LATER as usize],
+    /// All that is missing is lost.
+    all_lost: bool,
+    /// Bundles of the sender since one brought a segment.
+    idle_bundles: u8,
+    touched: bool,
+    /// When all that is missing is lost.
+    pub(crate) timer: Moment,
+    /// When a segment came last.
+    pub(crate) progress: Moment,
+}
+
+impl Part {
+    pub(crate) fn new(now: Moment, dsn: Dsn) -> Self {
+        Self {
+            dsn,
+            slots: vec![Slot::Missing { quiet: Moment::ZERO }; usize::from(dsn.segments)],
+            missing: dsn.segments,
+            bytes: 0,
+            highest: [None; LATER as usize],
+            all_lost: false,
+            idle_bundles: 0,
+            touched: false,
+            timer: Moment::MAX,
+            progress: now,
+        }
+    }
+
+    /// Bytes of memory that it is charged with.
+    pub(crate) fn cost(&self) -> usize {
+        self.bytes + self.slots.len() * size_of::<Slot>() + size_of::<Self>()
+    }
+
+    pub(crate) fn insert(&mut self, now: Moment, index: u16, body: &Bytes) -> Inserted {
+        self.touched = true;
+        let Some(slot) = self.slots.get_mut(usize::from(index)) else { return Inserted::Bad };
+        if matches!(slot, Slot::Have(_)) {
+            return Inserted::Duplicate;
+        }
+        if self.bytes + body.len() > MESSAGE_BYTES_MAX {
+            return Inserted::Bad;
+        }
+        *slot = Slot::Have(body.clone());
+        self.bytes += body.len();
+        self.missing -= 1;
+        self.progress = now;
+        self.rank(index);
+        if self.missing == 0 { Inserted::Complete } else { Inserted::New }
+    }
+
+    fn rank(&mut self, index: u16) {
+        let Some(place) = self.highest.iter().position(|seen| seen.is_none_or(|seen| seen < index)) else {
+            return;
+        };
+        self.highest[place..].rotate_right(1);
+        self.highest[place] = Some(index);
+    }
+
+    /// The message. Only when complete.
+    pub(crate) fn join(&self) -> Bytes {
+        let mut whole = BytesMut::with_capacity(self.bytes);
+        for slot in &self.slots {
+            if let Slot::Have(body) = slot {
+                whole.extend_from_slice(body);
+            }
+        }
+        whole.freeze()
+    }
+
+    /// A bundle of the sender ended: with the third one in a row that brings nothing, what is missing is lost.
+    /// Says whether that has just become so.
+    pub(crate) fn end_of_bundle(&mut self) -> bool {
+        self.idle_bundles = if std::mem::take(&mut self.touched) { 0 } else { self.idle_bundles + 1 };
+        if self.idle_bundles < LATER {
+            return false;
+        }
+        self.idle_bundles = 0;
+        !std::mem::replace(&mut self.all_lost, true)
+    }
+
+    /// All that is missing is lost.
+    pub(crate) fn give_up_waiting(&mut self) {
+        self.all_lost = true;
+    }
+
+    /// Whether a segment is lost. `early` knows it from later segments.
+    pub(crate) fn has_lost(&self, early: bool) -> bool {
+        self.lost(early).next().is_some()
+    }
+
+    /// The lost segments, and until when others' NACKs stand for ours.
+    pub(crate) fn lost(&self, early: bool) -> impl Iterator<Item = (u16, Moment)> + '_ {
+        let below = match self.highest[LATER as usize - 1] {
+            _ if self.all_lost => self.dsn.segments,
+            Some(third) if early => third,
+            _ => 0,
+        };
+        (0..below).zip(&self.slots).filter_map(|(index, slot)| match slot {
+            Slot::Missing { quiet } => Some((index, *quiet)),
+            Slot::Have(_) => None,
+        })
+    }
+
+    /// Somebody else asked for a segment.
+    pub(crate) fn hush(&mut self, index: u16, until: Moment) {
+        if let Some(Slot::Missing { quiet }) = self.slots.get_mut(usize::from(index)) {
+            *quiet = until;
+        }
+    }
+
+    /// Somebody else asked for everything.
+    pub(crate) fn hush_all(&mut self, until: Moment) {
+        (0..self.dsn.segments).for_each(|index| self.hush(index, until));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{DataId, Sn};
+    use proptest::prelude::*;
+
+    fn part(segments: u16) -> Part {
+        Part::new(Moment::ZERO, Dsn { data: DataId(1), sn: Sn(0), segments })
+    }
+
+    fn lost(part: &Part) -> Vec<u16> {
+        part.lost(true).map(|(index, _)| index).collect()
+    }
+
+    #[test]
+    fn three_later_segments_show_a_gap() {
+        let mut part = part(9);
+        let body = Bytes::from_static(b"x");
+        for index in [0, 2, 3] {
+            part.insert(Moment::ZERO, index, &body);
+        }
+        assert_eq!(lost(&part), []);
+        part.insert(Moment::ZERO, 5, &body);
+        assert_eq!(lost(&part), [1]);
+        assert!(!part.has_lost(false));
+        part.insert(Moment::ZERO, 6, &body);
+        part.insert(Moment::ZERO, 7, &body);
+        assert_eq!(lost(&part), [1, 4]);
+    }
+
+    #[test]
+    fn three_bundles_without_a_segment_show_that_the_rest_is_lost() {
+        let mut part = part(4);
+        part.insert(Moment::ZERO, 1, &Bytes::from_static(b"x"));
+        let ends: Vec<_> = (0..4).map(|_| part.end_of_bundle()).collect();
+        assert_eq!(ends, [false, false, false, true]);
+        assert_eq!(lost(&part), [0, 2, 3]);
+        part.hush(2, Moment::from_secs(1));
+        assert_eq!(part.lost(true).nth(1), Some((2, Moment::from_secs(1))));
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        let mut part = part(2);
+        assert_eq!(part.insert(Moment::ZERO, 2, &Bytes::new()), Inserted::Bad);
+        let long = Bytes::from(vec![0; MESSAGE_BYTES_MAX]);
+        assert_eq!(part.insert(Moment::ZERO, 0, &long), Inserted::New);
+        assert_eq!(part.insert(Moment::ZERO, 0, &long), Inserted::Duplicate);
+        assert_eq!(part.insert(Moment::ZERO, 1, &long), Inserted::Bad);
+    }
+
+    proptest! {
+        #[test]
+        fn any_order_makes_the_same_message(order in Just((0u16..20).collect::<Vec<_>>()).prop_shuffle()) {
+            let mut part = part(20);
+            for (count, index) in order.iter().enumerate() {
+                let inserted = part.insert(Moment::ZERO, *index, &Bytes::from(vec![*index as u8; 3]));
+                prop_assert_eq!(inserted, if count == 19 { Inserted::Complete } else { Inserted::New });
+                let gaps = (0..20).filter(|gap| order[..=count].iter().filter(|have| *have > gap).count() >= 3);
+                let gaps: Vec<_> = gaps.filter(|gap| !order[..=count].contains(gap)).collect();
+                prop_assert_eq!(lost(&part), gaps);
+            }
+            let expected: Vec<u8> = (0..20).flat_map(|index| [index; 3]).collect();
+            prop_assert_eq!(&part.join()[..], &expected[..]);
+        }
+    }
+}

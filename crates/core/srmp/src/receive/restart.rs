@@ -1,0 +1,114 @@
+//! Senders that begin again, fall silent, or are not wanted any more.
+
+use super::origin::{Origin, Phase};
+use super::shared::Shared;
+use crate::digest::Digest;
+use crate::model::DataId;
+use base::Moment;
+use std::time::Duration;
+
+/// Announcements must be older than what we hold for this long,
+const OLDER_FOR: Duration = Duration::from_secs(1);
+/// in at least this many bundles,
+const OLDER_BUNDLES: u32 = 3;
+/// this soon after a jump of the bundles' numbers.
+const JUMPED_WITHIN: Duration = Duration::from_secs(5);
+
+/// Looks for signs that a sender without epochs (profile v2) began again.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Watch {
+    jumped: Option<Moment>,
+    /// A data element whose announcements are older than what we hold: since when, in how many bundles.
+    suspect: Option<(DataId, Moment, u32)>,
+}
+
+impl Watch {
+    /// A data element was announced in a version older than ours. True when that makes a restart.
+    pub(super) fn older(&mut self, now: Moment, data: DataId) -> bool {
+        let Some(jumped) = self.jumped.filter(|at| now.since(*at) <= JUMPED_WITHIN) else { return false };
+        let (suspect, since, bundles) = self.suspect.get_or_insert((data, now.max(jumped), 0));
+        if *suspect != data {
+            return false;
+        }
+        *bundles += 1;
+        *bundles >= OLDER_BUNDLES && now.since(*since) >= OLDER_FOR
+    }
+
+    /// A data element was announced in the version that we hold, or a newer one.
+    pub(super) fn not_older(&mut self, data: DataId) {
+        if self.suspect.is_some_and(|(suspect, ..)| suspect == data) {
+            self.suspect = None;
+        }
+    }
+}
+
+impl Origin {
+    /// The numbers of the sender's bundles jumped.
+    pub(crate) fn note_jump(&mut self, now: Moment) {
+        self.restart.jumped = Some(now);
+        self.restart.suspect = None;
+    }
+
+    /// Forgets everything of the sender, which began again or is not a member any more.
+    pub(crate) fn reset(&mut self, shared: &mut Shared) {
+        for (_, item) in std::mem::take(&mut self.items) {
+            shared.items -= 1;
+            shared.bytes -= item.body.len() + item.part.as_ref().map_or(0, |part| part.cost());
+            shared.counters.parts_discarded += u64::from(item.part.is_some());
+            shared.counters.wants_abandoned += u64::from(item.want.is_some());
+        }
+        self.open.clear();
+        self.parts.clear();
+        self.heard.clear();
+        self.wakes.clear();
+        self.backoff = None;
+        self.due = 0;
+        self.held = 0;
+        self.digest = Digest::default();
+        self.restart = Watch::default();
+    }
+
+    /// The sender is silent: asks it for nothing until it announces again. What came stays.
+    pub(crate) fn silence(&mut self, shared: &mut Shared) {
+        self.abandon(shared, |_| true);
+        self.backoff = None;
+    }
+
+    /// Interest changed: forgets what is not wanted any more, so that it comes anew when it is wanted again.
+    pub(crate) fn apply_interest(&mut self, shared: &mut Shared) {
+        let interest = std::mem::take(&mut shared.interest);
+        let member = self.member;
+        self.abandon(shared, |data| !interest.covers(member, data));
+        let (held, digest) = (&mut self.held, &mut self.digest);
+        self.items.retain(|data, item| {
+            let wanted = interest.covers(member, *data);
+            if !wanted {
+                shared.items -= 1;
+                shared.bytes -= item.body.len();
+                if let Some(sn) = item.done {
+                    *held -= 1;
+                    digest.remove(*data, sn);
+                }
+            }
+            wanted
+        });
+        shared.interest = interest;
+    }
+
+    /// Gives up wants and parts.
+    fn abandon(&mut self, shared: &mut Shared, unwanted: impl Fn(DataId) -> bool) {
+        for index in 0..self.open.len() {
+            let data = self.open[index];
+            let Some(item) = self.items.get_mut(&data).filter(|_| unwanted(data)) else { continue };
+            item.listed = false;
+            if let Some(want) = item.want.take() {
+                self.due -= usize::from(want.phase == Phase::Due);
+                shared.counters.wants_abandoned += 1;
+            }
+        }
+        let items = &self.items;
+        self.open.retain(|data| items.get(data).is_some_and(|item| item.listed));
+        let parts: Vec<_> = self.parts.iter().copied().filter(|data| unwanted(*data)).collect();
+        parts.into_iter().for_each(|data| self.drop_part(shared, data));
+    }
+}
