@@ -1,0 +1,179 @@
+//! How delays differ from datagram to datagram.
+
+use std::fmt;
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+use base::{Rng, Seed};
+use rand_core::RngCore;
+use rand_distr::{Distribution, Gamma, StandardNormal};
+
+use crate::units::{Time, parse_duration};
+
+/// The shape of a gamma distribution, in thousandths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Shape(pub u32);
+
+/// Shapes that can be asked for: 0.1 to 1000.
+pub const SHAPE_RANGE: RangeInclusive<Shape> = Shape(100)..=Shape(1_000_000);
+
+/// The shape when none is given: 2, with a mode above zero and a tail to the right.
+pub const GAMMA_SHAPE_DEFAULT: Shape = Shape(2_000);
+
+/// What is added to the delay of each datagram, drawn anew for each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Jitter {
+    /// Nothing.
+    #[default]
+    None,
+    /// Evenly from nothing to this much more. Text: `2ms`.
+    UpTo(Duration),
+    /// Evenly, from this much less to this much more. Text: `uniform:2ms`.
+    Uniform(Duration),
+    /// Normally, of this standard deviation, cut off where the delay would be negative and as far above, so that the
+    /// mean stays. Text: `normal:2ms`.
+    Normal(Duration),
+    /// From a gamma distribution: a heavy tail to the right. Text: `gamma:3ms` or, with a shape, `gamma:3ms:2.5`.
+    Gamma {
+        /// Mean of what is added.
+        mean: Duration,
+        /// The deviation is the mean over the root of the shape; 1 is exponential.
+        shape: Shape,
+    },
+}
+
+impl Jitter {
+    /// Reads the text form.
+    ///
+    /// # Errors
+    /// No such distribution, or its numbers are none.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let jitter = match text.split_once(':') {
+            None if text == "none" => Self::None,
+            None => Self::UpTo(parse_duration(text)?),
+            Some(("uniform", spread)) => Self::Uniform(parse_duration(spread)?),
+            Some(("normal", deviation)) => Self::Normal(parse_duration(deviation)?),
+            Some(("gamma", rest)) => {
+                let (mean, shape) = rest.split_once(':').map_or((rest, None), |(m, s)| (m, Some(s)));
+                let shape = shape.map_or(Ok(GAMMA_SHAPE_DEFAULT), parse_shape)?;
+                Self::Gamma { mean: parse_duration(mean)?, shape }
+            }
+            Some((name, _)) => {
+                return Err(format!(
+                    "`{name}` is no distribution of jitter; write \"2ms\" (up to), \"uniform:2ms\", \"normal:2ms\" \
+                     or \"gamma:3ms\""
+                ));
+            }
+        };
+        Ok(if jitter.scale().is_zero() { Self::None } else { jitter })
+    }
+
+    /// The length of time that the distribution is given by.
+    pub const fn scale(&self) -> Duration {
+        match *self {
+            Self::None => Duration::ZERO,
+            Self::UpTo(scale) | Self::Uniform(scale) | Self::Normal(scale) => scale,
+            Self::Gamma { mean, .. } => mean,
+        }
+    }
+
+    /// How much is added in the mean.
+    pub fn mean(&self) -> Duration {
+        match *self {
+            Self::None | Self::Uniform(_) | Self::Normal(_) => Duration::ZERO,
+            Self::UpTo(most) => most / 2,
+            Self::Gamma { mean, .. } => mean,
+        }
+    }
+
+    /// Whether the distribution has two sides, so that its scale must not be above the delay.
+    pub const fn is_two_sided(&self) -> bool {
+        matches!(self, Self::Uniform(_) | Self::Normal(_))
+    }
+}
+
+fn parse_shape(text: &str) -> Result<Shape, String> {
+    let fail = || format!("`{text}` is no shape of a gamma distribution; expected a number from 0.1 to 1000");
+    let shape: f64 = text.parse().map_err(|_| fail())?;
+    let shape = Shape((shape * 1_000.0).round() as u32); // saturates
+    Some(shape).filter(|shape| SHAPE_RANGE.contains(shape)).ok_or_else(fail)
+}
+
+impl fmt::Display for Jitter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::None => f.write_str("none"),
+            Self::UpTo(most) => write!(f, "{}", Time(most)),
+            Self::Uniform(spread) => write!(f, "uniform:{}", Time(spread)),
+            Self::Normal(deviation) => write!(f, "normal:{}", Time(deviation)),
+            Self::Gamma { mean, shape: GAMMA_SHAPE_DEFAULT } => write!(f, "gamma:{}", Time(mean)),
+            Self::Gamma { mean, shape } => {
+                write!(f, "gamma:{}:{}", Time(mean), f64::from(shape.0) / 1_000.0)
+            }
+        }
+    }
+}
+
+/// Draws one delay after the other.
+#[derive(Clone, Debug)]
+pub struct JitterProcess {
+    jitter: Jitter,
+    gamma: Option<Gamma<f64>>,
+    rng: Rng,
+}
+
+impl JitterProcess {
+    /// Draws from `seed`.
+    pub fn new(jitter: Jitter, seed: Seed) -> Self {
+        let mut process = Self { jitter: Jitter::None, gamma: None, rng: seed.rng() };
+        process.set(jitter);
+        process
+    }
+
+    /// Another distribution from now on.
+    pub fn set(&mut self, jitter: Jitter) {
+        self.jitter = jitter;
+        self.gamma = match jitter {
+            Jitter::Gamma { mean, shape } => {
+                let shape = f64::from(shape.0) / 1_000.0;
+                Gamma::new(shape, mean.as_nanos() as f64 / shape).ok() // none of a zero
+            }
+            _ => None,
+        };
+    }
+
+    /// The delay of the next datagram, of a line whose delay is `delay`.
+    pub fn draw(&mut self, delay: Duration) -> Duration {
+        match self.jitter {
+            Jitter::None => delay,
+            Jitter::UpTo(most) => delay + self.evenly(most),
+            Jitter::Uniform(spread) => (delay + self.evenly(2 * spread)).saturating_sub(spread),
+            Jitter::Normal(deviation) => self.normally(delay, deviation),
+            Jitter::Gamma { .. } => {
+                let extra = self.gamma.map_or(0.0, |gamma| gamma.sample(&mut self.rng));
+                delay + Duration::from_nanos(extra.round() as u64) // saturates
+            }
+        }
+    }
+
+    /// From nothing to `most`, both included.
+    fn evenly(&mut self, most: Duration) -> Duration {
+        let most = u64::try_from(most.as_nanos()).unwrap_or(u64::MAX - 1);
+        let draw = (u128::from(self.rng.next_u64()) * (u128::from(most) + 1)) >> 64;
+        Duration::from_nanos(draw as u64) // at most `most`
+    }
+
+    fn normally(&mut self, delay: Duration, deviation: Duration) -> Duration {
+        let (mean, deviation) = (delay.as_nanos() as f64, deviation.as_nanos() as f64);
+        // A delay of at least the deviation is what the specification checks: two draws in three are inside.
+        // A delay that is shorter all the same is met as it is, after a while.
+        for _ in 0..64 {
+            let normal: f64 = StandardNormal.sample(&mut self.rng);
+            let extra = normal * deviation;
+            if extra.abs() <= mean {
+                return Duration::from_nanos((mean + extra).round() as u64);
+            }
+        }
+        delay
+    }
+}

@@ -1,0 +1,43 @@
+//! Wide-area lines, emulated: one machine for live runs and for simulated ones.
+//!
+//! A line is one direction from one host to another. What is offered to it is lost, or waits until the line has sent
+//! what came before, then travels, and arrives: in that order, so that lost datagrams take no room on the line.
+//!
+//! ```text
+//!  offer ──► loss ──► queue ──► transmitter ──► delay + jitter (+ reorder, duplicate) ──► poll
+//!             │         │           (rate)
+//!           Lost      Full
+//! ```
+//!
+//! - [`Line`] holds what is under way, of any type; [`Channel`] only says when a datagram arrives, for hosts that have
+//!   a queue of events of their own, or other rules for what was lost.
+//! - [`LineSpec`] is what a line does, as a value and as a text (`delay=35ms,jitter=gamma:3ms,loss=ge:5%:3`);
+//!   [`Schedule`] lets it change in time; [`Scenario`] are lines that go by a name, such as `continental`.
+//! - [`Loss`] and [`Jitter`] are the models; [`LossAt`] and [`Losses`] are for hosts that draw losses elsewhere than at
+//!   each receiver.
+//!
+//! Each kind of chance (loss, jitter, reordering, copies) has its own generator from the seed of the line, so that
+//! switching one on changes nothing in the others. Normal and gamma numbers are those of the crate `rand_distr`.
+
+mod channel;
+mod jitter;
+mod line;
+mod loss;
+mod scenario;
+mod schedule;
+mod share;
+mod spec;
+mod stats;
+mod transmitter;
+pub mod units;
+
+pub use channel::{Channel, Passage, Verdict};
+pub use jitter::{GAMMA_SHAPE_DEFAULT, Jitter, JitterProcess, SHAPE_RANGE, Shape};
+pub use line::Line;
+pub use loss::{GilbertElliott, Loss, LossProcess, LossTrace, Step, TRACE_LENGTH_MAX};
+pub use scenario::{LossAt, Losses, Scenario, UnknownName};
+pub use schedule::{PHASES_MAX, Phase, Phases, Schedule};
+pub use share::Share;
+pub use spec::{DELAY_MAX, LineSpec, Order, Reorder, SpecError};
+pub use stats::{LineCounters, QueueStats};
+pub use transmitter::{OnLine, Transmitter};

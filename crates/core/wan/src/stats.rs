@@ -1,0 +1,84 @@
+//! What a line counts.
+
+use std::time::Duration;
+
+/// What became of the datagrams of a line. Every counter only grows, and always
+/// `offered + duplicated = lost + overflowed + cut + delivered + in flight`.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct LineCounters {
+    /// Datagrams offered.
+    pub offered: u64,
+    /// Their octets.
+    pub offered_bytes: u64,
+    /// Datagrams that the model of loss took.
+    pub lost: u64,
+    /// Datagrams for which the queue had no room.
+    pub overflowed: u64,
+    /// Datagrams offered while the line was cut.
+    pub cut: u64,
+    /// Datagrams that travelled.
+    pub taken: u64,
+    /// Their octets.
+    pub taken_bytes: u64,
+    /// Copies that were made.
+    pub duplicated: u64,
+    /// Datagrams that were held back so that others overtake them.
+    pub reordered: u64,
+}
+
+/// The queue of a line, the datagram on the transmitter included, as its datagrams found it. All zero on lines without
+/// a rate.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct QueueStats {
+    /// Datagrams that went through.
+    pub datagrams: u64,
+    /// Sum of their times from the offer to the last bit's departure, in ns.
+    pub sojourn_ns: u128,
+    /// The longest of these times.
+    pub sojourn_max: Duration,
+    /// Sum of their times from the offer to the first bit's departure, in ns.
+    pub waiting_ns: u128,
+    /// Sum of the transmission times, in ns.
+    pub busy_ns: u128,
+    /// Sum of octets times sojourn, in octet nanoseconds: over a time, the mean occupancy in octets.
+    pub byte_ns: u128,
+    /// Sum of the datagrams that each one found before it, itself excluded.
+    pub found: u64,
+    /// The most datagrams that were there at once.
+    pub datagrams_max: usize,
+    /// The most octets that were there at once.
+    pub bytes_max: usize,
+}
+
+impl QueueStats {
+    /// Mean time in queue and transmission.
+    pub fn sojourn_mean(&self) -> Duration {
+        mean(self.sojourn_ns, self.datagrams)
+    }
+
+    /// Mean time in the queue alone.
+    pub fn waiting_mean(&self) -> Duration {
+        mean(self.waiting_ns, self.datagrams)
+    }
+
+    /// Mean number of datagrams over a run of length `run`. Exact when the line was empty at both ends of it, for each
+    /// datagram is there for its sojourn.
+    pub fn datagrams_mean(&self, run: Duration) -> f64 {
+        self.sojourn_ns as f64 / run.as_nanos().max(1) as f64
+    }
+
+    /// Mean number of octets over a run of length `run`.
+    pub fn bytes_mean(&self, run: Duration) -> f64 {
+        self.byte_ns as f64 / run.as_nanos().max(1) as f64
+    }
+
+    /// Share of a run of length `run` in which the line was sending.
+    pub fn utilisation(&self, run: Duration) -> f64 {
+        self.busy_ns as f64 / run.as_nanos().max(1) as f64
+    }
+}
+
+fn mean(sum_ns: u128, count: u64) -> Duration {
+    let nanos = sum_ns / u128::from(count.max(1));
+    Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+}
