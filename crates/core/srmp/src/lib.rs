@@ -11,18 +11,19 @@
 //!
 //! Nothing here knows what the bodies of messages mean.
 
-#[allow(dead_code)] // until the endpoint drives it
 mod digest;
 mod histogram;
 mod fault;
 pub mod model;
 #[allow(dead_code)] // until the endpoint drives it
 mod receive;
+#[allow(dead_code)] // until the endpoint drives it
+mod send;
 mod timing;
 pub mod wire;
 
-pub use digest::Digest;
 pub use fault::{Fault, FaultCounts};
 pub use histogram::Histogram;
 pub use receive::{Interest, ReceiveCounters};
+pub use send::SendCounters;
 pub use timing::Timing;

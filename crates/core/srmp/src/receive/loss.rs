@@ -2,8 +2,8 @@
 
 use super::origin::{Origin, Phase, Want};
 use super::shared::Shared;
-use crate::digest::Digest;
 use crate::model::{DataId, Dsn, NackItem, Relation, Segment, Sn};
+use crate::wire::Digest;
 use base::Moment;
 
 /// A difference of digests must last for this many announcements at least.
@@ -65,7 +65,7 @@ impl Origin {
             return false;
         }
         self.announced_unequal = self.announced_unequal.saturating_add(announced.max(1));
-        let twice = theirs.count.saturating_mul(2).max(MISMATCHES_MIN);
+        let twice = theirs.active.saturating_mul(2).max(MISMATCHES_MIN);
         if self.announced_unequal <= twice || !self.open.is_empty() || !self.parts.is_empty() {
             return false;
         }

@@ -3,8 +3,8 @@
 use super::heard::Heard;
 use super::part::{Inserted, Part};
 use super::shared::Shared;
-use crate::digest::Digest;
 use crate::model::{DataId, Dsn, MemberId, Relation, Sn};
+use crate::wire::Digest;
 use base::Moment;
 use bytes::Bytes;
 use smallvec::SmallVec;

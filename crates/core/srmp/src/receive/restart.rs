@@ -2,8 +2,8 @@
 
 use super::origin::{Origin, Phase};
 use super::shared::Shared;
-use crate::digest::Digest;
 use crate::model::DataId;
+use crate::wire::Digest;
 use base::Moment;
 use std::time::Duration;
 

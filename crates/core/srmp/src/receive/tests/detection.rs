@@ -146,7 +146,7 @@ fn interest_bounds_what_is_asked_for() {
     rig.shared.interest = Interest::Elements(BTreeSet::from([(SENDER, DataId(3))]));
     rig.origin.apply_interest(&mut rig.shared);
     assert_eq!(rig.shared.items, 0);
-    assert_eq!(rig.origin.digest(), crate::Digest::default());
+    assert_eq!(rig.origin.digest(), crate::wire::Digest::default());
     rig.announce(2, 0);
     rig.announce(3, 0);
     assert_eq!(rig.data(1, 1), Received::Refused);
@@ -177,7 +177,7 @@ fn digests_tell_what_announcements_do_not() {
     rig.data(1, 0);
     let mut theirs = rig.origin.digest();
     assert!(!rig.origin.compare_digest(&mut rig.shared, theirs, 5));
-    theirs.insert(DataId(2), Sn(9));
+    theirs.replace(DataId(2), None, Sn(9));
     let told = (0..20).filter(|_| rig.origin.compare_digest(&mut rig.shared, theirs, 1)).count();
     assert_eq!(told, 2);
     rig.data(2, 9);

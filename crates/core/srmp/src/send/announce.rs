@@ -1,0 +1,183 @@
+//! Which versions a bundle announces.
+
+use super::sender::Sender;
+use super::table::{Element, Table};
+use crate::model::{DataId, Dsn};
+use base::Moment;
+use std::collections::VecDeque;
+use std::ops::Bound;
+
+/// A version is fresh for so many announcements (in the extended profile), and then goes before others.
+const FRESH: u8 = 3;
+
+/// Where announcing stands.
+#[derive(Debug, Default)]
+pub(super) struct Announcer {
+    /// Data elements that are announced.
+    pub(super) active: usize,
+    /// The data element that the turn last came to.
+    turn: Option<DataId>,
+    /// Sent of late.
+    fresh: VecDeque<DataId>,
+    /// To be announced with the next bundle, which must not wait.
+    urgent: Vec<DataId>,
+    /// Bundles so far.
+    bundles: u64,
+}
+
+impl Announcer {
+    /// All of a version was sent.
+    pub(super) fn now_told(&mut self, element: &mut Element, data: DataId, first: bool) {
+        self.active += usize::from(first);
+        element.announcements = 0;
+        if !std::mem::replace(&mut element.listed, true) {
+            self.fresh.push_back(data);
+        }
+    }
+
+    /// A version must be announced at once.
+    pub(super) fn urge(&mut self, data: DataId) {
+        self.urgent.push(data);
+    }
+
+    pub(super) fn must(&self) -> bool {
+        !self.urgent.is_empty()
+    }
+}
+
+/// One bundle's announcements.
+struct Choice<'a> {
+    now: Moment,
+    bundle: u64,
+    max: usize,
+    out: &'a mut Vec<Dsn>,
+}
+
+impl Choice<'_> {
+    fn is_full(&self) -> bool {
+        self.out.len() >= self.max
+    }
+
+    /// Announces the version of an element, unless this bundle does already, or carries it.
+    fn announce(&mut self, element: &mut Element) -> bool {
+        let Some(told) = element.told.filter(|_| element.bundle != self.bundle && !self.is_full()) else {
+            return false;
+        };
+        element.bundle = self.bundle;
+        element.announced = self.now;
+        element.announcements = element.announcements.saturating_add(1);
+        self.out.push(told);
+        true
+    }
+}
+
+impl Sender {
+    /// What a bundle that leaves now announces: at most `max` versions, none of those whose data it carries.
+    pub(crate) fn announce(
+        &mut self,
+        now: Moment,
+        max: usize,
+        carried: impl Iterator<Item = DataId>,
+        out: &mut Vec<Dsn>,
+    ) {
+        let Self { config, table, announcer, .. } = self;
+        announcer.bundles += 1;
+        let mut choice = Choice { now, bundle: announcer.bundles, max, out };
+        let begin = choice.out.len();
+        choice.max += begin;
+        for data in carried {
+            if let Some(element) = table.elements.get_mut(&data) {
+                element.bundle = choice.bundle;
+            }
+        }
+        for data in announcer.urgent.drain(..) {
+            table.elements.get_mut(&data).map(|element| choice.announce(element));
+        }
+        if announcer.active <= max {
+            for element in table.elements.values_mut() {
+                choice.announce(element);
+            }
+            announcer.forget_stale(table);
+        } else {
+            if !config.strict {
+                announcer.announce_fresh(table, &mut choice, max / 2);
+            }
+            announcer.announce_in_turn(table, &mut choice);
+        }
+        self.counters.announced += (choice.out.len() - begin) as u64;
+        if let Some(timeout) = self.config.timing.data_timeout {
+            self.retire(now, timeout, begin, out);
+        }
+    }
+
+    /// Announces no more what was announced here a last time and has not been sent for too long.
+    fn retire(&mut self, now: Moment, timeout: std::time::Duration, begin: usize, out: &[Dsn]) {
+        for dsn in &out[begin..] {
+            let Some(element) = self.table.elements.get_mut(&dsn.data) else { continue };
+            if now.since(element.updated) < timeout || element.unsent > 0 {
+                continue;
+            }
+            // The element stays, without its message, so that its numbers go on.
+            if let Some(told) = element.told.take() {
+                self.digest.remove(dsn.data, told.sn);
+                self.announcer.active -= 1;
+                self.table.bytes -= element.body.len();
+                element.body = bytes::Bytes::new();
+            }
+        }
+    }
+}
+
+impl Announcer {
+    /// Up to `slots` versions that few bundles announced so far, in the order in which they were sent.
+    fn announce_fresh(&mut self, table: &mut Table, choice: &mut Choice<'_>, slots: usize) {
+        let end = choice.out.len() + slots;
+        for _ in 0..self.fresh.len() {
+            if choice.out.len() >= end {
+                return;
+            }
+            let Some(data) = self.fresh.pop_front() else { return };
+            let Some(element) = table.elements.get_mut(&data) else { continue };
+            if element.announcements < FRESH {
+                choice.announce(element);
+            }
+            element.listed = element.announcements < FRESH;
+            if element.listed {
+                self.fresh.push_back(data);
+            }
+        }
+    }
+
+    /// While all versions fit, nothing is fresh for long.
+    fn forget_stale(&mut self, table: &mut Table) {
+        while let Some(data) = self.fresh.front().copied() {
+            let Some(element) = table.elements.get_mut(&data) else { return };
+            if element.announcements < FRESH {
+                return;
+            }
+            element.listed = false;
+            self.fresh.pop_front();
+        }
+    }
+
+    /// The others take turns.
+    fn announce_in_turn(&mut self, table: &mut Table, choice: &mut Choice<'_>) {
+        let start = self.turn.map_or(Bound::Unbounded, Bound::Excluded);
+        let stop = self.turn.map_or(Bound::Unbounded, Bound::Included);
+        let after = (start, Bound::Unbounded);
+        for (data, element) in table.elements.range_mut(after) {
+            if choice.is_full() {
+                return;
+            }
+            choice.announce(element);
+            self.turn = Some(*data);
+        }
+        for (data, element) in table.elements.range_mut((Bound::Unbounded, stop)) {
+            if choice.is_full() {
+                return;
+            }
+            choice.announce(element);
+            self.turn = Some(*data);
+        }
+    }
+}

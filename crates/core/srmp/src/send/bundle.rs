@@ -1,0 +1,101 @@
+//! The bundle that waits for more.
+
+use super::sender::Piece;
+use super::table::Why;
+use crate::model::{Dsn, StreamKey};
+use base::Moment;
+use bytes::Bytes;
+use std::time::Duration;
+
+/// A message in a bundle.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Message {
+    /// Best effort. `ticket` is the caller's.
+    Mode0 { stream: StreamKey, body: Bytes, ticket: u64 },
+    /// Reliable as long as it is the newest.
+    Mode1 { piece: Piece, why: Why, ticket: u64 },
+}
+
+/// Messages that leave together, when the first of them has waited long enough, or there is no more room.
+#[derive(Debug, Default)]
+pub(crate) struct Bundle {
+    messages: Vec<(Message, usize)>,
+    bytes: usize,
+    flush_at: Option<Moment>,
+}
+
+impl Bundle {
+    /// Bytes of all messages, with their headers.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.messages.is_empty()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.messages.len()
+    }
+
+    /// When it has to leave.
+    pub(crate) fn flush_at(&self) -> Option<Moment> {
+        self.flush_at
+    }
+
+    /// Adds a message of so many bytes with its header. The first may wait for `wait`; later ones only shorten that.
+    pub(crate) fn push(&mut self, now: Moment, message: Message, bytes: usize, wait: Duration) {
+        self.messages.push((message, bytes));
+        self.bytes += bytes;
+        self.hurry(now + wait);
+    }
+
+    /// It has to leave by then.
+    pub(crate) fn hurry(&mut self, by: Moment) {
+        self.flush_at = Some(self.flush_at.map_or(by, |at| at.min(by)));
+    }
+
+    /// Removes other versions of a data element than this newest one, and says which they were.
+    pub(crate) fn supersede(&mut self, newest: Dsn, mut dropped: impl FnMut(Message)) {
+        let obsolete = |message: &Message| match message {
+            Message::Mode1 { piece, .. } => piece.dsn.data == newest.data && piece.dsn.sn != newest.sn,
+            Message::Mode0 { .. } => false,
+        };
+        self.remove(obsolete, &mut dropped);
+    }
+
+    /// Removes older messages of a stream, and says which they were.
+    pub(crate) fn conflate(&mut self, stream: StreamKey, mut dropped: impl FnMut(Message)) {
+        self.remove(
+            |message| matches!(message, Message::Mode0 { stream: other, .. } if *other == stream),
+            &mut dropped,
+        );
+    }
+
+    fn remove(&mut self, obsolete: impl Fn(&Message) -> bool, dropped: &mut dyn FnMut(Message)) {
+        if !self.messages.iter().any(|(message, _)| obsolete(message)) {
+            return;
+        }
+        let bytes = &mut self.bytes;
+        self.messages.retain_mut(|(message, size)| {
+            let gone = obsolete(message);
+            if gone {
+                *bytes -= *size;
+                dropped(message.clone());
+            }
+            !gone
+        });
+    }
+
+    /// The messages.
+    pub(crate) fn messages(&self) -> impl Iterator<Item = &Message> + '_ {
+        self.messages.iter().map(|(message, _)| message)
+    }
+
+    /// Takes all messages out; the bundle is as new, and keeps its memory.
+    pub(crate) fn drain(&mut self) -> impl Iterator<Item = Message> + '_ {
+        self.bytes = 0;
+        self.flush_at = None;
+        self.messages.drain(..).map(|(message, _)| message)
+    }
+}

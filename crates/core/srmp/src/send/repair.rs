@@ -1,0 +1,180 @@
+//! Answers to NACKs.
+
+use super::sender::{Answer, Piece, Sender};
+use super::share::Share;
+use super::table::Why;
+use crate::model::{DataId, NackItem, Relation, Sn};
+use base::Moment;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::time::Duration;
+
+/// NACKs for more than half of the data elements within this time make a sweep: everything is sent once.
+const SWEEP_WITHIN: Duration = Duration::from_secs(1);
+/// With fewer data elements there is no sweep.
+const SWEEP_MIN: usize = 8;
+
+/// What a hold-off is counted from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Since {
+    /// The last sending.
+    Sent,
+    /// The last sending but for the first.
+    SentAgain,
+}
+
+/// A piece that waits to be sent again: those of the newest versions go first, segments in order.
+type Waiting = (Moment, DataId, Reverse<u16>, u32);
+
+/// What is to be sent again.
+#[derive(Debug)]
+pub(super) struct Repairs {
+    queue: BinaryHeap<Waiting>,
+    share: Share,
+    /// No sooner, for want of a share of the rate.
+    not_before: Option<Moment>,
+    sweeping: bool,
+    /// Since when NACKed data elements are counted, how often that began, and how many they are.
+    counted: (Moment, u64, usize),
+}
+
+impl Repairs {
+    pub(super) fn new(now: Moment) -> Self {
+        Self {
+            queue: BinaryHeap::new(),
+            share: Share::new(now),
+            not_before: None,
+            sweeping: false,
+            counted: (now, 0, 0),
+        }
+    }
+}
+
+impl Sender {
+    /// A receiver misses something of ours.
+    pub(crate) fn handle_nack(&mut self, now: Moment, wish: NackItem, r_max: Duration) -> Answer {
+        self.counters.nacks += 1;
+        let Some(element) = self.table.elements.get_mut(&wish.data).filter(|element| {
+            // One that was retired has no message any more.
+            element.told.is_some() || element.unsent > 0
+        }) else {
+            self.counters.nacks_unknown += 1;
+            return Answer::Ignored;
+        };
+        let relation = self.config.space.compare(wish.sn, element.dsn.sn);
+        if relation == Relation::Newer {
+            self.counters.nacks_future += 1;
+            return Answer::Ignored;
+        }
+        element.nacks = element.nacks.saturating_add(1);
+        element.last_nack = Some(now);
+        if relation == Relation::Equal {
+            self.copies.drew_nack(element);
+        }
+        self.count_for_sweep(now, wish.data);
+        if self.repairs.sweeping {
+            self.counters.nacks_swept += 1;
+            return Answer::Ignored;
+        }
+        let Some(element) = self.table.elements.get(&wish.data) else { return Answer::Ignored };
+        let older = relation == Relation::Older;
+        let wished = element.wished(wish.segment, older);
+        // Who names the version knows of it from a later bundle, so its first sending cannot have crossed the wish.
+        let since = if older { Since::Sent } else { Since::SentAgain };
+        let held = (since, self.config.timing.holdoff(r_max));
+        let queued = self.queue_again(now, wish.data, wished, Why::Repair, held);
+        self.counters.nacks_held_off += u64::from(!queued);
+        self.begin_sweep_if_due(now, r_max);
+        if queued { Answer::Repair } else { Answer::Ignored }
+    }
+
+    /// Queues pieces that were sent, not within `held`, and do not wait to be; says whether there were any.
+    pub(super) fn queue_again(
+        &mut self,
+        now: Moment,
+        data: DataId,
+        pieces: std::ops::Range<usize>,
+        why: Why,
+        (since, holdoff): (Since, Duration),
+    ) -> bool {
+        let Some(element) = self.table.elements.get_mut(&data) else { return false };
+        let (updated, sn) = (element.updated, element.dsn.sn);
+        let mut any = false;
+        for index in pieces {
+            let Some(piece) = element.pieces.get_mut(index) else { break };
+            let last = if since == Since::Sent { piece.sent } else { piece.again };
+            let held = last.is_some_and(|last| now < last + holdoff);
+            if held || piece.sent.is_none() || piece.queued.is_some() {
+                continue;
+            }
+            piece.queued = Some(why);
+            any = true;
+            self.repairs.queue.push((updated, data, Reverse(index as u16), sn.0));
+        }
+        any
+    }
+
+    /// The next piece to be sent again, and why; none when nothing is to be, or repairs had their share of `rate` bytes per second.
+    pub(crate) fn next_again(&mut self, now: Moment, rate: f64) -> Option<(Piece, Why)> {
+        while let Some((_, data, Reverse(index), sn)) = self.repairs.queue.peek().copied() {
+            let current = self.table.elements.get(&data).filter(|element| element.dsn.sn == Sn(sn));
+            let why = current.and_then(|e| e.pieces.get(usize::from(index)).and_then(|piece| piece.queued));
+            let (Some(element), Some(why)) = (current, why) else {
+                self.repairs.queue.pop();
+                continue;
+            };
+            let piece = Piece { dsn: element.dsn, index, body: self.table.slice(element, index) };
+            let share = rate * self.config.repair_share;
+            if why == Why::Repair {
+                if !self.repairs.share.allows(now, share, piece.body.len()) {
+                    self.repairs.not_before = Some(self.repairs.share.ready(share, piece.body.len()));
+                    return None;
+                }
+                self.repairs.share.spend(piece.body.len());
+            }
+            self.repairs.queue.pop();
+            self.repairs.not_before = None;
+            return Some((piece, why));
+        }
+        self.repairs.not_before = None;
+        self.repairs.sweeping = false;
+        None
+    }
+
+    /// When [`Sender::next_again`] may have something: at once, later, or not at all.
+    pub(crate) fn again_at(&self, now: Moment) -> Option<Moment> {
+        if self.repairs.queue.is_empty() { None } else { Some(self.repairs.not_before.unwrap_or(now)) }
+    }
+
+    fn count_for_sweep(&mut self, now: Moment, data: DataId) {
+        let (since, generation, count) = &mut self.repairs.counted;
+        if now.since(*since) > SWEEP_WITHIN || *generation == 0 {
+            (*since, *generation, *count) = (now, *generation + 1, 0);
+        }
+        let Some(element) = self.table.elements.get_mut(&data) else { return };
+        if element.counted != *generation {
+            element.counted = *generation;
+            *count += 1;
+        }
+    }
+
+    /// When most data elements were asked for, everything is sent, once.
+    fn begin_sweep_if_due(&mut self, now: Moment, r_max: Duration) {
+        let active = self.active();
+        let counted = self.repairs.counted.2;
+        if self.config.strict || active < SWEEP_MIN || counted * 2 <= active {
+            return;
+        }
+        self.counters.sweeps += 1;
+        self.repairs.counted.2 = 0;
+        let held = (Since::Sent, self.config.timing.holdoff(r_max));
+        let mut next = self.table.elements.first_key_value().map(|(data, _)| *data);
+        while let Some(data) = next {
+            let pieces = self.table.elements.get(&data).map_or(0, |element| element.pieces.len());
+            self.queue_again(now, data, 0..pieces, Why::Repair, held);
+            let after = (std::ops::Bound::Excluded(data), std::ops::Bound::Unbounded);
+            next = self.table.elements.range(after).next().map(|(data, _)| *data);
+        }
+        self.repairs.sweeping = !self.repairs.queue.is_empty();
+    }
+}

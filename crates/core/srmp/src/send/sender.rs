@@ -1,0 +1,177 @@
+//! One member's mode 1 data in one group.
+
+use super::announce::Announcer;
+use super::copies::Copies;
+use super::counters::SendCounters;
+use super::repair::Repairs;
+use super::table::{Refused, Table, Why};
+use super::trailing::Trailing;
+use crate::model::{DataId, Dsn, SnSpace};
+use crate::timing::Timing;
+use crate::wire::Digest;
+use base::Moment;
+use bytes::Bytes;
+use std::time::Duration;
+
+/// What does not change.
+#[derive(Clone, Debug)]
+pub(crate) struct SendConfig {
+    pub(crate) timing: Timing,
+    pub(crate) space: SnSpace,
+    /// RFC 4410 only.
+    pub(crate) strict: bool,
+    /// Bytes of a segment.
+    pub(crate) segment_bytes: usize,
+    /// Bytes of all newest messages.
+    pub(crate) buffer_bytes_max: usize,
+    /// Data elements of this sender.
+    pub(crate) elements_max: usize,
+    /// The share of the rate that repairs may take.
+    pub(crate) repair_share: f64,
+    /// Send second copies where most messages need repairs.
+    pub(crate) copies: bool,
+}
+
+/// A message or segment to be sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Piece {
+    pub(crate) dsn: Dsn,
+    pub(crate) index: u16,
+    pub(crate) body: Bytes,
+}
+
+/// What a wish leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// Something will be sent.
+    Repair,
+    /// Nothing.
+    Ignored,
+}
+
+/// What a member sends in mode 1: it numbers and keeps messages, announces, repairs, and copies.
+///
+/// The caller queues the pieces of a [new version](Sender::update), takes them with [`Sender::take`] when they may go, and says with
+/// [`Sender::sent`] that they went. Repairs and copies are taken with [`Sender::next_again`].
+#[derive(Debug)]
+pub(crate) struct Sender {
+    pub(super) config: SendConfig,
+    pub(super) table: Table,
+    pub(super) announcer: Announcer,
+    pub(super) trailing: Trailing,
+    pub(super) repairs: Repairs,
+    pub(super) copies: Copies,
+    pub(super) digest: Digest,
+    pub(super) counters: SendCounters,
+}
+
+impl Sender {
+    pub(crate) fn new(now: Moment, config: SendConfig) -> Self {
+        let table =
+            Table::new(config.space, config.segment_bytes, config.buffer_bytes_max, config.elements_max);
+        Self {
+            table,
+            announcer: Announcer::default(),
+            trailing: Trailing::default(),
+            repairs: Repairs::new(now),
+            copies: Copies::default(),
+            digest: Digest::default(),
+            counters: SendCounters::default(),
+            config,
+        }
+    }
+
+    /// A new version of a data element: its pieces, from 0, are to be queued.
+    pub(crate) fn update(&mut self, now: Moment, data: DataId, body: Bytes) -> Result<Dsn, Refused> {
+        let (dsn, superseded) = self.table.update(now, data, body)?;
+        self.counters.messages += 1;
+        self.counters.superseded += u64::from(superseded);
+        Ok(dsn)
+    }
+
+    /// A data element is sent in mode 2, and in no other from now on.
+    pub(crate) fn claim_directed(&mut self, data: DataId) -> Result<(), Refused> {
+        self.table.claim_directed(data)
+    }
+
+    /// A piece that was queued when its version was new; none when there is a newer one.
+    pub(crate) fn take(&self, dsn: Dsn, index: u16) -> Option<Piece> {
+        let element = self.table.elements.get(&dsn.data).filter(|element| element.dsn.sn == dsn.sn)?;
+        Some(Piece { dsn, index, body: self.table.slice(element, index) })
+    }
+
+    /// How long a piece of a version is, if it is still the newest.
+    pub(crate) fn piece_len(&self, dsn: Dsn, index: u16) -> Option<usize> {
+        self.take(dsn, index).map(|piece| piece.body.len())
+    }
+
+    /// A piece left.
+    pub(crate) fn sent(&mut self, now: Moment, dsn: Dsn, index: u16, why: Why, r_max: Duration) {
+        match why {
+            Why::New => self.counters.pieces_new += 1,
+            Why::Repair => self.counters.pieces_repaired += 1,
+            Why::Copy => self.counters.pieces_copied += 1,
+        }
+        let Some(element) = self.table.elements.get_mut(&dsn.data) else { return };
+        if element.dsn.sn != dsn.sn {
+            return;
+        }
+        element.announced = now;
+        if why == Why::Repair && !std::mem::replace(&mut element.repaired, true) {
+            self.counters.messages_repaired += 1;
+        }
+        let Some(piece) = element.pieces.get_mut(usize::from(index)) else { return };
+        piece.queued = None;
+        if why != Why::New {
+            piece.again = Some(now);
+        }
+        if piece.sent.replace(now).is_some() {
+            return;
+        }
+        element.unsent -= 1;
+        if element.unsent == 0 {
+            let old = element.told.replace(dsn).map(|told| told.sn);
+            self.digest.replace(dsn.data, old, dsn.sn);
+            self.announcer.now_told(element, dsn.data, old.is_none());
+            if !self.config.strict {
+                self.trailing.begin(now, dsn, &self.config.timing);
+                self.copies.first_sent(now, element, self.config.copies, r_max, &self.config.timing);
+            }
+        }
+    }
+
+    /// Something was due, or may be.
+    pub(crate) fn expire(&mut self, now: Moment) {
+        self.expire_trailing(now);
+        self.expire_copies(now);
+    }
+
+    /// When to call [`Sender::expire`].
+    pub(crate) fn deadline(&self) -> Option<Moment> {
+        self.trailing.deadline().into_iter().chain(self.copies.deadline()).min()
+    }
+
+    /// Whether a bundle must leave at once, with or without messages, because of what it announces.
+    pub(crate) fn must_announce(&self) -> bool {
+        self.announcer.must()
+    }
+
+    /// How many data elements are announced.
+    pub(crate) fn active(&self) -> usize {
+        self.announcer.active
+    }
+
+    /// What is announced, in a few bytes.
+    pub(crate) fn digest(&self) -> Digest {
+        self.digest
+    }
+
+    pub(crate) fn counters(&self) -> &SendCounters {
+        &self.counters
+    }
+
+    /// Every data element with its newest message.
+    pub(crate) fn messages(&self) -> impl Iterator<Item = (Dsn, &Bytes)> + '_ {
+        self.table.elements.values().filter(|element| element.told.is_some()).map(|e| (e.dsn, &e.body))
+    }
+}

@@ -1,0 +1,70 @@
+//! Trailing announcements: who sent something and then falls silent announces it a few times more, at intervals that double, so that
+//! who lost it learns of it in milliseconds instead of at the next heartbeat. Bundles that leave anyway count.
+
+use super::sender::Sender;
+use crate::model::Dsn;
+use crate::timing::Timing;
+use base::Moment;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::time::Duration;
+
+/// How often, at most: after 20, 60, 140, 300 and 620 ms by default.
+const TIMES: u32 = 5;
+
+/// What has to be announced by when.
+#[derive(Debug, Default)]
+pub(super) struct Trailing {
+    slots: BinaryHeap<Reverse<(Moment, Slot)>>,
+}
+
+/// A version, and which announcement of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Slot {
+    data: crate::model::DataId,
+    sn: u32,
+    time: u32,
+}
+
+impl Trailing {
+    /// All of a version was sent.
+    pub(super) fn begin(&mut self, now: Moment, dsn: Dsn, timing: &Timing) {
+        let slot = Slot { data: dsn.data, sn: dsn.sn.0, time: 0 };
+        self.slots.push(Reverse((now + interval(timing, 0), slot)));
+    }
+
+    pub(super) fn deadline(&self) -> Option<Moment> {
+        self.slots.peek().map(|Reverse((at, _))| *at)
+    }
+}
+
+fn interval(timing: &Timing, time: u32) -> Duration {
+    (timing.trailing * (1 << time)).min(timing.heartbeat)
+}
+
+impl Sender {
+    pub(super) fn expire_trailing(&mut self, now: Moment) {
+        let urged = self.must_announce();
+        while let Some(Reverse((at, slot))) =
+            self.trailing.slots.peek().copied().filter(|next| next.0.0 <= now)
+        {
+            self.trailing.slots.pop();
+            let Some(element) = self.table.elements.get(&slot.data) else { continue };
+            if element.dsn.sn.0 != slot.sn {
+                continue;
+            }
+            let timing = &self.config.timing;
+            let begin = Moment::from_nanos(
+                at.as_nanos().saturating_sub(interval(timing, slot.time).as_nanos() as u64),
+            );
+            if element.announced <= begin {
+                self.announcer.urge(slot.data);
+            }
+            if slot.time + 1 < TIMES {
+                let next = Slot { time: slot.time + 1, ..slot };
+                self.trailing.slots.push(Reverse((at + interval(timing, next.time), next)));
+            }
+        }
+        self.counters.trailing += u64::from(!urged && self.must_announce());
+    }
+}
