@@ -20,6 +20,24 @@ base::id! {
 
     /// The number of a mode 2 message of one member, the same in every retransmission and in the acknowledgement.
     ///
-    /// In profile v2 it has 16 bits, counted per data element (RFC 4410, section 5.3.1); in v3 64 bits, counted per member.
+    /// In profile v3 it is counted per member in 64 bits. Profile v2 counts 16 bits per data element (RFC 4410, section 5.3.1, whose
+    /// format shows one 32-bit field: read as `dataID` and number); see [`Transaction::of_v2`].
     pub struct Transaction(u64) as "t";
+}
+
+impl MemberId {
+    /// No member.
+    pub const NOBODY: MemberId = MemberId(0);
+}
+
+impl Transaction {
+    /// The transaction of profile v2 with a data element (its low 16 bits) and the element's number.
+    pub const fn of_v2(data: DataId, number: u16) -> Self {
+        Self(((data.0 as u64 & 0xffff) << 16) | number as u64)
+    }
+
+    /// The data element of a transaction of profile v2.
+    pub const fn data_of_v2(self) -> DataId {
+        DataId((self.0 >> 16) as u32 & 0xffff)
+    }
 }
