@@ -55,6 +55,8 @@ struct Lane<M> {
 #[derive(Debug)]
 pub(crate) struct Queue<M> {
     lanes: [Lane<M>; KINDS],
+    /// One bit for each lane with a message, so that the common case of one such lane needs no look at the others.
+    filled: u16,
     next_order: u64,
     bytes: usize,
     messages: usize,
@@ -77,6 +79,7 @@ impl<M: Message> Queue<M> {
     pub(crate) fn new() -> Self {
         Self {
             lanes: std::array::from_fn(|_| Lane { entries: VecDeque::new(), bytes: 0, filled: 0 }),
+            filled: 0,
             next_order: 0,
             bytes: 0,
             messages: 0,
@@ -141,6 +144,7 @@ impl<M: Message> Queue<M> {
             self.by_key.insert(key, (lane, order));
         }
         self.lanes[lane].entries.push_back(Entry { order, bytes, envelope: Some(envelope), key });
+        self.filled |= 1 << lane;
         self.lanes[lane].filled += 1;
         self.lanes[lane].bytes += bytes;
         self.bytes += bytes;
@@ -270,26 +274,50 @@ impl<M: Message> Queue<M> {
 
     /// Takes the filled entry at `place` out of a lane.
     fn take(&mut self, lane: usize, place: usize) -> Option<Envelope<M>> {
-        let Lane { entries, bytes, filled } = &mut self.lanes[lane];
-        let entry = &mut entries[place];
+        if place == 0 {
+            return self.take_first(lane);
+        }
+        let entry = &mut self.lanes[lane].entries[place];
         let envelope = entry.envelope.take()?;
-        if let Some(key) = entry.key.take() {
+        let (bytes, key) = (entry.bytes, entry.key.take());
+        self.taken(lane, bytes, key);
+        Some(envelope)
+    }
+
+    /// Takes the first entry of a lane.
+    fn take_first(&mut self, lane: usize) -> Option<Envelope<M>> {
+        let Entry { bytes, envelope, key, .. } = self.lanes[lane].entries.pop_front()?;
+        self.taken(lane, bytes, key);
+        envelope
+    }
+
+    /// An entry was taken out of a lane: counts it out, and keeps the ends of the lane filled.
+    fn taken(&mut self, lane: usize, bytes: usize, key: Option<u128>) {
+        if let Some(key) = key {
             self.by_key.remove(&key);
         }
-        *bytes -= entry.bytes;
-        self.bytes -= entry.bytes;
-        *filled -= 1;
+        self.bytes -= bytes;
         self.messages -= 1;
+        let place = lane;
+        let lane = &mut self.lanes[lane];
+        lane.bytes -= bytes;
+        lane.filled -= 1;
+        let entries = &mut lane.entries;
+        if lane.filled == 0 {
+            // From its beginning again: a ring that turns through all it ever had room for finds nothing in the cache.
+            entries.clear();
+            self.filled &= !(1 << place);
+            return;
+        }
         while entries.front().is_some_and(|entry| entry.envelope.is_none()) {
             entries.pop_front();
         }
         while entries.back().is_some_and(|entry| entry.envelope.is_none()) {
             entries.pop_back();
         }
-        if entries.len() > 2 * *filled + SWEEP_SLACK {
+        if entries.len() > 2 * lane.filled + SWEEP_SLACK {
             entries.retain(|entry| entry.envelope.is_some());
         }
-        Some(envelope)
     }
 
     /// Takes the next message: of the highest class that has one, or, `ordered`, the oldest of all.
@@ -315,6 +343,9 @@ impl<M: Message> Queue<M> {
     }
 
     fn pop_oldest(&mut self, lanes: std::ops::Range<usize>, of: Lanes) -> Option<Envelope<M>> {
+        if of == Lanes::ALL && self.filled.is_power_of_two() && lanes == (0..KINDS) {
+            return self.take_first(self.filled.trailing_zeros() as usize);
+        }
         let oldest = |lane: &usize| self.lanes[*lane].entries.front().map(|entry| entry.order);
         let kind = |lane: &usize| if lane.is_multiple_of(2) { Lanes::RELIABLE } else { Lanes::BEST_EFFORT };
         let candidates = lanes.filter(|lane| of.contains(kind(lane)) && oldest(lane).is_some());
@@ -351,6 +382,7 @@ impl<M: Message> Queue<M> {
             (lane.bytes, lane.filled) = (0, 0);
         }
         self.by_key.clear();
+        self.filled = 0;
         (self.bytes, self.messages, self.held_bytes, self.held_messages) = (0, 0, 0, 0);
     }
 }

@@ -28,6 +28,23 @@ impl Execution {
         result
     }
 
+    /// Takes the message that is next of a stream, which is all there.
+    pub(super) fn pass(
+        &mut self,
+        plane: &mut Plane,
+        what: PublishedClass,
+        from: NodeId,
+        spoken: Result<Spoken, WireError>,
+    ) -> Result<(), WireError> {
+        let (Some(remote), Some(net)) = (self.remote.as_deref_mut(), plane.net.as_deref_mut()) else {
+            return Ok(());
+        };
+        let Some(following) = remote.followed.get_mut(&(what, from)) else { return Ok(()) };
+        following.inbound.pass();
+        net.counters.delivered += 1;
+        self.apply(plane, what, from, spoken?)
+    }
+
     /// The next message of a stream, as it came and as it is read, if its turn has come.
     fn next_message(
         &mut self,
@@ -39,7 +56,7 @@ impl Execution {
         let body = remote.followed.get(&(what, from))?.inbound.peek()?;
         let spoken = Spoken::decode(body.clone());
         if let Ok(spoken) = &spoken
-            && !may_take(remote, from, spoken)
+            && !remote.may_take(from, spoken)
         {
             net.blocked = true;
             return None;
@@ -105,18 +122,20 @@ impl Execution {
     }
 }
 
-/// Whether the control plane, and the stream that comes first, have come far enough.
-fn may_take(remote: &Remote, from: NodeId, spoken: &Spoken) -> bool {
-    if !remote.is_ready(spoken.head) {
-        return false;
+impl Remote {
+    /// Whether the control plane, and the stream that comes first, have come far enough.
+    pub(super) fn may_take(&self, from: NodeId, spoken: &Spoken) -> bool {
+        if !self.is_ready(spoken.head) {
+            return false;
+        }
+        let Saying::Directed { after: Some((class, number)), .. } = &spoken.saying else { return true };
+        let first = self.followed.get(&(PublishedClass::Objects(*class), from));
+        first.is_none_or(|first| match first.phase {
+            Phase::Live => first.inbound.delivered() >= *number,
+            Phase::Refused { .. } | Phase::Leaving { .. } => true,
+            Phase::Asked | Phase::Snapshot { .. } => false,
+        })
     }
-    let Saying::Directed { after: Some((class, number)), .. } = &spoken.saying else { return true };
-    let first = remote.followed.get(&(PublishedClass::Objects(*class), from));
-    first.is_none_or(|first| match first.phase {
-        Phase::Live => first.inbound.delivered() >= *number,
-        Phase::Refused { .. } | Phase::Leaving { .. } => true,
-        Phase::Asked | Phase::Snapshot { .. } => false,
-    })
 }
 
 /// The instance that a message in a stream of objects is about.

@@ -1,6 +1,7 @@
 //! What comes in for one federation execution.
 
-use super::wire::{Head, Kind, Letter, Packet};
+use super::state::Phase;
+use super::wire::{Head, Kind, Letter, Packet, Spoken};
 use crate::control::{Federation, NodeId, PublishedClass};
 use crate::object::execution::Execution;
 use crate::plane::Plane;
@@ -41,6 +42,17 @@ impl Execution {
         let patience = net.limits.patience();
         match packet.kind {
             Kind::Numbered(number) => {
+                // Nearly always the next message of a stream that is all there.
+                if matches!(following.phase, Phase::Live)
+                    && following.as_of.is_empty()
+                    && following.inbound.is_next(number)
+                {
+                    let spoken = Spoken::decode(packet.body.clone());
+                    if spoken.as_ref().map_or(true, |spoken| remote.may_take(from, spoken)) {
+                        return self.pass(plane, what, from, spoken);
+                    }
+                }
+                let Some(following) = remote.followed.get_mut(&(what, from)) else { return Ok(()) };
                 following.inbound.take(plane.now, number, packet.body, bytes, patience);
                 self.deliver(plane, what, from)
             }

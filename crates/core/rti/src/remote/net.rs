@@ -125,10 +125,10 @@ impl Net {
     pub(crate) fn say(&mut self, now: Moment, packet: Packet) {
         if let Kind::Numbered(number) = packet.kind {
             self.counters.said += 1;
-            self.history.push(now, packet.topic, number, packet.body.clone());
-            if self.timers.get(Timer::History).is_none() {
+            if self.history.oldest().is_none() {
                 self.timers.set(Timer::History, now + self.limits.history_age);
             }
+            self.history.push(now, packet.topic, number, packet.body.clone());
         }
         if self.wanted.contains(&packet.topic) {
             self.outgoing.push_back(Outgoing::Publish(packet));

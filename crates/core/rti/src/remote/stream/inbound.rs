@@ -80,6 +80,22 @@ impl<T> Inbound<T> {
         kept
     }
 
+    /// Whether `number` is the next, and nothing waits or is missing: then it need not be put in order.
+    pub(crate) fn is_next(&self, number: u64) -> bool {
+        number == self.next
+            && number <= NUMBER_MAX
+            && self.known < number
+            && self.held.is_empty()
+            && self.ask_at.is_none()
+            && !self.asking
+    }
+
+    /// The message that [is next](Inbound::is_next) was delivered.
+    pub(crate) fn pass(&mut self) {
+        self.known = self.next;
+        self.next += 1;
+    }
+
     /// The sender says that it has sent numbers up to `last`.
     pub(crate) fn tail(&mut self, now: Moment, last: u64, patience: Patience) {
         if last > self.known && last <= NUMBER_MAX {

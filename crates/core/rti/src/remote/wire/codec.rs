@@ -12,7 +12,10 @@ pub(crate) trait Writer {
 
 impl Writer for BytesMut {
     fn number(&mut self, value: impl Into<u64>) {
-        encode_varint(value.into(), self);
+        match value.into() {
+            small @ 0..0x80 => self.put_u8(small as u8),
+            value => encode_varint(value, self),
+        }
     }
 
     fn octets(&mut self, octets: &[u8]) {
@@ -47,7 +50,13 @@ impl Reader {
     }
 
     pub(crate) fn u64(&mut self, what: &str) -> Result<u64, WireError> {
-        decode_varint(&mut self.rest).map_err(|_| short(what))
+        match self.rest.first() {
+            Some(&small @ 0..0x80) => {
+                self.rest.advance(1);
+                Ok(u64::from(small))
+            }
+            _ => decode_varint(&mut self.rest).map_err(|_| short(what)),
+        }
     }
 
     pub(crate) fn u32(&mut self, what: &str) -> Result<u32, WireError> {
