@@ -22,6 +22,6 @@ pub use network::{
     link_pipe,
 };
 pub use overlay::{LinkId, TargetId, TopologyKind};
-pub use router::PipeConfig;
+pub use router::{DropReason, PipeConfig, PipeStats, Priority};
 pub use rti::{FomSource, NoFoms};
 pub use status::Status;
