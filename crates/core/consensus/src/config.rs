@@ -20,6 +20,9 @@ pub struct Config {
     pub tick: Duration,
     /// Ticks between two heartbeats of the leader. Default 2.
     pub heartbeat_ticks: u32,
+    /// Ticks between two heartbeats to a learner that has all there is, while the group has all its voters; more when there are
+    /// many learners, so that a leader sends to at most five of them in a tick. Default 10.
+    pub learner_ticks: u32,
     /// The least election timeout, in ticks; a follower waits between one and two of these for its leader. It must be
     /// longer than the longest round trip between members. Default 8 (400 ms).
     pub election_ticks: u32,
@@ -56,6 +59,7 @@ impl Default for Config {
         Self {
             tick: Duration::from_millis(50),
             heartbeat_ticks: 2,
+            learner_ticks: 10,
             election_ticks: 8,
             voters_max: 9,
             voter_lost_after: Duration::from_secs(5),
@@ -95,6 +99,9 @@ impl Config {
         }
         if self.heartbeat_ticks == 0 {
             return wrong("heartbeat_ticks", "must be at least 1");
+        }
+        if self.learner_ticks < self.heartbeat_ticks || self.learner_ticks > 100_000 {
+            return wrong("learner_ticks", "must be at least heartbeat_ticks and at most 100,000");
         }
         if self.election_ticks <= self.heartbeat_ticks || self.election_ticks > 100_000 {
             return wrong("election_ticks", "must be more than heartbeat_ticks and at most 100,000");

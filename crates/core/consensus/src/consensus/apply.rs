@@ -108,6 +108,7 @@ impl Consensus {
         if self.roles != *before {
             self.events.push_back(Event::Members);
             self.heard.retain(|key, _| self.roles.contains_key(key));
+            self.beaten.retain(|key, _| self.roles.contains_key(key));
             self.trips.retain(|key, _| self.roles.contains_key(key));
             // A new member has its time to be heard.
             for key in self.roles.keys() {

@@ -9,9 +9,10 @@ use super::{Consensus, Serial, Status};
 use crate::change::Role;
 
 impl Consensus {
-    /// Who leads, as far as this node knows; `None` also when it has not heard its leader for two election timeouts.
+    /// Who leads, as far as this node knows; `None` also when it has not heard its leader for two election timeouts, and
+    /// somewhat longer at a learner.
     pub fn leader(&self) -> Option<NodeKey> {
-        let fresh = self.is_leader() || self.now.since(self.led_at) < self.config.election_timeout() * 2;
+        let fresh = self.is_leader() || self.now.since(self.led_at) < self.leader_patience() * 2;
         self.last_leader().filter(|_| fresh && !self.removed)
     }
 
@@ -47,14 +48,15 @@ impl Consensus {
         self.removed
     }
 
-    /// Whether this node was in contact with a majority within the election timeout, directly as leader or through one.
+    /// Whether this node was in contact with a majority within the election timeout, directly as leader or through one. A
+    /// learner hears its leader less often, and waits longer before it doubts.
     /// Without, proposals wait.
     pub fn has_quorum(&self) -> bool {
         if self.removed || !self.roles.contains_key(&self.key) {
             return false;
         }
         if !self.is_leader() {
-            return self.leader().is_some() && self.now.since(self.led_at) < self.config.election_timeout();
+            return self.leader().is_some() && self.now.since(self.led_at) < self.leader_patience();
         }
         if self.now.since(self.led_since) < self.config.election_timeout() {
             return true;

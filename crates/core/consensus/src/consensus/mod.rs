@@ -1,6 +1,7 @@
 //! The machine: its state and what its owner calls.
 
 mod apply;
+mod beats;
 mod input;
 mod leader;
 mod look;
@@ -48,6 +49,8 @@ pub struct Consensus {
     review: bool,
     /// When a member was heard last.
     heard: BTreeMap<NodeKey, Moment>,
+    /// When a leader last sent learners a heartbeat.
+    beaten: BTreeMap<NodeKey, Moment>,
     /// When a leader was heard last, as leader.
     led_at: Moment,
     /// When this node began to lead: a majority was heard then.
@@ -125,6 +128,7 @@ impl Consensus {
             asked: BTreeMap::new(),
             review: false,
             heard: BTreeMap::new(),
+            beaten: BTreeMap::new(),
             led_at: Moment::ZERO,
             led_since: Moment::ZERO,
             trips: BTreeMap::new(),

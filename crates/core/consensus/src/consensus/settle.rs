@@ -102,7 +102,7 @@ impl Consensus {
     fn post(&mut self, mut messages: Vec<Message>) {
         messages.sort_by_key(|message| message.to);
         for message in messages {
-            if wire::is_wired(&message) {
+            if wire::is_wired(&message) && !self.may_wait(&message) {
                 self.send(NodeKey(message.to), &Packet::Raft(message));
             }
         }
