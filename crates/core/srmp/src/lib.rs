@@ -11,6 +11,7 @@
 //!
 //! Nothing here knows what the bodies of messages mean.
 
+pub mod auth;
 mod digest;
 mod histogram;
 mod fault;

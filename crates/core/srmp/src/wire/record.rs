@@ -136,6 +136,9 @@ pub struct Congestion {
     pub rate: Option<f64>,
     /// The mean size of a bundle, bytes; v3.
     pub mean_bytes: Option<u16>,
+    /// The number of this bundle among those to the group, modulo 2^16, by which receivers measure loss: v3 numbers every
+    /// datagram, and not all go to all. 0 in v2, where bundles have numbers of their own.
+    pub bundle: u16,
 }
 
 bitflags::bitflags! {

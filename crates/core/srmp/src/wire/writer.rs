@@ -132,7 +132,7 @@ impl Writer {
             (Kind::Bundle, Record::Mode0(_) | Record::Mode1(_) | Record::Nack(_)) => {
                 return v2::put_message(&mut self.arena, record);
             }
-            (Kind::Feedback, Record::Feedback(report)) => self.feedback = Some(report.clone()),
+            (Kind::Feedback, Record::Feedback(report)) => self.feedback = Some(*report),
             (Kind::Mode2, Record::Mode2(_) | Record::Ack(_)) if self.arena.is_empty() => {
                 return v2::put_message(&mut self.arena, record);
             }

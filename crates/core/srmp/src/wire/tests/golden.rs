@@ -79,6 +79,7 @@ fn a_bundle() {
         rtt_max: Duration::from_millis(100),
         rate: Some(5e5),
         mean_bytes: Some(300),
+        bundle: 0,
     };
     same(
         BUNDLE,

@@ -101,7 +101,8 @@ fn feedback(profile: Profile) -> impl Strategy<Value = Feedback> {
 }
 
 fn origin() -> impl Strategy<Value = Origin> {
-    any::<(u64, u32)>().prop_map(|(member, epoch)| Origin { member: MemberId(member), epoch: Epoch(epoch) })
+    (1..=u64::MAX, any::<u32>())
+        .prop_map(|(member, epoch)| Origin { member: MemberId(member), epoch: Epoch(epoch) })
 }
 
 fn digest() -> impl Strategy<Value = Digest> {
@@ -132,7 +133,7 @@ fn steering() -> impl Strategy<Value = Owned> {
     let probe = any::<(u32, u32)>().prop_map(|(nonce, stamp)| Probe { nonce, stamp: Stamp(stamp) });
     let held = (origin(), digest()).prop_map(|(origin, digest)| Held { origin, digest });
     let congestion = (rate(), rate(), micros(), 1..=u16::MAX).prop_map(|(suppress, rate, rtt_max, mean)| {
-        Congestion { suppress, rtt_max, rate: Some(rate), mean_bytes: Some(mean) }
+        Congestion { suppress, rtt_max, rate: Some(rate), mean_bytes: Some(mean), bundle: mean }
     });
     let echo = any::<(u64, u32, bool)>().prop_map(|(receiver, stamp, is_clr)| Echo {
         receiver: MemberId(receiver),
@@ -210,7 +211,7 @@ fn come_back(profile: Profile, header: &Header, said: &[Owned], announcements: &
     );
     if profile == Profile::V2 {
         let (suppress, rtt_max) = (f64::INFINITY, Duration::from_millis(500));
-        let said = Congestion { suppress, rtt_max, rate: None, mean_bytes: None };
+        let said = Congestion { suppress, rtt_max, rate: None, mean_bytes: None, bundle: 0 };
         expected.insert(0, Record::Congestion(said));
     }
     if !announcements.is_empty() {

@@ -21,7 +21,7 @@ fn same(text: &str, header: &Header, said: &[Record<'_>], announcements: &[Dsn])
 
 fn said(suppress: f64, rtt_max: u64) -> Record<'static> {
     let rtt_max = Duration::from_millis(rtt_max);
-    Record::Congestion(Congestion { suppress, rtt_max, rate: None, mean_bytes: None })
+    Record::Congestion(Congestion { suppress, rtt_max, rate: None, mean_bytes: None, bundle: 0 })
 }
 
 #[test]

@@ -112,8 +112,7 @@ pub(in crate::wire) fn next<'a>(records: &mut Records<'a>) -> Option<Result<Reco
         _ if records.stage == Stage::Done => None,
         kind => {
             records.stage = Stage::Done;
-            let record = if kind == Kind::Feedback { feedback(packet) } else { mode2(packet) };
-            Some(Ok(record))
+            Some(if kind == Kind::Feedback { feedback(packet) } else { Ok(mode2(packet)) })
         }
     }
 }
@@ -132,7 +131,13 @@ fn next_of_bundle<'a>(records: &mut Records<'a>) -> Option<Result<Record<'a>, Wi
         records.stage = Stage::Body;
         let suppress = float16::decode((&bytes[16..]).get_u16());
         let rtt_max = millis(float16::decode((&bytes[18..]).get_u16()));
-        return Some(Ok(Record::Congestion(Congestion { suppress, rtt_max, rate: None, mean_bytes: None })));
+        return Some(Ok(Record::Congestion(Congestion {
+            suppress,
+            rtt_max,
+            rate: None,
+            mean_bytes: None,
+            bundle: 0,
+        })));
     }
     if records.stage == Stage::Body {
         if records.at < records.end {
@@ -209,6 +214,9 @@ fn read_message<'a>(packet: &'a Packet, at: usize, left: &'a [u8]) -> Result<Del
         (CONTROL, NACK) => {
             need(NACK_BYTES)?;
             let origin = MemberId((&left[8..]).get_u32().into());
+            if origin == MemberId::NOBODY {
+                return Ok((NACK_BYTES, Err(WireError::Value { at, what: "a NACK to member 0" })));
+            }
             let items = List::on_wire(&left[4..8], 4, |mut bytes| read_item(bytes.get_u32()));
             Ok((NACK_BYTES, Ok(Record::Nack(Nack { origin, epoch: Epoch(0), items }))))
         }
@@ -234,10 +242,14 @@ fn read_item(word: u32) -> NackItem {
     NackItem { data: DataId(word >> 16), sn: Sn(word >> 7 & 0x1ff), segment }
 }
 
-fn feedback(packet: &Packet) -> Record<'_> {
+fn feedback(packet: &Packet) -> Result<Record<'_>, WireError> {
     let bytes = &packet.bytes;
-    Record::Feedback(Feedback {
-        sender: MemberId((&bytes[8..]).get_u32().into()),
+    let sender = MemberId((&bytes[8..]).get_u32().into());
+    if sender == MemberId::NOBODY {
+        return Err(WireError::Value { at: 0, what: "a report to member 0" });
+    }
+    Ok(Record::Feedback(Feedback {
+        sender,
         round: bytes[1] >> 4,
         flags: FeedbackFlags::from_bits_truncate(bytes[1] & 0xf),
         rate: float16::decode((&bytes[2..]).get_u16()),
@@ -245,7 +257,7 @@ fn feedback(packet: &Packet) -> Record<'_> {
         rtt: None,
         echo: Stamp((&bytes[4..]).get_u16().into()),
         stamp: packet.header.stamp,
-    })
+    }))
 }
 
 /// An acknowledgement has the form of a message (RFC 4410, section 5.3.2): it is one when it is empty.

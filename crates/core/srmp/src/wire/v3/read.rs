@@ -179,8 +179,11 @@ fn read<'a>(records: &mut Records<'a>, raw: &Raw<'a>) -> Result<Option<Record<'a
         ANNOUNCEMENTS => Record::Announcements(raw.list(0, DSN_BYTES, read_dsn)?),
         NACK => {
             let items = raw.list(12, NACK_ITEM_BYTES, read_item)?;
-            let mut head = raw.value;
-            Record::Nack(Nack { origin: MemberId(head.get_u64()), epoch: Epoch(head.get_u32()), items })
+            let Origin { member: origin, epoch } = read_origin(raw.value);
+            if origin == MemberId::NOBODY {
+                return raw.bad("a NACK to member 0");
+            }
+            Record::Nack(Nack { origin, epoch, items })
         }
         ECHO => {
             let mut value = raw.exact(ECHO_VALUE)?;
@@ -203,7 +206,11 @@ fn read<'a>(records: &mut Records<'a>, raw: &Raw<'a>) -> Result<Option<Record<'a
         }
         ORIGIN if packet.header.flags.contains(Flags::RELAY) => {
             records.origin = None;
-            records.origin = Some(read_origin(raw.exact(ORIGIN_VALUE)?));
+            let origin = read_origin(raw.exact(ORIGIN_VALUE)?);
+            if origin.member == MemberId::NOBODY {
+                return raw.bad("data of member 0");
+            }
+            records.origin = Some(origin);
             return Ok(None);
         }
         ORIGIN => return raw.bad("an origin in a datagram that is not relayed"),
@@ -266,12 +273,16 @@ fn congestion(raw: &Raw<'_>) -> Result<Congestion, WireError> {
     let rate = Some(raw.size(value.get_f32())?).filter(|rate| *rate > 0.0);
     let rtt_max = micros(value.get_u32());
     let mean_bytes = Some(value.get_u16()).filter(|bytes| *bytes > 0);
-    Ok(Congestion { suppress, rtt_max, rate, mean_bytes })
+    let bundle = value.get_u16();
+    Ok(Congestion { suppress, rtt_max, rate, mean_bytes, bundle })
 }
 
 fn feedback(raw: &Raw<'_>) -> Result<Feedback, WireError> {
     let mut value = raw.exact(FEEDBACK_VALUE)?;
     let sender = MemberId(value.get_u64());
+    if sender == MemberId::NOBODY {
+        return raw.bad("a report to member 0");
+    }
     let (rate, loss) = (raw.size(value.get_f32())?, raw.size(value.get_f32())?);
     if loss > 1.0 {
         return raw.bad("a loss event rate above 1");

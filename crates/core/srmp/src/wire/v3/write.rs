@@ -97,8 +97,8 @@ pub(in crate::wire) fn put_record(out: &mut BytesMut, record: &Record<'_>) -> Re
             put_congestion(out, said);
         }
         Record::Feedback(report) => {
-            if report.round > 0xf {
-                return cannot("a feedback round above 15");
+            if report.round > 0xf || report.sender == MemberId::NOBODY {
+                return cannot("a feedback round above 15, or a report to member 0");
             }
             head(out, FEEDBACK);
             put_feedback(out, report);
@@ -168,6 +168,9 @@ fn put_mode1(out: &mut BytesMut, message: &Mode1) -> Result<(), WriteError> {
     if message.index >= message.dsn.segments.max(1) {
         return cannot("a segment beyond the last");
     }
+    if message.origin.is_some_and(|origin| origin.member == MemberId::NOBODY) {
+        return cannot("data of member 0");
+    }
     let signature = message.signature.as_ref().map_or(&[][..], |signature| &signature.0);
     let flags = message.flags.bits() | if signature.is_empty() { 0 } else { SIGNED };
     put_record_head(out, MODE1, flags, 12 + message.body.len() + signature.len());
@@ -181,6 +184,9 @@ fn put_mode1(out: &mut BytesMut, message: &Mode1) -> Result<(), WriteError> {
 }
 
 fn put_nack(out: &mut BytesMut, nack: &Nack<'_>) -> Result<(), WriteError> {
+    if nack.origin == MemberId::NOBODY {
+        return cannot("a NACK to member 0");
+    }
     if nack.items.iter().any(|item| item.segment == Segment::Index(WHOLE)) {
         return cannot("segment 65535");
     }
@@ -204,7 +210,7 @@ fn put_congestion(out: &mut BytesMut, said: &Congestion) {
     out.put_f32(said.rate.map_or(0.0, rate));
     out.put_u32(micros(said.rtt_max));
     out.put_u16(said.mean_bytes.unwrap_or(0));
-    out.put_u16(0);
+    out.put_u16(said.bundle);
 }
 
 fn put_feedback(out: &mut BytesMut, report: &Feedback) {

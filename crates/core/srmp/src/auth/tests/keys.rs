@@ -1,0 +1,114 @@
+//! Keys that change, and keys that cannot be.
+
+use super::*;
+use std::time::Duration;
+
+#[test]
+fn a_key_changes_without_a_gap() {
+    for protection in [Protection::Mac, Protection::Encrypted] {
+        let (mut peer, mut opener) = pair(protection);
+        let (mut late, _) = pair(protection);
+        late.header.sender = MemberId(0x0a00_0002);
+        let format = *peer.writer.format();
+        late = Peer::new(format, &Keyring::new(group_key(5)), late.header.sender, EPOCH);
+
+        assert_eq!(opener.add_key(&group_key(5)), Err(KeyError::Taken { id: 5 }));
+        opener.add_key(&group_key(6)).unwrap();
+        peer.sealer.rotate(&group_key(6), Seq(13)).unwrap();
+        let mut now = NOW;
+        for seq in 11..16 {
+            now += Duration::from_secs(100);
+            let datagram = peer.message(seq);
+            assert_eq!((datagram[28], peer.sealer.key()), if seq < 13 { (5, 5) } else { (6, 6) });
+            assert!(open(&mut opener, &format, now, &datagram).is_ok(), "number {seq}");
+            if seq == 13 {
+                // The first under the new key: others have 60 s.
+                let (in_time, too_late) = (now + Duration::from_secs(59), now + KEY_OVERLAP);
+                assert!(open(&mut opener, &format, in_time, &late.message(1)).is_ok());
+                assert_eq!(
+                    open(&mut opener, &format, too_late, &late.message(2)),
+                    Err(Fault::AuthUnknownKey)
+                );
+                now = too_late;
+            }
+        }
+        assert!(!opener.accepts(5) && opener.accepts(6));
+        late.sealer.rotate(&group_key(6), Seq(3)).unwrap();
+        assert!(open(&mut opener, &format, now, &late.message(3)).is_ok(), "better late than never");
+    }
+}
+
+/// Numbers go on over a change, so that nothing under the new key repeats what was under the old one.
+#[test]
+fn two_keys_are_live_and_no_more() {
+    let (mut peer, mut opener) = pair(Protection::Mac);
+    let format = *peer.writer.format();
+    for id in 6..12 {
+        opener.add_key(&group_key(id)).unwrap();
+        assert!(opener.accepts(id) && opener.accepts(id - 1) && !opener.accepts(id - 2), "key {id}");
+    }
+    assert_eq!(open(&mut opener, &format, NOW, &peer.message(1)), Err(Fault::AuthUnknownKey));
+    peer.sealer.rotate(&group_key(11), Seq(2)).unwrap();
+    assert!(open(&mut opener, &format, NOW, &peer.message(2)).is_ok());
+    assert!(opener.retire_key(11) && !opener.retire_key(11));
+    assert_eq!(open(&mut opener, &format, NOW, &peer.message(3)), Err(Fault::AuthUnknownKey));
+    // The same number with another secret is another key.
+    let secret = GroupKey::new(11, &[9; 32]).unwrap();
+    opener.add_key(&secret).unwrap();
+    assert_eq!(open(&mut opener, &format, NOW, &peer.message(4)), Err(Fault::AuthFailed));
+}
+
+#[test]
+fn a_sealer_uses_no_number_twice() {
+    let (mut peer, _) = pair(Protection::Encrypted);
+    let datagram = peer.message(20);
+    for seq in [20u32, 19, 0] {
+        let mut again = datagram.to_vec();
+        again[20..24].copy_from_slice(&seq.to_be_bytes());
+        let before = again.clone();
+        let refused = SealError::Reused { seq: Seq(seq), last: Seq(20) };
+        assert_eq!(peer.sealer.seal(&mut again), Err(refused));
+        assert_eq!(again, before);
+    }
+    assert_eq!(
+        peer.sealer.rotate(&group_key(6), Seq(20)),
+        Err(KeyError::Past { at: Seq(20), last: Seq(20) })
+    );
+    assert_eq!(peer.sealer.rotate(&group_key(5), Seq(21)), Err(KeyError::Taken { id: 5 }));
+    for byte in [4, 8, 16] {
+        let mut foreign = datagram.to_vec();
+        foreign[byte] ^= 1;
+        foreign[20] = 1;
+        assert_eq!(peer.sealer.seal(&mut foreign), Err(SealError::Foreign));
+    }
+    assert_eq!(peer.sealer.seal(&mut [0; 40]), Err(SealError::Foreign));
+    assert_eq!(peer.sealer.seal(&mut []), Err(SealError::Foreign));
+}
+
+#[test]
+fn secrets_stay_secret_and_are_long_enough() {
+    assert_eq!(GroupKey::new(1, &[0; 15]).unwrap_err(), KeyError::TooShort { got: 15 });
+    assert_eq!(format!("{:?}", group_key(5)), "GroupKey(5, secret)");
+    let v2 = format(Profile::V2, Protection::Mac);
+    let keyring = Keyring::new(group_key(5));
+    let mut sealer = Sealer::new(&keyring, &v2, SENDER, Epoch(0)).unwrap();
+    assert_eq!(sealer.rotate(&group_key(6), Seq(1)), Err(KeyError::Profile));
+    let open = format(Profile::V3, Protection::None);
+    assert!(Sealer::new(&keyring, &open, SENDER, EPOCH).is_none());
+}
+
+/// Who has the key of one group, or of one life, cannot speak in another.
+#[test]
+fn keys_are_of_one_life_and_one_group() {
+    let (mut peer, mut opener) = pair(Protection::Mac);
+    let format = *peer.writer.format();
+    let datagram = peer.message(1);
+    let other = session_tag("exercise", "239.1.2.4:5000");
+    let elsewhere = Format::new(Profile::V3, other, LENGTH_DEFAULT, Protection::Mac).unwrap();
+    assert_eq!(open(&mut opener, &elsewhere, NOW, &datagram), Err(Fault::OtherSession));
+    let mut there = Opener::new(&Keyring::new(group_key(5)), &elsewhere, OpenerLimits::default());
+    let mut moved = datagram.to_vec();
+    moved[4..8].copy_from_slice(&other.to_be_bytes());
+    assert_eq!(open(&mut there, &elsewhere, NOW, &moved.into()), Err(Fault::AuthFailed));
+    assert!(open(&mut opener, &format, NOW, &datagram).is_ok());
+}

@@ -1,0 +1,71 @@
+//! What is believed and what is not; what hostile datagrams cost.
+
+mod cost;
+mod golden;
+mod keys;
+mod replay;
+mod signatures;
+
+use super::*;
+use crate::Fault;
+use crate::model::*;
+use crate::wire::*;
+use base::Moment;
+use bytes::Bytes;
+
+const SENDER: MemberId = MemberId(0x0a00_0001);
+const EPOCH: Epoch = Epoch(7);
+const NOW: Moment = Moment::from_secs(1);
+
+fn session() -> u32 {
+    session_tag("exercise", "239.1.2.3:5000")
+}
+
+fn format(profile: Profile, protection: Protection) -> Format {
+    Format::new(profile, session(), LENGTH_DEFAULT, protection).expect("sound")
+}
+
+fn group_key(id: u8) -> GroupKey {
+    let secret: Vec<u8> = (0..32).map(|byte| byte + id - 5).collect();
+    GroupKey::new(id, &secret).expect("long enough")
+}
+
+/// One sender, and a writer for it.
+struct Peer {
+    writer: Writer,
+    sealer: Sealer,
+    header: Header,
+}
+
+impl Peer {
+    fn new(format: Format, keyring: &Keyring, sender: MemberId, epoch: Epoch) -> Self {
+        let sealer = Sealer::new(keyring, &format, sender, epoch).expect("a protected format");
+        let header = Header { epoch, stamp: Stamp(123_456), ..Header::new(Kind::Mode2, sender) };
+        Self { writer: Writer::new(format), sealer, header }
+    }
+
+    /// A mode 2 message, sealed.
+    fn message(&mut self, seq: u32) -> Bytes {
+        self.writer.begin(Kind::Mode2, 0);
+        let (transaction, body) = (Transaction(1), Bytes::from_static(b"HIT"));
+        let message = Mode2 { transaction, data: DataId(0x0101), body };
+        self.writer.push(&Record::Mode2(message)).expect("there is room");
+        let header = Header { seq: Seq(seq), ..self.header };
+        let mut datagram = self.writer.finish(&header, &[]).expect("sound");
+        self.sealer.seal(&mut datagram).expect("a new number");
+        datagram.freeze()
+    }
+}
+
+/// A sender with key 5, and who hears it.
+fn pair(protection: Protection) -> (Peer, Opener) {
+    let (format, keyring) = (format(Profile::V3, protection), Keyring::new(group_key(5)));
+    let peer = Peer::new(format, &keyring, SENDER, EPOCH);
+    (peer, Opener::new(&keyring, &format, OpenerLimits::default()))
+}
+
+/// What becomes of a datagram: its packet, or the counter that counts it.
+fn open(opener: &mut Opener, format: &Format, now: Moment, datagram: &Bytes) -> Result<Packet, Fault> {
+    let envelope = format.decode(datagram).map_err(|error| error.fault())?;
+    opener.open(now, envelope).map_err(|error| error.fault())
+}
