@@ -42,6 +42,14 @@ impl Consensus {
         Ok(())
     }
 
+    /// The node `key` can be reached (again): one that was removed while it could not is told so, and need not find out.
+    pub fn greet(&mut self, now: Moment, key: NodeKey) {
+        self.at(now);
+        if !self.removed && self.replicated.was_removed(key) {
+            self.send(key, &Packet::Removed);
+        }
+    }
+
     fn take(&mut self, from: NodeKey, group: NodeKey, packet: Packet) -> Result<(), MessageError> {
         match packet {
             Packet::Raft(message) => return self.take_raft(group, message),

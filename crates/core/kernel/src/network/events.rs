@@ -27,6 +27,7 @@ impl Network {
             Event::Reachable { key, name } => {
                 tracing::info!(%key, name, "node reachable");
                 self.membership.hurry(now);
+                self.order.greet(now, key);
                 rti.handle_network_changed(now);
             }
             Event::Unreachable { key } => {

@@ -134,6 +134,13 @@ impl Order {
         self.log.remove(now, key);
     }
 
+    /// See [`Consensus::greet`]; by the leader alone, so that it is said once.
+    pub(crate) fn greet(&mut self, now: Moment, key: NodeKey) {
+        if self.log.is_leader() {
+            self.log.greet(now, key);
+        }
+    }
+
     /// See [`Consensus::handle_timeout`].
     pub(crate) fn handle_timeout(&mut self, now: Moment) {
         if self.poll_timeout().is_some_and(|at| at <= now) {

@@ -90,6 +90,33 @@ fn who_was_cut_off_for_long_joins_again() {
 }
 
 #[test]
+fn who_was_removed_while_cut_off_learns_it_when_it_is_back() {
+    let mut world = World::new(TopologyKind::Tree);
+    for (name, joins) in [("a", &[][..]), ("b", &["a"]), ("c", &["a"])] {
+        world.start(name, joins);
+    }
+    world.run(Duration::from_secs(5));
+    world.cut("c", true);
+    world.run(Duration::from_secs(3));
+    world.expect_members(&["a", "b"]);
+    let before = world.status("c");
+    assert!(before.member, "it does not know");
+    world.cut("c", false);
+    let is_linked =
+        |world: &World| world.status("c").map.nodes.iter().any(|node| node.reachable && node.hops > 0);
+    for _ in 0..1_000 {
+        if world.status("c").key != before.key || is_linked(&world) {
+            break;
+        }
+        world.run(Duration::from_millis(5));
+    }
+    world.run(Duration::from_millis(20));
+    assert_ne!(world.status("c").key, before.key, "it has begun anew as soon as it was back");
+    world.run(Duration::from_secs(6));
+    world.expect_members(&["a", "b", "c"]);
+}
+
+#[test]
 fn a_second_node_of_a_name_is_told_so() {
     let mut world = World::new(TopologyKind::Tree);
     world.start("a", &[]);
