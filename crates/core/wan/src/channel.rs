@@ -82,6 +82,13 @@ impl Channel {
         }
     }
 
+    /// For a host whose timers are late: a pause of up to `slack` between datagrams is made up for.
+    #[must_use]
+    pub fn with_slack(mut self, slack: Duration) -> Self {
+        self.transmitter = Transmitter::with_slack(slack);
+        self
+    }
+
     /// What the line does now, as of the last call.
     pub fn spec(&self) -> &LineSpec {
         self.phases.spec()

@@ -146,12 +146,14 @@ impl JitterProcess {
     pub fn draw(&mut self, delay: Duration) -> Duration {
         match self.jitter {
             Jitter::None => delay,
-            Jitter::UpTo(most) => delay + self.evenly(most),
-            Jitter::Uniform(spread) => (delay + self.evenly(2 * spread)).saturating_sub(spread),
+            Jitter::UpTo(most) => delay.saturating_add(self.evenly(most)),
+            Jitter::Uniform(spread) => {
+                delay.saturating_add(self.evenly(spread.saturating_mul(2))).saturating_sub(spread)
+            }
             Jitter::Normal(deviation) => self.normally(delay, deviation),
             Jitter::Gamma { .. } => {
                 let extra = self.gamma.map_or(0.0, |gamma| gamma.sample(&mut self.rng));
-                delay + Duration::from_nanos(extra.round() as u64) // saturates
+                delay.saturating_add(Duration::from_nanos(extra.round() as u64)) // saturates
             }
         }
     }

@@ -273,8 +273,8 @@ impl LossProcess {
                 if bad { ge.bad } else { ge.good }.draw(&mut self.rng)
             }
             Loss::Trace(trace) => {
-                let lost = trace.lost[self.next];
-                self.next = (self.next + 1) % trace.lost.len();
+                let lost = trace.lost.get(self.next).is_some_and(|&lost| lost);
+                self.next = (self.next + 1) % trace.lost.len().max(1);
                 lost
             }
         }

@@ -11,6 +11,8 @@ pub struct Transmitter {
     busy_until: Moment,
     /// ... and the part of a nanosecond that rounding cut off, in units of 1/rate.
     busy_rest: u64,
+    /// A pause of up to this much is none.
+    slack: Duration,
 }
 
 /// When a packet is on a line.
@@ -23,10 +25,17 @@ pub struct OnLine {
 }
 
 impl Transmitter {
+    /// A transmitter for a host whose timers are late: a pause of up to `slack` between packets is made up for.
+    pub fn with_slack(slack: Duration) -> Self {
+        Self { slack, ..Self::default() }
+    }
+
     /// Queues `octets` octets at `now` behind all that was queued before. `rate` is in bits per second; a rate of 0 is
     /// taken as 1.
     pub fn carry(&mut self, now: Moment, rate: u64, octets: usize) -> OnLine {
-        self.hold(now);
+        if self.busy_until + self.slack < now {
+            self.hold(now);
+        }
         let start = self.busy_until;
         let rate = rate.max(1);
         let work = octets as u128 * 8 * 1_000_000_000 + u128::from(self.busy_rest);
@@ -66,6 +75,15 @@ mod tests {
         let mut carry = || transmitter.carry(Moment::ZERO, 7_000_000_000, 3).end.as_nanos();
         let ends: Vec<u64> = (0..7).map(|_| carry()).collect();
         assert_eq!(ends, [4, 7, 11, 14, 18, 21, 24]);
+    }
+
+    #[test]
+    fn a_late_host_is_forgiven_up_to_the_slack() {
+        let mut transmitter = Transmitter::with_slack(Duration::from_micros(2));
+        let mut carry = |us| transmitter.carry(Moment::from_micros(us), 1_000_000_000, 125).end;
+        assert_eq!(carry(10), Moment::from_micros(11));
+        assert_eq!(carry(13), Moment::from_micros(12), "as if it had come in time");
+        assert_eq!(carry(15), Moment::from_micros(16));
     }
 
     #[test]

@@ -188,7 +188,7 @@ proptest! {
     ) {
         let schedule: Schedule = text.parse().unwrap();
         prop_assert_eq!(&schedule.to_string().parse::<Schedule>().unwrap(), &schedule);
-        let mut line = Line::new(schedule.clone(), Seed(seed));
+        let mut line = Line::new(schedule, Seed(seed));
         let (mut now, mut got) = (Moment::ZERO, 0);
         let mut last = Moment::ZERO;
         for (number, &(gap_us, bytes)) in (0..).zip(&offers) {
