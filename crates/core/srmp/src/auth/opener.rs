@@ -123,8 +123,7 @@ impl Opener {
     }
 
     /// Accepts a key that will take the place of the other. From the first datagram under it on, the other is accepted for
-    /// [`KEY_OVERLAP`]; until then for as long as it takes. Of two keys before, the older one goes at once: it is
-    /// the one that came first.
+    /// [`KEY_OVERLAP`]; until then for as long as it takes. Of two keys before, the older one goes at once.
     ///
     /// # Errors
     /// [`KeyError::Taken`] when a key with this number is accepted.
@@ -132,20 +131,23 @@ impl Opener {
         if self.accepts(key.id()) {
             return Err(KeyError::Taken { id: key.id() });
         }
-        let slot = match &self.keys {
-            [None, _] => 0,
-            [_, None] => 1,
-            // Both are there: the one that is not to replace the other, else the one about to end, is the older.
-            [_, Some(second)] if second.is_new => 0,
-            [Some(first), _] if first.is_new => 1,
-            _ => 1,
-        };
+        let slot = self.slot_to_fill();
         self.drop_slot(slot);
         if let Some(other) = &mut self.keys[1 - slot] {
             other.is_new = false;
         }
         self.keys[slot] = Some(self.accepted(key, true));
         Ok(())
+    }
+
+    /// A slot that is free; else that of the older key: the one whose end is known, or the one that the other is to replace, or
+    /// the keyring's other.
+    fn slot_to_fill(&self) -> usize {
+        match &self.keys {
+            [None, _] => 0,
+            [_, None] => 1,
+            [Some(first), Some(second)] => usize::from(first.until.is_none() && !second.is_new),
+        }
     }
 
     /// Stops accepting a key at once; whether it was accepted.

@@ -38,7 +38,6 @@ fn a_key_changes_without_a_gap() {
     }
 }
 
-/// Numbers go on over a change, so that nothing under the new key repeats what was under the old one.
 #[test]
 fn two_keys_are_live_and_no_more() {
     let (mut peer, mut opener) = pair(Protection::Mac);
@@ -56,6 +55,21 @@ fn two_keys_are_live_and_no_more() {
     let secret = GroupKey::new(11, &[9; 32]).unwrap();
     opener.add_key(&secret).unwrap();
     assert_eq!(open(&mut opener, &format, NOW, &peer.message(4)), Err(Fault::AuthFailed));
+}
+
+/// Changes one soon after the other: what goes is always the key before.
+#[test]
+fn keys_change_again_before_the_old_one_ends() {
+    let (mut peer, mut opener) = pair(Protection::Mac);
+    let format = *peer.writer.format();
+    for step in 0u8..6 {
+        let (id, seq) = (6 + step, Seq(10 * u32::from(step) + 10));
+        opener.add_key(&group_key(id)).unwrap();
+        assert!(opener.accepts(id - 1) && !opener.accepts(id.wrapping_sub(2)), "key {id}");
+        assert!(open(&mut opener, &format, NOW, &peer.message(seq.0)).is_ok(), "still under {}", id - 1);
+        peer.sealer.rotate(&group_key(id), Seq(seq.0 + 1)).unwrap();
+        assert!(open(&mut opener, &format, NOW, &peer.message(seq.0 + 1)).is_ok(), "now under {id}");
+    }
 }
 
 #[test]
