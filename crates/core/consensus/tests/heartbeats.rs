@@ -66,7 +66,7 @@ impl Group {
     fn run(&mut self, millis: u64) {
         let end = self.now + Duration::from_millis(millis);
         while self.now < end {
-            self.now = self.now + Duration::from_millis(10);
+            self.now += Duration::from_millis(10);
             for member in self.members.values_mut() {
                 if member.poll_timeout().is_some_and(|at| at <= self.now) {
                     member.handle_timeout(self.now);

@@ -109,8 +109,12 @@ pub struct Timing {
     pub greeting_max: Duration,
     /// A link that is to be closed gets this long to take the last frames. Default 1 s.
     pub close_max: Duration,
-    /// Shortest time between two announcements of this node, and between two computations of routes. Default 10 ms.
+    /// Shortest time between two announcements of this node, between two computations of routes, and between two
+    /// frames with news of others over a link. Default 10 ms.
     pub settle: Duration,
+    /// While news do not cease, the time between announcements and between computations doubles up to this. Default
+    /// 160 ms.
+    pub settle_max: Duration,
     /// Shortest time between two announcements for the sake of the information blob alone. Default 1 s.
     pub info_interval: Duration,
     /// A node that cannot be reached is forgotten after this time. Default 5 min.
@@ -130,6 +134,8 @@ pub struct Timing {
     pub backoff: Backoff,
     /// Clocks of two nodes that differ by more are worth a warning. Default 1 s.
     pub clock_tolerance: Duration,
+    /// A node that is in no network yet is refused by one that is when their clocks differ by more. Default 60 s.
+    pub clock_max: Duration,
 }
 
 impl Default for Timing {
@@ -140,6 +146,7 @@ impl Default for Timing {
             greeting_max: Duration::from_secs(3),
             close_max: Duration::from_secs(1),
             settle: Duration::from_millis(10),
+            settle_max: Duration::from_millis(160),
             info_interval: Duration::from_secs(1),
             forget_after: Duration::from_secs(300),
             cycle_after: Duration::from_millis(200),
@@ -149,6 +156,7 @@ impl Default for Timing {
             steady_after: Duration::from_secs(1),
             backoff: Backoff::default(),
             clock_tolerance: Duration::from_secs(1),
+            clock_max: Duration::from_secs(60),
         }
     }
 }

@@ -193,6 +193,22 @@ pub enum Refusal {
         /// This node's.
         ours: TopologyKind,
     },
+    /// The clock of a node that is to join is off, judged by that of a node that is in the network.
+    #[error(
+        "the clock of node {name} is {} ms {} that of node {by}, more than the {limit_millis} ms that may be: set it \
+         by a time service and start the node again",
+        ahead_millis.unsigned_abs(), if *ahead_millis < 0 { "behind" } else { "ahead of" }
+    )]
+    Clock {
+        /// The node that is to join.
+        name: String,
+        /// The node of the network whose clock it was compared with.
+        by: String,
+        /// How far the first one's clock is ahead, in milliseconds.
+        ahead_millis: i64,
+        /// How far it may be.
+        limit_millis: u64,
+    },
     /// One expects loops, the other does not.
     #[error("one node has redundancy {}, the other {}: give all nodes the same", on(*theirs), on(!*theirs))]
     Redundancy {
@@ -267,6 +283,7 @@ impl Refusal {
             Self::GreetingTimeout(_) => 11,
             Self::TooManyLinks { .. } => 12,
             Self::Leaving => 13,
+            Self::Clock { .. } => 14,
         }
     }
 

@@ -59,78 +59,101 @@ pub(crate) fn cost(rtt_micros: u32) -> u32 {
 }
 
 /// Routes from `own`, whose links are those of `links` whatever its own entry says, and the spanning tree.
+///
+/// O(E log E) for E connections: each change of the map costs that once at every node.
 pub(crate) fn compute(own: NodeKey, links: &BTreeMap<NodeKey, u32>, map: &Map) -> Routes {
-    let mut edges = edges(own, links, map);
-    let to = shortest(own, &edges);
-    edges.retain(|edge| edge.low == own || to.contains_key(&edge.low));
+    // Nodes by their place among the keys: order is the same, and what is known of them is in arrays.
+    let keys: Vec<NodeKey> = map.iter().map(|entry| entry.key).collect();
+    let Ok(own) = keys.binary_search(&own) else { return Routes::default() };
+    let mut edges = edges(own, links, map, &keys);
+    let routes = shortest(own, &edges, keys.len());
+    edges.retain(|edge| edge.1 == own || routes[edge.1].is_some());
     edges.sort_unstable();
-    Routes { tree: spanning_tree(&edges), to, edges }
+    let named = |&(cost, low, high): &Step| Edge { cost, low: keys[low], high: keys[high] };
+    let tree = spanning_tree(&edges, keys.len());
+    let to = routes.iter().enumerate().filter_map(|(at, route)| {
+        let (cost, hops, next) = (*route)?;
+        (at != own).then(|| (keys[at], Route { next: keys[next], hops, cost }))
+    });
+    Routes {
+        to: to.collect(),
+        tree: tree.into_iter().map(|(low, high)| (keys[low], keys[high])).collect(),
+        edges: edges.iter().map(named).collect(),
+    }
 }
 
-fn edges(own: NodeKey, links: &BTreeMap<NodeKey, u32>, map: &Map) -> Vec<Edge> {
+/// A connection: cost, and its ends by their place, the smaller first.
+type Step = (u32, usize, usize);
+
+fn edges(own: usize, links: &BTreeMap<NodeKey, u32>, map: &Map, keys: &[NodeKey]) -> Vec<Step> {
+    let own_entry = map.get(keys[own]);
+    let entries: Vec<_> = map.iter().collect();
     let mut edges = Vec::new();
-    let mut add = |low: NodeKey, high: NodeKey, rtt: u32| edges.push(Edge { cost: cost(rtt), low, high });
-    for entry in map.iter().filter(|entry| entry.key != own && !entry.leaving) {
+    for (at, entry) in entries.iter().enumerate().filter(|(at, entry)| *at != own && !entry.leaving) {
         for &(other, rtt) in &entry.neighbours {
-            if other == own {
+            let rtt_back = if other == keys[own] {
                 // Advertised first: all nodes are to see the same cost.
-                if let Some(live) = links.get(&entry.key) {
-                    let told = map.get(own).and_then(|own| own.rtt_to(entry.key)).unwrap_or(*live);
-                    add(own.min(entry.key), own.max(entry.key), rtt.max(told));
-                }
-            } else if entry.key < other
-                && let Some(back) = map.get(other).filter(|other| !other.leaving)
-                && let Some(rtt_back) = back.rtt_to(entry.key)
-            {
-                add(entry.key, other, rtt.max(rtt_back));
+                let told = || own_entry.and_then(|own| own.rtt_to(entry.key));
+                links.get(&entry.key).map(|live| told().unwrap_or(*live))
+            } else if entry.key < other {
+                let back = keys.binary_search(&other).ok().map(|other| entries[other]);
+                back.filter(|back| !back.leaving).and_then(|back| back.rtt_to(entry.key))
+            } else {
+                None
+            };
+            if let (Some(rtt_back), Ok(other)) = (rtt_back, keys.binary_search(&other)) {
+                edges.push((cost(rtt.max(rtt_back)), at.min(other), at.max(other)));
             }
         }
     }
     edges
 }
 
+/// Cost, hops and next node of a way.
+type Way = (u64, u32, usize);
+
 /// Dijkstra. Of two ways of one cost that with fewer hops, then that through the smaller neighbour.
-fn shortest(own: NodeKey, edges: &[Edge]) -> BTreeMap<NodeKey, Route> {
-    let mut around: BTreeMap<NodeKey, Vec<(NodeKey, u32)>> = BTreeMap::new();
-    for edge in edges {
-        around.entry(edge.low).or_default().push((edge.high, edge.cost));
-        around.entry(edge.high).or_default().push((edge.low, edge.cost));
+fn shortest(own: usize, edges: &[Step], nodes: usize) -> Vec<Option<Way>> {
+    let mut around: Vec<Vec<(usize, u32)>> = vec![Vec::new(); nodes];
+    for &(cost, low, high) in edges {
+        around[low].push((high, cost));
+        around[high].push((low, cost));
     }
-    let mut to: BTreeMap<NodeKey, Route> = BTreeMap::new();
+    let mut best: Vec<Option<Way>> = vec![None; nodes];
+    let mut done = vec![false; nodes];
+    best[own] = Some((0, 0, own));
     let mut queue = BinaryHeap::from([Reverse((0u64, 0u32, own, own))]);
-    while let Some(Reverse((cost, hops, next, key))) = queue.pop() {
-        if to.contains_key(&key) || (key == own && hops > 0) {
+    while let Some(Reverse((cost, hops, next, at))) = queue.pop() {
+        if std::mem::replace(&mut done[at], true) {
             continue;
         }
-        if key != own {
-            to.insert(key, Route { next, hops, cost });
-        }
-        for (other, step) in around.get(&key).into_iter().flatten() {
-            let next = if key == own { *other } else { next };
-            queue.push(Reverse((cost + u64::from(*step), hops + 1, next, *other)));
+        for &(other, step) in &around[at] {
+            let way = (cost + u64::from(step), hops + 1, if at == own { other } else { next });
+            if !done[other] && best[other].is_none_or(|known| way < known) {
+                best[other] = Some(way);
+                queue.push(Reverse((way.0, way.1, way.2, other)));
+            }
         }
     }
-    to
+    best
 }
 
 /// Kruskal: the smallest edges by cost and keys that close no loop. `edges` are sorted.
-fn spanning_tree(edges: &[Edge]) -> BTreeSet<(NodeKey, NodeKey)> {
-    fn root(parent: &mut BTreeMap<NodeKey, NodeKey>, mut key: NodeKey) -> NodeKey {
-        while let Some(&up) = parent.get(&key) {
-            if let Some(&above) = parent.get(&up) {
-                parent.insert(key, above);
-            }
-            key = up;
+fn spanning_tree(edges: &[Step], nodes: usize) -> Vec<(usize, usize)> {
+    fn root(parent: &mut [usize], mut at: usize) -> usize {
+        while parent[at] != at {
+            parent[at] = parent[parent[at]];
+            at = parent[at];
         }
-        key
+        at
     }
-    let mut parent = BTreeMap::new();
-    let mut tree = BTreeSet::new();
-    for edge in edges {
-        let (a, b) = (root(&mut parent, edge.low), root(&mut parent, edge.high));
+    let mut parent: Vec<usize> = (0..nodes).collect();
+    let mut tree = Vec::new();
+    for &(_, low, high) in edges {
+        let (a, b) = (root(&mut parent, low), root(&mut parent, high));
         if a != b {
-            parent.insert(a, b);
-            tree.insert((edge.low, edge.high));
+            parent[a] = b;
+            tree.push((low, high));
         }
     }
     tree

@@ -30,6 +30,7 @@ mod queue;
 mod reassembly;
 mod status;
 mod target;
+mod throttle;
 mod tunnel;
 mod wire;
 

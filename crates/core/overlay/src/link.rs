@@ -5,7 +5,7 @@ use crate::queue::FairQueue;
 use crate::wire::Greeting;
 use base::{Moment, NodeKey};
 use bytes::Bytes;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 /// Round trips that are remembered; the shortest of them counts.
@@ -90,8 +90,16 @@ pub(crate) struct Link {
     pub(crate) pong_due: Option<u32>,
     pub(crate) path_due: bool,
     pub(crate) digest_due: bool,
-    /// Nodes whose entries are to be sent.
-    pub(crate) dirty: BTreeSet<NodeKey>,
+    /// The other end said what it has.
+    pub(crate) digest_seen: bool,
+    /// The other end's summary of its map and this node's, when they last differed.
+    pub(crate) differs: Option<(u64, u64)>,
+    /// The other end was told what is here on account of that difference.
+    pub(crate) compared: bool,
+    /// When news of others may go over the link again.
+    pub(crate) entries_at: Moment,
+    /// Nodes whose entries are to be sent; true: even when the other end should hear of them elsewhere.
+    pub(crate) dirty: BTreeMap<NodeKey, bool>,
     /// Sequences of entries that the other end has, as far as this one knows.
     pub(crate) told: BTreeMap<NodeKey, u64>,
     pub(crate) urgent: FairQueue,
@@ -102,11 +110,16 @@ pub(crate) struct Link {
     pub(crate) last_heard: Moment,
     /// When something but an answer to a keep-alive was sent.
     pub(crate) last_sent: Moment,
+    /// When the last keep-alive was sent.
+    pub(crate) last_ping: Moment,
     pub(crate) up_since: Moment,
     pub(crate) path: Path,
     /// Was `PathUp` said?
     pub(crate) path_told: bool,
-    /// The entry of the other end names this node as a neighbour.
+    /// The number of the other end's entry that was known when the link came up: what that one and earlier ones say of
+    /// links was before this link.
+    pub(crate) sequence_before: u64,
+    /// The entry of the other end, made since the link is up, names this node as a neighbour.
     pub(crate) confirmed: bool,
     pub(crate) close_reason: String,
     rtts: VecDeque<u32>,
@@ -131,7 +144,11 @@ impl Link {
             pong_due: None,
             path_due: false,
             digest_due: false,
-            dirty: BTreeSet::new(),
+            digest_seen: false,
+            differs: None,
+            compared: false,
+            entries_at: now,
+            dirty: BTreeMap::new(),
             told: BTreeMap::new(),
             urgent: FairQueue::default(),
             bulk: FairQueue::default(),
@@ -139,9 +156,11 @@ impl Link {
             ready: Ready::Idle,
             last_heard: now,
             last_sent: now,
+            last_ping: now,
             up_since: now,
             path: Path::default(),
             path_told: false,
+            sequence_before: 0,
             confirmed: false,
             close_reason: String::new(),
             rtts: VecDeque::new(),

@@ -2,7 +2,7 @@
 
 use base::NodeKey;
 use bytes::Bytes;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// No node counts this far; what claims more is hostile.
 pub(crate) const SEQUENCE_MAX: u64 = 1 << 62;
@@ -62,6 +62,8 @@ pub(crate) enum Inserted {
 #[derive(Clone, Debug)]
 pub(crate) struct Map {
     entries: BTreeMap<NodeKey, Entry>,
+    /// Who has a name; after a restart a node has another key and the same name.
+    names: BTreeMap<String, BTreeSet<NodeKey>>,
     bytes: usize,
     nodes_max: usize,
     bytes_max: usize,
@@ -69,7 +71,7 @@ pub(crate) struct Map {
 
 impl Map {
     pub(crate) fn new(nodes_max: usize, bytes_max: usize) -> Self {
-        Self { entries: BTreeMap::new(), bytes: 0, nodes_max, bytes_max }
+        Self { entries: BTreeMap::new(), names: BTreeMap::new(), bytes: 0, nodes_max, bytes_max }
     }
 
     pub(crate) fn insert(&mut self, entry: Entry) -> Inserted {
@@ -96,12 +98,19 @@ impl Map {
     pub(crate) fn insert_always(&mut self, entry: Entry) {
         self.remove(entry.key);
         self.bytes += entry.bytes();
+        self.names.entry(entry.name.clone()).or_default().insert(entry.key);
         self.entries.insert(entry.key, entry);
     }
 
     pub(crate) fn remove(&mut self, key: NodeKey) {
         if let Some(entry) = self.entries.remove(&key) {
             self.bytes -= entry.bytes();
+            if let Some(keys) = self.names.get_mut(&entry.name) {
+                keys.remove(&key);
+                if keys.is_empty() {
+                    self.names.remove(&entry.name);
+                }
+            }
         }
     }
 
@@ -111,6 +120,11 @@ impl Map {
 
     pub(crate) fn sequence(&self, key: NodeKey) -> u64 {
         self.get(key).map_or(0, |entry| entry.sequence)
+    }
+
+    /// Nodes of that name, in order of their keys.
+    pub(crate) fn named(&self, name: &str) -> impl Iterator<Item = NodeKey> + '_ {
+        self.names.get(name).into_iter().flatten().copied()
     }
 
     /// The name of a node, or its key.

@@ -137,8 +137,12 @@ pub struct OverlayStats {
     pub new_entries: u64,
     /// Entries that found no room in the map.
     pub entries_without_room: u64,
+    /// Times that a neighbour's map differed for long, and was compared.
+    pub repairs: u64,
     /// Announcements of this node.
     pub announcements: u64,
+    /// Computations of routes and the spanning tree.
+    pub computations: u64,
     /// Messages that this node sent.
     pub sent_messages: u64,
     /// Messages that came for this node.
@@ -176,7 +180,9 @@ impl OverlayStats {
         f("sent_entries", self.sent_entries);
         f("new_entries", self.new_entries);
         f("entries_without_room", self.entries_without_room);
+        f("repairs", self.repairs);
         f("announcements", self.announcements);
+        f("computations", self.computations);
         f("sent_messages", self.sent_messages);
         f("received_messages", self.received_messages);
         f("relayed_pieces", self.relayed_pieces);

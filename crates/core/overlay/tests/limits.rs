@@ -54,10 +54,12 @@ fn linked(tweak: fn(&mut Config)) -> (Overlay, Overlay) {
     a.handle_link_up(now, L, Some(TargetId(0)));
     b.handle_link_up(now, L, None);
     talk(now, &mut a, &mut b);
-    let later = now + Duration::from_millis(20);
-    a.handle_timeout(later);
-    b.handle_timeout(later);
-    talk(later, &mut a, &mut b);
+    for step in 1..9 {
+        let later = now + Duration::from_millis(10) * step;
+        a.handle_timeout(later);
+        b.handle_timeout(later);
+        talk(later, &mut a, &mut b);
+    }
     assert!(a.is_reachable(NodeKey(2)) && b.is_reachable(NodeKey(1)));
     assert_eq!(a.links()[0].state, LinkState::Active);
     events(&mut a);

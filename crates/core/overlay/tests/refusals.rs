@@ -183,3 +183,24 @@ fn clocks_and_topology_files_that_differ_are_worth_a_warning() {
     assert_eq!(texts(&net, 1).len(), 0);
     assert_ne!(net.key(0), NodeKey(0));
 }
+
+#[test]
+fn a_node_that_comes_with_another_time_is_told_by_how_much_and_the_others_go_on() {
+    let mut net = Net::new(Seed(9), |index, config| {
+        config.network = if index < 2 { 7 } else { 0 };
+        config.clock_millis = Some(if index == 2 { 1_000_000_000 } else { 1_000_120_000 });
+    });
+    net.add(TopologyKind::Tree, vec![]);
+    net.add(TopologyKind::Tree, vec![url(0)]);
+    net.run_for(Duration::from_secs(1));
+    net.add(TopologyKind::Tree, vec![url(0)]);
+    net.run_for(Duration::from_secs(1));
+    let (_, text) = net.node(2).app.refused_by_peer[0].clone();
+    assert!(text.starts_with("the clock of node NODE-2 is 120"), "{text}");
+    assert!(text.contains("ms behind that of node NODE-0, more than the 60000 ms that may be"), "{text}");
+    assert_eq!(net.node(2).overlay.reachable().count(), 0);
+    for index in [0, 1] {
+        assert_eq!(net.node(index).overlay.reachable().count(), 1, "the others keep running");
+        assert_eq!(net.node(index).app.neighbours.len(), 1);
+    }
+}

@@ -1,8 +1,10 @@
 //! The map: announcing this node, passing on what others announce, ageing.
 //!
-//! An entry goes once over each link, unless the other end is known to have it. When a link comes up each end
+//! An entry goes once over each link, unless the other end is known to have it, or is a neighbour of the node that the
+//! entry is of, which tells it itself: so in a full mesh nothing is passed on. When a link comes up each end
 //! says what it has, and sends what the other lacks of the nodes that it can reach; so what is
-//! forgotten does not come back from those who have not yet forgotten it.
+//! forgotten does not come back from those who have not yet forgotten it. Keep-alives carry a summary of the map: what
+//! got lost in spite of all, for example with a link that fell silent, is made good by the next two of them.
 
 use super::{Overlay, Timer};
 use crate::LinkId;
@@ -10,23 +12,28 @@ use crate::error::Refusal;
 use crate::event::Event;
 use crate::link::Stage;
 use crate::map::{Entry, Inserted, SEQUENCE_MAX};
-use base::{Moment, NodeKey};
+use base::{Moment, NodeKey, Seed};
 use std::collections::BTreeSet;
 
 impl Overlay {
     /// This node has news of itself: announced at once, or as soon as the last announcement is old enough.
     pub(super) fn announce_soon(&mut self, now: Moment) {
-        let at = (self.announced + self.config.timing.settle).max(now);
+        self.announce_at(self.announcing.next().max(now));
+    }
+
+    /// This node has good news of itself, which seldom come alone: announced together after a short while.
+    pub(super) fn announce_later(&mut self, now: Moment) {
+        self.announce_at(self.announcing.next().max(now + self.config.timing.settle));
+    }
+
+    fn announce_at(&mut self, at: Moment) {
         if self.timers.get(Timer::Announce).is_none_or(|set| set > at) {
             self.timers.set(Timer::Announce, at);
         }
     }
 
     pub(super) fn announce_info(&mut self, now: Moment) {
-        let at = (self.informed + self.config.timing.info_interval).max(now);
-        if self.timers.get(Timer::Announce).is_none_or(|set| set > at) {
-            self.timers.set(Timer::Announce, at);
-        }
+        self.announce_at((self.informed + self.config.timing.info_interval).max(now));
     }
 
     /// What this node says of itself now.
@@ -53,19 +60,22 @@ impl Overlay {
         let sequence = self.map.sequence(self.config.key) + 1;
         let entry = self.own_entry(sequence.min(SEQUENCE_MAX));
         let known = self.map.get(self.config.key);
-        if known.is_some_and(|known| known.says_the_same(&entry)) {
+        let renewed = std::mem::take(&mut self.renewed);
+        if !renewed && known.is_some_and(|known| known.says_the_same(&entry)) {
             return;
         }
         if known.is_none_or(|known| known.info != entry.info) {
             self.informed = now;
         }
-        self.announced = now;
-        self.replace_own(entry);
+        self.replace_own(now, entry);
         // The cost of this node's links is what it advertises.
         self.recompute_soon(now);
     }
 
-    fn replace_own(&mut self, entry: Entry) {
+    fn replace_own(&mut self, now: Moment, entry: Entry) {
+        let timing = &self.config.timing;
+        self.announcing.done(now, timing.settle, timing.settle_max);
+        self.summary = None;
         for (key, rtt) in &entry.neighbours {
             if let Some(link) = self.neighbours.get(key).and_then(|id| self.links.get_mut(id)) {
                 link.rtt_told = Some(*rtt);
@@ -77,28 +87,52 @@ impl Overlay {
         self.pass_on(self.config.key);
     }
 
-    /// Sends the entry of `key` to every neighbour that is not known to have it.
+    /// Sends the entry of `key` to every neighbour that is not known to have it and that `key` does not tell itself.
     pub(super) fn pass_on(&mut self, key: NodeKey) {
-        let ids: Vec<LinkId> = self.neighbours.values().copied().collect();
+        let Some(entry) = self.map.get(key) else { return };
+        let lacks = |near: &NodeKey| !self.hears_itself(*near, entry);
+        let ids: Vec<LinkId> =
+            self.neighbours.iter().filter(|(near, _)| lacks(near)).map(|(_, id)| *id).collect();
         for id in ids {
-            self.offer(id, key);
+            self.offer(id, key, false);
         }
     }
 
-    fn offer(&mut self, id: LinkId, key: NodeKey) {
+    /// Is the neighbour told by the node that the entry is of? Not by this one.
+    pub(super) fn hears_itself(&self, neighbour: NodeKey, entry: &Entry) -> bool {
+        entry.key != self.config.key && entry.rtt_to(neighbour).is_some()
+    }
+
+    /// The entry of `key` is to go to the other end, if that is not known to have it; `always`: also when it should
+    /// hear that from `key` itself.
+    fn offer(&mut self, id: LinkId, key: NodeKey, always: bool) {
         let sequence = self.map.sequence(key);
         if let Some(link) = self.links.get_mut(&id)
             && link.stage == Stage::Up
             && link.told.get(&key).copied().unwrap_or(0) < sequence
         {
-            link.dirty.insert(key);
+            *link.dirty.entry(key).or_default() |= always;
             self.wake(id);
         }
+    }
+
+    /// What the map says of this node and all that it can reach, in one number: neighbours that know the same have the same.
+    pub(super) fn summary(&mut self) -> u64 {
+        if let Some(summary) = self.summary {
+            return summary;
+        }
+        let here = self.routes.to.keys().chain([&self.config.key]);
+        let mix = |key: &NodeKey| Seed(key.0).split_index(self.map.sequence(*key)).0;
+        let summary = here.fold(0, |sum, key| sum ^ mix(key));
+        *self.summary.insert(summary)
     }
 
     /// The other end says what it has: it gets what it lacks.
     pub(super) fn on_digest(&mut self, id: LinkId, known: &[(NodeKey, u64)]) {
         let Some(link) = self.links.get_mut(&id) else { return };
+        // With the first one news may be under way; the others tell of what got lost.
+        let always = std::mem::replace(&mut link.digest_seen, true);
+        let peer = link.peer_key();
         for (key, sequence) in known {
             // Of nodes that are not known here nothing need be remembered.
             if let Some(entry) = self.map.get(*key) {
@@ -108,7 +142,11 @@ impl Overlay {
         let near = self.neighbours.keys().copied();
         let here = self.routes.to.keys().copied().chain([self.config.key]).chain(near);
         for key in here.collect::<BTreeSet<_>>() {
-            self.offer(id, key);
+            let hears =
+                || peer.zip(self.map.get(key)).is_some_and(|(peer, entry)| self.hears_itself(peer, entry));
+            if always || !hears() {
+                self.offer(id, key, always);
+            }
         }
     }
 
@@ -134,14 +172,17 @@ impl Overlay {
             self.make_room(&entry);
         }
         match self.map.insert(entry) {
-            Inserted::Newer => self.stats.new_entries += 1,
+            Inserted::Newer => {
+                self.stats.new_entries += 1;
+                self.summary = None;
+            }
             Inserted::Known => {
                 if let Some(link) = self.links.get_mut(&id) {
                     let told = link.told.entry(key).or_insert(0);
                     *told = (*told).max(sequence);
                 }
                 // The other end has an old one: it gets the newer.
-                self.offer(id, key);
+                self.offer(id, key, true);
                 return false;
             }
             Inserted::Full => {
@@ -179,8 +220,7 @@ impl Overlay {
                 || (entry.sequence == known.sequence && !entry.says_the_same(known))
         });
         if foreign && entry.sequence < SEQUENCE_MAX {
-            self.announced = now;
-            self.replace_own(self.own_entry(entry.sequence + 1));
+            self.replace_own(now, self.own_entry(entry.sequence + 1));
         }
     }
 
@@ -203,7 +243,7 @@ impl Overlay {
         for (key, id) in &self.neighbours {
             let Some(entry) = self.map.get(*key) else { continue };
             let Some(link) = self.links.get_mut(id) else { continue };
-            let named = entry.rtt_to(self.config.key).is_some();
+            let named = entry.sequence > link.sequence_before && entry.rtt_to(self.config.key).is_some();
             if link.confirmed && !named && !entry.leaving {
                 given_up.push(*id);
             }
@@ -228,6 +268,7 @@ impl Overlay {
         self.timers.clear(Timer::Forget(key));
         self.timers.clear(Timer::Learn(key));
         self.map.remove(key);
+        self.summary = None;
         self.relations.remove(&key);
         self.unlearn(key);
     }
@@ -236,8 +277,7 @@ impl Overlay {
         let sequence = self.map.sequence(self.config.key) + 1;
         let entry = self.own_entry(sequence.min(SEQUENCE_MAX));
         let last = crate::wire::Frame::Entries(vec![entry.clone()]).encode();
-        self.announced = now;
-        self.replace_own(entry);
+        self.replace_own(now, entry);
         let targets: Vec<_> = self.targets.iter().map(|(id, _)| id).collect();
         for target in targets {
             self.timers.clear(Timer::Connect(target));

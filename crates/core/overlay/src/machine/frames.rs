@@ -1,8 +1,9 @@
 //! What goes over a link next.
 
-use super::Overlay;
+use super::{Overlay, Timer};
 use crate::LinkId;
 use crate::link::{Ready, Stage};
+use crate::map::Entry;
 use crate::wire::{ENTRIES, Frame, entry};
 use base::Moment;
 use bytes::{BufMut, Bytes, BytesMut};
@@ -50,10 +51,12 @@ impl Overlay {
         }
         if std::mem::take(&mut link.ping_due) {
             link.last_sent = now;
+            link.last_ping = now;
             link.token = link.token.wrapping_add(1);
             link.asked = Some((link.token, now));
+            let token = link.token;
             self.stats.sent_keep_alives += 1;
-            return Some(Frame::Ping(link.token).encode());
+            return Some(Frame::Ping { token, summary: self.summary() }.encode());
         }
         if std::mem::take(&mut link.path_due) {
             link.last_sent = now;
@@ -78,12 +81,24 @@ impl Overlay {
 
     fn next_entries(&mut self, now: Moment, id: LinkId) -> Option<Bytes> {
         let link = self.links.get_mut(&id)?;
+        // News of this node itself are urgent and rare; with them go those of others.
+        if now < link.entries_at && !link.dirty.contains_key(&self.config.key) {
+            if !link.dirty.is_empty() {
+                self.timers.set(Timer::Pace(id), link.entries_at);
+            }
+            return None;
+        }
+        let (own, peer) = (self.config.key, link.peer_key());
         let mut out = BytesMut::new();
         while out.len() < ENTRIES_BYTES
-            && let Some(key) = link.dirty.pop_first()
+            && let Some((key, always)) = link.dirty.pop_first()
         {
             let told = link.told.get(&key).copied().unwrap_or(0);
-            if let Some(entry) = self.map.get(key).filter(|entry| entry.sequence > told) {
+            // It may have become a neighbour of that node while this waited.
+            let hears =
+                |entry: &Entry| !always && key != own && peer.is_some_and(|p| entry.rtt_to(p).is_some());
+            let news = |entry: &&Entry| entry.sequence > told && !hears(entry);
+            if let Some(entry) = self.map.get(key).filter(news) {
                 if out.is_empty() {
                     out.put_u8(ENTRIES);
                 }
@@ -94,6 +109,9 @@ impl Overlay {
         }
         if out.is_empty() {
             return None;
+        }
+        if link.dirty.is_empty() {
+            link.entries_at = now + self.config.timing.settle;
         }
         link.last_sent = now;
         Some(out.freeze())

@@ -14,6 +14,7 @@ use crate::wire::{Frame, Greeting};
 use crate::{LinkId, TargetId};
 use base::{Moment, NodeKey};
 use bytes::Bytes;
+use std::time::Duration;
 
 impl Overlay {
     pub(super) fn greeting(&self, now: Moment, terms: Bytes) -> Bytes {
@@ -35,11 +36,14 @@ impl Overlay {
     pub(super) fn on_greeting(&mut self, now: Moment, id: LinkId, peer: Greeting) {
         let Some(link) = self.links.get(&id) else { return };
         let (initiator, target) = (link.is_initiator(), link.target);
-        let check = self.check_peer(target, &peer).and_then(|()| match initiator {
+        let check = self.check_peer(target, &peer).and_then(|()| self.check_clock(now, id, &peer));
+        let check = check.and_then(|()| match initiator {
             true => self.check_own_attempt(now, id, peer.key),
             false => self.check_their_attempt(peer.key, &peer.name),
         });
-        self.warn_of(now, id, &peer);
+        if !matches!(check, Err(Refusal::Clock { .. })) {
+            self.warn_of(now, id, &peer);
+        }
         let Some(link) = self.links.get_mut(&id) else { return };
         let key = peer.key;
         if !initiator {
@@ -130,12 +134,9 @@ impl Overlay {
         if peer.name == self.config.name {
             return taken(self.config.key);
         }
-        let holder = self.map.iter().find(|entry| {
-            let live = self.routes.reaches(entry.key) || self.neighbours.contains_key(&entry.key);
-            entry.name == peer.name && entry.key != peer.key && live
-        });
-        match holder {
-            Some(entry) => taken(entry.key),
+        let live = |key: &NodeKey| self.routes.reaches(*key) || self.neighbours.contains_key(key);
+        match self.map.named(&peer.name).find(|key| *key != peer.key && live(key)) {
+            Some(holder) => taken(holder),
             None => Ok(()),
         }
     }
@@ -212,16 +213,37 @@ impl Overlay {
         if digest != 0 && peer.digest != 0 && digest != peer.digest {
             warn(Warning::TopologyFile { name: peer.name.clone() });
         }
-        if let Some(clock) = self.config.clock_millis.filter(|_| peer.clock_millis != 0) {
-            let here = clock.saturating_add(now.as_nanos() / 1_000_000);
-            let ahead = i128::from(peer.clock_millis) - i128::from(here);
-            let asked = self.links.get(&id).and_then(|link| link.asked);
-            let way = asked.map_or(0, |(_, at)| now.since(at).as_millis());
-            let tolerance = self.config.timing.clock_tolerance.as_millis() + way;
-            if ahead.unsigned_abs() > tolerance {
-                let ahead_millis = i64::try_from(ahead).unwrap_or(i64::MAX);
-                warn(Warning::Clock { name: peer.name.clone(), ahead_millis });
-            }
+        if let Some(ahead_millis) = self.clock_ahead(now, id, peer, self.config.timing.clock_tolerance) {
+            let warning = Warning::Clock { name: peer.name.clone(), ahead_millis };
+            self.events.push_back(Event::Warned { key: peer.key, warning });
+        }
+    }
+
+    /// By how many milliseconds the peer's clock is ahead of this node's, if that is more than `limit` and the time that its
+    /// greeting may have taken.
+    fn clock_ahead(&self, now: Moment, id: LinkId, peer: &Greeting, limit: Duration) -> Option<i64> {
+        let clock = self.config.clock_millis.filter(|_| peer.clock_millis != 0)?;
+        let here = clock.saturating_add(now.as_nanos() / 1_000_000);
+        let ahead = i128::from(peer.clock_millis) - i128::from(here);
+        let asked = self.links.get(&id).and_then(|link| link.asked);
+        let way = asked.map_or(0, |(_, at)| now.since(at).as_millis());
+        let off = ahead.unsigned_abs() > limit.as_millis() + way;
+        off.then(|| i64::try_from(ahead).unwrap_or(if ahead < 0 { i64::MIN } else { i64::MAX }))
+    }
+
+    /// The nodes of a network vouch for each other's clocks; one that comes new with another time is the one that is wrong.
+    /// Nodes of the network whose clocks drift apart later go on.
+    fn check_clock(&self, now: Moment, id: LinkId, peer: &Greeting) -> Result<(), Refusal> {
+        let new = self.network != 0 && peer.network == 0;
+        let limit = self.config.timing.clock_max;
+        match self.clock_ahead(now, id, peer, limit).filter(|_| new) {
+            Some(ahead_millis) => Err(Refusal::Clock {
+                name: peer.name.clone(),
+                by: self.config.name.clone(),
+                ahead_millis,
+                limit_millis: u64::try_from(limit.as_millis()).unwrap_or(u64::MAX),
+            }),
+            None => Ok(()),
         }
     }
 
@@ -235,6 +257,8 @@ impl Overlay {
         link.up_since = now;
         link.last_sent = now;
         link.digest_due = true;
+        link.sequence_before = self.map.sequence(peer.key);
+        self.renewed = true;
         let (initiator, target, terms) = (link.is_initiator(), link.target, link.terms.clone());
         self.timers.clear(Timer::Greeting(id));
         self.timers.set(Timer::KeepAlive(id), keep_alive);
@@ -245,12 +269,12 @@ impl Overlay {
             state.peer = Some(peer.key);
             state.last_error = None;
         }
-        let (key, name) = (peer.key, peer.name);
+        let (key, name, network) = (peer.key, peer.name, peer.network);
         self.events.push_back(Event::NeighbourUp { key, name, link: id, initiator, target, terms });
-        self.adopt_network(now, peer.network);
+        self.adopt_network(now, network);
         self.wake(id);
-        self.announce_soon(now);
-        self.recompute(now);
+        self.announce_later(now);
+        self.use_link(now, key, id);
     }
 
     /// A node of no network becomes part of the network of its neighbour.
@@ -258,7 +282,7 @@ impl Overlay {
         if self.network == 0 && network != 0 {
             self.network = network;
             self.events.push_back(Event::NetworkAdopted { network });
-            self.announce_soon(now);
+            self.announce_later(now);
         }
     }
 }

@@ -10,6 +10,9 @@ use crate::{LinkId, TargetId};
 use base::{Moment, NodeKey};
 use bytes::Bytes;
 
+/// A busy link carries a keep-alive after this many intervals all the same.
+const BUSY_INTERVALS: u32 = 4;
+
 impl Overlay {
     /// A link is up: `from` is the target that it was made for, `None` when the other node connected.
     pub fn handle_link_up(&mut self, now: Moment, id: LinkId, from: Option<TargetId>) {
@@ -82,10 +85,7 @@ impl Overlay {
             (_, Frame::Refusal { code, key, text }) => self.on_refusal(now, id, code, key, text),
             (Stage::Called | Stage::Waiting, Frame::Greeting(peer)) => self.on_greeting(now, id, peer),
             (Stage::Answered, Frame::Accept) => self.on_accept(now, id),
-            (Stage::Up, Frame::Ping(token)) => {
-                self.links.entry(id).and_modify(|link| link.pong_due = Some(token));
-                self.wake(id);
-            }
+            (Stage::Up, Frame::Ping { token, summary }) => self.on_ping(id, token, summary),
             (Stage::Up, Frame::Pong(token)) => self.on_pong(now, id, token),
             (Stage::Up, Frame::Digest(known)) => self.on_digest(id, &known),
             (Stage::Up, Frame::Entries(entries)) => self.on_entries(now, id, entries),
@@ -99,6 +99,26 @@ impl Overlay {
             (Stage::Closing, _) => {}
         }
         Ok(())
+    }
+
+    fn on_ping(&mut self, id: LinkId, token: u32, theirs: u64) {
+        let ours = self.summary();
+        let Some(link) = self.links.get_mut(&id) else { return };
+        link.pong_due = Some(token);
+        // What is still under way makes a difference once; what got lost, twice the same.
+        let differ = (theirs != ours).then_some((theirs, ours));
+        match (differ, link.differs) {
+            (Some(now), Some(before)) if now == before => {
+                let first = !std::mem::replace(&mut link.compared, true);
+                link.digest_due |= first;
+                self.stats.repairs += u64::from(first);
+            }
+            _ => {
+                link.differs = differ;
+                link.compared = false;
+            }
+        }
+        self.wake(id);
     }
 
     fn on_pong(&mut self, now: Moment, id: LinkId, token: u32) {
@@ -169,7 +189,9 @@ impl Overlay {
     pub(super) fn detach(&mut self, now: Moment, id: LinkId, why: &str) {
         let Some(link) = self.links.get_mut(&id) else { return };
         let stage = std::mem::replace(&mut link.stage, Stage::Closing);
-        for timer in [Timer::Greeting, Timer::KeepAlive, Timer::Silence, Timer::Close, Timer::Cycle] {
+        let timers =
+            [Timer::Greeting, Timer::KeepAlive, Timer::Silence, Timer::Close, Timer::Pace, Timer::Cycle];
+        for timer in timers {
             self.timers.clear(timer(id));
         }
         if stage == Stage::Closing {
@@ -250,7 +272,8 @@ impl Overlay {
     pub(super) fn keep_alive(&mut self, now: Moment, id: LinkId) {
         let interval = self.config.timing.keep_alive;
         let Some(link) = self.links.get_mut(&id) else { return };
-        let due = link.last_sent + interval;
+        // Busy links too are asked at times: for the round trip, and to compare maps.
+        let due = (link.last_sent + interval).min(link.last_ping + BUSY_INTERVALS * interval);
         if due > now {
             self.timers.set(Timer::KeepAlive(id), due);
             return;

@@ -31,6 +31,7 @@ use crate::map::{Entry, Map};
 use crate::reassembly::Reassembly;
 use crate::status::OverlayStats;
 use crate::target::Targets;
+use crate::throttle::Throttle;
 use crate::tunnel::Tunnel;
 use crate::{INFO_BYTES_MAX, LinkId, TargetId};
 use base::{Deadlines, Moment, NodeKey};
@@ -50,6 +51,8 @@ enum Timer {
     Silence(LinkId),
     /// A link that is to be closed does not take its last frames.
     Close(LinkId),
+    /// News of others may go over a link again.
+    Pace(LinkId),
     /// A link closes a cycle.
     Cycle(LinkId),
     /// This node has news of itself.
@@ -91,13 +94,17 @@ pub struct Overlay {
     info: Bytes,
     map: Map,
     routes: Routes,
-    /// When routes were last computed.
-    routed: Moment,
+    /// A summary of what the map says of the nodes that can be reached, if it was made since the last change.
+    summary: Option<u64>,
+    /// Computations of routes.
+    routing: Throttle,
     /// Routes are being computed; what follows from them may make it necessary to compute them again.
     computing: bool,
     stale: bool,
-    /// When this node was last announced.
-    announced: Moment,
+    /// Announcements of this node.
+    announcing: Throttle,
+    /// The next one is to be made even if it says the same: a link came up again, and its other end waits for that.
+    renewed: bool,
     /// When the information blob was last announced.
     informed: Moment,
     links: BTreeMap<LinkId, Link>,
@@ -144,10 +151,12 @@ impl Overlay {
             info: Bytes::new(),
             map,
             routes: Routes::default(),
-            routed: Moment::ZERO,
+            summary: None,
+            routing: Throttle::default(),
             computing: false,
             stale: false,
-            announced: Moment::ZERO,
+            announcing: Throttle::default(),
+            renewed: false,
             informed: Moment::ZERO,
             links: BTreeMap::new(),
             neighbours: BTreeMap::new(),
@@ -242,6 +251,7 @@ impl Overlay {
                 Timer::KeepAlive(link) => self.keep_alive(now, link),
                 Timer::Silence(link) => self.check_silence(now, link, slept),
                 Timer::Close(link) => self.finish_close(link),
+                Timer::Pace(link) => self.wake(link),
                 Timer::Cycle(link) => self.refuse_cycle(now, link),
                 Timer::Announce => self.announce(now),
                 Timer::Routes => self.recompute(now),

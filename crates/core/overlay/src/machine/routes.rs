@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 impl Overlay {
     /// The map changed: routes are computed now, or as soon as the last computation is old enough.
     pub(super) fn recompute_soon(&mut self, now: Moment) {
-        let at = self.routed + self.config.timing.settle;
+        let at = self.routing.next();
         if at <= now {
             self.recompute(now);
         } else if self.timers.get(Timer::Routes).is_none() {
@@ -31,9 +31,15 @@ impl Overlay {
 
     fn recompute_once(&mut self, now: Moment) {
         self.timers.clear(Timer::Routes);
-        self.routed = now;
-        let rtt = |id: &LinkId| self.links.get(id).map_or(0, |link| link.rtt_micros());
-        let near: BTreeMap<NodeKey, u32> = self.neighbours.iter().map(|(key, id)| (*key, rtt(id))).collect();
+        self.summary = None;
+        let timing = &self.config.timing;
+        self.routing.done(now, timing.settle, timing.settle_max);
+        self.stats.computations += 1;
+        let rtt = |(key, id): (&NodeKey, &LinkId)| {
+            let link = self.links.get(id)?;
+            (self.map.sequence(*key) > link.sequence_before).then(|| (*key, link.rtt_micros()))
+        };
+        let near: BTreeMap<NodeKey, u32> = self.neighbours.iter().filter_map(rtt).collect();
         let routes = graph::compute(self.config.key, &near, &self.map);
         let old = std::mem::replace(&mut self.routes, routes);
         let gone: Vec<NodeKey> = old.to.keys().filter(|key| !self.routes.reaches(**key)).copied().collect();
@@ -59,8 +65,7 @@ impl Overlay {
 
     fn caught_sight(&mut self, key: NodeKey) {
         let name = self.map.name(key);
-        let namesakes = self.map.iter().filter(|entry| entry.name == name && entry.key != key);
-        let old: Vec<NodeKey> = namesakes.map(|entry| entry.key).collect();
+        let old: Vec<NodeKey> = self.map.named(&name).filter(|namesake| *namesake != key).collect();
         for namesake in old {
             // An earlier start of the same node.
             if namesake != self.config.key && !self.routes.reaches(namesake) {
@@ -88,27 +93,38 @@ impl Overlay {
 
     /// Decides for each link whether it is to be a path, and whether it is a cycle.
     fn update_paths(&mut self, now: Moment) {
-        let all = self.config.topology.uses_all_links();
-        let own = self.config.key;
         let near: Vec<(NodeKey, LinkId)> = self.neighbours.iter().map(|(key, id)| (*key, *id)).collect();
         for (key, id) in near {
-            let in_tree = self.routes.in_tree(own, key);
-            let Some(link) = self.links.get_mut(&id) else { continue };
-            if link.path.want(all || in_tree) {
-                link.path_due = true;
-                self.wake(id);
-                self.tell_path(id);
-            }
-            let cycle = !all && !self.config.redundancy && !in_tree && self.routes.reaches(key) && {
-                let ends = (own.min(key), own.max(key));
-                self.routes.edges.iter().any(|edge| (edge.low, edge.high) == ends)
-            };
-            if !cycle {
-                self.timers.clear(Timer::Cycle(id));
-            } else if self.timers.get(Timer::Cycle(id)).is_none() {
-                self.timers.set(Timer::Cycle(id), now + self.config.timing.cycle_after);
-            }
+            self.update_path(now, key, id);
         }
+    }
+
+    fn update_path(&mut self, now: Moment, key: NodeKey, id: LinkId) {
+        let all = self.config.topology.uses_all_links();
+        let own = self.config.key;
+        let in_tree = self.routes.in_tree(own, key);
+        let Some(link) = self.links.get_mut(&id) else { return };
+        if link.path.want(all || in_tree) {
+            link.path_due = true;
+            self.wake(id);
+            self.tell_path(id);
+        }
+        let cycle = !all && !self.config.redundancy && !in_tree && self.routes.reaches(key) && {
+            let ends = (own.min(key), own.max(key));
+            self.routes.edges.iter().any(|edge| (edge.low, edge.high) == ends)
+        };
+        if !cycle {
+            self.timers.clear(Timer::Cycle(id));
+        } else if self.timers.get(Timer::Cycle(id)).is_none() {
+            self.timers.set(Timer::Cycle(id), now + self.config.timing.cycle_after);
+        }
+    }
+
+    /// There is a link to `key` now: it is used at once where all links are; routes follow when there is time.
+    pub(super) fn use_link(&mut self, now: Moment, key: NodeKey, id: LinkId) {
+        self.end_tunnel(key);
+        self.update_path(now, key, id);
+        self.recompute_soon(now);
     }
 
     pub(super) fn on_path(&mut self, id: LinkId, mine: u32, seen: u32) {
@@ -149,9 +165,7 @@ impl Overlay {
 
     /// Two nodes that joined at the same time may have one name: that with the larger key gives way.
     fn check_own_name(&mut self, now: Moment) {
-        let name = &self.config.name;
-        let same = |key: &&NodeKey| self.map.get(**key).is_some_and(|entry| entry.name == *name);
-        let holder = self.routes.to.keys().find(same).copied();
+        let holder = self.map.named(&self.config.name).find(|key| self.routes.reaches(*key));
         if let Some(holder) = holder.filter(|holder| *holder < self.config.key) {
             self.give_up_name(now, holder);
         }

@@ -126,7 +126,7 @@ impl Overlay {
         self.timers.set(Timer::Tunnel(key), now + self.config.timing.tunnel_retry);
     }
 
-    fn end_tunnel(&mut self, key: NodeKey) {
+    pub(super) fn end_tunnel(&mut self, key: NodeKey) {
         self.timers.clear(Timer::Tunnel(key));
         if let Some(tunnel) = self.tunnels.remove(&key)
             && tunnel.stage == Stage::Up

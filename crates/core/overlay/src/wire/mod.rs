@@ -7,7 +7,8 @@
 //! | 1 greeting | mark u32 ([`MAGIC`]), version u8 ([`VERSION`]), key u64, name, network u64, topology u8, redundancy u8, digest u64, clock u64 (ms, 0 unknown), terms |
 //! | 2 accept | none |
 //! | 3 refusal | version u8, code u8, key u64, the sentence to the end |
-//! | 4 ping, 5 pong | token u32 |
+//! | 4 ping | token u32, summary of the map u64 |
+//! | 5 pong | token u32 |
 //! | 6 digest | (key u64, sequence u64) to the end |
 //! | 7 entries | [entries](entry) to the end, each as a blob |
 //! | 8 unicast | urgent u8, kind u8, hops left u8, origin u64, destination u64, id u32, total u32, offset u32, part to the end |
@@ -86,7 +87,7 @@ pub(crate) enum Frame {
     Greeting(Greeting),
     Accept,
     Refusal { code: u8, key: NodeKey, text: String },
-    Ping(u32),
+    Ping { token: u32, summary: u64 },
     Pong(u32),
     Digest(Vec<(NodeKey, u64)>),
     Entries(Vec<Entry>),
@@ -101,7 +102,7 @@ impl Frame {
             Frame::Greeting(_) => "a greeting",
             Frame::Accept => "an acceptance",
             Frame::Refusal { .. } => "a refusal",
-            Frame::Ping(_) | Frame::Pong(_) => "a sign of life",
+            Frame::Ping { .. } | Frame::Pong(_) => "a sign of life",
             Frame::Digest(_) => "a digest",
             Frame::Entries(_) => "an entry of the map",
             Frame::Unicast(_) => "a unicast",
@@ -121,10 +122,13 @@ impl Frame {
             GREETING => greeting(r).map(Frame::Greeting),
             ACCEPT => r.end().map(|()| Frame::Accept),
             REFUSAL => refusal(r),
-            kind @ (PING | PONG) => {
+            PING => {
+                let (token, summary) = (r.u32("token")?, r.u64("summary")?);
+                r.end().map(|()| Frame::Ping { token, summary })
+            }
+            PONG => {
                 let token = r.u32("token")?;
-                r.end()?;
-                Ok(if kind == PING { Frame::Ping(token) } else { Frame::Pong(token) })
+                r.end().map(|()| Frame::Pong(token))
             }
             DIGEST => digest(r),
             ENTRIES => entries(r),
@@ -151,8 +155,13 @@ impl Frame {
                 }
                 out.put_slice(&text.as_bytes()[..end]);
             }
-            Frame::Ping(token) | Frame::Pong(token) => {
-                out.put_u8(if matches!(self, Frame::Ping(_)) { PING } else { PONG });
+            Frame::Ping { token, summary } => {
+                out.put_u8(PING);
+                out.put_u32(*token);
+                out.put_u64(*summary);
+            }
+            Frame::Pong(token) => {
+                out.put_u8(PONG);
                 out.put_u32(*token);
             }
             Frame::Digest(known) => {

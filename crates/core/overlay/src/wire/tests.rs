@@ -75,7 +75,7 @@ fn frames() -> impl Strategy<Value = Frame> {
             key: NodeKey(key),
             text
         }),
-        any::<u32>().prop_map(Frame::Ping),
+        any::<(u32, u64)>().prop_map(|(token, summary)| Frame::Ping { token, summary }),
         any::<u32>().prop_map(Frame::Pong),
         prop::collection::vec((any::<u64>().prop_map(NodeKey), any::<u64>()), 0..9).prop_map(Frame::Digest),
         prop::collection::vec(map_entries(), 0..4).prop_map(Frame::Entries),

@@ -77,6 +77,10 @@ pub struct Net {
     starts: u64,
     /// Frames of overlays that were delivered, signs of life not included.
     pub busy_frames: u64,
+    /// Their octets.
+    pub busy_bytes: u64,
+    /// When the last of them was delivered.
+    pub busy_last: Moment,
     pub delay: Duration,
     tweak: fn(usize, &mut Config),
 }
@@ -103,6 +107,8 @@ impl Net {
             seed,
             starts: 0,
             busy_frames: 0,
+            busy_bytes: 0,
+            busy_last: Moment::ZERO,
             delay: Duration::from_micros(300),
             tweak,
         }
@@ -325,7 +331,11 @@ impl Net {
         let (index, id) = self.wires[wire].ends[end];
         let Some(node) = self.nodes[index].as_mut() else { return };
         if frame[0] == 0 {
-            self.busy_frames += u64::from(!matches!(frame[1], 4 | 5));
+            if !matches!(frame[1], 4 | 5) {
+                self.busy_frames += 1;
+                self.busy_bytes += frame.len() as u64;
+                self.busy_last = now;
+            }
             node.overlay.handle_frame(now, id, frame.slice(1..));
         } else {
             node.overlay.handle_heard(now, id);
