@@ -13,18 +13,24 @@
 
 pub mod auth;
 mod digest;
-mod histogram;
+mod endpoint;
 mod fault;
+mod histogram;
+mod mode2;
 pub mod model;
-#[allow(dead_code)] // until the endpoint drives it
+pub mod rate;
 mod receive;
-#[allow(dead_code)] // until the endpoint drives it
 mod send;
 mod timing;
 pub mod wire;
 
+pub use endpoint::{
+    Channel, Config, ConfigError, Counters, Destination, Endpoint, EndpointCounters, Event, Limits,
+    MemberView, Peer, RateView, SendError, Ticket, Traffic, Transmit,
+};
 pub use fault::{Fault, FaultCounts};
 pub use histogram::Histogram;
+pub use mode2::Mode2Counters;
 pub use receive::{Interest, ReceiveCounters};
 pub use send::SendCounters;
 pub use timing::Timing;

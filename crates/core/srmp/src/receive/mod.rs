@@ -24,7 +24,7 @@ mod shared;
 mod tests;
 mod window;
 
-pub(crate) use backoff::{spread, uniform};
+pub(crate) use backoff::uniform;
 pub(crate) use origin::{Origin, Received};
 pub use shared::{Interest, ReceiveCounters};
 pub(crate) use shared::{ReceiveConfig, Shared};

@@ -125,12 +125,19 @@ impl Origin {
 
     /// Whether a mode 0 message in a bundle that announces something, or nothing, is handed up: not while this receiver holds nothing
     /// of what the sender announces, so that nobody sees an entity move that he does not know.
-    pub(crate) fn admits_mode0(&self, shared: &Shared, announces: bool) -> bool {
+    pub(crate) fn admits_mode0(&self, shared: &Shared, announces: impl FnOnce() -> bool) -> bool {
         let config = &shared.config;
         if self.held > 0 || !shared.interest.covers_some_of(self.member) {
             return true;
         }
-        !(config.strict && config.literal_mode0_gate) && !(config.require_mode1_first && announces)
+        !(config.strict && config.literal_mode0_gate) && !(config.require_mode1_first && announces())
+    }
+
+    /// Whether that version is newer than what is complete, and wanted.
+    pub(crate) fn is_news(&self, shared: &Shared, dsn: Dsn) -> bool {
+        let done = self.items.get(&dsn.data).and_then(|item| item.done);
+        shared.interest.covers(self.member, dsn.data)
+            && done.is_none_or(|done| shared.config.space.is_newer(dsn.sn, done))
     }
 
     /// Mode 1 data: `segment` of the version that `dsn` names, or all of it when it has none.

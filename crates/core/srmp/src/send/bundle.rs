@@ -34,10 +34,6 @@ impl Bundle {
         self.messages.is_empty()
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.messages.len()
-    }
-
     /// When it has to leave.
     pub(crate) fn flush_at(&self) -> Option<Moment> {
         self.flush_at
@@ -53,6 +49,11 @@ impl Bundle {
     /// It has to leave by then.
     pub(crate) fn hurry(&mut self, by: Moment) {
         self.flush_at = Some(self.flush_at.map_or(by, |at| at.min(by)));
+    }
+
+    /// It need not leave, being empty.
+    pub(crate) fn rest(&mut self) {
+        self.flush_at = None;
     }
 
     /// Removes other versions of a data element than this newest one, and says which they were.

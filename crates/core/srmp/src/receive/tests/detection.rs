@@ -125,17 +125,17 @@ fn memory_is_bounded() {
 #[test]
 fn mode0_waits_for_state_where_some_is_announced() {
     let mut rig = Rig::new(3, false);
-    assert!(rig.origin.admits_mode0(&rig.shared, false));
-    assert!(!rig.origin.admits_mode0(&rig.shared, true));
+    assert!(rig.origin.admits_mode0(&rig.shared, || false));
+    assert!(!rig.origin.admits_mode0(&rig.shared, || true));
     rig.shared.interest = Interest::Nothing;
-    assert!(rig.origin.admits_mode0(&rig.shared, true));
+    assert!(rig.origin.admits_mode0(&rig.shared, || true));
     rig.shared.interest = Interest::All;
     rig.data(1, 0);
-    assert!(rig.origin.admits_mode0(&rig.shared, true));
+    assert!(rig.origin.admits_mode0(&rig.shared, || true));
 
     let mut literal = Rig::new(3, true);
     literal.shared.config.literal_mode0_gate = true;
-    assert!(!literal.origin.admits_mode0(&literal.shared, false));
+    assert!(!literal.origin.admits_mode0(&literal.shared, || false));
 }
 
 #[test]

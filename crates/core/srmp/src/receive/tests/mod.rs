@@ -60,7 +60,13 @@ impl Rig {
     }
 
     fn data(&mut self, data: u32, sn: u32) -> Received {
-        self.origin.receive(self.now, &mut self.shared, dsn(data, sn), 0, &Bytes::from(format!("{data}:{sn}")))
+        self.origin.receive(
+            self.now,
+            &mut self.shared,
+            dsn(data, sn),
+            0,
+            &Bytes::from(format!("{data}:{sn}")),
+        )
     }
 
     fn segment(&mut self, data: u32, sn: u32, index: u16, segments: u16) -> Received {

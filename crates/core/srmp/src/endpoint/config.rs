@@ -1,0 +1,248 @@
+//! Settings of an endpoint.
+
+use crate::auth::{Keyring, Signer, Verifier, session_tag};
+use crate::mode2::Mode2Config;
+use crate::model::{Epoch, MemberId, Profile, SeqSpace};
+use crate::rate::{self, Policy, ShaperConfig};
+use crate::receive::{Interest, ReceiveConfig};
+use crate::send::SendConfig;
+use crate::timing::Timing;
+use crate::wire::{Format, FormatError, LENGTH_DEFAULT, Protection};
+use std::time::Duration;
+
+/// Bounds of memory and work.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Limits {
+    /// Members that are told apart. 4096.
+    pub members_max: usize,
+    /// Data elements of one member. 65 536.
+    pub elements_per_member_max: usize,
+    /// Data elements of all members. 1 048 576.
+    pub elements_max: usize,
+    /// Bytes of others' messages that are kept or put together. 64 MiB.
+    pub receive_bytes_max: usize,
+    /// Own data elements. 65 536.
+    pub own_elements_max: usize,
+    /// Bytes of own newest messages. 64 MiB.
+    pub send_bytes_max: usize,
+    /// Segments of a message, in v3. 1024.
+    pub segments_max: u16,
+    /// Mode 2 messages without acknowledgement. 256.
+    pub mode2_max: usize,
+    /// Mode 2 messages remembered, so that none is handed up twice. 65 536.
+    pub mode2_remembered_max: usize,
+    /// Times that a mode 2 message is sent again. 6.
+    pub mode2_retries: u32,
+    /// Wishes of one member that are heeded, per second. 50.
+    pub nacks_per_second: f64,
+    /// And in a burst. 200.
+    pub nacks_burst: f64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            members_max: 4_096,
+            elements_per_member_max: 65_536,
+            elements_max: 1 << 20,
+            receive_bytes_max: 64 << 20,
+            own_elements_max: 65_536,
+            send_bytes_max: 64 << 20,
+            segments_max: 1_024,
+            mode2_max: 256,
+            mode2_remembered_max: 65_536,
+            mode2_retries: 6,
+            nacks_per_second: 50.0,
+            nacks_burst: 200.0,
+        }
+    }
+}
+
+/// Settings of an [`Endpoint`](super::Endpoint).
+#[derive(Debug)]
+pub struct Config {
+    /// The wire format.
+    pub profile: Profile,
+    /// RFC 4410 and nothing else: suppression by `Bundle_Timeout`, no trailing announcements, no copies, no sweeps, no urgent
+    /// flush, mode 0 dropped at random.
+    pub strict: bool,
+    /// Who this is: unique in the group, not 0, 32 bits in v2.
+    pub member: MemberId,
+    /// Which life of it; v3.
+    pub epoch: Epoch,
+    /// The name of the session; v3.
+    pub session: String,
+    /// The group's address and port in text, as in `239.1.2.3:5000`; v3.
+    pub group: String,
+    /// The group's keys. Without, nothing is protected.
+    pub keys: Option<Keyring>,
+    /// Encrypt, not only prove; v3, with keys.
+    pub encrypt: bool,
+    /// Signs own mode 1 messages; v3.
+    pub signer: Option<Signer>,
+    /// Believes no mode 1 message without a right signature; v3.
+    pub verifier: Option<Verifier>,
+    /// Bytes of the longest datagram but for mode 2. 1454.
+    pub length_max: usize,
+    /// Versions announced in a bundle: 1 to 255. 32.
+    pub announcements_max: usize,
+    /// Waiting times.
+    pub timing: Timing,
+    /// Bounds of memory and work.
+    pub limits: Limits,
+    /// What this member wants of others' data.
+    pub interest: Interest,
+    /// Hold back mode 0 of a sender while nothing of what it announces is here. True.
+    pub require_mode1_first: bool,
+    /// Hold back mode 0 of a sender until any mode 1 came of it; only with `strict`. False.
+    pub literal_mode0_gate: bool,
+    /// The share of the rate that repairs may take. 0.25.
+    pub repair_share: f64,
+    /// Send mode 1 messages twice where most are missed by somebody. True.
+    pub copies: bool,
+    /// Congestion control.
+    pub rate: rate::Config,
+    /// How mode 0 gives way.
+    pub shaper: ShaperConfig,
+}
+
+impl Config {
+    /// The defaults of a profile.
+    pub fn new(profile: Profile, member: MemberId) -> Self {
+        Self {
+            profile,
+            strict: false,
+            member,
+            epoch: Epoch(0),
+            session: String::new(),
+            group: String::new(),
+            keys: None,
+            encrypt: false,
+            signer: None,
+            verifier: None,
+            length_max: LENGTH_DEFAULT,
+            announcements_max: 32,
+            timing: Timing::default(),
+            limits: Limits::default(),
+            interest: Interest::All,
+            require_mode1_first: true,
+            literal_mode0_gate: false,
+            repair_share: 0.25,
+            copies: true,
+            // Both profiles count bundles in 16 bits.
+            rate: rate::Config { seq_space: SeqSpace::V2, ..rate::Config::new(profile) },
+            shaper: ShaperConfig::default(),
+        }
+    }
+
+    /// RFC 4410 and nothing else.
+    pub fn strict(profile: Profile, member: MemberId) -> Self {
+        Self {
+            strict: true,
+            copies: false,
+            rate: rate::Config { seq_space: SeqSpace::V2, ..rate::Config::strict(profile) },
+            shaper: ShaperConfig { policy: Policy::Random, ..ShaperConfig::default() },
+            ..Self::new(profile, member)
+        }
+    }
+
+    pub(super) fn format(&self) -> Result<Format, ConfigError> {
+        if !self.profile.carries_member(self.member) {
+            return Err(ConfigError::Member(self.member));
+        }
+        if !(1..=255).contains(&self.announcements_max) {
+            return Err(ConfigError::Announcements(self.announcements_max));
+        }
+        if self.profile == Profile::V2 && (self.signer.is_some() || self.verifier.is_some()) {
+            return Err(ConfigError::Signatures);
+        }
+        let protection = match (&self.keys, self.encrypt) {
+            (None, true) => return Err(ConfigError::NoKeys),
+            (None, false) => Protection::None,
+            (Some(_), false) => Protection::Mac,
+            (Some(_), true) => Protection::Encrypted,
+        };
+        let session = session_tag(&self.session, &self.group);
+        let format = Format::new(self.profile, session, self.length_max, protection)?;
+        if format.segment_bytes(self.announcements_max, self.signer.is_some()) < SEGMENT_BYTES_MIN {
+            return Err(ConfigError::NoRoom);
+        }
+        let timing = &self.timing;
+        if timing.heartbeat.is_zero() || timing.trailing.is_zero() || timing.member_timeout.is_zero() {
+            return Err(ConfigError::Timing);
+        }
+        Ok(format)
+    }
+
+    pub(super) fn receive(&self) -> ReceiveConfig {
+        let limits = &self.limits;
+        ReceiveConfig {
+            timing: self.timing.clone(),
+            space: self.profile.sn_space(),
+            strict: self.strict,
+            require_mode1_first: self.require_mode1_first,
+            literal_mode0_gate: self.literal_mode0_gate,
+            bytes_max: limits.receive_bytes_max,
+            items_per_origin_max: limits.elements_per_member_max,
+            items_max: limits.elements_max,
+            segments_max: limits.segments_max.min(self.profile.segments_max()),
+        }
+    }
+
+    pub(super) fn send(&self, format: &Format) -> SendConfig {
+        SendConfig {
+            timing: self.timing.clone(),
+            space: self.profile.sn_space(),
+            strict: self.strict,
+            segment_bytes: format.segment_bytes(self.announcements_max, self.signer.is_some()),
+            buffer_bytes_max: self.limits.send_bytes_max,
+            elements_max: self.limits.own_elements_max,
+            repair_share: self.repair_share,
+            copies: self.copies && !self.strict,
+        }
+    }
+
+    pub(super) fn mode2(&self) -> Mode2Config {
+        Mode2Config {
+            pending_max: self.limits.mode2_max,
+            remembered_max: self.limits.mode2_remembered_max,
+            retries: self.limits.mode2_retries,
+            ..Mode2Config::default()
+        }
+    }
+
+    /// How long a silent member is a member.
+    pub(super) fn member_timeout(&self) -> Duration {
+        self.timing.member_timeout.max(self.timing.heartbeat * 5 / 2)
+    }
+}
+
+/// Shorter segments are not worth their headers.
+const SEGMENT_BYTES_MIN: usize = 64;
+
+/// Settings that cannot be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// The wire has no room for the member's identity, or it is 0.
+    #[error("member {0} does not fit the profile: 1 to 2^32 - 1 in v2, not 0 in v3")]
+    Member(MemberId),
+    /// Too many announcements, or none.
+    #[error("{0} announcements in a bundle: it must be 1 to 255")]
+    Announcements(usize),
+    /// The longest datagram has hardly any room for messages beside announcements.
+    #[error("announcements leave no room for messages in a datagram: fewer of them, or longer datagrams")]
+    NoRoom,
+    /// Signatures need profile v3.
+    #[error("profile v2 cannot carry signatures")]
+    Signatures,
+    /// Encryption needs keys.
+    #[error("encryption without keys")]
+    NoKeys,
+    /// A waiting time that must not be zero is.
+    #[error("heartbeat, trailing announcements and the timeout of members must not be zero")]
+    Timing,
+    /// The format cannot be.
+    #[error(transparent)]
+    Format(#[from] FormatError),
+}

@@ -1,0 +1,355 @@
+//! Datagrams that come.
+
+use super::Endpoint;
+use super::event::{Channel, Event, Ticket};
+use super::members::Speaker;
+use crate::fault::Fault;
+use crate::model::{Epoch, MemberId, Profile, Seq};
+use crate::rate::{self, BundleInfo, Rate, Round, SenderInfo};
+use crate::receive::{Received, Verdict, Window};
+use crate::send::Answer;
+use crate::wire::{
+    Ack, AckStatus, Congestion, Digest, Echo, Feedback, FeedbackFlags, Flags, Header, Kind, Mode0, Mode1,
+    Mode2, Nack, Origin, Packet, Record,
+};
+use base::Moment;
+use bytes::Bytes;
+use std::net::SocketAddr;
+
+/// What a bundle says about its sender.
+#[derive(Default)]
+struct Head {
+    echo: Option<Echo>,
+    congestion: Option<Congestion>,
+    digest: Option<Digest>,
+    measured: bool,
+    announced: u32,
+    left: bool,
+}
+
+impl Endpoint {
+    /// A datagram came, from an address, on a channel. Whatever is wrong with it is counted.
+    pub fn handle_datagram(&mut self, now: Moment, from: SocketAddr, _via: Channel, datagram: &Bytes) {
+        let envelope = match self.format.decode(datagram) {
+            Ok(envelope) => envelope,
+            Err(error) => return self.counters.faults.add(error.fault()),
+        };
+        if envelope.header().sender == self.config.member {
+            self.counters.looped += 1;
+            return;
+        }
+        let opened = match &mut self.opener {
+            Some(opener) => opener.open(now, envelope).map_err(|error| error.fault()),
+            None => envelope.without_protection().map_err(|error| error.fault()),
+        };
+        let packet = match opened {
+            Ok(packet) => packet,
+            Err(fault) => return self.counters.faults.add(fault),
+        };
+        self.counters.received.datagrams += 1;
+        self.counters.received.bytes += datagram.len() as u64;
+        match packet.header().kind {
+            Kind::Bundle => self.handle_bundle(now, from, &packet, datagram.len()),
+            Kind::Feedback => self.handle_reports(now, from, &packet),
+            Kind::Mode2 => self.handle_directed(now, from, &packet),
+            // Loggers speak to loggers; a plain member has nothing to say to them.
+            Kind::Logger | Kind::Sync => {}
+        }
+    }
+
+    fn handle_bundle(&mut self, now: Moment, from: SocketAddr, packet: &Packet, len: usize) {
+        let header = *packet.header();
+        let member = header.sender;
+        if !self.heard(now, member, header.epoch, from) || !self.is_fresh(now, &header) {
+            return;
+        }
+        self.counters.received.bundles += 1;
+        let mut head = Head::default();
+        for record in packet.records() {
+            match record {
+                Err(error) => self.counters.faults.add(error.fault()),
+                Ok(Record::Echo(echo)) => head.echo = Some(echo),
+                Ok(Record::Congestion(congestion)) => head.congestion = Some(congestion),
+                Ok(Record::Digest(digest)) => head.digest = Some(digest),
+                Ok(Record::Leave) => head.left = true,
+                Ok(record) => {
+                    self.measure(now, &header, &mut head, len);
+                    self.handle_record(now, &header, packet, record, &mut head);
+                }
+            }
+        }
+        self.measure(now, &header, &mut head, len);
+        self.end_bundle(now, member, &head);
+    }
+
+    /// Whether a bundle came for the first time.
+    fn is_fresh(&mut self, now: Moment, header: &Header) -> bool {
+        let space = self.config.profile.seq_space();
+        let v2 = self.config.profile == Profile::V2;
+        let Some(speaker) = self.speaker(header.sender) else { return false };
+        let verdict = match &mut speaker.window {
+            Some(window) => window.accept(space, header.seq),
+            None => {
+                speaker.window = Some(Window::new(header.seq));
+                Verdict::Fresh
+            }
+        };
+        if verdict == Verdict::Jump && v2 {
+            speaker.origin.note_jump(now);
+        }
+        self.counters.duplicate_bundles += u64::from(verdict == Verdict::Repeat);
+        verdict != Verdict::Repeat
+    }
+
+    /// Congestion control looks at the bundle, once, before its messages.
+    fn measure(&mut self, now: Moment, header: &Header, head: &mut Head, len: usize) {
+        if std::mem::replace(&mut head.measured, true) {
+            return;
+        }
+        let Some(said) = head.congestion else { return };
+        let Some(suppression) = Rate::new(said.suppress) else {
+            return self.counters.faults.add(Fault::BadValue);
+        };
+        let v2 = self.config.profile == Profile::V2;
+        let echo = head.echo.map(|echo| rate::Echo {
+            receiver: echo.receiver,
+            stamp: echo.stamp,
+            is_clr: echo.is_clr,
+        });
+        let bundle = BundleInfo {
+            seq: if v2 { header.seq } else { Seq(said.bundle.into()) },
+            bytes: len,
+            stamp: header.stamp,
+            info: SenderInfo {
+                round: Round::new(header.round),
+                suppression,
+                rtt_max: said.rtt_max,
+                echo,
+                application_limited: header.flags.contains(Flags::APP_LIMITED),
+            },
+        };
+        let (config, me) = (self.config.rate.clone(), self.config.member);
+        let seed = self.seed.split("feedback").split_index(header.sender.0);
+        let Some(speaker) = self.speaker(header.sender) else { return };
+        let rate = speaker.rate.get_or_insert_with(|| rate::Receiver::new(config, me, header.sender, seed));
+        rate.handle_bundle(now, &bundle);
+        speaker.origin.set_r_max(said.rtt_max);
+        self.put_feedback(now, header.sender);
+    }
+
+    fn handle_record(
+        &mut self,
+        now: Moment,
+        header: &Header,
+        packet: &Packet,
+        record: Record<'_>,
+        head: &mut Head,
+    ) {
+        match record {
+            Record::Mode0(message) => self.handle_mode0(header, packet, message),
+            Record::Mode1(message) => self.handle_mode1(now, header, &message),
+            Record::Nack(nack) => self.handle_nack(now, header.sender, &nack),
+            Record::Announcements(list) => {
+                head.announced = list.len() as u32;
+                let Self { members, receive, events, .. } = self;
+                let Some(speaker) = members.speaker_mut(header.sender) else { return };
+                for dsn in list.iter() {
+                    if speaker.origin.announce(now, receive, dsn) {
+                        let (member, epoch) = (header.sender, header.epoch);
+                        events.push_back(Event::Restarted { member, epoch });
+                    }
+                }
+            }
+            Record::Pending(pending) => {
+                let wait = pending.upstream * 3 / 2 + std::time::Duration::from_millis(10);
+                let member = pending.origin.member;
+                let Some(speaker) = self.members.speaker_mut(member) else { return };
+                speaker.origin.pending(now, &mut self.receive, pending.data, pending.sn, wait);
+                self.members.watch(member);
+            }
+            _ => {}
+        }
+    }
+
+    fn handle_mode0(&mut self, header: &Header, packet: &Packet, message: Mode0) {
+        let Some(speaker) = self.members.speaker_mut(header.sender) else { return };
+        // Looked for only while nothing of the sender is here.
+        let announces = || {
+            packet
+                .records()
+                .any(|record| matches!(record, Ok(Record::Announcements(list)) if !list.is_empty()))
+        };
+        if !speaker.origin.admits_mode0(&self.receive, announces) {
+            self.counters.mode0_gated += 1;
+            return;
+        }
+        self.counters.received.mode0 += 1;
+        self.counters.received.mode0_bytes += message.body.len() as u64;
+        let (from, stamp) = (header.sender, header.stamp);
+        self.events.push_back(Event::Mode0 { from, stream: message.stream, stamp, body: message.body });
+    }
+
+    fn handle_mode1(&mut self, now: Moment, header: &Header, message: &Mode1) {
+        let own = Origin { member: header.sender, epoch: header.epoch };
+        let source = message.origin.unwrap_or(own);
+        if source.member == self.config.member || !self.knows_source(source, own) {
+            return;
+        }
+        let Self { members, receive, .. } = self;
+        let Some(speaker) = members.speaker_mut(source.member) else { return };
+        if let Some(verifier) = &mut self.verifier
+            && speaker.origin.is_news(receive, message.dsn)
+            && let Err(error) = verifier.verify(source, message)
+        {
+            return self.counters.faults.add(error.fault());
+        }
+        self.counters.received.mode1 += 1;
+        self.counters.received.mode1_bytes += message.body.len() as u64;
+        let received = speaker.origin.receive(now, receive, message.dsn, message.index, &message.body);
+        if let Received::Message(body) = received {
+            let (from, data, sn) = (source.member, message.dsn.data, message.dsn.sn);
+            self.events.push_back(Event::Mode1 { from, data, sn, body });
+        }
+        while self.receive.is_over() && self.members.evict_part(&mut self.receive) {}
+        if source != own {
+            self.look_after(now, source.member);
+        }
+    }
+
+    /// Whether the source of data that another member passes on is known, in that life.
+    fn knows_source(&mut self, source: Origin, own: Origin) -> bool {
+        if source == own {
+            return true;
+        }
+        let known = self.members.remotes.get(&source.member).map(|remote| remote.epoch);
+        known == Some(source.epoch) && self.speaker(source.member).is_some()
+    }
+
+    fn handle_nack(&mut self, now: Moment, from: MemberId, nack: &Nack<'_>) {
+        self.counters.received.nacks += nack.items.len() as u64;
+        if nack.origin != self.config.member {
+            let Some(remote) = self.members.get_mut(nack.origin) else { return };
+            let Some(speaker) = remote.speaker.as_mut().filter(|_| remote.epoch == nack.epoch) else {
+                return;
+            };
+            for item in nack.items.iter() {
+                speaker.origin.hear_nack(now, &mut self.receive, item);
+            }
+            return self.members.watch(nack.origin);
+        }
+        let epoch = if self.config.profile == Profile::V3 { self.config.epoch } else { Epoch(0) };
+        if nack.epoch != epoch {
+            return;
+        }
+        let r_max = self.rate.rtt_max();
+        let limits = &self.config.limits;
+        for item in nack.items.iter() {
+            let Some(remote) = self.members.get_mut(from) else { return };
+            if !remote.may_ask(now, limits.nacks_per_second, limits.nacks_burst) {
+                self.counters.nacks_limited += 1;
+            } else if self.sender.handle_nack(now, item, r_max) == Answer::Repair {
+                self.bundle.hurry(now + self.urgent_wait());
+            }
+        }
+    }
+
+    fn end_bundle(&mut self, now: Moment, member: MemberId, head: &Head) {
+        let Self { members, receive, .. } = self;
+        let Some(Speaker { origin, .. }) = members.speaker_mut(member) else { return };
+        origin.end_of_bundle(now, receive);
+        if let Some(digest) = head.digest
+            && origin.compare_digest(receive, digest, head.announced)
+        {
+            self.events.push_back(Event::StateDiffers { member });
+        }
+        if head.left {
+            self.lose(now, member, true);
+        }
+        self.look_after(now, member);
+    }
+
+    fn handle_reports(&mut self, now: Moment, from: SocketAddr, packet: &Packet) {
+        let header = packet.header();
+        if !self.heard(now, header.sender, header.epoch, from) {
+            return;
+        }
+        for record in packet.records() {
+            match record {
+                Ok(Record::Feedback(report)) => self.handle_report(now, header.sender, &report),
+                Ok(_) => self.counters.faults.add(Fault::UnknownKind),
+                Err(error) => self.counters.faults.add(error.fault()),
+            }
+        }
+        self.members.watch(header.sender);
+    }
+
+    fn handle_report(&mut self, now: Moment, receiver: MemberId, report: &Feedback) {
+        self.counters.received.feedback += 1;
+        let Some(rate) = Rate::new(report.rate) else { return self.counters.faults.add(Fault::BadValue) };
+        let feedback = rate::Feedback {
+            sender: report.sender,
+            receiver,
+            round: Round::new(report.round),
+            have_rtt: report.flags.contains(FeedbackFlags::HAVE_RTT),
+            have_loss: report.flags.contains(FeedbackFlags::HAVE_LOSS),
+            leaving: report.flags.contains(FeedbackFlags::LEAVING),
+            rate,
+            echo: report.echo,
+            stamp: report.stamp,
+            loss_event_rate: report.loss.unwrap_or(0.0),
+            rtt: report.rtt.unwrap_or_default(),
+        };
+        if report.sender == self.config.member {
+            self.rate.handle_feedback(now, &feedback);
+            self.shaper.set_rate(now, self.rate.rate());
+        } else if let Some(speaker) = self.members.speaker_mut(report.sender)
+            && let Some(rate) = &mut speaker.rate
+        {
+            rate.handle_feedback(&feedback);
+            self.members.watch(report.sender);
+        }
+    }
+
+    fn handle_directed(&mut self, now: Moment, from: SocketAddr, packet: &Packet) {
+        let header = packet.header();
+        let known = header.sender != MemberId::NOBODY;
+        if known && !self.heard(now, header.sender, header.epoch, from) {
+            return;
+        }
+        for record in packet.records() {
+            match record {
+                Ok(Record::Mode2(message)) => {
+                    let sender = known.then_some(header.sender);
+                    self.handle_mode2(now, from, (sender, header.epoch), message);
+                }
+                Ok(Record::Ack(ack)) => self.handle_ack(now, from, ack),
+                Ok(_) => self.counters.faults.add(Fault::UnknownKind),
+                Err(error) => self.counters.faults.add(error.fault()),
+            }
+        }
+    }
+
+    fn handle_mode2(
+        &mut self,
+        now: Moment,
+        address: SocketAddr,
+        (from, epoch): (Option<MemberId>, Epoch),
+        message: Mode2,
+    ) {
+        let Mode2 { transaction, data, body } = message;
+        self.counters.received.mode2 += 1;
+        self.counters.received.mode2_bytes += body.len() as u64;
+        let fresh = self.mode2.receive(now, address, epoch.0.into(), transaction);
+        self.put_ack(now, address, transaction, AckStatus::Delivered);
+        if fresh {
+            self.events.push_back(Event::Mode2 { from, address, data, transaction, body });
+        }
+    }
+
+    fn handle_ack(&mut self, now: Moment, from: SocketAddr, ack: Ack) {
+        self.counters.received.acks += 1;
+        if let Some(ticket) = self.mode2.acknowledge(now, from, ack.transaction) {
+            self.events.push_back(Event::Delivered { ticket: Ticket(ticket), status: ack.status });
+        }
+    }
+}

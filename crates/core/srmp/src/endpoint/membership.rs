@@ -1,0 +1,144 @@
+//! Members that come, go, begin again, or are two.
+
+use super::Endpoint;
+use super::event::Event;
+use super::members::{Remote, Speaker};
+use crate::fault::Fault;
+use crate::model::{Epoch, MemberId};
+use crate::receive::Origin;
+use base::Moment;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// A member that was heard from one address within this time is not believed at another.
+const ADDRESS_HOLDS: Duration = Duration::from_secs(3);
+/// Two hosts with one identity are told this often.
+const CONFLICT_TOLD_EVERY: Duration = Duration::from_secs(12);
+
+impl Endpoint {
+    /// A member was heard. False when what it says is to be dropped.
+    pub(super) fn heard(&mut self, now: Moment, member: MemberId, epoch: Epoch, from: SocketAddr) -> bool {
+        if !self.make_room(now, member, epoch, from) || !self.check_life(now, member, epoch, from) {
+            return false;
+        }
+        let Some(remote) = self.members.get_mut(member) else { return false };
+        if remote.address != from && remote.live && now.since(remote.heard) < ADDRESS_HOLDS {
+            self.counters.conflicts += 1;
+            if remote.conflict.is_none_or(|told| now.since(told) >= CONFLICT_TOLD_EVERY) {
+                remote.conflict = Some(now);
+                self.events.push_back(Event::DuplicateMember { member, address: from });
+            }
+            return false;
+        }
+        remote.heard = now;
+        remote.address = from;
+        if !std::mem::replace(&mut remote.live, true) {
+            self.members.live += 1;
+            self.receive.members = self.members.live;
+            self.events.push_back(Event::MemberSeen { member, address: from });
+            self.members.watch(member);
+        }
+        true
+    }
+
+    /// Makes sure that there is a place for the member.
+    fn make_room(&mut self, now: Moment, member: MemberId, epoch: Epoch, from: SocketAddr) -> bool {
+        if self.members.remotes.contains_key(&member) {
+            return true;
+        }
+        if self.members.remotes.len() >= self.config.limits.members_max {
+            let Some(lost) = self.members.oldest_lost() else {
+                self.counters.members_refused += 1;
+                return false;
+            };
+            let remote = self.members.remotes.remove(&lost);
+            if let Some(mut speaker) = remote.and_then(|remote| remote.speaker) {
+                speaker.origin.reset(&mut self.receive);
+            }
+        }
+        let remote = Remote::new(now, epoch, from, self.config.limits.nacks_burst);
+        self.members.remotes.insert(member, remote);
+        true
+    }
+
+    /// What an earlier life said is dropped; a later one begins anew.
+    fn check_life(&mut self, now: Moment, member: MemberId, epoch: Epoch, from: SocketAddr) -> bool {
+        let Some(remote) = self.members.get_mut(member) else { return false };
+        if epoch < remote.epoch {
+            self.counters.faults.add(Fault::OldEpoch);
+            return false;
+        }
+        if epoch == remote.epoch {
+            return true;
+        }
+        remote.epoch = epoch;
+        remote.address = from;
+        if let Some(mut speaker) = remote.speaker.take() {
+            speaker.origin.reset(&mut self.receive);
+            self.receive.counters.restarts += 1;
+        }
+        self.rate.forget(now, member);
+        self.events.push_back(Event::Restarted { member, epoch });
+        true
+    }
+
+    /// What is kept of a member that sends.
+    pub(super) fn speaker(&mut self, member: MemberId) -> Option<&mut Speaker> {
+        let Self { members, receive, .. } = self;
+        let remote = members.get_mut(member)?;
+        let speaker = remote.speaker.get_or_insert_with(|| {
+            Box::new(Speaker { window: None, origin: Origin::new(member, receive), rate: None })
+        });
+        Some(speaker)
+    }
+
+    /// Something of the member was due, or may be.
+    pub(super) fn expire_member(&mut self, now: Moment, member: MemberId) {
+        if self.members.is_silent(now, member) {
+            self.lose(now, member, false);
+        }
+        if let Some(rate) = self.members.speaker_mut(member).and_then(|speaker| speaker.rate.as_mut()) {
+            rate.handle_timeout(now);
+            self.put_feedback(now, member);
+        }
+        self.look_after(now, member);
+    }
+
+    /// A member is silent, or left.
+    pub(super) fn lose(&mut self, now: Moment, member: MemberId, left: bool) {
+        let Some(remote) = self.members.get_mut(member).filter(|remote| remote.live) else { return };
+        remote.live = false;
+        if let Some(speaker) = &mut remote.speaker {
+            speaker.origin.silence(&mut self.receive);
+            speaker.rate = None;
+        }
+        self.members.live -= 1;
+        self.receive.members = self.members.live;
+        self.rate.forget(now, member);
+        self.shaper.set_rate(now, self.rate.rate());
+        if let Some(opener) = &mut self.opener {
+            opener.forget(member);
+        }
+        self.events.push_back(Event::MemberLost { member, left });
+    }
+
+    /// Something of the member changed: sees to it that it is asked for what is missing, and looked at in time.
+    pub(super) fn look_after(&mut self, now: Moment, member: MemberId) {
+        let Self { members, receive, asking, bundle, config, .. } = self;
+        let Some(remote) = members.get_mut(member) else { return };
+        if let Some(speaker) = &mut remote.speaker {
+            let origin = &mut speaker.origin;
+            if origin.deadline().is_some_and(|at| at <= now) {
+                origin.expire(now, receive);
+            }
+            if origin.would_ask(receive) && !std::mem::replace(&mut remote.asking, true) {
+                asking.push(member);
+            }
+            if origin.has_due() {
+                let wait = if config.strict { Duration::ZERO } else { config.timing.urgent_flush };
+                bundle.hurry(now + wait);
+            }
+        }
+        self.members.watch(member);
+    }
+}

@@ -1,0 +1,176 @@
+//! What the application asks.
+
+use super::event::{Event, Peer, SendError, Ticket};
+use super::{Endpoint, Queued};
+use crate::auth::{GroupKey, KeyError};
+use crate::model::{DataId, Dsn, MESSAGE_BYTES_MAX, Profile, Seq, StreamKey, Transaction};
+use crate::rate::Discard;
+use crate::send::{Message, Refused};
+use crate::wire::MODE2_BYTES_MAX;
+use base::Moment;
+use bytes::Bytes;
+
+impl Endpoint {
+    /// Sends a best-effort message to the group. Of a stream only the newest message that waits is sent; when not all can be, the
+    /// higher priority goes first.
+    ///
+    /// # Errors
+    /// The message is longer than a bundle carries beside its announcements, or this member left.
+    pub fn send_mode0(
+        &mut self,
+        now: Moment,
+        stream: Option<StreamKey>,
+        priority: u8,
+        body: Bytes,
+    ) -> Result<Ticket, SendError> {
+        self.check_open()?;
+        let max = self.format.mode0_bytes_max(self.announcements());
+        if body.len() > max {
+            return Err(SendError::TooLong { len: body.len(), max });
+        }
+        let ticket = self.ticket();
+        let bytes = self.format.mode0_bytes(body.len());
+        let message = Queued::Mode0 { stream, body, ticket };
+        self.shaper.offer_best_effort(now, stream, priority, bytes, message);
+        Ok(ticket)
+    }
+
+    /// Sends a new version of a data element to the group: everyone who is interested gets it, or a newer one. It does not wait for
+    /// other messages when it is urgent.
+    ///
+    /// # Errors
+    /// Too long or empty, a data element that the profile cannot name or that is sent in mode 2, no room in the buffer, or this member left.
+    pub fn send_mode1(
+        &mut self,
+        now: Moment,
+        data: DataId,
+        body: Bytes,
+        urgent: bool,
+    ) -> Result<Ticket, SendError> {
+        self.check_open()?;
+        if !self.config.profile.carries_data(data) {
+            return Err(SendError::BadData(data));
+        }
+        let segment = self.format.segment_bytes(self.config.announcements_max, self.signer.is_some());
+        let segments = self.config.profile.segments_max().min(self.config.limits.segments_max);
+        check_len(&body, MESSAGE_BYTES_MAX.min(segment * usize::from(segments)))?;
+        let dsn = self.sender.update(now, data, body).map_err(|why| refused(data, why))?;
+        let ticket = self.ticket();
+        self.drop_older(dsn);
+        for index in 0..dsn.segments.max(1) {
+            let body = self.sender.piece_len(dsn, index).unwrap_or(0);
+            let bytes = self.piece_bytes(body);
+            self.shaper.offer_reliable(data, dsn.sn, bytes, Queued::Mode1 { dsn, index, urgent, ticket });
+        }
+        Ok(ticket)
+    }
+
+    /// Sends a message to one member, until it is acknowledged.
+    ///
+    /// # Errors
+    /// Too long or empty, a data element that the profile cannot name or that is sent in mode 1, too many without acknowledgement, a member
+    /// that was never heard, or this member left.
+    pub fn send_mode2(
+        &mut self,
+        now: Moment,
+        to: Peer,
+        data: DataId,
+        body: Bytes,
+    ) -> Result<Ticket, SendError> {
+        self.check_open()?;
+        if !self.config.profile.carries_data(data) {
+            return Err(SendError::BadData(data));
+        }
+        check_len(&body, MODE2_BYTES_MAX)?;
+        let to = match to {
+            Peer::Address(address) => address,
+            Peer::Member(member) => {
+                self.members.remotes.get(&member).ok_or(SendError::Unknown(member))?.address
+            }
+        };
+        if self.mode2.is_full() {
+            return Err(SendError::Full);
+        }
+        self.sender.claim_directed(data).map_err(|why| refused(data, why))?;
+        let transaction = self.next_transaction(data);
+        let ticket = self.ticket();
+        let message = (transaction, data, body.clone());
+        self.mode2.send(now, to, message, ticket.0, self.rate.rtt_max());
+        self.put_mode2(now, to, transaction, data, body);
+        Ok(ticket)
+    }
+
+    /// Leaves the group, and says so. What waits is dropped; nothing can be sent any more, but what comes is still handed up.
+    pub fn leave(&mut self, now: Moment) {
+        if !self.left {
+            self.say_good_bye(now);
+            self.left = true;
+        }
+    }
+
+    /// Accepts another group key from now on: the one to come. Nothing happens in a group without keys.
+    ///
+    /// # Errors
+    /// A key with this number is accepted already.
+    pub fn add_key(&mut self, key: &GroupKey) -> Result<(), KeyError> {
+        self.opener.as_mut().map_or(Ok(()), |opener| opener.add_key(key))
+    }
+
+    /// Uses another group key for what is sent after `after` more datagrams. Let all members accept it before. Nothing happens
+    /// in a group without keys.
+    ///
+    /// # Errors
+    /// The profile cannot, or the key is in use.
+    pub fn rotate_key(&mut self, key: &GroupKey, after: u32) -> Result<(), KeyError> {
+        let at = Seq(u32::try_from(self.datagrams).unwrap_or(u32::MAX).saturating_add(after));
+        self.sealer.as_mut().map_or(Ok(()), |sealer| sealer.rotate(key, at))
+    }
+
+    fn check_open(&self) -> Result<(), SendError> {
+        if self.left {
+            return Err(SendError::Left);
+        }
+        if self.is_exhausted() { Err(SendError::Exhausted) } else { Ok(()) }
+    }
+
+    fn ticket(&mut self) -> Ticket {
+        self.tickets += 1;
+        Ticket(self.tickets)
+    }
+
+    fn next_transaction(&mut self, data: DataId) -> Transaction {
+        let v2 = self.config.profile == Profile::V2;
+        let counter = self.transactions.entry(if v2 { data } else { DataId(0) }).or_default();
+        let number = *counter;
+        *counter += 1;
+        if v2 { Transaction::of_v2(data, number as u16) } else { Transaction(number) }
+    }
+
+    /// What the bundle holds of older versions goes.
+    fn drop_older(&mut self, dsn: Dsn) {
+        let events = &mut self.events;
+        self.bundle.supersede(dsn, |message| {
+            if let Message::Mode1 { piece, ticket, .. } = message
+                && piece.index + 1 == piece.dsn.segments.max(1)
+                && ticket != 0
+            {
+                events.push_back(Event::Dropped { ticket: Ticket(ticket), why: Discard::Superseded });
+            }
+        });
+    }
+}
+
+fn check_len(body: &Bytes, max: usize) -> Result<(), SendError> {
+    match body.len() {
+        0 => Err(SendError::Empty),
+        len if len > max => Err(SendError::TooLong { len, max }),
+        _ => Ok(()),
+    }
+}
+
+fn refused(data: DataId, why: Refused) -> SendError {
+    match why {
+        Refused::OtherMode => SendError::OtherMode(data),
+        Refused::Full(_) => SendError::Full,
+    }
+}
