@@ -190,7 +190,7 @@ fn a_full_mesh_of_a_hundred() {
 
 #[test]
 fn sparse_graphs() {
-    check_graphs(150);
+    check_graphs(200);
 }
 
 #[test]
