@@ -232,7 +232,7 @@ impl Endpoint {
     pub fn messages(
         &self,
         member: MemberId,
-    ) -> impl Iterator<Item = (DataId, crate::model::Sn, &Bytes)> + '_ {
+    ) -> impl Iterator<Item = (DataId, crate::model::Sn, &[u8])> + '_ {
         let speaker = self.members.remotes.get(&member).and_then(|remote| remote.speaker.as_ref());
         speaker.into_iter().flat_map(|speaker| speaker.origin.messages())
     }

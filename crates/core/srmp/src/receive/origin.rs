@@ -38,8 +38,8 @@ pub(super) struct Want {
 pub(super) struct Item {
     /// The newest complete version.
     pub(super) done: Option<Sn>,
-    /// Its message, for who asks later.
-    pub(super) body: Bytes,
+    /// Its message, for who asks later: a copy, so that it does not keep the whole datagram, in memory that is used again.
+    pub(super) body: Vec<u8>,
     pub(super) part: Option<Box<Part>>,
     pub(super) want: Option<Want>,
     /// Named in the list of wants.
@@ -242,7 +242,8 @@ impl Origin {
         item.done = Some(dsn.sn);
         item.announced = now;
         shared.bytes = shared.bytes + body.len() - item.body.len();
-        item.body = body.clone();
+        item.body.clear();
+        item.body.extend_from_slice(&body);
         let obsolete = item.part.as_ref().is_some_and(|part| !space.is_newer(part.dsn.sn, dsn.sn));
         let same = item.part.as_ref().is_some_and(|part| part.dsn.sn == dsn.sn);
         if obsolete {
@@ -271,7 +272,7 @@ impl Origin {
     fn forget_body(&mut self, shared: &mut Shared, data: DataId) {
         if let Some(item) = self.items.get_mut(&data) {
             shared.bytes -= item.body.len();
-            item.body = Bytes::new();
+            item.body = Vec::new();
         }
     }
 
@@ -289,7 +290,7 @@ impl Origin {
                 shared.items += 1;
                 Some(entry.insert(Item {
                     done: None,
-                    body: Bytes::new(),
+                    body: Vec::new(),
                     part: None,
                     want: None,
                     listed: false,
@@ -337,8 +338,8 @@ impl Origin {
     }
 
     /// Every data element with its newest complete version and message, which is empty when memory was short.
-    pub(crate) fn messages(&self) -> impl Iterator<Item = (DataId, Sn, &Bytes)> + '_ {
-        self.items.iter().filter_map(|(data, item)| item.done.map(|sn| (*data, sn, &item.body)))
+    pub(crate) fn messages(&self) -> impl Iterator<Item = (DataId, Sn, &[u8])> + '_ {
+        self.items.iter().filter_map(|(data, item)| item.done.map(|sn| (*data, sn, item.body.as_slice())))
     }
 
     /// The state that we hold, as the sender would tell it.
