@@ -9,6 +9,7 @@
 //! - [`throughput`]: one federate floods, one counts;
 //! - [`fanout`]: one update to many subscribers, against as many single updates;
 //! - [`memory`]: what idle federates and registered objects cost the server;
+//! - [`kills`]: what a federation over many nodes promises while nodes are killed;
 //! - [`floor`]: the relay and what talks through it, by itself.
 //!
 //! Nothing here prints or decides: [`Rounds`] and plain structs come out, and the command makes tables of them.
@@ -16,6 +17,7 @@
 mod error;
 pub mod fanout;
 pub mod floor;
+pub mod kills;
 pub mod latency;
 mod member;
 pub mod memory;

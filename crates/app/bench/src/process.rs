@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -33,12 +33,32 @@ impl Launcher {
 
     /// Starts the role of `words` and waits until it is ready; the words that it says then come with it.
     pub(crate) async fn start(&self, words: &[String]) -> Result<(Process, Vec<String>), BenchError> {
+        self.start_with(words, Stdio::inherit()).await
+    }
+
+    /// The same for a process whose log is added to a file.
+    pub(crate) async fn start_logging(
+        &self,
+        words: &[String],
+        log: &Path,
+    ) -> Result<(Process, Vec<String>), BenchError> {
+        let file = std::fs::OpenOptions::new().create(true).append(true).open(log);
+        let file = file.map_err(BenchError::system(log.display().to_string()))?;
+        self.start_with(words, file.into()).await
+    }
+
+    async fn start_with(
+        &self,
+        words: &[String],
+        stderr: Stdio,
+    ) -> Result<(Process, Vec<String>), BenchError> {
         let role = words.first().cloned().unwrap_or_default();
         let mut child = Command::new(&self.program)
             .args(&self.arguments)
             .args(words)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
+            .stderr(stderr)
             .kill_on_drop(true)
             .spawn()
             .map_err(BenchError::system(format!("cannot start {} as `{role}`", self.program.display())))?;
@@ -64,6 +84,14 @@ impl Process {
     /// The process id; 0 when it is gone.
     pub(crate) fn id(&self) -> u32 {
         self.child.id().unwrap_or(0)
+    }
+
+    /// Kills it (SIGKILL on Unix) and waits until it is gone.
+    pub(crate) async fn kill(mut self) -> Result<(), BenchError> {
+        self.child
+            .kill()
+            .await
+            .map_err(BenchError::system(format!("cannot kill the process `{}`", self.role)))
     }
 
     /// Gives an order.

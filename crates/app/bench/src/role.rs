@@ -10,6 +10,8 @@ use federate::{Callback, Federate, Options, Updates};
 use hla::handle::ObjectInstanceHandle;
 use tokio::sync::Notify;
 
+use crate::kills::federates::{self, Crew};
+use crate::kills::nodes;
 use crate::member::{Member, Payload, received, reflected};
 use crate::process::{orders, say};
 use crate::{BenchError, floor};
@@ -71,6 +73,11 @@ pub fn play(words: &[String]) -> Result<(), BenchError> {
         ["publisher", server, federation] => {
             run(spawned(play_publisher(server.to_owned(), federation.to_owned())))
         }
+        ["kills-node", file, name] => run(nodes::play(file, name)),
+        ["kills-federates", ref crew @ ..] => match Crew::of_words(crew) {
+            Some(crew) => run(federates::play(crew)),
+            None => Err(BenchError::Unusable("these are no orders for federates".to_owned())),
+        },
         ["sinks", server, federation, count] => run(play_sinks(server, federation, number(count)?)),
         ["idlers", server, federation, count] => run(play_idlers(server, federation, number(count)?)),
         _ => Err(BenchError::Unusable(format!("there is no role `{}`", words.join(" ")))),

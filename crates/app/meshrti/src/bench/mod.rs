@@ -2,6 +2,7 @@
 
 mod fanout;
 mod floor;
+mod kills;
 mod latency;
 mod memory;
 pub(crate) mod progress;
@@ -25,6 +26,7 @@ Examples:
   meshrti bench latency --size 16,1k,64k       round trips, and how far above the bare network they are
   meshrti bench latency --server sim-host      the same against a server that runs somewhere
   meshrti bench throughput --json flood.json   a flood of updates, with a report for machines
+  meshrti bench kills                          six nodes that are killed and come back, and what federates notice
 
 Without --server each benchmark starts a server of its own, in a process of its own, on loopback. The floor is measured
 in the same run and takes turns with the server: the same number of bytes through a relay that only passes them on."
@@ -46,6 +48,8 @@ enum What {
     Memory(memory::Args),
     /// The bare network by itself: a relay that passes bytes on
     Floor(floor::Args),
+    /// Kill nodes while federates talk: was anything lost, and how long does it take to go on?
+    Kills(kills::Args),
     /// A short run of everything
     Quick(quick::Args),
     /// Be one of the processes of a benchmark
@@ -63,6 +67,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         What::Fanout(args) => block_on(fanout::run(args)),
         What::Memory(args) => block_on(memory::run(args)),
         What::Floor(args) => block_on(floor::run(args)),
+        What::Kills(args) => block_on(kills::run(args)),
         What::Quick(args) => block_on(quick::run(args)),
         What::Role { words } => bench::role::play(words).map(|()| Status::Done).map_err(failure),
     }

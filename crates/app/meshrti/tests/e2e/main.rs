@@ -11,6 +11,7 @@ mod common;
 mod connections;
 mod handles;
 mod hostile;
+mod kills;
 mod life;
 mod limits;
 mod modules;

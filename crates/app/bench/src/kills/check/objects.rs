@@ -1,0 +1,98 @@
+//! Objects are discovered by all, and removed with their federates or not at all.
+
+use super::{Trial, seconds};
+use crate::kills::federates::deletes;
+use crate::kills::story::{Known, Life, Story};
+
+impl Trial<'_> {
+    pub(super) fn objects(&mut self) {
+        let story = self.story;
+        for viewer in &story.lives {
+            for (object, known) in &viewer.known {
+                let owner = story.objects.get(object).map(|place| &story.lives[*place]);
+                match owner.or_else(|| doomed(story, *known)) {
+                    Some(owner) => self.seen(viewer, owner, *object, *known),
+                    None => {
+                        let what = format!("{viewer} discovers the object {object}, which nobody registered");
+                        self.wrong(known.discovered, what);
+                    }
+                }
+            }
+            for (object, place) in &story.objects {
+                let owner = &story.lives[*place];
+                if owner.slot != viewer.slot || owner.life != viewer.life {
+                    self.discovered(viewer, owner, *object);
+                }
+            }
+        }
+    }
+
+    /// A discovery and a removal that were seen have to be.
+    fn seen(&mut self, viewer: &Life, owner: &Life, object: u64, known: Known) {
+        if let Some(killed) = owner.killed.filter(|killed| known.discovered > killed + self.grace) {
+            let after = seconds(known.discovered - killed);
+            let what = format!("{viewer} discovers the object {object} of {owner} {after} after its end");
+            self.wrong(known.discovered, what);
+        }
+        let gone = owner.killed.filter(|_| deletes(owner.slot));
+        match (known.removed, gone) {
+            (Some(at), None) => {
+                self.wrong(at, format!("{viewer} has the object {object} of {owner} removed, which exists"));
+            }
+            (Some(at), Some(gone)) if at < gone => {
+                self.wrong(
+                    at,
+                    format!("{viewer} has the object {object} of {owner} removed, which is there"),
+                );
+            }
+            (removed, Some(gone)) => {
+                let due = gone.max(known.discovered) + self.grace;
+                if due > viewer.until().min(self.story.end) {
+                    return;
+                }
+                match removed {
+                    None => self.wrong(
+                        due,
+                        format!("{viewer} still knows the object {object} of {owner}, which is gone"),
+                    ),
+                    Some(at) if at > due => {
+                        let took = seconds(at - gone);
+                        self.wrong(
+                            at,
+                            format!("{viewer} had the object {object} of {owner} removed after {took}"),
+                        );
+                    }
+                    Some(_) => self.verdict.objects += 1,
+                }
+            }
+            (None, None) => {}
+        }
+    }
+
+    /// What has to be discovered was.
+    fn discovered(&mut self, viewer: &Life, owner: &Life, object: u64) {
+        let (Some(ready), Some((registered, _))) = (viewer.ready, owner.registered) else { return };
+        let due = ready.max(registered) + self.grace;
+        // What has no owner is not discovered (1516.1-2025, 6.9): not by those who come too late.
+        if due > viewer.until().min(owner.until()).min(self.story.end) {
+            return;
+        }
+        match viewer.known.get(&object) {
+            None => self.wrong(due, format!("{viewer} never discovered the object {object} of {owner}")),
+            Some(known) if known.discovered > due => {
+                let took = seconds(known.discovered - ready.max(registered));
+                self.wrong(
+                    known.discovered,
+                    format!("{viewer} took {took} to discover the object {object} of {owner}"),
+                );
+            }
+            Some(_) => self.verdict.objects += 1,
+        }
+    }
+}
+
+/// The federate that registered an object without hearing so: its node died meanwhile.
+fn doomed(story: &Story, known: Known) -> Option<&Life> {
+    let doomed = |life: &&Life| life.registered.is_none() && life.killed.is_some();
+    story.lives.iter().filter(doomed).find(|life| life.federate == known.producer)
+}

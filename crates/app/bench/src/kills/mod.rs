@@ -1,0 +1,247 @@
+//! Nodes that are killed while federates talk: was anything lost that was promised, and how long did it take to go on?
+//!
+//! Nodes and federates are processes of their own on loopback. Each federate has one object, updates it, sends interactions, all
+//! numbered, and writes down what it does and hears. Nodes are killed (SIGKILL) at moments drawn from a seed, never more than a
+//! minority at a time, and started again; a federate whose node is gone joins anew at another one. Then [`judge`] looks at
+//! the logs, and at nothing else.
+
+mod check;
+pub(crate) mod federates;
+mod log;
+pub(crate) mod nodes;
+mod recovery;
+mod schedule;
+mod story;
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use base::{Rng, Seed};
+use federate::{Federate, Options, fom};
+use rand_core::RngCore as _;
+
+pub use check::{Verdict, judge};
+pub use federates::deletes;
+pub use log::{Micros, Note, Stamp, parse};
+pub use nodes::Shape;
+pub use recovery::{Recovery, recoveries};
+pub use story::{Failure, Known, Life, Sent, Story, Violation};
+
+use federates::{Crew, log_file};
+use log::{Clock, Log, micros};
+use nodes::Nodes;
+use schedule::{Round, Victim};
+
+use crate::process::Process;
+use crate::server::federation_name;
+use crate::{BenchError, Launcher};
+
+const FOM: &str = include_str!("../../foms/MeshRTI-Kills.xml");
+/// Federates in one process.
+const CREW: u32 = 5;
+/// Wait after all federates were started.
+const BEGINNING: Duration = Duration::from_secs(2);
+/// Longest wait for all nodes to be members.
+const WHOLE_MAX: Duration = Duration::from_secs(60);
+/// From the last message to the end of the logs.
+const ENDING: Duration = Duration::from_secs(2);
+/// If the system's clock was set by more during the run, times of different processes cannot be compared.
+const DRIFT_MAX: Micros = 20_000;
+
+/// What to do.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Nodes.
+    pub nodes: usize,
+    /// Federates, spread over the nodes at the beginning.
+    pub federates: u32,
+    /// Kills.
+    pub kills: usize,
+    /// Where kills, pauses and the choices of federates come from.
+    pub seed: u64,
+    /// How the nodes are joined.
+    pub shape: Shape,
+    /// Wait between two messages of a federate, which are an update and an interaction in turn.
+    pub every: Duration,
+    /// The longest time that anything that is promised may take.
+    pub grace: Duration,
+    /// An empty folder for the logs.
+    pub folder: PathBuf,
+}
+
+/// What came out.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// What the judge says.
+    pub verdict: Verdict,
+    /// What came of each kill.
+    pub recoveries: Vec<Recovery>,
+    /// From the restart of the last dead node to the moment when all nodes were members again, per round.
+    pub whole: Vec<Duration>,
+    /// Messages that were sent.
+    pub sent: u64,
+    /// How long it took, without the beginning.
+    pub took: Duration,
+}
+
+/// A number below `limit`, which is not 0.
+fn below(rng: &mut Rng, limit: u64) -> u64 {
+    rng.next_u64() % limit.max(1)
+}
+
+/// Does as planned. `progress` is told how many kills of how many are done.
+///
+/// # Errors
+/// The system or a node does not what is asked of it at the start, or clocks were set. That something was lost is no error: the
+/// verdict says so.
+pub async fn measure(
+    nodes_launcher: &Launcher,
+    launcher: &Launcher,
+    plan: &Plan,
+    mut progress: impl FnMut(u64, u64),
+) -> Result<Outcome, BenchError> {
+    let clock = Clock::start();
+    let mut run = Run::begin(nodes_launcher, launcher, plan, clock).await?;
+    let began = Instant::now();
+    let rounds = schedule::rounds(Seed(plan.seed), plan.nodes, plan.kills);
+    let (mut whole, mut broken) = (Vec::new(), None);
+    for round in &rounds {
+        run.round(round).await?;
+        let restarted = Instant::now();
+        if let Err(why) = run.nodes.whole(WHOLE_MAX).await {
+            let what = format!("the network is not whole again: {why}");
+            broken = Some(Violation { at: clock.now(), what });
+            break;
+        }
+        whole.push(restarted.elapsed());
+        run.log.note(&Note::Whole);
+        progress(run.killed, plan.kills as u64);
+    }
+    let took = began.elapsed();
+    run.end(plan).await?;
+    let story = read(&plan.folder, plan.federates)?;
+    let mut verdict = judge(&story, micros(plan.grace));
+    verdict.violations.extend(broken);
+    let sent = story.lives.iter().map(|life| (life.updates.len() + life.interactions.len()) as u64).sum();
+    Ok(Outcome { verdict, recoveries: recoveries(&story), whole, sent, took })
+}
+
+/// Reads the logs of a run.
+///
+/// # Errors
+/// One is not there, or is none.
+pub fn read(folder: &Path, federates: u32) -> Result<Story, BenchError> {
+    let read = |path: PathBuf| {
+        let text = std::fs::read_to_string(&path).map_err(BenchError::system(path.display().to_string()))?;
+        parse(&text).map_err(|why| BenchError::Unusable(format!("{}: {why}", path.display())))
+    };
+    let nodes = read(kills_file(folder))?;
+    let federates: Result<Vec<_>, _> = (0..federates).map(|slot| read(log_file(folder, slot))).collect();
+    Ok(Story::of(&nodes, &federates?))
+}
+
+fn kills_file(folder: &Path) -> PathBuf {
+    folder.join("kills.log")
+}
+
+/// A run that is under way.
+struct Run {
+    nodes: Nodes,
+    crews: Vec<Process>,
+    log: Log,
+    killed: u64,
+}
+
+impl Run {
+    async fn begin(
+        nodes_launcher: &Launcher,
+        launcher: &Launcher,
+        plan: &Plan,
+        clock: Clock,
+    ) -> Result<Self, BenchError> {
+        let nodes = Nodes::start(nodes_launcher, &plan.folder, plan.shape, plan.nodes).await?;
+        nodes
+            .whole(WHOLE_MAX)
+            .await
+            .map_err(|why| BenchError::Unusable(format!("the nodes do not become one network: {why}")))?;
+        let federation = federation_name("kills");
+        create(&nodes.addresses()[0], &federation).await?;
+        let path = kills_file(&plan.folder);
+        let log = Log::create(&path, clock).map_err(BenchError::system(path.display().to_string()))?;
+        let mut crews = Vec::new();
+        for first in (0..plan.federates).step_by(CREW as usize) {
+            let crew = Crew {
+                folder: plan.folder.clone(),
+                origin: clock.origin(),
+                federation: federation.clone(),
+                seed: plan.seed,
+                every: plan.every,
+                first,
+                count: CREW.min(plan.federates - first),
+                nodes: nodes.addresses().to_vec(),
+            };
+            crews.push(launcher.start(&crew.words()).await?.0);
+        }
+        tokio::time::sleep(BEGINNING).await;
+        Ok(Self { nodes, crews, log, killed: 0 })
+    }
+
+    /// Kills and restarts.
+    async fn round(&mut self, round: &Round) -> Result<(), BenchError> {
+        tokio::time::sleep(round.pause).await;
+        let mut dead = vec![self.kill(round.victim).await?];
+        if let Some((later, victim)) = round.second {
+            tokio::time::sleep(later).await;
+            dead.push(self.kill(victim).await?);
+        }
+        tokio::time::sleep(round.down).await;
+        for node in dead {
+            self.log.note(&Note::Restarts(node));
+            self.nodes.restart(node).await?;
+        }
+        Ok(())
+    }
+
+    async fn kill(&mut self, victim: Victim) -> Result<usize, BenchError> {
+        let count = self.nodes.addresses().len();
+        let wanted = match victim {
+            Victim::Node(node) => node,
+            Victim::Leader => self.nodes.leader().await.unwrap_or(0),
+        };
+        let node = (0..count).map(|step| (wanted + step) % count).find(|node| self.nodes.is_running(*node));
+        let node = node.ok_or_else(|| BenchError::Unusable("no node is left to be killed".to_owned()))?;
+        self.log.note(&Note::Kills(node));
+        self.nodes.kill(node).await?;
+        self.killed += 1;
+        Ok(node)
+    }
+
+    /// Lets everything settle, and has the logs ended.
+    async fn end(&mut self, plan: &Plan) -> Result<(), BenchError> {
+        tokio::time::sleep(plan.grace).await;
+        for crew in &mut self.crews {
+            crew.tell("quiet").await?;
+        }
+        tokio::time::sleep(ENDING).await;
+        for crew in &mut self.crews {
+            crew.tell("end").await?;
+        }
+        for crew in &mut self.crews {
+            let drift = crew.hear_number("ended").await?;
+            if drift > DRIFT_MAX {
+                return Err(BenchError::Unusable(format!(
+                    "the system's clock was set by {drift} µs during the run: times of its processes cannot be compared"
+                )));
+            }
+        }
+        self.log.end().map_err(BenchError::system("the log of the kills"))
+    }
+}
+
+/// Creates the federation execution, by a federate that does not join.
+async fn create(address: &str, federation: &str) -> Result<(), BenchError> {
+    let (federate, _callbacks) = Federate::connect(Options::new(address)).await?;
+    federate.create_federation_execution(federation, fom::content("MeshRTI-Kills.xml", FOM)).await?;
+    federate.disconnect().await?;
+    Ok(())
+}

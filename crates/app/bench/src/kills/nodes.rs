@@ -1,0 +1,272 @@
+//! The nodes of a run: processes of their own, killed by the system and started again as they were.
+
+use std::fmt::Write as _;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use federate::{Federate, Options};
+use hla::api::RtiConfiguration;
+use kernel::report::{NetworkReport, REPORT_SETTING};
+
+use crate::process::{Process, orders, say};
+use crate::{BenchError, Launcher};
+
+/// Below the ports that systems give to outgoing connections: one of those could take the port of a node that is dead.
+const PORTS: std::ops::Range<u16> = 20_000..30_000;
+/// Longest wait for the answer of a node that is asked how the network stands.
+const ANSWER_MAX: Duration = Duration::from_secs(2);
+/// How often it is asked.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// Tries to start a node: the system may take a moment to give a port back.
+const STARTS: usize = 20;
+
+/// How the nodes are joined.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Shape {
+    /// Every node with every other one.
+    Mesh,
+    /// A ring with chords, `redundancy = true`: each node has links to the next and to the one after it. From five nodes on
+    /// it holds together without any two of them.
+    Graph,
+}
+
+impl Shape {
+    /// Its name in a configuration.
+    pub fn name(self) -> &'static str {
+        match self {
+            Shape::Mesh => "mesh",
+            Shape::Graph => "graph",
+        }
+    }
+}
+
+/// All nodes.
+pub(crate) struct Nodes {
+    launcher: Launcher,
+    folder: PathBuf,
+    federates: Vec<String>,
+    running: Vec<Option<Process>>,
+}
+
+impl Nodes {
+    /// Writes the configuration that all nodes share, and starts them.
+    pub(crate) async fn start(
+        launcher: &Launcher,
+        folder: &Path,
+        shape: Shape,
+        count: usize,
+    ) -> Result<Self, BenchError> {
+        let ports = free_ports(2 * count)?;
+        let (links, federates) = ports.split_at(count);
+        let file = folder.join("meshrti.toml");
+        std::fs::write(&file, configuration(shape, links, federates))
+            .map_err(BenchError::system(file.display().to_string()))?;
+        let mut nodes = Self {
+            launcher: launcher.clone(),
+            folder: folder.to_owned(),
+            federates: federates.iter().map(|port| format!("127.0.0.1:{port}")).collect(),
+            running: (0..count).map(|_| None).collect(),
+        };
+        for node in 0..count {
+            nodes.restart(node).await?;
+        }
+        Ok(nodes)
+    }
+
+    /// Where federates find the nodes.
+    pub(crate) fn addresses(&self) -> &[String] {
+        &self.federates
+    }
+
+    pub(crate) fn is_running(&self, node: usize) -> bool {
+        self.running[node].is_some()
+    }
+
+    /// Kills the process of a node without a word (SIGKILL on Unix).
+    pub(crate) async fn kill(&mut self, node: usize) -> Result<(), BenchError> {
+        match self.running[node].take() {
+            Some(process) => process.kill().await,
+            None => Ok(()),
+        }
+    }
+
+    /// Starts a node, again or for the first time.
+    pub(crate) async fn restart(&mut self, node: usize) -> Result<(), BenchError> {
+        let file = self.folder.join("meshrti.toml").display().to_string();
+        let words = ["kills-node".to_owned(), file, name(node)];
+        let log = self.folder.join(format!("node-{node}.log"));
+        for attempt in 1.. {
+            match self.launcher.start_logging(&words, &log).await {
+                Ok((process, _)) => {
+                    self.running[node] = Some(process);
+                    return Ok(());
+                }
+                Err(error) if attempt == STARTS => return Err(error),
+                Err(_) => tokio::time::sleep(LOOK_EVERY).await,
+            }
+        }
+        Ok(())
+    }
+
+    /// The node that leads, as far as one that runs knows.
+    pub(crate) async fn leader(&self) -> Option<usize> {
+        let report = self.report(self.running.iter().position(Option::is_some)?).await?;
+        let leader = report.nodes.iter().find(|node| node.leader)?;
+        (0..self.running.len()).find(|node| name(*node) == leader.name)
+    }
+
+    /// Waits until every node says that all nodes are members and as many vote as should.
+    ///
+    /// # Errors
+    /// What is missing after `patience`.
+    pub(crate) async fn whole(&self, patience: Duration) -> Result<(), String> {
+        let began = Instant::now();
+        loop {
+            let Err(why) = self.is_whole().await else { return Ok(()) };
+            if began.elapsed() > patience {
+                return Err(format!("after {} s {why}", patience.as_secs()));
+            }
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    }
+
+    async fn is_whole(&self) -> Result<(), String> {
+        let count = self.running.len();
+        for node in 0..count {
+            let asked = name(node);
+            let report = self.report(node).await.ok_or_else(|| format!("{asked} does not answer"))?;
+            if !report.member || !report.quorum {
+                return Err(format!("{asked} is no member with a majority"));
+            }
+            let here = report.nodes.iter().filter(|node| node.number != 0 && node.reachable).count();
+            let stale = report.nodes.iter().filter(|node| node.number != 0 && !node.reachable).count();
+            let voters = report.nodes.iter().filter(|node| node.voter).count();
+            let wanted = count - (1 - count % 2);
+            if here != count || stale != 0 || voters != wanted {
+                return Err(format!(
+                    "{asked} knows {here} of {count} members, {stale} dead ones, and {voters} of {wanted} voters"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    async fn report(&self, node: usize) -> Option<NetworkReport> {
+        tokio::time::timeout(ANSWER_MAX, report(&self.federates[node])).await.ok()?
+    }
+}
+
+/// What a node knows of its network.
+async fn report(address: &str) -> Option<NetworkReport> {
+    let mut options = Options::new(address);
+    options.session.connect_timeout = ANSWER_MAX;
+    let (federate, _callbacks) = Federate::open(&options).await.ok()?;
+    let configuration =
+        RtiConfiguration { additional_settings: REPORT_SETTING.to_owned(), ..RtiConfiguration::default() };
+    let answer = federate.request_connect_with_configuration(configuration).await.ok()?;
+    NetworkReport::from_json(&answer.message)
+}
+
+/// The name of a node; the founder's comes first, so that it has links of its own and looks for the network when it comes
+/// back.
+pub(crate) fn name(node: usize) -> String {
+    format!("N{node:02}")
+}
+
+/// The configuration that all nodes share.
+fn configuration(shape: Shape, links: &[u16], federates: &[u16]) -> String {
+    let count = links.len();
+    let mut text = format!("[network]\ntopology = \"{}\"\n", shape.name());
+    if shape == Shape::Graph {
+        text.push_str("redundancy = true\n");
+    }
+    for (node, (link, federates)) in links.iter().zip(federates).enumerate() {
+        let _ = write!(
+            text,
+            "\n[[network.node]]\nname = \"{}\"\naddress = \"tcp://127.0.0.1:{link}\"\n\
+             federates = [\"tcp://127.0.0.1:{federates}\"]\n",
+            name(node)
+        );
+    }
+    for (a, b) in edges(shape, count) {
+        let _ = write!(text, "\n[[network.edge]]\na = \"{}\"\nb = \"{}\"\n", name(a), name(b));
+    }
+    text
+}
+
+/// The edges of a ring with chords; each once.
+fn edges(shape: Shape, count: usize) -> Vec<(usize, usize)> {
+    let mut seen = std::collections::BTreeSet::new();
+    let mut edges = Vec::new();
+    let steps: &[usize] = if shape == Shape::Graph { &[1, 2] } else { &[] };
+    for step in steps {
+        for a in 0..count {
+            let b = (a + step) % count;
+            if a != b && seen.insert((a.min(b), a.max(b))) {
+                edges.push((a, b));
+            }
+        }
+    }
+    edges
+}
+
+/// Ports that nobody uses now.
+fn free_ports(count: usize) -> Result<Vec<u16>, BenchError> {
+    // Two runs at the same time begin at different places.
+    let width = PORTS.end - PORTS.start;
+    let start = (std::process::id().wrapping_mul(97) % u32::from(width)) as u16;
+    let all = (0..width).map(|at| PORTS.start + (start + at) % width);
+    let free: Vec<u16> =
+        all.filter(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok()).take(count).collect();
+    if free.len() < count {
+        return Err(BenchError::Unusable(format!("there are no {count} free ports in {PORTS:?}")));
+    }
+    Ok(free)
+}
+
+/// The role of a node: what `meshrti serve --config FILE --name NAME` does.
+pub(crate) async fn play(file: &str, name: &str) -> Result<(), BenchError> {
+    let unusable = |error: &dyn std::fmt::Display| BenchError::Unusable(error.to_string());
+    let mut config = node::Config::read(Path::new(file)).map_err(|error| unusable(&error))?;
+    name.clone_into(&mut config.name);
+    config.settle_here().map_err(|error| unusable(&error))?;
+    let kernel = node::kernel(&config).map_err(|error| unusable(&error))?;
+    let node = node::Node::bind(&config, kernel).await.map_err(|error| unusable(&error))?;
+    let _orders = orders();
+    say("ready");
+    node.run(std::future::pending()).await;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_nodes_have_their_part_in_the_configuration() {
+        for shape in [Shape::Mesh, Shape::Graph] {
+            for count in [3, 6] {
+                let ports: Vec<u16> = (20_000..).take(2 * count).collect();
+                let (links, federates) = ports.split_at(count);
+                let config = node::Config::parse(&configuration(shape, links, federates), "x.toml");
+                let network = config.unwrap().network.unwrap();
+                for node in 0..count {
+                    let plan = network.plan(&name(node)).unwrap();
+                    assert_eq!(plan.bootstrap, node == 0);
+                    // The founder looks for the others first.
+                    assert!(node != 0 || !plan.links.is_empty());
+                }
+            }
+        }
+        assert_eq!(edges(Shape::Graph, 6).len(), 12);
+        assert_eq!(edges(Shape::Graph, 3).len(), 3);
+    }
+
+    #[test]
+    fn free_ports_are_different() {
+        let mut ports = free_ports(12).unwrap();
+        ports.dedup();
+        assert_eq!(ports.len(), 12);
+    }
+}

@@ -1,0 +1,140 @@
+//! How long it takes until things go on after a kill.
+
+use std::collections::BTreeMap;
+
+use super::federates::deletes;
+use super::log::Micros;
+use super::story::{Life, Story};
+
+/// After a kill so long is looked at.
+const WINDOW: Micros = 5_000_000;
+/// Messages sent this long before a kill may have been under way.
+const BEFORE: Micros = 1_000_000;
+
+/// What came of one kill. Times are from the kill on, and of the pair or the federate that had to wait longest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recovery {
+    /// When the node was killed.
+    pub at: Micros,
+    /// Which one.
+    pub node: usize,
+    /// Federates that were joined there.
+    pub lost: usize,
+    /// Federates at nodes that were not killed, not before and not for five seconds.
+    pub survivors: usize,
+    /// Until each survivor had got a message from each other one that was sent after the kill.
+    pub delivered: Option<Micros>,
+    /// Longest time from sending to arrival among survivors, of what was sent in the second before the kill and the five after.
+    pub slowest: Option<Micros>,
+    /// Until the last lost federate was joined at another node.
+    pub rejoined: Option<Micros>,
+    /// Until each survivor had got a message from each lost federate.
+    pub heard: Option<Micros>,
+    /// Until each lost federate had got a message from each survivor.
+    pub hears: Option<Micros>,
+    /// Until the last object that goes with its federate was removed at the last survivor.
+    pub removed: Option<Micros>,
+}
+
+impl Recovery {
+    /// Until everybody who was there before hears everybody again.
+    pub fn recovered(&self) -> Option<Micros> {
+        [self.delivered, self.heard, self.hears].into_iter().flatten().max()
+    }
+}
+
+/// Updates count from 0, interactions from here on.
+const INTERACTIONS: u64 = 1 << 62;
+
+/// When each message of one session came to another.
+struct Arrivals(BTreeMap<(usize, usize), BTreeMap<u64, Micros>>);
+
+impl Arrivals {
+    fn of(story: &Story) -> Self {
+        let mut all: BTreeMap<(usize, usize), BTreeMap<u64, Micros>> = BTreeMap::new();
+        for (receiver, life) in story.lives.iter().enumerate() {
+            let updates = life.reflects.iter().map(|(at, _, stamp)| (*at, *stamp, 0));
+            let interactions = life.receives.iter().map(|(at, stamp)| (*at, *stamp, INTERACTIONS));
+            for (at, stamp, kind) in updates.chain(interactions) {
+                if let Some(sender) = story.places.get(&(stamp.slot, stamp.life)) {
+                    all.entry((*sender, receiver)).or_default().insert(kind + stamp.number, at);
+                }
+            }
+        }
+        Self(all)
+    }
+
+    fn between(&self, sender: usize, receiver: usize) -> impl Iterator<Item = (u64, Micros)> {
+        self.0.get(&(sender, receiver)).into_iter().flatten().map(|(number, at)| (*number, *at))
+    }
+}
+
+fn made(sender: &Life, number: u64) -> Option<Micros> {
+    let (list, number) = match number.checked_sub(INTERACTIONS) {
+        Some(number) => (&sender.interactions, number),
+        None => (&sender.updates, number),
+    };
+    list.get(usize::try_from(number).ok()?.checked_sub(1)?).map(|sent| sent.made)
+}
+
+/// What came of each kill.
+pub fn recoveries(story: &Story) -> Vec<Recovery> {
+    let arrivals = Arrivals::of(story);
+    story.kills.iter().map(|(at, node)| recovery(story, &arrivals, *at, *node)).collect()
+}
+
+fn recovery(story: &Story, arrivals: &Arrivals, at: Micros, node: usize) -> Recovery {
+    let lives = || story.lives.iter().enumerate();
+    let survives = |life: &Life| {
+        life.registered.is_some_and(|(since, _)| since < at)
+            && life.until() > at + WINDOW
+            && life.node != node
+    };
+    let survivors: Vec<usize> = lives().filter(|(_, life)| survives(life)).map(|(place, _)| place).collect();
+    let lost: Vec<&Life> =
+        lives().map(|(_, life)| life).filter(|life| life.node == node && life.killed == Some(at)).collect();
+    let next = |lost: &Life| lives().find(|(_, life)| life.slot == lost.slot && life.joined > at);
+    let successors: Vec<usize> = lost.iter().filter_map(|lost| next(lost)).map(|(place, _)| place).collect();
+    let first = |sender: usize, receiver: usize| {
+        let of = arrivals.between(sender, receiver);
+        let after = of.filter(|(number, _)| made(&story.lives[sender], *number) > Some(at));
+        after.map(|(_, came)| came - at).min()
+    };
+    let among = |from: &[usize], to: &[usize]| -> Option<Micros> {
+        let pairs = from.iter().flat_map(|sender| to.iter().map(move |receiver| (*sender, *receiver)));
+        let apart =
+            |(sender, receiver): &(usize, usize)| story.lives[*sender].slot != story.lives[*receiver].slot;
+        pairs.filter(apart).filter_map(|(sender, receiver)| first(sender, receiver)).max()
+    };
+    Recovery {
+        at,
+        node,
+        lost: lost.len(),
+        survivors: survivors.len(),
+        delivered: among(&survivors, &survivors),
+        slowest: slowest(story, arrivals, &survivors, at),
+        rejoined: successors.iter().map(|place| story.lives[*place].joined - at).max(),
+        heard: among(&successors, &survivors),
+        hears: among(&survivors, &successors),
+        removed: removed(story, &lost, &survivors, at),
+    }
+}
+
+fn slowest(story: &Story, arrivals: &Arrivals, survivors: &[usize], at: Micros) -> Option<Micros> {
+    let pairs = survivors.iter().flat_map(|from| survivors.iter().map(move |to| (*from, *to)));
+    let took = pairs.flat_map(|(sender, receiver)| {
+        arrivals.between(sender, receiver).filter_map(move |(number, came)| {
+            let made = made(&story.lives[sender], number)?;
+            (at.saturating_sub(BEFORE)..at + WINDOW).contains(&made).then(|| came.saturating_sub(made))
+        })
+    });
+    took.max()
+}
+
+fn removed(story: &Story, lost: &[&Life], survivors: &[usize], at: Micros) -> Option<Micros> {
+    let objects = lost.iter().filter(|life| deletes(life.slot)).filter_map(|life| life.registered);
+    let removals = objects.flat_map(|(_, object)| {
+        survivors.iter().filter_map(move |place| story.lives[*place].known.get(&object)?.removed)
+    });
+    removals.max().map(|last| last.saturating_sub(at))
+}

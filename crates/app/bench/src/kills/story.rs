@@ -1,0 +1,263 @@
+//! The logs of a run, put together: who lived where and when, and what each said and heard.
+
+use std::collections::BTreeMap;
+
+use super::log::{Micros, Note, Stamp};
+
+/// A message that was sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Sent {
+    /// When the call was made.
+    pub made: Micros,
+    /// It has its answer.
+    pub answered: bool,
+}
+
+/// An object that was discovered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Known {
+    /// The number of the handle of the federate that registered it; 0 when that was not told.
+    pub producer: u64,
+    /// When.
+    pub discovered: Micros,
+    /// When it was removed.
+    pub removed: Option<Micros>,
+}
+
+/// One session of one federate, from joining to its end.
+#[derive(Clone, Debug)]
+pub struct Life {
+    /// The federate's place in the run.
+    pub slot: u32,
+    /// Which of its sessions.
+    pub life: u32,
+    /// The node it is with.
+    pub node: usize,
+    /// When it joined.
+    pub joined: Micros,
+    /// The number of its handle.
+    pub federate: u64,
+    /// Since when what it subscribes is declared.
+    pub ready: Option<Micros>,
+    /// Its object, and when that was registered.
+    pub registered: Option<(Micros, u64)>,
+    /// Its updates; the first has the number 1.
+    pub updates: Vec<Sent>,
+    /// Its interactions; the first has the number 1.
+    pub interactions: Vec<Sent>,
+    /// When its node was killed.
+    pub killed: Option<Micros>,
+    /// When it learned that its session was over, and why.
+    pub lost: Option<(Micros, String)>,
+    /// Calls that ended with an exception.
+    pub refused: Vec<(Micros, String)>,
+    /// Objects that it discovered.
+    pub known: BTreeMap<u64, Known>,
+    /// Reflects in order.
+    pub reflects: Vec<(Micros, u64, Stamp)>,
+    /// Interactions in order.
+    pub receives: Vec<(Micros, Stamp)>,
+}
+
+impl Life {
+    /// Until when its node was there.
+    pub fn until(&self) -> Micros {
+        self.killed.unwrap_or(Micros::MAX)
+    }
+}
+
+impl std::fmt::Display for Life {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "federate {}.{} at node {}", self.slot, self.life, self.node)
+    }
+}
+
+/// A try to join that came to nothing.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Failure {
+    /// Whose.
+    pub slot: u32,
+    /// At which node.
+    pub node: usize,
+    /// From when.
+    pub tried: Micros,
+    /// Until when.
+    pub failed: Micros,
+    /// Why.
+    pub why: String,
+}
+
+/// What is wrong, when, and with whom.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Violation {
+    /// When.
+    pub at: Micros,
+    /// Whom it concerns, and what it is.
+    pub what: String,
+}
+
+impl std::fmt::Display for Violation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:.3} s: {}", self.at as f64 / 1e6, self.what)
+    }
+}
+
+/// A whole run.
+#[derive(Clone, Default, Debug)]
+pub struct Story {
+    /// All sessions, by slot and life.
+    pub lives: Vec<Life>,
+    /// Tries that came to nothing.
+    pub failures: Vec<Failure>,
+    /// Kills in order: when, and which node.
+    pub kills: Vec<(Micros, usize)>,
+    /// Restarts in order.
+    pub restarts: Vec<(Micros, usize)>,
+    /// The end of the shortest log.
+    pub end: Micros,
+    /// Whose each object is: places in `lives`.
+    pub objects: BTreeMap<u64, usize>,
+    /// The place of each session in `lives`.
+    pub places: BTreeMap<(u32, u32), usize>,
+    /// What cannot be, whatever was promised.
+    pub nonsense: Vec<Violation>,
+}
+
+impl Story {
+    /// Puts together the log of the nodes and those of the federates, by slot.
+    pub fn of(nodes: &[(Micros, Note)], federates: &[Vec<(Micros, Note)>]) -> Self {
+        let mut story = Story { end: Micros::MAX, ..Story::default() };
+        for (at, note) in nodes {
+            match note {
+                Note::Kills(node) => story.kills.push((*at, *node)),
+                Note::Restarts(node) => story.restarts.push((*at, *node)),
+                _ => {}
+            }
+        }
+        for (slot, log) in (0..).zip(federates) {
+            story.read(slot, log);
+        }
+        for (place, life) in story.lives.iter().enumerate() {
+            story.places.insert((life.slot, life.life), place);
+            if let Some((_, object)) = life.registered {
+                story.objects.insert(object, place);
+            }
+        }
+        story
+    }
+
+    fn wrong(&mut self, at: Micros, what: String) {
+        self.nonsense.push(Violation { at, what });
+    }
+
+    fn read(&mut self, slot: u32, log: &[(Micros, Note)]) {
+        match log.last() {
+            Some((at, Note::Ends)) => self.end = self.end.min(*at),
+            last => {
+                self.wrong(last.map_or(0, |(at, _)| *at), format!("the log of federate {slot} has no end"))
+            }
+        }
+        let mut trial: Option<(Micros, usize)> = None;
+        let mut life: Option<Life> = None;
+        for (at, note) in log {
+            match (note, &mut life) {
+                (Note::Tries(node, _), _) => trial = Some((*at, *node)),
+                (Note::Failed(why), _) => {
+                    let Some((tried, node)) = trial.take() else { continue };
+                    self.failures.push(Failure { slot, node, tried, failed: *at, why: why.clone() });
+                }
+                (Note::Joined(node, number, federate), _) => {
+                    let tried = trial.take().map_or(*at, |(tried, _)| tried);
+                    let new = self.joined(slot, *number, *node, *federate, tried, *at);
+                    self.lives.extend(life.replace(new));
+                }
+                (note, Some(life)) => {
+                    if let Some(what) = life.take(*at, note) {
+                        let what = format!("{life} {what}");
+                        self.wrong(*at, what);
+                    }
+                }
+                (Note::Ends | Note::Quiet, None) => {}
+                (note, None) => self.wrong(*at, format!("federate {slot} `{note}` without a session")),
+            }
+        }
+        self.lives.extend(life);
+    }
+
+    fn joined(&self, slot: u32, life: u32, node: usize, federate: u64, tried: Micros, at: Micros) -> Life {
+        // An answer may be read when the node that sent it is dead: what counts is when it was asked.
+        let killed = self.kills.iter().find(|(kill, dead)| *dead == node && *kill >= tried);
+        Life {
+            slot,
+            life,
+            node,
+            joined: at,
+            federate,
+            ready: None,
+            registered: None,
+            updates: Vec::new(),
+            interactions: Vec::new(),
+            killed: killed.map(|(kill, _)| *kill),
+            lost: None,
+            refused: Vec::new(),
+            known: BTreeMap::new(),
+            reflects: Vec::new(),
+            receives: Vec::new(),
+        }
+    }
+}
+
+impl Life {
+    /// Takes in a note; says what cannot be.
+    fn take(&mut self, at: Micros, note: &Note) -> Option<String> {
+        if self.lost.is_some() && !matches!(note, Note::Ends | Note::Quiet) {
+            return Some(format!("`{note}` after its end"));
+        }
+        match note {
+            Note::Ready => self.ready = Some(at),
+            Note::Registered(object) => self.registered = Some((at, *object)),
+            Note::Updates(number) => return sent(&mut self.updates, at, *number),
+            Note::Updated(number) => return answered(&mut self.updates, *number),
+            Note::Sends(number) => return sent(&mut self.interactions, at, *number),
+            Note::Sent(number) => return answered(&mut self.interactions, *number),
+            Note::Refused(why) => self.refused.push((at, why.clone())),
+            Note::Discovers(object, producer) => {
+                let known = Known { producer: *producer, discovered: at, removed: None };
+                if let Some(before) = self.known.insert(*object, known) {
+                    self.known.insert(*object, before);
+                    return Some(format!("discovers the object {object} a second time"));
+                }
+            }
+            Note::Removes(object) => match self.known.get_mut(object) {
+                Some(known) if known.removed.is_none() => known.removed = Some(at),
+                _ => return Some(format!("has the object {object} removed, which it does not know")),
+            },
+            Note::Reflects(object, stamp) => {
+                self.reflects.push((at, *object, *stamp));
+                if self.known.get(object).is_none_or(|known| known.removed.is_some()) {
+                    return Some(format!("reflects the object {object}, which it does not know"));
+                }
+            }
+            Note::Receives(stamp) => self.receives.push((at, *stamp)),
+            Note::Lost(why) => self.lost = Some((at, why.clone())),
+            _ => {}
+        }
+        None
+    }
+}
+
+fn sent(list: &mut Vec<Sent>, made: Micros, number: u64) -> Option<String> {
+    list.push(Sent { made, answered: false });
+    (list.len() as u64 != number).then(|| format!("sends number {number} where {} is next", list.len()))
+}
+
+fn answered(list: &mut [Sent], number: u64) -> Option<String> {
+    let count = list.len() as u64;
+    match list.last_mut().filter(|last| !last.answered && count == number) {
+        Some(last) => {
+            last.answered = true;
+            None
+        }
+        None => Some(format!("has an answer for number {number}, which does not wait for one")),
+    }
+}
