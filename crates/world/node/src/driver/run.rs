@@ -13,7 +13,7 @@ use super::hub::{Hub, Sizes};
 use super::machine::Machine;
 use super::stats::NodeStats;
 use crate::Config;
-use crate::link::{self, LinkContext, Listener, Plain, Quic, StreamLayer};
+use crate::link::{self, Fabric, LinkContext, Listener, Plain, Quic, StreamLayer};
 
 /// While the node stops its machine is asked this often whether it has left the network.
 const LEAVE_POLL: Duration = Duration::from_millis(10);
@@ -36,9 +36,22 @@ impl<M: Machine + 'static> Node<M> {
     /// # Errors
     /// An address cannot be listened on.
     pub async fn bind(config: &Config, machine: M) -> Result<Self, BindError> {
+        Self::bind_in(None, config, machine).await
+    }
+
+    /// [Binds](Node::bind) a node of a parallel program, whose links to other ranks `fabric` carries.
+    ///
+    /// # Errors
+    /// As for [`bind`](Node::bind).
+    pub async fn bind_in(
+        fabric: Option<Rc<dyn Fabric>>,
+        config: &Config,
+        machine: M,
+    ) -> Result<Self, BindError> {
         let network = config.network.clone().unwrap_or_default();
         let links = LinkContext {
             layer: Rc::new(Plain),
+            fabric,
             quic: Quic::new(network.quic),
             connect_timeout: network.connect_timeout,
             accepted_max: network.connections,

@@ -9,6 +9,7 @@ use tokio::net::TcpListener;
 use tracing::{debug, warn};
 
 use super::establish;
+use super::fabric::RankListener;
 use super::memory::MemoryListener;
 use super::stream::Raw;
 use super::url::written;
@@ -23,19 +24,22 @@ pub(crate) enum Listener {
     Tcp(TcpListener),
     Quic(quinn::Endpoint),
     Memory(MemoryListener),
+    Rank(RankListener),
 }
 
 /// A connection that has not been wrapped or encrypted yet.
 enum Arrival {
     Tcp(tokio::net::TcpStream),
     Quic(Box<quinn::Incoming>),
-    Memory(Raw),
+    /// A stream that is as it has to be.
+    Ready(Raw),
 }
 
 /// Opens what `listen` names.
 pub(crate) async fn bind(listen: &LinkListen, context: &LinkContext) -> io::Result<Vec<Listener>> {
     match listen.scheme {
         Scheme::Memory => Ok(vec![Listener::Memory(MemoryListener::bind(&listen.host)?)]),
+        Scheme::Mpi => Ok(vec![Listener::Rank(RankListener::bind(context.fabric.as_ref(), &listen.host)?)]),
         Scheme::Tcp => {
             let listeners = tcp_listeners(&listen.host, listen.port).await?;
             Ok(listeners.into_iter().map(Listener::Tcp).collect())
@@ -51,12 +55,12 @@ pub(crate) async fn bind(listen: &LinkListen, context: &LinkContext) -> io::Resu
 }
 
 impl Listener {
-    /// Where it listens, with the port that the system chose; `None` for a memory listener.
+    /// Where it listens, with the port that the system chose; `None` for one without an address of IP.
     pub(crate) fn local_addr(&self) -> Option<SocketAddr> {
         match self {
             Self::Tcp(listener) => listener.local_addr().ok(),
             Self::Quic(endpoint) => endpoint.local_addr().ok(),
-            Self::Memory(_) => None,
+            Self::Memory(_) | Self::Rank(_) => None,
         }
     }
 
@@ -66,6 +70,7 @@ impl Listener {
             Self::Tcp(_) => Scheme::Tcp,
             Self::Quic(_) => Scheme::Quic,
             Self::Memory(_) => Scheme::Memory,
+            Self::Rank(_) => Scheme::Mpi,
         }
     }
 
@@ -73,6 +78,7 @@ impl Listener {
     pub(crate) fn url(&self) -> String {
         match self {
             Self::Memory(listener) => written(Scheme::Memory, &listener.name, 0),
+            Self::Rank(listener) => written(Scheme::Mpi, &listener.rank.to_string(), 0),
             other => other.local_addr().map_or_else(String::new, |address| {
                 written(other.scheme(), &address.ip().to_string(), address.port())
             }),
@@ -82,7 +88,8 @@ impl Listener {
     async fn accept(&mut self) -> io::Result<Arrival> {
         match self {
             Self::Tcp(listener) => listener.accept().await.map(|(stream, _)| Arrival::Tcp(stream)),
-            Self::Memory(listener) => listener.accept().await.map(Arrival::Memory),
+            Self::Memory(listener) => listener.accept().await.map(Arrival::Ready),
+            Self::Rank(listener) => listener.accept().await.map(Arrival::Ready),
             Self::Quic(endpoint) => {
                 let incoming = endpoint.accept().await.ok_or(io::ErrorKind::NotConnected)?;
                 Ok(Arrival::Quic(Box::new(incoming)))
@@ -157,13 +164,13 @@ impl Arrival {
                 .peer_addr()
                 .map_or_else(|_| "tcp".to_owned(), |peer| format!("tcp://{}", sockets::canonical(peer))),
             Self::Quic(incoming) => format!("quic://{}", sockets::canonical(incoming.remote_address())),
-            Self::Memory(raw) => raw.peer.clone(),
+            Self::Ready(raw) => raw.peer.clone(),
         }
     }
 
     async fn establish(self, context: &LinkContext) -> Result<establish::Established, String> {
         let raw = match self {
-            Self::Memory(raw) => raw,
+            Self::Ready(raw) => raw,
             Self::Tcp(stream) => {
                 connect::wrap(context, stream, None).await.map_err(|error| error.to_string())?
             }

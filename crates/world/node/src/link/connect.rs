@@ -8,7 +8,7 @@ use tracing::{Instrument as _, debug, info_span};
 
 use super::establish::{self, Established};
 use super::stream::Raw;
-use super::{LinkContext, LinkUrl, Scheme, TargetId, memory, sockets, task};
+use super::{LinkContext, LinkUrl, Scheme, TargetId, fabric, memory, sockets, task};
 use crate::driver::{Hub, Machine};
 
 /// Connects to whomever the machine wants; never ends.
@@ -59,6 +59,9 @@ pub(crate) async fn reach(context: &LinkContext, url: &LinkUrl) -> Result<Establ
 pub(super) async fn raw(context: &LinkContext, url: &LinkUrl) -> Result<Raw, String> {
     match url.scheme {
         Scheme::Memory => memory::connect(&url.host).map_err(|error| error.to_string()),
+        Scheme::Mpi => {
+            fabric::connect(context.fabric.as_ref(), &url.host).await.map_err(|error| error.to_string())
+        }
         Scheme::Tcp => connect_tcp(context, url).await.map_err(|error| error.to_string()),
         Scheme::Quic => context.quic.connect(url).await,
     }

@@ -6,17 +6,21 @@
 //!
 //! - [`LinkUrl`], [`LinkListen`], [`LinkOptions`]: where to, and how;
 //! - [`StreamLayer`]: the place where a TCP stream can be wrapped;
+//! - [`Fabric`]: the place for links that are no sockets;
 //! - [`Emulation`]: delay, jitter, loss and rate of a WAN.
 //!
 //! Frames are pulled from the machine only when the socket can take them, so that what waits, waits where it can be
 //! overtaken or dropped. A write never waits: a socket that takes no more wakes its link's task when it does.
 
 mod accept;
+#[cfg(any(test, feature = "conformance"))]
+pub mod conformance;
 mod connect;
 mod counters;
 mod datagram;
 mod emulation;
 mod establish;
+mod fabric;
 mod frame;
 mod hello;
 mod memory;
@@ -38,6 +42,7 @@ pub(crate) use accept::{Listener, bind, listen};
 pub(crate) use connect::keep_connecting;
 pub use counters::LinkCounters;
 pub use emulation::{EMULATED_DELAY_MAX, Emulation};
+pub use fabric::{Fabric, FabricAccepting, FabricConnecting, FabricListener};
 pub use frame::{FrameError, LINK_FRAME_BYTES_MAX};
 pub use hello::HelloError;
 pub use kernel::LinkEvent;
@@ -60,6 +65,8 @@ pub(crate) mod option_values {
 pub(crate) struct LinkContext {
     /// Wraps TCP streams.
     pub(crate) layer: Rc<dyn StreamLayer>,
+    /// Links to the other ranks of a parallel program, if this is one.
+    pub(crate) fabric: Option<Rc<dyn Fabric>>,
     /// The keys of QUIC links.
     pub(crate) quic: Quic,
     /// For a link to be made.

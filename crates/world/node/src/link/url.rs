@@ -20,6 +20,8 @@ pub enum Scheme {
     Tcp,
     /// QUIC: `quic://host:port`.
     Quic,
+    /// Messages between the ranks of an MPI job: `mpi://rank`.
+    Mpi,
 }
 
 impl Scheme {
@@ -29,6 +31,7 @@ impl Scheme {
             Self::Memory => "memory",
             Self::Tcp => "tcp",
             Self::Quic => "quic",
+            Self::Mpi => "mpi",
         }
     }
 }
@@ -43,7 +46,7 @@ impl fmt::Display for Scheme {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LinkUrlError {
     /// A kind of link that this program has no code for.
-    #[error("link scheme `{scheme}` is not in this build (it has: tcp, quic, memory), in `{text}`")]
+    #[error("link scheme `{scheme}` is not in this build (it has: tcp, quic, mpi, memory), in `{text}`")]
     Scheme {
         /// What stands before `://`.
         scheme: String,
@@ -65,6 +68,12 @@ pub enum LinkUrlError {
         "`{text}` is no address of a link: expected `tcp://HOST:PORT`, for example `tcp://norfolk:15165` or `tcp://[::1]:15165`"
     )]
     Form {
+        /// The whole text.
+        text: String,
+    },
+    /// A link of MPI leads to a rank.
+    #[error("`{text}` is no address of a link of MPI: expected `mpi://RANK`, for example `mpi://3`")]
+    Rank {
         /// The whole text.
         text: String,
     },
@@ -92,9 +101,10 @@ pub enum LinkUrlError {
 pub struct LinkUrl {
     /// The kind of link.
     pub scheme: Scheme,
-    /// A name, an IPv4 address, or an IPv6 address without brackets; the name of the listener of a memory link.
+    /// A name, an IPv4 address, or an IPv6 address without brackets; the name of the listener of a memory link; the rank
+    /// of a link of MPI.
     pub host: String,
-    /// The port; 0 for memory links.
+    /// The port; 0 for memory links and those of MPI.
     pub port: u16,
     /// The options.
     pub options: LinkOptions,
@@ -106,7 +116,7 @@ pub struct LinkUrl {
 pub struct LinkListen {
     /// The kind of link.
     pub scheme: Scheme,
-    /// A name, an address, or `*`; the name of the listener of memory links.
+    /// A name, an address, or `*`; the name of the listener of memory links; `*` or the own rank for those of MPI.
     pub host: String,
     /// The port.
     pub port: u16,
@@ -176,6 +186,7 @@ fn read_address(text: &str, whole: &str, least: u16) -> Result<(Scheme, String, 
         Some(("tcp", rest)) => (Scheme::Tcp, rest),
         Some(("quic", rest)) => (Scheme::Quic, rest),
         Some(("memory", rest)) => (Scheme::Memory, rest),
+        Some(("mpi", rest)) => (Scheme::Mpi, rest),
         Some((scheme, _)) => {
             return Err(LinkUrlError::Scheme { scheme: scheme.to_owned(), text: whole.to_owned() });
         }
@@ -183,6 +194,14 @@ fn read_address(text: &str, whole: &str, least: u16) -> Result<(Scheme, String, 
     if scheme == Scheme::Memory {
         let sound = !rest.is_empty() && !rest.contains(['/', ':', ' ']);
         return if sound { Ok((scheme, rest.to_owned(), 0)) } else { Err(form()) };
+    }
+    if scheme == Scheme::Mpi {
+        let sound = rest == "*" || rest.parse::<u32>().is_ok_and(|rank| rank.to_string() == rest);
+        return if sound {
+            Ok((scheme, rest.to_owned(), 0))
+        } else {
+            Err(LinkUrlError::Rank { text: whole.to_owned() })
+        };
     }
     let (host, port) = split_host(rest).ok_or_else(form)?;
     let port =
@@ -197,7 +216,7 @@ fn read_address(text: &str, whole: &str, least: u16) -> Result<(Scheme, String, 
 
 /// `scheme://host:port`.
 pub(crate) fn written(scheme: Scheme, host: &str, port: u16) -> String {
-    if scheme == Scheme::Memory {
+    if matches!(scheme, Scheme::Memory | Scheme::Mpi) {
         format!("{scheme}://{host}")
     } else if host.contains(':') {
         format!("{scheme}://[{host}]:{port}")
@@ -246,6 +265,7 @@ mod tests {
             ("tcp://norfolk:1", "tcp://norfolk:1"),
             ("quic://[::1]", "quic://[::1]:15165"),
             ("memory://a", "memory://a"),
+            ("mpi://12,delay=1ms", "mpi://12,delay=1ms"),
             ("tcp://n:1,delay=20ms,loss=0.5%", "tcp://n:1,delay=20ms,loss=0.5%"),
             ("tcp://n:1,delay=20ms,back-delay=1s", "tcp://n:1,delay=20ms,back-delay=1s"),
             ("tcp://n:1,best-effort=udp,mtu=9000", "tcp://n:1,best-effort=udp,mtu=9000"),
@@ -262,7 +282,11 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said() {
         let error = |text: &str| text.parse::<LinkUrl>().unwrap_err().to_string();
-        assert!(error("srmp://a").contains("`srmp` is not in this build (it has: tcp, quic, memory)"));
+        assert!(error("srmp://a").contains("`srmp` is not in this build (it has: tcp, quic, mpi, memory)"));
+        for text in ["mpi://", "mpi://a", "mpi://-1", "mpi://01", "mpi://1:2"] {
+            assert!(error(text).contains("expected `mpi://RANK`"), "{text}");
+        }
+        assert!(error("mpi://*").contains("`*` is for listening"));
         assert!(error("tcp://a:0").contains("expected a number from 1 to 65535"));
         assert!(error("tcp://a:b").contains("`b` is no port"));
         assert!(error("tcp://*:1").contains("`*` is for listening"));

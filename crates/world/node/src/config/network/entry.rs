@@ -148,6 +148,29 @@ impl LinkEntry {
     }
 }
 
+impl EdgeEntry {
+    /// An edge from `a` to `b` with nothing special about it.
+    pub fn between(a: impl Into<String>, b: impl Into<String>) -> Self {
+        Self {
+            a: a.into(),
+            b: b.into(),
+            flags_a: None,
+            flags_b: None,
+            delay: None,
+            jitter: None,
+            loss: None,
+            rate: None,
+            back_delay: None,
+            back_jitter: None,
+            back_loss: None,
+            back_rate: None,
+            best_effort: None,
+            mtu: None,
+            pin: None,
+        }
+    }
+}
+
 /// A text is no list of flags.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(

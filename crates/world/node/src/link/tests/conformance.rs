@@ -1,38 +1,26 @@
-//! What every kind of link has to do.
+//! The suite over every kind of link that this crate brings.
 
-use std::future::Future;
-use std::rc::Rc;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{Duration, Instant};
+use crate::link::conformance::{self, Kind};
 
-use bytes::Bytes;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-
-use super::peer::TestNode;
-use crate::config::network;
-use crate::link::connect::{raw, reach};
-use crate::link::{LINK_FRAME_BYTES_MAX, LinkContext, LinkUrl, Plain, Quic};
-
-/// A kind of link: where it listens, and what its URL has besides.
-#[derive(Clone, Copy, PartialEq)]
-struct Kind {
-    listen: &'static str,
-    options: &'static str,
-    has_datagrams: bool,
-}
-
-const MEMORY: Kind = Kind { listen: "memory://", options: "", has_datagrams: false };
-const TCP: Kind = Kind { listen: "tcp://127.0.0.1:0", options: "", has_datagrams: false };
-const TCP_UDP: Kind = Kind { listen: "tcp://127.0.0.1:0", options: ",best-effort=udp", has_datagrams: true };
-const QUIC: Kind = Kind { listen: "quic://127.0.0.1:0", options: "", has_datagrams: true };
-const EMULATED: Kind =
-    Kind { listen: "tcp://127.0.0.1:0", options: ",delay=3ms,jitter=2ms,loss=1%", has_datagrams: false };
+const MEMORY: Kind = Kind { listen: "memory://", via: None, options: "", has_datagrams: false, fabric: None };
+const TCP: Kind = Kind { listen: "tcp://127.0.0.1:0", ..MEMORY };
+const TCP_UDP: Kind = Kind { options: ",best-effort=udp", has_datagrams: true, ..TCP };
+const QUIC: Kind = Kind { listen: "quic://127.0.0.1:0", has_datagrams: true, ..MEMORY };
+const EMULATED: Kind = Kind { options: ",delay=3ms,jitter=2ms,loss=1%", ..TCP };
 
 macro_rules! suite {
-    (over [$($name:ident: $kind:ident,)+] $tests:tt) => { $(suite!(one $name $kind; $tests);)+ };
-    (one $name:ident $kind:ident; [$($test:ident,)+]) => {
-        mod $name { $(#[test] fn $test() { super::$test(super::$kind); })+ }
+    (over [$($name:ident: $kind:ident,)+] $tests:tt) => {
+        $(suite!(one $name $kind; $tests);)+
+        #[test]
+        fn every_test_of_the_suite_is_here() {
+            let here = suite!(count $tests);
+            assert_eq!(here, conformance::TESTS.len());
+        }
     };
+    (one $name:ident $kind:ident; [$($test:ident,)+]) => {
+        mod $name { $(#[test] fn $test() { super::conformance::$test(super::$kind); })+ }
+    };
+    (count [$($test:ident,)+]) => { [$(stringify!($test)),+].len() };
 }
 
 suite! {
@@ -49,209 +37,4 @@ suite! {
         a_closed_link_says_its_last_words,
         datagrams_pass_where_there_are_some,
     ]
-}
-
-impl Kind {
-    /// Where a node of a test listens; names in memory are for all tests of the process.
-    fn listen(self) -> String {
-        static NAMES: AtomicU32 = AtomicU32::new(0);
-        match self.listen {
-            "memory://" => format!("memory://conformance-{}", NAMES.fetch_add(1, Ordering::Relaxed)),
-            other => other.to_owned(),
-        }
-    }
-
-    /// A node that listens, and one that is connected to it.
-    fn pair(self) -> (TestNode, TestNode) {
-        let server = TestNode::start(&[&self.listen()]);
-        let client = TestNode::start(&[]);
-        client.connect(format!("{}{}", server.urls[0], self.options));
-        client.wait("the link is up here", |log| log.up.len() == 1);
-        server.wait("the link is up there", |log| log.up.len() == 1);
-        (client, server)
-    }
-}
-
-/// Frame number `number`, of a length that depends on it.
-fn frame(number: u32) -> Bytes {
-    let mut frame = number.to_be_bytes().to_vec();
-    frame.resize(4 + (number as usize * 37) % 3000, number as u8);
-    Bytes::from(frame)
-}
-
-fn send_and_expect(from: &TestNode, to: &TestNode, numbers: std::ops::Range<u32>) {
-    to.log().frames.clear();
-    from.log().send.extend(numbers.clone().map(frame));
-    to.wait("all frames", |log| log.frames.len() >= numbers.len());
-    assert!(to.log().frames.iter().cloned().eq(numbers.map(frame)), "in order and whole");
-}
-
-/// Runs `test` as a peer without a machine.
-fn bare<F: Future>(test: impl FnOnce(Rc<LinkContext>) -> F) -> F::Output {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let context = LinkContext {
-        layer: Rc::new(Plain),
-        quic: Quic::new(network::Quic::default()),
-        connect_timeout: Duration::from_secs(5),
-        accepted_max: 1,
-    };
-    tokio::task::LocalSet::new().block_on(&runtime, test(Rc::new(context)))
-}
-
-fn frames_keep_their_order(kind: Kind) {
-    let (client, server) = kind.pair();
-    send_and_expect(&client, &server, 0..2000);
-    send_and_expect(&server, &client, 0..2000);
-}
-
-fn the_largest_frame_passes(kind: Kind) {
-    let (client, server) = kind.pair();
-    let largest: Bytes = (0..LINK_FRAME_BYTES_MAX).map(|index| (index % 251) as u8).collect();
-    for (from, to) in [(&client, &server), (&server, &client)] {
-        from.send(largest.clone());
-        to.wait("the frame", |log| log.frames.len() == 1);
-        assert!(to.log().frames[0] == largest);
-    }
-}
-
-fn an_over_limit_frame_ends_its_link_only(kind: Kind) {
-    let (client, server) = kind.pair();
-    client.send(vec![0; LINK_FRAME_BYTES_MAX + 1]);
-    client.wait("the end of the link", |log| log.down.len() == 1);
-    let why = client.log().down[0].clone();
-    assert!(why.contains("a frame of 1048641 bytes for the link; the limit is 1048640"), "{why}");
-    client.wait("another link", |log| log.up.len() == 2);
-    server.wait("another link", |log| log.up.len() == 2 && log.down.len() == 1);
-    send_and_expect(&client, &server, 0..10);
-}
-
-fn a_hostile_length_ends_its_link_only(kind: Kind) {
-    let (client, server) = kind.pair();
-    let url: LinkUrl = format!("{}{}", server.urls[0], kind.options).parse().unwrap();
-    for (octets, what) in [
-        (&[0x7f, 0xff, 0xff, 0xff, 1][..], "announced a frame of 2147483647 bytes; the limit is 1048640"),
-        (&[0, 0, 0, 0][..], "announced an empty frame"),
-    ] {
-        bare(async |context| {
-            let mut link = reach(&context, &url).await.unwrap();
-            link.write.write_all(octets).await.unwrap();
-            link.write.flush().await.unwrap();
-            let mut rest = Vec::new();
-            let end = tokio::time::timeout(Duration::from_secs(5), link.read.read_to_end(&mut rest)).await;
-            assert!(end.is_ok(), "the link is closed");
-        });
-        server.wait("its end", |log| log.down.pop().is_some_and(|why| why.contains(what)));
-    }
-    send_and_expect(&client, &server, 0..10);
-    assert!(client.log().down.is_empty());
-}
-
-fn a_peer_that_restarts_is_found_again(kind: Kind) {
-    let (client, server) = kind.pair();
-    send_and_expect(&client, &server, 0..10);
-    let url = server.urls[0].clone();
-    server.stop();
-    client.wait("the end of the link", |log| log.down.len() == 1);
-    client.wait("a failure", |log| !log.failed.is_empty());
-    let server = TestNode::start(&[&url]);
-    client.wait("another link", |log| log.up.len() == 2);
-    server.wait("another link", |log| log.up.len() == 1);
-    send_and_expect(&client, &server, 10..20);
-    send_and_expect(&server, &client, 20..30);
-}
-
-fn a_peer_that_says_nothing_is_closed(kind: Kind) {
-    let (client, server) = kind.pair();
-    let url: LinkUrl = server.urls[0].parse().unwrap();
-    let start = Instant::now();
-    bare(async |context| {
-        // A stream of QUIC is there for the other side only once something was written.
-        let silent = raw(&context, &url).await.unwrap();
-        let mut read = silent.read;
-        let end = tokio::time::timeout(Duration::from_secs(5), read.read(&mut [0; 8])).await;
-        assert!(matches!(end, Ok(Ok(0) | Err(_))), "the connection is closed");
-    });
-    assert!(start.elapsed() >= Duration::from_millis(1900), "it has some time");
-    send_and_expect(&client, &server, 0..10);
-    drop(client);
-    assert_eq!(server.stop().refused_links, 1);
-}
-
-fn a_peer_that_stops_reading_is_closed(kind: Kind) {
-    let server = TestNode::start(&[&kind.listen()]);
-    let url: LinkUrl = format!("{}{}", server.urls[0], kind.options).parse().unwrap();
-    bare(async |context| {
-        let deaf = reach(&context, &url).await.unwrap();
-        server.wait("the link", |log| log.up.len() == 1);
-        server.log().send.extend((0..64).map(|_| Bytes::from(vec![1; 1 << 20])));
-        // Its connection lives (QUIC needs a running peer for that), but nobody reads.
-        tokio::time::sleep(Duration::from_millis(300)).await;
-        assert!(server.log().taken < 40 << 20, "what cannot be sent stays in the machine");
-        server.log().close = Some("too slow".to_owned());
-        let start = Instant::now();
-        while server.log().down.is_empty() {
-            assert!(start.elapsed() < Duration::from_secs(5), "the link is given up");
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-        assert_eq!(server.log().down, ["too slow"]);
-        drop(deaf);
-    });
-}
-
-fn a_slow_peer_delays_nobody_and_loses_nothing(kind: Kind) {
-    let (client, server) = kind.pair();
-    let total = 32_u32;
-    let big = |number: u32| Bytes::from(vec![number as u8; 1 << 20]);
-    server.log().stall = Some(Duration::from_secs(2));
-    server.wait("the stall", |log| log.stall.is_none());
-    let (ticks, theirs) = (client.log().ticks, server.log().ticks);
-    client.log().send.extend((0..total).map(big));
-    std::thread::sleep(Duration::from_millis(500));
-    let taken = client.log().taken;
-    let went_on = client.log().ticks - ticks;
-    if server.log().ticks == theirs {
-        // The peer does nothing still. A node that waits for it has no turn itself.
-        assert!(taken < 28 << 20, "{taken} bytes were taken for a peer that does not read");
-        assert!(went_on > 3, "the node goes on: {went_on} ticks");
-    }
-    server.wait("everything", |log| log.frames.len() == total as usize);
-    assert!(server.log().frames.iter().cloned().eq((0..total).map(big)));
-}
-
-fn a_closed_link_says_its_last_words(kind: Kind) {
-    let (client, server) = kind.pair();
-    {
-        let mut log = server.log();
-        log.send.extend((0..20).map(frame));
-        log.close = Some("for a test".to_owned());
-    }
-    server.wait("the end", |log| log.down == ["for a test"]);
-    client.wait("the end", |log| log.down.len() == 1);
-    assert!(client.log().frames.iter().cloned().eq((0..20).map(frame)), "the last words came first");
-    client.wait("another link", |log| log.up.len() == 2);
-    server.wait("another link", |log| log.up.len() == 2);
-    send_and_expect(&client, &server, 0..10);
-}
-
-fn datagrams_pass_where_there_are_some(kind: Kind) {
-    let (client, server) = kind.pair();
-    if !kind.has_datagrams {
-        send_and_expect(&client, &server, 0..500);
-        assert_eq!((client.log().datagram_max, server.log().datagram_max), (None, None));
-        return;
-    }
-    for node in [&client, &server] {
-        node.wait("datagrams", |log| log.datagram_max.is_some_and(|max| max >= 1000));
-    }
-    for (from, to) in [(&client, &server), (&server, &client)] {
-        let max = from.log().datagram_max.unwrap();
-        for round in 0..10_u8 {
-            from.log().send_datagrams.extend((0..10).map(|_| Bytes::from(vec![round; max])));
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        to.wait("datagrams", |log| log.datagrams.len() >= 90);
-        assert!(to.log().datagrams.iter().all(|datagram| datagram.len() == max));
-        from.send(frame(1));
-        to.wait("the stream goes on", |log| log.frames.len() == 1);
-    }
 }

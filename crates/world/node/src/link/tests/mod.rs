@@ -1,5 +1,4 @@
-//! One conformance suite for every kind of link, and what is special about some.
+//! The conformance suite over every kind of link, and what is special about some.
 
 mod conformance;
-mod peer;
 mod special;

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadBuf};
 use tokio::net::TcpStream;
 
-use super::peer::TestNode;
+use crate::link::conformance::TestNode;
 use crate::link::{BoxRead, BoxWrite, StreamLayer, Wrapping};
 
 fn pair(options: &str) -> (TestNode, TestNode) {
@@ -100,6 +100,8 @@ fn reasons_of_failures_name_the_cause() {
     client.wait("refused", |log| log.failed.iter().any(|why| why.contains("refused")));
     client.connect("memory://nobody");
     client.wait("nobody", |log| log.failed.iter().any(|why| why.contains("nobody in this process")));
+    client.connect("mpi://1");
+    client.wait("no job", |log| log.failed.iter().any(|why| why.contains("no rank of an MPI job")));
     client.connect("srmp://x");
     client.wait("scheme", |log| log.failed.iter().any(|why| why.contains("`srmp` is not in this build")));
     client.connect(format!("tcp://{}", listener.local_addr().unwrap()));
@@ -170,8 +172,8 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for XorHalf<T> {
 
 #[test]
 fn streams_can_be_wrapped() {
-    let server = TestNode::start_with(&["tcp://127.0.0.1:0"], || Rc::new(Xor(0x5a)));
-    let client = TestNode::start_with(&[], || Rc::new(Xor(0x5a)));
+    let server = TestNode::start_with(&["tcp://127.0.0.1:0"], || Rc::new(Xor(0x5a)), None);
+    let client = TestNode::start_with(&[], || Rc::new(Xor(0x5a)), None);
     client.connect(server.urls[0].as_str());
     client.wait("up", |log| log.up.len() == 1);
     client.send(&b"secret"[..]);

@@ -11,7 +11,7 @@ use fedpro::server::{ConnId, Transmit};
 use tokio::sync::oneshot;
 
 use crate::config::Network;
-use crate::link::{LinkCounters, LinkEvent, LinkId, Plain, StreamLayer, TargetId};
+use crate::link::{Fabric, LinkCounters, LinkEvent, LinkId, Plain, StreamLayer, TargetId};
 use crate::{Config, Machine, Node, NodeStats};
 
 /// The machine looks for orders this often.
@@ -22,29 +22,29 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What a test orders and what the machine saw.
 #[derive(Default)]
-pub(super) struct Log {
+pub(in crate::link) struct Log {
     /// Kept connected, by target.
-    pub(super) connect: Vec<String>,
+    pub(in crate::link) connect: Vec<String>,
     /// Sent on every link, in this order.
-    pub(super) send: VecDeque<Bytes>,
+    pub(in crate::link) send: VecDeque<Bytes>,
     /// Sent as datagrams on every link that has them.
-    pub(super) send_datagrams: VecDeque<Bytes>,
+    pub(in crate::link) send_datagrams: VecDeque<Bytes>,
     /// Close all links for this reason, after what was sent.
-    pub(super) close: Option<String>,
+    pub(in crate::link) close: Option<String>,
     /// Do nothing at all for this long, once.
-    pub(super) stall: Option<Duration>,
+    pub(in crate::link) stall: Option<Duration>,
 
-    pub(super) up: Vec<LinkId>,
-    pub(super) down: Vec<String>,
-    pub(super) failed: Vec<String>,
-    pub(super) frames: Vec<Bytes>,
-    pub(super) datagrams: Vec<Bytes>,
-    pub(super) datagram_max: Option<usize>,
-    pub(super) counters: LinkCounters,
-    pub(super) addresses: Vec<String>,
+    pub(in crate::link) up: Vec<LinkId>,
+    pub(in crate::link) down: Vec<String>,
+    pub(in crate::link) failed: Vec<String>,
+    pub(in crate::link) frames: Vec<Bytes>,
+    pub(in crate::link) datagrams: Vec<Bytes>,
+    pub(in crate::link) datagram_max: Option<usize>,
+    pub(in crate::link) counters: LinkCounters,
+    pub(in crate::link) addresses: Vec<String>,
     /// Bytes that the driver took.
-    pub(super) taken: usize,
-    pub(super) ticks: usize,
+    pub(in crate::link) taken: usize,
+    pub(in crate::link) ticks: usize,
 }
 
 #[derive(Default)]
@@ -196,22 +196,24 @@ impl Machine for Peer {
 }
 
 /// A node on a thread of its own.
-pub(super) struct TestNode {
+pub(in crate::link) struct TestNode {
     log: Arc<Mutex<Log>>,
-    pub(super) urls: Vec<String>,
+    pub(in crate::link) urls: Vec<String>,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<std::thread::JoinHandle<NodeStats>>,
 }
 
 impl TestNode {
     /// Listens on `listen` (any number of URLs) for other nodes.
-    pub(super) fn start(listen: &[&str]) -> Self {
-        Self::start_with(listen, || Rc::new(Plain))
+    #[cfg(test)]
+    pub(in crate::link) fn start(listen: &[&str]) -> Self {
+        Self::start_with(listen, || Rc::new(Plain), None)
     }
 
-    pub(super) fn start_with<L: StreamLayer + 'static>(
+    pub(in crate::link) fn start_with<L: StreamLayer + 'static>(
         listen: &[&str],
         layer: impl FnOnce() -> Rc<L> + Send + 'static,
+        fabric: Option<fn() -> Rc<dyn Fabric>>,
     ) -> Self {
         let network = Network {
             listen: listen.iter().map(|url| url.parse().unwrap()).collect(),
@@ -240,7 +242,8 @@ impl TestNode {
                     known: 0,
                     next: Moment::ZERO,
                 };
-                let node = Node::bind(&config, machine).await.unwrap().with_stream_layer(layer());
+                let fabric = fabric.map(|fabric| fabric());
+                let node = Node::bind_in(fabric, &config, machine).await.unwrap().with_stream_layer(layer());
                 bound.send(node.link_addresses()).unwrap();
                 node.run(async { drop(stopped.await) }).await
             })
@@ -249,20 +252,20 @@ impl TestNode {
         Self { log, urls, stop: Some(stop), thread: Some(thread) }
     }
 
-    pub(super) fn log(&self) -> MutexGuard<'_, Log> {
+    pub(in crate::link) fn log(&self) -> MutexGuard<'_, Log> {
         self.log.lock().unwrap()
     }
 
-    pub(super) fn connect(&self, url: impl Into<String>) {
+    pub(in crate::link) fn connect(&self, url: impl Into<String>) {
         self.log().connect.push(url.into());
     }
 
-    pub(super) fn send(&self, frame: impl Into<Bytes>) {
+    pub(in crate::link) fn send(&self, frame: impl Into<Bytes>) {
         self.log().send.push_back(frame.into());
     }
 
     /// Waits until `done` says so.
-    pub(super) fn wait(&self, what: &str, mut done: impl FnMut(&mut Log) -> bool) {
+    pub(in crate::link) fn wait(&self, what: &str, mut done: impl FnMut(&mut Log) -> bool) {
         let start = Instant::now();
         while !done(&mut self.log()) {
             if start.elapsed() > PATIENCE {
@@ -280,7 +283,7 @@ impl TestNode {
         }
     }
 
-    pub(super) fn stop(mut self) -> NodeStats {
+    pub(in crate::link) fn stop(mut self) -> NodeStats {
         self.finish()
     }
 

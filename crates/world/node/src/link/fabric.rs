@@ -1,0 +1,77 @@
+//! Links of a parallel program, whose processes (*ranks*) reach each other by other means than sockets: `mpi://RANK`.
+
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::rc::Rc;
+
+use super::stream::{BoxRead, BoxWrite, Raw};
+
+/// A stream to another rank, once it is there.
+pub type FabricConnecting = Pin<Box<dyn Future<Output = io::Result<(BoxRead, BoxWrite)>>>>;
+
+/// A stream that another rank made, and its number.
+pub type FabricAccepting<'a> = Pin<Box<dyn Future<Output = io::Result<(u32, (BoxRead, BoxWrite))>> + 'a>>;
+
+/// Reliable streams between ranks. A stream that is dropped is closed; its other end reads to the end of what was
+/// written.
+pub trait Fabric {
+    /// The number of this rank.
+    fn rank(&self) -> u32;
+    /// Takes streams of other ranks from now on.
+    ///
+    /// # Errors
+    /// Somebody of this process does so already.
+    fn listen(&self) -> io::Result<Box<dyn FabricListener>>;
+    /// Makes a stream to a rank. Dropping the future gives it up.
+    fn connect(&self, rank: u32) -> FabricConnecting;
+}
+
+/// Takes streams until it is dropped.
+pub trait FabricListener {
+    /// The next stream that another rank made.
+    fn accept(&mut self) -> FabricAccepting<'_>;
+}
+
+/// A node without a fabric.
+fn absent() -> io::Error {
+    io::Error::new(
+        io::ErrorKind::Unsupported,
+        "this node is no rank of an MPI job (see `meshrti serve --mpi`)",
+    )
+}
+
+/// Connects to the node of a rank, given in decimal.
+pub(super) async fn connect(fabric: Option<&Rc<dyn Fabric>>, rank: &str) -> io::Result<Raw> {
+    let fabric = fabric.ok_or_else(absent)?;
+    let number =
+        rank.parse().map_err(|_| io::Error::new(io::ErrorKind::NotFound, "no rank has such a number"))?;
+    Ok(raw(number, fabric.connect(number).await?))
+}
+
+/// Takes links from the nodes of other ranks.
+pub(crate) struct RankListener {
+    pub(super) rank: u32,
+    listener: Box<dyn FabricListener>,
+}
+
+impl RankListener {
+    /// Listens at `rank`, which has to be this one, or `*`.
+    pub(super) fn bind(fabric: Option<&Rc<dyn Fabric>>, rank: &str) -> io::Result<Self> {
+        let fabric = fabric.ok_or_else(absent)?;
+        let own = fabric.rank();
+        if rank != "*" && rank.parse() != Ok(own) {
+            return Err(io::Error::new(io::ErrorKind::AddrNotAvailable, format!("this is rank {own}")));
+        }
+        Ok(Self { rank: own, listener: fabric.listen()? })
+    }
+
+    pub(super) async fn accept(&mut self) -> io::Result<Raw> {
+        let (rank, stream) = self.listener.accept().await?;
+        Ok(raw(rank, stream))
+    }
+}
+
+fn raw(rank: u32, (read, write): (BoxRead, BoxWrite)) -> Raw {
+    Raw { read, write, peer: format!("mpi://{rank}"), peer_ip: None, local_ip: None, quic: None }
+}
