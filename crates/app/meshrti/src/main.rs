@@ -9,6 +9,7 @@ mod demo;
 mod exit;
 mod fom;
 mod logging;
+mod mpi;
 mod ping;
 mod report;
 mod serve;

@@ -9,6 +9,7 @@ use node::{Config, Node};
 use tracing::info;
 
 use crate::exit::{Failure, Outcome, Status, say};
+use crate::mpi;
 
 /// The configuration that is read when there is one and no other is named.
 const DEFAULT_CONFIG: &str = "meshrti.toml";
@@ -23,6 +24,7 @@ Examples:
   meshrti serve --name NORFOLK --network-listen tcp://*:15165
   meshrti serve --name MAUI --join tcp://norfolk:15165
   meshrti serve --name MAUI --link tcp://norfolk:15165,delay=60ms,best-effort=udp
+  mpirun -n 4 meshrti serve --mpi --topology mesh
 
 It prints `listening on tcp://HOST:PORT` for each address, `listening for nodes on URL` for those of a network, and `ready`; the log goes to the standard error.
 Flags overrule the configuration. Without --config, `meshrti.toml` in the present folder is read if it is there.
@@ -62,25 +64,48 @@ pub(crate) struct Args {
     /// Found the network, though this node has links
     #[arg(long)]
     bootstrap: bool,
+    /// Be a rank of an MPI job: every rank is a node, all ranks are the network, and its links are MPI messages
+    ///
+    /// Start it with `mpirun` or `srun`. The nodes are called NAME-0, NAME-1, ... (NAME: see --name; `rank` without it). Ranks
+    /// on one host listen on ports that follow each other.
+    #[arg(long, conflicts_with_all = ["join", "link", "bootstrap"])]
+    mpi: bool,
+    /// With --mpi and --topology tree: how many nodes connect to each upper one
+    #[arg(long, value_name = "NODES", default_value_t = 4, requires = "mpi", value_parser = clap::value_parser!(u32).range(1..))]
+    fan_out: u32,
+    /// With --mpi: the longest pause between two looks for messages. Shorter: what comes after a silence waits less, and an
+    /// idle rank needs more processor time
+    #[arg(long, value_name = "TIME", default_value = "1ms", requires = "mpi", value_parser = humantime::parse_duration)]
+    mpi_poll: std::time::Duration,
     /// Check the configuration and stop
     #[arg(long)]
     check: bool,
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
-    let config = configuration(args)?;
-    if args.check {
-        return Ok(Status::Done);
+    if args.mpi {
+        let job = mpi::Job::start(args.mpi_poll)?;
+        let config = configuration(args, Some(&job))?;
+        let outcome = if args.check { Ok(Status::Done) } else { serve_on_runtime(&config, Some(&job)) };
+        if outcome.is_ok() {
+            job.leave(); // a failure ends the whole job, without waiting for the other ranks
+        }
+        return outcome;
     }
+    let config = configuration(args, None)?;
+    if args.check { Ok(Status::Done) } else { serve_on_runtime(&config, None) }
+}
+
+fn serve_on_runtime(config: &Config, job: Option<&mpi::Job>) -> Outcome {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|e| Failure::bad_news(format_args!("the system gives no event queue: {e}")))?;
-    runtime.block_on(serve(&config))
+    runtime.block_on(serve(config, job))
 }
 
 /// The configuration file, overruled by the flags.
-fn configuration(args: &Args) -> Result<Config, Failure> {
+fn configuration(args: &Args, job: Option<&mpi::Job>) -> Result<Config, Failure> {
     let path =
         args.config.as_deref().or_else(|| Some(Path::new(DEFAULT_CONFIG)).filter(|path| path.exists()));
     let mut config = match path {
@@ -93,9 +118,12 @@ fn configuration(args: &Args) -> Result<Config, Failure> {
             network.name = None;
         }
     }
-    network(args, &mut config).map_err(Failure::wrong_use)?;
+    network(args, &mut config, job).map_err(Failure::wrong_use)?;
     if !args.listen.is_empty() {
         config.listen.clone_from(&args.listen);
+    }
+    if let Some(job) = job {
+        mpi::own_ports(&mut config, job.local_rank()).map_err(Failure::wrong_use)?;
     }
     config.fom.directories.extend_from_slice(&args.fom_dir);
     if let Some(missing) = config.fom.directories.iter().find(|directory| !directory.is_dir()) {
@@ -108,7 +136,7 @@ fn configuration(args: &Args) -> Result<Config, Failure> {
 }
 
 /// The network of the configuration, overruled by the flags, and what follows from this node's name.
-fn network(args: &Args, config: &mut Config) -> Result<(), String> {
+fn network(args: &Args, config: &mut Config, job: Option<&mpi::Job>) -> Result<(), String> {
     let flags = args.join.is_some()
         || !args.link.is_empty()
         || !args.network_listen.is_empty()
@@ -126,12 +154,15 @@ fn network(args: &Args, config: &mut Config) -> Result<(), String> {
         network.redundancy |= args.redundancy;
         network.bootstrap = if args.bootstrap { Some(true) } else { network.bootstrap };
     }
+    if let Some(job) = job {
+        mpi::nodes_are_ranks(config, job.number(), job.size(), args.fan_out)?;
+    }
     config.settle_here().map_err(|error| error.to_string())
 }
 
-async fn serve(config: &Config) -> Outcome {
+async fn serve(config: &Config, job: Option<&mpi::Job>) -> Outcome {
     let kernel = node::kernel(config).map_err(Failure::wrong_use)?;
-    let node = Node::bind(config, kernel).await.map_err(|error| {
+    let node = Node::bind_in(job.map(mpi::Job::fabric), config, kernel).await.map_err(|error| {
         Failure::bad_news(error)
             .hint("is another server running? `--listen tcp://*:PORT` chooses another port")
     })?;
@@ -139,15 +170,19 @@ async fn serve(config: &Config) -> Outcome {
     let (interrupted, stop) = tokio::sync::oneshot::channel();
     let stopper = tokio::spawn(signals(Signals::listen(), interrupted));
     // Connections are taken, and signals heard, from here on. Whoever chose port 0 learns the port from these lines.
+    // The lines of all ranks come out of one `mpirun`.
+    let who = job.map(|job| format!("rank {} on {}: ", job.number(), job.host())).unwrap_or_default();
     for address in node.addresses() {
-        say(format_args!("listening on tcp://{address}"));
+        say(format_args!("{who}listening on tcp://{address}"));
     }
     for url in node.link_addresses() {
-        say(format_args!("listening for nodes on {url}"));
+        say(format_args!("{who}listening for nodes on {url}"));
     }
-    say("ready");
+    say(format_args!("{who}ready"));
     let stats = node.run(async { drop(stop.await) }).await;
-    stopper.abort();
+    if job.is_none() {
+        stopper.abort(); // a rank waits for the others, and a second signal ends that
+    }
     info!(
         connections = stats.accepted_connections,
         read_bytes = stats.read_bytes,

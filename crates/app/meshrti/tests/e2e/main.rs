@@ -15,6 +15,8 @@ mod kills;
 mod life;
 mod limits;
 mod modules;
+#[cfg(feature = "mpi")]
+mod mpi;
 mod network;
 mod overload;
 mod processes;

@@ -1,0 +1,214 @@
+//! MPI: the job that this process is a rank of.
+
+use std::collections::VecDeque;
+use std::sync::mpsc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use bytes::Bytes;
+use mpi::Threading;
+use mpi::environment::Universe;
+use mpi::topology::SimpleCommunicator;
+use mpi::traits::{Communicator as _, Equivalence as _, Source as _};
+use tracing::info;
+
+use crate::pending::{Receiving, Sending, TAG};
+use crate::rank::Rank;
+use crate::worker::{Event, Messenger};
+
+/// Default of the longest pause between two looks for messages.
+pub const PAUSE_MAX: Duration = Duration::from_millis(1);
+
+/// Messages whose reception is begun before others have their turn.
+const TAKE_MAX: usize = 64;
+
+/// Why this process is no rank of a job.
+#[derive(Debug, thiserror::Error)]
+pub enum JobError {
+    /// A process can be a rank once.
+    #[error("MPI was initialized in this process already")]
+    Twice,
+    /// MPI is not made for programs with several threads.
+    #[error(
+        "this MPI library does not work in a program with several threads (it was built for MPI_THREAD_SINGLE)"
+    )]
+    Threads,
+    /// Somebody else's way to pass ranks.
+    #[error("this MPI library says that the job has {size} ranks, and that this is rank {rank}")]
+    Ranks {
+        /// The number of this rank, as MPI says.
+        rank: i32,
+        /// How many there are.
+        size: i32,
+    },
+    /// The system has no thread to give.
+    #[error("the system gives no thread: {0}")]
+    Thread(#[from] std::io::Error),
+}
+
+/// The MPI job that this process is a rank of.
+///
+/// Dropping it without [`leave`](Self::leave) ends MPI in no order; `mpirun` takes that, with the end of the process, for a
+/// failure and ends the other ranks.
+pub struct Job {
+    rank: Rank,
+    place: Place,
+    thread: JoinHandle<()>,
+}
+
+/// Where in the job this process is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Place {
+    rank: u32,
+    size: u32,
+    /// Among the ranks of this host.
+    local_rank: u32,
+    host: String,
+}
+
+impl Job {
+    /// Initializes MPI, once in a process. `pause_max` is the longest pause between two looks for messages: while nothing
+    /// happens, what comes waits as long at most, and each look costs some microseconds.
+    ///
+    /// # Errors
+    /// MPI was initialized before, or its library is not made for threads. A library that cannot be initialized ends the
+    /// process itself, with a message of its own.
+    pub fn start(pause_max: Duration) -> Result<Self, JobError> {
+        let (tell, told) = mpsc::channel();
+        let thread =
+            std::thread::Builder::new().name("mpi".to_owned()).spawn(move || run(&tell, pause_max))?;
+        let started = told.recv().unwrap_or(Err(JobError::Twice)); // it panics with no other reason
+        started.map(|(rank, place)| Self { rank, place, thread })
+    }
+
+    /// What the node of this process makes its links with.
+    pub fn rank(&self) -> Rank {
+        self.rank.clone()
+    }
+
+    /// The number of this rank, from 0.
+    pub fn number(&self) -> u32 {
+        self.place.rank
+    }
+
+    /// How many ranks there are.
+    pub fn size(&self) -> u32 {
+        self.place.size
+    }
+
+    /// The number of this rank among those of the same host, from 0.
+    pub fn local_rank(&self) -> u32 {
+        self.place.local_rank
+    }
+
+    /// The name of the host.
+    pub fn host(&self) -> &str {
+        &self.place.host
+    }
+
+    /// Ends all links and leaves the job. It waits for all other ranks to do the same, as `MPI_Finalize` does.
+    pub fn leave(self) {
+        self.rank.leave();
+        // A panic of the thread has been reported by itself, and there is nothing left to end.
+        let _ = self.thread.join();
+    }
+}
+
+/// The life of the thread that owns MPI.
+fn run(tell: &mpsc::Sender<Result<(Rank, Place), JobError>>, pause_max: Duration) {
+    let (universe, place) = match initialize() {
+        Ok(started) => started,
+        Err(error) => {
+            let _ = tell.send(Err(error)); // who waits for it is there
+            return;
+        }
+    };
+    let world = universe.world();
+    let rank = Rank::new(place.rank, place.size);
+    let _ = tell.send(Ok((rank.clone(), place)));
+    rank.work(&mut World::new(&world), pause_max);
+    info!("all ranks have left; MPI ends");
+}
+
+fn initialize() -> Result<(Universe, Place), JobError> {
+    let (universe, threading) = mpi::initialize_with_threading(Threading::Funneled).ok_or(JobError::Twice)?;
+    if threading < Threading::Funneled {
+        return Err(JobError::Threads);
+    }
+    let world = universe.world();
+    let local = world.split_shared(world.rank());
+    let (rank, size) = (world.rank(), world.size());
+    let fail = |_| JobError::Ranks { rank, size };
+    let place = Place {
+        rank: u32::try_from(rank).map_err(fail)?,
+        size: u32::try_from(size).map_err(fail)?,
+        local_rank: u32::try_from(local.rank()).map_err(fail)?,
+        host: mpi::environment::processor_name().unwrap_or_default(),
+    };
+    Ok((universe, place))
+}
+
+/// All ranks, as MPI reaches them.
+struct World<'a> {
+    world: &'a SimpleCommunicator,
+    sending: Vec<(u32, Sending)>,
+    /// By rank. Messages of one rank may be there in another order than they were sent.
+    receiving: Vec<VecDeque<Receiving>>,
+    /// In `receiving`, in all.
+    coming: usize,
+}
+
+impl<'a> World<'a> {
+    fn new(world: &'a SimpleCommunicator) -> Self {
+        let receiving = (0..world.size()).map(|_| VecDeque::new()).collect();
+        Self { world, sending: Vec::new(), receiving, coming: 0 }
+    }
+
+    /// Begins to take what has come.
+    fn take_in(&mut self) {
+        for _ in 0..TAKE_MAX {
+            let Some((message, status)) = self.world.any_process().immediate_matched_probe_with_tag(TAG)
+            else {
+                return;
+            };
+            let length = usize::try_from(status.count(u8::equivalent_datatype())).unwrap_or(0);
+            let from = usize::try_from(status.source_rank()).expect("a message comes from a rank");
+            self.receiving[from].push_back(Receiving::start(message, length));
+            self.coming += 1;
+        }
+    }
+}
+
+impl Messenger for World<'_> {
+    fn send(&mut self, to: u32, message: Bytes) {
+        let rank = i32::try_from(to).expect("ranks of MPI have 31 bits");
+        self.sending.push((to, Sending::start(&self.world.process_at_rank(rank), message)));
+    }
+
+    fn poll(&mut self, events: &mut Vec<Event>) {
+        self.take_in();
+        if self.coming > 0 {
+            for (from, queue) in self.receiving.iter_mut().enumerate() {
+                while let Some(first) = queue.pop_front() {
+                    match first.take() {
+                        Ok(message) => {
+                            self.coming -= 1;
+                            events.push(Event::Received(from as u32, message)); // counted by MPI in 31 bits
+                        }
+                        Err(pending) => {
+                            queue.push_front(pending);
+                            break;
+                        }
+                    }
+                }
+            }
+        }
+        self.sending.retain_mut(|(to, sending)| {
+            let done = sending.is_done();
+            if done {
+                events.push(Event::Sent(*to));
+            }
+            !done
+        });
+    }
+}

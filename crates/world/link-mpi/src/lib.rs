@@ -1,0 +1,29 @@
+//! Links between the nodes of one MPI job: every rank a node, every link MPI messages.
+//!
+//! `Job::start` initializes MPI on a thread of its own, which is the only one that calls it. `Job::rank` is the
+//! [`Fabric`](node::link::Fabric) for this rank's node; `mpi://3` then is the node of rank 3.
+//!
+//! - `message`: what ranks say to each other;
+//! - `link`, `carrier`: streams with windows over messages, as a machine;
+//! - `worker`, `stream`, `rank`: the machine on a thread, and its streams for tokio;
+//! - `job`, `pending` (feature `mpi`): MPI itself.
+//!
+//! Without the feature `mpi` there is no `Job`; the rest is built and tested all the same, over any [`Messenger`].
+
+mod carrier;
+#[cfg(feature = "mpi")]
+mod job;
+mod link;
+mod message;
+#[cfg(feature = "mpi")]
+mod pending;
+mod rank;
+mod stream;
+#[cfg(test)]
+mod tests;
+mod worker;
+
+#[cfg(feature = "mpi")]
+pub use job::{Job, JobError, PAUSE_MAX};
+pub use rank::Rank;
+pub use worker::{Event, Messenger};

@@ -1,0 +1,139 @@
+//! Moves messages between a [`Carrier`] and whatever carries them, and hands streams to those who use links.
+
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use tracing::{info, warn};
+
+use crate::carrier::Carrier;
+
+/// After something happened the worker looks again at once, for this long.
+const BUSY: Duration = Duration::from_micros(50);
+
+/// The shortest pause between two looks.
+const PAUSE_MIN: Duration = Duration::from_micros(20);
+
+/// A pause is this part of the silence before it: so it costs at most as much more of a wait, and little processor time.
+const PAUSE_PART: u32 = 8;
+
+/// What happened to messages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A message came from a rank.
+    Received(u32, Bytes),
+    /// A rank has taken a message.
+    Sent(u32),
+}
+
+/// Carries messages between ranks, reliably, and in order from one rank to another; a rank may send to itself.
+pub trait Messenger {
+    /// Starts to send. `message` counts as sent when `to` has begun to take it.
+    fn send(&mut self, to: u32, message: Bytes);
+    /// What has happened since it was asked last.
+    fn poll(&mut self, events: &mut Vec<Event>);
+}
+
+/// What the worker and the streams of a rank share.
+pub(crate) struct Shared {
+    state: Mutex<State>,
+    /// Rung for a worker that pauses.
+    bell: Condvar,
+}
+
+struct State {
+    carrier: Carrier,
+    /// The worker pauses.
+    pauses: bool,
+}
+
+impl Shared {
+    pub(crate) fn new(carrier: Carrier) -> Self {
+        Self { state: Mutex::new(State { carrier, pauses: false }), bell: Condvar::new() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // The machine is sound between any two calls, so it is after a panic elsewhere.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Acts on the machine, and wakes the worker when there is something to send.
+    pub(crate) fn act<T>(&self, act: impl FnOnce(&mut Carrier) -> T) -> T {
+        let mut state = self.lock();
+        let result = act(&mut state.carrier);
+        if state.pauses && state.carrier.has_messages() {
+            state.pauses = false;
+            self.bell.notify_one();
+        }
+        result
+    }
+
+    /// Pauses until there is something to send, at most for `time`.
+    fn pause(&self, time: Duration) {
+        let mut state = self.lock();
+        if state.carrier.has_messages() {
+            return;
+        }
+        state.pauses = true;
+        let waited = self.bell.wait_timeout_while(state, time, |state| state.pauses);
+        waited.unwrap_or_else(PoisonError::into_inner).0.pauses = false;
+    }
+}
+
+/// Moves messages until everybody has left. `pause_max` is the longest pause between two looks for what came.
+///
+/// MPI has nothing to sleep on: one asks it whether something came. So the worker asks often while something happens, and
+/// less often the longer nothing does.
+pub(crate) fn work(shared: &Shared, messenger: &mut impl Messenger, pause_max: Duration) {
+    let mut events = Vec::new();
+    let mut last = Instant::now();
+    let mut remaining = None;
+    loop {
+        messenger.poll(&mut events);
+        let (mut active, over) = (!events.is_empty(), {
+            let mut state = shared.lock();
+            let carrier = &mut state.carrier;
+            for event in events.drain(..) {
+                match event {
+                    Event::Sent(to) => carrier.handle_sent(to),
+                    Event::Received(from, message) => {
+                        if let Err(error) = carrier.handle_message(from, message) {
+                            warn!(from, %error, "a rank speaks another language; its links are closed");
+                        }
+                    }
+                }
+            }
+            carrier.is_over()
+        });
+        if over {
+            return;
+        }
+        while let Some((to, message)) = shared.act(Carrier::poll_message) {
+            messenger.send(to, message);
+            active = true;
+        }
+        say_who_is_awaited(shared, &mut remaining);
+        let silence = last.elapsed();
+        if active {
+            last = Instant::now();
+        } else if silence < BUSY {
+            std::thread::yield_now();
+        } else {
+            shared.pause((silence / PAUSE_PART).max(PAUSE_MIN).min(pause_max));
+        }
+    }
+}
+
+/// MPI ends for all ranks together: says so when this one is done before the others.
+fn say_who_is_awaited(shared: &Shared, said: &mut Option<usize>) {
+    let remaining = {
+        let state = shared.lock();
+        state.carrier.is_leaving().then(|| state.carrier.remaining())
+    };
+    if let Some(count) = remaining.filter(|&count| count > 0)
+        && said.is_none()
+    {
+        *said = Some(count);
+        info!(ranks = count, "left; MPI ends when the other ranks have left too");
+    }
+}
