@@ -1,19 +1,20 @@
 //! The gate: all steps in order, cheap ones first, each with its time.
 
-use crate::{cargo, fuzz, generate, layers, tidy, workspace};
+use crate::{cargo, fuzz, generate, layers, mpi, tidy, workspace};
 use anyhow::{Context, bail};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 type Step = (&'static str, fn() -> anyhow::Result<()>);
 
-const STEPS: [Step; 10] = [
+const STEPS: [Step; 11] = [
     ("fmt", cargo::fmt),
     ("layers", layers::run),
     ("tidy", tidy::run),
     ("gen --check", generate::check),
     ("clippy", cargo::clippy),
     ("test", cargo::test),
+    ("mpi", mpi::run),
     ("doctest", cargo::doctest),
     ("doc", cargo::doc),
     ("fuzz-replay", fuzz::replay),

@@ -8,6 +8,7 @@ mod fuzz;
 mod gate;
 mod generate;
 mod layers;
+mod mpi;
 mod tidy;
 mod workspace;
 
@@ -51,6 +52,8 @@ enum Chore {
     Doctest,
     /// Build the documentation; a warning is an error.
     Doc,
+    /// Lint and test what needs MPI, where an MPI library is installed (MESHRTI_MPI=required: it has to be).
+    Mpi,
     /// Build the fuzz targets with the stable compiler and run each over its committed corpus.
     FuzzReplay,
     /// Explore with every fuzz target (needs cargo-fuzz and a nightly toolchain).
@@ -87,6 +90,7 @@ fn run(chore: Chore) -> anyhow::Result<()> {
         Chore::Test => cargo::test(),
         Chore::Doctest => cargo::doctest(),
         Chore::Doc => cargo::doc(),
+        Chore::Mpi => mpi::run(),
         Chore::FuzzReplay => fuzz::replay(),
         Chore::Fuzz { seconds, targets } => fuzz::explore(seconds, &targets),
     }
