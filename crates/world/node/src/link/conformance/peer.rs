@@ -11,7 +11,9 @@ use fedpro::server::{ConnId, Transmit};
 use tokio::sync::oneshot;
 
 use crate::config::Network;
-use crate::link::{Fabric, LinkCounters, LinkEvent, LinkId, Plain, StreamLayer, TargetId};
+#[cfg(test)]
+use crate::link::Plain;
+use crate::link::{Fabric, LinkCounters, LinkEvent, LinkId, StreamLayer, TargetId};
 use crate::{Config, Machine, Node, NodeStats};
 
 /// The machine looks for orders this often.
