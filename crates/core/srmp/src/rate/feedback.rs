@@ -1,0 +1,187 @@
+//! What senders and receivers tell each other, whatever the profile writes.
+
+use super::config::BUNDLES_PER_REPORT;
+use super::{FEEDBACK_SHARE, RTT_MAX, RTT_MIN, Rate};
+use crate::model::{Clock, MemberId, Seq, Stamp};
+use base::Moment;
+use std::time::Duration;
+
+/// The number of a feedback round, `fb_nr`: 0 to 15, and again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub struct Round(u8);
+
+impl Round {
+    const SPACE: u8 = 16;
+
+    /// The round of the low four bits.
+    pub const fn new(number: u8) -> Self {
+        Self(number % Self::SPACE)
+    }
+
+    /// 0 to 15.
+    pub const fn get(self) -> u8 {
+        self.0
+    }
+
+    /// The round after this one.
+    #[must_use]
+    pub const fn next(self) -> Self {
+        Self::new(self.0 + 1)
+    }
+
+    /// Whether this round is behind `other` by more than half the space, which means that it is ahead (RFC 4654, section 4.2).
+    pub const fn is_newer_than(self, other: Self) -> bool {
+        other.0.wrapping_sub(self.0) % Self::SPACE > Self::SPACE / 2
+    }
+}
+
+/// The answer to a receiver's report, in a bundle, from which that receiver has its round-trip time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Echo {
+    /// Whose report.
+    pub receiver: MemberId,
+    /// The stamp of its report plus the time that the sender held it.
+    pub stamp: Stamp,
+    /// The receiver is the current limiting receiver.
+    pub is_clr: bool,
+}
+
+/// What a sender tells about its congestion control in a bundle (RFC 4410, section 3.2).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SenderInfo {
+    /// The feedback round.
+    pub round: Round,
+    /// `X_supp`: receivers that are not slower keep quiet.
+    pub suppression: Rate,
+    /// `R_max`: the longest round-trip time of the group.
+    pub rtt_max: Duration,
+    /// To whom it answers.
+    pub echo: Option<Echo>,
+    /// The sender does not use its rate. Profile v2 cannot tell; false there.
+    pub application_limited: bool,
+}
+
+/// A bundle that arrived, as far as congestion control looks at it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BundleInfo {
+    /// Its number, in a count of the bundles that this receiver could get.
+    pub seq: Seq,
+    /// Its size, without the headers of IP and UDP.
+    pub bytes: usize,
+    /// The sender's clock at transmission.
+    pub stamp: Stamp,
+    /// What the sender told.
+    pub info: SenderInfo,
+}
+
+/// A receiver's report (RFC 4410, section 3.3).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Feedback {
+    /// To whom.
+    pub sender: MemberId,
+    /// From whom.
+    pub receiver: MemberId,
+    /// The round answered.
+    pub round: Round,
+    /// The receiver has measured its round-trip time; otherwise it took `R_max` for it.
+    pub have_rtt: bool,
+    /// The receiver has seen loss, and reports the rate of the equation; otherwise twice the rate it receives.
+    pub have_loss: bool,
+    /// The receiver goes.
+    pub leaving: bool,
+    /// `X_r`: the rate it can take.
+    pub rate: Rate,
+    /// The stamp of the newest bundle plus the time since it came.
+    pub echo: Stamp,
+    /// The receiver's clock now.
+    pub stamp: Stamp,
+    /// Loss events per bundle, for observers only; 0 where the wire does not carry it.
+    pub loss_event_rate: f64,
+    /// The receiver's round-trip time, for observers only; zero where the wire does not carry it.
+    pub rtt: Duration,
+}
+
+/// The round-trip time of an own stamp that came back; `None` when it is no time a network takes.
+pub(super) fn round_trip(clock: Clock, echoed: Stamp, now: Moment) -> Option<Duration> {
+    let time = clock.since(echoed, now);
+    if time > clock.span() / 2 {
+        // The holding time was rounded up: the echo is a step from the future. Anything more is none of ours.
+        let ahead = clock.span() - time;
+        return (ahead <= clock.granularity()).then_some(RTT_MIN);
+    }
+    (time <= RTT_MAX).then(|| time.max(RTT_MIN))
+}
+
+/// Reports saved up that may be sent in a row: enough for the start, when every round trip counts.
+const CREDIT_MAX: f64 = 8.0;
+
+/// Reports that a receiver may send to one sender: a share of the bundles it gets.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Budget {
+    credit: f64,
+}
+
+impl Budget {
+    pub(super) const fn new() -> Self {
+        Self { credit: CREDIT_MAX }
+    }
+
+    pub(super) fn earn(&mut self) {
+        self.credit = (self.credit + FEEDBACK_SHARE).min(CREDIT_MAX);
+    }
+
+    /// A report was sent. It may have been one that is sent without credit; that debt is bounded.
+    pub(super) fn spend(&mut self) {
+        self.credit = (self.credit - 1.0).max(-1.0);
+    }
+
+    /// Whether one more report is covered; a rounding error does not withhold it.
+    pub(super) fn allows(&self) -> bool {
+        self.credit >= 1.0 - FEEDBACK_SHARE / 2.0
+    }
+}
+
+const _: () = assert!(BUNDLES_PER_REPORT as f64 * FEEDBACK_SHARE == 1.0);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounds_wrap() {
+        for a in 0..16u8 {
+            for b in 0..16u8 {
+                let ahead = (16 + a - b) % 16;
+                assert_eq!(Round::new(a).is_newer_than(Round::new(b)), (1..8).contains(&ahead), "{a} {b}");
+            }
+        }
+        assert_eq!(Round::new(15).next(), Round::new(0));
+        assert_eq!(Round::new(0x7f).get(), 15);
+    }
+
+    #[test]
+    fn round_trips_are_plausible_or_none() {
+        let clock = Clock::V2;
+        let now = Moment::from_millis(65_536 + 20);
+        let sent = |ms: u64| clock.stamp(Moment::from_millis(ms));
+        assert_eq!(round_trip(clock, sent(65_526), now), Some(Duration::from_millis(30)));
+        assert_eq!(round_trip(clock, sent(65_556), now), Some(RTT_MIN));
+        assert_eq!(round_trip(clock, sent(65_557), now), Some(RTT_MIN), "one step ahead");
+        assert_eq!(round_trip(clock, sent(65_560), now), None);
+        assert_eq!(round_trip(clock, sent(50_000), now), None);
+    }
+
+    #[test]
+    fn the_budget_is_one_report_in_twenty_bundles() {
+        let mut budget = Budget::new();
+        let mut reports = 0;
+        for _ in 0..2_000 {
+            budget.earn();
+            if budget.allows() {
+                budget.spend();
+                reports += 1;
+            }
+        }
+        assert!((100..=100 + CREDIT_MAX as u32).contains(&reports), "{reports}");
+    }
+}

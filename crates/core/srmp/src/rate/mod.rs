@@ -1,0 +1,28 @@
+//! How fast a member may send: TFMCC (RFC 4654) as RFC 4410, section 4.4, applies it to bundles, and the shaper that keeps to it.
+//!
+//! Every member runs one [`Sender`] per group and one [`Receiver`] per remote member of it. The receiver measures loss events
+//! ([`LossHistory`]), the round-trip time and the rate of what arrives, and from them the rate a TCP flow would have on the
+//! same path ([`throughput`]). The sender follows the slowest receiver, its *current limiting receiver* (CLR); the others answer
+//! only when they are slower than what has been heard, after waits drawn so that few of them do. The [`Shaper`] decides
+//! which message may leave when: mode 0 gives way, mode 1 does not.
+//!
+//! All of them are machines: the present comes in as a [`Moment`](base::Moment), time stamps of members as
+//! [`Stamp`](crate::model::Stamp)s, rates as [`Rate`]s, which no datagram can make negative or a NaN.
+
+mod config;
+mod equation;
+mod feedback;
+mod loss_history;
+mod receiver;
+mod sender;
+mod shaper;
+mod units;
+
+pub use config::{CLR_INTERVAL_MAX, CLR_INTERVAL_MIN, Config, FEEDBACK_SHARE, RTT_INITIAL, RTT_MAX, RTT_MIN};
+pub use equation::{interval_before_first_loss, throughput};
+pub use feedback::{BundleInfo, Echo, Feedback, Round, SenderInfo};
+pub use loss_history::{INTERVALS, JUMP_MAX, LossHistory, Observation};
+pub use receiver::{Receiver, ReceiverStats};
+pub use sender::{Sender, SenderStats, Verdict};
+pub use shaper::{Class, Discard, Dropped, Policy, Shaper, ShaperConfig, ShaperStats};
+pub use units::Rate;

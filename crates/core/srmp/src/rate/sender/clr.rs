@@ -1,0 +1,87 @@
+//! The current limiting receiver, and what its silence means.
+
+use super::super::config::BUNDLES_PER_REPORT;
+use super::super::{CLR_INTERVAL_MAX, CLR_INTERVAL_MIN, Config, Feedback, Rate};
+use super::echoes::{Urgency, Waiting};
+use crate::model::MemberId;
+use base::Moment;
+use std::time::Duration;
+
+/// The receiver that the rate follows.
+#[derive(Clone, Debug)]
+pub(super) struct Clr {
+    pub(super) receiver: MemberId,
+    pub(super) since: Moment,
+    /// What it reported last.
+    pub(super) rate: Rate,
+    pub(super) have_loss: bool,
+    pub(super) silence: Silence,
+    /// The rate was halved in this silence, or would have been if the CLR were older.
+    pub(super) halved: bool,
+    /// Its last report, to be answered, again and again.
+    pub(super) echo: Waiting,
+    /// Its echo comes before all others.
+    pub(super) echo_first: bool,
+    /// The round of its last echo.
+    pub(super) echo_round: u64,
+}
+
+impl Clr {
+    pub(super) fn new(now: Moment, sent: u64, feedback: &Feedback, rate: Rate) -> Self {
+        Self {
+            receiver: feedback.receiver,
+            since: now,
+            rate,
+            have_loss: feedback.have_loss,
+            silence: Silence::new(now, sent),
+            halved: false,
+            echo: Waiting {
+                receiver: feedback.receiver,
+                stamp: feedback.stamp,
+                at: now,
+                urgency: Urgency::NewClr,
+                rate,
+            },
+            echo_first: true,
+            echo_round: 0,
+        }
+    }
+
+    pub(super) fn update(&mut self, now: Moment, sent: u64, feedback: &Feedback, rate: Rate) {
+        self.rate = rate;
+        self.have_loss = feedback.have_loss;
+        self.silence = Silence::new(now, sent);
+        self.halved = false;
+    }
+}
+
+/// A time without reports. Only what was sent can be reported about, so that a sender that says nothing is told nothing.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Silence {
+    since: Moment,
+    /// Bundles sent before.
+    sent: u64,
+}
+
+impl Silence {
+    pub(super) const fn new(now: Moment, sent: u64) -> Self {
+        Self { since: now, sent }
+    }
+
+    /// When a receiver that reports once in a round-trip time has missed `times` reports, with `sent` bundles so far: never
+    /// while it had too few bundles to report about.
+    pub(super) fn deadline(&self, times: u32, rtt: Duration, sent: u64, config: &Config) -> Option<Moment> {
+        let (bundles, needed) = (sent - self.sent, u64::from(times));
+        if bundles < needed {
+            return None;
+        }
+        let interval = if !config.feedback_budget {
+            rtt
+        } else if bundles >= needed * BUNDLES_PER_REPORT {
+            rtt.max(CLR_INTERVAL_MIN)
+        } else {
+            rtt.max(CLR_INTERVAL_MAX)
+        };
+        Some(self.since + interval * times)
+    }
+}

@@ -1,0 +1,393 @@
+//! One member's sending rate in one group (RFC 4654, section 3).
+
+mod clr;
+mod echoes;
+mod falls;
+mod rounds;
+
+use super::config::{BUNDLE_SPACING_MAX, CLR_LATE, CLR_LOST};
+use super::feedback::round_trip;
+use super::units::{MeanSize, Meter};
+use super::{CLR_INTERVAL_MAX, Config, Echo, Feedback, RTT_INITIAL, RTT_MAX, Rate, Round, SenderInfo};
+use crate::model::MemberId;
+use base::Moment;
+use clr::{Clr, Silence};
+use echoes::{Echoes, Urgency, Waiting};
+use falls::Falls;
+use rounds::Rounds;
+use std::time::Duration;
+
+/// A sender that used less than half of its rate for this many round-trip times is limited by its application.
+const LIMITED_RTTS: u32 = 10;
+
+/// What became of a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It was taken into account.
+    Accepted,
+    /// It is for somebody else, of an old round, from a receiver that had to keep quiet, or its echo is none of ours.
+    Ignored,
+}
+
+/// What a sender met.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SenderStats {
+    /// Reports taken into account.
+    pub accepted: u64,
+    /// Reports ignored.
+    pub ignored: u64,
+    /// Changes of the current limiting receiver.
+    pub clr_changes: u64,
+    /// Halvings for want of reports.
+    pub silent_halvings: u64,
+    /// Times that the halving guard held the rate up.
+    pub guarded: u64,
+}
+
+/// The TFMCC sender of one member in one group.
+///
+/// Call [`info`](Self::info) for every bundle right before it is sent and [`handle_sent`](Self::handle_sent) after,
+/// [`handle_feedback`](Self::handle_feedback) for every report to this member, and
+/// [`handle_timeout`](Self::handle_timeout) when [`poll_timeout`](Self::poll_timeout) is due. Keeping to
+/// [`rate`](Self::rate) is the matter of the [`Shaper`](super::Shaper).
+///
+/// Before anybody has ever reported, and after the last known receiver said it goes, the rate stays as it is: with nobody
+/// there nothing is congested.
+#[derive(Debug)]
+pub struct Sender {
+    config: Config,
+    me: MemberId,
+    rate: Rate,
+    slow_start: bool,
+    rounds: Rounds,
+    sizes: MeanSize,
+    sent: Sent,
+    clr: Option<Clr>,
+    /// Without a CLR: since when nobody reports, if somebody should.
+    nobody: Option<Silence>,
+    echoes: Echoes,
+    falls: Falls,
+    /// The rate rises from the growth allowed since here.
+    grown: Moment,
+    /// No rise before this round.
+    held_until: u64,
+    stats: SenderStats,
+}
+
+/// What was sent.
+#[derive(Clone, Debug)]
+struct Sent {
+    meter: Meter,
+    bundles: u64,
+    /// Since when the sender has used less than half of its rate.
+    limited_since: Option<Moment>,
+}
+
+impl Sender {
+    /// A sender that starts with one bundle per [`RTT_INITIAL`].
+    pub fn new(config: Config, me: MemberId, now: Moment) -> Self {
+        let sizes = MeanSize::new(config.bundle_bytes);
+        let mut sender = Self {
+            me,
+            rate: Rate::of(sizes.bytes(), RTT_INITIAL),
+            slow_start: true,
+            rounds: Rounds::new(now, RTT_INITIAL),
+            sizes,
+            sent: Sent { meter: Meter::default(), bundles: 0, limited_since: Some(now) },
+            clr: None,
+            nobody: None,
+            echoes: Echoes::default(),
+            falls: Falls::default(),
+            grown: now,
+            held_until: 0,
+            stats: SenderStats::default(),
+            config,
+        };
+        sender.set_rate(sender.rate);
+        sender
+    }
+
+    /// `X`: how fast this member may send to the group.
+    pub fn rate(&self) -> Rate {
+        self.rate
+    }
+
+    /// `R_max`: the longest round-trip time of the group, and at least the time between two bundles.
+    pub fn rtt_max(&self) -> Duration {
+        let spacing = self.rate.time_of(self.sizes.bytes()).saturating_add(self.config.clock.granularity());
+        self.rounds.rtt_max.max(spacing).min(RTT_MAX)
+    }
+
+    /// `X_supp`: the rate below which receivers report.
+    pub fn suppression(&self) -> Rate {
+        self.rounds.suppression
+    }
+
+    /// The feedback round.
+    pub fn round(&self) -> Round {
+        self.rounds.number
+    }
+
+    /// The current limiting receiver.
+    pub fn clr(&self) -> Option<MemberId> {
+        self.clr.as_ref().map(|clr| clr.receiver)
+    }
+
+    /// Whether the sender still looks for its rate, with no loss reported.
+    pub fn is_slow_start(&self) -> bool {
+        self.slow_start
+    }
+
+    /// The mean size of the latest bundles in bytes, the `s` of the equation.
+    pub fn bundle_bytes(&self) -> f64 {
+        self.sizes.bytes()
+    }
+
+    /// Whether this member has sent less than half of its rate for ten round-trip times. Never without a CLR: then
+    /// everybody's reports are welcome.
+    pub fn is_application_limited(&self, now: Moment) -> bool {
+        let since = self.sent.limited_since.filter(|_| self.clr.is_some());
+        since.is_some_and(|since| now - since >= self.rtt_max() * LIMITED_RTTS)
+    }
+
+    /// Counters.
+    pub fn stats(&self) -> SenderStats {
+        self.stats
+    }
+
+    /// What the bundle that is sent now tells. Takes the echo: once per bundle.
+    pub fn info(&mut self, now: Moment) -> SenderInfo {
+        SenderInfo {
+            round: self.rounds.number,
+            suppression: self.rounds.suppression,
+            rtt_max: self.rtt_max(),
+            echo: self.next_echo(now),
+            application_limited: self.is_application_limited(now),
+        }
+    }
+
+    /// A bundle of `bytes` bytes, without the headers of IP and UDP, was sent to the group.
+    pub fn handle_sent(&mut self, now: Moment, bytes: usize) {
+        self.sizes.record(bytes);
+        self.sent.bundles += 1;
+        self.sent.meter.record(now, bytes, self.rtt_max() * 2);
+        let used = self.sent.meter.rate_at(now).unwrap_or_default();
+        if used.times(2.0) >= self.rate {
+            self.sent.limited_since = None;
+        } else {
+            self.sent.limited_since.get_or_insert(now);
+        }
+    }
+
+    /// A receiver reported.
+    pub fn handle_feedback(&mut self, now: Moment, feedback: &Feedback) -> Verdict {
+        let rtt = round_trip(self.config.clock, feedback.echo, now);
+        let Some(rtt) = rtt.filter(|&rtt| self.accepts(feedback, rtt)) else {
+            self.stats.ignored += 1;
+            return Verdict::Ignored;
+        };
+        self.stats.accepted += 1;
+        self.nobody = None;
+        let from_clr = self.clr() == Some(feedback.receiver);
+        let rtt_max = self.rtt_max();
+        self.rounds.measured(rtt);
+        if !from_clr && !feedback.leaving {
+            self.rounds.heard(feedback.rate);
+        }
+        self.apply(now, feedback, rtt, rtt_max);
+        self.rounds.advance(now, self.rtt_max());
+        Verdict::Accepted
+    }
+
+    /// A member is gone: when it was the CLR, another one is looked for.
+    pub fn forget(&mut self, now: Moment, member: MemberId) {
+        self.echoes.forget(member);
+        if self.clr() == Some(member) {
+            self.clr = None;
+            self.nobody = Some(Silence::new(now, self.sent.bundles));
+        }
+    }
+
+    /// When [`handle_timeout`](Self::handle_timeout) is due.
+    pub fn poll_timeout(&self) -> Option<Moment> {
+        let unit = self.rtt_max();
+        let silence = match (&self.clr, &self.nobody) {
+            (Some(clr), _) => {
+                let times = if clr.halved { CLR_LOST } else { CLR_LATE };
+                clr.silence.deadline(times, unit, self.sent.bundles, &self.config)
+            }
+            (None, Some(nobody)) => nobody.deadline(CLR_LOST, unit, self.sent.bundles, &self.config),
+            (None, None) => None,
+        };
+        silence.into_iter().chain([self.rounds.deadline(unit)]).min()
+    }
+
+    /// Time has passed.
+    pub fn handle_timeout(&mut self, now: Moment) {
+        self.rounds.advance(now, self.rtt_max());
+        self.notice_silence(now);
+    }
+
+    /// RFC 4410, section 4.4, says that feedback of receivers "not selected" is ignored: selected are the CLR, and whoever
+    /// answers the current round or the one before and is slower or further away than what has been heard.
+    fn accepts(&self, feedback: &Feedback, rtt: Duration) -> bool {
+        if feedback.sender != self.me || feedback.receiver == self.me {
+            return false;
+        }
+        let selected = feedback.rate < self.rounds.suppression || rtt > self.rounds.rtt_max;
+        self.clr() == Some(feedback.receiver) || (self.rounds.is_current(feedback.round) && selected)
+    }
+
+    /// Lets an accepted report act on the CLR and the rate.
+    fn apply(&mut self, now: Moment, feedback: &Feedback, rtt: Duration, rtt_max: Duration) {
+        let receiver = feedback.receiver;
+        // A receiver without a round-trip time took the longest of the group for it.
+        let rate = if feedback.have_loss && !feedback.have_rtt {
+            feedback.rate.times(rtt_max.as_secs_f64() / rtt.as_secs_f64())
+        } else {
+            feedback.rate
+        };
+        if feedback.leaving {
+            self.echoes.forget(receiver);
+            if self.clr() == Some(receiver) {
+                self.clr = None;
+                self.held_until = self.rounds.count + 1;
+            }
+            return;
+        }
+        self.slow_start &= !feedback.have_loss;
+        let takes_over = self.takes_over(feedback, rate);
+        let is_clr = match &mut self.clr {
+            Some(clr) if clr.receiver == receiver => {
+                clr.update(now, self.sent.bundles, feedback, rate);
+                true
+            }
+            _ if takes_over => {
+                self.clr = Some(Clr::new(now, self.sent.bundles, feedback, rate));
+                self.stats.clr_changes += 1;
+                self.echoes.forget(receiver);
+                true
+            }
+            _ => false,
+        };
+        if is_clr {
+            self.steer(now, receiver, rate, feedback.have_loss);
+        }
+        self.plan_echo(now, feedback, rate, takes_over);
+    }
+
+    /// Whether a receiver that is not the CLR becomes it.
+    fn takes_over(&self, feedback: &Feedback, rate: Rate) -> bool {
+        match &self.clr {
+            None => true,
+            Some(clr) if clr.receiver == feedback.receiver => false,
+            // Twice what is received is no limit where others have seen loss: it only says how little was sent.
+            Some(clr) if clr.have_loss => feedback.have_loss && rate < self.rate,
+            Some(clr) => rate < clr.rate,
+        }
+    }
+
+    /// Moves the rate towards what the CLR can take: down at once, up no faster than TCP would.
+    fn steer(&mut self, now: Moment, receiver: MemberId, target: Rate, have_loss: bool) {
+        if have_loss && target < self.rate {
+            self.lower(now, receiver, target);
+            return;
+        }
+        let since = std::mem::replace(&mut self.grown, now);
+        if self.rounds.count < self.held_until || target <= self.rate {
+            return;
+        }
+        let limit = if self.slow_start {
+            self.rate.times(2.0)
+        } else {
+            // One bundle per round-trip time more in every round-trip time.
+            let step = Rate::of(self.sizes.bytes(), self.rtt_max());
+            let elapsed = (now - since).min(CLR_INTERVAL_MAX);
+            self.rate.plus(step.times(elapsed.as_secs_f64() / self.rtt_max().as_secs_f64()))
+        };
+        // What has not been tried is not known to fit.
+        let used = self.sent.meter.rate_at(now).unwrap_or(self.rate).times(2.0);
+        self.set_rate(target.min(limit).min(used).max(self.rate));
+    }
+
+    fn lower(&mut self, now: Moment, receiver: MemberId, target: Rate) {
+        self.grown = now;
+        let mut rate = target;
+        if self.config.halving_guard {
+            let floor = self.falls.floor(now, receiver, self.rate, self.rtt_max());
+            self.stats.guarded += u64::from(rate < floor);
+            rate = rate.max(floor.min(self.rate));
+        }
+        self.set_rate(rate);
+    }
+
+    fn set_rate(&mut self, rate: Rate) {
+        let floor = Rate::of(self.sizes.bytes(), BUNDLE_SPACING_MAX).max(self.config.rate_min);
+        self.rate = rate.max(floor).min(self.config.rate_max);
+    }
+
+    /// Nobody says anything: halves the rate when the CLR is late, and gives it up when it is later.
+    fn notice_silence(&mut self, now: Moment) {
+        let (unit, sent) = (self.rtt_max(), self.sent.bundles);
+        let overdue = |silence: &Silence, times: u32, config: &Config| {
+            silence.deadline(times, unit, sent, config).is_some_and(|at| at <= now)
+        };
+        if let Some(clr) = &mut self.clr {
+            if overdue(&clr.silence, CLR_LOST, &self.config) {
+                self.clr = None;
+                self.nobody = Some(Silence::new(now, sent));
+                return;
+            }
+            if clr.halved || !overdue(&clr.silence, CLR_LATE, &self.config) {
+                return;
+            }
+            clr.halved = true;
+            if now - clr.since < unit * CLR_LOST {
+                return;
+            }
+        } else {
+            let Some(nobody) = &mut self.nobody else { return };
+            if !overdue(nobody, CLR_LOST, &self.config) {
+                return;
+            }
+            *nobody = Silence::new(now, sent);
+        }
+        self.stats.silent_halvings += 1;
+        self.set_rate(self.rate.times(0.5));
+    }
+
+    fn plan_echo(&mut self, now: Moment, feedback: &Feedback, rate: Rate, new_clr: bool) {
+        let urgency = match feedback.have_rtt {
+            _ if new_clr => Urgency::NewClr,
+            false => Urgency::NoRtt(self.rounds.count),
+            true => Urgency::Other,
+        };
+        let entry = Waiting { receiver: feedback.receiver, stamp: feedback.stamp, at: now, urgency, rate };
+        match &mut self.clr {
+            Some(clr) if clr.receiver == feedback.receiver => {
+                clr.echo = entry;
+                // Its first echo goes before all others, later ones after them.
+                clr.echo_first |= new_clr;
+            }
+            _ => self.echoes.push(entry),
+        }
+    }
+
+    /// A new CLR goes first, and so does one that was not answered in this round; then the others; then the CLR again.
+    fn next_echo(&mut self, now: Moment) -> Option<Echo> {
+        let clock = self.config.clock;
+        let others_turn =
+            self.clr.as_ref().is_none_or(|clr| !clr.echo_first && clr.echo_round == self.rounds.count);
+        if let Some(entry) = others_turn.then(|| self.echoes.pop()).flatten() {
+            let stamp = entry.held(clock, now);
+            return Some(Echo { receiver: entry.receiver, stamp, is_clr: false });
+        }
+        let clr = self.clr.as_mut()?;
+        clr.echo_first = false;
+        clr.echo_round = self.rounds.count;
+        Some(Echo { receiver: clr.receiver, stamp: clr.echo.held(clock, now), is_clr: true })
+    }
+}
+
+#[cfg(test)]
+mod tests;

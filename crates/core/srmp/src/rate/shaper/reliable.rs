@@ -1,0 +1,80 @@
+//! Mode 1 messages that wait because there is more mode 1 than the rate carries.
+
+use crate::model::{DataId, Sn};
+use smallvec::SmallVec;
+use std::collections::{BTreeMap, VecDeque};
+
+/// Segments of one message that wait, in order, with their sizes.
+type Segments<M> = SmallVec<[(usize, M); 1]>;
+
+/// Per data element the newest version that waits; data elements in the order in which they started to.
+#[derive(Clone, Debug)]
+pub(super) struct Reliable<M> {
+    waiting: BTreeMap<DataId, (Sn, Segments<M>)>,
+    order: VecDeque<DataId>,
+}
+
+impl<M> Reliable<M> {
+    pub(super) fn new() -> Self {
+        Self { waiting: BTreeMap::new(), order: VecDeque::new() }
+    }
+
+    /// Adds a segment, or a whole message. What waits of another version of the data element is superseded.
+    pub(super) fn push(
+        &mut self,
+        data: DataId,
+        sn: Sn,
+        bytes: usize,
+        message: M,
+        mut superseded: impl FnMut(M),
+    ) {
+        let (current, segments) = self.waiting.entry(data).or_insert_with(|| {
+            self.order.push_back(data);
+            (sn, SmallVec::new())
+        });
+        if *current != sn {
+            *current = sn;
+            segments.drain(..).for_each(|(_, message)| superseded(message));
+        }
+        segments.push((bytes, message));
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.order.is_empty()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.waiting.values().map(|(_, segments)| segments.len()).sum()
+    }
+
+    /// The next segment, of the data element that waits longest.
+    pub(super) fn pop(&mut self) -> Option<(usize, M)> {
+        let data = *self.order.front()?;
+        let (_, segments) = self.waiting.get_mut(&data)?;
+        let next = segments.remove(0);
+        if segments.is_empty() {
+            self.waiting.remove(&data);
+            self.order.pop_front();
+        }
+        Some(next)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_newer_version_takes_the_place_of_an_older_one() {
+        let mut reliable = Reliable::new();
+        let mut gone = Vec::new();
+        for (data, sn, message) in [(1, 0, "a0"), (1, 0, "a1"), (2, 0, "b0"), (1, 1, "A0"), (1, 1, "A1")] {
+            reliable.push(DataId(data), Sn(sn), 1, message, |message| gone.push(message));
+        }
+        assert_eq!(gone, ["a0", "a1"]);
+        assert_eq!(reliable.len(), 3);
+        let order: Vec<_> = std::iter::from_fn(|| reliable.pop()).map(|(_, message)| message).collect();
+        assert_eq!(order, ["A0", "A1", "b0"]);
+        assert!(reliable.is_empty() && reliable.pop().is_none());
+    }
+}
