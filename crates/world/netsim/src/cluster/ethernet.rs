@@ -1,8 +1,8 @@
 //! Switched Ethernet: what a message is on the wire, and the ports that it queues at.
 
-use crate::line::Line;
 use base::Moment;
 use std::time::Duration;
+use wan::Transmitter;
 
 /// How messages are cut into packets, and what each packet costs beside them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,7 +49,7 @@ pub struct Ethernet {
 /// without a limit.
 #[derive(Clone, Debug, Default)]
 pub struct Port {
-    line: Line,
+    line: Transmitter,
     stats: PortStats,
 }
 

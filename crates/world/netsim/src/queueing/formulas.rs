@@ -1,0 +1,282 @@
+//! Stations and networks of them, in the long run.
+
+/// Most servers of a station.
+const SERVERS_MAX: u32 = 1_000_000;
+
+/// What a station does in the long run.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Load {
+    /// Arrivals per second.
+    pub arrivals: f64,
+    /// Share of time that a server is at work.
+    pub utilisation: f64,
+    /// Mean time before service, in seconds.
+    pub waiting: f64,
+    /// Mean time in queue and service, in seconds.
+    pub sojourn: f64,
+    /// Mean number in queue and service.
+    pub number: f64,
+}
+
+/// A station of a [`Jackson`] network.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Station {
+    /// Arrivals per second from outside.
+    pub arrivals: f64,
+    /// What one server serves per second.
+    pub service: f64,
+    /// Servers.
+    pub servers: u32,
+    /// The probability of going on to each station; what is left of 1 leaves the network.
+    pub next: Vec<f64>,
+}
+
+/// Why there is no long run.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+pub enum QueueError {
+    /// More comes than can be served.
+    #[error("station {station}: utilisation {utilisation}; from 1 on the queue grows without end")]
+    Unstable {
+        /// Its place.
+        station: usize,
+        /// Arrivals over what all servers serve.
+        utilisation: f64,
+    },
+    /// A number that is none for it.
+    #[error("station {station}: {what} is {value}; expected {expected}")]
+    Value {
+        /// Its place.
+        station: usize,
+        /// Which number.
+        what: &'static str,
+        /// What it is.
+        value: f64,
+        /// What it can be.
+        expected: &'static str,
+    },
+    /// What never leaves.
+    #[error("what arrives at some station never leaves the network")]
+    Closed,
+}
+
+/// `servers` servers of rate `service` per second, exponential times, and Poisson arrivals of rate `arrivals`.
+///
+/// The probability of waiting is Erlang's C, by the recursion of his B, so that no factorial overflows.
+///
+/// # Errors
+/// A rate that is none, or a utilisation of 1 or more. The station is 0.
+pub fn mmc(arrivals: f64, service: f64, servers: u32) -> Result<Load, QueueError> {
+    station(0, arrivals, service, servers)
+}
+
+/// One server of constant service time, `service` per second, and Poisson arrivals of rate `arrivals`.
+///
+/// # Errors
+/// As for [`mmc`].
+pub fn md1(arrivals: f64, service: f64) -> Result<Load, QueueError> {
+    let random = station(0, arrivals, service, 1)?;
+    let waiting = random.waiting / 2.0; // Pollaczek and Khinchine, without variation
+    let sojourn = waiting + 1.0 / service;
+    Ok(Load { waiting, sojourn, number: arrivals * sojourn, ..random })
+}
+
+fn station(place: usize, arrivals: f64, service: f64, servers: u32) -> Result<Load, QueueError> {
+    let fail = |what, value, expected| QueueError::Value { station: place, what, value, expected };
+    if !(arrivals >= 0.0 && arrivals.is_finite()) {
+        return Err(fail("the rate of arrivals", arrivals, "a number per second, at least 0"));
+    }
+    if !(service > 0.0 && service.is_finite()) {
+        return Err(fail("the rate of service", service, "a number per second above 0"));
+    }
+    if !(1..=SERVERS_MAX).contains(&servers) {
+        return Err(fail("the number of servers", f64::from(servers), "1 to 1000000"));
+    }
+    let count = f64::from(servers);
+    let offered = arrivals / service;
+    let utilisation = offered / count;
+    if utilisation >= 1.0 {
+        return Err(QueueError::Unstable { station: place, utilisation });
+    }
+    let blocking =
+        (1..=servers).fold(1.0, |blocking, k| offered * blocking / (f64::from(k) + offered * blocking));
+    let waits = blocking / (1.0 - utilisation * (1.0 - blocking));
+    let waiting = waits / (count * service - arrivals);
+    let sojourn = waiting + 1.0 / service;
+    Ok(Load { arrivals, utilisation, waiting, sojourn, number: arrivals * sojourn })
+}
+
+/// An open Jackson network in the long run.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Jackson {
+    /// The stations, in order.
+    pub stations: Vec<Load>,
+}
+
+impl Jackson {
+    /// Solves the traffic equations `γ_j = λ_j + Σ γ_i r_ij`, then each station by itself.
+    ///
+    /// # Errors
+    /// A number that is none, traffic that never leaves, or a station that cannot serve what comes.
+    pub fn solve(stations: &[Station]) -> Result<Self, QueueError> {
+        for (place, station) in stations.iter().enumerate() {
+            let fail = |value, expected| {
+                let what = "the probabilities of what is next";
+                Err(QueueError::Value { station: place, what, value, expected })
+            };
+            if station.next.len() != stations.len() {
+                return fail(station.next.len() as f64, "one for each station");
+            }
+            if let Some(&odd) = station.next.iter().find(|share| !(0.0..=1.0).contains(*share)) {
+                return fail(odd, "numbers from 0 to 1");
+            }
+            let sum: f64 = station.next.iter().sum();
+            if sum > 1.0 + 1e-9 {
+                return fail(sum, "a sum of at most 1");
+            }
+        }
+        let traffic = traffic(stations).ok_or(QueueError::Closed)?;
+        let loads = stations.iter().zip(traffic).enumerate();
+        let solve = |(place, (spec, arrivals)): (usize, (&Station, f64))| {
+            station(place, arrivals, spec.service, spec.servers)
+        };
+        Ok(Self { stations: loads.map(solve).collect::<Result<_, _>>()? })
+    }
+
+    /// Mean number in the whole network.
+    pub fn number(&self) -> f64 {
+        self.stations.iter().map(|station| station.number).sum()
+    }
+
+    /// Mean time along a path of stations, in seconds.
+    pub fn sojourn(&self, path: &[usize]) -> f64 {
+        path.iter().map(|&place| self.stations[place].sojourn).sum()
+    }
+}
+
+/// The rates of arrivals, by elimination with pivots; `None` when something never leaves.
+fn traffic(stations: &[Station]) -> Option<Vec<f64>> {
+    let n = stations.len();
+    // Row j: γ_j - Σ r_ij γ_i = λ_j.
+    let mut rows: Vec<Vec<f64>> = (0..n)
+        .map(|j| {
+            let mut row: Vec<f64> =
+                (0..n).map(|i| f64::from(u8::from(i == j)) - stations[i].next[j]).collect();
+            row.push(stations[j].arrivals);
+            row
+        })
+        .collect();
+    for column in 0..n {
+        let pivot = (column..n).max_by(|&a, &b| rows[a][column].abs().total_cmp(&rows[b][column].abs()))?;
+        if rows[pivot][column].abs() < 1e-12 {
+            return None;
+        }
+        rows.swap(column, pivot);
+        let scale = rows[column][column];
+        rows[column].iter_mut().for_each(|entry| *entry /= scale);
+        let pivot = rows[column].clone();
+        for row in (0..n).filter(|&row| row != column) {
+            let factor = rows[row][column];
+            rows[row].iter_mut().zip(&pivot).for_each(|(entry, pivot)| *entry -= factor * pivot);
+        }
+    }
+    Some(rows.iter().map(|row| row[n]).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 384 kbit/s in packets of 2000 bits.
+    const MU: f64 = 192.0;
+    /// What the paper counted in 1800 s: packets of mode 0 and mode 1 per second.
+    const OFFERED: f64 = (296_684.0 + 2_169.0) / 1_800.0;
+    /// The same with retransmissions.
+    const REPAIRED: f64 = OFFERED + 2_220.0 / 1_800.0;
+
+    fn near(got: f64, expected: f64, by: f64) {
+        assert!((got - expected).abs() <= by, "{got}, not {expected}");
+    }
+
+    /// The arithmetic behind the SRMP paper's section 4, row by row: arrivals, utilisation, sojourn, number.
+    #[test]
+    fn single_queues_of_the_paper() {
+        for (arrivals, servers, service, utilisation, sojourn, number) in [
+            (OFFERED, 1, MU, 0.8647, 0.0385, 6.39),
+            (165.0, 1, MU, 0.8594, 0.0370, 6.11),
+            (REPAIRED, 1, MU, 0.8712, 0.0404, 6.76),
+            (0.95 * OFFERED, 1, MU, 0.8215, 0.0292, 4.60),
+            (153.6, 1, MU, 0.8, 0.0260, 4.00),
+            (0.75 * OFFERED, 1, MU, 0.6486, 0.0148, 1.85),
+            (0.25 * OFFERED, 1, MU, 0.2162, 0.0066, 0.28),
+            (OFFERED, 2, MU / 2.0, 0.8647, 0.0413, 6.86),
+            (OFFERED, 6, MU / 6.0, 0.8647, 0.0566, 9.39),
+            (OFFERED, 2, MU, 0.4324, 0.0064, 1.06),
+        ] {
+            let load = mmc(arrivals, service, servers).unwrap();
+            near(load.utilisation, utilisation, 5.1e-5);
+            near(load.sojourn, sojourn, 5.1e-5);
+            near(load.number, number, 0.0051);
+        }
+    }
+
+    fn stations(per_site: f64, sites: usize) -> Vec<Station> {
+        // Uplinks first. An uplink's packet goes to all other downlinks: as one path, to one of them.
+        let station = |arrivals, next| Station { arrivals, service: MU, servers: 1, next };
+        let share = 1.0 / (sites - 1) as f64;
+        let up = (0..sites).map(|from| {
+            let mut next = vec![0.0; 2 * sites];
+            (0..sites).filter(|&to| to != from).for_each(|to| next[sites + to] = share);
+            station(per_site, next)
+        });
+        let down = (0..sites).map(|_| station(per_site * (sites - 2) as f64, vec![0.0; 2 * sites]));
+        up.chain(down).collect()
+    }
+
+    #[test]
+    fn the_two_hops_of_the_paper() {
+        for (total, sojourn, number) in [(OFFERED, 0.0215, 3.56), (REPAIRED, 0.0217, 3.63)] {
+            // Multicast copies are further arrivals at the downlinks: each has those of three sites.
+            let network = Jackson::solve(&stations(total / 4.0, 4)).unwrap();
+            near(network.stations[4].arrivals, total * 0.75, 1e-9);
+            let path = network.sojourn(&[0, 5]);
+            near(path, sojourn, 5.1e-5);
+            near(total * path, number, 0.0051);
+        }
+        near(Jackson::solve(&stations(OFFERED / 4.0, 4)).unwrap().number(), 8.48, 0.03);
+        let hop = |share: f64| md1(share * OFFERED, MU).unwrap().sojourn;
+        near(hop(0.25), 0.0059, 5.1e-5);
+        near(hop(0.75), 0.0100, 5.1e-5);
+    }
+
+    #[test]
+    fn feedback_and_splits_add_up() {
+        // A packet comes back with probability 1/3: 1.5 visits. Known: γ = λ / (1 - r).
+        let station = Station { arrivals: 2.0, service: 6.0, servers: 1, next: vec![1.0 / 3.0] };
+        let network = Jackson::solve(&[station]).unwrap();
+        near(network.stations[0].arrivals, 3.0, 1e-12);
+        near(network.number(), 1.0, 1e-12);
+        // Little's law for the whole network.
+        near(network.number() / 2.0, 1.5 * network.sojourn(&[0]), 1e-12);
+    }
+
+    #[test]
+    fn what_has_no_long_run_is_an_error() {
+        let error = |result: Result<Load, QueueError>| result.unwrap_err().to_string();
+        assert!(error(mmc(192.0, 192.0, 1)).contains("station 0: utilisation 1; from 1 on"));
+        assert!(error(mmc(f64::NAN, 1.0, 1)).contains("the rate of arrivals is NaN"));
+        assert!(error(mmc(1.0, 0.0, 1)).contains("the rate of service is 0"));
+        assert!(error(md1(1.0, 2.0 / 3.0)).contains("utilisation 1.5"));
+        assert!(error(mmc(1.0, 2.0, 0)).contains("the number of servers is 0"));
+        let station = |next| Station { arrivals: 1.0, service: 9.0, servers: 1, next };
+        let error = |stations: &[Station]| Jackson::solve(stations).unwrap_err();
+        assert_eq!(error(&[station(vec![1.0])]), QueueError::Closed);
+        assert!(error(&[station(vec![])]).to_string().contains("one for each station"));
+        assert!(error(&[station(vec![0.7, 0.7]), station(vec![0.0, 0.0])]).to_string().contains("at most 1"));
+    }
+
+    #[test]
+    fn many_servers_do_not_overflow() {
+        let load = mmc(990.0, 1.0, 1_000).unwrap();
+        assert!(load.waiting > 0.0 && load.waiting < 0.1);
+    }
+}

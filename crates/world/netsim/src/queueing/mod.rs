@@ -1,0 +1,11 @@
+//! Queues in closed form, and the same queues event by event.
+//!
+//! - [`mmc`], [`md1`]: one station with Poisson arrivals.
+//! - [`Jackson`]: open networks of M/M/c stations (Jackson 1957): each behaves as if its arrivals were Poisson.
+//! - [`sites`]: sites that multicast to each other over up- and downlinks of limited rate, on the emulated lines of
+//!   [`wan`]; what SRMP's evaluation holds its links to.
+
+mod formulas;
+pub mod sites;
+
+pub use formulas::{Jackson, Load, QueueError, Station, md1, mmc};
