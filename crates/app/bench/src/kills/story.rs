@@ -107,6 +107,8 @@ impl std::fmt::Display for Violation {
 pub struct Story {
     /// All sessions, by slot and life.
     pub lives: Vec<Life>,
+    /// When each federate first tried to join, by slot.
+    pub begun: BTreeMap<u32, Micros>,
     /// Tries that came to nothing.
     pub failures: Vec<Failure>,
     /// Kills in order: when, and which node.
@@ -161,7 +163,10 @@ impl Story {
         let mut life: Option<Life> = None;
         for (at, note) in log {
             match (note, &mut life) {
-                (Note::Tries(node, _), _) => trial = Some((*at, *node)),
+                (Note::Tries(node, _), _) => {
+                    self.begun.entry(slot).or_insert(*at);
+                    trial = Some((*at, *node));
+                }
                 (Note::Failed(why), _) => {
                     let Some((tried, node)) = trial.take() else { continue };
                     self.failures.push(Failure { slot, node, tried, failed: *at, why: why.clone() });

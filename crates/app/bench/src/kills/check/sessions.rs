@@ -55,10 +55,9 @@ impl Trial<'_> {
 
     /// Who has lost its session has another one soon.
     fn continuity(&mut self) {
-        let slots = self.story.lives.iter().map(|life| life.slot).max().map_or(0, |slot| slot + 1);
-        for slot in 0..slots {
+        for (&slot, &begun) in &self.story.begun {
             let lives: Vec<&Life> = self.story.lives.iter().filter(|life| life.slot == slot).collect();
-            let mut since: Option<Micros> = Some(0);
+            let mut since: Option<Micros> = Some(begun);
             for life in &lives {
                 if let Some(since) = since.filter(|since| since + self.grace < life.joined) {
                     let took = seconds(life.joined - since);

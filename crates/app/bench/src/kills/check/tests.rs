@@ -232,6 +232,15 @@ fn every_fault_is_found() {
     }
 }
 
+/// A federate that never joined has no session that could be judged.
+#[test]
+fn who_never_joins_is_missed() {
+    let mut logs = SOUND.map(str::to_owned);
+    logs[3] = "0 tries 1 1\n10 failed refused\n60000 ends".to_owned();
+    let violations = judge(&story(logs), GRACE).violations;
+    assert!(violations.iter().any(|violation| violation.what == "federate 2 found no node any more"));
+}
+
 /// What a node had not passed on when it was killed was not promised, nor what came so late that nobody could tell.
 #[test]
 fn what_is_not_promised_may_be_missing() {
