@@ -298,3 +298,39 @@ fn messages_of_other_groups_and_from_nobody_are_refused() {
     assert!(matches!(refused, Err(crate::MessageError::Group { .. })), "{refused:?}");
     assert!(matches!(group.at(B).handle_message(now, B, message), Err(crate::MessageError::Sender { .. })));
 }
+
+#[test]
+fn a_leader_that_cannot_be_reached_is_replaced_sooner() {
+    let elected = |suspected: bool| {
+        let mut group = Group::of(&[B, C], Config::default());
+        group.cut.push(A);
+        let now = group.now;
+        for key in [B, C].into_iter().filter(|_| suspected) {
+            group.at(key).suspect(now, A);
+        }
+        let began = group.now;
+        while !group.at(B).is_leader() && !group.at(C).is_leader() {
+            group.run(10);
+        }
+        group.now.since(began)
+    };
+    let (patient, quick) = (elected(false), elected(true));
+    let least = Config::default().election_timeout();
+    assert!(patient >= least.mul_f32(0.75), "{patient:?}: a heartbeat may be old when the silence begins");
+    assert!(quick <= least && quick + least.mul_f32(0.5) <= patient, "{quick:?} after {patient:?}");
+}
+
+#[test]
+fn a_suspicion_that_is_wrong_changes_nothing() {
+    let mut group = Group::of(&[B, C], Config::default());
+    let term = group.at(A).status().term;
+    for _ in 0..20 {
+        let now = group.now;
+        group.at(B).suspect(now, A);
+        group.at(A).suspect(now, A);
+        group.run(70);
+    }
+    group.run(500);
+    assert!(group.at(A).is_leader());
+    assert_eq!(group.members.values().map(|member| member.status().term).max(), Some(term));
+}

@@ -36,6 +36,17 @@ impl Consensus {
         self.pump();
     }
 
+    /// Takes note that `key` cannot be reached. Should it lead, this node neither waits for it for the rest of the least election
+    /// timeout nor refuses its vote to others for its sake. When the leader is there after all nothing comes of it: those
+    /// who hear it elect nobody else, and its next heartbeat ends the suspicion.
+    pub fn suspect(&mut self, now: Moment, key: NodeKey) {
+        self.at(now);
+        let raft = &mut self.node.raft;
+        if !self.removed && raft.leader_id == key.0 && key != self.key {
+            raft.election_elapsed = raft.election_elapsed.max(raft.election_timeout());
+        }
+    }
+
     /// Has snapshots sent again that were not taken in in time.
     fn check_snapshots(&mut self) {
         if !self.is_leader() {

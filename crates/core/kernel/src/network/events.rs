@@ -32,6 +32,7 @@ impl Network {
             }
             Event::Unreachable { key } => {
                 tracing::warn!(%key, "node unreachable");
+                self.order.suspect(now, key);
                 rti.handle_network_changed(now);
             }
             Event::Received { from, body } => self.received(now, from, &body, rti),

@@ -134,6 +134,11 @@ impl Order {
         self.log.remove(now, key);
     }
 
+    /// See [`Consensus::suspect`].
+    pub(crate) fn suspect(&mut self, now: Moment, key: NodeKey) {
+        self.log.suspect(now, key);
+    }
+
     /// See [`Consensus::greet`]; by the leader alone, so that it is said once.
     pub(crate) fn greet(&mut self, now: Moment, key: NodeKey) {
         if self.log.is_leader() {
