@@ -6,6 +6,9 @@ const fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
+/// All members without data together show themselves once in this time.
+const PRESENCE_SPACING: Duration = ms(100);
+
 /// Every waiting time of modes 0 and 1. The defaults are those of RFC 4410 where it gives one; the others are this library's.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Timing {
@@ -15,6 +18,9 @@ pub struct Timing {
     pub urgent_flush: Duration,
     /// A member with active data elements that sent no bundle for this long sends an empty one. 1 s, the least of RFC 4410.
     pub heartbeat: Duration,
+    /// A member without active data elements sends an empty bundle this often, so that the others know how many share a loss; the more
+    /// members there are, the more seldom, so that all together send ten in a second. 5 s; not in strict, and not with none.
+    pub presence: Option<Duration>,
     /// The first trailing announcement after a new mode 1 message; then the interval doubles, up to
     /// [`heartbeat`](Self::heartbeat). 20 ms; not in strict.
     pub trailing: Duration,
@@ -25,6 +31,9 @@ pub struct Timing {
     pub nack_repeat_min: Duration,
     /// The most, after doubling with each attempt. 5 s.
     pub nack_repeat_max: Duration,
+    /// Whether who asked, or heard another ask, waits for the answer. Without, every announcement of what is missing draws a NACK, as in
+    /// a first prototype: to see by experiment what hold-off is worth. True.
+    pub nack_hold_off: bool,
     /// Backoff before a NACK is at most this many times the greatest round-trip time: K of RFC 5401. 4.
     pub backoff_factor: u32,
     /// Backoff is at most this. 500 ms.
@@ -53,10 +62,12 @@ impl Default for Timing {
             bundle_timeout: ms(10),
             urgent_flush: ms(1),
             heartbeat: ms(1_000),
+            presence: Some(ms(5_000)),
             trailing: ms(20),
             segment_timeout: ms(250),
             nack_repeat_min: ms(10),
             nack_repeat_max: ms(5_000),
+            nack_hold_off: true,
             backoff_factor: 4,
             backoff_max: ms(500),
             backoff_free_members: 3,
@@ -76,6 +87,11 @@ impl Timing {
     pub(crate) fn nack_repeat(&self, r_max: Duration, attempt: u32) -> Duration {
         let first = (r_max * 3 / 2 + self.bundle_timeout).max(self.nack_repeat_min);
         first.saturating_mul(1 << attempt.min(16)).min(self.nack_repeat_max)
+    }
+
+    /// How often a member without data shows itself among so many.
+    pub(crate) fn presence_among(&self, members: u32) -> Option<Duration> {
+        self.presence.map(|least| least.max(PRESENCE_SPACING * members))
     }
 
     /// `Repair_Holdoff`.
@@ -100,6 +116,8 @@ mod tests {
         assert_eq!(timing.nack_repeat(ms(100), 0), ms(160));
         assert_eq!(timing.nack_repeat(ms(100), 2), ms(640));
         assert_eq!(timing.nack_repeat(ms(100), 99), ms(5_000));
+        assert_eq!(timing.presence_among(7), Some(ms(5_000)));
+        assert_eq!(timing.presence_among(1_000), Some(ms(100_000)));
         assert_eq!(timing.holdoff(Duration::ZERO), ms(2));
         assert_eq!(timing.holdoff(ms(900)), ms(500));
         assert_eq!(timing.join_spread(ms(10)), ms(100));

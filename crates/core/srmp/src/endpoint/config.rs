@@ -8,7 +8,6 @@ use crate::receive::{Interest, ReceiveConfig};
 use crate::send::SendConfig;
 use crate::timing::Timing;
 use crate::wire::{Format, FormatError, LENGTH_DEFAULT, Protection};
-use std::time::Duration;
 
 /// Bounds of memory and work.
 #[derive(Clone, Debug, PartialEq)]
@@ -209,11 +208,6 @@ impl Config {
             retries: self.limits.mode2_retries,
             ..Mode2Config::default()
         }
-    }
-
-    /// How long a silent member is a member.
-    pub(super) fn member_timeout(&self) -> Duration {
-        self.timing.member_timeout.max(self.timing.heartbeat * 5 / 2)
     }
 }
 

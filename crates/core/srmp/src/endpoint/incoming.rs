@@ -152,7 +152,9 @@ impl Endpoint {
             Record::Announcements(list) => {
                 head.announced = list.len() as u32;
                 let Self { members, receive, events, .. } = self;
-                let Some(speaker) = members.speaker_mut(header.sender) else { return };
+                let Some(remote) = members.get_mut(header.sender) else { return };
+                remote.announces = !list.is_empty();
+                let Some(speaker) = &mut remote.speaker else { return };
                 for dsn in list.iter() {
                     if speaker.origin.announce(now, receive, dsn) {
                         let (member, epoch) = (header.sender, header.epoch);

@@ -4,6 +4,7 @@ use super::event::MemberView;
 use crate::model::{Epoch, MemberId};
 use crate::rate;
 use crate::receive::{Origin, Window};
+use crate::timing::Timing;
 use base::Moment;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -29,6 +30,8 @@ pub(super) struct Remote {
     pub(super) live: bool,
     /// It is among those to be asked.
     pub(super) asking: bool,
+    /// It announces data elements, and therefore sends heartbeats.
+    pub(super) announces: bool,
     /// When two hosts with its identity were told last.
     pub(super) conflict: Option<Moment>,
     /// Wishes of it that are heeded, and since when.
@@ -46,6 +49,7 @@ impl Remote {
             heard: now,
             live: false,
             asking: false,
+            announces: false,
             conflict: None,
             nacks,
             nacks_at: now,
@@ -64,8 +68,8 @@ impl Remote {
         may
     }
 
-    fn deadline(&self, timeout: Duration) -> Option<Moment> {
-        let lost = self.live.then(|| self.heard + timeout);
+    fn deadline(&self, patience: Patience) -> Option<Moment> {
+        let lost = self.live.then(|| self.heard + patience.with(self));
         let speaker = self.speaker.as_ref();
         let origin = speaker.and_then(|speaker| speaker.origin.deadline());
         let rate = speaker.and_then(|speaker| speaker.rate.as_ref()).and_then(rate::Receiver::poll_timeout);
@@ -88,6 +92,21 @@ impl Remote {
     }
 }
 
+/// How long a member may be silent.
+#[derive(Clone, Copy, Debug)]
+struct Patience {
+    /// One that announces data.
+    speaker: Duration,
+    /// Another one, which shows itself more seldom the more members there are.
+    listener: Duration,
+}
+
+impl Patience {
+    fn with(self, remote: &Remote) -> Duration {
+        if remote.announces { self.speaker } else { self.listener }
+    }
+}
+
 /// All members but this one, and when each needs attention.
 #[derive(Debug)]
 pub(super) struct Members {
@@ -95,11 +114,18 @@ pub(super) struct Members {
     pub(super) live: u32,
     wakes: BinaryHeap<Reverse<(Moment, MemberId)>>,
     timeout: Duration,
+    timing: Timing,
 }
 
 impl Members {
-    pub(super) fn new(timeout: Duration) -> Self {
-        Self { remotes: BTreeMap::new(), live: 0, wakes: BinaryHeap::new(), timeout }
+    pub(super) fn new(timing: &Timing) -> Self {
+        let timeout = timing.member_timeout.max(timing.heartbeat * 5 / 2);
+        Self { remotes: BTreeMap::new(), live: 0, wakes: BinaryHeap::new(), timeout, timing: timing.clone() }
+    }
+
+    fn patience(&self) -> Patience {
+        let rarest = self.timing.presence_among(self.live + 1).unwrap_or_default();
+        Patience { speaker: self.timeout, listener: self.timeout.max(rarest * 5 / 2) }
     }
 
     pub(super) fn get_mut(&mut self, member: MemberId) -> Option<&mut Remote> {
@@ -119,13 +145,16 @@ impl Members {
 
     /// Whether a live member has been silent for too long.
     pub(super) fn is_silent(&self, now: Moment, member: MemberId) -> bool {
-        self.remotes.get(&member).is_some_and(|remote| remote.live && now.since(remote.heard) >= self.timeout)
+        let patience = self.patience();
+        let live = self.remotes.get(&member).filter(|remote| remote.live);
+        live.is_some_and(|remote| now.since(remote.heard) >= patience.with(remote))
     }
 
     /// Sees to it that the member is looked at when it needs to be.
     pub(super) fn watch(&mut self, member: MemberId) {
+        let patience = self.patience();
         let Some(remote) = self.remotes.get_mut(&member) else { return };
-        if let Some(due) = remote.deadline(self.timeout)
+        if let Some(due) = remote.deadline(patience)
             && due < remote.wake
         {
             remote.wake = due;
@@ -140,13 +169,13 @@ impl Members {
                 return None;
             }
             self.wakes.pop();
-            let timeout = self.timeout;
+            let patience = self.patience();
             let Some(remote) = self.remotes.get_mut(&member) else { continue };
             if remote.wake != at {
                 continue;
             }
             remote.wake = Moment::MAX;
-            if remote.deadline(timeout).is_some_and(|due| due <= now) {
+            if remote.deadline(patience).is_some_and(|due| due <= now) {
                 return Some(member);
             }
             self.watch(member);

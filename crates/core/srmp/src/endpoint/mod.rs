@@ -112,7 +112,7 @@ impl Endpoint {
         Ok(Self {
             sender: Sender::new(now, config.send(&format)),
             mode2: Mode2::new(config.mode2()),
-            members: Members::new(config.member_timeout()),
+            members: Members::new(&config.timing),
             signer: config.signer.take(),
             verifier: config.verifier.take(),
             writer: Writer::new(format),
@@ -176,7 +176,7 @@ impl Endpoint {
         while let Some(due) = self.mode2.expire(now) {
             match due {
                 Due::Again { to, transaction, data, body } => {
-                    self.put_mode2(now, to, transaction, data, body)
+                    self.put_mode2(now, to, transaction, data, body);
                 }
                 Due::TimedOut { ticket } => self.events.push_back(Event::TimedOut { ticket: Ticket(ticket) }),
             }
@@ -229,10 +229,7 @@ impl Endpoint {
     }
 
     /// The newest messages held of a member, for an application that joins later. A message is empty when memory was short.
-    pub fn messages(
-        &self,
-        member: MemberId,
-    ) -> impl Iterator<Item = (DataId, crate::model::Sn, &[u8])> + '_ {
+    pub fn messages(&self, member: MemberId) -> impl Iterator<Item = (DataId, crate::model::Sn, &[u8])> + '_ {
         let speaker = self.members.remotes.get(&member).and_then(|remote| remote.speaker.as_ref());
         speaker.into_iter().flat_map(|speaker| speaker.origin.messages())
     }

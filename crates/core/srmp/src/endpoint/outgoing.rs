@@ -46,7 +46,15 @@ impl Endpoint {
         } else if self.hello {
             Some(self.last_bundle)
         } else {
-            (self.sender.active() > 0).then(|| self.last_bundle + self.config.timing.heartbeat)
+            let timing = &self.config.timing;
+            let interval = if self.sender.active() > 0 {
+                Some(timing.heartbeat)
+            } else if self.config.strict {
+                None
+            } else {
+                timing.presence_among(self.members.live)
+            };
+            interval.map(|interval| self.last_bundle + interval)
         }
     }
 

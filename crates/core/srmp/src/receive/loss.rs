@@ -81,6 +81,9 @@ impl Origin {
         if let Some(want) = item.want.take() {
             if !space.is_newer(sn, want.sn) {
                 item.want = Some(want);
+                if !shared.config.timing.nack_hold_off && matches!(want.phase, Phase::Holdoff(_)) {
+                    self.back_off(now, shared, data);
+                }
                 return;
             }
             shared.counters.wants_superseded += 1;
@@ -114,15 +117,12 @@ impl Origin {
     pub(super) fn wishes(&self, now: Moment, early: bool, data: DataId, out: &mut Vec<NackItem>) {
         let Some(item) = self.items.get(&data) else { return };
         let Some(want) = item.want else { return };
-        match item.part.as_ref().filter(|part| part.dsn.sn == want.sn) {
-            None => out.push(NackItem { data, sn: want.sn, segment: Segment::Whole }),
-            Some(part) => {
-                out.extend(part.lost(early).filter(|(_, quiet)| *quiet <= now).map(|(index, _)| NackItem {
-                    data,
-                    sn: want.sn,
-                    segment: Segment::Index(index),
-                }))
-            }
+        let Some(part) = item.part.as_ref().filter(|part| part.dsn.sn == want.sn) else {
+            out.push(NackItem { data, sn: want.sn, segment: Segment::Whole });
+            return;
+        };
+        for (index, _) in part.lost(early).filter(|(_, quiet)| *quiet <= now) {
+            out.push(NackItem { data, sn: want.sn, segment: Segment::Index(index) });
         }
     }
 }

@@ -17,10 +17,11 @@ impl Origin {
     pub(super) fn back_off(&mut self, now: Moment, shared: &mut Shared, data: DataId) {
         let Some(item) = self.items.get_mut(&data) else { return };
         let Some(want) = &mut item.want else { return };
-        let hold = shared.config.timing.nack_repeat(self.r_max, want.attempt);
+        let hold = shared.repeat(self.r_max, want.attempt);
         let wish = NackItem { data, sn: want.sn, segment: Segment::Whole };
         let heard = self.heard.last(shared.config.space, wish).map(|at| at + hold);
-        if let Some(until) = heard.filter(|until| *until > now) {
+        let waits = shared.config.timing.nack_hold_off;
+        if let Some(until) = heard.filter(|until| waits && *until > now) {
             want.phase = Phase::Holdoff(until);
             shared.counters.nacks_suppressed_by_nack += 1;
             self.watch(data);
@@ -154,7 +155,7 @@ impl Origin {
     fn hold_off(&mut self, now: Moment, shared: &mut Shared, data: DataId) {
         let Some(want) = self.items.get_mut(&data).and_then(|item| item.want.as_mut()) else { return };
         self.due -= usize::from(want.phase == Phase::Due);
-        let hold = shared.config.timing.nack_repeat(self.r_max, want.attempt);
+        let hold = shared.repeat(self.r_max, want.attempt);
         want.attempt += 1;
         want.phase = Phase::Holdoff(now + hold);
         self.watch(data);

@@ -130,7 +130,8 @@ impl Origin {
         if self.held > 0 || !shared.interest.covers_some_of(self.member) {
             return true;
         }
-        !(config.strict && config.literal_mode0_gate) && !(config.require_mode1_first && announces())
+        let literal = config.strict && config.literal_mode0_gate;
+        !literal && (!config.require_mode1_first || !announces())
     }
 
     /// Whether that version is newer than what is complete, and wanted.
@@ -202,6 +203,10 @@ impl Origin {
                     part.timer = now + timeout;
                 }
                 let lost = part.has_lost(!strict);
+                // Answers come: the next wish need not wait longer than the last.
+                if let Some(want) = item.want.as_mut().filter(|want| want.sn == dsn.sn) {
+                    want.attempt = 0;
+                }
                 self.watch(dsn.data);
                 if lost {
                     self.want(now, shared, dsn.data, dsn.sn);

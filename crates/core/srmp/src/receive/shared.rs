@@ -5,6 +5,7 @@ use crate::model::{DataId, MemberId, SnSpace};
 use crate::timing::Timing;
 use base::{Moment, Rng, Seed};
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 /// Which data elements this receiver wants. Data elements are named by their sender.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -144,6 +145,11 @@ impl Shared {
             items: 0,
             counters: ReceiveCounters::default(),
         }
+    }
+
+    /// How long to hold off after a wish: in the extended profile longer with each attempt.
+    pub(super) fn repeat(&self, r_max: Duration, attempt: u32) -> Duration {
+        self.config.timing.nack_repeat(r_max, if self.config.strict { 0 } else { attempt })
     }
 
     /// Memory is short.
