@@ -1,19 +1,21 @@
 //! The emulated line: delay, jitter, loss and rate of a link, so that a WAN can be rehearsed on a desk.
 //!
-//! A frame occupies the line for its size over the rate, then travels for the delay plus a part of the jitter. A
-//! datagram may be lost, and jitter may let a later one overtake it. In the reliable stream nothing is lost and
-//! nothing overtakes: there a lost frame, and all behind it, come later by the time of a retransmission.
+//! What a line does to datagrams is [`wan::Channel`]'s, the same as in simulated runs: a datagram may be lost, it
+//! occupies the line for its size over the rate, then travels for the delay plus its jitter, and jitter may let a later
+//! one overtake it. In the reliable stream nothing is lost and nothing overtakes: there a lost frame, and all behind it,
+//! come later by the time of a retransmission.
 //!
 //! The machine is asked for a frame only when the line is free, so that what is urgent overtakes what still waits.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use base::{Moment, Rng, Seed};
+use base::{Moment, Seed};
 use bytes::Bytes;
+use wan::{Channel, Jitter, LineSpec, Loss, Order, SpecError};
 
 /// Longest delay, and jitter, that is emulated.
-pub const EMULATED_DELAY_MAX: Duration = Duration::from_secs(60);
+pub const EMULATED_DELAY_MAX: Duration = wan::DELAY_MAX;
 
 /// What may be under way on an emulated line, in bytes. More is not taken.
 const IN_FLIGHT_MAX: usize = 16 << 20;
@@ -27,18 +29,15 @@ const RETRANSMISSION_MIN: Duration = Duration::from_millis(10);
 /// What a frame costs on the line besides its own bytes: headers of IP and TCP.
 const OVERHEAD: usize = 40;
 
-/// Parts of a million.
-const MILLION: u32 = 1_000_000;
-
 /// What is emulated in one direction of a link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Emulation {
     /// From one end to the other.
     pub delay: Duration,
-    /// Up to this much more, drawn evenly for every frame.
-    pub jitter: Duration,
-    /// Lost frames per million.
-    pub loss_ppm: u32,
+    /// What is added, drawn for every frame.
+    pub jitter: Jitter,
+    /// Lost frames.
+    pub loss: Loss,
     /// Bits per second; `None` is as fast as the real link.
     pub rate: Option<u64>,
 }
@@ -48,17 +47,45 @@ impl Emulation {
     pub fn is_none(&self) -> bool {
         *self == Self::default()
     }
+
+    /// What cannot be said of one value by itself.
+    ///
+    /// # Errors
+    /// The jitter makes delays shorter by more than the delay.
+    pub fn check(&self) -> Result<(), SpecError> {
+        LineSpec::from(self).check()
+    }
+}
+
+impl From<&Emulation> for LineSpec {
+    fn from(emulation: &Emulation) -> Self {
+        let Emulation { delay, jitter, loss, rate } = emulation.clone();
+        Self { delay, jitter, loss, rate, ..Self::default() }
+    }
+}
+
+impl TryFrom<LineSpec> for Emulation {
+    type Error = String;
+
+    /// Links wait for the line instead of dropping from a queue, and have no copies, reordering or cuts of their own.
+    fn try_from(spec: LineSpec) -> Result<Self, String> {
+        let emulation =
+            Self { delay: spec.delay, jitter: spec.jitter, loss: spec.loss.clone(), rate: spec.rate };
+        match &spec.differences(&LineSpec::from(&emulation))[..] {
+            [] => Ok(emulation),
+            others => Err(format!("it has {}, which links do not emulate", others.join(","))),
+        }
+    }
 }
 
 /// One direction of a link at work.
 pub(crate) struct Line {
-    emulation: Emulation,
-    rng: Rng,
-    /// When the last bit of what was put on the line leaves it.
-    busy_until: Moment,
+    channel: Channel,
+    /// What a loss costs in the stream.
+    retransmission: Duration,
     stream: VecDeque<(Moment, Bytes)>,
     datagrams: BTreeMap<(Moment, u64), Bytes>,
-    /// Datagrams ever put on the line.
+    /// Datagrams ever put on the line: the number of the last one.
     count: u64,
     bytes: usize,
     /// Datagrams that the emulation lost.
@@ -66,11 +93,12 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    pub(crate) fn new(emulation: Emulation, seed: Seed) -> Self {
+    pub(crate) fn new(emulation: &Emulation, seed: Seed) -> Self {
+        let spec = LineSpec { order: Order::Free, ..LineSpec::from(emulation) };
         Self {
-            emulation,
-            rng: seed.rng(),
-            busy_until: Moment::ZERO,
+            // A line that was idle for less than two ticks was so because the timer was late.
+            channel: Channel::new(spec, seed).with_slack(2 * TICK),
+            retransmission: (2 * emulation.delay).max(RETRANSMISSION_MIN),
             stream: VecDeque::new(),
             datagrams: BTreeMap::new(),
             count: 0,
@@ -81,14 +109,15 @@ impl Line {
 
     /// Whether the line takes a frame now.
     pub(crate) fn is_free(&self, now: Moment) -> bool {
-        self.bytes < IN_FLIGHT_MAX && self.busy_until <= now + TICK
+        self.bytes < IN_FLIGHT_MAX && self.channel.busy_until() <= now + TICK
     }
 
     /// Puts a frame of the stream on the line.
     pub(crate) fn push(&mut self, now: Moment, frame: Bytes) {
-        let mut arrival = self.depart(now, frame.len());
-        if self.draw_loss() {
-            arrival += (2 * self.emulation.delay).max(RETRANSMISSION_MIN);
+        let lost = self.channel.draw_loss(now);
+        let (_, mut arrival) = self.channel.carry(now, frame.len() + OVERHEAD);
+        if lost {
+            arrival += self.retransmission;
         }
         let arrival = self.stream.back().map_or(arrival, |&(last, _)| last.max(arrival));
         self.bytes += frame.len();
@@ -97,13 +126,13 @@ impl Line {
 
     /// Puts a datagram on the line.
     pub(crate) fn push_datagram(&mut self, now: Moment, frame: Bytes) {
-        let arrival = self.depart(now, frame.len());
-        if self.draw_loss() {
+        self.count += 1;
+        if self.channel.draw_loss(now) {
             self.lost += 1;
             return;
         }
+        let (_, arrival) = self.channel.carry(now, frame.len() + OVERHEAD);
         self.bytes += frame.len();
-        self.count += 1;
         self.datagrams.insert((arrival, self.count), frame);
     }
 
@@ -114,12 +143,14 @@ impl Line {
         Some(frame)
     }
 
-    /// The next datagram that has arrived by `now`.
-    pub(crate) fn pop_datagram(&mut self, now: Moment) -> Option<Bytes> {
+    /// The next datagram that has arrived by `now`, and its number: from 1 on in the order in which they were put on the line,
+    /// those that were lost included, so that the other side sees gaps and overtaking as it does on a real line.
+    pub(crate) fn pop_datagram(&mut self, now: Moment) -> Option<(u64, Bytes)> {
         let entry = self.datagrams.first_entry().filter(|entry| entry.key().0 <= now)?;
+        let number = entry.key().1;
         let frame = entry.remove();
         self.bytes -= frame.len();
-        Some(frame)
+        Some((number, frame))
     }
 
     /// Everything in the stream, at once: the link is about to be closed.
@@ -136,32 +167,7 @@ impl Line {
 
     /// When to look again, for the line to be free.
     pub(crate) fn free_at(&self) -> Moment {
-        Moment::from_nanos(self.busy_until.as_nanos().saturating_sub(TICK.as_nanos() as u64))
-    }
-
-    /// The arrival of `bytes` that are put on the line now.
-    fn depart(&mut self, now: Moment, bytes: usize) -> Moment {
-        if let Some(rate) = self.emulation.rate {
-            // A line that was idle for less than two ticks was so because the timer was late.
-            if self.busy_until + 2 * TICK < now {
-                self.busy_until = now;
-            }
-            let nanos = (bytes + OVERHEAD) as u128 * 8 * 1_000_000_000 / u128::from(rate.max(1));
-            self.busy_until += Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX));
-        } else {
-            self.busy_until = now;
-        }
-        let jitter = u64::try_from(self.emulation.jitter.as_nanos()).unwrap_or(u64::MAX);
-        let jitter = if jitter == 0 { 0 } else { self.draw() % (jitter + 1) };
-        self.busy_until + self.emulation.delay + Duration::from_nanos(jitter)
-    }
-
-    fn draw_loss(&mut self) -> bool {
-        self.emulation.loss_ppm > 0 && self.draw() % u64::from(MILLION) < u64::from(self.emulation.loss_ppm)
-    }
-
-    fn draw(&mut self) -> u64 {
-        rand_core::RngCore::next_u64(&mut self.rng)
+        Moment::from_nanos(self.channel.busy_until().as_nanos().saturating_sub(TICK.as_nanos() as u64))
     }
 }
 
@@ -170,7 +176,11 @@ mod tests {
     use super::*;
 
     fn line(emulation: Emulation) -> Line {
-        Line::new(emulation, Seed(1))
+        Line::new(&emulation, Seed(1))
+    }
+
+    fn share(millionths: u32) -> Loss {
+        Loss::Bernoulli(wan::Share::from_millionths(millionths))
     }
 
     fn frame(number: u8) -> Bytes {
@@ -201,8 +211,11 @@ mod tests {
 
     #[test]
     fn the_stream_keeps_its_order_and_loses_nothing() {
-        let mut line =
-            line(Emulation { jitter: Duration::from_millis(50), loss_ppm: 300_000, ..Emulation::default() });
+        let mut line = line(Emulation {
+            jitter: Jitter::UpTo(Duration::from_millis(50)),
+            loss: share(300_000),
+            ..Emulation::default()
+        });
         for number in 0..200 {
             line.push(Moment::from_millis(u64::from(number)), frame(number));
         }
@@ -219,15 +232,19 @@ mod tests {
 
     #[test]
     fn datagrams_are_lost_and_overtaken_as_often_as_asked_for() {
-        let mut line =
-            line(Emulation { jitter: Duration::from_millis(5), loss_ppm: 100_000, ..Emulation::default() });
+        let mut line = line(Emulation {
+            jitter: Jitter::UpTo(Duration::from_millis(5)),
+            loss: share(100_000),
+            ..Emulation::default()
+        });
         for number in 0..1000_u64 {
             line.push_datagram(Moment::from_millis(number), Bytes::from(number.to_be_bytes().to_vec()));
         }
         assert!((60..140).contains(&line.lost), "{} of 1000", line.lost);
         let (mut arrived, mut late, mut last) = (0, 0, 0);
-        while let Some(frame) = line.pop_datagram(Moment::MAX) {
+        while let Some((given, frame)) = line.pop_datagram(Moment::MAX) {
             let number = u64::from_be_bytes(frame[..].try_into().unwrap());
+            assert_eq!(given, number + 1, "lost ones have numbers, too");
             arrived += 1;
             late += u64::from(number < last);
             last = number;

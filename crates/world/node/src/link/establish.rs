@@ -101,12 +101,12 @@ pub(crate) async fn initiate(mut raw: Raw, options: &LinkOptions) -> Result<Esta
         }
         _ => Offered::Nothing,
     };
-    let hello = Hello { datagrams: offered.to_offer()?, emulate: options.back };
+    let hello = Hello { datagrams: offered.to_offer()?, emulate: options.back.clone() };
     say(&mut raw.write, &hello).await?;
     let mut reader = FrameReader::new();
     let answer = hear(&mut raw.read, &mut reader).await?;
     let (sender, receiver) = offered.join(answer.datagrams, raw.peer_ip).await?;
-    finish(raw, reader, options.out, sender, receiver)
+    finish(raw, reader, &options.out, sender, receiver)
 }
 
 /// The side that was connected to.
@@ -135,7 +135,7 @@ pub(crate) async fn accept(mut raw: Raw) -> Result<Established, EstablishError> 
     let answer = Hello { datagrams: offered.to_offer()?, emulate: Emulation::default() };
     say(&mut raw.write, &answer).await?;
     let (sender, receiver) = offered.join(hello.datagrams, raw.peer_ip).await?;
-    finish(raw, reader, hello.emulate, sender, receiver)
+    finish(raw, reader, &hello.emulate, sender, receiver)
 }
 
 async fn say(write: &mut BoxWrite, hello: &Hello) -> io::Result<()> {
@@ -159,7 +159,7 @@ async fn hear(read: &mut BoxRead, reader: &mut FrameReader) -> Result<Hello, Est
 fn finish(
     raw: Raw,
     reader: FrameReader,
-    emulation: Emulation,
+    emulation: &Emulation,
     sender: Option<DatagramSender>,
     receiver: Option<DatagramReceiver>,
 ) -> Result<Established, EstablishError> {

@@ -7,10 +7,12 @@
 //! | --: | --- | --- |
 //! | 1 | the sender takes best effort as datagrams | UDP port (2; 0 for QUIC), token (8), longest payload (2) |
 //! | 2 | emulation that the receiver is asked for, in what it sends | delay, jitter in ns (8, 8), loss in ppm (4), rate in bit/s (8; 0: none) |
+//! | 3 | the same, where field 2 cannot say it | options of a line as in a URL, such as `delay=35ms,jitter=gamma:3ms` |
 
 use std::time::Duration;
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
+use wan::{Jitter, LineSpec, Loss, Share};
 
 use super::emulation::{EMULATED_DELAY_MAX, Emulation};
 
@@ -21,6 +23,7 @@ const MAGIC: [u8; 4] = *b"MRTL";
 const VERSION: u8 = 1;
 const TAG_DATAGRAMS: u8 = 1;
 const TAG_EMULATE: u8 = 2;
+const TAG_EMULATE_TEXT: u8 = 3;
 
 /// Where and how a side takes datagrams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +37,7 @@ pub(crate) struct DatagramOffer {
 }
 
 /// What a side says first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub(crate) struct Hello {
     pub(crate) datagrams: Option<DatagramOffer>,
     pub(crate) emulate: Emulation,
@@ -60,6 +63,9 @@ pub enum HelloError {
     /// More than a node emulates.
     #[error("the peer asks for an emulated delay of {0:?}; the limit is {EMULATED_DELAY_MAX:?}")]
     Delay(Duration),
+    /// Nothing that a node emulates.
+    #[error("the peer asks for a line that cannot be emulated: {0}")]
+    Emulation(String),
 }
 
 impl Hello {
@@ -74,13 +80,26 @@ impl Hello {
             out.put_u16(offer.mtu);
         }
         if !self.emulate.is_none() {
-            out.put_slice(&[TAG_EMULATE, 28]);
-            out.put_u64(nanos(self.emulate.delay));
-            out.put_u64(nanos(self.emulate.jitter));
-            out.put_u32(self.emulate.loss_ppm);
-            out.put_u64(self.emulate.rate.unwrap_or(0));
+            self.encode_emulation(&mut out);
         }
         out
+    }
+
+    /// As numbers where these can say it, for nodes that read nothing else.
+    fn encode_emulation(&self, out: &mut BytesMut) {
+        let Emulation { delay, jitter, loss, rate } = &self.emulate;
+        if let (Some(jitter), Some(loss)) = (plain_jitter(*jitter), plain_loss(loss)) {
+            out.put_slice(&[TAG_EMULATE, 28]);
+            out.put_u64(nanos(*delay));
+            out.put_u64(nanos(jitter));
+            out.put_u32(loss);
+            out.put_u64(rate.unwrap_or(0));
+            return;
+        }
+        let text = LineSpec::from(&self.emulate).to_string();
+        let length = u8::try_from(text.len()).expect("the longest options take less than 256 octets");
+        out.put_slice(&[TAG_EMULATE_TEXT, length]);
+        out.put_slice(text.as_bytes());
     }
 
     pub(crate) fn decode(mut record: Bytes) -> Result<Self, HelloError> {
@@ -107,6 +126,7 @@ impl Hello {
                     hello.datagrams = Some(DatagramOffer { port, token, mtu });
                 }
                 (TAG_EMULATE, 28) => hello.emulate = emulation(&mut field)?,
+                (TAG_EMULATE_TEXT, _) => hello.emulate = emulation_text(&field)?,
                 (TAG_DATAGRAMS | TAG_EMULATE, _) => return Err(HelloError::Field { tag, length }),
                 _ => {}
             }
@@ -122,9 +142,40 @@ fn emulation(field: &mut Bytes) -> Result<Emulation, HelloError> {
     if longest > EMULATED_DELAY_MAX {
         return Err(HelloError::Delay(longest));
     }
-    let loss_ppm = field.get_u32();
+    let jitter = if jitter.is_zero() { Jitter::None } else { Jitter::UpTo(jitter) };
+    let loss = match field.get_u32() {
+        0 => Loss::None,
+        millionths => Loss::Bernoulli(Share::from_millionths(millionths)),
+    };
     let rate = Some(field.get_u64()).filter(|&rate| rate > 0);
-    Ok(Emulation { delay, jitter, loss_ppm, rate })
+    Ok(Emulation { delay, jitter, loss, rate })
+}
+
+fn emulation_text(field: &[u8]) -> Result<Emulation, HelloError> {
+    let fail = |why: String| HelloError::Emulation(why);
+    let text = std::str::from_utf8(field).map_err(|error| fail(error.to_string()))?;
+    let spec: LineSpec = text.parse().map_err(|error: wan::SpecError| fail(error.to_string()))?;
+    Emulation::try_from(spec).map_err(fail)
+}
+
+/// A jitter that is spread evenly from nothing up.
+fn plain_jitter(jitter: Jitter) -> Option<Duration> {
+    match jitter {
+        Jitter::None => Some(Duration::ZERO),
+        Jitter::UpTo(most) => Some(most),
+        _ => None,
+    }
+}
+
+/// Losses without memory that are whole parts per million.
+fn plain_loss(loss: &Loss) -> Option<u32> {
+    match loss {
+        Loss::None => Some(0),
+        Loss::Bernoulli(share) => {
+            Some(share.billionths()).filter(|parts| parts.is_multiple_of(1_000)).map(|parts| parts / 1_000)
+        }
+        _ => None,
+    }
 }
 
 fn nanos(duration: Duration) -> u64 {
@@ -141,14 +192,18 @@ mod tests {
             datagrams: Some(DatagramOffer { port: 7, token: u64::MAX, mtu: 1400 }),
             emulate: Emulation {
                 delay: Duration::from_millis(20),
-                jitter: Duration::from_micros(3),
-                loss_ppm: 5,
+                jitter: Jitter::UpTo(Duration::from_micros(3)),
+                loss: Loss::Bernoulli(Share::from_millionths(5)),
                 rate: Some(10_000_000),
             },
         };
-        for hello in [Hello::default(), full] {
-            assert_eq!(Hello::decode(hello.encode().freeze()), Ok(hello));
+        let text = "delay=35s123ms456us789ns,jitter=gamma:35s123ms456us789ns:100.123,\
+                    loss=ge:p=12.3456789%:r=12.3456789%:good=12.3456789%:bad=12.3456789%:per=ms,rate=123456789123bit/s";
+        let spec: LineSpec = text.parse().unwrap();
+        let longest = Hello { emulate: spec.try_into().unwrap(), ..full.clone() };
+        for hello in [Hello::default(), full.clone(), longest] {
             assert!(hello.encode().len() <= HELLO_BYTES_MAX);
+            assert_eq!(Hello::decode(hello.encode().freeze()), Ok(hello));
         }
         let mut later = full.encode();
         later.put_slice(&[99, 2, 1, 1]);
@@ -169,6 +224,9 @@ mod tests {
         let mut far = Hello::default();
         far.emulate.delay = Duration::from_secs(3600);
         assert!(matches!(Hello::decode(far.encode().freeze()), Err(HelloError::Delay(_))));
+        assert!(decode(b"MRTL\x01\x03\x01x").contains("`x` is no option of a line"));
+        assert!(decode(b"MRTL\x01\x03\x01\xff").contains("utf-8"));
+        assert!(decode(b"MRTL\x01\x03\x03cut").contains("it has cut=on, which links do not emulate"));
         for length in 0..full_length() {
             let mut octets = b"MRTL\x01\x01\x0c".to_vec();
             octets.resize(5 + length, 1);

@@ -58,7 +58,7 @@ pub use url::{DEFAULT_LINK_PORT, LinkListen, LinkUrl, LinkUrlError, Scheme};
 
 /// Readers of the values of options, for configurations.
 pub(crate) mod option_values {
-    pub(crate) use super::options::{best_effort, delay, fingerprint, mtu};
+    pub(crate) use super::options::{best_effort, delay, fingerprint, jitter, loss, mtu};
 }
 
 /// What all links of a node share.

@@ -3,9 +3,11 @@
 use std::fmt;
 use std::time::Duration;
 
-use super::emulation::{EMULATED_DELAY_MAX, Emulation};
+use wan::units;
+use wan::{Jitter, LineSpec, Loss, SpecError};
+
+use super::emulation::Emulation;
 use super::url::Scheme;
-use crate::config::units;
 
 /// Default of [`LinkOptions::mtu`]: what fits into an Ethernet frame with room for a tunnel.
 pub const DEFAULT_MTU: usize = 1400;
@@ -99,6 +101,12 @@ pub enum OptionError {
         /// The kind of link.
         scheme: Scheme,
     },
+    /// What is to be emulated does not go together.
+    #[error("{why}")]
+    Emulation {
+        /// What is wrong.
+        why: SpecError,
+    },
     /// A pin where no certificates are.
     #[error("`pin` is for quic links; a `{scheme}` link has no certificate")]
     PinWithoutQuic {
@@ -146,20 +154,20 @@ impl LinkOptions {
                 self.back.delay = self.out.delay;
             }
             "jitter" => {
-                self.out.jitter = delay(value).map_err(fail)?;
+                self.out.jitter = jitter(value).map_err(fail)?;
                 self.back.jitter = self.out.jitter;
             }
             "loss" => {
-                self.out.loss_ppm = units::parse_loss(value).map_err(fail)?;
-                self.back.loss_ppm = self.out.loss_ppm;
+                self.out.loss = loss(value).map_err(fail)?;
+                self.back.loss = self.out.loss.clone();
             }
             "rate" => {
                 self.out.rate = Some(units::parse_rate(value).map_err(fail)?);
                 self.back.rate = self.out.rate;
             }
             "back-delay" => self.back.delay = delay(value).map_err(fail)?,
-            "back-jitter" => self.back.jitter = delay(value).map_err(fail)?,
-            "back-loss" => self.back.loss_ppm = units::parse_loss(value).map_err(fail)?,
+            "back-jitter" => self.back.jitter = jitter(value).map_err(fail)?,
+            "back-loss" => self.back.loss = loss(value).map_err(fail)?,
             "back-rate" => self.back.rate = Some(units::parse_rate(value).map_err(fail)?),
             "best-effort" => self.best_effort = best_effort(value).map_err(fail)?,
             "mtu" => self.mtu = Some(mtu(value).map_err(fail)?),
@@ -168,33 +176,19 @@ impl LinkOptions {
         Ok(())
     }
 
+    /// What cannot be said of one emulation option by itself.
+    pub(super) fn check_emulation(&self) -> Result<(), OptionError> {
+        self.out.check().and_then(|()| self.back.check()).map_err(|why| OptionError::Emulation { why })
+    }
+
     /// Writes `,key=value` for whatever differs from `defaults`.
     pub(super) fn write(&self, f: &mut fmt::Formatter<'_>, defaults: &Self) -> fmt::Result {
-        let time = humantime::format_duration;
-        let (out, back) = (&self.out, &self.back);
-        if out.delay != Duration::ZERO {
-            write!(f, ",delay={}", time(out.delay).to_string().replace(' ', ""))?;
+        let (out, back) = (LineSpec::from(&self.out), LineSpec::from(&self.back));
+        for option in out.differences(&LineSpec::default()) {
+            write!(f, ",{option}")?;
         }
-        if out.jitter != Duration::ZERO {
-            write!(f, ",jitter={}", time(out.jitter).to_string().replace(' ', ""))?;
-        }
-        if out.loss_ppm != 0 {
-            write!(f, ",loss={}", units::Loss(out.loss_ppm))?;
-        }
-        if let Some(rate) = out.rate {
-            write!(f, ",rate={}", units::Rate(rate))?;
-        }
-        if back.delay != out.delay {
-            write!(f, ",back-delay={}", time(back.delay).to_string().replace(' ', ""))?;
-        }
-        if back.jitter != out.jitter {
-            write!(f, ",back-jitter={}", time(back.jitter).to_string().replace(' ', ""))?;
-        }
-        if back.loss_ppm != out.loss_ppm {
-            write!(f, ",back-loss={}", units::Loss(back.loss_ppm))?;
-        }
-        if let Some(rate) = back.rate.filter(|_| back.rate != out.rate) {
-            write!(f, ",back-rate={}", units::Rate(rate))?;
+        for option in back.differences(&out) {
+            write!(f, ",back-{option}")?;
         }
         if self.best_effort != defaults.best_effort {
             write!(f, ",best-effort={}", self.best_effort)?;
@@ -206,13 +200,29 @@ impl LinkOptions {
     }
 }
 
+/// One option of a line, by itself.
+fn line_option(key: &str, value: &str) -> Result<LineSpec, String> {
+    let mut spec = LineSpec::default();
+    match spec.set(key, value) {
+        Ok(()) => Ok(spec),
+        Err(SpecError::Value { why, .. }) => Err(why),
+        Err(other) => Err(other.to_string()),
+    }
+}
+
 /// A delay that can be emulated.
 pub(crate) fn delay(text: &str) -> Result<Duration, String> {
-    let delay = units::parse_duration(text)?;
-    if delay > EMULATED_DELAY_MAX {
-        return Err(format!("`{text}` is longer than {EMULATED_DELAY_MAX:?}, the longest that is emulated"));
-    }
-    Ok(delay)
+    line_option("delay", text).map(|spec| spec.delay)
+}
+
+/// A jitter that can be emulated.
+pub(crate) fn jitter(text: &str) -> Result<Jitter, String> {
+    line_option("jitter", text).map(|spec| spec.jitter)
+}
+
+/// A model of loss that can be emulated on a link, and be told to the other side.
+pub(crate) fn loss(text: &str) -> Result<Loss, String> {
+    line_option("loss", text).map(|spec| spec.loss)
 }
 
 /// `stream`, `udp` or `datagram`.

@@ -154,6 +154,7 @@ impl FromStr for LinkUrl {
 impl LinkUrl {
     /// What cannot be said of one option by itself.
     pub(crate) fn check(&self) -> Result<(), OptionError> {
+        self.options.check_emulation()?;
         let fits = match self.options.best_effort {
             BestEffort::Stream => true,
             BestEffort::Udp => self.scheme == Scheme::Tcp,
@@ -271,6 +272,11 @@ mod tests {
             ("tcp://n:1,best-effort=udp,mtu=9000", "tcp://n:1,best-effort=udp,mtu=9000"),
             ("quic://n:1,best-effort=stream", "quic://n:1,best-effort=stream"),
             ("tcp://n:1,rate=10Mbit/s,jitter=2ms", "tcp://n:1,jitter=2ms,rate=10Mbit/s"),
+            (
+                "tcp://n:1,delay=35ms,jitter=gamma:3ms,loss=ge:p=1%:r=20%,back-jitter=normal:2ms",
+                "tcp://n:1,delay=35ms,jitter=gamma:3ms,loss=ge:p=1%:r=20%:good=0%:bad=100%,back-jitter=normal:2ms",
+            ),
+            ("tcp://n:1,loss=1%,rate=1Mbit/s,back-loss=0%", "tcp://n:1,loss=1%,rate=1Mbit/s,back-loss=0%"),
         ] {
             let url: LinkUrl = text.parse().unwrap();
             assert_eq!(url.to_string(), written, "{text}");
@@ -294,6 +300,9 @@ mod tests {
         assert!(error("tcp://a:1,color=red").contains("`color` is no option of a link"));
         assert!(error("tcp://a:1,delay").contains("is no length of time"));
         assert!(error("tcp://a:1,loss=2").contains("is no share"));
+        assert!(error("tcp://a:1,loss=trace:a.txt").contains("would be read from a file"));
+        assert!(error("tcp://a:1,loss=ge:90%:2").contains("option `loss`: a loss of 90%"));
+        assert!(error("tcp://a:1,jitter=normal:2ms").contains("give the line at least that delay"));
         assert!(error("tcp://a:1,best-effort=datagram").contains("`best-effort=datagram`"));
         assert!(error("memory://a,best-effort=udp").contains("`best-effort=udp`"));
         assert!(error("tcp://a:1,mtu=10").contains("`10` is no datagram size"));

@@ -5,8 +5,10 @@ use std::time::Duration;
 use router::ClientFlags;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error};
+use wan::units::parse_rate;
+use wan::{Jitter, Loss};
 
-use crate::config::{ListenAddress, units};
+use crate::config::ListenAddress;
 use crate::link::{BestEffort, Fingerprint, LinkOptions, LinkUrl, option_values};
 
 /// A node of a topology file.
@@ -32,12 +34,12 @@ macro_rules! link_table {
             /// Emulated delay, in both directions.
             #[serde(default, deserialize_with = "delay")]
             pub delay: Option<Duration>,
-            /// Emulated further delay, up to this much, drawn for every frame.
-            #[serde(default, deserialize_with = "delay")]
-            pub jitter: Option<Duration>,
-            /// Emulated loss, in parts per million; written `"0.5%"`.
+            /// Emulated further delay, drawn for every frame; `"5ms"` is up to this much.
+            #[serde(default, deserialize_with = "jitter")]
+            pub jitter: Option<Jitter>,
+            /// Emulated loss, such as `"0.5%"` or `"ge:5%:3"`.
             #[serde(default, deserialize_with = "loss")]
-            pub loss: Option<u32>,
+            pub loss: Option<Loss>,
             /// Emulated rate, in bits per second; written `"10Mbit/s"`.
             #[serde(default, deserialize_with = "rate")]
             pub rate: Option<u64>,
@@ -45,11 +47,11 @@ macro_rules! link_table {
             #[serde(default, deserialize_with = "delay")]
             pub back_delay: Option<Duration>,
             /// The jitter of what the other side sends, where it differs.
-            #[serde(default, deserialize_with = "delay")]
-            pub back_jitter: Option<Duration>,
+            #[serde(default, deserialize_with = "jitter")]
+            pub back_jitter: Option<Jitter>,
             /// The loss of what the other side sends, where it differs.
             #[serde(default, deserialize_with = "loss")]
-            pub back_loss: Option<u32>,
+            pub back_loss: Option<Loss>,
             /// The rate of what the other side sends, where it differs.
             #[serde(default, deserialize_with = "rate")]
             pub back_rate: Option<u64>,
@@ -68,15 +70,16 @@ macro_rules! link_table {
             /// Lets what is written here overrule `options`.
             pub fn apply(&self, options: &mut LinkOptions) {
                 let (out, back) = (&mut options.out, &mut options.back);
-                for (both, there, here, over) in [
-                    (self.delay, self.back_delay, &mut out.delay, &mut back.delay),
-                    (self.jitter, self.back_jitter, &mut out.jitter, &mut back.jitter),
-                ] {
-                    *here = both.unwrap_or(*here);
-                    *over = there.or(both).unwrap_or(*over);
+                out.delay = self.delay.unwrap_or(out.delay);
+                back.delay = self.back_delay.or(self.delay).unwrap_or(back.delay);
+                out.jitter = self.jitter.unwrap_or(out.jitter);
+                back.jitter = self.back_jitter.or(self.jitter).unwrap_or(back.jitter);
+                if let Some(loss) = &self.loss {
+                    out.loss.clone_from(loss);
                 }
-                out.loss_ppm = self.loss.unwrap_or(out.loss_ppm);
-                back.loss_ppm = self.back_loss.or(self.loss).unwrap_or(back.loss_ppm);
+                if let Some(loss) = self.back_loss.as_ref().or(self.loss.as_ref()) {
+                    back.loss.clone_from(loss);
+                }
                 out.rate = self.rate.or(out.rate);
                 back.rate = self.back_rate.or(self.rate).or(back.rate);
                 options.best_effort = self.best_effort.unwrap_or(options.best_effort);
@@ -208,12 +211,16 @@ fn delay<'de, D: Deserializer<'de>>(input: D) -> Result<Option<Duration>, D::Err
     read(input, option_values::delay)
 }
 
-fn loss<'de, D: Deserializer<'de>>(input: D) -> Result<Option<u32>, D::Error> {
-    read(input, units::parse_loss)
+fn jitter<'de, D: Deserializer<'de>>(input: D) -> Result<Option<Jitter>, D::Error> {
+    read(input, option_values::jitter)
+}
+
+fn loss<'de, D: Deserializer<'de>>(input: D) -> Result<Option<Loss>, D::Error> {
+    read(input, option_values::loss)
 }
 
 fn rate<'de, D: Deserializer<'de>>(input: D) -> Result<Option<u64>, D::Error> {
-    read(input, units::parse_rate)
+    read(input, parse_rate)
 }
 
 fn best_effort<'de, D: Deserializer<'de>>(input: D) -> Result<Option<BestEffort>, D::Error> {
