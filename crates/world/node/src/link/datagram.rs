@@ -129,9 +129,9 @@ impl DatagramSender {
         }
     }
 
-    /// Sends a frame.
-    pub(crate) fn send(&mut self, frame: &[u8], counters: &mut LinkCounters) {
-        self.number += 1;
+    /// Sends a frame, with this number or the one after the last.
+    pub(crate) fn send(&mut self, number: Option<u64>, frame: &[u8], counters: &mut LinkCounters) {
+        self.number = number.unwrap_or(self.number + 1);
         match &self.way {
             Way::Udp { token, .. } => write(&mut self.buffer, Kind::Frame, *token, self.number, frame),
             Way::Quic(_) => {

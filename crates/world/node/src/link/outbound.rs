@@ -184,7 +184,8 @@ impl Outbound {
             }
             None => {
                 let frames = self.write_frames(|| machine.poll_link_frame(now, link), cx)?;
-                Ok(self.write_datagrams(now, |max| machine.poll_link_datagram(now, link, max), cx) || frames)
+                let next = |max| Some((None, machine.poll_link_datagram(now, link, max)?));
+                Ok(self.write_datagrams(now, next, cx) || frames)
             }
         }
     }
@@ -222,7 +223,8 @@ impl Outbound {
             }
         }
         self.write_frames(|| line.pop(now), cx)?;
-        self.write_datagrams(now, |_| line.pop_datagram(now), cx);
+        let next = |_| line.pop_datagram(now).map(|(number, frame)| (Some(number), frame));
+        self.write_datagrams(now, next, cx);
         let free_at = (!line.is_free(now)).then(|| line.free_at());
         // What has arrived and could not be written waits for the stream; it must not keep the task busy.
         let next = free_at.into_iter().chain(line.next_arrival()).chain(self.wake_at).min();
@@ -257,11 +259,11 @@ impl Outbound {
         Ok(took)
     }
 
-    /// Sends datagrams while there is room.
+    /// Sends datagrams while there is room; with the numbers that an emulated line gave them.
     fn write_datagrams(
         &mut self,
         now: Moment,
-        mut next: impl FnMut(usize) -> Option<Bytes>,
+        mut next: impl FnMut(usize) -> Option<(Option<u64>, Bytes)>,
         cx: &mut Context<'_>,
     ) -> bool {
         let Some(side) = &mut self.datagrams else { return false };
@@ -278,8 +280,8 @@ impl Outbound {
                     break;
                 }
             }
-            let Some(frame) = next(side.frame_bytes_max()) else { break };
-            side.send(&frame, &mut self.counters);
+            let Some((number, frame)) = next(side.frame_bytes_max()) else { break };
+            side.send(number, &frame, &mut self.counters);
             took = true;
         }
         took
