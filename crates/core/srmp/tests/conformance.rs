@@ -231,6 +231,11 @@ fn members_are_seen_lost_and_leave() {
     net.run(ms(1_000));
     assert_eq!(net.node(0).endpoint.live_members(), 2);
     net.with(1, |endpoint, now| endpoint.leave(now));
+    // Who left misses something, and asks for nothing.
+    net.lines.loss = 1.0;
+    net.send_mode1(0, 2, &b"y"[..]);
+    net.run(ms(12));
+    net.lines.loss = 0.0;
     net.crash(2);
     net.run(ms(20_000));
     let lost =

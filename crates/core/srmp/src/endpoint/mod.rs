@@ -158,14 +158,12 @@ impl Endpoint {
     /// When to call [`handle_timeout`](Self::handle_timeout).
     pub fn poll_timeout(&self) -> Option<Moment> {
         let again = self.sender.again_at(Moment::ZERO);
-        let own = [self.bundle.flush_at(), self.heartbeat_at(), self.sender.deadline(), again];
-        let others = [
-            self.shaper.poll_timeout(),
-            self.rate.poll_timeout(),
-            self.mode2.deadline(),
-            self.members.deadline(),
-        ];
-        own.into_iter().chain(others).flatten().min()
+        let shaped = self.shaper.poll_timeout();
+        let bundles = [self.bundle.flush_at(), self.heartbeat_at(), self.sender.deadline(), again, shaped];
+        // Who left sends no bundle, so nothing of them is due.
+        let bundles = bundles.into_iter().filter(|_| !self.left);
+        let others = [self.rate.poll_timeout(), self.mode2.deadline(), self.members.deadline()];
+        bundles.chain(others).flatten().min()
     }
 
     /// Time has passed.
