@@ -11,6 +11,7 @@
 //! - [`cluster`]: hosts whose processor time and network interface cost something, for questions of "how fast".
 //! - [`routers`]: the router machine on such a cluster, as tree and as mesh, and pairs of federates that load it.
 //! - [`queueing`]: queues in closed form, and sites that multicast over lines of limited rate.
+//! - [`srmp`]: groups of SRMP members on emulated lines, loaded by simulated entities.
 //! - [`Digest`]: every delivery and every draw in 64 bits. Two runs of one seed have one digest.
 //!
 //! What is drawn for a packet depends on the seed, its link, its number there and the rule. So a new
@@ -25,6 +26,7 @@ mod queue;
 pub mod queueing;
 pub mod routers;
 mod simulation;
+pub mod srmp;
 mod stats;
 
 pub use digest::Digest;

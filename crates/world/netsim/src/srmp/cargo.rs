@@ -1,0 +1,59 @@
+//! What is in a datagram, as the emulator sees it.
+
+use bytes::Bytes;
+use srmp::model::{DataId, Sn};
+use srmp::wire::{Format, Kind, Record};
+
+/// Octets of IPv4 and UDP headers.
+pub(super) const HEADERS: usize = 28;
+
+/// The contents of a datagram.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Cargo {
+    /// Octets of the bodies of messages.
+    pub(super) body_bytes: usize,
+    /// Octets that are there for reliability's sake and for reports: all of a datagram without messages; NACKs,
+    /// announcements and digests of the others.
+    pub(super) control_bytes: usize,
+    /// Octets of reports for congestion control, of `control_bytes`.
+    pub(super) feedback_bytes: usize,
+    /// Mode 0 messages.
+    pub(super) mode0: u32,
+    /// Mode 1 messages, or segments.
+    pub(super) mode1: Vec<(DataId, Sn)>,
+}
+
+impl Cargo {
+    /// Looks into a datagram that an endpoint without keys sends.
+    pub(super) fn of(format: &Format, datagram: &Bytes) -> Self {
+        let mut cargo = Self::default();
+        let Some(packet) =
+            format.decode(datagram).ok().and_then(|envelope| envelope.without_protection().ok())
+        else {
+            return cargo;
+        };
+        let mut control = 0;
+        for record in packet.records().filter_map(Result::ok) {
+            match &record {
+                Record::Mode0(message) => {
+                    cargo.mode0 += 1;
+                    cargo.body_bytes += message.body.len();
+                }
+                Record::Mode1(message) => {
+                    cargo.mode1.push((message.dsn.data, message.dsn.sn));
+                    cargo.body_bytes += message.body.len();
+                }
+                Record::Mode2(message) => cargo.body_bytes += message.body.len(),
+                // What a sender says of its rate is part of its head, as in RFC 4410.
+                Record::Echo(_) | Record::Congestion(_) => {}
+                _ => control += format.record_bytes(&record),
+            }
+        }
+        let carries = cargo.mode0 > 0 || !cargo.mode1.is_empty() || cargo.body_bytes > 0;
+        cargo.control_bytes = if carries { control } else { datagram.len() + HEADERS };
+        if packet.header().kind == Kind::Feedback {
+            cargo.feedback_bytes = cargo.control_bytes;
+        }
+        cargo
+    }
+}

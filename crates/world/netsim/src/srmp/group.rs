@@ -1,0 +1,516 @@
+//! A group of members in virtual time.
+
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::time::Duration;
+
+use base::{Moment, Rng, Seed};
+use bytes::{Bytes, BytesMut};
+use rand_core::RngCore;
+use srmp::model::{DataId, Epoch, MemberId, Profile, StreamKey};
+use srmp::{Channel, Config, ConfigError, Destination, Endpoint, Event, SendError, Transmit};
+use wan::SpecError;
+use workload::{Emission, Generator, Mode, Workload};
+
+use super::cargo::{Cargo, HEADERS};
+use super::layout::{Layout, Lines, LossAt};
+use super::ledger::Ledger;
+use super::objects::Objects;
+use super::totals::Totals;
+use crate::queue::EventQueue;
+use crate::simulation::EVENTS_PER_MOMENT_MAX;
+
+/// The port of the group.
+const PORT: u16 = 5_000;
+/// Octets with which a host that begins again introduces an object.
+const INTRODUCTION_BYTES: usize = 250;
+
+/// A group, its traffic and what happens to it.
+pub struct Setup {
+    /// Hosts and lines.
+    pub layout: Layout,
+    /// The objects of all sources. The first [`sources`](Self::sources) hosts have equal numbers of them.
+    pub workload: Workload,
+    /// Hosts with objects.
+    pub sources: usize,
+    /// Changes the settings of an endpoint.
+    pub tune: fn(&mut Config),
+    /// Hosts join at random within this time from the start.
+    pub join_within: Duration,
+    /// Objects begin after this.
+    pub traffic_from: Duration,
+    /// They stop this long after they began.
+    pub run: Duration,
+    /// And the group goes on for so long.
+    pub settle: Duration,
+    /// Hosts that die: which, when, and after how long they begin again without their state.
+    pub crashes: Vec<(usize, Duration, Duration)>,
+}
+
+/// Why a group cannot run.
+#[derive(Debug, thiserror::Error)]
+pub enum GroupError {
+    /// Settings of a line.
+    #[error(transparent)]
+    Line(#[from] SpecError),
+    /// Settings of an endpoint.
+    #[error(transparent)]
+    Endpoint(#[from] ConfigError),
+    /// The traffic.
+    #[error(transparent)]
+    Traffic(#[from] workload::ConfigError),
+    /// Objects do not go evenly on the sources, or there are more sources than hosts.
+    #[error("{objects} objects do not go evenly on {sources} of {hosts} hosts")]
+    Objects {
+        /// All objects.
+        objects: u64,
+        /// Hosts that have some.
+        sources: usize,
+        /// All hosts.
+        hosts: usize,
+    },
+    /// An object sends what its endpoint cannot carry.
+    #[error("a message of an object: {0}")]
+    Send(#[from] SendError),
+    /// Time does not get on.
+    #[error("more than {EVENTS_PER_MOMENT_MAX} events at {0}")]
+    Livelock(Moment),
+}
+
+/// What is to happen.
+enum Next {
+    /// A datagram reaches a site.
+    Arrive { site: usize, flight: Rc<Flight> },
+    /// An endpoint wants to be woken.
+    Wake(usize),
+    /// An object does something.
+    Traffic,
+    /// A host begins.
+    Start(usize),
+    /// A host dies.
+    Die(usize),
+}
+
+/// A datagram on its way.
+struct Flight {
+    from: usize,
+    to: Destination,
+    datagram: Bytes,
+    cargo: Cargo,
+}
+
+struct Host {
+    endpoint: Option<Endpoint>,
+    site: usize,
+    epoch: u32,
+    wake: Moment,
+}
+
+/// Bytes that were sent, by what they are for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sent {
+    /// Datagrams.
+    pub datagrams: u64,
+    /// Octets of messages.
+    pub body_bytes: u64,
+    /// Octets of UDP payload.
+    pub udp_bytes: u64,
+    /// Octets with the headers of UDP and IP.
+    pub ip_bytes: u64,
+    /// Octets of NACKs, announcements and digests, and of all datagrams without messages; with headers where it is the whole datagram.
+    pub control_bytes: u64,
+    /// Of these, octets of reports for congestion control.
+    pub feedback_bytes: u64,
+}
+
+/// What became of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Report {
+    /// What the objects did.
+    pub generated: workload::Counters,
+    /// What the endpoints counted.
+    pub totals: Totals,
+    /// What was sent, until the objects stopped.
+    pub sent: Sent,
+    /// Messages that objects of dead hosts would have sent.
+    pub unsent: u64,
+    /// Mode 0 messages that could have reached an object, and did, where each object loses by itself.
+    pub object_receptions: (u64, u64),
+    /// Copies of final values that must be, and that are.
+    pub finals: (u64, u64),
+    /// Time that copies were not the newest beyond the delay of the lines, in seconds per hour and copy.
+    pub stale_seconds_per_hour: f64,
+    /// What was lost, and detected by its receiver: from when the data would have come. Only of a single data element.
+    pub detection: srmp::Histogram,
+    /// Events.
+    pub events: u64,
+}
+
+/// A group at work.
+pub struct Group {
+    setup: Setup,
+    seed: Seed,
+    now: Moment,
+    queue: EventQueue<Next>,
+    hosts: Vec<Host>,
+    /// Hosts by site.
+    sites: Vec<Vec<usize>>,
+    lines: Lines,
+    generator: Generator,
+    per_source: usize,
+    objects: Option<Objects>,
+    ledger: Ledger,
+    totals: Totals,
+    sent: Sent,
+    unsent: u64,
+    /// Since when each receiver misses something it does not know of, when there is one data element.
+    unaware: Vec<Option<Moment>>,
+    detection: srmp::Histogram,
+    blank: Bytes,
+    events: u64,
+}
+
+impl Group {
+    /// A group of which all chance is from `seed`.
+    ///
+    /// # Errors
+    /// Settings that cannot be.
+    pub fn new(setup: Setup, seed: Seed) -> Result<Self, GroupError> {
+        let hosts = setup.layout.hosts();
+        let (objects, sources) = (setup.workload.objects(), setup.sources);
+        if sources == 0
+            || sources > hosts
+            || objects % sources as u64 != 0
+            || setup.workload.classes.len() != 1
+        {
+            return Err(GroupError::Objects { objects, sources, hosts });
+        }
+        let per_source = (objects / sources as u64) as usize;
+        let start = Moment::ZERO + setup.traffic_from;
+        let generator = Generator::new(setup.workload.clone(), seed.split("objects"), start)?;
+        let by_object = setup.layout.loss_at == LossAt::Object;
+        let objects = by_object.then(|| {
+            Objects::new(hosts, per_source, setup.layout.trunk.loss.clone(), seed.split("object losses"))
+        });
+        let mut group = Self {
+            lines: Lines::new(&setup.layout, seed)?,
+            ledger: Ledger::new(hosts, sources, per_source),
+            sites: Vec::new(),
+            hosts: Vec::with_capacity(hosts),
+            objects,
+            generator,
+            per_source,
+            seed,
+            now: Moment::ZERO,
+            queue: EventQueue::new(),
+            totals: Totals::default(),
+            sent: Sent::default(),
+            unsent: 0,
+            unaware: vec![None; hosts],
+            detection: srmp::Histogram::default(),
+            blank: Bytes::from(vec![0; 65_536]),
+            events: 0,
+            setup,
+        };
+        group.place();
+        Ok(group)
+    }
+
+    fn place(&mut self) {
+        let mut rng = self.seed.split("joins").rng();
+        for (site, count) in self.setup.layout.sites.iter().enumerate() {
+            let first = self.hosts.len();
+            self.sites.push((first..first + *count as usize).collect());
+            for host in first..first + *count as usize {
+                self.hosts.push(Host { endpoint: None, site, epoch: 0, wake: Moment::MAX });
+                let at = Moment::ZERO + self.setup.join_within.mul_f64(uniform(&mut rng));
+                self.queue.push(at, Next::Start(host));
+            }
+        }
+        for &(host, at, pause) in &self.setup.crashes {
+            self.queue.push(Moment::ZERO + at, Next::Die(host));
+            self.queue.push(Moment::ZERO + at + pause, Next::Start(host));
+        }
+        let first = self.generator.poll_timeout();
+        first.into_iter().for_each(|at| self.queue.push(at, Next::Traffic));
+    }
+
+    /// Runs to the end.
+    ///
+    /// # Errors
+    /// An object's message cannot be sent; time does not get on.
+    pub fn run(mut self) -> Result<Report, GroupError> {
+        let stop = Moment::ZERO + self.setup.traffic_from + self.setup.run;
+        self.run_until(stop)?;
+        let generated = self.generator.counters(stop)[0];
+        let sent = self.sent;
+        self.run_until(stop + self.setup.settle)?;
+        for host in &self.hosts {
+            if let Some(endpoint) = &host.endpoint {
+                self.totals.add(&endpoint.counters());
+            }
+        }
+        let copies = ((self.hosts.len() - 1) * self.setup.sources * self.per_source) as f64;
+        let hours = (self.setup.run + self.setup.settle).as_secs_f64() / 3_600.0;
+        Ok(Report {
+            generated,
+            sent,
+            unsent: self.unsent,
+            object_receptions: self.objects.as_ref().map_or((0, 0), Objects::receptions),
+            finals: self.ledger.finals(),
+            stale_seconds_per_hour: self.ledger.stale_seconds() / (copies * hours).max(f64::MIN_POSITIVE),
+            detection: self.detection,
+            totals: self.totals,
+            events: self.events,
+        })
+    }
+
+    fn run_until(&mut self, until: Moment) -> Result<(), GroupError> {
+        let mut at_this_moment = 0;
+        while let Some((at, next)) = self.queue.pop_until(until) {
+            at_this_moment = if at > self.now { 0 } else { at_this_moment + 1 };
+            if at_this_moment > EVENTS_PER_MOMENT_MAX {
+                return Err(GroupError::Livelock(at));
+            }
+            self.now = at;
+            self.events += 1;
+            self.happen(next)?;
+        }
+        self.now = until;
+        Ok(())
+    }
+
+    fn happen(&mut self, next: Next) -> Result<(), GroupError> {
+        match next {
+            Next::Arrive { site, flight } => self.arrive(site, &flight),
+            Next::Wake(host) => self.wake(host),
+            Next::Traffic => self.traffic()?,
+            Next::Start(host) => self.start(host)?,
+            Next::Die(host) => self.die(host),
+        }
+        Ok(())
+    }
+
+    fn start(&mut self, host: usize) -> Result<(), GroupError> {
+        let there = &mut self.hosts[host];
+        there.epoch += 1;
+        let again = there.epoch > 1;
+        let mut config = Config::new(Profile::V3, member(host));
+        config.epoch = Epoch(there.epoch);
+        (self.setup.tune)(&mut config);
+        let seed = self.seed.split("host").split_index(host as u64).split_index(there.epoch.into());
+        there.endpoint = Some(Endpoint::new(config, seed, self.now)?);
+        there.wake = Moment::MAX;
+        // Who begins again introduces its objects.
+        let introduced = if again && host < self.setup.sources { self.per_source } else { 0 };
+        for element in 0..introduced {
+            self.update(host, element, INTRODUCTION_BYTES)?;
+        }
+        self.drain(host);
+        Ok(())
+    }
+
+    fn die(&mut self, host: usize) {
+        if let Some(endpoint) = self.hosts[host].endpoint.take() {
+            self.totals.add(&endpoint.counters());
+        }
+        self.ledger.forget(host);
+    }
+
+    fn wake(&mut self, host: usize) {
+        let there = &mut self.hosts[host];
+        if there.wake != self.now {
+            return;
+        }
+        there.wake = Moment::MAX;
+        let Some(endpoint) = &mut there.endpoint else { return };
+        if endpoint.poll_timeout().is_some_and(|due| due <= self.now) {
+            endpoint.handle_timeout(self.now);
+        }
+        self.drain(host);
+    }
+
+    fn traffic(&mut self) -> Result<(), GroupError> {
+        let stop = Moment::ZERO + self.setup.traffic_from + self.setup.run;
+        while let Some(emission) = self.generator.poll(self.now) {
+            self.emit(&emission)?;
+        }
+        if let Some(at) = self.generator.poll_timeout().filter(|at| *at <= stop) {
+            self.queue.push(at, Next::Traffic);
+        }
+        Ok(())
+    }
+
+    fn emit(&mut self, emission: &Emission) -> Result<(), GroupError> {
+        let number = emission.object.number as usize;
+        let (host, element) = (number / self.per_source, number % self.per_source);
+        let Some(endpoint) = &mut self.hosts[host].endpoint else {
+            self.unsent += 1;
+            return Ok(());
+        };
+        match emission.mode {
+            Mode::Zero => {
+                let body = self.blank.slice(..emission.size as usize);
+                endpoint.send_mode0(self.now, Some(StreamKey(element as u32)), 0, body)?;
+            }
+            Mode::One => self.update(host, element, emission.size as usize)?,
+        }
+        self.drain(host);
+        Ok(())
+    }
+
+    /// A new version of an element, which says its number.
+    fn update(&mut self, host: usize, element: usize, size: usize) -> Result<(), GroupError> {
+        let Some(endpoint) = &mut self.hosts[host].endpoint else { return Ok(()) };
+        let version = self.ledger.send(self.now, host, element);
+        let mut body = BytesMut::zeroed(size.max(8));
+        body[..8].copy_from_slice(&version.to_be_bytes());
+        endpoint.send_mode1(self.now, DataId(element as u32), body.freeze(), false)?;
+        Ok(())
+    }
+
+    /// Takes from an endpoint what it wants to send and to tell, and asks when to wake it.
+    fn drain(&mut self, host: usize) {
+        loop {
+            let Some(endpoint) = &mut self.hosts[host].endpoint else { return };
+            let Some(transmit) = endpoint.poll_transmit(self.now) else { break };
+            self.send(host, transmit);
+        }
+        while let Some(event) = self.hosts[host].endpoint.as_mut().and_then(Endpoint::poll_event) {
+            self.note(host, &event);
+        }
+        let there = &mut self.hosts[host];
+        let due = there.endpoint.as_ref().and_then(Endpoint::poll_timeout).unwrap_or(Moment::MAX);
+        let due = due.max(self.now);
+        if due < there.wake {
+            there.wake = due;
+            self.queue.push(due, Next::Wake(host));
+        }
+    }
+
+    fn note(&mut self, host: usize, event: &Event) {
+        let Event::Mode1 { from, data, body, .. } = event else { return };
+        let source = (from.0 - 1) as usize;
+        let version = body.first_chunk().map_or(0, |number| u64::from_be_bytes(*number));
+        let delay = self.setup.layout.delay(self.hosts[source].site, self.hosts[host].site);
+        self.ledger.deliver(self.now, (host, source, data.0 as usize), version, delay);
+    }
+
+    fn send(&mut self, from: usize, transmit: Transmit) {
+        let Transmit { to, datagram } = transmit;
+        let site = self.hosts[from].site;
+        let Some(endpoint) = &self.hosts[from].endpoint else { return };
+        let cargo = Cargo::of(endpoint.format(), &datagram);
+        self.count(&cargo, datagram.len());
+        if self.lines.is_lost_at_sender(self.now, site) {
+            return;
+        }
+        let bytes = datagram.len() + HEADERS;
+        let flight = Rc::new(Flight { from, to, datagram, cargo });
+        let sites = match to {
+            Destination::Group => 0..self.sites.len(),
+            Destination::Site => site..site + 1,
+            Destination::Unicast(address) => {
+                let Some(host) = host_of(address).filter(|host| *host < self.hosts.len()) else { return };
+                let site = self.hosts[host].site;
+                site..site + 1
+            }
+        };
+        for to in sites {
+            // Nobody else is there.
+            if to == site && self.sites[site].len() == 1 {
+                continue;
+            }
+            match self.lines.travel(self.now, site, to, bytes) {
+                Some((at, copy)) => {
+                    for at in std::iter::once(at).chain(copy) {
+                        self.queue.push(at, Next::Arrive { site: to, flight: Rc::clone(&flight) });
+                    }
+                }
+                None => {
+                    let at = self.now + self.setup.layout.delay(site, to);
+                    (0..self.sites[to].len()).for_each(|index| self.miss(self.sites[to][index], &flight, at));
+                }
+            }
+        }
+    }
+
+    fn count(&mut self, cargo: &Cargo, len: usize) {
+        let sent = &mut self.sent;
+        sent.datagrams += 1;
+        sent.body_bytes += cargo.body_bytes as u64;
+        sent.udp_bytes += len as u64;
+        sent.ip_bytes += (len + HEADERS) as u64;
+        sent.control_bytes += cargo.control_bytes as u64;
+        sent.feedback_bytes += cargo.feedback_bytes as u64;
+    }
+
+    fn arrive(&mut self, site: usize, flight: &Rc<Flight>) {
+        for index in 0..self.sites[site].len() {
+            let host = self.sites[site][index];
+            let meant = match flight.to {
+                Destination::Unicast(address) => host_of(address) == Some(host),
+                Destination::Group | Destination::Site => host != flight.from,
+            };
+            if !meant {
+                continue;
+            }
+            if self.lines.is_lost_at_host(self.now, host) {
+                self.miss(host, flight, self.now);
+            } else {
+                self.receive(host, flight);
+            }
+        }
+    }
+
+    fn receive(&mut self, host: usize, flight: &Flight) {
+        if let Some(objects) = &mut self.objects
+            && !objects.receive(self.now, host, flight.from, &flight.cargo)
+        {
+            return;
+        }
+        let via = match flight.to {
+            Destination::Unicast(_) => Channel::Unicast,
+            Destination::Group => Channel::Group,
+            Destination::Site => Channel::Site,
+        };
+        let Some(endpoint) = &mut self.hosts[host].endpoint else { return };
+        let before = endpoint.counters().receive.wants_opened;
+        endpoint.handle_datagram(self.now, address(flight.from), via, &flight.datagram);
+        let knows = endpoint.counters().receive.wants_opened > before;
+        if (knows || !flight.cargo.mode1.is_empty())
+            && let Some(since) = self.unaware[host].take()
+            && knows
+        {
+            self.detection.record(self.now.since(since));
+        }
+        self.drain(host);
+    }
+
+    /// A host does not get what it could have got at that moment.
+    fn miss(&mut self, host: usize, flight: &Flight, at: Moment) {
+        if self.per_source * self.setup.sources == 1 && !flight.cargo.mode1.is_empty() {
+            self.unaware[host].get_or_insert(at);
+        }
+    }
+}
+
+fn member(host: usize) -> MemberId {
+    MemberId(host as u64 + 1)
+}
+
+fn address(host: usize) -> SocketAddr {
+    let [.., a, b, c] = (host as u32).to_be_bytes();
+    SocketAddr::from(([10, a, b, c], PORT))
+}
+
+fn host_of(address: SocketAddr) -> Option<usize> {
+    let std::net::IpAddr::V4(ip) = address.ip() else { return None };
+    let [_, a, b, c] = ip.octets();
+    Some(u32::from_be_bytes([0, a, b, c]) as usize)
+}
+
+/// A number in [0, 1).
+fn uniform(rng: &mut Rng) -> f64 {
+    (rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64
+}

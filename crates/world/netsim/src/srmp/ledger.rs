@@ -1,0 +1,135 @@
+//! Who has what, as only the simulation can know it.
+
+use std::time::Duration;
+
+use base::Moment;
+
+/// A data element at one receiver.
+#[derive(Clone, Copy, Debug, Default)]
+struct Copy {
+    /// The newest version here; 0 is none.
+    version: u64,
+    /// Since when there is a newer one.
+    stale_since: Option<Moment>,
+}
+
+/// What was sent of every data element, and what of it is where.
+#[derive(Debug)]
+pub(super) struct Ledger {
+    hosts: usize,
+    elements: usize,
+    /// The newest version of each element of each source; 0 is none.
+    newest: Vec<u64>,
+    /// By receiver, source, element.
+    copies: Vec<Copy>,
+    /// Time that copies were not the newest, beyond the delay of the line, in ns; over all receivers and elements.
+    stale_ns: u128,
+    versions: u64,
+}
+
+impl Ledger {
+    /// `sources` hosts, the first ones, have `elements` each.
+    pub(super) fn new(hosts: usize, sources: usize, elements: usize) -> Self {
+        Self {
+            hosts,
+            elements,
+            newest: vec![0; sources * elements],
+            copies: vec![Copy::default(); hosts * sources * elements],
+            stale_ns: 0,
+            versions: 0,
+        }
+    }
+
+    fn index(&self, receiver: usize, source: usize, element: usize) -> usize {
+        receiver * self.newest.len() + source * self.elements + element
+    }
+
+    /// A new version is sent; its number.
+    pub(super) fn send(&mut self, now: Moment, source: usize, element: usize) -> u64 {
+        self.versions += 1;
+        self.newest[source * self.elements + element] = self.versions;
+        for receiver in (0..self.hosts).filter(|receiver| *receiver != source) {
+            let index = self.index(receiver, source, element);
+            self.copies[index].stale_since.get_or_insert(now);
+        }
+        self.versions
+    }
+
+    /// A version reached a receiver, to which the way is so long.
+    pub(super) fn deliver(
+        &mut self,
+        now: Moment,
+        (receiver, source, element): (usize, usize, usize),
+        version: u64,
+        delay: Duration,
+    ) {
+        if source * self.elements + element >= self.newest.len() {
+            return;
+        }
+        let index = self.index(receiver, source, element);
+        let newest = self.newest[source * self.elements + element];
+        let copy = &mut self.copies[index];
+        copy.version = version;
+        if version == newest
+            && let Some(since) = copy.stale_since.take()
+        {
+            self.stale_ns += now.since(since).saturating_sub(delay).as_nanos();
+        }
+    }
+
+    /// A host begins again: it has nothing, and nothing that it sent is to be had.
+    pub(super) fn forget(&mut self, host: usize) {
+        let begin = self.index(host, 0, 0);
+        self.copies[begin..begin + self.newest.len()].fill(Copy::default());
+        let Some(own) = self.newest.get_mut(host * self.elements..(host + 1) * self.elements) else { return };
+        own.fill(0);
+        for receiver in 0..self.hosts {
+            for element in 0..self.elements {
+                let index = self.index(receiver, host, element);
+                self.copies[index] = Copy::default();
+            }
+        }
+    }
+
+    /// How many copies of final values there must be, and how many there are.
+    pub(super) fn finals(&self) -> (u64, u64) {
+        let (mut must, mut are) = (0, 0);
+        for (index, newest) in self.newest.iter().enumerate().filter(|(_, newest)| **newest > 0) {
+            for receiver in (0..self.hosts).filter(|receiver| *receiver != index / self.elements) {
+                must += 1;
+                are += u64::from(self.copies[receiver * self.newest.len() + index].version == *newest);
+            }
+        }
+        (must, are)
+    }
+
+    /// Time that copies were not the newest, beyond the delay of the lines, in seconds; of all receivers and elements.
+    pub(super) fn stale_seconds(&self) -> f64 {
+        self.stale_ns as f64 / 1e9
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finals_and_staleness() {
+        let mut ledger = Ledger::new(3, 1, 2);
+        let at = Moment::from_millis;
+        let first = ledger.send(at(0), 0, 1);
+        assert_eq!(ledger.finals(), (2, 0));
+        let delay = Duration::from_millis(50);
+        ledger.deliver(at(50), (1, 0, 1), first, delay);
+        assert_eq!((ledger.finals(), ledger.stale_seconds()), ((2, 1), 0.0));
+        let second = ledger.send(at(100), 0, 1);
+        ledger.deliver(at(150), (2, 0, 1), first, delay);
+        assert_eq!(ledger.finals(), (2, 0), "an older version is none");
+        ledger.deliver(at(350), (2, 0, 1), second, delay);
+        ledger.deliver(at(150), (1, 0, 1), second, delay);
+        assert_eq!(ledger.finals(), (2, 2));
+        assert!((ledger.stale_seconds() - 0.3).abs() < 1e-9, "{}", ledger.stale_seconds());
+        ledger.forget(2);
+        assert_eq!(ledger.finals(), (2, 1));
+    }
+}

@@ -1,0 +1,25 @@
+//! Groups of SRMP members: the protocol's own machine on emulated lines, loaded by simulated entities.
+//!
+//! - [`Group`]: endpoints ([`srmp::Endpoint`], as they are in a live group), a line ([`wan::Channel`]) for each ordered pair
+//!   of sites, objects ([`workload::Generator`]) that send mode 0 by stream and mode 1 by data element, losses, partitions,
+//!   crashes; and a [`Report`] of what only a simulation can know: who has which final value, and how stale copies were.
+//! - [`table1`]: the evaluation of the SRMP paper in three readings, with acceptance limits.
+//! - [`scale`]: a thousand receivers and more, and what is asked of them.
+//!
+//! A datagram costs one event for each site; hosts of one site share it. So 1,000 receivers at 20 sites need 24 x 24 lines, not
+//! a million.
+
+mod cargo;
+mod group;
+mod layout;
+mod ledger;
+mod objects;
+pub mod scale;
+pub mod table1;
+#[cfg(test)]
+mod tests;
+mod totals;
+
+pub use group::{Group, GroupError, Report, Sent, Setup};
+pub use layout::{Layout, LossAt};
+pub use totals::Totals;
