@@ -171,8 +171,7 @@ impl Actor {
             }
             node = self.another(node);
         }
-        let ended = self.log.borrow_mut().end();
-        ended
+        self.log.borrow_mut().end()
     }
 
     /// Any node but this one.

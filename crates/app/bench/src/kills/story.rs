@@ -156,7 +156,7 @@ impl Story {
         match log.last() {
             Some((at, Note::Ends)) => self.end = self.end.min(*at),
             last => {
-                self.wrong(last.map_or(0, |(at, _)| *at), format!("the log of federate {slot} has no end"))
+                self.wrong(last.map_or(0, |(at, _)| *at), format!("the log of federate {slot} has no end"));
             }
         }
         let mut trial: Option<(Micros, usize)> = None;

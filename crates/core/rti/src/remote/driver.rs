@@ -123,12 +123,18 @@ impl Execution {
                 }
                 self.watch_gap(plane, topic.what(), from);
             }
-            request => return self.open_request(plane, from, request),
+            request => return self.open_request(plane, from, request, federation),
         }
         Ok(())
     }
 
-    fn open_request(&mut self, plane: &mut Plane, from: NodeId, letter: Letter) -> Result<(), WireError> {
+    fn open_request(
+        &mut self,
+        plane: &mut Plane,
+        from: NodeId,
+        letter: Letter,
+        federation: Option<&Federation>,
+    ) -> Result<(), WireError> {
         match letter {
             Letter::Provide { requester, instance, attributes, tag, .. } => {
                 self.provide(plane, requester, instance, &attributes.into_iter().collect(), &tag);
@@ -142,7 +148,7 @@ impl Execution {
             Letter::Report { asker, federate, class, transportation, .. } => {
                 self.report_transportation(plane, asker, federate, class, transportation);
             }
-            Letter::Adopt { class, records, .. } => return self.adopt(plane, class, records),
+            Letter::Adopt { class, records, .. } => return self.adopt(plane, class, records, federation),
             other => return Err(WireError(format!("{other:?} is no request"))),
         }
         Ok(())

@@ -34,7 +34,13 @@ impl Execution {
     }
 
     /// A node is gone for good, its federates resigned: what had its home there moves to `new`, the lowest node.
-    pub(crate) fn node_removed(&mut self, plane: &mut Plane, gone: NodeId, new: Option<NodeId>) {
+    pub(crate) fn node_removed(
+        &mut self,
+        plane: &mut Plane,
+        gone: NodeId,
+        new: Option<NodeId>,
+        federation: Option<&Federation>,
+    ) {
         let Some(remote) = self.remote.as_deref_mut() else { return };
         let publishes = |nodes: &mut std::collections::BTreeSet<NodeId>| nodes.remove(&gone);
         remote.publishers.values_mut().for_each(|nodes| {
@@ -55,7 +61,7 @@ impl Execution {
         for federate in declared {
             self.forget_elsewhere(plane, federate);
         }
-        self.move_instances(plane, gone, new);
+        self.move_instances(plane, gone, new, federation);
         for what in followed {
             if let (Some(remote), Some(net)) = (self.remote.as_deref_mut(), plane.net.as_deref_mut()) {
                 net.timers.clear(Timer::Follow(remote.topic(what), gone));
@@ -70,7 +76,13 @@ impl Execution {
         }
     }
 
-    fn move_instances(&mut self, plane: &mut Plane, gone: NodeId, new: Option<NodeId>) {
+    fn move_instances(
+        &mut self,
+        plane: &mut Plane,
+        gone: NodeId,
+        new: Option<NodeId>,
+        federation: Option<&Federation>,
+    ) {
         let mut moved: BTreeMap<ObjectClassHandle, Vec<ObjectInstanceHandle>> = BTreeMap::new();
         for handle in self.instances.handles().collect::<Vec<_>>() {
             let Some(object) = self.instances.get_mut(handle).filter(|object| object.home == gone) else {
@@ -84,7 +96,7 @@ impl Execution {
         let Some(new) = new else { return };
         for (class, handles) in moved {
             if new == self.node {
-                self.take_home(plane, class, &handles);
+                self.take_home(plane, class, &handles, federation);
             } else {
                 self.write_records(plane, new, class, &handles);
             }
@@ -93,12 +105,22 @@ impl Execution {
     }
 
     /// Instances of a class have their home here from now on.
-    fn take_home(&mut self, plane: &mut Plane, class: ObjectClassHandle, handles: &[ObjectInstanceHandle]) {
+    fn take_home(
+        &mut self,
+        plane: &mut Plane,
+        class: ObjectClassHandle,
+        handles: &[ObjectInstanceHandle],
+        federation: Option<&Federation>,
+    ) {
+        // Nearly all names are in the table; those are not, which the node that died was about to put there.
+        let is_listed = |name: &str, instance| {
+            federation.is_some_and(|federation| federation.names.instance(name) == Some(instance))
+        };
         self.refresh_publication(plane, PublishedClass::Objects(class));
         for &instance in handles {
             self.say_registered(plane, instance);
             let Some(object) = self.instances.get(instance) else { continue };
-            if !object.name.starts_with(MADE) {
+            if !object.name.starts_with(MADE) && !is_listed(&object.name, instance) {
                 let (execution, name) = (self.id, object.name.to_string());
                 plane.propose(Command::UseName { execution, name, instance });
             }
@@ -136,6 +158,7 @@ impl Execution {
         plane: &mut Plane,
         class: ObjectClassHandle,
         records: Vec<Record>,
+        federation: Option<&Federation>,
     ) -> Result<(), WireError> {
         let (mut adopted, mut result) = (Vec::new(), Ok(()));
         for record in records {
@@ -148,7 +171,7 @@ impl Execution {
                 Err(error) => result = Err(error),
             }
         }
-        self.take_home(plane, class, &adopted);
+        self.take_home(plane, class, &adopted, federation);
         result
     }
 

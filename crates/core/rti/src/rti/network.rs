@@ -234,8 +234,8 @@ impl Rti {
     fn remove_node(&mut self, node: NodeId) {
         self.with_net(|net| net.forget_node(node));
         let new = self.control.lowest_live_node();
-        for x in self.executions.values_mut() {
-            x.node_removed(&mut self.plane, node, new);
+        for (id, x) in &mut self.executions {
+            x.node_removed(&mut self.plane, node, new, self.control.execution(*id));
         }
     }
 }

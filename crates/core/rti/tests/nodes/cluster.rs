@@ -176,6 +176,11 @@ impl Cluster {
         }
     }
 
+    /// Commands that were proposed so far.
+    pub(crate) fn commands(&self) -> usize {
+        self.log.borrow().len()
+    }
+
     pub(crate) fn live(&self) -> Vec<usize> {
         (0..self.worlds.len()).filter(|node| !self.dead.contains(node)).collect()
     }

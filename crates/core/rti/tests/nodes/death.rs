@@ -77,6 +77,39 @@ fn a_directive_that_divests_leaves_instances_with_a_new_home() -> Refused {
     })
 }
 
+/// What a node's death costs does not grow with its objects where that can be helped: their names are in the table already,
+/// and what is written about them is written in windows.
+#[test]
+fn a_thousand_orphans_are_no_flood() -> Refused {
+    const ORPHANS: usize = 1_000;
+    let mut cluster = Cluster::new(3, &[], SOUND, 0);
+    let [_a, b, c] = cluster.join_all();
+    c.publish("C", &["a"])?;
+    b.subscribe("C", &["a"])?;
+    for number in 0..ORPHANS {
+        let name = format!("tank {number}");
+        c.reserve(&name)?;
+        c.register_as("C", &name)?;
+    }
+    cluster.settle();
+    let (commands, traffic) = (cluster.commands(), cluster.traffic);
+    cluster.kill(2);
+    cluster.settle();
+    assert_eq!(
+        cluster.instances(0).len(),
+        ORPHANS,
+        "the lowest node, which had none of them, is the new home"
+    );
+    cluster.assert_converged();
+    let (commands, traffic) = (cluster.commands() - commands, cluster.traffic - traffic);
+    assert!(commands <= 3, "{commands} commands");
+    assert!(traffic <= 2 * ORPHANS as u64, "{traffic} messages");
+    b.reserve("tank 999")?;
+    assert_eq!(b.callbacks().last().map(String::as_str), Some("notReserved(tank 999)"));
+    cluster.assert_silent();
+    Ok(())
+}
+
 #[test]
 fn names_that_nobody_knew_are_freed() -> Refused {
     let mut cluster = Cluster::new(2, &[], SOUND, 0);

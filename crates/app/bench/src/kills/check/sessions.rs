@@ -23,7 +23,7 @@ impl Trial<'_> {
     fn ending(&mut self, life: &Life) {
         match (&life.lost, life.killed) {
             (Some((at, why)), None) => {
-                self.wrong(*at, format!("{life}, which is there, lost its session: {why}"))
+                self.wrong(*at, format!("{life}, which is there, lost its session: {why}"));
             }
             (Some((at, why)), Some(killed)) if *at < killed => {
                 self.wrong(*at, format!("{life} lost its session before that was killed: {why}"));

@@ -136,7 +136,7 @@ const DELETES: &str = "\
 
 const SOUND: [&str; 4] = [NODES, STAYS, DIVESTS, DELETES];
 
-fn story(logs: [String; 4]) -> Story {
+fn story(logs: &[String; 4]) -> Story {
     let mut read = logs.iter().map(|text| {
         let mut notes = parse(text).expect("it is a log");
         notes.sort_by_key(|(at, _)| *at);
@@ -155,7 +155,7 @@ fn changed(log: usize, changes: &[(&str, &str)]) -> Verdict {
         let lines = lines.into_iter().map(|line| if line == *from { *to } else { line });
         logs[log] = lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n");
     }
-    judge(&story(logs), GRACE)
+    judge(&story(&logs), GRACE)
 }
 
 #[test]
@@ -168,11 +168,14 @@ fn nothing_is_wrong_with_a_sound_run() {
     assert!(verdict.objects >= 12, "{verdict:?}");
 }
 
-/// Every line is a fault, and words of the violation that it has to be.
+/// A log, its lines to be replaced and what by, and words of the violation that it has to be.
+type Fault<'a> = (usize, &'a [(&'a str, &'a str)], &'a str);
+
+/// Every line is a fault.
 #[test]
 fn every_fault_is_found() {
     #[rustfmt::skip]
-    let faults: &[(usize, &[(&str, &str)], &str)] = &[
+    let faults: &[Fault<'_>] = &[
         // Messages.
         (1, &[("9004 reflects 101 1.1.2", "")], "never got Update 2 of federate 1.1"),
         (1, &[("9105 receives 1.1.2", "")], "never got Interaction 2 of federate 1.1"),
@@ -237,7 +240,7 @@ fn every_fault_is_found() {
 fn who_never_joins_is_missed() {
     let mut logs = SOUND.map(str::to_owned);
     logs[3] = "0 tries 1 1\n10 failed refused\n60000 ends".to_owned();
-    let violations = judge(&story(logs), GRACE).violations;
+    let violations = judge(&story(&logs), GRACE).violations;
     assert!(violations.iter().any(|violation| violation.what == "federate 2 found no node any more"));
 }
 
@@ -272,7 +275,7 @@ fn who_never_heard_of_its_object_has_one() {
         }
         logs[1] = logs[1].replace("21000 removes 102", removed);
         logs[2] = logs[2].replace("21000 removes 102\n", "");
-        let violations = judge(&story(logs), GRACE).violations;
+        let violations = judge(&story(&logs), GRACE).violations;
         violations.iter().filter(|violation| violation.what.contains("102")).count()
     };
     assert_eq!(unanswered("21000 removes 102"), 0);
