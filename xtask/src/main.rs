@@ -52,7 +52,7 @@ enum Chore {
     Doctest,
     /// Build the documentation; a warning is an error.
     Doc,
-    /// Lint and test what needs MPI, where an MPI library is installed (MESHRTI_MPI=required: it has to be).
+    /// Lint and test what needs MPI, where an MPI library is installed (MESHRTI_MPI=required: it has to be; skip: not here).
     Mpi,
     /// Build the fuzz targets with the stable compiler and run each over its committed corpus.
     FuzzReplay,

@@ -1,7 +1,7 @@
 //! What needs MPI: the feature `mpi`, its lints, and its tests under `mpirun -n 4`.
 //!
-//! The features are named for the whole workspace, so that all that does not depend on them is what the other steps
-//! have built.
+//! Everything is said of the whole workspace, so that all that does not depend on the features is what the other steps
+//! have built: Cargo would choose other features of third parties for a part of the workspace.
 
 use crate::cargo::{call, cargo};
 use anyhow::bail;
@@ -9,27 +9,19 @@ use std::process::Command;
 
 const FEATURES: &str = "--features=meshrti/mpi,meshrti-link-mpi/mpi";
 
-/// Set to `required` where the step must not be skipped: where the gate has installed MPI.
-const REQUIRED: &str = "MESHRTI_MPI";
+/// `required`: the step fails where there is no MPI, as in the gate, which installs it. `skip`: it does nothing.
+const WISH: &str = "MESHRTI_MPI";
 
 /// Lints and tests with MPI. Without MPI on this machine that is skipped, in clear words, unless it is required.
 pub(crate) fn run() -> anyhow::Result<()> {
-    let missing: Vec<&str> = ["mpicc", "mpirun"].into_iter().filter(|program| !is_there(program)).collect();
-    if !missing.is_empty() {
-        let what = format!(
-            "{} not found (Debian: apt-get install openmpi-bin libopenmpi-dev libclang-dev)",
-            missing.join(", ")
-        );
-        if std::env::var(REQUIRED).is_ok_and(|value| value == "required") {
-            bail!("MPI is required, and missing: {what}");
-        }
-        println!("SKIPPED, links over MPI are NOT tested: {what}");
+    let wish = std::env::var(WISH).unwrap_or_default();
+    if let Some(why) = why_not(&wish)? {
+        println!("SKIPPED, links over MPI are NOT tested: {why}");
         return Ok(());
     }
     call(&mut cargo(&[
         "clippy",
-        "--package=meshrti",
-        "--package=meshrti-link-mpi",
+        "--workspace",
         "--all-targets",
         "--locked",
         FEATURES,
@@ -38,6 +30,31 @@ pub(crate) fn run() -> anyhow::Result<()> {
         "warnings",
     ]))?;
     call(&mut cargo(&["test", "--workspace", "--locked", FEATURES, "--test=ranks", "--test=e2e", "mpi::"]))
+}
+
+/// Why there is nothing to do.
+///
+/// # Errors
+/// MPI is missing and must not be, or the wish is none.
+fn why_not(wish: &str) -> anyhow::Result<Option<String>> {
+    if !["", "required", "skip"].contains(&wish) {
+        bail!("{WISH} is `{wish}`; it may be `required` or `skip`");
+    }
+    if wish == "skip" {
+        return Ok(Some(format!("{WISH} is `skip`")));
+    }
+    let missing: Vec<&str> = ["mpicc", "mpirun"].into_iter().filter(|program| !is_there(program)).collect();
+    if missing.is_empty() {
+        return Ok(None);
+    }
+    let what = format!(
+        "{} not found (Debian: apt-get install openmpi-bin libopenmpi-dev libclang-dev)",
+        missing.join(", ")
+    );
+    if wish == "required" {
+        bail!("MPI is required, and missing: {what}");
+    }
+    Ok(Some(what))
 }
 
 /// Whether a program can be started.
@@ -53,5 +70,14 @@ mod tests {
     fn programs_are_found() {
         assert!(is_there("cargo"));
         assert!(!is_there("no-such-program-of-mpi"));
+    }
+
+    #[test]
+    fn wishes_are_heard() {
+        assert!(why_not("skip").unwrap().unwrap().contains("MESHRTI_MPI"));
+        assert!(why_not("requird").unwrap_err().to_string().contains("`required` or `skip`"));
+        let is_here = is_there("mpicc") && is_there("mpirun");
+        assert_eq!(why_not("required").is_ok(), is_here);
+        assert_eq!(why_not("").unwrap().is_none(), is_here);
     }
 }
