@@ -1,5 +1,6 @@
 //! A group of members in virtual time.
 
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::Duration;
@@ -35,6 +36,8 @@ pub struct Setup {
     pub sources: usize,
     /// Changes the settings of an endpoint.
     pub tune: fn(&mut Config),
+    /// Mode 1 messages do not wait for others in the bundle.
+    pub urgent: bool,
     /// Hosts join at random within this time from the start.
     pub join_within: Duration,
     /// Objects begin after this.
@@ -130,12 +133,16 @@ pub struct Report {
     pub generated: workload::Counters,
     /// What the endpoints counted.
     pub totals: Totals,
-    /// What was sent, until the objects stopped.
+    /// What was sent from when the objects began until they stopped.
     pub sent: Sent,
+    /// What was sent before.
+    pub joining: Sent,
     /// Messages that objects of dead hosts would have sent.
     pub unsent: u64,
     /// Mode 0 messages that could have reached an object, and did, where each object loses by itself.
     pub object_receptions: (u64, u64),
+    /// Mode 1 messages that somebody did not get at first, or not again.
+    pub lost: u64,
     /// Copies of final values that must be, and that are.
     pub finals: (u64, u64),
     /// Time that copies were not the newest beyond the delay of the lines, in seconds per hour and copy.
@@ -166,6 +173,7 @@ pub struct Group {
     /// Since when each receiver misses something it does not know of, when there is one data element.
     unaware: Vec<Option<Moment>>,
     detection: srmp::Histogram,
+    lost: BTreeSet<(usize, DataId, u32)>,
     blank: Bytes,
     events: u64,
 }
@@ -208,6 +216,7 @@ impl Group {
             unsent: 0,
             unaware: vec![None; hosts],
             detection: srmp::Histogram::default(),
+            lost: BTreeSet::new(),
             blank: Bytes::from(vec![0; 65_536]),
             events: 0,
             setup,
@@ -241,6 +250,8 @@ impl Group {
     /// An object's message cannot be sent; time does not get on.
     pub fn run(mut self) -> Result<Report, GroupError> {
         let stop = Moment::ZERO + self.setup.traffic_from + self.setup.run;
+        self.run_until(Moment::ZERO + self.setup.traffic_from)?;
+        let before = std::mem::take(&mut self.sent);
         self.run_until(stop)?;
         let generated = self.generator.counters(stop)[0];
         let sent = self.sent;
@@ -255,8 +266,10 @@ impl Group {
         Ok(Report {
             generated,
             sent,
+            joining: before,
             unsent: self.unsent,
             object_receptions: self.objects.as_ref().map_or((0, 0), Objects::receptions),
+            lost: self.lost.len() as u64,
             finals: self.ledger.finals(),
             stale_seconds_per_hour: self.ledger.stale_seconds() / (copies * hours).max(f64::MIN_POSITIVE),
             detection: self.detection,
@@ -365,7 +378,7 @@ impl Group {
         let version = self.ledger.send(self.now, host, element);
         let mut body = BytesMut::zeroed(size.max(8));
         body[..8].copy_from_slice(&version.to_be_bytes());
-        endpoint.send_mode1(self.now, DataId(element as u32), body.freeze(), false)?;
+        endpoint.send_mode1(self.now, DataId(element as u32), body.freeze(), self.setup.urgent)?;
         Ok(())
     }
 
@@ -489,6 +502,10 @@ impl Group {
 
     /// A host does not get what it could have got at that moment.
     fn miss(&mut self, host: usize, flight: &Flight, at: Moment) {
+        if host == flight.from {
+            return;
+        }
+        self.lost.extend(flight.cargo.mode1.iter().map(|(data, sn)| (flight.from, *data, sn.0)));
         if self.per_source * self.setup.sources == 1 && !flight.cargo.mode1.is_empty() {
             self.unaware[host].get_or_insert(at);
         }

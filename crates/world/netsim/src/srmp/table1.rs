@@ -112,6 +112,7 @@ impl Preset {
             workload: Workload::table1(HOSTS * objects),
             sources: HOSTS as usize,
             tune: self.tune(),
+            urgent: false,
             join_within: Duration::ZERO,
             traffic_from: Duration::ZERO,
             run,

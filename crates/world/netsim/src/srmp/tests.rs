@@ -5,6 +5,7 @@ use std::time::Duration;
 use base::Seed;
 
 use super::group::{Group, Report};
+use super::scale;
 use super::table1::Preset;
 
 /// All limits that one run of half an hour can meet. More runs, for the means, go by `meshrti sim srmp-table1 --replications`.
@@ -43,4 +44,32 @@ fn one_seed_is_one_run() {
         assert_eq!(run(7), run(7), "{}", preset.name());
         assert_ne!(run(7), run(8), "{}", preset.name());
     }
+}
+
+/// Lines that lose a fifth, a partition that heals, a source and a receiver that die and begin again without their state: in the end all
+/// have everything.
+#[test]
+fn all_have_the_final_values_in_the_end() {
+    let seconds = Duration::from_secs;
+    for (seed, loss) in [(1, 0.02), (2, 0.1), (3, 0.2), (4, 0.2)] {
+        let mut setup = scale::table1_under(scale::bernoulli(loss), seconds(120));
+        setup.layout.sites = vec![1, 1, 1, 1, 3];
+        setup.layout.last_hop = scale::bernoulli(loss / 2.0);
+        setup.layout.cuts = vec![(1, seconds(20), seconds(50)), (4, seconds(60), seconds(95))];
+        setup.crashes = vec![(2, seconds(40), seconds(5)), (5, seconds(70), seconds(20))];
+        setup.settle = seconds(60);
+        let report = Group::new(setup, Seed(seed)).expect("it can be").run().expect("it runs");
+        assert_eq!(report.finals.0, report.finals.1, "{loss}: {:?}", report.totals);
+        assert!(report.finals.0 > 300 && report.unsent > 0, "{report:?}");
+    }
+}
+
+#[test]
+fn a_thousand_receivers_agree_and_few_ask() {
+    let setup = scale::reference(1_000, Duration::from_secs(10));
+    let report = Group::new(setup, Seed(1)).expect("it can be").run().expect("it runs");
+    let figures = scale::Figures::of(1_000, &report);
+    assert!(figures.nacks_per_loss <= 5.0 && figures.repairs_over_least <= 1.3, "{figures:?}");
+    assert_eq!(report.totals.faults, 0);
+    assert_eq!(report.finals.0, report.finals.1);
 }
