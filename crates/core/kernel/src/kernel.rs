@@ -352,9 +352,10 @@ impl Kernel {
             ConnectWithConfigurationAndCredentialsResponse(r) => &mut r.configuration_result,
             _ => return,
         };
+        let federations = self.rti.status();
         let report = match &self.network {
-            Some(network) => NetworkReport::of(&network.status(&self.rti)),
-            None => NetworkReport::alone(),
+            Some(network) => NetworkReport::of(&network.status(&self.rti), &federations),
+            None => NetworkReport::alone(&federations),
         };
         let result = result.get_or_insert_default();
         result.set_additional_settings_result_code(api::AdditionalSettingsResultCode::SettingsApplied);

@@ -5,7 +5,7 @@
 //! until it gives none. A link is reliable and keeps order, or goes down. Without a network nothing of this happens.
 
 use crate::Kernel;
-use crate::network::{LinkEvent, NetworkStatus};
+use crate::network::{LinkCounts, LinkEvent, NetworkStatus};
 use base::Moment;
 use bytes::Bytes;
 use fedpro::server::ConnId;
@@ -59,6 +59,13 @@ impl Kernel {
     pub fn set_link_datagrams(&mut self, link: LinkId, max: usize) {
         if let Some(network) = &mut self.network {
             network.set_link_datagrams(link, max);
+        }
+    }
+
+    /// What a link did so far, for people and tools. Rates are told when this is called time and again, once a second or so.
+    pub fn handle_link_counts(&mut self, now: Moment, link: LinkId, counts: LinkCounts) {
+        if let Some(network) = &mut self.network {
+            network.handle_link_counts(now, link, counts);
         }
     }
 

@@ -3,12 +3,17 @@
 //! A federate connects with the additional setting [`REPORT_SETTING`]; the answer's message is then a [`NetworkReport`] as JSON
 //! in place of words. Servers that do not know the setting say so in words, as the standard has it (1516.1-2025, 4.2).
 
-use crate::network::{ChannelStatus, NetworkStatus};
+mod channel;
+mod link;
+
+pub use channel::ChannelReport;
+pub use link::{DatagramReport, LinkEndReport};
+
+use crate::network::NetworkStatus;
 use base::NodeKey;
 use overlay::{LinkView, NodeView, TargetPhase};
-use router::{ClientFlags, DropReason, Priority};
+use rti::FederationStatus;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// The additional setting that asks for a report.
 pub const REPORT_SETTING: &str = "MeshRTI.report=network";
@@ -32,6 +37,24 @@ pub struct NetworkReport {
     pub links: Vec<LinkReport>,
     /// The nodes that it connects to, and how that goes.
     pub targets: Vec<TargetReport>,
+    /// The federates that are joined at the node that was asked, and what waits for them there.
+    #[serde(default)]
+    pub federates: Vec<FederateReport>,
+}
+
+/// A federate, as the node knows it that it is connected to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FederateReport {
+    /// The federation execution.
+    pub federation: String,
+    /// Its name.
+    pub name: String,
+    /// Callbacks that wait for it.
+    pub waiting: usize,
+    /// Bytes of callbacks that wait for it.
+    pub waiting_bytes: usize,
+    /// Best-effort callbacks dropped so far because it did not keep up.
+    pub dropped: u64,
 }
 
 /// A node.
@@ -72,37 +95,11 @@ pub struct NodeSummary {
     pub submitted_messages: u64,
     /// Reliable messages that it asked others to say again.
     pub asked_again: u64,
-    /// The ends of its links; empty when there are too many to be told.
+    /// Its routers' clients for its neighbours; empty when there are too many to be told.
     pub channels: Vec<ChannelReport>,
-}
-
-/// One end of a link: a client of a router.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ChannelReport {
-    /// The node at the other end.
-    pub to: String,
-    /// Which of the node's routers: router, Primary, PopUp, PullDown.
-    pub role: String,
-    /// Flags of the client: source, sink, persistent, upper.
-    pub flags: String,
-    /// Interests that the other end has declared.
-    pub interests: usize,
-    /// Messages and bytes that wait.
-    pub waiting: usize,
-    /// Bytes that wait.
-    pub waiting_bytes: usize,
-    /// More waits than is good: senders are held back.
-    pub congested: bool,
-    /// Messages sent so far.
-    pub sent_messages: u64,
-    /// Bytes sent so far.
-    pub sent_bytes: u64,
-    /// Messages received so far.
-    pub received_messages: u64,
-    /// Messages sent per second, lately.
-    pub sent_messages_per_s: f64,
-    /// Messages dropped so far, by class and reason; what is 0 is left out.
-    pub dropped: BTreeMap<String, u64>,
+    /// The ends of its links; empty when there are too many to be told.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<LinkEndReport>,
 }
 
 /// A link between two nodes.
@@ -133,7 +130,7 @@ pub struct TargetReport {
 
 impl NetworkReport {
     /// The report of a node that is by itself.
-    pub(crate) fn alone() -> Self {
+    pub(crate) fn alone(federations: &[FederationStatus]) -> Self {
         Self {
             node: String::new(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -143,10 +140,11 @@ impl NetworkReport {
             nodes: Vec::new(),
             links: Vec::new(),
             targets: Vec::new(),
+            federates: federates(federations),
         }
     }
 
-    pub(crate) fn of(status: &NetworkStatus) -> Self {
+    pub(crate) fn of(status: &NetworkStatus, federations: &[FederationStatus]) -> Self {
         let name = |key: NodeKey| {
             let node = status.map.nodes.iter().find(|node| node.key == key);
             node.map_or_else(|| key.to_string(), |node| node.name.clone())
@@ -183,6 +181,7 @@ impl NetworkReport {
             nodes: status.map.nodes.iter().map(|node| node_report(status, node)).collect(),
             links: status.map.links.iter().map(link).collect(),
             targets: status.targets.iter().map(target).collect(),
+            federates: federates(federations),
         }
     }
 
@@ -198,8 +197,26 @@ impl NetworkReport {
     }
 }
 
+fn federates(federations: &[FederationStatus]) -> Vec<FederateReport> {
+    let all =
+        federations.iter().flat_map(|federation| federation.federates.iter().map(move |f| (federation, f)));
+    all.map(|(federation, federate)| FederateReport {
+        federation: federation.name.clone(),
+        name: federate.name.clone(),
+        waiting: federate.waiting,
+        waiting_bytes: federate.waiting_bytes,
+        dropped: federate.dropped,
+    })
+    .collect()
+}
+
 fn node_report(status: &NetworkStatus, node: &NodeView) -> NodeReport {
     let member = status.members.iter().find(|member| member.key == node.key);
+    let mut summary: Option<NodeSummary> = serde_json::from_slice(&node.info).ok();
+    if let (Some(summary), true) = (&mut summary, node.key == status.key) {
+        // Of its own links it knows more than what it last told all others, which is bounded.
+        summary.links = LinkEndReport::all(&status.links, |link| status.traffic.get(&link).copied());
+    }
     NodeReport {
         name: node.name.clone(),
         key: node.key.to_string(),
@@ -209,68 +226,64 @@ fn node_report(status: &NetworkStatus, node: &NodeView) -> NodeReport {
         voter: member.is_some_and(|member| member.voter),
         leader: member.is_some_and(|member| member.leader),
         addresses: node.urls.clone(),
-        summary: serde_json::from_slice(&node.info).ok(),
+        summary,
     }
 }
 
 impl NodeSummary {
-    /// As octets to be told to all; without what makes it longer than `max`.
+    /// As octets to be told to all; without what makes it longer than `max`: links first.
     pub(crate) fn to_octets(&self, max: usize) -> Vec<u8> {
         let octets =
             |summary: &Self| serde_json::to_vec(summary).expect("strings and numbers can be written");
         let all = octets(self);
-        if all.len() <= max { all } else { octets(&Self { channels: Vec::new(), ..self.clone() }) }
-    }
-}
-
-impl ChannelReport {
-    /// Of a client towards the node called `to`; `rate` is what it lately sent.
-    pub(crate) fn of(to: String, status: &ChannelStatus, rate: f64) -> Self {
-        let mut dropped = BTreeMap::new();
-        for class in Priority::ALL {
-            for reason in [DropReason::Displaced, DropReason::Full, DropReason::Superseded, DropReason::Gone]
-            {
-                let count = status.stats.dropped(class, reason);
-                if count > 0 {
-                    dropped.insert(format!("{class:?} {reason:?}").to_lowercase(), count);
-                }
-            }
+        if all.len() <= max {
+            return all;
         }
-        Self {
-            to,
-            role: status.role.to_owned(),
-            flags: flags(status.flags),
-            interests: status.interests,
-            waiting: status.waiting,
-            waiting_bytes: status.waiting_bytes,
-            congested: status.congested,
-            sent_messages: status.stats.sent_messages,
-            sent_bytes: status.stats.sent_bytes,
-            received_messages: status.stats.received_messages,
-            sent_messages_per_s: rate,
-            dropped,
+        let mut short = Self { links: Vec::new(), ..self.clone() };
+        let without_links = octets(&short);
+        if without_links.len() <= max {
+            return without_links;
         }
+        short.channels.clear();
+        octets(&short)
     }
-}
 
-fn flags(flags: ClientFlags) -> String {
-    let names = flags.iter_names().map(|(name, _)| name.to_lowercase());
-    names.collect::<Vec<_>>().join("+")
+    /// What is worth telling others for its own sake: that links are alive is not, or no network would ever be silent.
+    pub(crate) fn news(&self) -> Self {
+        Self { links: self.links.iter().map(LinkEndReport::news).collect(), ..self.clone() }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use channel::flags;
+    use router::ClientFlags;
+    use std::collections::BTreeMap;
 
     #[test]
     fn a_report_comes_back_as_it_went() {
-        let report = NetworkReport { node: "A".to_owned(), ..NetworkReport::alone() };
+        let federate = rti::FederateStatus {
+            name: "f".to_owned(),
+            federate_type: "t".to_owned(),
+            waiting: 2,
+            waiting_bytes: 30,
+            dropped: 9,
+        };
+        let federations = [FederationStatus {
+            name: "F".to_owned(),
+            time: "HLAfloat64Time",
+            instances: 0,
+            federates: vec![federate],
+        }];
+        let report = NetworkReport { node: "A".to_owned(), ..NetworkReport::alone(&federations) };
+        assert_eq!((report.federates[0].waiting, report.federates[0].dropped), (2, 9));
         assert_eq!(NetworkReport::from_json(&report.to_json()), Some(report));
         assert_eq!(NetworkReport::from_json("settings not known here: MeshRTI.report"), None);
     }
 
     #[test]
-    fn a_summary_that_is_too_long_goes_without_its_links() {
+    fn a_summary_that_is_too_long_goes_without_its_links_and_then_its_channels() {
         let channel = ChannelReport {
             to: "x".repeat(100),
             role: "router".to_owned(),
@@ -286,10 +299,17 @@ mod tests {
             dropped: BTreeMap::new(),
         };
         assert_eq!(channel.flags, "source+upper");
-        let summary = NodeSummary { federates: 3, channels: vec![channel; 9], ..NodeSummary::default() };
+        let summary = NodeSummary {
+            federates: 3,
+            channels: vec![channel; 9],
+            links: vec![LinkEndReport::default(); 9],
+            ..NodeSummary::default()
+        };
         let read = |octets: &[u8]| serde_json::from_slice::<NodeSummary>(octets).unwrap();
         assert_eq!(read(&summary.to_octets(16 << 10)), summary);
+        let short = read(&summary.to_octets(4 << 10));
+        assert_eq!((short.channels.len(), short.links.len()), (9, 0));
         let short = read(&summary.to_octets(1 << 10));
-        assert_eq!((short.federates, short.channels.len()), (3, 0));
+        assert_eq!((short.federates, short.channels.len(), short.links.len()), (3, 0, 0));
     }
 }

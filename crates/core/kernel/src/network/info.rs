@@ -1,7 +1,7 @@
 //! What this node tells all others of itself: rebuilt now and then while something happens, told when it has changed.
 
 use super::Network;
-use crate::report::{ChannelReport, NodeSummary};
+use crate::report::{ChannelReport, LinkEndReport, NodeSummary};
 use base::{Moment, NodeKey};
 use bytes::Bytes;
 use overlay::INFO_BYTES_MAX;
@@ -19,6 +19,7 @@ pub(super) struct Info {
     due: Option<Moment>,
     /// Messages sent, by neighbour and channel.
     sent: BTreeMap<(NodeKey, u8), u64>,
+    /// What was of note in what was told last.
     last: Vec<u8>,
 }
 
@@ -58,7 +59,10 @@ impl Network {
                 channels.push(ChannelReport::of(to, &status, rate));
             }
         }
-        let moving = channels.iter().any(|channel| channel.sent_messages_per_s > 0.0);
+        let traffic = self.links.traffic();
+        let links = LinkEndReport::all(&self.overlay.links(), |link| traffic.get(&link).copied());
+        let moving = channels.iter().any(|channel| channel.sent_messages_per_s > 0.0)
+            || links.iter().any(LinkEndReport::is_busy);
         self.info.sent = sent;
         let summary = NodeSummary {
             federates: federations.iter().map(|federation| federation.federates.len()).sum(),
@@ -68,13 +72,15 @@ impl Network {
             submitted_messages: self.fabric.stats().first().map_or(0, |(_, stats)| stats.submitted_messages),
             asked_again: rti.network_counters().asked,
             channels,
+            links,
         };
-        let octets = summary.to_octets(INFO_BYTES_MAX);
-        if octets != self.info.last {
-            if let Err(error) = self.overlay.set_info(now, Bytes::from(octets.clone())) {
+        let news = summary.news().to_octets(INFO_BYTES_MAX);
+        if news != self.info.last {
+            let octets = summary.to_octets(INFO_BYTES_MAX);
+            if let Err(error) = self.overlay.set_info(now, Bytes::from(octets)) {
                 tracing::debug!(%error, "this node tells nothing of itself");
             }
-            self.info.last = octets;
+            self.info.last = news;
         }
         // Once more, so that the last rate told is not that of a storm which is over.
         if moving {

@@ -1,6 +1,6 @@
 //! Frames in and out: which link leads to which neighbour, and what goes over it next.
 
-use super::Network;
+use super::{LinkTraffic, Network};
 use base::{Moment, NodeKey};
 use bytes::{BufMut, Bytes, BytesMut};
 use overlay::{LinkId, TargetId, Via};
@@ -32,7 +32,8 @@ pub enum LinkEvent {
 /// The links of a node.
 #[derive(Default)]
 pub(crate) struct Links {
-    open: BTreeSet<LinkId>,
+    /// What each open link did so far.
+    open: BTreeMap<LinkId, LinkTraffic>,
     /// Neighbours that messages go to, and how.
     paths: BTreeMap<NodeKey, Via>,
     /// The other way round, for those with a link.
@@ -52,7 +53,7 @@ impl Links {
 
     /// The overlay is done with a link.
     pub(crate) fn close(&mut self, link: LinkId, reason: String) {
-        if self.open.remove(&link) {
+        if self.open.remove(&link).is_some() {
             self.forget(link);
             self.events.push_back(LinkEvent::Close { link, reason });
         }
@@ -63,7 +64,7 @@ impl Links {
         self.events
             .extend(earlier.events.iter().filter(|event| matches!(event, LinkEvent::Close { .. })).cloned());
         let close = |&link: &LinkId| LinkEvent::Close { link, reason: reason.to_owned() };
-        self.events.extend(earlier.open.iter().map(close));
+        self.events.extend(earlier.open.keys().map(close));
     }
 
     fn forget(&mut self, link: LinkId) {
@@ -90,15 +91,25 @@ impl Links {
 
     /// A link has something to send.
     pub(crate) fn wake(&mut self, link: LinkId) {
-        if self.open.contains(&link) && self.awake.insert(link) {
+        if self.open.contains_key(&link) && self.awake.insert(link) {
             self.ready.push_back(link);
         }
+    }
+
+    /// What an open link did so far, to be brought up to date.
+    pub(super) fn traffic_mut(&mut self, link: LinkId) -> Option<&mut LinkTraffic> {
+        self.open.get_mut(&link)
+    }
+
+    /// What all open links did so far.
+    pub(super) fn traffic(&self) -> &BTreeMap<LinkId, LinkTraffic> {
+        &self.open
     }
 }
 
 impl Network {
     pub(crate) fn handle_link_up(&mut self, now: Moment, link: LinkId, from: Option<TargetId>) {
-        self.links.open.insert(link);
+        self.links.open.insert(link, LinkTraffic::begin(now));
         self.overlay.handle_link_up(now, link, from);
     }
 
@@ -107,7 +118,7 @@ impl Network {
     }
 
     pub(crate) fn handle_link_down(&mut self, now: Moment, link: LinkId, why: &str) {
-        if self.links.open.remove(&link) {
+        if self.links.open.remove(&link).is_some() {
             self.overlay.handle_link_down(now, link, why);
             self.links.forget(link);
         }
@@ -117,14 +128,14 @@ impl Network {
     pub(crate) fn set_link_datagrams(&mut self, link: LinkId, max: usize) {
         if max == 0 {
             self.links.datagrams.remove(&link);
-        } else if self.links.open.contains(&link) {
+        } else if self.links.open.contains_key(&link) {
             self.links.datagrams.insert(link);
         }
     }
 
     /// A frame came over a link, or (`datagram`) beside it.
     pub(crate) fn handle_link_frame(&mut self, now: Moment, link: LinkId, frame: &Bytes, datagram: bool) {
-        if !self.links.open.contains(&link) {
+        if !self.links.open.contains_key(&link) {
             return;
         }
         let Some(&channel) = frame.first() else {

@@ -11,6 +11,7 @@
 //! | `info` | what this node tells all others of itself |
 //! | `envelope` | what nodes write to each other |
 //! | `status` | the network, for people and tools |
+//! | `traffic` | what passes over links, as the world counts it |
 //!
 //! Each machine below knows nothing of the others; this is where what one says becomes what another hears.
 
@@ -24,12 +25,14 @@ mod links;
 mod membership;
 mod order;
 mod status;
+mod traffic;
 
 pub use config::{LinkTarget, LinkTerms, NetworkConfig, link_pipe};
 pub use fabric::ChannelStatus;
 pub(crate) use fabric::Place;
 pub use links::LinkEvent;
 pub use status::{NetworkStatus, NodeStatus};
+pub use traffic::{LinkCounts, LinkRates, LinkTraffic};
 
 use base::{Moment, NodeKey, Seed};
 use envelope::Unicast;

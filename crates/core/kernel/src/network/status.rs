@@ -1,11 +1,12 @@
 //! The network as this node sees it, for people and tools.
 
-use super::{ChannelStatus, Network};
+use super::{ChannelStatus, LinkTraffic, Network};
 use base::NodeKey;
-use overlay::{NetworkMap, OverlayStats, OwnLink, TargetView, TopologyKind};
+use overlay::{LinkId, NetworkMap, OverlayStats, OwnLink, TargetView, TopologyKind};
 use router::RouterStats;
 use rti::Rti;
 use rti::remote::NetworkCounters;
+use std::collections::BTreeMap;
 
 /// A node of the network.
 #[derive(Clone, Debug)]
@@ -41,6 +42,8 @@ pub struct NetworkStatus {
     pub map: NetworkMap,
     /// The links of this node.
     pub links: Vec<OwnLink>,
+    /// What they did so far.
+    pub traffic: BTreeMap<LinkId, LinkTraffic>,
     /// The nodes that it connects to.
     pub targets: Vec<TargetView>,
     /// The routers' clients for each neighbour.
@@ -75,6 +78,7 @@ impl Network {
             members: members.collect(),
             map: self.overlay.map(),
             links: self.overlay.links(),
+            traffic: self.links.traffic().clone(),
             targets: self.overlay.targets(),
             channels: self.fabric.neighbours().map(|key| (key, self.fabric.channels(key))).collect(),
             routers: self.fabric.stats(),

@@ -2,7 +2,7 @@
 
 mod world;
 
-use kernel::TopologyKind;
+use kernel::{LinkCounts, TopologyKind};
 use std::time::Duration;
 use world::World;
 
@@ -139,4 +139,45 @@ fn a_node_that_is_told_nothing_takes_the_shape_of_the_network() {
         world.expect_members(&["a", "b", "c"]);
         assert_eq!(world.status("c").topology, kind);
     }
+}
+
+#[test]
+fn all_learn_what_a_link_counts_but_not_time_and_again_that_it_is_alive() {
+    let mut world = World::new(TopologyKind::Tree);
+    world.start("a", &[]);
+    world.start("b", &["a"]);
+    world.start("c", &["a"]);
+    world.run(Duration::from_secs(5));
+    let counts = |second: u64| LinkCounts {
+        sent_frames: 4 * second,
+        sent_bytes: 300 * second,
+        ..LinkCounts::default()
+    };
+    let mut told = None;
+    for second in 1..20 {
+        world.read_counters("b", counts(second));
+        world.run(Duration::from_secs(1));
+        if second == 8 {
+            told = Some(world.told("c", "b"));
+            assert_eq!(told.as_ref().map(|told| told.links.len()), Some(1));
+        }
+    }
+    assert_eq!(Some(world.told("c", "b")), told, "a quiet network is silent");
+    // The node itself knows better.
+    let own = world.status("b");
+    let (link, traffic) = own.traffic.first_key_value().expect("it has a link");
+    assert_eq!(own.links[0].link, *link);
+    assert_eq!(traffic.counts, counts(19));
+    assert_eq!(traffic.rates.map(|rates| (rates.sent_frames, rates.sent_bytes)), Some((4.0, 300.0)));
+
+    world.read_counters("b", LinkCounts { lost_datagrams: 3, late_datagrams: 2, ..counts(20) });
+    world.run(Duration::from_secs(4));
+    let links = world.told("c", "b").links;
+    let datagrams = links[0].datagrams.clone().expect("a loss is told");
+    assert_eq!((links[0].to.as_str(), datagrams.lost, datagrams.late), ("a", 3, 2));
+    assert_eq!((links[0].sent_frames, links[0].sent_bytes_per_s), (80, 300.0));
+
+    world.cut("b", true);
+    world.run(Duration::from_secs(1));
+    assert!(world.status("b").traffic.is_empty(), "a link that is gone counts nothing");
 }

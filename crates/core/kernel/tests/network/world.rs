@@ -2,9 +2,10 @@
 
 use base::{Moment, NodeKey, Seed};
 use bytes::Bytes;
+use kernel::report::NodeSummary;
 use kernel::{
-    Config, Kernel, LinkEvent, LinkId, LinkTarget, LinkTerms, NetworkConfig, NetworkStatus, NoFoms, TargetId,
-    TopologyKind,
+    Config, Kernel, LinkCounts, LinkEvent, LinkId, LinkTarget, LinkTerms, NetworkConfig, NetworkStatus,
+    NoFoms, TargetId, TopologyKind,
 };
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
@@ -123,6 +124,21 @@ impl World {
 
     pub(crate) fn status(&self, host: &str) -> NetworkStatus {
         self.nodes[host].kernel.network().expect("a node of a network")
+    }
+
+    /// The world reads the counters of all links of a host.
+    pub(crate) fn read_counters(&mut self, host: &str, counts: LinkCounts) {
+        let kernel = &mut self.nodes.get_mut(host).expect("a node").kernel;
+        for (link, _) in self.ends.iter().filter(|(_, (owner, _))| owner == host) {
+            kernel.handle_link_counts(self.now, *link, counts);
+        }
+    }
+
+    /// What the node called `name` has told all others of itself, as `host` knows it.
+    pub(crate) fn told(&self, host: &str, name: &str) -> NodeSummary {
+        let map = self.status(host).map;
+        let node = map.nodes.iter().find(|node| node.name == name).expect("it is known");
+        serde_json::from_slice(&node.info).expect("a summary")
     }
 
     /// All these are members, know each other, and nobody else.

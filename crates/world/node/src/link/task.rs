@@ -145,7 +145,7 @@ impl Inbound {
         let now = hub.clock.now();
         if now.since(self.reported) >= REPORT_EVERY {
             self.reported = now;
-            core.machine.handle_link_counters(link, &outbound.counters);
+            core.machine.handle_link_counters(now, link, &outbound.counters);
         }
         result
     }

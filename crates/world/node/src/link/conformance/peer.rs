@@ -172,7 +172,7 @@ impl Machine for Peer {
         self.log().down.push(why.to_owned());
     }
 
-    fn handle_link_counters(&mut self, _: LinkId, counters: &LinkCounters) {
+    fn handle_link_counters(&mut self, _: Moment, _: LinkId, counters: &LinkCounters) {
         self.log().counters = *counters;
     }
 
