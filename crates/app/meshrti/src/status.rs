@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use federate::{Callback, Callbacks, Federate, FederateError, Options};
 use hla::api::RtiConfiguration;
-use kernel::report::{NetworkReport, REPORT_SETTING};
+use kernel::report::{FederateReport, NetworkReport, REPORT_SETTING};
 use serde_json::json;
 
 use crate::exit::{Failure, Outcome, Status, block_on, say};
 use crate::report::{JsonFlag, Report};
 
-/// Say what runs on a server: federations and their members, and the network of nodes that it is part of.
+/// Say what runs on a server: federations and their members, what waits for them, and the network of nodes that it is part of.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -40,6 +40,14 @@ struct Found {
     federations: BTreeMap<String, String>,
     /// Name and type of each federate, by federation execution.
     members: BTreeMap<String, Vec<(String, String)>>,
+    /// The queues of the federates that are connected to the server that was asked, by federation execution and name.
+    queues: BTreeMap<(String, String), FederateReport>,
+}
+
+impl Found {
+    fn queue(&self, federation: &str, federate: &str) -> Option<&FederateReport> {
+        self.queues.get(&(federation.to_owned(), federate.to_owned()))
+    }
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
@@ -47,50 +55,41 @@ pub(crate) fn run(args: &Args) -> Outcome {
 }
 
 async fn status(args: &Args) -> Outcome {
-    let mut report = Report::new("status", 2);
-    let (federate, mut callbacks, network) = connect(args).await?;
-    if let Some(network) = &network {
+    let mut report = Report::new("status", 3);
+    let (federate, mut callbacks, node) = connect(args).await?;
+    let network = node.as_ref().filter(|node| node.topology != "none");
+    if let Some(network) = network {
         if !args.json.takes_stdout() {
             network::print(&args.host, network);
         }
         network::rows(network, &mut report);
     }
-    let is_lost = network.as_ref().is_some_and(|network| !network.member || !network.quorum);
+    let is_lost = network.is_some_and(|network| !network.member || !network.quorum);
     if is_lost {
         args.json.write(&report)?;
         return Ok(Status::BadNews);
     }
-    let found = tokio::time::timeout(args.timeout, look(&federate, &mut callbacks))
+    let mut found = tokio::time::timeout(args.timeout, look(&federate, &mut callbacks))
         .await
         .map_err(|_| {
             let waited = humantime::format_duration(args.timeout);
             Failure::bad_news(format_args!("{}: no report within {waited}", args.host))
         })?
         .map_err(|error| Failure::bad_news(format_args!("{}: {error}", args.host)))?;
+    let queues = node.into_iter().flat_map(|node| node.federates);
+    found.queues = queues.map(|queue| ((queue.federation.clone(), queue.name.clone()), queue)).collect();
     // The report is here; what the server makes of our leaving is of no interest.
     let _ = tokio::time::timeout(args.timeout, federate.disconnect()).await;
     if !args.json.takes_stdout() {
         print(&args.host, &found);
     }
-    for (federation, time) in &found.federations {
-        let members = &found.members[federation];
-        if members.is_empty() {
-            report.row(json!({
-                "kind": "federation", "federation": federation, "time": time, "federate": null, "type": null,
-            }));
-        }
-        for (name, kind) in members {
-            report.row(json!({
-                "kind": "federate", "federation": federation, "time": time, "federate": name, "type": kind,
-            }));
-        }
-    }
+    rows(&found, &mut report);
     report.note(format!("server {}: {} federation executions", args.host, found.federations.len()));
     args.json.write(&report)?;
     Ok(Status::Done)
 }
 
-/// Connects, and asks for the network on the occasion. Servers of others do not know it.
+/// Connects, and asks for a report on the occasion. Servers of others do not know it.
 async fn connect(args: &Args) -> Result<(Federate, Callbacks, Option<NetworkReport>), Failure> {
     let mut options = Options::new(&args.host);
     options.session.connect_timeout = args.timeout;
@@ -101,8 +100,7 @@ async fn connect(args: &Args) -> Result<(Federate, Callbacks, Option<NetworkRepo
         RtiConfiguration { additional_settings: REPORT_SETTING.to_owned(), ..RtiConfiguration::default() };
     let answer = federate.request_connect_with_configuration(configuration).await;
     let answer = answer.map_err(|error| Failure::bad_news(format_args!("{}: {error}", args.host)))?;
-    let network = NetworkReport::from_json(&answer.message).filter(|network| network.topology != "none");
-    Ok((federate, callbacks, network))
+    Ok((federate, callbacks, NetworkReport::from_json(&answer.message)))
 }
 
 fn print(host: &str, found: &Found) {
@@ -112,7 +110,38 @@ fn print(host: &str, found: &Found) {
         say(format_args!("  {federation}  ({time}, {} joined)", members.len()));
         let width = members.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
         for (name, kind) in members {
-            say(format_args!("    {name:width$}  {kind}"));
+            let queue = found.queue(federation, name).map(describe).unwrap_or_default();
+            say(format_args!("    {name:width$}  {kind}{queue}"));
+        }
+    }
+}
+
+fn describe(queue: &FederateReport) -> String {
+    let FederateReport { waiting, waiting_bytes, dropped, .. } = queue;
+    format!(": {waiting} callbacks waiting ({waiting_bytes} bytes), {dropped} dropped")
+}
+
+/// The same as rows. What waits for a federate is known to the server that it is connected to.
+fn rows(found: &Found, report: &mut Report) {
+    for (federation, time) in &found.federations {
+        let members = &found.members[federation];
+        if members.is_empty() {
+            report.row(json!({
+                "kind": "federation", "federation": federation, "time": time, "federate": null, "type": null,
+            }));
+        }
+        for (name, kind) in members {
+            let queue = found.queue(federation, name);
+            report.row(json!({
+                "kind": "federate",
+                "federation": federation,
+                "time": time,
+                "federate": name,
+                "type": kind,
+                "waiting": queue.map(|queue| queue.waiting),
+                "waiting_bytes": queue.map(|queue| queue.waiting_bytes),
+                "dropped": queue.map(|queue| queue.dropped),
+            }));
         }
     }
 }
@@ -135,7 +164,7 @@ async fn look(federate: &Federate, callbacks: &mut Callbacks) -> Result<Found, F
     for call in calls {
         call.await?;
     }
-    let mut found = Found { members: BTreeMap::new(), federations };
+    let mut found = Found { members: BTreeMap::new(), queues: BTreeMap::new(), federations };
     while found.members.len() < found.federations.len() {
         let (federation, members) = wait_for(callbacks, members_of).await?;
         if found.federations.contains_key(&federation) {

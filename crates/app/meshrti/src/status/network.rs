@@ -1,6 +1,6 @@
 //! A network of nodes as text and as rows.
 
-use kernel::report::{ChannelReport, NetworkReport, NodeReport};
+use kernel::report::{ChannelReport, DatagramReport, LinkEndReport, NetworkReport, NodeReport};
 use serde_json::json;
 
 use crate::exit::say;
@@ -27,6 +27,14 @@ pub(crate) fn print(host: &str, network: &NetworkReport) {
     }
     for link in &network.links {
         say(format_args!("  {} - {}  {}, round trip {} µs", link.a, link.b, link.state, link.rtt_us));
+        for (node, other) in [(&link.a, &link.b), (&link.b, &link.a)] {
+            for end in ends(network, node).filter(|end| end.to == *other) {
+                say(format_args!("    {node} {}", describe_end(end)));
+                if let Some(datagrams) = &end.datagrams {
+                    say(format_args!("    {node} {}", describe_datagrams(datagrams)));
+                }
+            }
+        }
     }
     for target in
         network.targets.iter().filter(|target| target.state != "linked" && target.state != "covered")
@@ -83,6 +91,53 @@ fn describe_channel(channel: &ChannelReport) -> String {
     text
 }
 
+/// What a node says of its ends of links.
+fn ends<'a>(network: &'a NetworkReport, node: &str) -> impl Iterator<Item = &'a LinkEndReport> {
+    let node = network.nodes.iter().find(|known| known.name == node && known.reachable);
+    node.and_then(|node| node.summary.as_ref()).into_iter().flat_map(|summary| &summary.links)
+}
+
+fn describe_end(end: &LinkEndReport) -> String {
+    let mut text = format!(
+        "sent {} frames ({} bytes), {}/s ({} bytes/s), received {} ({} bytes), {}/s ({} bytes/s)",
+        end.sent_frames,
+        end.sent_bytes,
+        end.sent_frames_per_s,
+        end.sent_bytes_per_s,
+        end.received_frames,
+        end.received_bytes,
+        end.received_frames_per_s,
+        end.received_bytes_per_s,
+    );
+    if end.full > 0 {
+        text += &format!(", {} times full", end.full);
+    }
+    text
+}
+
+fn describe_datagrams(datagrams: &DatagramReport) -> String {
+    let mut text = format!(
+        "sent {} datagrams, {}/s, received {}, {}/s, {} lost, {} late, {} duplicate",
+        datagrams.sent,
+        datagrams.sent_per_s,
+        datagrams.received,
+        datagrams.received_per_s,
+        datagrams.lost,
+        datagrams.late,
+        datagrams.duplicate,
+    );
+    for (count, what) in [
+        (datagrams.emulated_losses, "lost by its emulated line"),
+        (datagrams.refused, "refused by the system"),
+        (datagrams.foreign, "foreign"),
+    ] {
+        if count > 0 {
+            text += &format!(", {count} {what}");
+        }
+    }
+    text
+}
+
 /// The same as rows.
 pub(crate) fn rows(network: &NetworkReport, report: &mut Report) {
     for node in &network.nodes {
@@ -123,6 +178,9 @@ pub(crate) fn rows(network: &NetworkReport, report: &mut Report) {
                 "dropped_by": channel.dropped,
             }));
         }
+        for end in &summary.links {
+            report.row(end_row(&node.name, end));
+        }
     }
     for link in &network.links {
         report.row(
@@ -145,4 +203,32 @@ pub(crate) fn rows(network: &NetworkReport, report: &mut Report) {
         network.nodes.iter().filter(|node| node.reachable).count(),
         if network.quorum { "" } else { ", without contact to a majority" }
     ));
+}
+
+fn end_row(node: &str, end: &LinkEndReport) -> serde_json::Value {
+    let datagrams = end.datagrams.clone().unwrap_or_default();
+    json!({
+        "kind": "link_end",
+        "node": node,
+        "to": end.to,
+        "sent_frames": end.sent_frames,
+        "sent_bytes": end.sent_bytes,
+        "received_frames": end.received_frames,
+        "received_bytes": end.received_bytes,
+        "full": end.full,
+        "sent_frames_per_s": end.sent_frames_per_s,
+        "sent_bytes_per_s": end.sent_bytes_per_s,
+        "received_frames_per_s": end.received_frames_per_s,
+        "received_bytes_per_s": end.received_bytes_per_s,
+        "sent_datagrams": datagrams.sent,
+        "refused_datagrams": datagrams.refused,
+        "emulated_losses": datagrams.emulated_losses,
+        "received_datagrams": datagrams.received,
+        "lost_datagrams": datagrams.lost,
+        "late_datagrams": datagrams.late,
+        "duplicate_datagrams": datagrams.duplicate,
+        "foreign_datagrams": datagrams.foreign,
+        "sent_datagrams_per_s": datagrams.sent_per_s,
+        "received_datagrams_per_s": datagrams.received_per_s,
+    })
 }

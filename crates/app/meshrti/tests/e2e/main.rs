@@ -22,3 +22,4 @@ mod overload;
 mod processes;
 mod resume;
 mod shutdown;
+mod status;

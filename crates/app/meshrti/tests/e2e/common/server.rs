@@ -114,6 +114,11 @@ impl Server {
         &self.addresses
     }
 
+    /// Where other nodes connect to it, as URLs.
+    pub(crate) fn links(&self) -> &[String] {
+        &self.links
+    }
+
     pub(crate) fn id(&self) -> u32 {
         self.child.id()
     }
