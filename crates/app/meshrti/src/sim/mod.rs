@@ -1,8 +1,9 @@
-//! `meshrti sim`: simulate a network of routers.
+//! `meshrti sim`: simulate a network of routers, or a group of SRMP members.
 
 mod built_in;
 mod file;
 mod output;
+mod srmp;
 mod stats;
 mod work;
 
@@ -20,7 +21,7 @@ use crate::report::{JsonFlag, Report};
 use built_in::BUILT_IN;
 use file::Scenario;
 
-/// Simulate a network of routers before building it.
+/// Simulate a network of routers, or of SRMP members, before building it.
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,
@@ -31,8 +32,10 @@ Examples:
   meshrti sim router-tree-vs-mesh --show > mine.toml its text, to be changed
   meshrti sim mine.toml --replications 5             your own, five times with different chance
   meshrti sim router-tree-vs-mesh --json out.json    with a report for machines
+  meshrti sim srmp-table1                            the evaluation of the SRMP paper, in three readings
+  meshrti sim srmp-goals --receivers 1000            what a large group of SRMP members costs and takes
 
-The routers are those of the server, byte for byte; hosts, links and time are simulated. The same scenario and seed give
+Routers, and members of groups, are those of the server, byte for byte; hosts, links and time are simulated. The same scenario and seed give
 the same figures on every machine, whatever the number of jobs."
 )]
 pub(crate) struct Args {
@@ -51,6 +54,9 @@ pub(crate) struct Args {
     /// Print the scenario instead of running it
     #[arg(long)]
     show: bool,
+    /// Receivers of srmp-scale and srmp-goals [default: 1000]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(netsim::srmp::scale::RECEIVERS_MAX)))]
+    receivers: Option<u32>,
     #[command(flatten)]
     json: JsonFlag,
 }
@@ -58,6 +64,12 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Outcome {
     if args.scenario == "list" {
         return list(args);
+    }
+    if let Some(scenario) = srmp::find(&args.scenario) {
+        return srmp::run(args, scenario);
+    }
+    if args.receivers.is_some() {
+        return Err(Failure::wrong_use("--receivers: only srmp-scale and srmp-goals have receivers"));
     }
     let (name, text) = find(&args.scenario)?;
     let scenario = Scenario::parse(&text)
@@ -77,6 +89,10 @@ fn list(args: &Args) -> Outcome {
             .map_err(|why| Failure::bad_news(format_args!("scenario {}: {why}", built_in.name)))?;
         report.row(json!({ "scenario": built_in.name, "title": scenario.title }));
         table.line([built_in.name.to_owned(), scenario.title]);
+    }
+    for scenario in srmp::SCENARIOS {
+        report.row(json!({ "scenario": scenario.name, "title": scenario.title }));
+        table.line([scenario.name.to_owned(), scenario.title.to_owned()]);
     }
     if !args.json.takes_stdout() {
         say(table.text());
