@@ -88,7 +88,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
         let config = configuration(args, Some(&job))?;
         let outcome = if args.check { Ok(Status::Done) } else { serve_on_runtime(&config, Some(&job)) };
         if outcome.is_ok() {
-            job.leave(); // a failure ends the whole job, without waiting for the other ranks
+            // It waits for the other ranks. Signals end nothing any more: `mpirun` sends them to ranks that wait, too, and
+            // what could be done in order is done. A failure ends the whole job, without waiting for anybody.
+            job.leave();
         }
         return outcome;
     }
@@ -180,9 +182,7 @@ async fn serve(config: &Config, job: Option<&mpi::Job>) -> Outcome {
     }
     say(format_args!("{who}ready"));
     let stats = node.run(async { drop(stop.await) }).await;
-    if job.is_none() {
-        stopper.abort(); // a rank waits for the others, and a second signal ends that
-    }
+    stopper.abort();
     info!(
         connections = stats.accepted_connections,
         read_bytes = stats.read_bytes,
