@@ -8,6 +8,7 @@ use crate::{BenchError, Launcher, role, usage};
 pub struct Server {
     address: String,
     far_address: String,
+    links: usize,
     own: Vec<Process>,
 }
 
@@ -29,7 +30,7 @@ impl Server {
         if nodes <= 1 {
             let (process, words) = launcher.start(&role::server()).await?;
             let address = words.first().cloned().unwrap_or_default();
-            return Ok(Self { far_address: address.clone(), address, own: vec![process] });
+            return Ok(Self { far_address: address.clone(), address, links: 0, own: vec![process] });
         }
         let (mut own, mut addresses) = (Vec::new(), Vec::new());
         let mut before: Option<String> = None;
@@ -44,13 +45,18 @@ impl Server {
         }
         let (near, far) = (addresses.first(), addresses.last());
         let (address, far_address) = (near.cloned().unwrap_or_default(), far.cloned().unwrap_or_default());
-        Ok(Self { address, far_address, own })
+        Ok(Self { address, far_address, links: nodes - 1, own })
     }
 
     /// A server that runs already, at `HOST` or `HOST:PORT`.
     pub fn at(address: impl Into<String>) -> Self {
         let address = address.into();
-        Self { far_address: address.clone(), address, own: Vec::new() }
+        Self { far_address: address.clone(), address, links: 0, own: Vec::new() }
+    }
+
+    /// Two nodes of one network that run already, with a link between them: one for each federate of a pair.
+    pub fn between(address: impl Into<String>, far_address: impl Into<String>) -> Self {
+        Self { address: address.into(), far_address: far_address.into(), links: 1, own: Vec::new() }
     }
 
     /// Where federates find it: `HOST` or `HOST:PORT`.
@@ -58,14 +64,14 @@ impl Server {
         &self.address
     }
 
-    /// Where the other federate of a pair finds it: the far end of a chain, else the same as [`Server::address`].
+    /// Where the other federate of a pair finds it: another node, or the same as [`Server::address`].
     pub fn far_address(&self) -> &str {
         &self.far_address
     }
 
-    /// Links between the two: one less than the nodes.
+    /// Links between the two.
     pub fn links(&self) -> usize {
-        self.own.len().saturating_sub(1)
+        self.links
     }
 
     /// Processor time it has used, all nodes together, in seconds, if it is ours and the system says so.

@@ -68,7 +68,7 @@ pub(super) async fn run(args: &Args) -> Outcome {
     }
     results.iter().for_each(|latency| report.row(row(latency)));
     report.note(args.target.note());
-    let hops = usize::from(args.target.nodes) + 1;
+    let hops = server.links() + 2;
     report.note(format!("round trips of {hops} hops each way; the floor takes turns with the server"));
     args.json.write(&report)?;
     Ok(Status::Done)

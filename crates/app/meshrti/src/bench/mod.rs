@@ -79,6 +79,10 @@ struct Target {
     /// Measure the server at HOST or HOST:PORT, in place of one that is started for it
     #[arg(long, value_name = "HOST")]
     server: Option<String>,
+    /// With --server: where the other federate of a pair connects. Both are nodes of one network with a link between them, and
+    /// the floor is two relays
+    #[arg(long, value_name = "HOST", requires = "server")]
+    far_server: Option<String>,
     /// Start a chain of so many nodes that are one network, with one federate at each end; the floor is a chain of as
     /// many relays
     #[arg(long, value_name = "COUNT", default_value_t = 1, conflicts_with = "server",
@@ -88,21 +92,27 @@ struct Target {
 
 impl Target {
     async fn server(&self, launcher: &Launcher) -> Result<Server, Failure> {
-        match &self.server {
-            Some(address) => Ok(Server::at(address)),
-            None => Server::chain(launcher, self.nodes.into()).await.map_err(failure),
+        match (&self.server, &self.far_server) {
+            (Some(near), Some(far)) => Ok(Server::between(near, far)),
+            (Some(address), None) => Ok(Server::at(address)),
+            (None, _) => Server::chain(launcher, self.nodes.into()).await.map_err(failure),
         }
     }
 
     /// A remark on the server for the report.
     fn note(&self) -> String {
-        match &self.server {
-            Some(address) => format!("server at {address}, federates and floor on this machine"),
-            None if self.nodes > 1 => format!(
+        match (&self.server, &self.far_server) {
+            (Some(near), Some(far)) => {
+                format!("nodes at {near} and {far}, federates and floor on this machine")
+            }
+            (Some(address), None) => format!("server at {address}, federates and floor on this machine"),
+            (None, _) if self.nodes > 1 => format!(
                 "a chain of {} nodes, federates and floor on this machine, one process each, over loopback",
                 self.nodes
             ),
-            None => "server, federates and floor on this machine, one process each, over loopback".to_owned(),
+            (None, _) => {
+                "server, federates and floor on this machine, one process each, over loopback".to_owned()
+            }
         }
     }
 }
