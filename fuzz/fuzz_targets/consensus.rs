@@ -10,6 +10,7 @@ use base::{Moment, NodeKey, Seed};
 use bytes::{BufMut, Bytes, BytesMut};
 use consensus::{Config, Consensus, Event, VERSION};
 use libfuzzer_sys::fuzz_target;
+use meshrti_fuzz::chunks;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -60,10 +61,7 @@ fuzz_target!(|data: &[u8]| {
     }
     settle(&mut group, now);
     pass(&mut group, &mut now, 4);
-    let mut rest = data;
-    while let [control, len, tail @ ..] = rest {
-        let (chunk, after) = tail.split_at(usize::from(*len).min(tail.len()));
-        rest = after;
+    for ([control], chunk) in chunks(data) {
         if control & 32 != 0 {
             pass(&mut group, &mut now, 3);
         }

@@ -15,6 +15,7 @@ use hla::api::call_request::CallRequest as Call;
 use hla::api::{self, FomModule, FomModuleSet, Message as _, call_response, fom_module};
 use kernel::{Config, ConnId, Kernel, NoFoms};
 use libfuzzer_sys::fuzz_target;
+use meshrti_fuzz::chunks;
 use std::time::Duration;
 
 const SMALL: &[u8] = include_bytes!("small.xml");
@@ -210,11 +211,8 @@ fuzz_target!(|data: &[u8]| {
             matches!(client.answer, Some(call_response::CallResponse::JoinFederationExecutionResponse(_)));
         assert!(joined, "the two are joined at the start: {:?}", client.answer);
     }
-    let mut rest = data;
-    while let [control, high, low, len, tail @ ..] = rest {
-        let (body, tail) = tail.split_at(usize::from(*len).min(tail.len()));
-        world.step(*control, u16::from_be_bytes([*high, *low]), body);
-        rest = tail;
+    for ([control, high, low], body) in chunks(data) {
+        world.step(control, u16::from_be_bytes([high, low]), body);
     }
     let _ = world.kernel.status();
     // Whatever was done, what is left goes away with the last federate.

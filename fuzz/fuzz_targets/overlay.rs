@@ -9,6 +9,7 @@
 use base::{Moment, NodeKey, Seed};
 use bytes::{BufMut, Bytes, BytesMut};
 use libfuzzer_sys::fuzz_target;
+use meshrti_fuzz::chunks;
 use overlay::{Config, Event, LinkId, Overlay, Target, TargetId, TopologyKind};
 use std::time::Duration;
 
@@ -177,10 +178,7 @@ fn tunnelled(bytes: &[u8]) -> Bytes {
 
 fuzz_target!(|data: &[u8]| {
     let mut world = World::new();
-    let mut rest = data;
-    while let [control, len, tail @ ..] = rest {
-        let (bytes, tail) = tail.split_at(usize::from(*len).min(tail.len()));
-        world.chunk(*control, bytes);
-        rest = tail;
+    for ([control], bytes) in chunks(data) {
+        world.chunk(control, bytes);
     }
 });

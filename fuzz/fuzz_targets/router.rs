@@ -11,6 +11,7 @@
 use base::{Moment, Seed};
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use libfuzzer_sys::fuzz_target;
+use meshrti_fuzz::chunks;
 use router::frame::{FRAME_HEAD_BYTES, MAGIC, VERSION};
 use router::{
     ClientConfig, ClientFlags, ClientId, ClientKind, Interest, Lanes, LinkChange, Message, PipeConfig,
@@ -308,11 +309,8 @@ fn framed(records: &[u8], loose: bool) -> Bytes {
 
 fuzz_target!(|data: &[u8]| {
     let mut world = World::new();
-    let mut rest = data;
-    while let [control, len, tail @ ..] = rest {
-        let (bytes, tail) = tail.split_at(usize::from(*len).min(tail.len()));
-        world.chunk(*control, bytes);
-        rest = tail;
+    for ([control], bytes) in chunks(data) {
+        world.chunk(control, bytes);
     }
     world.now += Duration::from_secs(1);
     world.router.handle_timeout(world.now);
