@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use srmp::model::{DataId, Sn};
-use srmp::wire::{Format, Kind, Record};
+use srmp::wire::{Format, Kind, Mode1Flags, Record};
 
 /// Octets of IPv4 and UDP headers.
 pub(super) const HEADERS: usize = 28;
@@ -21,6 +21,8 @@ pub(super) struct Cargo {
     pub(super) mode0: u32,
     /// Mode 1 messages, or segments.
     pub(super) mode1: Vec<(DataId, Sn)>,
+    /// One of them is sent for the first time.
+    pub(super) is_news: bool,
 }
 
 impl Cargo {
@@ -41,6 +43,7 @@ impl Cargo {
                 }
                 Record::Mode1(message) => {
                     cargo.mode1.push((message.dsn.data, message.dsn.sn));
+                    cargo.is_news |= !message.flags.intersects(Mode1Flags::REPAIR | Mode1Flags::COPY);
                     cargo.body_bytes += message.body.len();
                 }
                 Record::Mode2(message) => cargo.body_bytes += message.body.len(),

@@ -197,9 +197,8 @@ impl Group {
         let start = Moment::ZERO + setup.traffic_from;
         let generator = Generator::new(setup.workload.clone(), seed.split("objects"), start)?;
         let by_object = setup.layout.loss_at == LossAt::Object;
-        let objects = by_object.then(|| {
-            Objects::new(hosts, per_source, setup.layout.trunk.loss.clone(), seed.split("object losses"))
-        });
+        let objects = by_object
+            .then(|| Objects::new(hosts, per_source, &setup.layout.trunk.loss, seed.split("object losses")));
         let mut group = Self {
             lines: Lines::new(&setup.layout, seed)?,
             ledger: Ledger::new(hosts, sources, per_source),
@@ -506,8 +505,8 @@ impl Group {
             return;
         }
         self.lost.extend(flight.cargo.mode1.iter().map(|(data, sn)| (flight.from, *data, sn.0)));
-        if self.per_source * self.setup.sources == 1 && !flight.cargo.mode1.is_empty() {
-            self.unaware[host].get_or_insert(at);
+        if self.per_source * self.setup.sources == 1 && flight.cargo.is_news {
+            self.unaware[host] = Some(at);
         }
     }
 }

@@ -24,7 +24,7 @@ pub(super) struct Objects {
 }
 
 impl Objects {
-    pub(super) fn new(hosts: usize, per_host: usize, loss: Loss, seed: Seed) -> Self {
+    pub(super) fn new(hosts: usize, per_host: usize, loss: &Loss, seed: Seed) -> Self {
         let losses = (0..hosts * per_host).map(|object| {
             let seed = seed.split_index(object as u64);
             LossProcess::new(loss.clone(), seed)
@@ -67,7 +67,7 @@ mod tests {
     #[test]
     fn the_endpoint_gets_what_all_objects_have() {
         let loss = Loss::Bernoulli(Share::from_millionths(500_000));
-        let mut objects = Objects::new(1, 3, loss, Seed(1));
+        let mut objects = Objects::new(1, 3, &loss, Seed(1));
         let cargo = Cargo { mode1: vec![(DataId(0), Sn(1))], ..Cargo::default() };
         let mut sendings = Vec::new();
         for version in 0..2_000 {

@@ -73,3 +73,17 @@ fn a_thousand_receivers_agree_and_few_ask() {
     assert_eq!(report.totals.faults, 0);
     assert_eq!(report.finals.0, report.finals.1);
 }
+
+#[test]
+fn the_last_update_of_a_silent_source_is_missed_at_once() {
+    let setup = scale::silent_source(Duration::from_secs(900));
+    let report = Group::new(setup, Seed(1)).expect("it can be").run().expect("it runs");
+    assert!(report.detection.count() > 100, "{report:?}");
+    let (mean, most) = (report.detection.mean(), report.detection.quantile(0.99));
+    assert!(
+        mean <= Duration::from_millis(30) && most <= Duration::from_millis(200),
+        "{:?}",
+        report.detection
+    );
+    assert!(report.totals.trailing < 6 * report.totals.mode1_sent);
+}
