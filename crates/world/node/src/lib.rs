@@ -2,6 +2,7 @@
 //!
 //! - [`config`]: what can be set, and how it is read from `meshrti.toml`;
 //! - [`link`]: links between nodes;
+//! - [`srmp`]: one member of an SRMP group on a real network, without a kernel;
 //! - [`driver`]: listeners, connections and timers, all on one thread, around any [`Machine`];
 //! - [`kernel()`]: the machine of the product, set up from a configuration;
 //! - [`FomFiles`]: modules that a federate only names.
@@ -22,6 +23,7 @@ pub mod driver;
 mod fom_files;
 mod kernel_machine;
 pub mod link;
+pub mod srmp;
 
 pub use config::{Config, ConfigError};
 pub use driver::{Background, Machine, Node, NodeStats};

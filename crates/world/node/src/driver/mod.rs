@@ -20,6 +20,7 @@ mod table;
 pub use accept::BindError;
 pub(crate) use accept::tcp_listeners;
 pub use background::{Background, StartError};
+pub(crate) use clock::Clock;
 pub(crate) use hub::Hub;
 pub use machine::Machine;
 pub use run::Node;

@@ -1,0 +1,249 @@
+//! The application's side.
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use base::Moment;
+use bytes::Bytes;
+use srmp::model::{DataId, MemberId, StreamKey};
+use srmp::{Endpoint, Peer, SendError, Ticket};
+use tokio::sync::Notify;
+
+use super::driver::Driver;
+use super::events::{EventQueue, SrmpEvents};
+use super::sockets::Sockets;
+use super::stats::IoCounters;
+use super::{HostConfig, OpenError};
+use crate::driver::Clock;
+
+/// What the application and the driver share.
+#[derive(Debug)]
+pub(super) struct Shared {
+    state: Mutex<State>,
+    pub(super) clock: Clock,
+    /// The driver has something to do.
+    pub(super) wake: Notify,
+    /// There are events.
+    pub(super) told: Notify,
+    /// Messages were handed to the network, or the host is over.
+    pub(super) moved: Notify,
+}
+
+#[derive(Debug)]
+pub(super) struct State {
+    pub(super) endpoint: Endpoint,
+    pub(super) events: EventQueue,
+    pub(super) io: IoCounters,
+    pub(super) is_leaving: bool,
+    pub(super) is_over: bool,
+    pub(super) tells_sent: bool,
+    events_max: usize,
+    events_bytes_max: usize,
+    /// Mode 0 messages that were given to the endpoint.
+    offered: u64,
+}
+
+impl Shared {
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+        // Whoever panicked was the application in `inspect` or `change`; the endpoint is as sound as it made it.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    pub(super) fn is_stuffed(&self) -> bool {
+        self.events.is_stuffed(self.events_max, self.events_bytes_max)
+    }
+
+    /// Moves what the endpoint tells to where the application reads it; true if there is anything.
+    pub(super) fn collect_events(&mut self) -> bool {
+        while let Some(event) = self.endpoint.poll_event() {
+            if !self.tells_sent && matches!(event, srmp::Event::Sent { .. }) {
+                continue;
+            }
+            if !self.events.push(event, self.events_max, self.events_bytes_max) {
+                self.io.events_dropped += 1;
+            }
+        }
+        !self.events.is_empty()
+    }
+
+    /// Mode 0 messages that wait to be handed to the network.
+    fn backlog(&self) -> u64 {
+        let counters = self.endpoint.counters();
+        let shaper = counters.shaper;
+        let dropped = shaper.random + shaper.superseded + shaper.overflow + shaper.stale;
+        let gone = counters.endpoint.sent.mode0 + counters.endpoint.mode0_conflated + dropped;
+        self.offered.saturating_sub(gone)
+    }
+}
+
+/// A member of a group on a real network. Dropping it leaves the group.
+///
+/// Its methods do not wait for the network: what they are given is sent by a task of the runtime in which the host was opened.
+#[derive(Debug)]
+pub struct SrmpHost {
+    shared: Arc<Shared>,
+    group: SocketAddr,
+    local: SocketAddr,
+}
+
+impl SrmpHost {
+    /// Joins a group. The member shows itself at once.
+    ///
+    /// # Errors
+    /// The group, the interface, the port or the settings of the protocol cannot be; nothing was sent then.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime with I/O and time enabled.
+    pub fn open(mut config: HostConfig) -> Result<(Self, SrmpEvents), OpenError> {
+        let sockets = Sockets::open(&config)?;
+        let (group, local) = (config.group, sockets.local);
+        let mut protocol = std::mem::replace(
+            &mut config.protocol,
+            srmp::Config::new(srmp::model::Profile::V3, MemberId::NOBODY),
+        );
+        if protocol.group.is_empty() {
+            // Without the number of an interface, which differs from machine to machine.
+            protocol.group = SocketAddr::new(group.ip(), group.port()).to_string();
+        }
+        let clock = Clock::start();
+        let endpoint = Endpoint::new(protocol, config.seed.split("protocol"), clock.now())?;
+        let state = State {
+            endpoint,
+            events: EventQueue::default(),
+            io: IoCounters::default(),
+            is_leaving: false,
+            is_over: false,
+            tells_sent: config.tells_sent,
+            events_max: config.events_max.max(1),
+            events_bytes_max: config.events_bytes_max.max(1),
+            offered: 0,
+        };
+        let shared = Arc::new(Shared {
+            state: Mutex::new(state),
+            clock,
+            wake: Notify::new(),
+            told: Notify::new(),
+            moved: Notify::new(),
+        });
+        let driver = Driver::new(Arc::clone(&shared), sockets, &config);
+        tokio::spawn(driver.run());
+        let events = SrmpEvents { shared: Arc::clone(&shared), taken: Default::default() };
+        Ok((Self { shared, group, local }, events))
+    }
+
+    /// Sends a best-effort message to the group: see [`Endpoint::send_mode0`].
+    ///
+    /// # Errors
+    /// Those of the protocol.
+    pub fn send0(&self, stream: Option<StreamKey>, priority: u8, body: Bytes) -> Result<Ticket, SendError> {
+        self.send(|state, now| {
+            let ticket = state.endpoint.send_mode0(now, stream, priority, body)?;
+            state.offered += 1;
+            Ok(ticket)
+        })
+    }
+
+    /// Sends a new version of a data element to the group: see [`Endpoint::send_mode1`].
+    ///
+    /// # Errors
+    /// Those of the protocol.
+    pub fn send1(&self, data: DataId, body: Bytes, urgent: bool) -> Result<Ticket, SendError> {
+        self.send(|state, now| state.endpoint.send_mode1(now, data, body, urgent))
+    }
+
+    /// Sends a message to one member, until it is acknowledged: see [`Endpoint::send_mode2`].
+    ///
+    /// # Errors
+    /// Those of the protocol.
+    pub fn send2(&self, to: Peer, data: DataId, body: Bytes) -> Result<Ticket, SendError> {
+        self.send(|state, now| state.endpoint.send_mode2(now, to, data, body))
+    }
+
+    fn send(
+        &self,
+        send: impl FnOnce(&mut State, Moment) -> Result<Ticket, SendError>,
+    ) -> Result<Ticket, SendError> {
+        let sent = send(&mut self.shared.lock(), self.shared.clock.now());
+        if sent.is_ok() {
+            self.shared.wake.notify_one();
+        }
+        sent
+    }
+
+    /// Waits until at most `waiting` mode 0 messages wait to be sent, or the host is over. Who has more to say than the group's rate
+    /// carries, and wants nothing dropped, asks this first.
+    pub async fn room(&self, waiting: u64) {
+        self.until(|state| state.backlog() <= waiting).await;
+    }
+
+    /// Leaves the group, and waits until it was told so. What waits is not sent any more.
+    pub async fn leave(self) {
+        self.begin_to_leave();
+        self.until(|_| false).await;
+    }
+
+    /// Waits until it is so, or the host is over.
+    async fn until(&self, mut is_so: impl FnMut(&State) -> bool) {
+        loop {
+            let moved = self.shared.moved.notified();
+            tokio::pin!(moved);
+            moved.as_mut().enable();
+            {
+                let state = self.shared.lock();
+                if state.is_over || is_so(&state) {
+                    return;
+                }
+            }
+            moved.await;
+        }
+    }
+
+    /// Looks at the protocol: counters, members, rates.
+    pub fn inspect<T>(&self, look: impl FnOnce(&Endpoint) -> T) -> T {
+        look(&self.shared.lock().endpoint)
+    }
+
+    /// Changes settings of the protocol that can be changed: interest, keys.
+    pub fn change<T>(&self, change: impl FnOnce(&mut Endpoint) -> T) -> T {
+        let result = change(&mut self.shared.lock().endpoint);
+        self.shared.wake.notify_one();
+        result
+    }
+
+    /// What the sockets counted.
+    pub fn io(&self) -> IoCounters {
+        self.shared.lock().io
+    }
+
+    /// Who this is.
+    pub fn member(&self) -> MemberId {
+        self.inspect(Endpoint::member)
+    }
+
+    /// The group.
+    pub fn group(&self) -> SocketAddr {
+        self.group
+    }
+
+    /// Where this member is: everything it sends comes from here.
+    pub fn local_address(&self) -> SocketAddr {
+        self.local
+    }
+
+    fn begin_to_leave(&self) {
+        let mut state = self.shared.lock();
+        let now = self.shared.clock.now();
+        state.endpoint.leave(now);
+        state.is_leaving = true;
+        drop(state);
+        self.shared.wake.notify_one();
+    }
+}
+
+impl Drop for SrmpHost {
+    fn drop(&mut self) {
+        self.begin_to_leave();
+    }
+}

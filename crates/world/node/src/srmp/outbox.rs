@@ -1,0 +1,127 @@
+//! Datagrams on their way out, many in one system call.
+
+use std::io;
+use std::net::SocketAddr;
+use std::ops::Range;
+
+use quinn_udp::Transmit;
+use tokio::io::Interest;
+
+use super::sockets::Batched;
+use super::stats::IoCounters;
+
+/// Bytes of one system call: less than what an IP datagram may have.
+const BATCH_BYTES_MAX: usize = 60_000;
+/// Bytes that are taken from the protocol at a time.
+const OUTBOX_BYTES: usize = 256 << 10;
+/// The emulation, and older systems, have no more segments.
+const SEGMENTS_MAX: usize = 64;
+
+/// Datagrams of one size to one address; the last may be shorter.
+#[derive(Debug)]
+struct Batch {
+    to: SocketAddr,
+    segment: usize,
+    count: usize,
+    range: Range<usize>,
+    /// Its last datagram was shorter.
+    closed: bool,
+}
+
+/// Datagrams that wait for the socket.
+#[derive(Debug, Default)]
+pub(super) struct Outbox {
+    bytes: Vec<u8>,
+    batches: Vec<Batch>,
+    /// Batches that were sent.
+    done: usize,
+}
+
+impl Outbox {
+    pub(super) fn is_empty(&self) -> bool {
+        self.batches.is_empty()
+    }
+
+    /// Whether there is no reason to take more now.
+    pub(super) fn is_full(&self) -> bool {
+        self.bytes.len() >= OUTBOX_BYTES
+    }
+
+    /// Adds a datagram; `segments` is how many the system takes at once.
+    pub(super) fn push(&mut self, to: SocketAddr, datagram: &[u8], segments: usize) {
+        let begin = self.bytes.len();
+        self.bytes.extend_from_slice(datagram);
+        if let Some(batch) = self.batches.last_mut()
+            && batch.takes(to, datagram.len(), segments.min(SEGMENTS_MAX))
+        {
+            batch.closed = datagram.len() < batch.segment;
+            batch.count += 1;
+            batch.range.end = self.bytes.len();
+            return;
+        }
+        self.batches.push(Batch {
+            to,
+            segment: datagram.len(),
+            count: 1,
+            range: begin..self.bytes.len(),
+            closed: false,
+        });
+    }
+
+    /// Sends what the socket takes; what it does not take yet stays.
+    pub(super) fn send(&mut self, by: &Batched, counters: &mut IoCounters) {
+        while let Some(batch) = self.batches.get(self.done) {
+            match batch.send(&self.bytes, by, counters) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                Err(error) => {
+                    tracing::debug!(to = %batch.to, %error, "datagrams were not sent");
+                    counters.send_errors += batch.count as u64;
+                }
+                Ok(()) => counters.sent += batch.count as u64,
+            }
+            self.done += 1;
+        }
+        self.bytes.clear();
+        self.batches.clear();
+        self.done = 0;
+    }
+}
+
+impl Batch {
+    fn takes(&self, to: SocketAddr, len: usize, segments: usize) -> bool {
+        !self.closed
+            && self.to == to
+            && len > 0
+            && len <= self.segment
+            && self.count < segments
+            && self.range.len() + len <= BATCH_BYTES_MAX
+    }
+
+    fn send(&self, bytes: &[u8], by: &Batched, counters: &mut IoCounters) -> io::Result<()> {
+        let bytes = &bytes[self.range.clone()];
+        let whole = self.call(bytes, by, counters);
+        match whole {
+            // The system or the network card cannot cut it into datagrams; so it is done here, from now on.
+            Err(error) if self.count > 1 && error.kind() != io::ErrorKind::WouldBlock => {
+                let mut last = Ok(());
+                for datagram in bytes.chunks(self.segment) {
+                    last = last.and(self.call(datagram, by, counters));
+                }
+                last
+            }
+            other => other,
+        }
+    }
+
+    fn call(&self, bytes: &[u8], by: &Batched, counters: &mut IoCounters) -> io::Result<()> {
+        let transmit = Transmit {
+            destination: self.to,
+            ecn: None,
+            contents: bytes,
+            segment_size: (bytes.len() > self.segment).then_some(self.segment),
+            src_ip: None,
+        };
+        counters.send_calls += 1;
+        by.socket.try_io(Interest::WRITABLE, || by.state.try_send((&by.socket).into(), &transmit))
+    }
+}

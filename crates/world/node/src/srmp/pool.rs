@@ -1,0 +1,87 @@
+//! Memory for datagrams that come in.
+
+use std::collections::VecDeque;
+
+use bytes::{Bytes, BytesMut};
+
+/// Bytes of one buffer.
+const CHUNK_BYTES: usize = 64 << 10;
+/// Buffers that are kept to be used again.
+const CHUNKS_MAX: usize = 32;
+
+/// Buffers that datagrams are copied into, each used again when nobody holds a datagram of it any more.
+///
+/// In steady state nothing is allocated. Whoever keeps a datagram for long keeps a buffer of 64 KiB.
+#[derive(Debug, Default)]
+pub(super) struct Pool {
+    current: BytesMut,
+    /// In the order in which they were filled.
+    filled: VecDeque<BytesMut>,
+}
+
+impl Pool {
+    /// A copy of the datagram.
+    pub(super) fn copy(&mut self, datagram: &[u8]) -> Bytes {
+        if self.current.capacity() < datagram.len() {
+            self.turn(datagram.len());
+        }
+        self.current.extend_from_slice(datagram);
+        self.current.split().freeze()
+    }
+
+    /// Takes a buffer with room for `bytes`.
+    fn turn(&mut self, bytes: usize) {
+        let bytes = bytes.max(CHUNK_BYTES);
+        let full = std::mem::take(&mut self.current);
+        self.filled.push_back(full);
+        let oldest = self.filled.pop_front().map(|mut oldest| (oldest.try_reclaim(bytes), oldest));
+        self.current = match oldest {
+            Some((true, oldest)) => oldest,
+            Some((false, oldest)) => {
+                // Still in use. When there are many such, its memory goes with the last of its datagrams.
+                if self.filled.len() < CHUNKS_MAX && oldest.capacity() > 0 {
+                    self.filled.push_back(oldest);
+                }
+                BytesMut::with_capacity(bytes)
+            }
+            None => BytesMut::with_capacity(bytes),
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buffers_are_used_again() {
+        let mut pool = Pool::default();
+        let mut places = std::collections::BTreeSet::new();
+        let mut held: VecDeque<Bytes> = VecDeque::new();
+        for number in 0..10_000_u32 {
+            let datagram = vec![number as u8; 1_000];
+            let copy = pool.copy(&datagram);
+            assert_eq!(copy, datagram);
+            places.insert(copy.as_ptr() as usize / CHUNK_BYTES);
+            held.push_back(copy);
+            if held.len() > 200 {
+                held.pop_front();
+            }
+        }
+        // 200 datagrams fill four buffers; one may straddle two places.
+        assert!(places.len() <= 24, "{}", places.len());
+    }
+
+    #[test]
+    fn what_is_kept_stays_as_it_was() {
+        let mut pool = Pool::default();
+        let kept: Vec<Bytes> =
+            (0..5_000_u32).map(|number| pool.copy(&number.to_be_bytes().repeat(200))).collect();
+        for (number, datagram) in (0..5_000_u32).zip(&kept) {
+            assert_eq!(datagram[..], number.to_be_bytes().repeat(200));
+        }
+        assert!(pool.filled.len() <= CHUNKS_MAX);
+        assert_eq!(pool.copy(&[1; 100_000]).len(), 100_000, "longer than a buffer");
+        assert_eq!(pool.copy(&[]).len(), 0);
+    }
+}

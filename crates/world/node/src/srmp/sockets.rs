@@ -1,0 +1,166 @@
+//! The two sockets of a member.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use quinn_udp::UdpSocketState;
+use socket2::{Domain, InterfaceIndexOrAddress, Protocol, Socket, Type};
+use tokio::net::UdpSocket;
+
+use super::interface::{self, Found};
+use super::{HostConfig, OpenError};
+
+/// A socket, and what `quinn-udp` knows of it.
+#[derive(Debug)]
+pub(super) struct Batched {
+    pub(super) socket: UdpSocket,
+    pub(super) state: UdpSocketState,
+}
+
+/// What hears the group, and what sends everything and hears what is for this member alone.
+#[derive(Debug)]
+pub(super) struct Sockets {
+    pub(super) group: Batched,
+    pub(super) unicast: Batched,
+    /// Where datagrams for the group go.
+    pub(super) to_group: SocketAddr,
+    /// Where this member is.
+    pub(super) local: SocketAddr,
+}
+
+impl Sockets {
+    /// Opens both. Needs a runtime with its I/O driver.
+    pub(super) fn open(config: &HostConfig) -> Result<Self, OpenError> {
+        let group = config.group;
+        if !group.ip().is_multicast() {
+            return Err(OpenError::NotMulticast(group.ip()));
+        }
+        if group.port() == 0 {
+            return Err(OpenError::NoPort(group.ip()));
+        }
+        let found = interface::find(&config.interface, group)?;
+        let to_group = found.at(group.ip(), group.port());
+        let listening = listen(to_group, found, config)?;
+        let sending = sender(found, config)?;
+        let local = sending.local_addr().and_then(|address| {
+            address.as_socket().ok_or_else(|| io::Error::other("it is no address of the Internet"))
+        });
+        Ok(Self {
+            group: batched(listening).map_err(OpenError::system("the group's socket"))?,
+            unicast: batched_with_fragments(sending).map_err(OpenError::system("the member's socket"))?,
+            to_group,
+            local: local.map_err(OpenError::system("the member's address"))?,
+        })
+    }
+}
+
+fn new_socket(address: SocketAddr, config: &HostConfig) -> Result<Socket, OpenError> {
+    let open = || {
+        let socket = Socket::new(Domain::for_address(address), Type::DGRAM, Some(Protocol::UDP))?;
+        if address.is_ipv6() {
+            socket.set_only_v6(true)?;
+        }
+        // The system cuts what is too much, and a small buffer is no reason to fail.
+        let _ = socket.set_recv_buffer_size(config.socket_bytes);
+        let _ = socket.set_send_buffer_size(config.socket_bytes);
+        socket.set_nonblocking(true)?;
+        Ok(socket)
+    };
+    open().map_err(OpenError::system("the system gives no UDP socket"))
+}
+
+fn bind(socket: &Socket, address: SocketAddr) -> Result<(), OpenError> {
+    socket.bind(&address.into()).map_err(|error| match error.kind() {
+        io::ErrorKind::AddrInUse => OpenError::PortInUse(address),
+        _ => OpenError::system(format!("the address {address} cannot be used"))(error),
+    })
+}
+
+/// The socket that hears the group: one of many, perhaps, on this machine.
+fn listen(group: SocketAddr, found: Found, config: &HostConfig) -> Result<Socket, OpenError> {
+    let socket = new_socket(group, config)?;
+    share(&socket).map_err(OpenError::system("the group's port cannot be shared"))?;
+    // Bound to the group the socket hears nothing else on that port; Windows cannot.
+    let address = if cfg!(windows) { SocketAddr::new(any_like(group.ip()), group.port()) } else { group };
+    bind(&socket, address)?;
+    join(&socket, group.ip(), found).map_err(|error| {
+        OpenError::system(format!("the group {} cannot be joined on {}", group.ip(), found.address))(error)
+    })?;
+    Ok(socket)
+}
+
+fn share(socket: &Socket) -> io::Result<()> {
+    socket.set_reuse_address(true)?;
+    // On Linux the above is enough, and the below would demand that all be programs of one user.
+    #[cfg(all(
+        unix,
+        not(any(target_os = "linux", target_os = "android", target_os = "solaris", target_os = "illumos"))
+    ))]
+    socket.set_reuse_port(true)?;
+    Ok(())
+}
+
+fn any_like(ip: IpAddr) -> IpAddr {
+    match ip {
+        IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        IpAddr::V6(_) => std::net::Ipv6Addr::UNSPECIFIED.into(),
+    }
+}
+
+fn join(socket: &Socket, group: IpAddr, found: Found) -> io::Result<()> {
+    match (group, found.address) {
+        (IpAddr::V4(group), IpAddr::V4(address)) => {
+            let interface = match found.index {
+                0 => InterfaceIndexOrAddress::Address(address),
+                index => InterfaceIndexOrAddress::Index(index),
+            };
+            // Only what comes on this interface, not what others of this machine joined elsewhere.
+            #[cfg(target_os = "linux")]
+            socket.set_multicast_all_v4(false)?;
+            socket.join_multicast_v4_n(&group, &interface)
+        }
+        (IpAddr::V6(group), _) => {
+            #[cfg(target_os = "linux")]
+            socket.set_multicast_all_v6(false)?;
+            socket.join_multicast_v6(&group, found.index)
+        }
+        (IpAddr::V4(_), IpAddr::V6(_)) => Err(io::ErrorKind::InvalidInput.into()),
+    }
+}
+
+/// The socket that sends, on the interface's address.
+fn sender(found: Found, config: &HostConfig) -> Result<Socket, OpenError> {
+    let address = found.at(found.address, config.unicast_port);
+    let socket = new_socket(address, config)?;
+    let ttl = u32::from(config.ttl);
+    let set = || match found.address {
+        IpAddr::V4(address) => {
+            socket.set_multicast_if_v4(&address)?;
+            socket.set_multicast_ttl_v4(ttl)?;
+            socket.set_multicast_loop_v4(config.loopback)
+        }
+        IpAddr::V6(_) => {
+            socket.set_multicast_if_v6(found.index)?;
+            socket.set_multicast_hops_v6(ttl)?;
+            socket.set_multicast_loop_v6(config.loopback)
+        }
+    };
+    set().map_err(OpenError::system(format!("the interface of {} does not do multicast", found.address)))?;
+    bind(&socket, address)?;
+    Ok(socket)
+}
+
+fn batched(socket: Socket) -> io::Result<Batched> {
+    let socket = UdpSocket::from_std(socket.into())?;
+    let state = UdpSocketState::new((&socket).into())?;
+    Ok(Batched { socket, state })
+}
+
+/// For sending. `quinn-udp` forbids the fragmentation of what a socket sends that it was told of, and mode 2 messages may be longer
+/// than what the network carries in one piece: so it is told of another socket of the same kind.
+fn batched_with_fragments(socket: Socket) -> io::Result<Batched> {
+    let domain = if socket.local_addr()?.is_ipv4() { Domain::IPV4 } else { Domain::IPV6 };
+    let twin = Socket::new(domain, Type::DGRAM, Some(Protocol::UDP))?;
+    let state = UdpSocketState::new((&twin).into())?;
+    Ok(Batched { socket: UdpSocket::from_std(socket.into())?, state })
+}
