@@ -14,6 +14,7 @@ mod ping;
 mod report;
 mod serve;
 mod sim;
+mod srmp;
 mod status;
 
 use std::process::ExitCode;
@@ -41,6 +42,7 @@ Examples:
   meshrti bench quick              how fast it is
   meshrti fom check *.xml          whether FOM modules fit together
   meshrti sim list                 what can be simulated
+  meshrti srmp recv                hear a multicast group
 
 Exit status: 0 done, 1 bad news, 2 wrong use, 130 interrupted.";
 
@@ -60,6 +62,8 @@ enum Command {
     Fom(fom::Args),
     /// Simulate a network of routers before building it
     Sim(sim::Args),
+    /// Use the multicast protocol SRMP by itself: send, recv
+    Srmp(srmp::Args),
 }
 
 impl Command {
@@ -67,7 +71,7 @@ impl Command {
     /// the lines of a table.
     const fn default_level(&self) -> &'static str {
         match self {
-            Command::Demo(_) | Command::Bench(_) | Command::Sim(_) => "warn",
+            Command::Demo(_) | Command::Bench(_) | Command::Sim(_) | Command::Srmp(_) => "warn",
             _ => "info",
         }
     }
@@ -81,6 +85,7 @@ impl Command {
             Command::Bench(args) => bench::run(args),
             Command::Fom(args) => fom::run(args),
             Command::Sim(args) => sim::run(args),
+            Command::Srmp(args) => srmp::run(args),
         }
     }
 }
