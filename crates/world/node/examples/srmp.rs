@@ -1,0 +1,27 @@
+//! Two members of an SRMP group on the loopback interface, without HLA.
+#![allow(clippy::print_stdout)] // an example shows what it does
+
+use node::srmp::{HostConfig, SrmpHost};
+use srmp::Event;
+use srmp::model::{DataId, Profile};
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let member = || {
+        let mut config = HostConfig::new("239.255.44.10:4410".parse()?, Profile::V3)?;
+        config.interface = "lo".parse()?;
+        Ok::<_, Box<dyn std::error::Error>>(SrmpHost::open(config)?)
+    };
+    let (speaker, _its_events) = member()?;
+    let (listener, mut events) = member()?;
+    speaker.send1(DataId(7), "the door is open".into(), false)?;
+    while let Some(event) = events.recv().await {
+        if let Event::Mode1 { from, data, body, .. } = event {
+            println!("{from} says of {data}: {}", String::from_utf8_lossy(&body));
+            break;
+        }
+    }
+    listener.leave().await;
+    speaker.leave().await;
+    Ok(())
+}
