@@ -53,9 +53,9 @@ async fn print(args: &Args, events: &mut SrmpEvents) {
     while missing != Some(0) {
         let Some(event) = events.recv().await else { return };
         if args.json {
-            say(show::value(&event))
+            say(show::value(&event));
         } else {
-            say(show::text(&event))
+            say(show::text(&event));
         }
         if matches!(event, Event::Mode0 { .. } | Event::Mode1 { .. } | Event::Mode2 { .. }) {
             missing = missing.map(|missing| missing - 1);
@@ -72,5 +72,9 @@ async fn over(time: Option<Duration>) {
 
 pub(super) fn print_counters(host: &SrmpHost, json: bool) {
     let counters = show::counters(host);
-    if json { say(counters) } else { say(show::counters_text(&counters)) }
+    if json {
+        say(counters);
+    } else {
+        say(show::counters_text(&counters));
+    }
 }

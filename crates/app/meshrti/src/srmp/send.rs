@@ -101,7 +101,11 @@ async fn print(json: bool, events: &mut SrmpEvents) {
         if matches!(event, Event::Mode0 { .. } | Event::Mode1 { .. } | Event::Mode2 { .. }) {
             continue;
         }
-        if json { say(show::value(&event)) } else { say(show::text(&event)) }
+        if json {
+            say(show::value(&event));
+        } else {
+            say(show::text(&event));
+        }
     }
 }
 
