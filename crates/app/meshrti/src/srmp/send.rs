@@ -71,9 +71,9 @@ pub(super) async fn send(args: &Args) -> Outcome {
         // Members answer within a moment; in mode 2 there is nobody to send to before.
         tokio::time::sleep(Duration::from_millis(if args.mode == 2 { 300 } else { 0 })).await;
         if made_up {
-            generate(args, &host, to).await?
+            generate(args, &host, to).await?;
         } else {
-            copy_lines(args, &host, to).await?
+            copy_lines(args, &host, to).await?;
         }
         tokio::time::sleep(args.linger).await;
         Ok::<(), Failure>(())
