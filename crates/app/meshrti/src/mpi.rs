@@ -157,8 +157,8 @@ mod tests {
     use super::*;
 
     fn plan(topology: Topology, rank: u32, size: u32) -> Vec<String> {
-        let mut config = Config::default();
-        config.network = Some(Network { topology: Some(topology), ..Network::default() });
+        let network = Network { topology: Some(topology), ..Network::default() };
+        let mut config = Config { network: Some(network), ..Config::default() };
         nodes_are_ranks(&mut config, rank, size, 2).unwrap();
         config.settle(0).unwrap();
         let network = config.network.unwrap();
@@ -208,8 +208,8 @@ mod tests {
         assert_eq!(read(0, 1, 2).unwrap(), "A");
         assert!(read(0, 0, 3).unwrap_err().contains("2 [[network.node]], and the job 3 ranks"));
         assert!(read(7, 0, 2).unwrap_err().contains("`mpi://0`, this rank"));
-        let mut config = Config::default();
-        config.network = Some(Network { join: Some("tcp://a".parse().unwrap()), ..Network::default() });
+        let network = Network { join: Some("tcp://a".parse().unwrap()), ..Network::default() };
+        let mut config = Config { network: Some(network), ..Config::default() };
         assert!(nodes_are_ranks(&mut config, 0, 1, 4).unwrap_err().contains("must not have"));
     }
 

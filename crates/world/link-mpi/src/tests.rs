@@ -167,20 +167,14 @@ fn refusals_say_why() {
     ranks.carriers[1].stop_listening();
     ranks.settle();
     assert_eq!(ranks.read(0, pending[0]), Poll::Ready(Ok(Bytes::new())), "it is at its end");
-    assert!(ranks.write(0, pending[0], b"x").is_ready_and(|result| result.is_err()));
+    assert!(ready_and(ranks.write(0, pending[0], b"x"), |result| result.is_err()));
 }
 
-/// `Poll::is_ready_and` is not stable.
-trait IsReadyAnd<T> {
-    fn is_ready_and(self, is: impl FnOnce(T) -> bool) -> bool;
-}
-
-impl<T> IsReadyAnd<T> for Poll<T> {
-    fn is_ready_and(self, is: impl FnOnce(T) -> bool) -> bool {
-        match self {
-            Poll::Ready(value) => is(value),
-            Poll::Pending => false,
-        }
+/// Whether it is ready, and a value of which that is true.
+fn ready_and<T>(poll: Poll<T>, is: impl FnOnce(T) -> bool) -> bool {
+    match poll {
+        Poll::Ready(value) => is(value),
+        Poll::Pending => false,
     }
 }
 
@@ -227,7 +221,7 @@ fn one_direction_may_end_before_the_other() {
     ranks.settle();
     assert_eq!(ranks.read(0, far), Poll::Ready(Ok(Bytes::from_static(b"request"))));
     assert_eq!(ranks.read(0, far), Poll::Ready(Ok(Bytes::new())));
-    assert!(ranks.write(0, near, b"more").is_ready_and(|result| result.is_err()));
+    assert!(ready_and(ranks.write(0, near, b"more"), |result| result.is_err()));
     assert!(ranks.write(0, far, b"answer").is_ready());
     ranks.settle();
     assert_eq!(ranks.read(0, near), Poll::Ready(Ok(Bytes::from_static(b"answer"))));
@@ -246,9 +240,7 @@ fn hostile_messages_end_the_links_with_their_rank_only() {
         let ((_, far), (_, other)) = (ranks.link(0, 1), ranks.link(2, 1));
         assert!(ranks.carriers[1].handle_message(0, message).is_err());
         ranks.settle();
-        assert!(
-            ranks.read(1, far).is_ready_and(|result| result.is_err_and(|why| why.contains("rank 0 sent")))
-        );
+        assert!(ready_and(ranks.read(1, far), |result| result.is_err_and(|why| why.contains("rank 0 sent"))));
         assert!(ranks.read(1, other).is_pending());
     }
     let mut ranks = Ranks::new(2);
@@ -262,7 +254,7 @@ fn hostile_messages_end_the_links_with_their_rank_only() {
     while matches!(&last, Poll::Ready(Ok(octets)) if !octets.is_empty()) {
         last = ranks.read(1, far);
     }
-    assert!(last.is_ready_and(|result| result.is_err_and(|why| why.contains("where it may send"))));
+    assert!(ready_and(last, |result| result.is_err_and(|why| why.contains("where it may send"))));
     let stranger = Message::encode(Kind::Open, true, 77, 0, &[VERSION + 1]);
     ranks.carriers[1].handle_message(0, stranger).unwrap();
     ranks.speak(1);
@@ -359,8 +351,8 @@ proptest! {
                 prop_assert!(kept.0 <= WINDOW_BYTES && kept.1 <= OUTGOING_BYTES);
             }
         }
-        for end in 0..2 {
-            ranks.carriers[end].shut(links[end]);
+        for (carrier, link) in ranks.carriers.iter_mut().zip(links) {
+            carrier.shut(link);
         }
         for end in 0..2 {
             loop {
@@ -412,7 +404,9 @@ fn workers_carry_streams_and_end_together() {
         let server = async {
             let (from, (mut read, mut write)) = listener.accept().await.unwrap();
             assert_eq!(from, 0);
-            read.read_to_end(&mut got.borrow_mut()).await.unwrap();
+            let mut all = Vec::new();
+            read.read_to_end(&mut all).await.unwrap();
+            got.replace(all);
             write.write_all(b"thanks").await.unwrap();
             write.shutdown().await.unwrap();
             let _ = read.read(&mut [0; 1]).await; // until the other end has read it

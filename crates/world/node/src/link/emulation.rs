@@ -175,8 +175,8 @@ impl Line {
 mod tests {
     use super::*;
 
-    fn line(emulation: Emulation) -> Line {
-        Line::new(&emulation, Seed(1))
+    fn line(emulation: &Emulation) -> Line {
+        Line::new(emulation, Seed(1))
     }
 
     fn share(millionths: u32) -> Loss {
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn a_frame_takes_its_time() {
-        let mut line = line(Emulation {
+        let mut line = line(&Emulation {
             delay: Duration::from_millis(20),
             rate: Some(1_000_000), // 125 octets take a millisecond
             ..Emulation::default()
@@ -211,7 +211,7 @@ mod tests {
 
     #[test]
     fn the_stream_keeps_its_order_and_loses_nothing() {
-        let mut line = line(Emulation {
+        let mut line = line(&Emulation {
             jitter: Jitter::UpTo(Duration::from_millis(50)),
             loss: share(300_000),
             ..Emulation::default()
@@ -232,7 +232,7 @@ mod tests {
 
     #[test]
     fn datagrams_are_lost_and_overtaken_as_often_as_asked_for() {
-        let mut line = line(Emulation {
+        let mut line = line(&Emulation {
             jitter: Jitter::UpTo(Duration::from_millis(5)),
             loss: share(100_000),
             ..Emulation::default()
@@ -255,7 +255,7 @@ mod tests {
 
     #[test]
     fn what_is_under_way_is_bounded() {
-        let mut line = line(Emulation { delay: Duration::from_secs(1), ..Emulation::default() });
+        let mut line = line(&Emulation { delay: Duration::from_secs(1), ..Emulation::default() });
         let frame = Bytes::from(vec![0; 1 << 20]);
         let mut taken = 0;
         while line.is_free(Moment::ZERO) {

@@ -200,7 +200,7 @@ mod tests {
         let text = "delay=35s123ms456us789ns,jitter=gamma:35s123ms456us789ns:100.123,\
                     loss=ge:p=12.3456789%:r=12.3456789%:good=12.3456789%:bad=12.3456789%:per=ms,rate=123456789123bit/s";
         let spec: LineSpec = text.parse().unwrap();
-        let longest = Hello { emulate: spec.try_into().unwrap(), ..full.clone() };
+        let longest = Hello { emulate: spec.try_into().unwrap(), ..full };
         for hello in [Hello::default(), full.clone(), longest] {
             assert!(hello.encode().len() <= HELLO_BYTES_MAX);
             assert_eq!(Hello::decode(hello.encode().freeze()), Ok(hello));
