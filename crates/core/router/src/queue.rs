@@ -298,15 +298,14 @@ impl<M: Message> Queue<M> {
         }
         self.bytes -= bytes;
         self.messages -= 1;
-        let place = lane;
-        let lane = &mut self.lanes[lane];
-        lane.bytes -= bytes;
-        lane.filled -= 1;
-        let entries = &mut lane.entries;
-        if lane.filled == 0 {
+        let bit = 1 << lane;
+        let Lane { entries, bytes: lane_bytes, filled } = &mut self.lanes[lane];
+        *lane_bytes -= bytes;
+        *filled -= 1;
+        if *filled == 0 {
             // From its beginning again: a ring that turns through all it ever had room for finds nothing in the cache.
             entries.clear();
-            self.filled &= !(1 << place);
+            self.filled &= !bit;
             return;
         }
         while entries.front().is_some_and(|entry| entry.envelope.is_none()) {
@@ -315,7 +314,7 @@ impl<M: Message> Queue<M> {
         while entries.back().is_some_and(|entry| entry.envelope.is_none()) {
             entries.pop_back();
         }
-        if entries.len() > 2 * lane.filled + SWEEP_SLACK {
+        if entries.len() > 2 * *filled + SWEEP_SLACK {
             entries.retain(|entry| entry.envelope.is_some());
         }
     }

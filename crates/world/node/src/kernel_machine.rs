@@ -11,7 +11,6 @@ use kernel::{
 use crate::config::Network;
 use crate::config::network::{DropFirst, NetworkPlan, PlanError, PlannedLink, Topology};
 use crate::driver::StartError;
-use crate::link::{LinkCounters, SequenceCounters};
 use crate::{Background, Config, FomFiles, Machine};
 
 /// How long the node that founds a network looks for one that is there already, when it has links of its own.
@@ -142,26 +141,6 @@ fn settings(config: &Config) -> kernel::Config {
     }
 }
 
-/// The counters of a link in the words of the kernel.
-fn counts(counters: &LinkCounters) -> LinkCounts {
-    let SequenceCounters { received, lost, reordered, repeated } = counters.datagrams;
-    LinkCounts {
-        sent_frames: counters.sent_frames,
-        sent_bytes: counters.sent_bytes,
-        received_frames: counters.received_frames,
-        received_bytes: counters.received_bytes,
-        full: counters.full,
-        sent_datagrams: counters.sent_datagrams,
-        refused_datagrams: counters.refused_datagrams,
-        emulated_losses: counters.emulated_losses,
-        received_datagrams: received,
-        lost_datagrams: lost,
-        late_datagrams: reordered,
-        duplicate_datagrams: repeated,
-        foreign_datagrams: counters.foreign_datagrams,
-    }
-}
-
 impl FomSource for FomFiles {
     fn open(&self, designator: &str) -> Result<Bytes, String> {
         self.read(designator).map(Bytes::from).map_err(|error| error.to_string())
@@ -237,8 +216,8 @@ impl Machine for Kernel {
         self.handle_link_down(now, link, why);
     }
 
-    fn handle_link_counters(&mut self, now: Moment, link: LinkId, counters: &LinkCounters) {
-        self.handle_link_counts(now, link, counts(counters));
+    fn handle_link_counters(&mut self, now: Moment, link: LinkId, counters: &LinkCounts) {
+        self.handle_link_counts(now, link, *counters);
     }
 
     fn poll_link_event(&mut self) -> Option<LinkEvent> {

@@ -2,19 +2,16 @@
 //! subscribes, and every reliable update arrives exactly once, in order. Where another path exists it arrives at once;
 //! where the graph falls apart it arrives after the link is back.
 
+#[path = "common/weather.rs"]
+mod weather;
+
 use base::Seed;
-use hla::api::call_request::CallRequest as Call;
-use hla::api::callback_request::CallbackRequest as Callback;
-use hla::api::{self, AttributeHandleSet, AttributeHandleValue, AttributeHandleValueMap};
-use hla::handle::{AttributeHandle, ObjectClassHandle, ObjectInstanceHandle};
-use netsim::HostId;
-use std::collections::BTreeMap;
+use hla::handle::ObjectInstanceHandle;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
-use testkit::cluster::ledger::stamp;
 use testkit::cluster::{Cluster, Options, Shape, TroubleKind};
-use testkit::observation::Observation;
 use testkit::{Failure, cluster::Timing};
+use weather::Of;
 
 /// Time between two updates.
 const PACE: Duration = Duration::from_millis(10);
@@ -54,13 +51,6 @@ fn cases() -> Vec<Case> {
     cases
 }
 
-/// The class and the reliable attribute that are sent.
-fn sent(cluster: &Cluster) -> (ObjectClassHandle, AttributeHandle) {
-    let model = &cluster.known(cluster.federates()[0]).model;
-    let class = model.object_class_by_name("Weather").expect("the model has weather");
-    (class, model.attribute_by_name(class, "report").expect("weather has a report"))
-}
-
 /// A cluster in which federate 0 at the node of the publisher has registered an instance that all others know.
 fn prepared(case: &Case) -> Result<(Cluster, ObjectInstanceHandle), Failure> {
     let nodes = case.shape.nodes;
@@ -73,64 +63,21 @@ fn prepared(case: &Case) -> Result<(Cluster, ObjectInstanceHandle), Failure> {
     at.insert(0, case.publisher);
     options.homes = Some(at);
     let mut cluster = Cluster::new(options);
-    let hosts = cluster.federates().to_vec();
-    cluster.wait(Duration::from_secs(30), "joining", |cluster| {
-        match cluster.federates().iter().find(|&&host| !cluster.is_joined(host)) {
-            Some(host) => Err(format!("{host} is not joined")),
-            None => Ok(()),
-        }
-    })?;
-    let (class, attribute) = sent(&cluster);
-    let set = || Some(AttributeHandleSet { attribute_handle: vec![attribute] });
-    for &host in &hosts[1..] {
-        let subscribe =
-            api::SubscribeObjectClassAttributesRequest { object_class: Some(class), attributes: set() };
-        cluster.act(host, Call::SubscribeObjectClassAttributesRequest(subscribe))?;
-    }
-    let publish = api::PublishObjectClassAttributesRequest { object_class: Some(class), attributes: set() };
-    cluster.act(hosts[0], Call::PublishObjectClassAttributesRequest(publish))?;
-    let register = api::RegisterObjectInstanceRequest { object_class: Some(class) };
-    cluster.act(hosts[0], Call::RegisterObjectInstanceRequest(register))?;
-    cluster.wait(Duration::from_secs(5), "discovery", |cluster| {
-        match cluster.federates()[1..].iter().find(|&&host| cluster.known(host).others.is_empty()) {
-            Some(host) => Err(format!("{host} knows no instance")),
-            None => Ok(()),
-        }
-    })?;
-    let instance = *cluster.known(hosts[0]).own.keys().next().expect("the others know it");
+    let instance = weather::prepare(&mut cluster, 1)?[0];
     Ok((cluster, instance))
 }
 
 /// Updates for a while.
 fn update(cluster: &mut Cluster, instance: ObjectInstanceHandle, span: Duration) -> Result<u32, Failure> {
-    let (_, attribute) = sent(cluster);
     let host = cluster.federates()[0];
     let until = cluster.now() + span;
     let mut count = 0;
     while cluster.now() < until {
-        let stamp = cluster.stamp(host);
-        let value = AttributeHandleValue { attribute_handle: Some(attribute), value: stamp.clone() };
-        let update = api::UpdateAttributeValuesRequest {
-            object_instance: Some(instance),
-            attribute_values: Some(AttributeHandleValueMap { attribute_handle_value: vec![value] }),
-            user_supplied_tag: stamp,
-        };
-        cluster.act(host, Call::UpdateAttributeValuesRequest(update))?;
+        weather::update(cluster, host, instance, Of::Report, 0)?;
         count += 1;
         cluster.run_for(PACE)?;
     }
     Ok(count)
-}
-
-/// The stamps of what each federate got, in order.
-fn received(cluster: &Cluster) -> BTreeMap<HostId, Vec<u32>> {
-    let mut all: BTreeMap<HostId, Vec<u32>> = BTreeMap::new();
-    for (host, seen) in cluster.recorded() {
-        if let Observation::Received { callback: Callback::ReflectAttributeValues(c), .. } = &seen.what {
-            all.entry(*host).or_default().extend(stamp(&c.user_supplied_tag).map(|(_, count)| count));
-        }
-    }
-    all
 }
 
 fn run(case: &Case) -> Result<(), Failure> {
@@ -165,9 +112,10 @@ fn run(case: &Case) -> Result<(), Failure> {
 }
 
 fn complete(case: &Case, cluster: &Cluster, count: u32, when: &str) {
-    let received = received(cluster);
+    let received = weather::received(cluster);
+    let publisher = cluster.federates()[0];
     for &host in &cluster.federates()[1..] {
-        let got = received.get(&host).cloned().unwrap_or_default();
+        let got = received.get(&(host, publisher)).cloned().unwrap_or_default();
         let first = got.first().copied().unwrap_or_default();
         let expected: Vec<u32> = (first..first + count).collect();
         assert!(got == expected, "{case:?}: {when}, {host} got {} of {count}: {got:?}", got.len());

@@ -111,11 +111,6 @@ impl Endpoint {
             return self.counters.faults.add(Fault::BadValue);
         };
         let v2 = self.config.profile == Profile::V2;
-        let echo = head.echo.map(|echo| rate::Echo {
-            receiver: echo.receiver,
-            stamp: echo.stamp,
-            is_clr: echo.is_clr,
-        });
         let bundle = BundleInfo {
             seq: if v2 { header.seq } else { Seq(said.bundle.into()) },
             bytes: len,
@@ -124,7 +119,7 @@ impl Endpoint {
                 round: Round::new(header.round),
                 suppression,
                 rtt_max: said.rtt_max,
-                echo,
+                echo: head.echo,
                 application_limited: header.flags.contains(Flags::APP_LIMITED),
             },
         };

@@ -6,7 +6,7 @@ use crate::model::{Epoch, MemberId, Profile, StreamKey};
 use crate::rate::Class;
 use crate::send::{Message, Piece, Why};
 use crate::wire::{
-    Congestion, Echo, Flags, Kind, List, Mode0, Mode1, Mode1Flags, Nack, Origin, Record, SIGNATURE_BYTES,
+    Congestion, Flags, Kind, List, Mode0, Mode1, Mode1Flags, Nack, Origin, Record, SIGNATURE_BYTES,
 };
 use base::Moment;
 use std::time::Duration;
@@ -182,7 +182,6 @@ impl Endpoint {
     fn put_steering(&mut self, now: Moment) -> Flags {
         let info = self.rate.info(now);
         if let Some(echo) = info.echo {
-            let echo = Echo { receiver: echo.receiver, stamp: echo.stamp, is_clr: echo.is_clr };
             self.count_unwritten(|writer| writer.push(&Record::Echo(echo)).is_ok());
         }
         let congestion = Congestion {

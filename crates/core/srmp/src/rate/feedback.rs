@@ -2,7 +2,7 @@
 
 use super::config::BUNDLES_PER_REPORT;
 use super::{FEEDBACK_SHARE, RTT_MAX, RTT_MIN, Rate};
-use crate::model::{Clock, MemberId, Seq, Stamp};
+use crate::model::{Clock, Echo, MemberId, Seq, Stamp};
 use base::Moment;
 use std::time::Duration;
 
@@ -33,17 +33,6 @@ impl Round {
     pub const fn is_newer_than(self, other: Self) -> bool {
         other.0.wrapping_sub(self.0) % Self::SPACE > Self::SPACE / 2
     }
-}
-
-/// The answer to a receiver's report, in a bundle, from which that receiver has its round-trip time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Echo {
-    /// Whose report.
-    pub receiver: MemberId,
-    /// The stamp of its report plus the time that the sender held it.
-    pub stamp: Stamp,
-    /// The receiver is the current limiting receiver.
-    pub is_clr: bool,
 }
 
 /// What a sender tells about its congestion control in a bundle (RFC 4410, section 3.2).

@@ -18,9 +18,10 @@ mod sender;
 mod shaper;
 mod units;
 
+pub use crate::model::Echo;
 pub use config::{CLR_INTERVAL_MAX, CLR_INTERVAL_MIN, Config, FEEDBACK_SHARE, RTT_INITIAL, RTT_MAX, RTT_MIN};
 pub use equation::{interval_before_first_loss, throughput};
-pub use feedback::{BundleInfo, Echo, Feedback, Round, SenderInfo};
+pub use feedback::{BundleInfo, Feedback, Round, SenderInfo};
 pub use loss_history::{INTERVALS, JUMP_MAX, LossHistory, Observation};
 pub use receiver::{Receiver, ReceiverStats};
 pub use sender::{Sender, SenderStats, Verdict};

@@ -1,6 +1,7 @@
 //! What datagrams carry, the same for both profiles.
 
 use super::list::List;
+pub use crate::model::Echo;
 use crate::model::{DataId, Dsn, Epoch, MemberId, NackItem, Sn, Stamp, StreamKey, Transaction};
 use bytes::Bytes;
 use std::time::Duration;
@@ -112,17 +113,6 @@ pub struct Nack<'a> {
     pub epoch: Epoch,
     /// What of it.
     pub items: List<'a, NackItem>,
-}
-
-/// A receiver's time stamp, sent back for it to measure the round trip (RFC 4410, section 3.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Echo {
-    /// The receiver.
-    pub receiver: MemberId,
-    /// Its stamp, plus the time the sender held it.
-    pub stamp: Stamp,
-    /// Whether it is the one that limits the rate.
-    pub is_clr: bool,
 }
 
 /// The sender's congestion control (RFC 4410, section 3.2).

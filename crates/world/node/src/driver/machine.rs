@@ -4,7 +4,7 @@ use base::Moment;
 use bytes::{Bytes, BytesMut};
 use fedpro::server::{ConnId, Transmit};
 
-use crate::link::{LinkCounters, LinkEvent, LinkId, TargetId};
+use crate::link::{LinkCounts, LinkEvent, LinkId, TargetId};
 
 /// A process's logic, without sockets, clock or chance.
 ///
@@ -57,7 +57,7 @@ pub trait Machine {
     /// `link` is gone, whoever closed it. No call names it again.
     fn handle_link_down(&mut self, _now: Moment, _link: LinkId, _why: &str) {}
     /// What `link` did so far; told about once a second while something comes in.
-    fn handle_link_counters(&mut self, _now: Moment, _link: LinkId, _counters: &LinkCounters) {}
+    fn handle_link_counters(&mut self, _now: Moment, _link: LinkId, _counters: &LinkCounts) {}
     /// What is to be done about links.
     fn poll_link_event(&mut self) -> Option<LinkEvent> {
         None

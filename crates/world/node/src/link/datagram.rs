@@ -12,7 +12,7 @@ use std::task::{Context, Poll};
 use bytes::{BufMut as _, Bytes, BytesMut};
 use tokio::net::UdpSocket;
 
-use super::counters::LinkCounters;
+use super::LinkCounts;
 
 /// Octets before the frame in a UDP datagram.
 pub(crate) const UDP_HEADER: usize = 17;
@@ -108,7 +108,7 @@ impl DatagramSender {
     }
 
     /// Whether a datagram can be sent. What was held back goes first.
-    pub(crate) fn poll_room(&mut self, cx: &mut Context<'_>, counters: &mut LinkCounters) -> Room {
+    pub(crate) fn poll_room(&mut self, cx: &mut Context<'_>, counters: &mut LinkCounts) -> Room {
         loop {
             match &self.way {
                 Way::Udp { socket, .. } => match socket.poll_send_ready(cx) {
@@ -130,7 +130,7 @@ impl DatagramSender {
     }
 
     /// Sends a frame, with this number or the one after the last.
-    pub(crate) fn send(&mut self, number: Option<u64>, frame: &[u8], counters: &mut LinkCounters) {
+    pub(crate) fn send(&mut self, number: Option<u64>, frame: &[u8], counters: &mut LinkCounts) {
         self.number = number.unwrap_or(self.number + 1);
         match &self.way {
             Way::Udp { token, .. } => write(&mut self.buffer, Kind::Frame, *token, self.number, frame),
@@ -143,7 +143,7 @@ impl DatagramSender {
         self.put(datagram, counters);
     }
 
-    fn put(&mut self, datagram: Bytes, counters: &mut LinkCounters) {
+    fn put(&mut self, datagram: Bytes, counters: &mut LinkCounts) {
         let result = match &self.way {
             Way::Udp { socket, .. } => socket.try_send(&datagram).map(drop),
             Way::Quic(connection) => connection.send_datagram(datagram.clone()).map_err(io::Error::other),

@@ -16,7 +16,6 @@ mod accept;
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
 mod connect;
-mod counters;
 mod datagram;
 mod emulation;
 mod establish;
@@ -40,16 +39,14 @@ use std::time::Duration;
 
 pub(crate) use accept::{Listener, bind, listen};
 pub(crate) use connect::keep_connecting;
-pub use counters::LinkCounters;
 pub use emulation::{EMULATED_DELAY_MAX, Emulation};
 pub use fabric::{Fabric, FabricAccepting, FabricConnecting, FabricListener};
 pub use frame::{FrameError, LINK_FRAME_BYTES_MAX};
 pub use hello::HelloError;
-pub use kernel::LinkEvent;
+pub use kernel::{LinkCounts, LinkEvent};
 pub use options::{BestEffort, DEFAULT_MTU, Fingerprint, LinkOptions, OptionError};
 pub use overlay::{LinkId, TargetId};
 pub(crate) use quic::Quic;
-pub use sequence::SequenceCounters;
 pub(crate) use sockets::{has_no_ipv6, resolve};
 pub use stream::{BoxRead, BoxWrite, Plain, StreamLayer, Wrapping};
 pub(crate) use table::Links;

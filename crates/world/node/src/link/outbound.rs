@@ -8,12 +8,11 @@ use base::Moment;
 use bytes::{Buf as _, Bytes, BytesMut};
 use tokio::io::AsyncWrite as _;
 
-use super::LinkId;
-use super::counters::LinkCounters;
 use super::datagram::{DatagramSender, Room};
 use super::emulation::Line;
 use super::frame::{self, LINK_FRAME_BYTES_MAX};
 use super::stream::BoxWrite;
+use super::{LinkCounts, LinkId};
 use crate::driver::Machine;
 
 /// Frames are pulled until this many bytes wait for one write.
@@ -68,7 +67,7 @@ pub(crate) struct Outbound {
     blocked: bool,
     /// When the task has to look again.
     wake_at: Option<Moment>,
-    pub(crate) counters: LinkCounters,
+    pub(crate) counters: LinkCounts,
 }
 
 impl Outbound {
@@ -82,7 +81,7 @@ impl Outbound {
             task: None,
             blocked: true, // until the task has run
             wake_at: None,
-            counters: LinkCounters::default(),
+            counters: LinkCounts::default(),
         }
     }
 

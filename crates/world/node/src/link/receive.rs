@@ -58,7 +58,7 @@ fn deliver<M: Machine>(
     let open = {
         let mut core = hub.core.borrow_mut();
         let Some(outbound) = core.links.get_mut(link) else { return };
-        outbound.counters.datagrams = sequence.counters;
+        sequence.write(&mut outbound.counters);
         outbound.counters.foreign_datagrams = foreign;
         outbound.is_open()
     };

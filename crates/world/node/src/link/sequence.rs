@@ -1,19 +1,21 @@
 //! Numbers of datagrams, as their receiver sees them: what is missing, late, or there twice.
 
+use super::LinkCounts;
+
 /// Numbers below the highest one that are remembered.
 const WINDOW: u64 = 1024;
 
 /// What one direction of datagrams has come to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct SequenceCounters {
+pub(crate) struct SequenceCounters {
     /// Datagrams that came, without repetitions.
-    pub received: u64,
+    pub(crate) received: u64,
     /// Numbers that were passed over and have not come since.
-    pub lost: u64,
+    pub(crate) lost: u64,
     /// Datagrams that came after one with a higher number.
-    pub reordered: u64,
+    pub(crate) reordered: u64,
     /// Datagrams that came again, or so late that nobody can tell; they are thrown away.
-    pub repeated: u64,
+    pub(crate) repeated: u64,
 }
 
 /// The numbers that came, from 1 on.
@@ -21,7 +23,7 @@ pub(crate) struct Sequence {
     highest: u64,
     /// Bit `n % WINDOW` says whether number `n` of the last [`WINDOW`] came.
     seen: Box<[u64; (WINDOW / 64) as usize]>,
-    pub(crate) counters: SequenceCounters,
+    counters: SequenceCounters,
 }
 
 impl Sequence {
@@ -53,6 +55,15 @@ impl Sequence {
         self.mark(number, true);
         self.counters.received += 1;
         true
+    }
+
+    /// Puts what it counted among the counters of a link.
+    pub(crate) fn write(&self, counts: &mut LinkCounts) {
+        let SequenceCounters { received, lost, reordered, repeated } = self.counters;
+        counts.received_datagrams = received;
+        counts.lost_datagrams = lost;
+        counts.late_datagrams = reordered;
+        counts.duplicate_datagrams = repeated;
     }
 
     fn is_seen(&self, number: u64) -> bool {

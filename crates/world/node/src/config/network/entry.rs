@@ -113,6 +113,7 @@ link_table! {
 link_table! {
     /// A connection of a topology file: from the upper node `a` to the lower one `b` in a tree; made by `a` in a graph.
     /// In a mesh or hypercube it only says what is special about a connection that is there anyway.
+    #[derive(Default)]
     pub struct EdgeEntry {
         /// One end.
         pub a: String,
@@ -154,23 +155,7 @@ impl LinkEntry {
 impl EdgeEntry {
     /// An edge from `a` to `b` with nothing special about it.
     pub fn between(a: impl Into<String>, b: impl Into<String>) -> Self {
-        Self {
-            a: a.into(),
-            b: b.into(),
-            flags_a: None,
-            flags_b: None,
-            delay: None,
-            jitter: None,
-            loss: None,
-            rate: None,
-            back_delay: None,
-            back_jitter: None,
-            back_loss: None,
-            back_rate: None,
-            best_effort: None,
-            mtu: None,
-            pin: None,
-        }
+        Self { a: a.into(), b: b.into(), ..Self::default() }
     }
 }
 

@@ -13,7 +13,7 @@ use tokio::sync::oneshot;
 use crate::config::Network;
 #[cfg(test)]
 use crate::link::Plain;
-use crate::link::{Fabric, LinkCounters, LinkEvent, LinkId, StreamLayer, TargetId};
+use crate::link::{Fabric, LinkCounts, LinkEvent, LinkId, StreamLayer, TargetId};
 use crate::{Config, Machine, Node, NodeStats};
 
 /// The machine looks for orders this often.
@@ -42,7 +42,7 @@ pub(in crate::link) struct Log {
     pub(in crate::link) frames: Vec<Bytes>,
     pub(in crate::link) datagrams: Vec<Bytes>,
     pub(in crate::link) datagram_max: Option<usize>,
-    pub(in crate::link) counters: LinkCounters,
+    pub(in crate::link) counters: LinkCounts,
     pub(in crate::link) addresses: Vec<String>,
     /// Bytes that the driver took.
     pub(in crate::link) taken: usize,
@@ -172,7 +172,7 @@ impl Machine for Peer {
         self.log().down.push(why.to_owned());
     }
 
-    fn handle_link_counters(&mut self, _: Moment, _: LinkId, counters: &LinkCounters) {
+    fn handle_link_counters(&mut self, _: Moment, _: LinkId, counters: &LinkCounts) {
         self.log().counters = *counters;
     }
 

@@ -70,7 +70,7 @@ fn emulated_loss_concerns_datagrams_and_is_counted() {
     std::thread::sleep(Duration::from_secs(1));
     client.log().send.extend((0..10).map(|_| Bytes::from_static(b"f")));
     server.wait("the stream loses nothing", |log| log.frames.len() == 10);
-    server.wait("counters", |log| log.counters.datagrams.received > 50);
+    server.wait("counters", |log| log.counters.received_datagrams > 50);
 }
 
 #[test]
