@@ -46,6 +46,14 @@ impl Moment {
     pub const fn since(self, earlier: Moment) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }
+
+    /// The earlier of two deadlines, of which there may be only one, or none.
+    pub fn sooner(a: Option<Moment>, b: Option<Moment>) -> Option<Moment> {
+        match (a, b) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        }
+    }
 }
 
 impl Add<Duration> for Moment {

@@ -5,13 +5,16 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 /// A map from handles, for look-ups only: nothing may depend on its order.
 ///
-/// Handles are dense numbers that the RTI gives out, so that one multiplication spreads them and no
+/// Handles are dense numbers that MeshRTI itself gives out, so that one multiplication spreads them and no
 /// peer can choose keys that collide.
-pub(crate) type HandleMap<K, V> = HashMap<K, V, BuildHasherDefault<HandleHasher>>;
+pub type HandleMap<K, V> = HashMap<K, V, HandleState>;
+
+/// Hashes the keys of a [`HandleMap`], or of another map whose keys are handles.
+pub type HandleState = BuildHasherDefault<HandleHasher>;
 
 /// Multiplies by 2⁶⁴ divided by the golden ratio (Fibonacci hashing).
-#[derive(Default, Clone, Copy)]
-pub(crate) struct HandleHasher(u64);
+#[derive(Default, Clone, Copy, Debug)]
+pub struct HandleHasher(u64);
 
 impl Hasher for HandleHasher {
     fn finish(&self) -> u64 {
@@ -31,5 +34,13 @@ impl Hasher for HandleHasher {
     fn write_u64(&mut self, value: u64) {
         let mixed = (self.0.rotate_left(5) ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         self.0 = mixed ^ (mixed >> 32);
+    }
+
+    fn write_usize(&mut self, value: usize) {
+        self.write_u64(value as u64);
+    }
+
+    fn write_isize(&mut self, value: isize) {
+        self.write_u64(value as u64); // which variant of an enum
     }
 }
