@@ -1,0 +1,135 @@
+//! What waits behind what: the subqueues of the fluid-flow queue, as lanes that are first come, first served.
+//!
+//! A message joins all its lanes when it is born and may start when it is first in each. Everybody joins in the order of
+//! birth, so that the oldest waiting message is always first everywhere: nothing can wait for itself.
+
+use super::MessageId;
+use super::runs::Runs;
+
+const NONE: u32 = u32::MAX;
+
+/// What a message is kept behind.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Subqueue {
+    /// Earlier messages of the same source to the same destination.
+    Flow,
+    /// Nothing: each message is served from its birth on.
+    Message,
+    /// Earlier messages that came to a switch by the same port and leave it by the same link.
+    Port,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Lane {
+    head: u32,
+    tail: u32,
+}
+
+/// A message in a lane.
+#[derive(Clone, Copy, Debug)]
+struct Member {
+    message: MessageId,
+    lane: u32,
+    next: u32,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Waiting {
+    first: u32,
+    lanes: u32,
+    /// Lanes in which somebody is before it.
+    behind: u32,
+}
+
+/// Lanes, and who is in them.
+#[derive(Clone, Debug, Default)]
+pub struct Lanes {
+    lanes: Vec<Lane>,
+    members: Vec<Member>,
+    runs: Runs,
+    /// By message.
+    waiting: Vec<Waiting>,
+}
+
+impl Lanes {
+    /// So many empty lanes; lanes with higher numbers are there from the first message that joins them.
+    pub fn new(count: usize) -> Self {
+        Self { lanes: vec![Lane { head: NONE, tail: NONE }; count], ..Self::default() }
+    }
+
+    /// Lets a message join; true when it may start at once.
+    pub fn join(&mut self, message: MessageId, lanes: &[u32]) -> bool {
+        let first = self.runs.take(lanes.len());
+        let nobody = Member { message, lane: 0, next: NONE };
+        self.members.resize(self.runs.end().max(self.members.len()), nobody);
+        let mut behind = 0;
+        for (at, &lane) in (first..).zip(lanes) {
+            self.members[at as usize] = Member { message, lane, next: NONE };
+            if self.lanes.len() <= lane as usize {
+                self.lanes.resize(lane as usize + 1, Lane { head: NONE, tail: NONE });
+            }
+            let lane = &mut self.lanes[lane as usize];
+            if lane.head == NONE {
+                lane.head = at;
+            } else {
+                behind += 1;
+                self.members[lane.tail as usize].next = at;
+            }
+            lane.tail = at;
+        }
+        if self.waiting.len() <= message as usize {
+            self.waiting.resize(message as usize + 1, Waiting::default());
+        }
+        self.waiting[message as usize] = Waiting { first, lanes: lanes.len() as u32, behind };
+        behind == 0
+    }
+
+    /// True when a message is in some lane.
+    pub fn holds(&self, message: MessageId) -> bool {
+        self.waiting.get(message as usize).is_some_and(|waiting| waiting.lanes > 0)
+    }
+
+    /// Lets a message leave that is first in its lanes; `free` is told of those that may start now.
+    pub fn leave(&mut self, message: MessageId, free: &mut Vec<MessageId>) {
+        let Waiting { first, lanes, .. } = self.waiting[message as usize];
+        for at in first..first + lanes {
+            let Member { lane, next, .. } = self.members[at as usize];
+            self.lanes[lane as usize].head = next;
+            if next == NONE {
+                continue;
+            }
+            let follower = self.members[next as usize].message;
+            let waiting = &mut self.waiting[follower as usize];
+            waiting.behind -= 1;
+            if waiting.behind == 0 {
+                free.push(follower);
+            }
+        }
+        self.runs.give_back(first, lanes as usize);
+        self.waiting[message as usize].lanes = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_starts_when_it_is_first_everywhere() {
+        let mut lanes = Lanes::new(3);
+        assert!(lanes.join(0, &[0, 1]));
+        assert!(!lanes.join(1, &[1, 2]));
+        assert!(!lanes.join(2, &[0, 2]));
+        let mut free = Vec::new();
+        lanes.leave(0, &mut free);
+        assert_eq!(free, [1]);
+        assert!(!lanes.join(0, &[2]));
+        free.clear();
+        lanes.leave(1, &mut free);
+        assert_eq!(free, [2]);
+        free.clear();
+        lanes.leave(2, &mut free);
+        assert_eq!(free, [0]);
+        assert!(lanes.join(5, &[0, 1, 9]));
+    }
+}

@@ -1,0 +1,172 @@
+//! Max-min fair rates by progressive filling, for the messages that a change can concern.
+//!
+//! Those are the messages that share a link with the one that started or ended, and with these, and so on: beyond that
+//! component nothing changes. Inside it, the link that can offer least to each of its messages settles them at that
+//! rate; what they do not take of their other links is left for the others; and so on with the next link. The offers of links only grow
+//! while others are settled, so that a heap with stale entries finds the next one.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::ops::Range;
+
+use super::engine::{Fluid, MessageId, NONE};
+
+/// In components with no more links than this, looking at each is faster than a heap.
+const LOOK_AT_EACH: usize = 48;
+
+/// A link while its component is solved.
+#[derive(Clone, Copy, Debug, Default)]
+struct Open {
+    /// Capacity that is not settled yet.
+    left: f64,
+    /// Messages that are not settled yet.
+    unsettled: u32,
+    /// The round in which it was last met.
+    met: u32,
+}
+
+impl Open {
+    fn offer(self) -> f64 {
+        (self.left / f64::from(self.unsettled)).max(0.0)
+    }
+}
+
+/// What solving needs to remember; kept so that it need not be allocated each time.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Solver {
+    round: u32,
+    /// By link.
+    open: Vec<Open>,
+    /// The round in which a message was last met, and last settled.
+    met: Vec<u32>,
+    settled: Vec<u32>,
+    /// The component.
+    links: Vec<u32>,
+    messages: Vec<MessageId>,
+    rates: Vec<(MessageId, f64)>,
+    heap: BinaryHeap<Reverse<(u64, u32)>>,
+}
+
+impl Solver {
+    pub(super) fn new(links: usize) -> Self {
+        Self { open: vec![Open::default(); links], ..Self::default() }
+    }
+
+    /// The rates that were found last.
+    pub(super) fn rates(&self) -> &[(MessageId, f64)] {
+        &self.rates
+    }
+
+    /// Finds the rates of the component of the links of these hops.
+    pub(super) fn solve(&mut self, fluid: &Fluid, path: Range<usize>) {
+        self.begin(fluid.messages.len());
+        for at in path {
+            self.meet_link(fluid, fluid.hops[at].link);
+        }
+        let mut next = 0;
+        while let Some(&link) = self.links.get(next) {
+            self.meet_messages(fluid, link);
+            next += 1;
+        }
+        match self.messages.as_slice() {
+            [] => {}
+            // By itself: the narrowest of its links.
+            &[only] => {
+                let path = fluid.messages[only as usize].path();
+                let capacities = fluid.hops[path].iter().map(|hop| fluid.links[hop.link as usize].capacity);
+                self.rates.push((only, capacities.fold(f64::INFINITY, f64::min)));
+            }
+            _ if self.links.len() <= LOOK_AT_EACH => self.fill_by_looking(fluid),
+            _ => self.fill_by_heap(fluid),
+        }
+    }
+
+    fn begin(&mut self, messages: usize) {
+        self.links.clear();
+        self.messages.clear();
+        self.rates.clear();
+        if self.met.len() < messages {
+            self.met.resize(messages, 0);
+            self.settled.resize(messages, 0);
+        }
+        self.round = self.round.wrapping_add(1);
+        if self.round == 0 {
+            // Marks of 2^32 rounds ago must not count as those of this one.
+            self.met.fill(0);
+            self.settled.fill(0);
+            self.open.iter_mut().for_each(|open| open.met = 0);
+            self.round = 1;
+        }
+    }
+
+    #[inline]
+    fn meet_link(&mut self, fluid: &Fluid, link: u32) {
+        let (open, busy) = (&mut self.open[link as usize], &fluid.links[link as usize]);
+        if open.met != self.round && busy.active > 0 {
+            *open = Open { left: busy.capacity, unsettled: busy.active, met: self.round };
+            self.links.push(link);
+        }
+    }
+
+    fn meet_messages(&mut self, fluid: &Fluid, link: u32) {
+        let mut at = fluid.links[link as usize].head;
+        while at != NONE {
+            let hop = fluid.hops[at as usize];
+            at = hop.next;
+            if std::mem::replace(&mut self.met[hop.message as usize], self.round) != self.round {
+                self.messages.push(hop.message);
+                for own in fluid.messages[hop.message as usize].path() {
+                    self.meet_link(fluid, fluid.hops[own].link);
+                }
+            }
+        }
+    }
+
+    fn fill_by_looking(&mut self, fluid: &Fluid) {
+        loop {
+            let open = &self.open;
+            self.links.retain(|link| open[*link as usize].unsettled > 0);
+            // Of equal offers that of the link with the lowest number, so that the order of meeting does not matter.
+            let offers = self.links.iter().map(|link| (self.open[*link as usize].offer(), *link));
+            let least = offers.min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+            let Some((offer, link)) = least else { return };
+            self.settle(fluid, link, offer);
+        }
+    }
+
+    fn fill_by_heap(&mut self, fluid: &Fluid) {
+        // The bits of numbers that are not negative are in their order.
+        let entry = |link: u32, open: Open| Reverse((open.offer().to_bits(), link));
+        self.heap.clear();
+        self.heap.extend(self.links.iter().map(|&link| entry(link, self.open[link as usize])));
+        while let Some(Reverse((bits, link))) = self.heap.pop() {
+            let open = self.open[link as usize];
+            if open.unsettled == 0 {
+                continue;
+            }
+            if open.offer().to_bits() > bits {
+                self.heap.push(entry(link, open));
+            } else {
+                self.settle(fluid, link, open.offer());
+            }
+        }
+    }
+
+    /// Settles all messages of a link that are not yet, at this rate.
+    fn settle(&mut self, fluid: &Fluid, link: u32, rate: f64) {
+        let mut at = fluid.links[link as usize].head;
+        while at != NONE {
+            let hop = fluid.hops[at as usize];
+            at = hop.next;
+            if std::mem::replace(&mut self.settled[hop.message as usize], self.round) == self.round {
+                continue;
+            }
+            self.rates.push((hop.message, rate));
+            for own in fluid.messages[hop.message as usize].path() {
+                let open = &mut self.open[fluid.hops[own].link as usize];
+                open.left -= rate;
+                open.unsettled -= 1;
+            }
+        }
+    }
+}

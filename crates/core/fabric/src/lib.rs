@@ -1,0 +1,29 @@
+//! Models of networks, for planning: how long messages take, what links carry, where queues form.
+//!
+//! Nothing here knows what a message means, and nothing depends on anything but its arguments: a run is a function of its
+//! settings and its seed. Time is a whole number of picoseconds ([`units::Picos`]).
+//!
+//! - [`units`]: times, rates, sizes, and how people write them.
+//! - [`topology`]: hosts, switches and links in flat arrays, by generators; [`routing`]: paths as functions.
+//! - [`stage`]: what a message passes on the way from one program to another, with profiles of real hardware.
+//! - [`fluid`]: messages that share links as fluid, and runs of them.
+//! - [`packet`]: messages cut into packets that queue at links, first come, first served.
+//! - [`arrivals`]: when sources send; [`pattern`]: to whom; [`traffic`]: what.
+//! - [`stats`]: means, quantiles, confidence intervals.
+//! - [`simulation`]: traffic over a topology, and what is measured; [`study`]: whole studies from papers, and networks of
+//!   one's own.
+//! - [`heap`]: the queue of what is due next.
+
+pub mod arrivals;
+pub mod fluid;
+pub mod heap;
+pub mod packet;
+pub mod pattern;
+pub mod routing;
+pub mod simulation;
+pub mod stage;
+pub mod stats;
+pub mod study;
+pub mod topology;
+pub mod traffic;
+pub mod units;

@@ -1,0 +1,310 @@
+//! Packets under way, and the links that they queue at.
+
+use super::queue::EventHeap;
+use crate::units::{Picos, Rate};
+
+/// The end of a list.
+const NONE: u32 = u32::MAX;
+
+/// A message that was sent and is not gone. Reused afterwards.
+pub type MessageId = u32;
+
+/// When a switch begins to pass a packet on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Switching {
+    /// When its last byte has come.
+    StoreAndForward,
+    /// When its header of so many bytes has come, if the output is free then (virtual cut-through). The last byte leaves not before it
+    /// came.
+    CutThrough {
+        /// Bytes.
+        header: u64,
+    },
+}
+
+/// A directed link with its queue.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Queue {
+    /// Of the link.
+    pub rate: Rate,
+    /// From the last byte on the link until it can go on: propagation and forwarding.
+    pub delay: Picos,
+    /// Bytes that may wait here; a packet that finds no room is dropped. `None`: there is always room.
+    pub buffer: Option<u64>,
+}
+
+/// A message all of whose packets are gone.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Gone {
+    /// Which.
+    pub message: MessageId,
+    /// Packets that were dropped on the way: a message is complete without any.
+    pub dropped: u32,
+}
+
+#[derive(Clone, Debug)]
+struct Link {
+    /// When all that is queued has left.
+    free: u64,
+    /// Time of a packet of full size, and of a header.
+    full: u64,
+    header: u64,
+    delay: u64,
+    /// Its packets under way, oldest first.
+    head: u32,
+    tail: u32,
+    rate: Rate,
+    buffer: u64,
+    /// Counters: bytes sent, time at work, packets dropped, most bytes waiting.
+    bytes: u64,
+    busy: u64,
+    dropped: u64,
+    backlog_max: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Packet {
+    /// When it is at the next link (its header, with cut-through), or has arrived.
+    at: u64,
+    /// When its last byte is there.
+    tail_at: u64,
+    next: u32,
+    message: MessageId,
+    hop: u32,
+    bytes: u32,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Message {
+    path: Vec<u32>,
+    left: u32,
+    dropped: u32,
+}
+
+/// Packets on links.
+#[derive(Clone, Debug)]
+pub struct Packets {
+    switching: Switching,
+    full_bytes: u32,
+    links: Vec<Link>,
+    events: EventHeap,
+    packets: Vec<Packet>,
+    unused_packets: u32,
+    messages: Vec<Message>,
+    unused_messages: Vec<MessageId>,
+    crossings: u64,
+}
+
+impl Packets {
+    /// Idle links. Messages are cut into packets of at most `packet_bytes`.
+    ///
+    /// # Panics
+    /// `packet_bytes` is 0: a mistake of the caller.
+    pub fn new(switching: Switching, packet_bytes: u32, queues: impl IntoIterator<Item = Queue>) -> Self {
+        assert!(packet_bytes > 0, "a packet has at least a byte");
+        let header = match switching {
+            Switching::StoreAndForward => u64::from(packet_bytes),
+            Switching::CutThrough { header } => header,
+        };
+        let link = |queue: Queue| Link {
+            free: 0,
+            full: queue.rate.time_of(u64::from(packet_bytes)).0,
+            header: queue.rate.time_of(header).0,
+            delay: queue.delay.0,
+            head: NONE,
+            tail: NONE,
+            rate: queue.rate,
+            buffer: queue.buffer.unwrap_or(u64::MAX),
+            bytes: 0,
+            busy: 0,
+            dropped: 0,
+            backlog_max: 0,
+        };
+        Self {
+            switching,
+            full_bytes: packet_bytes,
+            links: queues.into_iter().map(link).collect(),
+            events: EventHeap::default(),
+            packets: Vec::new(),
+            unused_packets: NONE,
+            messages: Vec::new(),
+            unused_messages: Vec::new(),
+            crossings: 0,
+        }
+    }
+
+    /// Sends a message of at least a byte: all its packets queue at the first link of `path`, where there is always room (it is the memory of
+    /// the sender).
+    ///
+    /// # Panics
+    /// `path` is empty or has a link that there is not, or there are no bytes: a mistake of the caller.
+    pub fn send(&mut self, now: Picos, path: &[u32], bytes: u64) -> MessageId {
+        assert!(!path.is_empty() && bytes > 0, "a message needs a link and a byte");
+        let full = u64::from(self.full_bytes);
+        let count = u32::try_from(bytes.div_ceil(full)).expect("a message has fewer than 2^32 packets");
+        let id = self.unused_messages.pop().unwrap_or(self.messages.len() as u32);
+        if id as usize == self.messages.len() {
+            self.messages.push(Message::default());
+        }
+        let message = &mut self.messages[id as usize];
+        message.path.clear();
+        message.path.extend_from_slice(path);
+        (message.left, message.dropped) = (count, 0);
+        for number in 0..u64::from(count) {
+            let size = (bytes - number * full).min(full) as u32; // at most `full`, which is a u32
+            let packet = self.take_packet(id, size, now);
+            self.enqueue(now.0, path[0], packet, path.len() == 1);
+        }
+        id
+    }
+
+    /// When the next event is due.
+    #[inline]
+    pub fn next_event(&self) -> Option<Picos> {
+        self.events.first().map(|(time, _)| Picos(time))
+    }
+
+    /// Lets the next event happen; answers when the last packet of a message is gone. Without events nothing happens.
+    pub fn step(&mut self) -> Option<Gone> {
+        let (now, link) = self.events.first()?;
+        let from = &mut self.links[link as usize];
+        let id = from.head;
+        let Packet { next, message, hop, bytes, .. } = self.packets[id as usize];
+        from.head = next;
+        if next == NONE {
+            from.tail = NONE;
+            self.events.pop();
+        } else {
+            self.events.replace_first((self.packets[next as usize].at, link));
+        }
+        self.crossings += 1;
+        let path = &self.messages[message as usize].path;
+        let Some(&onward) = path.get(hop as usize + 1) else {
+            return self.gone(id, false);
+        };
+        let last = hop as usize + 2 == path.len();
+        let to = &self.links[onward as usize];
+        if to.buffer != u64::MAX {
+            let waiting = backlog(to, now);
+            if waiting + u64::from(bytes) > to.buffer {
+                self.links[onward as usize].dropped += 1;
+                return self.gone(id, true);
+            }
+        }
+        self.packets[id as usize].hop += 1;
+        self.enqueue(now, onward, id, last);
+        None
+    }
+
+    /// Crossings of a link by a packet so far.
+    pub fn crossings(&self) -> u64 {
+        self.crossings
+    }
+
+    /// Bytes that a link has sent so far.
+    pub fn sent(&self, now: Picos, link: u32) -> u64 {
+        self.bytes(link) - self.backlog(now, link).min(self.bytes(link))
+    }
+
+    /// Number of links.
+    pub fn links(&self) -> u32 {
+        self.links.len() as u32
+    }
+
+    /// Bytes that a link has sent or is to send of what it took.
+    pub fn bytes(&self, link: u32) -> u64 {
+        self.links[link as usize].bytes
+    }
+
+    /// Time that a link has been at work for these bytes.
+    pub fn busy(&self, link: u32) -> Picos {
+        Picos(self.links[link as usize].busy)
+    }
+
+    /// Bytes that wait at a link, the rest of a packet that is being sent included.
+    pub fn backlog(&self, now: Picos, link: u32) -> u64 {
+        backlog(&self.links[link as usize], now.0)
+    }
+
+    /// The most bytes that waited at a link when a packet came, itself included.
+    pub fn backlog_max(&self, link: u32) -> u64 {
+        self.links[link as usize].backlog_max
+    }
+
+    /// Packets that found no room at a link.
+    pub fn dropped(&self, link: u32) -> u64 {
+        self.links[link as usize].dropped
+    }
+
+    fn take_packet(&mut self, message: MessageId, bytes: u32, now: Picos) -> u32 {
+        let packet = Packet { at: now.0, tail_at: now.0, next: NONE, message, hop: 0, bytes };
+        let id = self.unused_packets;
+        match self.packets.get_mut(id as usize) {
+            Some(place) => {
+                self.unused_packets = place.next;
+                *place = packet;
+                id
+            }
+            None => {
+                self.packets.push(packet);
+                self.packets.len() as u32 - 1
+            }
+        }
+    }
+
+    /// Puts a packet that is there behind all others of a link.
+    #[inline]
+    fn enqueue(&mut self, now: u64, onto: u32, id: u32, last: bool) {
+        let packet = &mut self.packets[id as usize];
+        let link = &mut self.links[onto as usize];
+        let time = if packet.bytes == self.full_bytes {
+            link.full
+        } else {
+            link.rate.time_of(u64::from(packet.bytes)).0
+        };
+        let start = link.free.max(now);
+        // Packets that are cut through may be slower to come than to go.
+        let end = (start + time).max(packet.tail_at);
+        link.free = end;
+        link.bytes += u64::from(packet.bytes);
+        link.busy += time;
+        packet.tail_at = end + link.delay;
+        packet.at = match self.switching {
+            Switching::CutThrough { .. } if !last => (start + link.header).min(end) + link.delay,
+            _ => packet.tail_at,
+        };
+        packet.next = NONE;
+        if link.buffer != u64::MAX {
+            link.backlog_max = link.backlog_max.max(backlog(link, now));
+        }
+        let at = packet.at;
+        if link.tail == NONE {
+            link.head = id;
+            self.events.push((at, onto));
+        } else {
+            self.packets[link.tail as usize].next = id;
+        }
+        link.tail = id;
+    }
+
+    fn gone(&mut self, packet: u32, dropped: bool) -> Option<Gone> {
+        let place = &mut self.packets[packet as usize];
+        place.next = self.unused_packets;
+        let id = place.message;
+        self.unused_packets = packet;
+        let message = &mut self.messages[id as usize];
+        message.left -= 1;
+        message.dropped += u32::from(dropped);
+        if message.left > 0 {
+            return None;
+        }
+        self.unused_messages.push(id);
+        Some(Gone { message: id, dropped: message.dropped })
+    }
+}
+
+/// Unfinished work: the link sends at its rate until it is free.
+fn backlog(link: &Link, now: u64) -> u64 {
+    let left = u128::from(link.free.saturating_sub(now)) * u128::from(link.rate.bits_per_s());
+    u64::try_from(left / 8_000_000_000_000).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,13 @@
+//! Packets: messages cut into packets that queue at links, first come, first served.
+//!
+//! A link serves in the order of arrival at a constant rate, so that a packet's departure is known when it arrives: it begins when
+//! all before it have gone (Lindley's recursion). What leaves a link arrives at the next one in the same order, so that
+//! each link needs one pending event, that of its oldest packet under way, and each crossing of a link by a packet is one event.
+
+mod engine;
+mod queue;
+pub mod run;
+#[cfg(test)]
+mod tests;
+
+pub use engine::{Gone, MessageId, Packets, Queue, Switching};

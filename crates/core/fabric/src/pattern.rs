@@ -1,0 +1,179 @@
+//! Who sends to whom.
+
+use base::{Rng, Seed};
+
+use crate::arrivals::{below, unit};
+
+/// Destinations of messages.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Pattern {
+    /// Any other host, drawn for each message.
+    Uniform,
+    /// One other host for each, drawn once so that each host receives from exactly one.
+    Permutation,
+    /// The host so many numbers further, around the end.
+    Shift(u32),
+    /// The host whose number has the bits in reverse; hosts must be a power of two. Hosts that would send to themselves are silent.
+    BitReversal,
+    /// A part of the messages (0 to 1) to one host, the others uniformly.
+    HotSpot {
+        /// That host.
+        host: u32,
+        /// That part.
+        share: f64,
+    },
+}
+
+/// Why a pattern does not suit.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+pub enum PatternError {
+    /// Nobody to send to.
+    #[error("there is one host: a message needs another one")]
+    Alone,
+    /// Not a power of two.
+    #[error("bit reversal needs a number of hosts that is a power of two, not {0}")]
+    NoPowerOfTwo(u32),
+    /// A host that there is not.
+    #[error("host {host} is none of the {hosts} hosts, which are numbered from 0")]
+    NoHost {
+        /// Which.
+        host: u32,
+        /// How many there are.
+        hosts: u32,
+    },
+    /// No part.
+    #[error("the share of a hot spot is {0}; expected 0 to 1")]
+    NoShare(f64),
+    /// A multiple of the number of hosts.
+    #[error("a shift of {shift} leads each of the {hosts} hosts to itself")]
+    Home {
+        /// The shift.
+        shift: u32,
+        /// How many hosts there are.
+        hosts: u32,
+    },
+}
+
+/// Draws the destination of each message. Every host has a stream of its own.
+#[derive(Clone, Debug)]
+pub struct Destinations {
+    pattern: Pattern,
+    hosts: u32,
+    /// By host; empty when nothing is drawn for each message.
+    streams: Vec<Rng>,
+    /// By host, for a permutation.
+    fixed: Vec<u32>,
+}
+
+impl Destinations {
+    /// Destinations for so many hosts.
+    ///
+    /// # Errors
+    /// The pattern does not suit that number.
+    pub fn new(pattern: Pattern, hosts: u32, seed: Seed) -> Result<Self, PatternError> {
+        if hosts < 2 {
+            return Err(PatternError::Alone);
+        }
+        let seed = seed.split("destinations");
+        let stream = |host: u32| seed.split_index(u64::from(host)).rng();
+        let mut destinations = Self { pattern, hosts, streams: Vec::new(), fixed: Vec::new() };
+        match pattern {
+            Pattern::Uniform => destinations.streams = (0..hosts).map(stream).collect(),
+            Pattern::HotSpot { host, .. } if host >= hosts => {
+                return Err(PatternError::NoHost { host, hosts });
+            }
+            Pattern::HotSpot { share, .. } if !(0.0..=1.0).contains(&share) => {
+                return Err(PatternError::NoShare(share));
+            }
+            Pattern::HotSpot { .. } => destinations.streams = (0..hosts).map(stream).collect(),
+            Pattern::Shift(shift) if shift % hosts == 0 => return Err(PatternError::Home { shift, hosts }),
+            Pattern::BitReversal if !hosts.is_power_of_two() => {
+                return Err(PatternError::NoPowerOfTwo(hosts));
+            }
+            Pattern::Shift(_) | Pattern::BitReversal => {}
+            Pattern::Permutation => destinations.fixed = cycle(hosts, &mut seed.rng()),
+        }
+        Ok(destinations)
+    }
+
+    /// True when each host always sends to the same one.
+    pub fn are_fixed(&self) -> bool {
+        self.streams.is_empty()
+    }
+
+    /// True when a host never sends.
+    pub fn is_silent(&self, host: u32) -> bool {
+        self.pattern == Pattern::BitReversal && reversed(host, self.hosts) == host
+    }
+
+    /// Where the next message of a host goes.
+    pub fn next(&mut self, host: u32) -> u32 {
+        match self.pattern {
+            Pattern::Permutation => self.fixed[host as usize],
+            Pattern::Shift(shift) => ((u64::from(host) + u64::from(shift)) % u64::from(self.hosts)) as u32,
+            Pattern::BitReversal => reversed(host, self.hosts),
+            Pattern::Uniform => self.other(host),
+            Pattern::HotSpot { host: spot, share } => {
+                let hot = unit(&mut self.streams[host as usize]) < share;
+                if hot && host != spot { spot } else { self.other(host) }
+            }
+        }
+    }
+
+    /// Any host but this one.
+    fn other(&mut self, host: u32) -> u32 {
+        let drawn = below(&mut self.streams[host as usize], self.hosts - 1);
+        drawn + u32::from(drawn >= host)
+    }
+}
+
+fn reversed(host: u32, hosts: u32) -> u32 {
+    host.reverse_bits() >> (u32::BITS - hosts.trailing_zeros())
+}
+
+/// A random permutation that is one cycle (Sattolo 1986), so that nobody sends to itself.
+fn cycle(hosts: u32, stream: &mut Rng) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..hosts).collect();
+    for last in (1..hosts).rev() {
+        order.swap(last as usize, below(stream, last) as usize);
+    }
+    order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn patterns_send_where_they_say() {
+        let new = |pattern| Destinations::new(pattern, 16, Seed(1)).unwrap();
+        let mut permutation = new(Pattern::Permutation);
+        let all: BTreeSet<u32> = (0..16).map(|host| permutation.next(host)).collect();
+        assert_eq!(all.len(), 16);
+        assert!((0..16).all(|host| permutation.next(host) != host && permutation.are_fixed()));
+        let mut shift = new(Pattern::Shift(5));
+        assert_eq!([shift.next(0), shift.next(15)], [5, 4]);
+        let mut reversal = new(Pattern::BitReversal);
+        assert_eq!((reversal.next(1), reversal.next(12)), (8, 3));
+        assert!(reversal.is_silent(6) && !reversal.is_silent(1));
+        let mut uniform = new(Pattern::Uniform);
+        let mut counts = [0; 16];
+        (0..15_000).for_each(|_| counts[uniform.next(3) as usize] += 1);
+        assert_eq!(counts[3], 0);
+        assert!(counts.iter().enumerate().all(|(host, count)| host == 3 || (850..1_150).contains(count)));
+        let mut hot = new(Pattern::HotSpot { host: 2, share: 0.5 });
+        let hits = (0..1_000).filter(|_| hot.next(7) == 2).count();
+        assert!((480..600).contains(&hits), "{hits}");
+    }
+
+    #[test]
+    fn patterns_that_do_not_suit_are_told() {
+        let say = |pattern, hosts| Destinations::new(pattern, hosts, Seed(1)).unwrap_err().to_string();
+        assert!(say(Pattern::Uniform, 1).contains("one host"));
+        assert!(say(Pattern::BitReversal, 12).contains("power of two, not 12"));
+        assert!(say(Pattern::Shift(8), 4).contains("leads each of the 4 hosts to itself"));
+        assert!(say(Pattern::HotSpot { host: 9, share: 0.1 }, 4).contains("host 9 is none of the 4"));
+        assert!(say(Pattern::HotSpot { host: 1, share: 1.5 }, 4).contains("1.5; expected 0 to 1"));
+    }
+}

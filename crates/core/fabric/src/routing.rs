@@ -1,0 +1,216 @@
+//! Routes as functions of the topology: nothing is kept for each pair of hosts.
+
+use std::collections::VecDeque;
+
+use crate::topology::{Topology, Torus};
+
+/// Most switches of [`ShortestPaths`], which keeps a distance for each pair of them: 128 MiB.
+pub const SWITCHES_MAX: u32 = 8_192;
+
+/// No way.
+const APART: u16 = u16::MAX;
+
+/// Why there is no route.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum RouteError {
+    /// Distances between all switches would not fit.
+    #[error(
+        "{switches} switches are too many for shortest paths (at most {SWITCHES_MAX}); tori and meshes route without a table"
+    )]
+    TooLarge {
+        /// How many.
+        switches: u32,
+    },
+    /// Two hosts are in different parts of the network.
+    #[error(
+        "host {source_host} cannot reach host {destination}: {pairs} ordered pairs of switches are not connected"
+    )]
+    Unreachable {
+        /// From here,
+        source_host: u32,
+        /// to here.
+        destination: u32,
+        /// How many pairs of switches are apart.
+        pairs: u64,
+    },
+}
+
+/// How paths are found.
+#[derive(Clone, Debug)]
+pub enum Routes {
+    /// Dimension by dimension, on tori and meshes.
+    DimensionOrder(Torus),
+    /// Along a shortest path, drawn by a hash among equals (ECMP). In trees and fat trees that is up, then down.
+    Shortest(ShortestPaths),
+}
+
+impl Routes {
+    /// Adds the links from one host to another to `path`. Paths of the same `flow` are the same.
+    pub fn path(&self, topology: &Topology, source: u32, destination: u32, flow: u64, path: &mut Vec<u32>) {
+        match self {
+            Routes::DimensionOrder(torus) => torus.route(topology, source, destination, path),
+            Routes::Shortest(paths) => paths.path(topology, source, destination, flow, path),
+        }
+    }
+}
+
+/// Distances between all switches; every cable must be duplex.
+#[derive(Clone, Debug)]
+pub struct ShortestPaths {
+    switches: u32,
+    /// By destination, then by switch.
+    distance: Vec<u16>,
+}
+
+impl ShortestPaths {
+    /// Measures a topology.
+    ///
+    /// # Errors
+    /// There are too many switches.
+    pub fn new(topology: &Topology) -> Result<Self, RouteError> {
+        let (hosts, switches) = (topology.hosts(), topology.switches());
+        if switches > SWITCHES_MAX {
+            return Err(RouteError::TooLarge { switches });
+        }
+        let mut distance = vec![APART; switches as usize * switches as usize];
+        let mut next = VecDeque::new();
+        for (destination, row) in (0..switches).zip(distance.chunks_mut(switches as usize)) {
+            row[destination as usize] = 0;
+            next.push_back(destination);
+            while let Some(switch) = next.pop_front() {
+                for link in topology.out_of(hosts + switch) {
+                    let Some(neighbour) = topology.to(link).checked_sub(hosts) else { continue };
+                    if row[neighbour as usize] == APART {
+                        row[neighbour as usize] = row[switch as usize] + 1;
+                        next.push_back(neighbour);
+                    }
+                }
+            }
+        }
+        Ok(Self { switches, distance })
+    }
+
+    /// Links between switches on the longest shortest path; `None` when some cannot reach others.
+    pub fn diameter(&self) -> Option<u16> {
+        self.distance.iter().copied().max().filter(|longest| *longest != APART)
+    }
+
+    /// Fails when hosts cannot reach one another, and names two.
+    ///
+    /// # Errors
+    /// [`RouteError::Unreachable`].
+    pub fn check(&self, topology: &Topology) -> Result<(), RouteError> {
+        let pairs = self.distance.iter().filter(|distance| **distance == APART).count() as u64;
+        if pairs == 0 {
+            return Ok(());
+        }
+        let switch_of = |host| topology.to(topology.out_of(host).start) - topology.hosts();
+        let reaches = |destination: u32| self.distance(switch_of(destination), switch_of(0)) != APART;
+        // Hosts may all be in one part, with switches apart that nobody needs.
+        match (0..topology.hosts()).find(|destination| !reaches(*destination)) {
+            Some(destination) => Err(RouteError::Unreachable { source_host: 0, destination, pairs }),
+            None => Ok(()),
+        }
+    }
+
+    #[inline]
+    fn distance(&self, destination: u32, from: u32) -> u16 {
+        self.distance[destination as usize * self.switches as usize + from as usize]
+    }
+
+    fn path(&self, topology: &Topology, source: u32, destination: u32, flow: u64, path: &mut Vec<u32>) {
+        let hosts = topology.hosts();
+        let first = topology.out_of(source).start;
+        path.push(first);
+        let mut switch = topology.to(first) - hosts;
+        let goal = topology.to(topology.out_of(destination).start) - hosts;
+        while switch != goal {
+            let left = self.distance(goal, switch);
+            let closer = |link: &u32| {
+                topology.to(*link).checked_sub(hosts).is_some_and(|next| self.distance(goal, next) < left)
+            };
+            let ways = topology.out_of(hosts + switch);
+            let count = ways.clone().filter(closer).count() as u64;
+            // A good hash of flow and switch, so that choices at successive switches do not depend on one another.
+            let drawn = base::Seed(flow).split_index(u64::from(switch)).0;
+            let Some(link) = ways.filter(closer).nth((drawn % count.max(1)) as usize) else { return };
+            path.push(link);
+            switch = topology.to(link) - hosts;
+        }
+        let last = topology.out_of(hosts + switch).find(|link| topology.to(*link) == destination);
+        path.extend(last);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::topology::{Builder, LinkClass, Shape};
+    use crate::units::{Picos, Rate};
+    use base::Seed;
+    use std::collections::BTreeSet;
+
+    fn class(name: &str) -> LinkClass {
+        LinkClass { name: name.to_owned(), rate: Rate::mbit(1_000), delay: Picos::ZERO }
+    }
+
+    #[test]
+    fn all_pairs_are_joined_by_shortest_paths() {
+        for shape in [
+            Shape::FatTree { ports: 4 },
+            Shape::Dragonfly { hosts_per_switch: 1, group: 3, global: 1 },
+            Shape::Tree { fan_outs: vec![2, 3], hosts_per_leaf: 2 },
+            Shape::Star { hosts: 3 },
+            Shape::RandomRegular { switches: 12, degree: 3, hosts_per_switch: 2, seed: Seed(4) },
+        ] {
+            let topology = shape.build(class("host"), class("cable")).unwrap();
+            let paths = ShortestPaths::new(&topology).unwrap();
+            paths.check(&topology).unwrap();
+            for source in 0..topology.hosts() {
+                for destination in (0..topology.hosts()).filter(|host| *host != source) {
+                    let mut path = Vec::new();
+                    paths.path(&topology, source, destination, 7, &mut path);
+                    let mut node = source;
+                    for &link in &path {
+                        assert_eq!(topology.from(link), node);
+                        node = topology.to(link);
+                    }
+                    assert_eq!(node, destination);
+                    let switch = |host: u32| topology.to(topology.out_of(host).start) - topology.hosts();
+                    assert_eq!(path.len() as u16, paths.distance(switch(destination), switch(source)) + 2);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn flows_spread_over_equal_paths_and_stay_on_theirs() {
+        let topology = Shape::FatTree { ports: 4 }.build(class("host"), class("cable")).unwrap();
+        let paths = ShortestPaths::new(&topology).unwrap();
+        let way = |flow| {
+            let mut path = Vec::new();
+            paths.path(&topology, 0, 15, flow, &mut path);
+            path
+        };
+        let ways: BTreeSet<Vec<u32>> = (0..100).map(way).collect();
+        assert_eq!(ways.len(), 4);
+        assert_eq!(way(3), way(3));
+    }
+
+    #[test]
+    fn what_cannot_be_reached_is_told() {
+        let mut builder = Builder::new(2, 2, 4, vec![class("host")]).unwrap();
+        builder.cable(0, 2, 0);
+        builder.cable(1, 3, 0);
+        let topology = builder.build();
+        let paths = ShortestPaths::new(&topology).unwrap();
+        assert_eq!(paths.diameter(), None);
+        let error = paths.check(&topology).unwrap_err();
+        assert_eq!(error, RouteError::Unreachable { source_host: 0, destination: 1, pairs: 2 });
+        let shape = Shape::RandomRegular { switches: 9_000, degree: 2, hosts_per_switch: 1, seed: Seed(1) };
+        let large = shape.build(class("host"), class("cable")).unwrap();
+        assert!(
+            ShortestPaths::new(&large).unwrap_err().to_string().starts_with("9000 switches are too many")
+        );
+    }
+}

@@ -1,0 +1,235 @@
+//! A simulation: traffic over a topology, as fluid or as packets, and what is measured of it.
+
+use std::sync::Arc;
+
+use base::Digest;
+
+use crate::fluid::lanes::Lanes;
+use crate::fluid::{self, Fluid, Sharing};
+use crate::packet::{self, Packets, Queue, Switching};
+use crate::stats::Recorder;
+use crate::topology::Topology;
+use crate::traffic::{Delivered, Traffic};
+use crate::units::Picos;
+
+/// How messages move.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Model {
+    /// As fluid that shares links.
+    Fluid(Sharing),
+    /// As packets, first come, first served at each link.
+    Packets(PacketModel),
+}
+
+/// Messages as packets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PacketModel {
+    /// Most bytes of a packet.
+    pub bytes: u32,
+    /// When switches pass them on.
+    pub switching: Switching,
+    /// Bytes that may wait at a port of a switch; a packet that finds no room is dropped. `None`: there is always room.
+    pub buffer: Option<u64>,
+}
+
+/// What came out.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Latencies, of all messages born in the window that arrived.
+    pub latency: Recorder,
+    /// Mean share of the window in which links between switches were busy.
+    pub utilisation: f64,
+    /// The same for the busiest of them.
+    pub utilisation_max: f64,
+    /// The same for the busiest link from or to a host.
+    pub host_utilisation_max: f64,
+    /// Mean number of messages in the network over the window, without the time in hosts.
+    pub in_flight: f64,
+    /// Births and ends of messages; with packets births, and crossings of a link by a packet.
+    pub events: u64,
+    /// How often a message got another rate.
+    pub rate_changes: u64,
+    /// Messages that had not ended at the end of the window.
+    pub left_over: u64,
+    /// Messages that lost a packet at a full buffer.
+    pub lost: u64,
+    /// A fingerprint of all messages and their times.
+    pub digest: Digest,
+}
+
+/// What moves the messages.
+enum Engine<T> {
+    Fluid(Box<fluid::run::Run<T>>),
+    Packets(Box<packet::run::Run<T>>),
+}
+
+impl<T: Traffic> Engine<T> {
+    fn new(model: Model, topology: &Topology, traffic: T, lanes: usize) -> Self {
+        let hosts = topology.hosts();
+        match model {
+            Model::Fluid(sharing) => {
+                let fluid = Fluid::new(sharing, topology.rates());
+                Engine::Fluid(Box::new(fluid::run::Run::new(fluid, Lanes::new(lanes), traffic, hosts)))
+            }
+            Model::Packets(model) => {
+                let queue = |link| {
+                    let class = topology.class_of(link);
+                    Queue { rate: class.rate, delay: class.delay, buffer: model.buffer }
+                };
+                let packets = Packets::new(model.switching, model.bytes, (0..topology.links()).map(queue));
+                Engine::Packets(Box::new(packet::run::Run::new(packets, traffic, hosts)))
+            }
+        }
+    }
+
+    fn run_until(&mut self, until: Picos, delivered: impl FnMut(&Delivered)) -> bool {
+        match self {
+            Engine::Fluid(run) => run.run_until(until, delivered),
+            Engine::Packets(run) => run.run_until(until, delivered),
+        }
+    }
+
+    /// Bytes that each link has carried since the beginning.
+    fn carried(&mut self, now: Picos) -> Vec<f64> {
+        match self {
+            Engine::Fluid(run) => run.take_carried(now),
+            Engine::Packets(run) => {
+                let packets = run.packets();
+                (0..packets.links()).map(|link| packets.sent(now, link) as f64).collect()
+            }
+        }
+    }
+
+    fn in_flight(&self) -> u64 {
+        match self {
+            Engine::Fluid(run) => run.in_flight(),
+            Engine::Packets(run) => run.in_flight(),
+        }
+    }
+
+    fn lost(&self) -> u64 {
+        match self {
+            Engine::Fluid(_) => 0,
+            Engine::Packets(run) => run.born_and_lost().1,
+        }
+    }
+
+    /// Events, and changes of rates.
+    fn events(&self) -> (u64, u64) {
+        match self {
+            Engine::Fluid(run) => (run.events(), run.fluid().rate_changes()),
+            Engine::Packets(run) => (run.born_and_lost().0 + run.packets().crossings(), 0),
+        }
+    }
+}
+
+/// A simulation at work.
+pub struct Simulation<T> {
+    topology: Arc<Topology>,
+    engine: Engine<T>,
+    /// When sources begin to send, and when they stop and utilisation has been measured.
+    window: (Picos, Picos),
+    now: Picos,
+    outcome: Outcome,
+    measured: bool,
+    /// Time in the network up to the end of the window, of messages that ended by then.
+    time_in_network: u128,
+}
+
+impl<T: Traffic> Simulation<T> {
+    /// `traffic` of all hosts over a topology; as fluid, messages wait in so many lanes.
+    pub fn new(
+        topology: Arc<Topology>,
+        traffic: T,
+        lanes: usize,
+        model: Model,
+        window: (Picos, Picos),
+    ) -> Self {
+        let engine = Engine::new(model, &topology, traffic, lanes);
+        let outcome = Outcome {
+            latency: Recorder::default(),
+            utilisation: 0.0,
+            utilisation_max: 0.0,
+            host_utilisation_max: 0.0,
+            in_flight: 0.0,
+            events: 0,
+            rate_changes: 0,
+            left_over: 0,
+            lost: 0,
+            digest: Digest::EMPTY,
+        };
+        Self { topology, engine, window, now: window.0, outcome, measured: false, time_in_network: 0 }
+    }
+
+    /// The network.
+    pub fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    /// The part of the window that has been simulated, from 0 to 1.
+    pub fn progress(&self) -> f64 {
+        let (from, to) = self.window;
+        (self.now.since(from).as_secs() / to.since(from).as_secs()).min(1.0)
+    }
+
+    /// Simulates a thousandth of the window, and after its end the rest; false when all messages have ended. `delivered` is told of each
+    /// message and its latency.
+    pub fn step(&mut self, mut delivered: impl FnMut(&Delivered, Picos)) -> bool {
+        let (from, to) = self.window;
+        let until = if self.now >= to {
+            Picos::MAX
+        } else {
+            (self.now + Picos(to.since(from).0 / 1_000 + 1)).min(to)
+        };
+        let (outcome, time) = (&mut self.outcome, &mut self.time_in_network);
+        let more = self.engine.run_until(until, |message| {
+            let latency = message.sojourn() + message.parcel.outside;
+            outcome.latency.add(latency);
+            outcome.digest.word(message.number);
+            outcome.digest.word(message.ended.0);
+            if message.ended <= to {
+                *time += u128::from(message.sojourn().0);
+            }
+            delivered(message, latency);
+        });
+        self.now = until;
+        if !self.measured && (until >= to || !more) {
+            self.measure();
+        }
+        more || until < to
+    }
+
+    /// Takes the utilisation at the end of the window.
+    fn measure(&mut self) {
+        self.measured = true;
+        let (from, to) = self.window;
+        let window = to.since(from).0 as f64;
+        let carried = self.engine.carried(to);
+        let (mut sum, mut count) = (0.0, 0u32);
+        for link in 0..self.topology.links() {
+            let share = carried[link as usize] / (window * self.topology.class_of(link).rate.bytes_per_ps());
+            let outcome = &mut self.outcome;
+            if self.topology.is_between_switches(link) {
+                (sum, count) = (sum + share, count + 1);
+                outcome.utilisation_max = outcome.utilisation_max.max(share);
+            } else {
+                outcome.host_utilisation_max = outcome.host_utilisation_max.max(share);
+            }
+        }
+        self.outcome.utilisation = sum / f64::from(count.max(1));
+        self.outcome.left_over = self.engine.in_flight();
+    }
+
+    /// What came out so far.
+    pub fn outcome(&self) -> Outcome {
+        let window = self.now.min(self.window.1).since(self.window.0);
+        let (events, rate_changes) = self.engine.events();
+        Outcome {
+            events,
+            rate_changes,
+            lost: self.engine.lost(),
+            in_flight: self.time_in_network as f64 / (window.0 as f64).max(1.0),
+            ..self.outcome.clone()
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! What a message passes on its way from one program to another: a chain of stages, each first come, first served.
+//!
+//! A stage takes a fixed time per message, and where bytes pass through it, a time per byte. Stages that move bytes are
+//! cut-through to one another: a byte goes on before the last one has come, so that a chain of them costs one
+//! serialisation, that of the slowest. Stages that handle descriptors take a message as a whole.
+
+mod profile;
+
+pub use profile::{Paper, TABLE_1, via_cluster, via_measured, via_simulated};
+
+use crate::units::{Picos, Rate};
+
+/// A rate that is higher as long as tokens last (model of a bus with posted writes, or of a policed line).
+///
+/// Bytes leave at `peak` while there are tokens, else at `sustained`; tokens grow at `sustained` up to `depth` bytes, and
+/// each byte takes one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TokenRate {
+    /// With tokens.
+    pub peak: Rate,
+    /// Without.
+    pub sustained: Rate,
+    /// Most tokens, in bytes.
+    pub depth: u64,
+}
+
+impl TokenRate {
+    /// The same rate always.
+    pub fn constant(rate: Rate) -> Self {
+        Self { peak: rate, sustained: rate, depth: 0 }
+    }
+
+    /// How long `bytes` take with this many tokens (in bytes) at the start, and the tokens left.
+    ///
+    /// While sending at the peak P tokens fall by P - R per second, so that b tokens last for b / (P - R).
+    pub fn time_of(&self, bytes: u64, tokens: f64) -> (Picos, f64) {
+        let (peak, sustained) = (self.peak.bytes_per_ps(), self.sustained.bytes_per_ps());
+        let spend = peak - sustained;
+        let at_peak = self.peak.time_of(bytes);
+        if spend <= 0.0 {
+            return (at_peak, tokens);
+        }
+        let left = tokens - at_peak.0 as f64 * spend;
+        if left >= 0.0 {
+            return (at_peak, left);
+        }
+        // The tokens are spent on the way; every byte beyond them was paid by what came in meanwhile.
+        let time = (bytes as f64 - tokens) / sustained;
+        (Picos(time.ceil() as u64), 0.0)
+    }
+}
+
+/// One stage.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Stage {
+    /// For people.
+    pub name: &'static str,
+    /// Time per message.
+    pub fixed: Picos,
+    /// Bytes pass at this rate; `None` when they do not pass here.
+    pub bytes: Option<TokenRate>,
+    /// Messages of at most so many bytes do not pass here: they travel inside the descriptor.
+    pub skipped_up_to: u64,
+}
+
+/// How far a message is: its first byte and its last.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Front {
+    head: Picos,
+    tail: Picos,
+}
+
+/// A stage at work.
+#[derive(Clone, Debug)]
+struct Server {
+    stage: Stage,
+    /// When it is free.
+    free: Picos,
+    /// Tokens when it was last free.
+    tokens: f64,
+}
+
+impl Server {
+    fn new(stage: Stage) -> Self {
+        let tokens = stage.bytes.map_or(0.0, |rate| rate.depth as f64);
+        Self { stage, free: Picos::ZERO, tokens }
+    }
+
+    fn pass(&mut self, bytes: u64, front: Front) -> Front {
+        if bytes <= self.stage.skipped_up_to {
+            return front;
+        }
+        let Some(rate) = self.stage.bytes else {
+            let tail = front.tail.max(self.free) + self.stage.fixed;
+            self.free = tail;
+            return Front { head: tail, tail };
+        };
+        let begin = front.head.max(self.free) + self.stage.fixed;
+        let grown = begin.since(self.free).0 as f64 * rate.sustained.bytes_per_ps();
+        let (time, left) = rate.time_of(bytes, (self.tokens + grown).min(rate.depth as f64));
+        // The last byte cannot leave before it came.
+        let tail = (begin + time).max(front.tail + self.stage.fixed);
+        (self.free, self.tokens) = (tail, left);
+        Front { head: begin, tail }
+    }
+}
+
+/// A chain of stages at work.
+#[derive(Clone, Debug)]
+pub struct Chain {
+    servers: Vec<Server>,
+}
+
+impl Chain {
+    /// An idle chain.
+    pub fn new(stages: impl IntoIterator<Item = Stage>) -> Self {
+        Self { servers: stages.into_iter().map(Server::new).collect() }
+    }
+
+    /// Sends a message through at `born`, after all those sent before it; answers when its last byte is there.
+    pub fn send(&mut self, born: Picos, bytes: u64) -> Picos {
+        let start = Front { head: born, tail: born };
+        self.servers.iter_mut().fold(start, |front, server| server.pass(bytes, front)).tail
+    }
+}
+
+/// The time of one message of `bytes` through idle stages.
+pub fn unloaded(stages: &[Stage], bytes: u64) -> Picos {
+    Chain::new(stages.iter().cloned()).send(Picos::ZERO, bytes)
+}
+
+/// What stages take whatever the size.
+pub fn fixed(stages: &[Stage]) -> Picos {
+    stages.iter().map(|stage| stage.fixed).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stage(fixed_us: u64, mbit: Option<u64>) -> Stage {
+        let bytes = mbit.map(|mbit| TokenRate::constant(Rate::mbit(mbit)));
+        Stage { name: "test", fixed: Picos::from_micros(fixed_us), bytes, skipped_up_to: 0 }
+    }
+
+    #[test]
+    fn cut_through_pays_the_slowest_serialisation_once() {
+        let stages = [
+            stage(3, None),
+            stage(1, Some(1_000)),
+            stage(1, Some(800)),
+            stage(1, Some(1_000)),
+            stage(2, None),
+        ];
+        assert_eq!(unloaded(&stages, 1_000), Picos::from_micros(8 + 10));
+        assert_eq!(fixed(&stages), Picos::from_micros(8));
+    }
+
+    #[test]
+    fn messages_queue_at_each_stage() {
+        let mut chain = Chain::new([stage(5, None), stage(0, Some(8_000))]);
+        assert_eq!(chain.send(Picos::ZERO, 10_000), Picos::from_micros(15));
+        assert_eq!(chain.send(Picos::ZERO, 10_000), Picos::from_micros(25));
+        assert_eq!(chain.send(Picos::from_micros(100), 10_000), Picos::from_micros(115));
+    }
+
+    #[test]
+    fn tokens_are_spent_and_grow_again() {
+        let bus = TokenRate { peak: Rate::mbit(1_000), sustained: Rate::mbit(856), depth: 415 };
+        let (time, left) = bus.time_of(2_000, 415.0);
+        assert_eq!(time, Picos::from_micros(16));
+        assert!((left - (415.0 - 16.0 * 18.0)).abs() < 1e-6);
+        // The break is where n / P = (n - b) / R: at 2,882 bytes.
+        let (time, left) = bus.time_of(32_768, 415.0);
+        assert_eq!((time, left), (Picos(((32_768.0 - 415.0) / 107.0e-6f64).ceil() as u64), 0.0));
+        let stage = Stage { name: "bus", fixed: Picos::ZERO, bytes: Some(bus), skipped_up_to: 4 };
+        let mut chain = Chain::new([stage]);
+        let first = chain.send(Picos::ZERO, 32_768);
+        assert_eq!(chain.send(first, 1_070) - first, Picos::from_micros(10));
+        // 415 tokens take 3.9 us to grow.
+        let rested = chain.send(first, 1_070) + Picos::from_micros(4);
+        assert_eq!(chain.send(rested, 1_000) - rested, Picos::from_micros(8));
+        assert_eq!(chain.send(Picos::ZERO, 4), Picos::ZERO);
+    }
+}

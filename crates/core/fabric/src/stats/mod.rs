@@ -1,0 +1,39 @@
+//! What a list of times says, kept in room that does not grow with the list.
+
+mod batches;
+mod histogram;
+mod summary;
+
+pub use batches::{Batches, Interval, student};
+pub use histogram::Histogram;
+pub use summary::Summary;
+
+use crate::units::Picos;
+
+/// Everything that is kept of the times of messages.
+#[derive(Clone, Debug, Default)]
+pub struct Recorder {
+    /// Number, mean, spread, extremes.
+    pub summary: Summary,
+    /// Quantiles.
+    pub histogram: Histogram,
+    /// How sure the mean is.
+    pub batches: Batches,
+}
+
+impl Recorder {
+    /// Adds a time.
+    #[inline]
+    pub fn add(&mut self, time: Picos) {
+        self.summary.add(time);
+        self.histogram.add(time.0);
+        self.batches.add(time);
+    }
+
+    /// Adds what another recorder has, for numbers, means and quantiles. Batches stay those of this one: replications are
+    /// batches of their own.
+    pub fn merge(&mut self, other: &Recorder) {
+        self.summary.merge(&other.summary);
+        self.histogram.merge(&other.histogram);
+    }
+}

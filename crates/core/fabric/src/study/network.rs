@@ -1,0 +1,227 @@
+//! Any network under any traffic: what scenario files describe.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use base::Seed;
+
+use crate::arrivals::{Gaps, Sources};
+use crate::fluid::lanes::Subqueue;
+use crate::pattern::{Destinations, Pattern, PatternError};
+use crate::routing::{RouteError, Routes, ShortestPaths};
+use crate::simulation::{Model, Simulation};
+use crate::topology::{LinkClass, Shape, Topology, TopologyError};
+use crate::traffic::{Parcel, Traffic};
+use crate::units::Picos;
+
+/// A network, what it is loaded with, and how it is modelled.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Network {
+    /// Its shape.
+    pub shape: Shape,
+    /// Links from and to hosts,
+    pub host_link: LinkClass,
+    /// and links between switches.
+    pub cable: LinkClass,
+    /// Who sends to whom,
+    pub pattern: Pattern,
+    /// when,
+    pub gaps: Gaps,
+    /// and how much: bytes of a message, at least 1.
+    pub bytes: u64,
+    /// When hosts begin to send, and when they stop.
+    pub window: (Picos, Picos),
+    /// What both hosts together take for a message.
+    pub host_time: Picos,
+    /// Fluid or packets.
+    pub model: Model,
+    /// What waits behind what, as fluid: [`Subqueue::Flow`] or [`Subqueue::Message`].
+    pub subqueue: Subqueue,
+}
+
+/// Why a network cannot be simulated.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+pub enum NetworkError {
+    /// There is none like that.
+    #[error(transparent)]
+    Topology(#[from] TopologyError),
+    /// Some host cannot be reached.
+    #[error(transparent)]
+    Route(#[from] RouteError),
+    /// The pattern does not suit it.
+    #[error(transparent)]
+    Pattern(#[from] PatternError),
+    /// A subqueue of another study.
+    #[error("subqueues by port are known on tori with straight ways only")]
+    Ports,
+}
+
+/// Sets a network up, with the chance of `seed`.
+///
+/// # Errors
+/// See [`NetworkError`].
+pub fn set_up(network: &Network, seed: Seed) -> Result<Simulation<Senders>, NetworkError> {
+    if network.subqueue == Subqueue::Port {
+        return Err(NetworkError::Ports);
+    }
+    let topology = Arc::new(network.shape.build(network.host_link.clone(), network.cable.clone())?);
+    let routes = match &network.shape {
+        Shape::Torus(torus) => Routes::DimensionOrder(torus.clone()),
+        _ => {
+            let paths = ShortestPaths::new(&topology)?;
+            paths.check(&topology)?;
+            Routes::Shortest(paths)
+        }
+    };
+    let hosts = topology.hosts();
+    let fluid = matches!(network.model, Model::Fluid(_));
+    let senders = Senders {
+        sources: Sources::new(network.gaps, hosts, seed),
+        destinations: Destinations::new(network.pattern, hosts, seed)?,
+        routes,
+        window: network.window,
+        bytes: network.bytes,
+        host_time: network.host_time,
+        counts_delay: fluid,
+        lanes: (fluid && network.subqueue == Subqueue::Flow).then(BTreeMap::new),
+        topology: Arc::clone(&topology),
+    };
+    Ok(Simulation::new(topology, senders, 0, network.model, network.window))
+}
+
+/// Hosts that send.
+pub struct Senders {
+    sources: Sources,
+    destinations: Destinations,
+    routes: Routes,
+    window: (Picos, Picos),
+    bytes: u64,
+    host_time: Picos,
+    /// Fluid knows no delay of links, so that it counts as time outside; packets take it on the way.
+    counts_delay: bool,
+    /// The lane of each flow so far, where flows have lanes.
+    lanes: Option<BTreeMap<(u32, u32), u32>>,
+    topology: Arc<Topology>,
+}
+
+impl Senders {
+    fn within(&self, birth: Picos) -> Option<Picos> {
+        (birth < self.window.1).then_some(birth)
+    }
+}
+
+impl Traffic for Senders {
+    fn first(&mut self, source: u32) -> Option<Picos> {
+        if self.destinations.is_silent(source) {
+            return None;
+        }
+        let first = self.sources.first(source, self.window.0);
+        self.within(first)
+    }
+
+    fn message(&mut self, source: u32, path: &mut Vec<u32>, lanes: &mut Vec<u32>) -> Parcel {
+        let destination = self.destinations.next(source);
+        let flow = u64::from(source) << 32 | u64::from(destination);
+        self.routes.path(&self.topology, source, destination, flow, path);
+        if let Some(known) = &mut self.lanes {
+            let next = known.len() as u32;
+            lanes.push(*known.entry((source, destination)).or_insert(next));
+        }
+        let mut outside = self.host_time;
+        if self.counts_delay {
+            outside += path.iter().map(|link| self.topology.class_of(*link).delay).sum();
+        }
+        Parcel { destination, bytes: self.bytes, outside }
+    }
+
+    fn next(&mut self, source: u32, now: Picos) -> Option<Picos> {
+        let next = self.sources.next(source, now);
+        self.within(next)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fluid::Sharing;
+    use crate::packet::Switching;
+    use crate::simulation::PacketModel;
+    use crate::units::Rate;
+
+    fn network(shape: Shape, model: Model) -> Network {
+        let class = |name: &str, mbit| LinkClass {
+            name: name.to_owned(),
+            rate: Rate::mbit(mbit),
+            delay: Picos::from_micros(1),
+        };
+        Network {
+            shape,
+            host_link: class("host", 1_000),
+            cable: class("cable", 1_000),
+            pattern: Pattern::Uniform,
+            gaps: Gaps::Poisson(Picos::from_millis(1)),
+            bytes: 12_500,
+            window: (Picos::ZERO, Picos::from_millis(20)),
+            host_time: Picos::from_micros(10),
+            model,
+            subqueue: Subqueue::Flow,
+        }
+    }
+
+    #[test]
+    fn every_shape_under_every_model() {
+        let packets = PacketModel { bytes: 1_250, switching: Switching::StoreAndForward, buffer: None };
+        for shape in [
+            Shape::Star { hosts: 8 },
+            Shape::FatTree { ports: 4 },
+            Shape::LeafSpine { leaves: 3, spines: 2, hosts_per_leaf: 4 },
+            Shape::Dragonfly { hosts_per_switch: 1, group: 2, global: 1 },
+        ] {
+            let mut counts = Vec::new();
+            for model in
+                [Model::Fluid(Sharing::MinShare), Model::Fluid(Sharing::MaxMin), Model::Packets(packets)]
+            {
+                let mut simulation = set_up(&network(shape.clone(), model), Seed(1)).unwrap();
+                while simulation.step(|_, _| {}) {}
+                let outcome = simulation.outcome();
+                counts.push(outcome.latency.summary.count());
+                // 100 us on the wire, 10 us in hosts, and at least two links with 1 us each; packets take one more at a link more.
+                let alone = if matches!(model, Model::Packets(_)) { 122 } else { 112 };
+                let least = outcome.latency.summary.min().unwrap();
+                assert!(least >= Picos::from_micros(alone), "{shape:?} {model:?}: {least}");
+                assert!(least < Picos::from_micros(alone + 70), "{shape:?} {model:?}: {least}");
+                assert!((0.05..0.3).contains(&outcome.host_utilisation_max));
+            }
+            assert!(counts[0] > 20 && counts.iter().all(|count| *count == counts[0]), "{counts:?}");
+        }
+    }
+
+    #[test]
+    fn a_hot_spot_fills_small_buffers() {
+        let packets =
+            PacketModel { bytes: 1_250, switching: Switching::StoreAndForward, buffer: Some(20_000) };
+        let pattern = Pattern::HotSpot { host: 0, share: 0.9 };
+        let hot = Network { pattern, ..network(Shape::Star { hosts: 16 }, Model::Packets(packets)) };
+        let mut simulation = set_up(&hot, Seed(1)).unwrap();
+        let mut arrived = 0;
+        while simulation.step(|_, _| arrived += 1) {}
+        let outcome = simulation.outcome();
+        assert!(
+            outcome.lost > 20 && outcome.host_utilisation_max > 0.7,
+            "{} {}",
+            outcome.lost,
+            outcome.host_utilisation_max
+        );
+        assert_eq!(outcome.latency.summary.count(), arrived);
+    }
+
+    #[test]
+    fn what_cannot_be_is_told() {
+        let model = Model::Fluid(Sharing::MaxMin);
+        let say = |network: &Network| set_up(network, Seed(1)).map(|_| ()).unwrap_err().to_string();
+        assert!(say(&network(Shape::Star { hosts: 1 }, model)).contains("needs another one"));
+        assert!(say(&network(Shape::FatTree { ports: 3 }, model)).contains("even"));
+        let ports = Network { subqueue: Subqueue::Port, ..network(Shape::Star { hosts: 2 }, model) };
+        assert!(say(&ports).contains("tori"));
+    }
+}

@@ -1,0 +1,231 @@
+//! The cluster of the VIA paper: hosts on a torus of switches that send to hosts some switches straight ahead.
+//!
+//! "The switch tables are configured such that all traffic that is sourced within the subnet will be transferred to a destination that
+//! is four switch hops away. The direction of the transfer (up, down, left, or right) is uniformly distributed."
+
+use std::sync::Arc;
+
+use base::{Rng, Seed};
+
+use crate::arrivals::{Gaps, Sources, below};
+use crate::fluid::Sharing;
+use crate::fluid::lanes::Subqueue;
+use crate::simulation::{Model, Outcome, PacketModel};
+use crate::stage::{fixed, via_cluster};
+use crate::topology::{LinkClass, Straight, Topology, TopologyError, Torus};
+use crate::traffic::{Parcel, Traffic};
+use crate::units::{Picos, Rate};
+
+/// How a message gets its direction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Direction {
+    /// By the place of the host at its switch: every link carries the same number of flows.
+    Slot,
+    /// Drawn once for each host.
+    Host,
+    /// Drawn for each message.
+    Message,
+}
+
+/// The study: what the paper says, and what it leaves open.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Study {
+    /// Switches in each dimension, and hosts at each: 16 x 16, 4.
+    pub torus: Torus,
+    /// Switches from source to destination: 4.
+    pub hops: u32,
+    /// Of all links: 856 Mbit/s.
+    pub rate: Rate,
+    /// Size of a message: 32,768.
+    pub bytes: u64,
+    /// Gaps between the messages of a host: exponential, 10 ms.
+    pub gaps: Gaps,
+    /// When hosts begin to send (1.5 s), and when they stop and the utilisation has been measured (10 s).
+    pub window: (Picos, Picos),
+    /// What is left open: the direction,
+    pub direction: Direction,
+    /// what waits behind what,
+    pub subqueue: Subqueue,
+    /// how messages share links,
+    pub sharing: Sharing,
+    /// whether messages share the links of hosts as well;
+    pub host_links_shared: bool,
+    /// or packets instead of fluid, first come, first served at each link.
+    pub packets: Option<PacketModel>,
+}
+
+impl Default for Study {
+    fn default() -> Self {
+        Self {
+            torus: Torus { sides: vec![16, 16], hosts_per_switch: 4, wraps: true },
+            hops: 4,
+            rate: Rate::mbit(856),
+            bytes: 32_768,
+            gaps: Gaps::Poisson(Picos::from_millis(10)),
+            window: (Picos::from_millis(1_500), Picos::from_secs(10)),
+            direction: Direction::Slot,
+            subqueue: Subqueue::Flow,
+            sharing: Sharing::MinShare,
+            host_links_shared: true,
+            packets: None,
+        }
+    }
+}
+
+/// The study at work.
+pub type Simulation = crate::simulation::Simulation<Hosts>;
+
+/// Sets a study up, with the chance of `seed`.
+///
+/// # Errors
+/// There is no such torus.
+pub fn set_up(study: &Study, seed: Seed) -> Result<Simulation, TopologyError> {
+    let class = |name: &str| LinkClass { name: name.to_owned(), rate: study.rate, delay: Picos::ZERO };
+    let topology = Arc::new(study.torus.build(class("host"), class("cable"))?);
+    let hosts = Hosts::new(study, &topology, seed);
+    let lanes = hosts.lanes();
+    let model = study.packets.map_or(Model::Fluid(study.sharing), Model::Packets);
+    Ok(Simulation::new(topology, hosts, lanes, model, study.window))
+}
+
+/// Runs a study to its end.
+///
+/// # Errors
+/// There is no such torus.
+pub fn run(study: &Study, seed: Seed) -> Result<Outcome, TopologyError> {
+    let mut simulation = set_up(study, seed)?;
+    while simulation.step(|_, _| {}) {}
+    Ok(simulation.outcome())
+}
+
+/// The hosts as sources.
+pub struct Hosts {
+    sources: Sources,
+    window: (Picos, Picos),
+    bytes: u64,
+    hops: u32,
+    direction: Direction,
+    subqueue: Subqueue,
+    host_links: bool,
+    /// Packets queue at links: there are no lanes.
+    packets: bool,
+    /// Number of directions.
+    directions: u32,
+    torus: Torus,
+    topology: Arc<Topology>,
+    /// What hosts take for each message.
+    stages: Picos,
+    /// By host: where directions are drawn from; empty when they are not.
+    streams: Vec<Rng>,
+    /// By host: its direction; empty when it differs by message.
+    ways: Vec<u8>,
+}
+
+impl Hosts {
+    fn new(study: &Study, topology: &Arc<Topology>, seed: Seed) -> Self {
+        let directions = 2 * study.torus.sides.len() as u32;
+        let draws = seed.split("directions");
+        let stream = |host: u32| draws.split_index(u64::from(host)).rng();
+        let hosts = 0..topology.hosts();
+        let ways = match study.direction {
+            Direction::Slot => {
+                hosts.clone().map(|host| (host % study.torus.hosts_per_switch % directions) as u8).collect()
+            }
+            Direction::Host => hosts.clone().map(|host| below(&mut stream(host), directions) as u8).collect(),
+            Direction::Message => Vec::new(),
+        };
+        Self {
+            sources: Sources::new(study.gaps, topology.hosts(), seed),
+            window: study.window,
+            bytes: study.bytes,
+            hops: study.hops,
+            direction: study.direction,
+            subqueue: study.subqueue,
+            host_links: study.host_links_shared,
+            packets: study.packets.is_some(),
+            directions,
+            torus: study.torus.clone(),
+            topology: Arc::clone(topology),
+            stages: fixed(&via_cluster()),
+            streams: if ways.is_empty() { hosts.map(stream).collect() } else { Vec::new() },
+            ways,
+        }
+    }
+
+    /// Lanes that are needed: one for each flow, or one for each pair of ports of each switch and one for each host.
+    fn lanes(&self) -> usize {
+        let hosts = self.topology.hosts() as usize;
+        match self.subqueue {
+            _ if self.packets => 0,
+            Subqueue::Flow if self.direction == Direction::Message => hosts * self.directions as usize,
+            Subqueue::Flow => hosts,
+            Subqueue::Message => 0,
+            Subqueue::Port => hosts + self.topology.switches() as usize * self.ports() * self.ports(),
+        }
+    }
+
+    fn ports(&self) -> usize {
+        (self.directions + self.torus.hosts_per_switch) as usize
+    }
+
+    fn within(&self, birth: Picos) -> Option<Picos> {
+        (birth < self.window.1).then_some(birth)
+    }
+
+    /// The lanes of a path by the port that it comes in by, at its source host and at each switch.
+    fn ports_of(&self, source: u32, direction: u32, path: &[u32], lanes: &mut Vec<u32>) {
+        lanes.push(source);
+        let (hosts, ports) = (self.topology.hosts(), self.ports() as u32);
+        // A torus has at each switch the port through which a direction is left opposite to the one it comes in by.
+        let mut came_by = self.directions + source % self.torus.hosts_per_switch;
+        for &link in path.iter().filter(|link| self.topology.from(**link) >= hosts) {
+            let node = self.topology.from(link);
+            let leaves_by = link - self.topology.out_of(node).start;
+            lanes.push(hosts + ((node - hosts) * ports + came_by) * ports + leaves_by);
+            came_by = direction ^ 1;
+        }
+    }
+}
+
+impl Traffic for Hosts {
+    fn first(&mut self, source: u32) -> Option<Picos> {
+        let first = self.sources.first(source, self.window.0);
+        self.within(first)
+    }
+
+    fn message(&mut self, source: u32, path: &mut Vec<u32>, lanes: &mut Vec<u32>) -> Parcel {
+        let direction = match self.streams.get_mut(source as usize) {
+            Some(stream) => below(stream, self.directions),
+            None => u32::from(self.ways[source as usize]),
+        };
+        let hosts_per_switch = self.torus.hosts_per_switch;
+        let way =
+            Straight { dimension: direction as usize / 2, backwards: direction % 2 == 1, hops: self.hops };
+        path.push(self.topology.out_of(source).start);
+        let switch = self.torus.walk(&self.topology, source / hosts_per_switch, way, path);
+        let destination = switch * hosts_per_switch + source % hosts_per_switch;
+        path.push(self.torus.last_link(&self.topology, destination));
+        match self.subqueue {
+            _ if self.packets => {}
+            Subqueue::Flow if self.direction == Direction::Message => {
+                lanes.push(source * self.directions + direction);
+            }
+            Subqueue::Flow => lanes.push(source),
+            Subqueue::Message => {}
+            Subqueue::Port => self.ports_of(source, direction, path, lanes),
+        }
+        if !self.host_links && path.len() > 2 {
+            path.pop();
+            path.remove(0);
+        }
+        Parcel { destination, bytes: self.bytes, outside: self.stages }
+    }
+
+    fn next(&mut self, source: u32, now: Picos) -> Option<Picos> {
+        let next = self.sources.next(source, now);
+        self.within(next)
+    }
+}
+
+#[cfg(test)]
+mod tests;
