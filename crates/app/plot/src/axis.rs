@@ -1,0 +1,219 @@
+//! Axes: from values to places, and where the ticks are.
+
+use std::ops::Range;
+
+use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
+
+/// How values are laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scale {
+    /// Evenly.
+    Linear,
+    /// By their logarithm; values that have none are left out.
+    Log,
+}
+
+/// An axis.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Axis {
+    pub(crate) label: String,
+    pub(crate) scale: Scale,
+    /// What must be on it, beside the values.
+    pub(crate) from: Option<f64>,
+    pub(crate) to: Option<f64>,
+}
+
+impl Axis {
+    /// An even axis. The label has the unit.
+    pub fn linear(label: &str) -> Self {
+        Self { label: label.to_owned(), scale: Scale::Linear, from: None, to: None }
+    }
+
+    /// A logarithmic axis. The label has the unit.
+    pub fn log(label: &str) -> Self {
+        Self { scale: Scale::Log, ..Self::linear(label) }
+    }
+
+    /// Begins here, whatever the values.
+    #[must_use]
+    pub fn from(self, from: f64) -> Self {
+        Self { from: Some(from), ..self }
+    }
+
+    /// Ends here, whatever the values.
+    #[must_use]
+    pub fn to(self, to: f64) -> Self {
+        Self { to: Some(to), ..self }
+    }
+
+    /// The place of a value; `None` where the axis has none.
+    pub(crate) fn place(&self, value: f64) -> Option<f64> {
+        match self.scale {
+            Scale::Linear => value.is_finite().then_some(value),
+            Scale::Log => (value > 0.0 && value.is_finite()).then(|| value.log10()),
+        }
+    }
+
+    /// Whether a value is not beside the ends that were given.
+    pub(crate) fn shows(&self, value: f64) -> bool {
+        self.from.is_none_or(|from| value >= from) && self.to.is_none_or(|to| value <= to)
+    }
+
+    /// First and last place for these places, with some room.
+    pub(crate) fn span(&self, places: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+        let (low, high) = places
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), place| (low.min(place), high.max(place)));
+        let low = self.from.and_then(|from| self.place(from)).unwrap_or(low);
+        let high = self.to.and_then(|to| self.place(to)).unwrap_or(high);
+        if !(low.is_finite() && high.is_finite() && low <= high) {
+            return None;
+        }
+        let room = match self.scale {
+            Scale::Linear if high > low => 0.04 * (high - low),
+            Scale::Linear => 0.5 * high.abs().max(1.0),
+            Scale::Log => 0.04 * (high - low).max(1.0),
+        };
+        // An even axis of amounts begins at nothing.
+        let low =
+            if self.from.is_some() || (self.scale == Scale::Linear && low == 0.0) { low } else { low - room };
+        let high = if self.to.is_some() { high } else { high + room };
+        Some((low, if high > low { high } else { low + 1.0 }))
+    }
+
+    /// Places of ticks between these, with what is written there.
+    pub(crate) fn ticks(&self, (low, high): (f64, f64)) -> Vec<(f64, String)> {
+        match self.scale {
+            Scale::Linear => linear_ticks(low, high),
+            Scale::Log => log_ticks(low, high),
+        }
+    }
+}
+
+/// An axis as the library knows it: places between two ends, with our ticks.
+#[derive(Clone, Debug)]
+pub(crate) struct Ticked {
+    span: (f64, f64),
+    ticks: Vec<(f64, String)>,
+}
+
+impl Ticked {
+    pub(crate) fn new(axis: &Axis, span: (f64, f64)) -> Self {
+        Self { span, ticks: axis.ticks(span) }
+    }
+}
+
+impl Ranged for Ticked {
+    type FormatOption = NoDefaultFormatting;
+    type ValueType = f64;
+
+    fn map(&self, place: &f64, (first, last): (i32, i32)) -> i32 {
+        let share = (place - self.span.0) / (self.span.1 - self.span.0);
+        first + (share * f64::from(last - first)).round() as i32
+    }
+
+    fn key_points<Hint: KeyPointHint>(&self, _: Hint) -> Vec<f64> {
+        self.ticks.iter().map(|(place, _)| *place).collect()
+    }
+
+    fn range(&self) -> Range<f64> {
+        self.span.0..self.span.1
+    }
+}
+
+impl ValueFormatter<f64> for Ticked {
+    fn format_ext(&self, place: &f64) -> String {
+        let same = |tick: &&(f64, String)| (tick.0 - place).abs() < 1e-9;
+        self.ticks.iter().find(same).map_or_else(String::new, |(_, text)| text.clone())
+    }
+}
+
+fn linear_ticks(low: f64, high: f64) -> Vec<(f64, String)> {
+    const ABOUT: f64 = 7.0;
+    let rough = (high - low) / ABOUT;
+    let power = 10f64.powf(rough.log10().floor());
+    let step = [1.0, 2.0, 2.5, 5.0, 10.0].into_iter().map(|part| part * power).find(|step| *step >= rough);
+    let step = step.unwrap_or(power);
+    let first = (low / step - 1e-9).ceil() as i64;
+    let last = (high / step + 1e-9).floor() as i64;
+    (first..=last).map(|number| (number as f64 * step, text_of(number as f64 * step, step))).collect()
+}
+
+fn log_ticks(low: f64, high: f64) -> Vec<(f64, String)> {
+    let decades = high - low;
+    let parts: &[f64] = if decades > 3.0 {
+        &[1.0]
+    } else if decades > 1.2 {
+        &[1.0, 2.0, 5.0]
+    } else {
+        &[1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0]
+    };
+    let stride = (decades / 9.0).ceil().max(1.0) as i64;
+    let mut ticks = Vec::new();
+    for power in (low.floor() as i64)..=(high.ceil() as i64) {
+        if power % stride != 0 {
+            continue;
+        }
+        for part in parts {
+            let value = part * 10f64.powi(power as i32);
+            let place = value.log10();
+            if (low - 1e-9..=high + 1e-9).contains(&place) {
+                ticks.push((place, text_of(value, value)));
+            }
+        }
+    }
+    ticks
+}
+
+/// A value with as many digits as the step between ticks needs.
+fn text_of(value: f64, step: f64) -> String {
+    let size = value.abs();
+    if size >= 1e6 {
+        return trimmed(value / 1e6, step / 1e6) + " M";
+    }
+    if size >= 1e4 {
+        return trimmed(value / 1e3, step / 1e3) + " k";
+    }
+    trimmed(value, step)
+}
+
+fn trimmed(value: f64, step: f64) -> String {
+    let digits = (0..9).find(|digits| {
+        let shifted = step * 10f64.powi(*digits);
+        (shifted - shifted.round()).abs() < 1e-6 * shifted
+    });
+    let value = if value == 0.0 { 0.0 } else { value }; // no "-0"
+    format!("{value:.*}", digits.unwrap_or(2) as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(axis: &Axis, span: (f64, f64)) -> Vec<String> {
+        axis.ticks(span).into_iter().map(|(_, text)| text).collect()
+    }
+
+    #[test]
+    fn ticks_are_round_numbers() {
+        assert_eq!(texts(&Axis::linear(""), (0.0, 1.0)), ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]);
+        assert_eq!(texts(&Axis::linear(""), (-3.0, 9.0)), ["-2", "0", "2", "4", "6", "8"]);
+        assert_eq!(
+            texts(&Axis::linear(""), (0.0, 60_000.0)),
+            ["0", "10 k", "20 k", "30 k", "40 k", "50 k", "60 k"]
+        );
+        assert_eq!(texts(&Axis::log(""), (-2.0, 2.0)), ["0.01", "0.1", "1", "10", "100"]);
+        assert_eq!(texts(&Axis::log(""), (0.5, 2.1)), ["5", "10", "20", "50", "100"]);
+    }
+
+    #[test]
+    fn spans_hold_all_values_and_are_never_empty() {
+        let axis = Axis::linear("");
+        assert_eq!(axis.span([0.0, 100.0].into_iter()), Some((0.0, 104.0)));
+        assert_eq!(axis.clone().from(10.0).to(50.0).span([0.0, 100.0].into_iter()), Some((10.0, 50.0)));
+        let (low, high) = axis.span([7.0].into_iter()).unwrap();
+        assert!(low < 7.0 && high > 7.0);
+        assert_eq!(axis.span(std::iter::empty()), None);
+        assert_eq!(Axis::log("").place(0.0), None);
+        assert_eq!(axis.place(f64::NAN), None);
+    }
+}
