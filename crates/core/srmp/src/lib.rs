@@ -16,6 +16,7 @@ mod digest;
 mod endpoint;
 mod fault;
 mod histogram;
+mod logger;
 mod mode2;
 pub mod model;
 pub mod rate;
@@ -26,10 +27,11 @@ pub mod wire;
 
 pub use endpoint::{
     Channel, Config, ConfigError, Counters, Destination, Endpoint, EndpointCounters, Event, Limits,
-    MemberView, Peer, RateView, SendError, Ticket, Traffic, Transmit,
+    LoggerView, MemberView, Peer, RateView, SendError, Ticket, Traffic, Transmit,
 };
 pub use fault::{Fault, FaultCounts};
 pub use histogram::Histogram;
+pub use logger::{LoggerConfig, LoggerCounters, LoggerRole};
 pub use mode2::Mode2Counters;
 pub use receive::{Interest, ReceiveCounters};
 pub use send::SendCounters;

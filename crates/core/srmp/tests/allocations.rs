@@ -44,7 +44,7 @@ impl Pair {
         self.ticks += 1;
         for end in &mut self.ends {
             for stream in 1..=2 {
-                let stream = Some(StreamKey(self.ticks as u32 % 16 * 2 + stream));
+                let stream = Some(StreamKey(self.ticks as u32 % 300 * 2 + stream));
                 end.send_mode0(self.now, stream, 0, body.clone()).expect("it fits");
             }
             if self.ticks.is_multiple_of(10) {

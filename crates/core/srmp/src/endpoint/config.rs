@@ -1,6 +1,7 @@
 //! Settings of an endpoint.
 
 use crate::auth::{Keyring, Signer, Verifier, session_tag};
+use crate::logger::LoggerConfig;
 use crate::mode2::Mode2Config;
 use crate::model::{Epoch, MemberId, Profile, SeqSpace};
 use crate::rate::{self, Policy, ShaperConfig};
@@ -97,6 +98,8 @@ pub struct Config {
     pub literal_mode0_gate: bool,
     /// The share of the rate that repairs may take. 0.25.
     pub repair_share: f64,
+    /// Loggers: whether there may be some, and this member's part; v3, not in strict.
+    pub logger: LoggerConfig,
     /// Send mode 1 messages twice where most are missed by somebody. True.
     pub copies: bool,
     /// Congestion control.
@@ -128,6 +131,7 @@ impl Config {
             literal_mode0_gate: false,
             repair_share: 0.25,
             copies: true,
+            logger: LoggerConfig::default(),
             // Both profiles count bundles in 16 bits.
             rate: rate::Config { seq_space: SeqSpace::V2, ..rate::Config::new(profile) },
             shaper: ShaperConfig::default(),
@@ -154,6 +158,17 @@ impl Config {
         }
         if self.profile == Profile::V2 && (self.signer.is_some() || self.verifier.is_some()) {
             return Err(ConfigError::Signatures);
+        }
+        if self.logger.site && (self.profile == Profile::V2 || self.strict) {
+            return Err(ConfigError::Loggers);
+        }
+        if self.logger.is_eligible() && self.interest != Interest::All {
+            return Err(ConfigError::LoggerInterest);
+        }
+        if self.logger.site
+            && (self.logger.adv_interval.is_zero() || self.logger.fan_in == 0 || self.logger.site_rate <= 0.0)
+        {
+            return Err(ConfigError::LoggerSettings);
         }
         let protection = match (&self.keys, self.encrypt) {
             (None, true) => return Err(ConfigError::NoKeys),
@@ -236,6 +251,15 @@ pub enum ConfigError {
     /// A waiting time that must not be zero is.
     #[error("heartbeat, trailing announcements and the timeout of members must not be zero")]
     Timing,
+    /// Loggers need profile v3, and are not in RFC 4410.
+    #[error("loggers need profile v3, and cannot be strict")]
+    Loggers,
+    /// Who may become a logger has to have everything.
+    #[error("a logger keeps what all others want: it cannot leave out any data itself")]
+    LoggerInterest,
+    /// Settings of loggers that cannot be.
+    #[error("loggers: the interval of advertisements, the fan-in and the rate in the site must not be zero")]
+    LoggerSettings,
     /// The format cannot be.
     #[error(transparent)]
     Format(#[from] FormatError),

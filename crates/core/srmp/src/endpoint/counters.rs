@@ -1,7 +1,9 @@
 //! Everything that is counted (what RFC 4410 leaves to implementations).
 
 use crate::fault::FaultCounts;
+use crate::logger::LoggerCounters;
 use crate::mode2::Mode2Counters;
+use crate::model::MemberId;
 use crate::rate::{SenderStats, ShaperStats};
 use crate::receive::ReceiveCounters;
 use crate::send::SendCounters;
@@ -85,6 +87,29 @@ pub struct Counters<'a> {
     pub shaper: ShaperStats,
     /// Own congestion control.
     pub rate: SenderStats,
+    /// Loggers, and this member as one; none in profile v2 and in strict.
+    pub logger: Option<&'a LoggerCounters>,
+}
+
+/// What a member is among the loggers of its site.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LoggerView {
+    /// It is the site's logger.
+    pub is_active: bool,
+    /// It is the next.
+    pub is_standby: bool,
+    /// Of the site's logger: 1 when it serves other sites, 2 when it does not.
+    pub tier: u8,
+    /// Whom the site's logger asks, as far as this member is that logger; nobody: the sources.
+    pub parent: MemberId,
+    /// The loggers of other sites that ask this one.
+    pub children: usize,
+    /// The loggers of the site as this member knows them: the first that it would ask, and the next.
+    pub known: (Option<MemberId>, Option<MemberId>),
+    /// The round-trip time within the site.
+    pub site_rtt: std::time::Duration,
+    /// Bytes that are kept for others.
+    pub kept_bytes: usize,
 }
 
 /// Where own congestion control stands.

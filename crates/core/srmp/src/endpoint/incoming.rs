@@ -23,13 +23,15 @@ struct Head {
     congestion: Option<Congestion>,
     digest: Option<Digest>,
     measured: bool,
+    /// Whether it announces anything, once somebody asked.
+    announces: Option<bool>,
     announced: u32,
     left: bool,
 }
 
 impl Endpoint {
     /// A datagram came, from an address, on a channel. Whatever is wrong with it is counted.
-    pub fn handle_datagram(&mut self, now: Moment, from: SocketAddr, _via: Channel, datagram: &Bytes) {
+    pub fn handle_datagram(&mut self, now: Moment, from: SocketAddr, via: Channel, datagram: &Bytes) {
         let envelope = match self.format.decode(datagram) {
             Ok(envelope) => envelope,
             Err(error) => return self.counters.faults.add(error.fault()),
@@ -52,8 +54,7 @@ impl Endpoint {
             Kind::Bundle => self.handle_bundle(now, from, &packet, datagram.len()),
             Kind::Feedback => self.handle_reports(now, from, &packet),
             Kind::Mode2 => self.handle_directed(now, from, &packet),
-            // Loggers speak to loggers; a plain member has nothing to say to them.
-            Kind::Logger | Kind::Sync => {}
+            Kind::Logger | Kind::Sync => self.handle_logging(now, from, via, &packet),
         }
     }
 
@@ -64,6 +65,7 @@ impl Endpoint {
             return;
         }
         self.counters.received.bundles += 1;
+        self.route(now, member);
         let mut head = Head::default();
         for record in packet.records() {
             match record {
@@ -141,8 +143,8 @@ impl Endpoint {
         head: &mut Head,
     ) {
         match record {
-            Record::Mode0(message) => self.handle_mode0(header, packet, message),
-            Record::Mode1(message) => self.handle_mode1(now, header, &message),
+            Record::Mode0(message) => self.handle_mode0(header, packet, message, head),
+            Record::Mode1(message) => self.handle_mode1(now, header, &message, Channel::Group),
             Record::Nack(nack) => self.handle_nack(now, header.sender, &nack),
             Record::Announcements(list) => {
                 head.announced = list.len() as u32;
@@ -157,25 +159,20 @@ impl Endpoint {
                     }
                 }
             }
-            Record::Pending(pending) => {
-                let wait = pending.upstream * 3 / 2 + std::time::Duration::from_millis(10);
-                let member = pending.origin.member;
-                let Some(speaker) = self.members.speaker_mut(member) else { return };
-                speaker.origin.pending(now, &mut self.receive, pending.data, pending.sn, wait);
-                self.members.watch(member);
-            }
+            Record::Pending(pending) => self.handle_pending(now, pending),
             _ => {}
         }
     }
 
-    fn handle_mode0(&mut self, header: &Header, packet: &Packet, message: Mode0) {
+    fn handle_mode0(&mut self, header: &Header, packet: &Packet, message: Mode0, head: &mut Head) {
         let Some(speaker) = self.members.speaker_mut(header.sender) else { return };
-        // Looked for only while nothing of the sender is here.
-        let announces = || {
+        // Looked for only while nothing of the sender is here, and once in a bundle.
+        let look = || {
             packet
                 .records()
                 .any(|record| matches!(record, Ok(Record::Announcements(list)) if !list.is_empty()))
         };
+        let announces = || *head.announces.get_or_insert_with(look);
         if !speaker.origin.admits_mode0(&self.receive, announces) {
             self.counters.mode0_gated += 1;
             return;
@@ -186,7 +183,7 @@ impl Endpoint {
         self.events.push_back(Event::Mode0 { from, stream: message.stream, stamp, body: message.body });
     }
 
-    fn handle_mode1(&mut self, now: Moment, header: &Header, message: &Mode1) {
+    pub(super) fn handle_mode1(&mut self, now: Moment, header: &Header, message: &Mode1, via: Channel) {
         let own = Origin { member: header.sender, epoch: header.epoch };
         let source = message.origin.unwrap_or(own);
         if source.member == self.config.member || !self.knows_source(source, own) {
@@ -202,8 +199,16 @@ impl Endpoint {
         }
         self.counters.received.mode1 += 1;
         self.counters.received.mode1_bytes += message.body.len() as u64;
-        let received = speaker.origin.receive(now, receive, message.dsn, message.index, &message.body);
-        if let Received::Message(body) = received {
+        let received = speaker.origin.receive(
+            now,
+            receive,
+            message.dsn,
+            message.index,
+            &message.body,
+            message.signature,
+        );
+        if let Received::Message(body, shape) = received {
+            self.keep(now, (source, message.dsn), &body, &shape, via);
             let (from, data, sn) = (source.member, message.dsn.data, message.dsn.sn);
             self.events.push_back(Event::Mode1 { from, data, sn, body });
         }
@@ -258,6 +263,10 @@ impl Endpoint {
             && origin.compare_digest(receive, digest, head.announced)
         {
             self.events.push_back(Event::StateDiffers { member });
+            self.want_state(now, member);
+        }
+        if let Some(digest) = head.digest {
+            self.consider_state(now, member, digest);
         }
         if head.left {
             self.lose(now, member, true);

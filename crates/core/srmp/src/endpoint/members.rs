@@ -20,6 +20,14 @@ pub(super) struct Speaker {
     pub(super) rate: Option<rate::Receiver>,
 }
 
+impl Speaker {
+    /// The round-trip time to it, or else the greatest of its group.
+    pub(super) fn distance(&self) -> Duration {
+        let measured = self.rate.as_ref().filter(|rate| rate.has_rtt()).map(rate::Receiver::rtt);
+        measured.unwrap_or_else(|| self.origin.r_max())
+    }
+}
+
 /// A member.
 #[derive(Debug)]
 pub(super) struct Remote {
@@ -38,6 +46,10 @@ pub(super) struct Remote {
     pub(super) nacks: f64,
     pub(super) nacks_at: Moment,
     pub(super) speaker: Option<Box<Speaker>>,
+    /// Loggers are to be asked for something of it.
+    pub(super) asking_near: bool,
+    /// When whom to ask was found out, and with what version of what is known of loggers.
+    pub(super) routed: (Moment, u32),
     wake: Moment,
 }
 
@@ -54,6 +66,8 @@ impl Remote {
             nacks,
             nacks_at: now,
             speaker: None,
+            asking_near: false,
+            routed: (now, 0),
             wake: Moment::MAX,
         }
     }
@@ -130,6 +144,15 @@ impl Members {
 
     pub(super) fn get_mut(&mut self, member: MemberId) -> Option<&mut Remote> {
         self.remotes.get_mut(&member)
+    }
+
+    pub(super) fn speaker(&self, member: MemberId) -> Option<&Speaker> {
+        self.remotes.get(&member)?.speaker.as_deref()
+    }
+
+    /// Where a member can be asked, if it was heard itself.
+    pub(super) fn address(&self, member: MemberId) -> Option<SocketAddr> {
+        self.remotes.get(&member).map(|remote| remote.address).filter(|address| address.port() != 0)
     }
 
     /// The state of a member that sends.

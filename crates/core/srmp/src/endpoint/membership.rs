@@ -77,6 +77,9 @@ impl Endpoint {
             speaker.origin.reset(&mut self.receive);
             self.receive.counters.restarts += 1;
         }
+        if let Some(store) = self.loggers.as_mut().and_then(|loggers| loggers.store.as_mut()) {
+            store.forget(member);
+        }
         self.rate.forget(now, member);
         self.events.push_back(Event::Restarted { member, epoch });
         true
@@ -97,6 +100,7 @@ impl Endpoint {
         if self.members.is_silent(now, member) {
             self.lose(now, member, false);
         }
+        self.route(now, member);
         if let Some(rate) = self.members.speaker_mut(member).and_then(|speaker| speaker.rate.as_mut()) {
             rate.handle_timeout(now);
             self.put_feedback(now, member);
@@ -124,7 +128,7 @@ impl Endpoint {
 
     /// Something of the member changed: sees to it that it is asked for what is missing, and looked at in time.
     pub(super) fn look_after(&mut self, now: Moment, member: MemberId) {
-        let Self { members, receive, asking, bundle, config, .. } = self;
+        let Self { members, receive, asking, asking_near, bundle, config, .. } = self;
         let Some(remote) = members.get_mut(member) else { return };
         if let Some(speaker) = &mut remote.speaker {
             let origin = &mut speaker.origin;
@@ -133,6 +137,9 @@ impl Endpoint {
             }
             if origin.would_ask(receive) && !std::mem::replace(&mut remote.asking, true) {
                 asking.push(member);
+            }
+            if origin.has_near_due() && !std::mem::replace(&mut remote.asking_near, true) {
+                asking_near.push(member);
             }
             if origin.has_due() {
                 let wait = if config.strict { Duration::ZERO } else { config.timing.urgent_flush };

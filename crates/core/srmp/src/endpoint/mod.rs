@@ -8,19 +8,26 @@
 //! | [`incoming`] | datagrams that come, record by record |
 //! | [`membership`] | members that come, go, begin again, or are two |
 //! | [`members`] | what is kept of them |
+//! | [`loggers`] | this member's part among loggers |
+//! | [`asking`], [`serving`] | wishes that go to loggers, and those that come |
+//! | [`syncing`] | the whole state for who joins |
 
+mod asking;
 mod config;
 mod counters;
 mod datagrams;
 mod event;
 mod incoming;
+mod loggers;
 mod members;
 mod membership;
 mod outgoing;
+mod serving;
 mod submit;
+mod syncing;
 
 pub use config::{Config, ConfigError, Limits};
-pub use counters::{Counters, EndpointCounters, RateView, Traffic};
+pub use counters::{Counters, EndpointCounters, LoggerView, RateView, Traffic};
 pub use event::{Channel, Destination, Event, MemberView, Peer, SendError, Ticket, Transmit};
 
 use crate::auth::{Opener, OpenerLimits, Sealer, Signer, Verifier};
@@ -32,6 +39,7 @@ use crate::send::{Bundle, Sender};
 use crate::wire::{Format, Writer};
 use base::{Moment, Seed};
 use bytes::Bytes;
+use loggers::Loggers;
 use members::Members;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -73,6 +81,10 @@ pub struct Endpoint {
     members: Members,
     /// Members to be asked for something.
     asking: Vec<MemberId>,
+    /// Members of which loggers are to be asked for something.
+    asking_near: Vec<MemberId>,
+    /// None in profile v2 and in strict.
+    loggers: Option<Box<Loggers>>,
     mode2: Mode2,
     /// Mode 2 numbers: per data element in v2, one for all in v3.
     transactions: BTreeMap<DataId, u64>,
@@ -109,6 +121,8 @@ impl Endpoint {
         // A restarted sender of v2 is told by a jump of its numbers: where it begins must not be where it was.
         let spread = config.profile == Profile::V2 && !config.strict;
         let first = if spread { receive::uniform(&mut seed.split("bundles").rng()) * 65_536.0 } else { 0.0 };
+        let has_loggers = config.profile == Profile::V3 && !config.strict;
+        let loggers = has_loggers.then(|| Box::new(Loggers::new(&config, seed.split("loggers"), now)));
         Ok(Self {
             sender: Sender::new(now, config.send(&format)),
             mode2: Mode2::new(config.mode2()),
@@ -126,6 +140,8 @@ impl Endpoint {
             bundle: Bundle::default(),
             receive,
             asking: Vec::new(),
+            asking_near: Vec::new(),
+            loggers,
             transactions: BTreeMap::new(),
             seed,
             tickets: 0,
@@ -162,7 +178,8 @@ impl Endpoint {
         let bundles = [self.bundle.flush_at(), self.heartbeat_at(), self.sender.deadline(), again, shaped];
         // Who left sends no bundle, so nothing of them is due.
         let bundles = bundles.into_iter().filter(|_| !self.left);
-        let others = [self.rate.poll_timeout(), self.mode2.deadline(), self.members.deadline()];
+        let others =
+            [self.rate.poll_timeout(), self.mode2.deadline(), self.members.deadline(), self.loggers_at()];
         bundles.chain(others).flatten().min()
     }
 
@@ -182,6 +199,7 @@ impl Endpoint {
         while let Some(member) = self.members.pop_wake(now) {
             self.expire_member(now, member);
         }
+        self.expire_loggers(now);
     }
 
     /// Counters.
@@ -193,7 +211,13 @@ impl Endpoint {
             mode2: self.mode2.counters(),
             shaper: self.shaper.stats(),
             rate: self.rate.stats(),
+            logger: self.loggers.as_ref().map(|loggers| &loggers.counters),
         }
+    }
+
+    /// What this member is among the loggers of its site.
+    pub fn logger(&self) -> Option<LoggerView> {
+        self.loggers.as_ref().filter(|loggers| loggers.config.site).map(|loggers| loggers.view())
     }
 
     /// Where own congestion control stands.
@@ -253,8 +277,11 @@ impl Endpoint {
         self.receive.bytes
     }
 
-    /// Changes what is wanted of others' data.
+    /// Changes what is wanted of others' data. Who leaves something out cannot be a logger any more.
     pub fn set_interest(&mut self, interest: Interest) {
+        if let Some(loggers) = self.loggers.as_mut().filter(|_| interest != Interest::All) {
+            loggers.is_giving_up = true;
+        }
         self.receive.interest = interest;
         for remote in self.members.remotes.values_mut() {
             if let Some(speaker) = &mut remote.speaker {

@@ -63,6 +63,9 @@ impl Endpoint {
         if self.left {
             return;
         }
+        self.ask_loggers(now);
+        self.pump_replies(now);
+        self.pump_syncs(now);
         self.take_repairs(now);
         self.take_shaped(now);
         while let Some(dropped) = self.shaper.poll_dropped() {
@@ -317,6 +320,7 @@ impl Endpoint {
     }
 
     pub(super) fn say_good_bye(&mut self, now: Moment) {
+        self.resign(now);
         self.pump(now);
         let speakers: Vec<_> = self.members.remotes.keys().copied().collect();
         for member in speakers {

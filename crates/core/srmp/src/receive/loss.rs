@@ -79,23 +79,43 @@ impl Origin {
         let space = shared.config.space;
         let Some(item) = self.items.get_mut(&data) else { return };
         if let Some(want) = item.want.take() {
-            if !space.is_newer(sn, want.sn) {
-                item.want = Some(want);
+            // What another member says to miss may not exist; what is announced does.
+            let replaces = space.is_newer(sn, want.sn) || (want.is_hearsay && sn != want.sn);
+            if !replaces {
+                item.want = Some(Want { is_hearsay: false, ..want });
                 if !shared.config.timing.nack_hold_off && matches!(want.phase, Phase::Holdoff(_)) {
                     self.back_off(now, shared, data);
                 }
                 return;
             }
             shared.counters.wants_superseded += 1;
-            self.due -= usize::from(want.phase == Phase::Due);
+            self.leave_phase(want.phase);
         }
         let Some(item) = self.items.get_mut(&data) else { return };
         shared.counters.wants_opened += 1;
-        item.want = Some(Want { sn, opened: now, attempt: 0, phase: Phase::Backoff });
+        item.want = Some(Want { sn, opened: now, attempt: 0, phase: Phase::Backoff, is_hearsay: false });
         if !std::mem::replace(&mut item.listed, true) {
             self.open.push(data);
         }
         self.back_off(now, shared, data);
+    }
+
+    /// Another member misses a version that this one, which should have it to give, does not know of. False when it is here.
+    pub(crate) fn hear_of(&mut self, now: Moment, shared: &mut Shared, data: DataId, sn: Sn) -> bool {
+        let space = shared.config.space;
+        let Some(item) = self.item(now, shared, data) else { return true };
+        if item.done.is_some_and(|done| !space.is_newer(sn, done)) {
+            return false;
+        }
+        let knows = item.want.is_some_and(|want| !space.is_newer(sn, want.sn))
+            || item.part.as_ref().is_some_and(|part| !space.is_newer(sn, part.dsn.sn));
+        if !knows {
+            self.want(now, shared, data, sn);
+            if let Some(want) = self.items.get_mut(&data).and_then(|item| item.want.as_mut()) {
+                want.is_hearsay = true;
+            }
+        }
+        true
     }
 
     /// That version came.
@@ -106,7 +126,7 @@ impl Origin {
             return;
         }
         item.want = None;
-        self.due -= usize::from(want.phase == Phase::Due);
+        self.leave_phase(want.phase);
         let counters = &mut shared.counters;
         counters.wants_satisfied += 1;
         counters.nacks_suppressed_by_data += u64::from(!matches!(want.phase, Phase::Holdoff(_)));

@@ -5,6 +5,7 @@
 //! | [`origin`] | one sender's data elements: what came, what is delivered |
 //! | [`loss`] | what announcements and gaps tell to be missing |
 //! | [`nack`] | when wishes are sent, and when others' wishes do |
+//! | [`path`] | loggers that are asked before the group |
 //! | [`part`] | segmented messages |
 //! | [`restart`] | senders that begin again, and those that fall silent |
 //! | [`window`], [`heard`], [`backoff`] | bundles that came, NACKs of others, waiting times |
@@ -18,14 +19,17 @@ mod loss;
 mod nack;
 mod origin;
 mod part;
+mod path;
 mod restart;
 mod shared;
 #[cfg(test)]
 mod tests;
 mod window;
 
-pub(crate) use backoff::uniform;
+pub(crate) use backoff::{spread, truncated_exponential, uniform};
 pub(crate) use origin::{Origin, Received};
+pub(crate) use part::Shape;
+pub(crate) use path::{Path, Step};
 pub use shared::{Interest, ReceiveCounters};
 pub(crate) use shared::{ReceiveConfig, Shared};
 pub(crate) use window::{Verdict, Window};

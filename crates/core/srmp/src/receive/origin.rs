@@ -1,10 +1,11 @@
 //! One sender's data elements.
 
 use super::heard::Heard;
-use super::part::{Inserted, Part};
+use super::part::{Inserted, Part, Shape};
+use super::path::Path;
 use super::shared::Shared;
 use crate::model::{DataId, Dsn, MemberId, Relation, Sn};
-use crate::wire::Digest;
+use crate::wire::{Digest, Signature};
 use base::Moment;
 use bytes::Bytes;
 use smallvec::SmallVec;
@@ -20,6 +21,10 @@ pub(super) enum Phase {
     Backoff,
     /// To be sent with the next bundle.
     Due,
+    /// Waits for the shorter backoff of those that ask a logger.
+    Near,
+    /// A logger is to be asked at once.
+    NearDue,
     /// It was asked for; again after this.
     Holdoff(Moment),
 }
@@ -31,6 +36,8 @@ pub(super) struct Want {
     pub(super) opened: Moment,
     pub(super) attempt: u32,
     pub(super) phase: Phase,
+    /// Another member's wish told of it, and no announcement: it may not exist.
+    pub(super) is_hearsay: bool,
 }
 
 /// One data element.
@@ -64,8 +71,8 @@ impl Item {
 /// What became of mode 1 data.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Received {
-    /// A message is complete, and newer than any before.
-    Message(Bytes),
+    /// A message is complete, and newer than any before; and how it was cut.
+    Message(Bytes, Shape),
     /// A segment came that was missing.
     Segment,
     /// Nothing new.
@@ -88,6 +95,12 @@ pub(crate) struct Origin {
     pub(super) backoff: Option<Moment>,
     /// How many wants are due.
     pub(super) due: usize,
+    /// Loggers to be asked before the group.
+    pub(super) path: Path,
+    /// When wants that wait to ask a logger become due.
+    pub(super) near: Option<Moment>,
+    /// How many of these are due.
+    pub(super) near_due: usize,
     pub(super) wakes: BinaryHeap<Reverse<(Moment, DataId)>>,
     /// Data elements with a complete message.
     pub(super) held: usize,
@@ -109,6 +122,9 @@ impl Origin {
             heard: Heard::default(),
             backoff: None,
             due: 0,
+            path: Path::default(),
+            near: None,
+            near_due: 0,
             wakes: BinaryHeap::new(),
             held: 0,
             r_max: shared.config.timing.r_max_initial,
@@ -121,6 +137,15 @@ impl Origin {
     /// What the sender says of its group.
     pub(crate) fn set_r_max(&mut self, r_max: Duration) {
         self.r_max = r_max;
+    }
+
+    pub(crate) fn r_max(&self) -> Duration {
+        self.r_max
+    }
+
+    /// Data elements that were heard of.
+    pub(crate) fn known(&self) -> usize {
+        self.items.len()
     }
 
     /// Whether a mode 0 message in a bundle that announces something, or nothing, is handed up: not while this receiver holds nothing
@@ -149,6 +174,7 @@ impl Origin {
         dsn: Dsn,
         segment: u16,
         body: &Bytes,
+        signature: Option<Signature>,
     ) -> Received {
         if !shared.interest.covers(self.member, dsn.data) || dsn.segments > shared.config.segments_max {
             shared.counters.refused += u64::from(dsn.segments > shared.config.segments_max);
@@ -161,9 +187,10 @@ impl Origin {
             return Received::Duplicate;
         }
         if dsn.segments < 2 {
-            return Received::Message(self.complete(now, shared, dsn, body.clone()));
+            let shape = Shape::of_whole(body.len(), signature);
+            return Received::Message(self.complete(now, shared, dsn, body.clone()), shape);
         }
-        self.receive_segment(now, shared, dsn, segment, body)
+        self.receive_segment(now, shared, dsn, (segment, signature), body)
     }
 
     fn receive_segment(
@@ -171,7 +198,7 @@ impl Origin {
         now: Moment,
         shared: &mut Shared,
         dsn: Dsn,
-        segment: u16,
+        (segment, signature): (u16, Option<Signature>),
         body: &Bytes,
     ) -> Received {
         if !self.prepare_part(now, shared, dsn) {
@@ -182,7 +209,7 @@ impl Origin {
         let Some(item) = self.items.get_mut(&dsn.data) else { return Received::Refused };
         let Some(part) = &mut item.part else { return Received::Refused };
         let before = part.cost();
-        let inserted = part.insert(now, segment, body);
+        let inserted = part.insert(now, segment, body, signature);
         shared.bytes += part.cost() - before;
         match inserted {
             Inserted::Bad => {
@@ -194,9 +221,9 @@ impl Origin {
                 Received::Duplicate
             }
             Inserted::Complete => {
-                let whole = part.join();
+                let (whole, shape) = (part.join(), part.shape());
                 shared.counters.reassembled += 1;
-                Received::Message(self.complete(now, shared, dsn, whole))
+                Received::Message(self.complete(now, shared, dsn, whole), shape)
             }
             Inserted::New => {
                 if part.timer == Moment::MAX || !strict {
@@ -232,7 +259,7 @@ impl Origin {
         item.part = Some(part);
         if let Some(want) = item.want.take_if(|want| shared.config.space.is_newer(dsn.sn, want.sn)) {
             shared.counters.wants_superseded += 1;
-            self.due -= usize::from(want.phase == Phase::Due);
+            self.leave_phase(want.phase);
         }
         self.parts.push(dsn.data);
         true
@@ -339,7 +366,13 @@ impl Origin {
     /// When to call [`Origin::expire`].
     pub(crate) fn deadline(&self) -> Option<Moment> {
         let wake = self.wakes.peek().map(|Reverse((at, _))| *at);
-        wake.into_iter().chain(self.backoff).min()
+        wake.into_iter().chain(self.backoff).chain(self.near).min()
+    }
+
+    /// A want is not in that phase any more.
+    pub(super) fn leave_phase(&mut self, phase: Phase) {
+        self.due -= usize::from(phase == Phase::Due);
+        self.near_due -= usize::from(phase == Phase::NearDue);
     }
 
     /// Every data element with its newest complete version and message, which is empty when memory was short.

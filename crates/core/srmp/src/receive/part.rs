@@ -1,8 +1,10 @@
 //! A segmented message that is being put together.
 
 use crate::model::{Dsn, MESSAGE_BYTES_MAX};
+use crate::wire::Signature;
 use base::Moment;
 use bytes::{Bytes, BytesMut};
+use smallvec::SmallVec;
 
 /// This many later segments, or later bundles without any, show that a segment is lost.
 const LATER: u8 = 3;
@@ -13,6 +15,22 @@ enum Slot {
     Missing { quiet: Moment },
     /// It came.
     Have(Bytes),
+}
+
+/// How a message was cut, so that another can send it as its source did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Shape {
+    /// Bytes of each segment but the last.
+    pub(crate) segment_bytes: usize,
+    /// The source's signatures, in the order of segments; none when it does not sign.
+    pub(crate) signatures: SmallVec<[Signature; 1]>,
+}
+
+impl Shape {
+    /// Of a message in one piece.
+    pub(crate) fn of_whole(bytes: usize, signature: Option<Signature>) -> Self {
+        Self { segment_bytes: bytes, signatures: signature.into_iter().collect() }
+    }
 }
 
 /// What became of a segment.
@@ -33,6 +51,8 @@ pub(crate) enum Inserted {
 pub(crate) struct Part {
     pub(crate) dsn: Dsn,
     slots: Vec<Slot>,
+    /// By segment; empty as long as none is signed.
+    signatures: Vec<Option<Signature>>,
     missing: u16,
     bytes: usize,
     /// The highest segments that came.
@@ -53,6 +73,7 @@ impl Part {
         Self {
             dsn,
             slots: vec![Slot::Missing { quiet: Moment::ZERO }; usize::from(dsn.segments)],
+            signatures: Vec::new(),
             missing: dsn.segments,
             bytes: 0,
             highest: [None; LATER as usize],
@@ -66,10 +87,17 @@ impl Part {
 
     /// Bytes of memory that it is charged with.
     pub(crate) fn cost(&self) -> usize {
-        self.bytes + self.slots.len() * size_of::<Slot>() + size_of::<Self>()
+        let signatures = self.signatures.len() * size_of::<Option<Signature>>();
+        self.bytes + self.slots.len() * size_of::<Slot>() + signatures + size_of::<Self>()
     }
 
-    pub(crate) fn insert(&mut self, now: Moment, index: u16, body: &Bytes) -> Inserted {
+    pub(crate) fn insert(
+        &mut self,
+        now: Moment,
+        index: u16,
+        body: &Bytes,
+        signature: Option<Signature>,
+    ) -> Inserted {
         self.touched = true;
         let Some(slot) = self.slots.get_mut(usize::from(index)) else { return Inserted::Bad };
         if matches!(slot, Slot::Have(_)) {
@@ -79,6 +107,10 @@ impl Part {
             return Inserted::Bad;
         }
         *slot = Slot::Have(body.clone());
+        if signature.is_some() {
+            self.signatures.resize(self.slots.len(), None);
+            self.signatures[usize::from(index)] = signature;
+        }
         self.bytes += body.len();
         self.missing -= 1;
         self.progress = now;
@@ -103,6 +135,15 @@ impl Part {
             }
         }
         whole.freeze()
+    }
+
+    /// How the message was cut. Only when complete.
+    pub(crate) fn shape(&self) -> Shape {
+        let segment_bytes = match self.slots.first() {
+            Some(Slot::Have(first)) => first.len(),
+            _ => 0,
+        };
+        Shape { segment_bytes, signatures: self.signatures.iter().copied().flatten().collect() }
     }
 
     /// A bundle of the sender ended: with the third one in a row that brings nothing, what is missing is lost.
@@ -171,21 +212,21 @@ mod tests {
         let mut part = part(9);
         let body = Bytes::from_static(b"x");
         for index in [0, 2, 3] {
-            part.insert(Moment::ZERO, index, &body);
+            part.insert(Moment::ZERO, index, &body, None);
         }
         assert_eq!(lost(&part), []);
-        part.insert(Moment::ZERO, 5, &body);
+        part.insert(Moment::ZERO, 5, &body, None);
         assert_eq!(lost(&part), [1]);
         assert!(!part.has_lost(false));
-        part.insert(Moment::ZERO, 6, &body);
-        part.insert(Moment::ZERO, 7, &body);
+        part.insert(Moment::ZERO, 6, &body, None);
+        part.insert(Moment::ZERO, 7, &body, None);
         assert_eq!(lost(&part), [1, 4]);
     }
 
     #[test]
     fn three_bundles_without_a_segment_show_that_the_rest_is_lost() {
         let mut part = part(4);
-        part.insert(Moment::ZERO, 1, &Bytes::from_static(b"x"));
+        part.insert(Moment::ZERO, 1, &Bytes::from_static(b"x"), None);
         let ends: Vec<_> = (0..4).map(|_| part.end_of_bundle()).collect();
         assert_eq!(ends, [false, false, false, true]);
         assert_eq!(lost(&part), [0, 2, 3]);
@@ -196,11 +237,11 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_refused() {
         let mut part = part(2);
-        assert_eq!(part.insert(Moment::ZERO, 2, &Bytes::new()), Inserted::Bad);
+        assert_eq!(part.insert(Moment::ZERO, 2, &Bytes::new(), None), Inserted::Bad);
         let long = Bytes::from(vec![0; MESSAGE_BYTES_MAX]);
-        assert_eq!(part.insert(Moment::ZERO, 0, &long), Inserted::New);
-        assert_eq!(part.insert(Moment::ZERO, 0, &long), Inserted::Duplicate);
-        assert_eq!(part.insert(Moment::ZERO, 1, &long), Inserted::Bad);
+        assert_eq!(part.insert(Moment::ZERO, 0, &long, None), Inserted::New);
+        assert_eq!(part.insert(Moment::ZERO, 0, &long, None), Inserted::Duplicate);
+        assert_eq!(part.insert(Moment::ZERO, 1, &long, None), Inserted::Bad);
     }
 
     proptest! {
@@ -208,7 +249,7 @@ mod tests {
         fn any_order_makes_the_same_message(order in Just((0u16..20).collect::<Vec<_>>()).prop_shuffle()) {
             let mut part = part(20);
             for (count, index) in order.iter().enumerate() {
-                let inserted = part.insert(Moment::ZERO, *index, &Bytes::from(vec![*index as u8; 3]));
+                let inserted = part.insert(Moment::ZERO, *index, &Bytes::from(vec![*index as u8; 3]), None);
                 prop_assert_eq!(inserted, if count == 19 { Inserted::Complete } else { Inserted::New });
                 let gaps = (0..20).filter(|gap| order[..=count].iter().filter(|have| *have > gap).count() >= 3);
                 let gaps: Vec<_> = gaps.filter(|gap| !order[..=count].contains(gap)).collect();

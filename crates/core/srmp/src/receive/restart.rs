@@ -63,6 +63,8 @@ impl Origin {
         self.wakes.clear();
         self.backoff = None;
         self.due = 0;
+        self.near = None;
+        self.near_due = 0;
         self.held = 0;
         self.digest = Digest::default();
         self.restart = Watch::default();
@@ -72,6 +74,7 @@ impl Origin {
     pub(crate) fn silence(&mut self, shared: &mut Shared) {
         self.abandon(shared, |_| true);
         self.backoff = None;
+        self.near = None;
     }
 
     /// Interest changed: forgets what is not wanted any more, so that it comes anew when it is wanted again.
@@ -102,7 +105,11 @@ impl Origin {
             let Some(item) = self.items.get_mut(&data).filter(|_| unwanted(data)) else { continue };
             item.listed = false;
             if let Some(want) = item.want.take() {
-                self.due -= usize::from(want.phase == Phase::Due);
+                match want.phase {
+                    Phase::Due => self.due -= 1,
+                    Phase::NearDue => self.near_due -= 1,
+                    _ => {}
+                }
                 shared.counters.wants_abandoned += 1;
             }
         }

@@ -73,8 +73,10 @@ pub struct ReceiveCounters {
     pub wants_abandoned: u64,
     /// Backoffs started.
     pub nacks_scheduled: u64,
-    /// Wishes sent.
+    /// Wishes sent to the group.
     pub nacks_sent: u64,
+    /// Wishes sent to loggers.
+    pub nacks_to_loggers: u64,
     /// Wishes not sent because another member sent them.
     pub nacks_suppressed_by_nack: u64,
     /// Wishes not sent because the data came first.
@@ -125,6 +127,8 @@ pub(crate) struct Shared {
     pub(crate) members: u32,
     /// When this receiver joined the group.
     pub(crate) joined: Moment,
+    /// Until when the whole state is under way, so that nothing is asked for.
+    pub(crate) synchronizing: Option<Moment>,
     pub(crate) rng: Rng,
     /// Bytes held.
     pub(crate) bytes: usize,
@@ -140,6 +144,7 @@ impl Shared {
             interest: Interest::All,
             members: 0,
             joined: now,
+            synchronizing: None,
             rng: seed.rng(),
             bytes: 0,
             items: 0,

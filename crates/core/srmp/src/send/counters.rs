@@ -21,6 +21,8 @@ pub struct SendCounters {
     pub trailing: u64,
     /// Wishes received.
     pub nacks: u64,
+    /// Of these, wishes that came to this member alone: of loggers, and of members that went past theirs.
+    pub nacks_of_loggers: u64,
     /// Wishes for what was sent a moment ago, or waits to be sent.
     pub nacks_held_off: u64,
     /// Wishes for versions never sent.

@@ -3,7 +3,7 @@
 use super::sender::{Answer, Piece, Sender};
 use super::share::Share;
 use super::table::Why;
-use crate::model::{DataId, NackItem, Relation, Sn};
+use crate::model::{DataId, Dsn, NackItem, Relation, Sn};
 use base::Moment;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -86,6 +86,40 @@ impl Sender {
         self.counters.nacks_held_off += u64::from(!queued);
         self.begin_sweep_if_due(now, r_max);
         if queued { Answer::Repair } else { Answer::Ignored }
+    }
+
+    /// A logger misses something of ours, and is to be answered alone: with which pieces. None when there is nothing to say, or all
+    /// were told within the time that an answer takes.
+    pub(crate) fn handle_child_nack(
+        &mut self,
+        now: Moment,
+        wish: NackItem,
+        r_max: Duration,
+    ) -> Option<(Dsn, std::ops::Range<u16>)> {
+        self.counters.nacks += 1;
+        self.counters.nacks_of_loggers += 1;
+        let Some(element) = self.table.elements.get_mut(&wish.data).filter(|element| element.told.is_some())
+        else {
+            self.counters.nacks_unknown += 1;
+            return None;
+        };
+        let relation = self.config.space.compare(wish.sn, element.dsn.sn);
+        if relation == Relation::Newer {
+            self.counters.nacks_future += 1;
+            return None;
+        }
+        element.nacks = element.nacks.saturating_add(1);
+        element.last_nack = Some(now);
+        let holdoff = self.config.timing.holdoff(r_max) / 2;
+        let wished = element.wished(wish.segment, relation == Relation::Older);
+        let held = |piece: &super::table::PieceState| {
+            piece.sent.is_none() || piece.again.is_some_and(|at| now < at + holdoff)
+        };
+        if element.pieces.get(wished.clone()).is_none_or(|pieces| pieces.iter().any(held)) {
+            self.counters.nacks_held_off += 1;
+            return None;
+        }
+        Some((element.dsn, wished.start as u16..wished.end as u16))
     }
 
     /// Queues pieces that were sent, not within `held`, and do not wait to be; says whether there were any.

@@ -100,6 +100,24 @@ impl Sender {
         Some(Piece { dsn, index, body: self.table.slice(element, index) })
     }
 
+    /// A piece of the newest version of which all was sent.
+    pub(crate) fn piece(&self, data: DataId, index: u16) -> Option<Piece> {
+        let element = self.table.elements.get(&data)?;
+        let told = element.told.filter(|told| told.sn == element.dsn.sn)?;
+        (index < told.segments.max(1)).then(|| Piece {
+            dsn: told,
+            index,
+            body: self.table.slice(element, index),
+        })
+    }
+
+    /// The version of the data element after one, or of the first, that is announced.
+    pub(crate) fn told_after(&self, data: Option<DataId>) -> Option<Dsn> {
+        let begin = data.map_or(std::ops::Bound::Unbounded, std::ops::Bound::Excluded);
+        let mut after = self.table.elements.range((begin, std::ops::Bound::Unbounded));
+        after.find_map(|(_, element)| element.told)
+    }
+
     /// How long a piece of a version is, if it is still the newest.
     pub(crate) fn piece_len(&self, dsn: Dsn, index: u16) -> Option<usize> {
         self.take(dsn, index).map(|piece| piece.body.len())

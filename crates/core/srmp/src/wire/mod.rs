@@ -35,8 +35,8 @@ pub use header::{Flags, Header, Kind};
 pub use list::List;
 pub use packet::{Packet, Records};
 pub use record::{
-    Ack, AckStatus, Advertisement, Congestion, Digest, Echo, Feedback, FeedbackFlags, Held, LoggerFlags,
-    LoggerState, Mode0, Mode1, Mode1Flags, Mode2, Nack, Origin, Pending, Probe, Record, SIGNATURE_BYTES,
-    Signature,
+    Ack, AckStatus, Advertisement, Congestion, Digest, Echo, Feedback, FeedbackFlags, Held, Index,
+    LoggerFlags, LoggerState, Mode0, Mode1, Mode1Flags, Mode2, Nack, Origin, Pending, Probe, Record,
+    SIGNATURE_BYTES, Signature,
 };
 pub use writer::Writer;

@@ -50,6 +50,8 @@ pub struct Records<'a> {
     pub(super) at: usize,
     /// Where records end: the end of the packet, or the first that cannot be delimited.
     pub(super) end: usize,
+    /// Announcements were passed over, so that it is worth coming back for them.
+    pub(super) passed: bool,
     /// Of relayed records that follow.
     pub(super) origin: Option<Origin>,
 }

@@ -45,6 +45,8 @@ pub enum Record<'a> {
     Reply(Probe),
     /// What who joins has already, per origin; v3.
     SyncRequest(List<'a, Held>),
+    /// What somebody has of an origin, version by version; v3.
+    Index(Index<'a>),
     /// That was all: so many messages; v3.
     SyncEnd {
         /// Messages sent.
@@ -282,6 +284,15 @@ pub struct Probe {
     pub nonce: u32,
     /// The clock of who asks.
     pub stamp: Stamp,
+}
+
+/// Versions that somebody can give of an origin, so that who gets only some of the messages knows what to ask for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Index<'a> {
+    /// How much there is of the origin, and which.
+    pub held: Held,
+    /// Some of it.
+    pub versions: List<'a, Dsn>,
 }
 
 /// What somebody has of an origin.

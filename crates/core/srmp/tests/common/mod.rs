@@ -50,12 +50,19 @@ pub(crate) struct Node {
     pub(crate) newest: BTreeMap<(MemberId, DataId), (Sn, Bytes)>,
 }
 
-type Flying = Reverse<(Moment, u64, usize, SocketAddr, bool, Bytes)>;
+type Flying = Reverse<(Moment, u64, usize, SocketAddr, u8, Bytes)>;
+
+/// On what a datagram comes, as something that has an order.
+const CHANNELS: [Channel; 3] = [Channel::Group, Channel::Site, Channel::Unicast];
 
 pub(crate) struct Net {
     pub(crate) now: Moment,
     pub(crate) nodes: Vec<Option<Node>>,
     pub(crate) lines: Lines,
+    /// The site of each node; 0 unless told.
+    pub(crate) site: Vec<u32>,
+    /// Lines within a site, if they are others.
+    pub(crate) near: Option<Lines>,
     /// Nodes with different numbers do not hear each other.
     pub(crate) island: Vec<u32>,
     /// Every datagram sent: when, by whom, where to, what.
@@ -72,6 +79,8 @@ impl Net {
             now: Moment::from_secs(1),
             nodes: Vec::new(),
             lines,
+            site: Vec::new(),
+            near: None,
             island: Vec::new(),
             sent: Vec::new(),
             flying: BinaryHeap::new(),
@@ -83,8 +92,14 @@ impl Net {
 
     /// Adds a node; its number.
     pub(crate) fn join(&mut self, config: Config) -> usize {
+        self.join_at(0, config)
+    }
+
+    /// Adds a node at a site; its number.
+    pub(crate) fn join_at(&mut self, site: u32, config: Config) -> usize {
         self.nodes.push(None);
         self.island.push(0);
+        self.site.push(site);
         let node = self.nodes.len() - 1;
         self.start(node, config);
         node
@@ -142,9 +157,9 @@ impl Net {
 
     fn arrive(&mut self) {
         while self.flying.peek().is_some_and(|Reverse(next)| next.0 <= self.now) {
-            let Some(Reverse((_, _, to, from, unicast, datagram))) = self.flying.pop() else { return };
+            let Some(Reverse((_, _, to, from, channel, datagram))) = self.flying.pop() else { return };
             let Some(node) = &mut self.nodes[to] else { continue };
-            let via = if unicast { Channel::Unicast } else { Channel::Group };
+            let via = CHANNELS[usize::from(channel)];
             node.endpoint.handle_datagram(self.now, from, via, &datagram);
             self.drain(to);
         }
@@ -165,28 +180,30 @@ impl Net {
         for transmit in out {
             self.sent.push((now, node, transmit.to, transmit.datagram.clone()));
             for to in 0..self.nodes.len() {
-                let unicast = matches!(transmit.to, Destination::Unicast(_));
-                let meant = match transmit.to {
-                    Destination::Unicast(peer) => peer == address(to),
-                    Destination::Group | Destination::Site => to != node,
+                let (meant, channel) = match transmit.to {
+                    Destination::Unicast(peer) => (peer == address(to), 2),
+                    Destination::Site => (to != node && self.site[to] == self.site[node], 1),
+                    Destination::Group => (to != node, 0),
                 };
                 if meant && self.island[node] == self.island[to] {
-                    self.fly(node, to, unicast, &transmit.datagram);
+                    self.fly(node, to, channel, &transmit.datagram);
                 }
             }
         }
     }
 
-    fn fly(&mut self, from: usize, to: usize, unicast: bool, datagram: &Bytes) {
-        let copies = 1 + u32::from(self.chance(self.lines.duplicate));
+    fn fly(&mut self, from: usize, to: usize, channel: u8, datagram: &Bytes) {
+        let near = self.near.as_ref().filter(|_| self.site[from] == self.site[to]);
+        let lines = near.unwrap_or(&self.lines).clone();
+        let copies = 1 + u32::from(self.chance(lines.duplicate));
         for _ in 0..copies {
-            if self.chance(self.lines.loss) {
+            if self.chance(lines.loss) {
                 continue;
             }
-            let late = self.lines.jitter.mul_f64(self.uniform());
+            let late = lines.jitter.mul_f64(self.uniform());
             self.order += 1;
-            let at = self.now + self.lines.delay + late;
-            self.flying.push(Reverse((at, self.order, to, address(from), unicast, datagram.clone())));
+            let at = self.now + lines.delay + late;
+            self.flying.push(Reverse((at, self.order, to, address(from), channel, datagram.clone())));
         }
     }
 

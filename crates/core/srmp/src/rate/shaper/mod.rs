@@ -3,6 +3,7 @@
 mod bucket;
 mod random;
 mod reliable;
+mod sorted;
 mod streams;
 
 use super::Rate;

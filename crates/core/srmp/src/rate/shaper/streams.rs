@@ -1,10 +1,11 @@
 //! Mode 0 messages that wait, by what they are about.
 
+use super::sorted::Sorted;
 use super::{Discard, Dropped, ShaperConfig};
 use crate::model::StreamKey;
 use base::Moment;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 /// Streams without a message for as long as this many times the floor make room for others.
 const IDLE_FLOORS: u32 = 4;
@@ -36,9 +37,9 @@ pub(super) struct Streams<M> {
     free: Vec<Index>,
     by_key: BTreeMap<StreamKey, Index>,
     /// What waits, the one that was served longest ago first.
-    by_age: BTreeSet<(Moment, Index)>,
+    by_age: Sorted<(Moment, Index)>,
     /// What waits, the highest priority first and then the one served longest ago.
-    by_priority: BTreeSet<(Reverse<u8>, Moment, Index)>,
+    by_priority: Sorted<(Reverse<u8>, Moment, Index)>,
     swept: Moment,
 }
 
@@ -48,8 +49,8 @@ impl<M> Streams<M> {
             slots: Vec::new(),
             free: Vec::new(),
             by_key: BTreeMap::new(),
-            by_age: BTreeSet::new(),
-            by_priority: BTreeSet::new(),
+            by_age: Sorted::new(),
+            by_priority: Sorted::new(),
             swept: Moment::ZERO,
         }
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 #[test]
 fn what_is_announced_and_missing_is_asked_for_at_once_in_a_small_group() {
     let mut rig = Rig::new(3, false);
-    assert_eq!(rig.data(1, 4), Received::Message(Bytes::from_static(b"1:4")));
+    assert_eq!(rig.data(1, 4), message(&b"1:4"[..]));
     rig.announce(1, 4);
     assert_eq!(rig.wishes(), []);
     rig.announce(1, 5);
@@ -25,7 +25,7 @@ fn only_newer_versions_are_handed_up() {
     rig.data(1, 510);
     assert_eq!(rig.data(1, 510), Received::Duplicate);
     assert_eq!(rig.data(1, 509), Received::Duplicate);
-    assert_eq!(rig.data(1, 1), Received::Message(Bytes::from_static(b"1:1")));
+    assert_eq!(rig.data(1, 1), message(&b"1:1"[..]));
     assert_eq!(rig.data(1, 511), Received::Duplicate);
     assert_eq!(rig.shared.counters.duplicates, 3);
 }
@@ -76,10 +76,7 @@ fn gaps_are_asked_for_early_when_allowed() {
     (0..4).for_each(|_| rig.end_of_bundle());
     rig.pass(ms(160));
     assert_eq!(rig.wishes(), [segment(1, 0, 5)], "three bundles later the rest is lost");
-    assert_eq!(
-        rig.segment(1, 0, 5, 6),
-        Received::Message(Bytes::from((0..6).flat_map(|n| [n; 4]).collect::<Vec<u8>>()))
-    );
+    assert_eq!(rig.segment(1, 0, 5, 6), message((0..6).flat_map(|n| [n; 4]).collect::<Vec<u8>>()));
     assert_eq!(rig.shared.counters.reassembled, 1);
     assert_eq!(rig.shared.counters.parts_discarded, 0);
     assert_eq!(rig.shared.bytes, 24);
@@ -94,7 +91,7 @@ fn a_newer_version_takes_the_place_of_parts() {
     assert_eq!(rig.segment(1, 1, 0, 3), Received::Segment);
     assert_eq!(rig.segment(1, 0, 1, 2), Received::Refused);
     assert_eq!(rig.segment(1, 1, 1, 2), Received::Refused, "another number of segments");
-    assert_eq!(rig.data(1, 2), Received::Message(Bytes::from_static(b"1:2")));
+    assert_eq!(rig.data(1, 2), message(&b"1:2"[..]));
     assert_eq!(rig.shared.bytes, 3);
     assert_eq!(rig.shared.counters.parts_discarded, 2);
     assert_eq!(rig.wishes_within(ms(10_000)), []);
@@ -111,8 +108,8 @@ fn memory_is_bounded() {
     assert_eq!(rig.data(20, 0), Received::Refused);
     let long = Bytes::from(vec![0; 9_000]);
     for data in 0..3 {
-        let received = rig.origin.receive(rig.now, &mut rig.shared, dsn(data, 0), 0, &long);
-        assert_eq!(received, Received::Message(long.clone()), "handed up, but not kept");
+        let received = rig.origin.receive(rig.now, &mut rig.shared, dsn(data, 0), 0, &long, None);
+        assert_eq!(plain(received), message(long.clone()), "handed up, but not kept");
     }
     assert_eq!(rig.shared.bytes, 9_000);
     assert_eq!(rig.origin.messages().count(), 3);
@@ -168,7 +165,7 @@ fn a_sender_that_begins_again_is_told_by_old_numbers_after_a_jump() {
     rig.pass(ms(600));
     assert!(rig.announce(1, 0));
     assert_eq!(rig.wishes(), [whole(1, 0)]);
-    assert_eq!(rig.data(1, 0), Received::Message(Bytes::from_static(b"1:0")));
+    assert_eq!(rig.data(1, 0), message(&b"1:0"[..]));
 }
 
 #[test]

@@ -16,6 +16,7 @@ fn devour(format: &Format, bytes: &[u8]) -> Vec<WireError> {
         match record {
             Ok(Record::Announcements(list)) => assert_eq!(list.iter().count(), list.len()),
             Ok(Record::Nack(nack)) => assert_eq!(nack.items.iter().count(), nack.items.len()),
+            Ok(Record::Index(index)) => assert_eq!(index.versions.iter().count(), index.versions.len()),
             Ok(Record::SyncRequest(list)) => assert_eq!(list.iter().count(), list.len()),
             Ok(_) => {}
             Err(error) => faults.push(error),

@@ -11,6 +11,7 @@ enum Owned {
     Record(Record<'static>),
     Nack(MemberId, Epoch, Vec<NackItem>),
     SyncRequest(Vec<Held>),
+    Index(Held, Vec<Dsn>),
 }
 
 impl Owned {
@@ -21,6 +22,7 @@ impl Owned {
                 Record::Nack(Nack { origin: *origin, epoch: *epoch, items: List::of(items) })
             }
             Self::SyncRequest(held) => Record::SyncRequest(List::of(held)),
+            Self::Index(held, versions) => Record::Index(Index { held: *held, versions: List::of(versions) }),
         }
     }
 }
@@ -131,7 +133,7 @@ fn steering() -> impl Strategy<Value = Owned> {
         Pending { origin, data: DataId(data), sn: Sn(sn), upstream }
     });
     let probe = any::<(u32, u32)>().prop_map(|(nonce, stamp)| Probe { nonce, stamp: Stamp(stamp) });
-    let held = (origin(), digest()).prop_map(|(origin, digest)| Held { origin, digest });
+    let held = || (origin(), digest()).prop_map(|(origin, digest)| Held { origin, digest });
     let congestion = (rate(), rate(), micros(), 1..=u16::MAX).prop_map(|(suppress, rate, rtt_max, mean)| {
         Congestion { suppress, rtt_max, rate: Some(rate), mean_bytes: Some(mean), bundle: mean }
     });
@@ -159,7 +161,9 @@ fn steering() -> impl Strategy<Value = Owned> {
         advertisement.prop_map(|record| Owned::Record(Record::Advertisement(record))),
         probe.clone().prop_map(|record| Owned::Record(Record::Probe(record))),
         probe.prop_map(|record| Owned::Record(Record::Reply(record))),
-        vec(held, 0..5).prop_map(Owned::SyncRequest),
+        vec(held(), 0..5).prop_map(Owned::SyncRequest),
+        (held().prop_filter("member 0", |held| held.origin.member.0 > 0), vec(dsn(Profile::V3), 0..5))
+            .prop_map(|(held, versions)| Owned::Index(held, versions)),
         any::<u32>().prop_map(|sent| Owned::Record(Record::SyncEnd { sent })),
         Just(Owned::Record(Record::Leave)),
         congestion.prop_map(|record| Owned::Record(Record::Congestion(record))),

@@ -102,7 +102,7 @@ pub(in crate::wire) fn records(packet: &Packet) -> Records<'_> {
         _ => 0,
     };
     let stage = if packet.header.kind == Kind::Bundle { Stage::Echo } else { Stage::Body };
-    Records { packet, stage, at, end: packet.bytes.len(), origin: None }
+    Records { packet, stage, at, end: packet.bytes.len(), passed: false, origin: None }
 }
 
 pub(in crate::wire) fn next<'a>(records: &mut Records<'a>) -> Option<Result<Record<'a>, WireError>> {

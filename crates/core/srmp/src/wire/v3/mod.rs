@@ -56,6 +56,7 @@ const REPLY: u8 = 0x12;
 const SYNC_REQUEST: u8 = 0x13;
 const SYNC_END: u8 = 0x14;
 const LEAVE: u8 = 0x15;
+const INDEX: u8 = 0x16;
 
 const ECHO_VALUE: usize = 16;
 const CONGESTION_VALUE: usize = 16;

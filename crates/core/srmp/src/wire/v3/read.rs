@@ -7,14 +7,14 @@ use super::super::header::{Flags, Header, Kind};
 use super::super::list::List;
 use super::super::packet::{Packet, Records, Stage};
 use super::super::record::{
-    Ack, AckStatus, Advertisement, Congestion, Digest, Echo, Feedback, FeedbackFlags, Held, LoggerFlags,
-    LoggerState, Mode0, Mode1, Mode1Flags, Mode2, Nack, Origin, Pending, Probe, Record, SIGNATURE_BYTES,
-    Signature,
+    Ack, AckStatus, Advertisement, Congestion, Digest, Echo, Feedback, FeedbackFlags, Held, Index,
+    LoggerFlags, LoggerState, Mode0, Mode1, Mode1Flags, Mode2, Nack, Origin, Pending, Probe, Record,
+    SIGNATURE_BYTES, Signature,
 };
 use super::{
     ACK, ACK_VALUE, ADVERTISEMENT, ADVERTISEMENT_VALUE, ANNOUNCEMENTS, CONGESTION, CONGESTION_VALUE, DIGEST,
-    DIGEST_VALUE, DSN_BYTES, ECHO, ECHO_VALUE, FEEDBACK, FEEDBACK_VALUE, HEAD_BYTES, HELD_BYTES, IS_CLR,
-    LEAVE, MODE0, MODE1, MODE2, MODE2_HEAD, NACK, NACK_ITEM_BYTES, ORIGIN, ORIGIN_VALUE, PENDING,
+    DIGEST_VALUE, DSN_BYTES, ECHO, ECHO_VALUE, FEEDBACK, FEEDBACK_VALUE, HEAD_BYTES, HELD_BYTES, INDEX,
+    IS_CLR, LEAVE, MODE0, MODE1, MODE2, MODE2_HEAD, NACK, NACK_ITEM_BYTES, ORIGIN, ORIGIN_VALUE, PENDING,
     PENDING_VALUE, PROBE, PROBE_VALUE, RECORD_HEAD_BYTES, REPLY, SIGNED, SYNC_END, SYNC_REQUEST, WHOLE,
 };
 use crate::model::{
@@ -62,7 +62,14 @@ pub(in crate::wire) fn open(datagram: &Bytes, session: u32) -> Result<Envelope, 
 }
 
 pub(in crate::wire) fn records(packet: &Packet) -> Records<'_> {
-    Records { packet, stage: Stage::Body, at: HEAD_BYTES, end: packet.bytes.len(), origin: None }
+    Records {
+        packet,
+        stage: Stage::Body,
+        at: HEAD_BYTES,
+        end: packet.bytes.len(),
+        passed: false,
+        origin: None,
+    }
 }
 
 /// Goes over the records twice: first for everything but announcements, then for these.
@@ -70,12 +77,12 @@ pub(in crate::wire) fn next<'a>(records: &mut Records<'a>) -> Option<Result<Reco
     loop {
         if records.at >= records.end {
             match records.stage {
-                Stage::Echo | Stage::Congestion | Stage::Body => {
+                Stage::Echo | Stage::Congestion | Stage::Body if records.passed => {
                     records.stage = Stage::Announcements;
                     records.at = HEAD_BYTES;
                     continue;
                 }
-                Stage::Announcements | Stage::Done => {
+                _ => {
                     records.stage = Stage::Done;
                     return None;
                 }
@@ -88,6 +95,7 @@ pub(in crate::wire) fn next<'a>(records: &mut Records<'a>) -> Option<Result<Reco
                 return Some(Err(error));
             }
         };
+        records.passed |= raw.kind == ANNOUNCEMENTS;
         if (raw.kind == ANNOUNCEMENTS) == (records.stage == Stage::Announcements) {
             match read(records, &raw) {
                 Ok(None) => {}
@@ -233,6 +241,14 @@ fn steering<'a>(raw: &Raw<'a>) -> Result<Record<'a>, WireError> {
         PROBE => Record::Probe(read_probe(raw.exact(PROBE_VALUE)?)),
         REPLY => Record::Reply(read_probe(raw.exact(PROBE_VALUE)?)),
         SYNC_REQUEST => Record::SyncRequest(raw.list(0, HELD_BYTES, read_held)?),
+        INDEX => {
+            let versions = raw.list(HELD_BYTES, DSN_BYTES, read_dsn)?;
+            let held = read_held(raw.value);
+            if held.origin.member == MemberId::NOBODY {
+                return raw.bad("an index of member 0");
+            }
+            Record::Index(Index { held, versions })
+        }
         SYNC_END => Record::SyncEnd { sent: raw.exact(4)?.get_u32() },
         LEAVE => {
             raw.exact(0)?;

@@ -9,10 +9,10 @@ use super::super::record::{
 };
 use super::{
     ACK, ACK_VALUE, ADVERTISEMENT, ADVERTISEMENT_VALUE, ANNOUNCEMENTS, CONGESTION, CONGESTION_VALUE, DIGEST,
-    DIGEST_VALUE, DSN_BYTES, ECHO, ECHO_VALUE, FEEDBACK, FEEDBACK_VALUE, HELD_BYTES, IS_CLR, LEAVE, MODE0,
-    MODE1, MODE1_HEAD_BYTES, MODE2, MODE2_HEAD, NACK, NACK_ITEM_BYTES, ORIGIN, ORIGIN_BYTES, ORIGIN_VALUE,
-    PENDING, PENDING_VALUE, PROBE, PROBE_VALUE, RECORD_HEAD_BYTES, REPLY, SIGNED, SYNC_END, SYNC_REQUEST,
-    VERSION, WHOLE,
+    DIGEST_VALUE, DSN_BYTES, ECHO, ECHO_VALUE, FEEDBACK, FEEDBACK_VALUE, HELD_BYTES, INDEX, IS_CLR, LEAVE,
+    MODE0, MODE1, MODE1_HEAD_BYTES, MODE2, MODE2_HEAD, NACK, NACK_ITEM_BYTES, ORIGIN, ORIGIN_BYTES,
+    ORIGIN_VALUE, PENDING, PENDING_VALUE, PROBE, PROBE_VALUE, RECORD_HEAD_BYTES, REPLY, SIGNED, SYNC_END,
+    SYNC_REQUEST, VERSION, WHOLE,
 };
 use crate::model::{Dsn, MemberId, Profile, Segment};
 use bytes::{BufMut, BytesMut};
@@ -41,6 +41,7 @@ pub(in crate::wire) fn record_bytes(record: &Record<'_>) -> usize {
             Record::Advertisement(_) => ADVERTISEMENT_VALUE,
             Record::Probe(_) | Record::Reply(_) => PROBE_VALUE,
             Record::SyncRequest(list) => HELD_BYTES * list.len(),
+            Record::Index(index) => HELD_BYTES + DSN_BYTES * index.versions.len(),
             Record::SyncEnd { .. } => 4,
             Record::Leave => 0,
         }
@@ -84,6 +85,9 @@ pub(in crate::wire) fn put_record(out: &mut BytesMut, record: &Record<'_>) -> Re
             out.put_slice(&message.body);
         }
         Record::Mode1(message) => put_mode1(out, message)?,
+        Record::Index(index) if index.held.origin.member == MemberId::NOBODY => {
+            return cannot("an index of member 0");
+        }
         Record::Announcements(_) => return cannot("announcements as a record: give them at the end"),
         Record::Nack(nack) => put_nack(out, nack)?,
         Record::Echo(echo) => {
@@ -154,6 +158,12 @@ fn put_steering(out: &mut BytesMut, record: &Record<'_>, head: impl Fn(&mut Byte
                 put_origin_value(out, held.origin);
                 put_digest(out, &held.digest);
             }
+        }
+        Record::Index(index) => {
+            head(out, INDEX);
+            put_origin_value(out, index.held.origin);
+            put_digest(out, &index.held.digest);
+            index.versions.iter().for_each(|dsn| put_dsn(out, dsn));
         }
         Record::SyncEnd { sent } => {
             head(out, SYNC_END);
@@ -276,11 +286,13 @@ pub(in crate::wire) fn put_announcements(out: &mut BytesMut, announcements: &[Ds
         return;
     }
     put_record_head(out, ANNOUNCEMENTS, 0, DSN_BYTES * announcements.len());
-    for dsn in announcements {
-        out.put_u32(dsn.data.0);
-        out.put_u32(dsn.sn.0);
-        out.put_u16(segments_of(*dsn));
-    }
+    announcements.iter().for_each(|dsn| put_dsn(out, *dsn));
+}
+
+fn put_dsn(out: &mut BytesMut, dsn: Dsn) {
+    out.put_u32(dsn.data.0);
+    out.put_u32(dsn.sn.0);
+    out.put_u16(segments_of(dsn));
 }
 
 /// What a header says that its [`Header`] does not.

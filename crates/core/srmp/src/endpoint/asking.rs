@@ -1,0 +1,183 @@
+//! Whom this member asks for what it misses: loggers before the group.
+
+use super::Endpoint;
+use super::event::Destination;
+use super::loggers::Loggers;
+use crate::logger::REGION;
+use crate::model::{DataId, MemberId, Sn};
+use crate::receive::{Path, Step};
+use crate::wire::{Kind, List, Nack, Origin, Record};
+use base::Moment;
+use smallvec::SmallVec;
+use std::time::Duration;
+
+/// Whom to ask is found out anew after this, though nothing of loggers changed: distances do.
+const ROUTED_FOR: Duration = Duration::from_millis(500);
+/// What an answer in the site may take besides the round trip.
+const SITE_SLACK: Duration = Duration::from_micros(500);
+/// And at the third attempt, when it may be busy.
+const SITE_PATIENCE: Duration = Duration::from_millis(5);
+/// What one from afar may.
+const FAR_SLACK: Duration = Duration::from_millis(10);
+
+/// One and a half times.
+fn half_more(time: Duration) -> Duration {
+    time * 3 / 2
+}
+
+impl Endpoint {
+    /// Finds out whom to ask for a member's data.
+    pub(super) fn route(&mut self, now: Moment, member: MemberId) {
+        let Some(loggers) = self.loggers.as_ref().filter(|loggers| loggers.config.site) else { return };
+        let Some(remote) = self.members.get_mut(member) else { return };
+        if remote.routed.1 == loggers.version && now.since(remote.routed.0) < ROUTED_FOR {
+            return;
+        }
+        remote.routed = (now, loggers.version);
+        let can_be_asked = remote.live;
+        let Some(speaker) = &mut remote.speaker else { return };
+        let distance = speaker.distance();
+        let own = Step {
+            ask: member,
+            spread: (Duration::ZERO, 2),
+            wait: half_more(distance) + FAR_SLACK,
+            tries: 1,
+        };
+        let mut path = Path::default();
+        if loggers.is_active() {
+            loggers.path_upstream(now, self.config.member, &mut path);
+            if can_be_asked {
+                path.push(Step {
+                    tries: if loggers.region.parent() == MemberId::NOBODY { 4 } else { 2 },
+                    ..own
+                });
+            }
+        } else {
+            loggers.path_in_site(now, self.config.member, distance, &mut path);
+            if !path.is_empty() && can_be_asked && loggers.parent_of_site() == MemberId::NOBODY {
+                path.push(own);
+            }
+        }
+        speaker.origin.set_path(&path);
+    }
+
+    /// Sends what is to be asked of loggers at once.
+    pub(super) fn ask_loggers(&mut self, now: Moment) {
+        while let Some(member) = self.asking_near.pop() {
+            let Some(remote) = self.members.get_mut(member) else { continue };
+            remote.asking_near = false;
+            let epoch = remote.epoch;
+            while let Some(speaker) = self.members.speaker_mut(member).filter(|one| one.origin.has_near_due())
+            {
+                let room = self.format.length_max() - 100 - self.format.nack_bytes(0);
+                let fit = room / (self.format.nack_bytes(1) - self.format.nack_bytes(0));
+                self.wishes.clear();
+                let asked = speaker.origin.take_near_wishes(now, &mut self.receive, fit, &mut self.wishes);
+                let Some(asked) = asked else { break };
+                self.put_ask(now, Origin { member, epoch }, asked, fit);
+            }
+            self.members.watch(member);
+        }
+    }
+
+    fn put_ask(&mut self, now: Moment, origin: Origin, asked: MemberId, fit: usize) {
+        // Nothing may be left of them: others asked for all segments.
+        let (Some(address), false) = (self.members.address(asked), self.wishes.is_empty()) else { return };
+        let wishes = std::mem::take(&mut self.wishes);
+        let local = self.loggers.as_ref().is_some_and(|loggers| loggers.is_logger_of_site(asked));
+        for items in wishes.chunks(fit.max(1)) {
+            let nack =
+                Record::Nack(Nack { origin: origin.member, epoch: origin.epoch, items: List::of(items) });
+            self.counters.sent.nacks += items.len() as u64;
+            self.counters.sent.nack_bytes += self.format.nack_bytes(items.len()) as u64;
+            self.put_logging(now, Kind::Logger, &[nack], Destination::Unicast(address), local);
+        }
+        let upstream: SmallVec<[(DataId, Sn); 8]> = wishes.iter().map(|item| (item.data, item.sn)).collect();
+        self.wishes = wishes;
+        let Some(loggers) = &mut self.loggers else { return };
+        loggers.note_ask(now, asked);
+        if loggers.is_active() && !local {
+            let mut news = upstream;
+            news.dedup();
+            news.retain(|(data, sn)| loggers.promise(now, origin.member, *data, *sn));
+            self.put_pending(now, origin, &news, Destination::Site);
+        }
+    }
+}
+
+impl Loggers {
+    /// Whom the site's logger asks before the source: who stands by, which may have it, then its parent, and that one's.
+    fn path_upstream(&self, now: Moment, me: MemberId, path: &mut Path) {
+        let at_once = (Duration::ZERO, 2);
+        let (_, second) = self.view.usable(now);
+        let standby = second.or(self.view.standby()).filter(|seen| seen.member != me);
+        if let Some(seen) = standby.filter(|_| second.is_some()) {
+            let wait = half_more(seen.rtt(self.config.site_rtt_initial)) + SITE_SLACK;
+            path.push(Step { ask: seen.member, spread: at_once, wait, tries: 1 });
+        }
+        let parent = self.region.parent();
+        if parent != MemberId::NOBODY {
+            let far = self.region.rtt(parent).unwrap_or(Duration::from_millis(200));
+            path.push(Step { ask: parent, spread: at_once, wait: half_more(far) + FAR_SLACK, tries: 4 });
+            let next = self.region.parent_of(parent);
+            if next != MemberId::NOBODY && next != me && self.region.tier() != REGION {
+                let far = self.region.rtt(next).unwrap_or(Duration::from_millis(200));
+                path.push(Step { ask: next, spread: at_once, wait: half_more(far) + FAR_SLACK, tries: 1 });
+            }
+        }
+    }
+
+    /// Whom a member of a site asks, for the data of a source so far away: its logger, the one that stands by, and the logger's parent.
+    fn path_in_site(&self, now: Moment, me: MemberId, distance: Duration, path: &mut Path) {
+        let (Some(first), second) = self.view.usable(now) else { return };
+        let first = if first.member == me { second } else { Some(first) };
+        let second = second.filter(|seen| seen.member != me);
+        let Some(first) = first else { return };
+        let initial = self.config.site_rtt_initial;
+        let rtt = first.rtt(initial);
+        if rtt * 2 >= distance {
+            return;
+        }
+        // Who stands by does not wait: others may need it soon.
+        let stands_by = self.view.standby().is_some_and(|seen| seen.member == me);
+        let most = if stands_by { Duration::ZERO } else { rtt };
+        let at_once = (Duration::ZERO, 2);
+        let quick = half_more(rtt) + SITE_SLACK;
+        let members = u32::from(first.said.children).max(2);
+        path.push(Step { ask: first.member, spread: (most, members), wait: quick, tries: 1 });
+        let other = second.unwrap_or(first);
+        let wait = half_more(other.rtt(initial)) + SITE_SLACK;
+        path.push(Step { ask: other.member, spread: at_once, wait, tries: 1 });
+        path.push(Step { ask: first.member, spread: at_once, wait: rtt * 2 + SITE_PATIENCE, tries: 1 });
+        let parent = first.said.parent;
+        if parent != MemberId::NOBODY && parent != me {
+            let wait = half_more(first.said.parent_rtt) + FAR_SLACK;
+            path.push(Step { ask: parent, spread: at_once, wait, tries: 1 });
+        }
+    }
+
+    /// Whom the site's logger asks; nobody for the source.
+    fn parent_of_site(&self) -> MemberId {
+        self.view.active().map_or(MemberId::NOBODY, |seen| seen.said.parent)
+    }
+
+    fn is_logger_of_site(&self, member: MemberId) -> bool {
+        let all = self.view.active().into_iter().chain(self.view.standby());
+        all.into_iter().any(|seen| seen.member == member)
+    }
+
+    /// Somebody is asked; who never answers is given up.
+    fn note_ask(&mut self, now: Moment, asked: MemberId) {
+        self.counters.asks += 1;
+        let first = if self.is_active() { self.region.parent() } else { MemberId::NOBODY };
+        let usual = self.is_logger_of_site(asked) || (self.is_active() && first == asked);
+        let to_source = self.is_active() && first == MemberId::NOBODY && !self.region.knows(asked);
+        self.counters.escalations += u64::from(!usual && !to_source);
+        let wait = half_more(self.view.site_rtt()) + SITE_SLACK;
+        let is_dead = self.view.note_ask(now, asked, wait) || self.region.note_ask(now, asked);
+        if is_dead {
+            self.counters.deaths += 1;
+            self.version += 1;
+        }
+    }
+}

@@ -1,0 +1,398 @@
+//! What is asked of this member alone, as a logger or as a source, and its answers.
+
+use super::Endpoint;
+use super::event::{Channel, Destination};
+use super::loggers::Loggers;
+use crate::logger::Lack;
+use crate::model::{DataId, Dsn, MemberId, NackItem, Sn};
+use crate::rate::Class;
+use crate::receive::Shape;
+use crate::send::Answer;
+use crate::wire::{Flags, Header, Kind, Mode1, Mode1Flags, Nack, Origin, Pending, Record, WriteError};
+use base::Moment;
+use smallvec::SmallVec;
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// Answers that may wait, for the site and for others each.
+const REPLIES_MAX: usize = 4_096;
+/// Answers for the site may be so far ahead of their rate.
+const LOCAL_BURST: Duration = Duration::from_millis(50);
+/// Answers for others.
+const REMOTE_BURST: Duration = Duration::from_millis(1_000);
+/// The least rate of these, in bytes per second.
+const REMOTE_RATE_MIN: f64 = 25_000.0;
+/// A logger heeds so many times as many wishes as a source.
+const ASKED_MORE: f64 = 20.0;
+/// Of the members of a site one in so many must ask before all are told; and three in any case.
+const SHARE_ASKING: usize = 8;
+/// Asks of other loggers that a source remembers.
+const CHILDREN_MAX: usize = 64;
+/// Words that something is fetched in one datagram.
+const PENDINGS_MAX: usize = 40;
+
+/// A piece of a message for somebody.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Reply {
+    to: Destination,
+    origin: Origin,
+    data: DataId,
+    index: u16,
+}
+
+/// A rate that may be exceeded for a while.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Pace {
+    /// Up to when the rate is used up, less what may be ahead.
+    paid: Moment,
+}
+
+impl Pace {
+    /// When the next datagram may leave.
+    pub(super) fn ready(self) -> Moment {
+        self.paid
+    }
+
+    /// So many bytes left, at that rate in bytes per second.
+    pub(super) fn spend(&mut self, now: Moment, bytes: usize, rate: f64, burst: Duration) {
+        let earliest = Moment::from_nanos(now.as_nanos().saturating_sub(burst.as_nanos() as u64));
+        self.paid = self.paid.max(earliest) + Duration::from_secs_f64(bytes as f64 / rate.max(1.0));
+    }
+}
+
+/// Which loggers asked a source of late, so that it tells all when many miss the same.
+#[derive(Debug, Default)]
+pub(super) struct Children {
+    asks: VecDeque<(Moment, DataId, Sn, MemberId)>,
+}
+
+impl Children {
+    /// One asks; how many have, within `time`.
+    fn note(&mut self, now: Moment, (data, sn): (DataId, Sn), who: MemberId, time: Duration) -> usize {
+        self.asks.retain(|(at, ..)| now.since(*at) <= time);
+        if !self.asks.iter().any(|ask| (ask.1, ask.2, ask.3) == (data, sn, who)) {
+            if self.asks.len() >= CHILDREN_MAX {
+                self.asks.pop_front();
+            }
+            self.asks.push_back((now, data, sn, who));
+        }
+        self.asks.iter().filter(|ask| (ask.1, ask.2) == (data, sn)).count()
+    }
+}
+
+impl Endpoint {
+    /// Somebody asks this member alone.
+    pub(super) fn handle_ask(
+        &mut self,
+        now: Moment,
+        (asker, address): (MemberId, SocketAddr),
+        nack: &Nack<'_>,
+    ) {
+        self.counters.received.nacks += nack.items.len() as u64;
+        let origin = Origin { member: nack.origin, epoch: nack.epoch };
+        let is_own = origin.member == self.config.member;
+        let epoch = self.members.remotes.get(&origin.member).map(|remote| remote.epoch);
+        let is_known = if is_own { origin.epoch == self.config.epoch } else { epoch == Some(origin.epoch) };
+        let more = if is_own { 1.0 } else { ASKED_MORE };
+        if !is_own {
+            self.route(now, origin.member);
+        }
+        let mut missing: SmallVec<[(DataId, Sn); 8]> = SmallVec::new();
+        for item in nack.items.iter() {
+            let limits = &self.config.limits;
+            let Some(remote) = self.members.get_mut(asker) else { return };
+            if !remote.may_ask(now, limits.nacks_per_second * more, limits.nacks_burst * more) {
+                self.counters.nacks_limited += 1;
+            } else if !is_known {
+                self.ignore_ask();
+            } else if is_own {
+                self.answer_own(now, (asker, address), item);
+            } else if !self.answer_stored(now, (asker, address), origin, item) {
+                missing.push((item.data, item.sn));
+            }
+        }
+        if !is_own && !missing.is_empty() {
+            self.fetch(now, (asker, address), origin, &missing);
+        }
+    }
+
+    fn ignore_ask(&mut self) {
+        if let Some(loggers) = &mut self.loggers {
+            loggers.counters.nacks_ignored += 1;
+        }
+    }
+
+    /// A logger, or a member that went past its loggers, misses something of ours.
+    fn answer_own(&mut self, now: Moment, (asker, address): (MemberId, SocketAddr), item: NackItem) {
+        let r_max = self.rate.rtt_max();
+        let Some(loggers) = &mut self.loggers else { return };
+        let local = loggers.is_of_site(asker);
+        let asking = loggers.children.note(now, (item.data, item.sn), asker, r_max / 2);
+        if asking > loggers.config.fan_in / 2 {
+            if self.sender.handle_nack(now, item, r_max) == Answer::Repair {
+                self.bundle.hurry(now + self.urgent_wait());
+            }
+            return;
+        }
+        let Some((dsn, pieces)) = self.sender.handle_child_nack(now, item, r_max) else { return };
+        let origin = Origin { member: self.config.member, epoch: self.config.epoch };
+        for index in pieces {
+            let to = Destination::Unicast(address);
+            self.queue_reply(now, local, Reply { to, origin, data: dsn.data, index });
+        }
+    }
+
+    /// Somebody misses what this member may keep for others. False when it has not got it.
+    fn answer_stored(
+        &mut self,
+        now: Moment,
+        (asker, address): (MemberId, SocketAddr),
+        origin: Origin,
+        item: NackItem,
+    ) -> bool {
+        let Some(loggers) = &mut self.loggers else { return true };
+        loggers.counters.nacks += 1;
+        let of_site = loggers.is_of_site(asker);
+        let is_local = of_site && loggers.is_active();
+        let site_rtt = loggers.view.site_rtt();
+        let all_from = (loggers.site_members() / SHARE_ASKING).max(2);
+        let Some(store) = &mut loggers.store else {
+            loggers.counters.nacks_ignored += 1;
+            return true;
+        };
+        let Some((entry, is_newer)) = store.answer(origin, item.data, item.sn) else { return false };
+        let pieces = entry.wished(item.segment, is_newer);
+        let mut to = Destination::Unicast(address);
+        if is_local {
+            if entry.told_all.is_some_and(|at| now.since(at) < site_rtt) {
+                loggers.counters.nacks_ignored += 1;
+                return true;
+            }
+            let (since, askers) = &mut entry.askers;
+            if now.since(*since) > site_rtt {
+                *since = now;
+                askers.clear();
+            }
+            if !askers.contains(&asker) {
+                askers.push(asker);
+            }
+            if askers.len() > all_from {
+                askers.clear();
+                entry.told_all = Some(now);
+                to = Destination::Site;
+            }
+        }
+        for index in pieces {
+            self.queue_reply(now, of_site, Reply { to, origin, data: item.data, index });
+        }
+        true
+    }
+
+    /// What somebody asked for is not here: it is asked for in turn.
+    fn fetch(
+        &mut self,
+        now: Moment,
+        (asker, address): (MemberId, SocketAddr),
+        origin: Origin,
+        missing: &[(DataId, Sn)],
+    ) {
+        let Self { members, receive, loggers, .. } = self;
+        let Some(loggers) = loggers else { return };
+        let is_local = loggers.is_of_site(asker);
+        let all_from = (loggers.site_members() / SHARE_ASKING).max(2);
+        let mut promised: SmallVec<[(DataId, Sn); 8]> = SmallVec::new();
+        for &(data, sn) in missing {
+            let Some(speaker) = members.speaker_mut(origin.member) else { return };
+            if !speaker.origin.hear_of(now, receive, data, sn) {
+                // It was here and is not kept: another has to answer.
+                loggers.counters.nacks_ignored += 1;
+                continue;
+            }
+            let Some(lack) = loggers.lacks.note(now, (origin.member, data), sn) else { continue };
+            if !lack.askers.contains(&asker) && lack.askers.len() < 255 {
+                lack.askers.push(asker);
+            }
+            if !is_local || (lack.askers.len() > all_from && !lack.is_promised) {
+                lack.is_promised |= is_local;
+                promised.push((data, sn));
+            }
+        }
+        let to = if is_local { Destination::Site } else { Destination::Unicast(address) };
+        self.put_pending(now, origin, &promised, to);
+        self.look_after(now, origin.member);
+    }
+
+    /// Tells that something is being fetched.
+    pub(super) fn put_pending(
+        &mut self,
+        now: Moment,
+        origin: Origin,
+        what: &[(DataId, Sn)],
+        to: Destination,
+    ) {
+        let Some(loggers) = &mut self.loggers else { return };
+        loggers.counters.pendings += what.len() as u64;
+        let upstream =
+            self.members.speaker(origin.member).map_or(Duration::ZERO, |speaker| speaker.distance());
+        for some in what.chunks(PENDINGS_MAX) {
+            let records: SmallVec<[Record<'_>; 8]> = some
+                .iter()
+                .map(|&(data, sn)| Record::Pending(Pending { origin, data, sn, upstream }))
+                .collect();
+            self.put_logging(now, Kind::Logger, &records, to, to == Destination::Site);
+        }
+    }
+
+    /// A message is complete: it is kept if this member may have to give it, and given to who waits for it.
+    pub(super) fn keep(
+        &mut self,
+        now: Moment,
+        (origin, dsn): (Origin, Dsn),
+        body: &[u8],
+        shape: &Shape,
+        via: Channel,
+    ) {
+        let Some(loggers) = &mut self.loggers else { return };
+        let Some(store) = &mut loggers.store else { return };
+        let before = store.evicted;
+        store.put(origin, dsn, body, shape);
+        loggers.counters.evicted += store.evicted - before;
+        let Some(lack) = loggers.lacks.take((origin.member, dsn.data), dsn.sn) else { return };
+        // What came for all has been heard by those who wait, or they ask again.
+        if via != Channel::Group {
+            self.hand_on(now, origin, dsn, &lack);
+        }
+    }
+
+    fn hand_on(&mut self, now: Moment, origin: Origin, dsn: Dsn, lack: &Lack) {
+        let Some(loggers) = &self.loggers else { return };
+        let is_active = loggers.is_active();
+        let (near, far): (SmallVec<[MemberId; 8]>, SmallVec<[MemberId; 8]>) =
+            lack.askers.iter().copied().partition(|asker| loggers.is_of_site(*asker));
+        let tells_all = is_active && lack.is_promised;
+        let mut to: SmallVec<[(bool, Destination); 8]> = SmallVec::new();
+        for (local, askers) in [(false, far), (true, near)] {
+            let askers = askers.iter().filter(|_| !(local && tells_all));
+            let addresses = askers.filter_map(|asker| self.members.address(*asker));
+            to.extend(addresses.map(|address| (local, Destination::Unicast(address))));
+        }
+        if tells_all {
+            to.push((true, Destination::Site));
+            if let Some(store) = self.loggers.as_mut().and_then(|loggers| loggers.store.as_mut())
+                && let Some((entry, _)) = store.answer(origin, dsn.data, dsn.sn)
+            {
+                entry.told_all = Some(now);
+            }
+        }
+        for (local, to) in to {
+            for index in 0..dsn.segments.max(1) {
+                self.queue_reply(now, local, Reply { to, origin, data: dsn.data, index });
+            }
+        }
+    }
+
+    fn queue_reply(&mut self, now: Moment, local: bool, reply: Reply) {
+        let Some(loggers) = &mut self.loggers else { return };
+        let queue = if local { &mut loggers.local } else { &mut loggers.remote };
+        if queue.len() >= REPLIES_MAX {
+            loggers.overloaded = Some(now);
+            loggers.counters.nacks_ignored += 1;
+        } else if !queue.contains(&reply) {
+            queue.push_back(reply);
+        }
+    }
+
+    /// Sends what may leave of answers.
+    pub(super) fn pump_replies(&mut self, now: Moment) {
+        let share =
+            (self.rate.rate().bits_per_second() / 8.0 * self.config.repair_share).max(REMOTE_RATE_MIN);
+        for local in [true, false] {
+            loop {
+                let Some(loggers) = &mut self.loggers else { return };
+                let (queue, pace, rate, burst) = if local {
+                    (&loggers.local, &mut loggers.local_pace, loggers.config.site_rate, LOCAL_BURST)
+                } else {
+                    (&loggers.remote, &mut loggers.remote_pace, share, REMOTE_BURST)
+                };
+                if queue.is_empty() || pace.ready() > now {
+                    break;
+                }
+                let mut pace = *pace;
+                let len = self.put_replies(now, local);
+                pace.spend(now, len, rate, burst);
+                let Some(loggers) = &mut self.loggers else { return };
+                *(if local { &mut loggers.local_pace } else { &mut loggers.remote_pace }) = pace;
+            }
+        }
+    }
+
+    /// One datagram of the answers that go to the same destination as the first; how long it is.
+    fn put_replies(&mut self, now: Moment, local: bool) -> usize {
+        self.announced.clear();
+        self.writer.begin(Kind::Logger, 0);
+        let mut to = None;
+        while let Some(reply) = self.next_reply(local).filter(|reply| to.is_none_or(|to| to == reply.to)) {
+            let message = self.piece_of(reply.origin, reply.data, reply.index);
+            let written = message.map(|message| self.writer.push(&Record::Mode1(message)));
+            if matches!(written, Some(Err(WriteError::Full { .. } | WriteError::Unrepresentable { .. })))
+                && to.is_some()
+            {
+                break;
+            }
+            let is_own = reply.origin.member == self.config.member;
+            let Some(loggers) = &mut self.loggers else { break };
+            if matches!(written, Some(Ok(()))) {
+                to = Some(reply.to);
+                let counters = &mut loggers.counters;
+                match reply.to {
+                    _ if is_own => counters.repairs_own += 1,
+                    Destination::Site => counters.repairs_multicast += 1,
+                    _ => counters.repairs_unicast += 1,
+                }
+            }
+            if local { &mut loggers.local } else { &mut loggers.remote }.pop_front();
+        }
+        let Some(to) = to else { return 0 };
+        let header = self.header(now, Kind::Logger, if local { Flags::LOCAL } else { Flags::empty() });
+        let header = Header { kind: Kind::Logger, ..header };
+        let len = self.finish(&header, to).unwrap_or(0);
+        if !local {
+            self.shaper.charge(now, Class::Repair, len);
+        }
+        len
+    }
+
+    fn next_reply(&self, local: bool) -> Option<Reply> {
+        let loggers = self.loggers.as_ref()?;
+        if local { &loggers.local } else { &loggers.remote }.front().copied()
+    }
+
+    /// A piece of what this member has of an origin, or of its own.
+    pub(super) fn piece_of(&mut self, origin: Origin, data: DataId, index: u16) -> Option<Mode1> {
+        if origin.member != self.config.member {
+            return self.loggers.as_ref()?.store.as_ref()?.piece(origin, data, index);
+        }
+        let piece = self.sender.piece(data, index)?;
+        let mut message = Mode1 {
+            origin: None,
+            dsn: piece.dsn,
+            index,
+            flags: Mode1Flags::REPAIR,
+            body: piece.body,
+            signature: None,
+        };
+        if let Some(signer) = &mut self.signer {
+            message.signature = Some(signer.sign(origin, &message));
+        }
+        Some(message)
+    }
+}
+
+impl Loggers {
+    /// The site must not be asked for that again: it is being fetched for all.
+    pub(super) fn promise(&mut self, now: Moment, member: MemberId, data: DataId, sn: Sn) -> bool {
+        let lack = self.lacks.note(now, (member, data), sn);
+        lack.is_some_and(|lack| !std::mem::replace(&mut lack.is_promised, true))
+    }
+}

@@ -1,0 +1,456 @@
+//! The whole state at once, for who joins or has lost the thread: asking for it, and giving it.
+
+use super::Endpoint;
+use super::event::{Channel, Destination};
+use super::members::Remote;
+use crate::logger::{Audience, Job, Position, Stage, Topic};
+use crate::model::{DataId, Dsn, MemberId};
+use crate::wire::{Digest, Held, Index, Kind, List, Origin, Record};
+use base::Moment;
+use smallvec::SmallVec;
+use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+/// How often who joins asks its site before it does without a logger.
+const TRIES: u32 = 3;
+/// How often one source's state is asked for before announcements are left to tell what is missing.
+const TRIES_OF_ONE: u32 = 8;
+/// A walk that brings nothing for so long is over: its end was lost.
+const GAP: Duration = Duration::from_millis(150);
+/// What an answer may take besides two round trips.
+const SLACK: Duration = Duration::from_millis(20);
+/// The least rate of state for others than the site, in bytes per second.
+const RATE_MIN: f64 = 125_000.0;
+/// How far a walk may be ahead of its rate.
+const BURST: Duration = Duration::from_millis(5);
+/// Steps of a walk without anything to send, before others have their turn.
+const STEPS_MAX: usize = 64;
+
+/// Where one who asks for state stands.
+#[derive(Debug)]
+pub(super) struct Joiner {
+    enabled: bool,
+    /// When to ask the site, for the how manieth time.
+    ask: Option<(Moment, u32)>,
+    /// An answer is under way; it is over then.
+    walk_ends: Option<Moment>,
+    /// A logger gave the state once.
+    is_served: bool,
+    /// Sources whose state is asked for, and when the next time, for the how manieth.
+    wanted: BTreeMap<MemberId, (Moment, u32)>,
+    /// What loggers say there is.
+    told: BTreeMap<MemberId, Held>,
+}
+
+impl Joiner {
+    pub(super) fn new(now: Moment, enabled: bool) -> Self {
+        Self {
+            enabled,
+            ask: enabled.then_some((now, 0)),
+            walk_ends: None,
+            is_served: false,
+            wanted: BTreeMap::new(),
+            told: BTreeMap::new(),
+        }
+    }
+
+    pub(super) fn deadline(&self) -> Option<Moment> {
+        let ask = self.ask.map(|(at, _)| at);
+        let wanted = self.wanted.values().map(|(at, _)| *at).min();
+        ask.into_iter().chain(self.walk_ends).chain(wanted).min()
+    }
+}
+
+impl Endpoint {
+    // --- asking ---
+
+    /// Asking may be due.
+    pub(super) fn expire_joiner(&mut self, now: Moment) {
+        let everything = matches!(self.receive.interest, crate::receive::Interest::All);
+        let Some(loggers) = &mut self.loggers else { return };
+        let wait = loggers.view.site_rtt() * 2 + SLACK;
+        let joiner = &mut loggers.joiner;
+        if let Some((_, tries)) = joiner.ask.filter(|(at, _)| *at <= now) {
+            if tries < TRIES && everything {
+                joiner.ask = Some((now + wait, tries + 1));
+                self.receive.synchronizing = Some(now + wait);
+                loggers.counters.sync_requests += 1;
+                let request = Record::SyncRequest(List::of(&[]));
+                self.put_logging(now, Kind::Sync, &[request], Destination::Site, true);
+            } else {
+                joiner.ask = None;
+                self.end_of_walk(now);
+            }
+        }
+        let Some(loggers) = &mut self.loggers else { return };
+        if loggers.joiner.walk_ends.is_some_and(|at| at <= now) {
+            self.end_of_walk(now);
+        }
+        self.expire_wanted(now);
+    }
+
+    fn expire_wanted(&mut self, now: Moment) {
+        let Some(loggers) = &mut self.loggers else { return };
+        let due = loggers.joiner.wanted.iter().filter(|(_, (at, _))| *at <= now);
+        let due: SmallVec<[MemberId; 8]> = due.map(|(member, _)| *member).collect();
+        for member in due {
+            self.ask_for(now, member);
+        }
+    }
+
+    /// What is held of a source is to be compared with what there is.
+    pub(super) fn want_state(&mut self, now: Moment, member: MemberId) {
+        let Some(loggers) = self.loggers.as_mut().filter(|loggers| loggers.joiner.enabled) else { return };
+        if self.receive.interest.covers_all_of(member) {
+            loggers.joiner.wanted.entry(member).or_insert((now, 0));
+        }
+    }
+
+    fn ask_for(&mut self, now: Moment, member: MemberId) {
+        let me = self.config.member;
+        let Some(loggers) = &mut self.loggers else { return };
+        let Some(remote) = self.members.remotes.get(&member) else {
+            loggers.joiner.wanted.remove(&member);
+            return;
+        };
+        let digest = remote.speaker.as_ref().map(|speaker| speaker.origin.digest()).unwrap_or_default();
+        let Some((at, tries)) = loggers.joiner.wanted.get_mut(&member) else { return };
+        let is_had = loggers.joiner.told.get(&member).is_some_and(|told| told.digest == digest);
+        if *tries >= TRIES_OF_ONE || (*tries > 0 && is_had) {
+            loggers.joiner.wanted.remove(&member);
+            return;
+        }
+        let (first, second) = loggers.view.usable(now);
+        let logger = [first, second].into_iter().flatten().find(|seen| seen.member != me);
+        let (asked, local) = logger.map_or((member, false), |seen| (seen.member, true));
+        let distance = remote.speaker.as_ref().map_or(Duration::ZERO, |speaker| speaker.distance());
+        let rtt = if local { loggers.view.site_rtt() } else { distance };
+        *tries += 1;
+        *at = now + (rtt * 2 + SLACK) * *tries;
+        loggers.counters.sync_requests += 1;
+        let held = [Held { origin: Origin { member, epoch: remote.epoch }, digest }];
+        let Some(address) = self.members.address(asked) else { return };
+        let request = Record::SyncRequest(List::of(&held));
+        self.put_logging(now, Kind::Sync, &[request], Destination::Unicast(address), local);
+    }
+
+    /// A source that was never heard before shows what it has: it is asked for it, when no logger gave it.
+    pub(super) fn consider_state(&mut self, now: Moment, member: MemberId, theirs: Digest) {
+        let Some(loggers) = &self.loggers else { return };
+        let joiner = &loggers.joiner;
+        if !joiner.enabled || joiner.is_served || joiner.ask.is_some() || theirs.active == 0 {
+            return;
+        }
+        let holds = self.members.speaker(member).is_some_and(|speaker| speaker.origin.digest().active > 0);
+        if !holds && now.since(self.receive.joined) < Duration::from_secs(5) {
+            self.want_state(now, member);
+        }
+    }
+
+    /// Part of an answer came.
+    pub(super) fn hear_sync(&mut self, now: Moment, from: MemberId, origin: Option<Origin>) {
+        let Some(loggers) = &mut self.loggers else { return };
+        if origin.is_some() || loggers.is_of_site(from) {
+            // It may come from somebody else's question.
+            if loggers.joiner.ask.take().is_some() || loggers.joiner.walk_ends.is_some() {
+                loggers.joiner.walk_ends = Some(now + GAP);
+                self.receive.synchronizing = Some(now + GAP);
+            }
+        }
+        if let Some(origin) = origin {
+            self.meet(now, origin);
+        }
+    }
+
+    /// Somebody gives data of a source that was never heard itself.
+    fn meet(&mut self, now: Moment, origin: Origin) {
+        let is_new = !self.members.remotes.contains_key(&origin.member);
+        if is_new
+            && origin.member != self.config.member
+            && self.members.remotes.len() < self.config.limits.members_max
+        {
+            let nowhere = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
+            let remote = Remote::new(now, origin.epoch, nowhere, self.config.limits.nacks_burst);
+            self.members.remotes.insert(origin.member, remote);
+            self.speaker(origin.member);
+        }
+    }
+
+    /// Somebody tells which versions there are.
+    pub(super) fn handle_index(&mut self, now: Moment, from: MemberId, index: &Index<'_>) {
+        let origin = index.held.origin;
+        if origin.member == self.config.member {
+            return;
+        }
+        self.hear_sync(now, from, Some(origin));
+        if self.members.remotes.get(&origin.member).is_none_or(|remote| remote.epoch != origin.epoch) {
+            return;
+        }
+        if let Some(loggers) = &mut self.loggers {
+            loggers.joiner.told.insert(origin.member, index.held);
+        }
+        self.route(now, origin.member);
+        self.speaker(origin.member);
+        let Self { members, receive, .. } = self;
+        let Some(speaker) = members.speaker_mut(origin.member) else { return };
+        for dsn in index.versions.iter() {
+            speaker.origin.announce(now, receive, dsn);
+        }
+        self.look_after(now, origin.member);
+    }
+
+    pub(super) fn handle_sync_end(&mut self, now: Moment, from: MemberId) {
+        let Some(loggers) = &mut self.loggers else { return };
+        let joiner = &mut loggers.joiner;
+        let is_ours = joiner.walk_ends.is_some() || joiner.wanted.contains_key(&from) || joiner.ask.is_some();
+        if loggers.is_of_site(from) || is_ours {
+            let joiner = &mut loggers.joiner;
+            joiner.is_served |= joiner.walk_ends.is_some() || joiner.ask.is_some();
+            joiner.ask = None;
+            loggers.counters.syncs_ended += u64::from(is_ours);
+            self.end_of_walk(now);
+        }
+    }
+
+    /// What did not come with the state is asked for now, and what nobody told of.
+    fn end_of_walk(&mut self, now: Moment) {
+        self.receive.synchronizing = None;
+        let Some(loggers) = &mut self.loggers else { return };
+        loggers.joiner.walk_ends = None;
+        let told = std::mem::take(&mut loggers.joiner.told);
+        let members: SmallVec<[MemberId; 8]> = self.members.remotes.keys().copied().collect();
+        for member in members {
+            self.route(now, member);
+            let Self { members, receive, .. } = self;
+            let Some(speaker) = members.speaker_mut(member) else { continue };
+            speaker.origin.end_of_sync(now, receive);
+            let (known, held) = (speaker.origin.known(), speaker.origin.digest());
+            self.look_after(now, member);
+            let Some(loggers) = &mut self.loggers else { return };
+            if let Some(told) = told.get(&member) {
+                if told.digest == held {
+                    loggers.joiner.wanted.remove(&member);
+                } else if known < told.digest.active as usize {
+                    loggers.joiner.wanted.entry(member).or_insert((now, 0)).0 = now;
+                }
+            }
+        }
+        if let Some(loggers) = &mut self.loggers {
+            loggers.joiner.told = told;
+        }
+    }
+
+    // --- giving ---
+
+    pub(super) fn handle_sync_request(
+        &mut self,
+        now: Moment,
+        (asker, address): (MemberId, SocketAddr),
+        via: Channel,
+        list: List<'_, Held>,
+    ) {
+        let limits = &self.config.limits;
+        let Some(remote) = self.members.get_mut(asker) else { return };
+        if !remote.may_ask(now, limits.nacks_per_second, limits.nacks_burst) {
+            self.counters.nacks_limited += 1;
+            return;
+        }
+        let Some(loggers) = &mut self.loggers else { return };
+        let is_active = loggers.is_active();
+        if via == Channel::Site && !is_active {
+            return;
+        }
+        let audience =
+            if is_active && loggers.is_of_site(asker) { Audience::Site } else { Audience::One(address) };
+        let mut topics: SmallVec<[Topic; 8]> = SmallVec::new();
+        if list.is_empty() {
+            let of = if loggers.store.is_some() { None } else { Some(self.config.member) };
+            topics.push(Topic { of, index_only: false });
+        }
+        topics.extend(list.iter().filter_map(|held| self.topic_for(held)));
+        let is_answered = topics.is_empty();
+        let Some(loggers) = &mut self.loggers else { return };
+        for topic in topics {
+            if loggers.jobs.request(audience, topic) {
+                loggers.counters.syncs_served += 1;
+            } else {
+                loggers.counters.syncs_refused += 1;
+            }
+        }
+        if audience == Audience::Site && list.is_empty() {
+            self.show_logger(now);
+        }
+        if is_answered {
+            let local = audience == Audience::Site;
+            let end = Record::SyncEnd { sent: 0 };
+            self.put_logging(now, Kind::Sync, &[end], Destination::Unicast(address), local);
+        }
+    }
+
+    /// What who holds that much of a source lacks, if anything of it is here.
+    fn topic_for(&self, held: Held) -> Option<Topic> {
+        let member = held.origin.member;
+        let (epoch, ours) = if member == self.config.member {
+            (self.config.epoch, self.sender.digest())
+        } else {
+            let source = self.loggers.as_ref()?.store.as_ref()?.source(member)?;
+            (source.origin.epoch, source.digest())
+        };
+        let same_life = epoch == held.origin.epoch;
+        if same_life && ours == held.digest {
+            return None;
+        }
+        // Who has most of it asks for the rest when he knows what it is.
+        let has_most = u64::from(held.digest.active) * 2 >= u64::from(ours.active);
+        Some(Topic { of: Some(member), index_only: same_life && has_most })
+    }
+
+    /// Sends what may leave of answers.
+    pub(super) fn pump_syncs(&mut self, now: Moment) {
+        let x = self.rate.rate().bits_per_second() / 8.0;
+        loop {
+            let Some(loggers) = &mut self.loggers else { return };
+            let far = (loggers.config.sync_share * x).max(RATE_MIN);
+            let site = loggers.config.site_rate;
+            if loggers.jobs.next > now {
+                return;
+            }
+            let Some(mut job) = loggers.jobs.take() else { return };
+            let (to, local, rate) = match job.to {
+                Audience::Site => (Destination::Site, true, site),
+                Audience::One(address) => (Destination::Unicast(address), false, far),
+            };
+            self.announced.clear();
+            self.writer.begin(Kind::Sync, 0);
+            let sent = job.sent;
+            let is_over = self.walk(&mut job);
+            if is_over && self.writer.push(&Record::SyncEnd { sent: job.sent }).is_err() {
+                self.counters.not_written += 1;
+            }
+            if self.writer.is_empty() {
+                if let Some(loggers) = &mut self.loggers {
+                    loggers.jobs.put_back(job);
+                }
+                continue;
+            }
+            let len = self.end_logging(now, Kind::Sync, to, local);
+            let Some(loggers) = &mut self.loggers else { return };
+            loggers.counters.sync_messages += u64::from(job.sent - sent);
+            let earliest = Moment::from_nanos(now.as_nanos().saturating_sub(BURST.as_nanos() as u64));
+            loggers.jobs.next = loggers.jobs.next.max(earliest) + Duration::from_secs_f64(len as f64 / rate);
+            if !is_over {
+                loggers.jobs.put_back(job);
+            }
+        }
+    }
+
+    /// Fills a datagram with what comes next; true when that is all.
+    fn walk(&mut self, job: &mut Job) -> bool {
+        for _ in 0..STEPS_MAX {
+            if job.is_over() {
+                return true;
+            }
+            let Some(position) = job.position.filter(|position| position.stage != Stage::End) else {
+                let Some(member) = self.next_source(job) else {
+                    if job.wrap() {
+                        return true;
+                    }
+                    continue;
+                };
+                // Data of the own and of others cannot share a datagram, and those of one source need its name once.
+                let is_begun = !self.writer.is_empty();
+                job.position = Some(Position { member, stage: Stage::Index(None) });
+                if is_begun {
+                    return false;
+                }
+                continue;
+            };
+            let (next, is_full) = self.walk_on(job, position);
+            job.position = Some(Position { stage: next, ..position });
+            if is_full {
+                return false;
+            }
+        }
+        false
+    }
+
+    /// The source after the one where the walk is, or the first.
+    fn next_source(&self, job: &Job) -> Option<MemberId> {
+        let after = job.position.map(|position| position.member);
+        if let Some(of) = job.topic.of {
+            return after.is_none().then_some(of);
+        }
+        let me = self.config.member;
+        let own = Some(me).filter(|me| self.sender.active() > 0 && after.is_none_or(|after| after < *me));
+        let store = self.loggers.as_ref().and_then(|loggers| loggers.store.as_ref());
+        let stored = store.and_then(|store| store.source_after(after)).map(|source| source.origin.member);
+        own.into_iter().chain(stored).min()
+    }
+
+    /// One step; what comes after it, and whether the datagram is full.
+    fn walk_on(&mut self, job: &mut Job, position: Position) -> (Stage, bool) {
+        let Some((origin, digest)) = self.state_of(position.member) else { return (Stage::End, false) };
+        match position.stage {
+            Stage::Index(after) => {
+                let head = Record::Index(Index { held: Held { origin, digest }, versions: List::of(&[]) });
+                let room = self.writer.room().saturating_sub(self.format.record_bytes(&head));
+                let mut versions: SmallVec<[Dsn; 160]> = SmallVec::new();
+                let mut last = after;
+                while versions.len() < room / 10
+                    && let Some(dsn) = self.version_after(origin, last)
+                {
+                    versions.push(dsn);
+                    last = Some(dsn.data);
+                }
+                if versions.is_empty() {
+                    return (if job.topic.index_only { Stage::End } else { Stage::Data(None) }, false);
+                }
+                let index = Index { held: Held { origin, digest }, versions: List::of(&versions) };
+                let is_written = self.writer.push(&Record::Index(index)).is_ok();
+                self.counters.not_written += u64::from(!is_written);
+                (Stage::Index(last), true)
+            }
+            Stage::Data(after) => match self.version_after(origin, after) {
+                None => (Stage::End, false),
+                Some(dsn) => self.walk_pieces(job, origin, dsn.data, 0),
+            },
+            Stage::Rest(data, index) => self.walk_pieces(job, origin, data, index),
+            Stage::End => (Stage::End, false),
+        }
+    }
+
+    fn walk_pieces(&mut self, job: &mut Job, origin: Origin, data: DataId, from: u16) -> (Stage, bool) {
+        for index in from..=u16::MAX {
+            let Some(message) = self.piece_of(origin, data, index) else { break };
+            let was_empty = self.writer.is_empty();
+            match self.writer.push(&Record::Mode1(message)) {
+                Ok(()) => job.sent = job.sent.saturating_add(1),
+                Err(_) if was_empty => {
+                    // It fits no datagram: the group's longest is shorter here than at its source.
+                    self.counters.not_written += 1;
+                    break;
+                }
+                Err(_) => return (Stage::Rest(data, index), true),
+            }
+        }
+        (Stage::Data(Some(data)), false)
+    }
+
+    /// What is here of a source: its life, and how much.
+    fn state_of(&self, member: MemberId) -> Option<(Origin, Digest)> {
+        if member == self.config.member {
+            return Some((Origin { member, epoch: self.config.epoch }, self.sender.digest()));
+        }
+        let source = self.loggers.as_ref()?.store.as_ref()?.source(member)?;
+        Some((source.origin, source.digest()))
+    }
+
+    fn version_after(&self, origin: Origin, after: Option<DataId>) -> Option<Dsn> {
+        if origin.member == self.config.member {
+            return self.sender.told_after(after);
+        }
+        let source = self.loggers.as_ref()?.store.as_ref()?.source(origin.member)?;
+        source.after(after).map(|entry| entry.dsn)
+    }
+}

@@ -1,0 +1,173 @@
+//! Whole sites of candidates, without anything else.
+
+use super::*;
+use base::{Rng, Seed};
+use proptest::prelude::*;
+use rand_core::RngCore;
+use std::collections::BTreeMap;
+
+struct Candidate {
+    election: Election,
+    rank: Rank,
+}
+
+/// Candidates that hear each other after a while, or not.
+struct Site {
+    now: Moment,
+    all: BTreeMap<u64, Candidate>,
+    flying: Vec<(Moment, u64, MemberId, Rank, LoggerState)>,
+    loss: f64,
+    rng: Rng,
+    /// Members that hear only each other.
+    island: BTreeMap<u64, u32>,
+}
+
+impl Site {
+    fn new(seed: u64, ranks: &[u128], loss: f64) -> Self {
+        let mut site = Self {
+            now: Moment::from_secs(1),
+            all: BTreeMap::new(),
+            flying: Vec::new(),
+            loss,
+            rng: Seed(seed).rng(),
+            island: BTreeMap::new(),
+        };
+        for (index, rank) in ranks.iter().enumerate() {
+            site.join(index as u64 + 1, *rank, seed);
+        }
+        site
+    }
+
+    fn join(&mut self, member: u64, rank: u128, seed: u64) {
+        let config = LoggerConfig::default();
+        let rank = Rank((rank << 112) | u128::from(member));
+        let rng = Seed(seed).split_index(member).rng();
+        let election = Election::new(self.now, MemberId(member), rank, &config, rng);
+        self.all.insert(member, Candidate { election, rank });
+    }
+
+    fn say(&mut self, from: u64, outcome: Option<Outcome>) {
+        let said = match outcome {
+            Some(Outcome::Advertise(said) | Outcome::SteppedDown(said)) => said,
+            Some(Outcome::Elected) => LoggerState::Active,
+            None => return,
+        };
+        let rank = self.all[&from].rank;
+        for to in self.all.keys().filter(|to| **to != from) {
+            let lost = (self.rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64 <= self.loss;
+            let apart = self.island.get(&from).unwrap_or(&0) != self.island.get(to).unwrap_or(&0);
+            if !lost && !apart {
+                self.flying.push((self.now + ms(1), *to, MemberId(from), rank, said));
+            }
+        }
+    }
+
+    fn run(&mut self, time: Duration) {
+        let end = self.now + time;
+        loop {
+            let due = self.all.values().map(|one| one.election.deadline());
+            let Some(next) = due.chain(self.flying.iter().map(|flight| flight.0)).min() else { break };
+            if next > end {
+                break;
+            }
+            self.now = self.now.max(next);
+            let now = self.now;
+            let arrived: Vec<_> = self.flying.extract_if(.., |flight| flight.0 <= now).collect();
+            for (_, to, from, rank, said) in arrived {
+                let Some(one) = self.all.get_mut(&to) else { continue };
+                let outcome = one.election.hear(now, (from, rank), said, false);
+                self.say(to, outcome);
+            }
+            let members: Vec<_> = self.all.keys().copied().collect();
+            for member in members {
+                let outcome = self.all.get_mut(&member).and_then(|one| one.election.expire(now));
+                self.say(member, outcome);
+            }
+        }
+        self.now = end;
+    }
+
+    fn loggers(&self) -> (Vec<u64>, Vec<u64>) {
+        let of = |is: fn(&Election) -> bool| {
+            self.all.iter().filter(|(_, one)| is(&one.election)).map(|(member, _)| *member).collect()
+        };
+        (of(Election::is_active), of(Election::is_standby))
+    }
+}
+
+#[test]
+fn the_best_is_elected_and_another_stands_by() {
+    for seed in 0..20 {
+        let mut site = Site::new(seed, &[5; 30], 0.0);
+        site.run(ms(5_000));
+        let (active, standby) = site.loggers();
+        assert_eq!((active.len(), standby.len()), (1, 1), "seed {seed}");
+        let before = active[0];
+        site.join(99, 5, seed);
+        site.run(ms(10_000));
+        assert_eq!(site.loggers().0, [before], "who is merely better takes nothing over");
+        site.join(50, 900, seed);
+        site.run(ms(10_000));
+        assert_eq!(site.loggers().0, [50], "who is preferred does");
+    }
+}
+
+#[test]
+fn who_stands_by_follows_within_the_time_of_an_election() {
+    for seed in 0..20 {
+        let mut site = Site::new(seed, &[5; 10], 0.0);
+        site.run(ms(10_000));
+        let (active, standby) = site.loggers();
+        site.all.remove(&active[0]);
+        site.run(ms(4_900));
+        let (next, _) = site.loggers();
+        assert_eq!(next.len(), 1, "seed {seed}");
+        site.run(ms(8_000));
+        let (next, stands_by) = site.loggers();
+        assert_eq!((next.len(), stands_by.len()), (1, 1), "{standby:?} and then {next:?}");
+        // Both at once.
+        site.all.remove(&next[0]);
+        site.all.remove(&stands_by[0]);
+        site.run(ms(20_000));
+        assert_eq!((site.loggers().0.len(), site.loggers().1.len()), (1, 1), "seed {seed}");
+    }
+}
+
+#[test]
+fn one_alone_is_its_own_logger() {
+    let mut site = Site::new(1, &[5], 0.0);
+    site.run(ms(3_000));
+    assert_eq!(site.loggers(), (vec![1], vec![]));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// However members come, go, lose each other and lose datagrams, in the end there is one logger and, of two, one that stands by.
+    #[test]
+    fn there_is_one_in_the_end(
+        seed: u64,
+        ranks in proptest::collection::vec(1u128..4, 1..12),
+        loss in 0.0f64..0.2,
+        apart in proptest::collection::vec(0u32..2, 12),
+        dead in proptest::collection::vec(1u64..12, 0..4),
+        times in (0u64..9_000, 0u64..9_000),
+    ) {
+        let mut site = Site::new(seed, &ranks, loss);
+        site.run(ms(times.0));
+        site.island = (1..=12).zip(apart).collect();
+        site.run(ms(times.1));
+        for member in dead {
+            if site.all.len() > 1 {
+                site.all.remove(&member);
+            }
+        }
+        site.run(ms(6_000));
+        site.island.clear();
+        site.run(ms(30_000));
+        site.loss = 0.0;
+        site.run(ms(20_000));
+        let (active, standby) = site.loggers();
+        prop_assert_eq!((active.len(), standby.len()), (1, usize::from(site.all.len() > 1)));
+    }
+}

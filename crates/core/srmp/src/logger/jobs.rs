@@ -1,0 +1,197 @@
+//! Answers to those who ask for the whole state: walks over what is kept, paced by who drives them.
+
+use crate::model::{DataId, MemberId};
+use base::Moment;
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+
+/// To whom an answer goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Audience {
+    /// All of the site: others may want it, too.
+    Site,
+    /// One member.
+    One(SocketAddr),
+}
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Topic {
+    /// Whose data; none for everybody's.
+    pub(crate) of: Option<MemberId>,
+    /// Only which versions there are.
+    pub(crate) index_only: bool,
+}
+
+/// What of a source comes next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// The versions of data elements after that one.
+    Index(Option<DataId>),
+    /// The message of the data element after that one.
+    Data(Option<DataId>),
+    /// Of a data element the rest, from that piece on.
+    Rest(DataId, u16),
+    /// Nothing.
+    End,
+}
+
+/// Where a walk stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Position {
+    pub(crate) member: MemberId,
+    pub(crate) stage: Stage,
+}
+
+impl Position {
+    /// How far that is. A message of which some was sent lies before the place behind it.
+    fn key(self) -> (MemberId, u8, Option<DataId>, bool) {
+        let (part, data, is_behind) = match self.stage {
+            Stage::Index(after) => (0, after, true),
+            Stage::Data(after) => (1, after, true),
+            Stage::Rest(data, _) => (1, Some(data), false),
+            Stage::End => (2, None, true),
+        };
+        (self.member, part, data, is_behind)
+    }
+
+    /// Where who comes in here has had everything, the next time round: behind the message of which he gets only some.
+    fn behind(self) -> Self {
+        match self.stage {
+            Stage::Rest(data, _) => Self { stage: Stage::Data(Some(data)), ..self },
+            _ => self,
+        }
+    }
+}
+
+/// One answer.
+#[derive(Clone, Debug)]
+pub(crate) struct Job {
+    pub(crate) to: Audience,
+    pub(crate) topic: Topic,
+    /// None before the first source.
+    pub(crate) position: Option<Position>,
+    /// Where the last one came in: the walk goes round again up to there.
+    lap: Option<Position>,
+    /// Where it ends, in its last round.
+    until: Option<Position>,
+    /// Messages and segments sent.
+    pub(crate) sent: u32,
+}
+
+impl Job {
+    /// The walk came to the end of what is kept. True when that is all; else it begins again.
+    pub(crate) fn wrap(&mut self) -> bool {
+        self.until = self.lap.take();
+        self.position = None;
+        self.until.is_none()
+    }
+
+    /// Whether all who asked have had everything.
+    pub(crate) fn is_over(&self) -> bool {
+        self.until.is_some_and(|until| self.position.is_some_and(|position| position.key() >= until.key()))
+    }
+}
+
+/// All answers under way, one after the other.
+#[derive(Debug)]
+pub(crate) struct Jobs {
+    queue: VecDeque<Job>,
+    max: usize,
+    /// When the next datagram may leave.
+    pub(crate) next: Moment,
+}
+
+impl Jobs {
+    pub(crate) fn new(max: usize) -> Self {
+        Self { queue: VecDeque::new(), max, next: Moment::ZERO }
+    }
+
+    /// Somebody asks. What is under way for the same audience serves him, too. False when too many wait.
+    pub(crate) fn request(&mut self, to: Audience, topic: Topic) -> bool {
+        if let Some(job) = self.queue.iter_mut().find(|job| job.to == to && job.topic == topic) {
+            if job.position.is_some() {
+                (job.lap, job.until) = (job.position.map(Position::behind), None);
+            }
+            return true;
+        }
+        if self.queue.len() >= self.max {
+            return false;
+        }
+        self.queue.push_back(Job { to, topic, position: None, lap: None, until: None, sent: 0 });
+        true
+    }
+
+    pub(crate) fn take(&mut self) -> Option<Job> {
+        self.queue.pop_front()
+    }
+
+    /// A job is not over.
+    pub(crate) fn put_back(&mut self, job: Job) {
+        self.queue.push_front(job);
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.queue.clear();
+    }
+
+    pub(crate) fn deadline(&self) -> Option<Moment> {
+        (!self.queue.is_empty()).then_some(self.next)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: Topic = Topic { of: None, index_only: false };
+
+    fn at(member: u64) -> Option<Position> {
+        Some(Position { member: MemberId(member), stage: Stage::Index(None) })
+    }
+
+    /// Which of four sources a job goes over, somebody coming in before some of its steps.
+    fn walked(comers: &[usize]) -> Vec<u64> {
+        let mut jobs = Jobs::new(4);
+        assert!(jobs.request(Audience::Site, ALL));
+        let mut walk = Vec::new();
+        for step in 0.. {
+            if comers.contains(&step) {
+                assert!(jobs.request(Audience::Site, ALL));
+            }
+            let Some(mut job) = jobs.take() else { break };
+            let next = job.position.map_or(1, |position| position.member.0 + 1);
+            if next > 4 && job.wrap() {
+                break;
+            }
+            let next = if next > 4 { 1 } else { next };
+            job.position = at(next);
+            walk.push(next);
+            if job.is_over() {
+                break;
+            }
+            jobs.put_back(job);
+        }
+        walk
+    }
+
+    #[test]
+    fn who_comes_in_on_the_way_has_the_rest_first_and_then_the_beginning() {
+        assert_eq!(walked(&[]), [1, 2, 3, 4]);
+        assert_eq!(walked(&[0]), [1, 2, 3, 4]);
+        assert_eq!(walked(&[2]), [1, 2, 3, 4, 1, 2]);
+        assert_eq!(walked(&[1, 3]), [1, 2, 3, 4, 1, 2, 3]);
+        assert_eq!(walked(&[2, 5]), [1, 2, 3, 4, 1, 2, 3, 4, 1]);
+    }
+
+    #[test]
+    fn only_so_many_wait() {
+        let mut jobs = Jobs::new(2);
+        let of = |member| Topic { of: Some(MemberId(member)), index_only: true };
+        let asked: Vec<_> = (0..4).map(|member| jobs.request(Audience::Site, of(member % 3))).collect();
+        assert_eq!(asked, [true, true, false, true]);
+        assert!(jobs.deadline().is_some());
+        jobs.clear();
+        assert_eq!(jobs.deadline(), None);
+    }
+}

@@ -1,0 +1,260 @@
+//! The loggers of a member's own site, as it hears and measures them.
+
+use super::config::LoggerConfig;
+use super::rank::Rank;
+use crate::model::MemberId;
+use crate::receive::spread;
+use crate::wire::{Advertisement, LoggerState};
+use base::{Moment, Rng};
+use std::time::Duration;
+
+/// Who first hears of a logger asks for the round-trip time within this, so that not all do at once.
+const PROBE_SPREAD: Duration = Duration::from_millis(100);
+/// And again after that.
+const PROBE_EVERY: Duration = Duration::from_secs(10);
+/// A probe without answer is repeated after this.
+const PROBE_AGAIN: Duration = Duration::from_millis(500);
+/// So many requests without any answer, the first of them this many waits ago, and a logger counts as dead.
+const UNANSWERED_MAX: u32 = 3;
+/// The least round-trip time of a site.
+const RTT_MIN: Duration = Duration::from_micros(500);
+
+/// A logger of the site.
+#[derive(Clone, Debug)]
+pub(crate) struct Seen {
+    pub(crate) member: MemberId,
+    rank: Rank,
+    pub(crate) said: Advertisement,
+    heard: Moment,
+    /// It did not answer; asked again after that.
+    shunned: Option<Moment>,
+    rtt: Option<Duration>,
+    probe_at: Moment,
+    nonce: u32,
+    /// Requests since it last sent anything, and the first of them.
+    unanswered: u32,
+    asked: Moment,
+}
+
+/// Both loggers of a site.
+#[derive(Debug)]
+pub(crate) struct View {
+    config: LoggerConfig,
+    active: Option<Seen>,
+    standby: Option<Seen>,
+    nonce: u32,
+    rng: Rng,
+}
+
+impl View {
+    pub(crate) fn new(config: LoggerConfig, rng: Rng) -> Self {
+        Self { config, active: None, standby: None, nonce: 0, rng }
+    }
+
+    /// A logger of the site says what it is. True when that changes whom this member asks.
+    pub(crate) fn hear(&mut self, now: Moment, from: MemberId, said: Advertisement) -> bool {
+        let before = self.asked(now);
+        match said.state {
+            LoggerState::Claim => return false,
+            LoggerState::Active => {
+                self.standby.take_if(|seen| seen.member == from);
+                self.note(now, from, said, true);
+            }
+            LoggerState::Standby => {
+                self.active.take_if(|seen| seen.member == from);
+                self.note(now, from, said, false);
+            }
+            LoggerState::Resign => self.forget(from),
+        }
+        before != self.asked(now)
+    }
+
+    fn note(&mut self, now: Moment, from: MemberId, said: Advertisement, is_active: bool) {
+        let first = now + spread(&mut self.rng, PROBE_SPREAD);
+        let dies = self.config.dead_after;
+        let slot = if is_active { &mut self.active } else { &mut self.standby };
+        let rank = Rank(said.rank);
+        match slot {
+            Some(seen) if seen.member == from => {
+                (seen.rank, seen.said, seen.heard) = (rank, said, now);
+            }
+            // Of two the better stays, as they will find out themselves.
+            Some(seen) if now < seen.heard + dies && seen.rank > rank && seen.shunned.is_none() => {}
+            _ => {
+                let shunned = None;
+                *slot = Some(Seen {
+                    member: from,
+                    rank,
+                    said,
+                    heard: now,
+                    shunned,
+                    rtt: None,
+                    probe_at: first,
+                    nonce: 0,
+                    unanswered: 0,
+                    asked: now,
+                });
+            }
+        }
+    }
+
+    fn forget(&mut self, member: MemberId) {
+        self.active.take_if(|seen| seen.member == member);
+        self.standby.take_if(|seen| seen.member == member);
+    }
+
+    /// Whom to ask now, and whom next.
+    pub(crate) fn asked(&self, now: Moment) -> (Option<MemberId>, Option<MemberId>) {
+        let (first, second) = self.usable(now);
+        (first.map(|seen| seen.member), second.map(|seen| seen.member))
+    }
+
+    /// The loggers that seem to live, the one to be asked first.
+    pub(crate) fn usable(&self, now: Moment) -> (Option<&Seen>, Option<&Seen>) {
+        let (dies, rests) = (self.config.dead_after, self.config.adv_interval * 5);
+        let alive = |seen: &&Seen, dies: Duration| {
+            now < seen.heard + dies && seen.shunned.is_none_or(|until| now >= until)
+        };
+        let active = self.active.as_ref().filter(|seen| alive(seen, dies));
+        let standby = self.standby.as_ref().filter(|seen| alive(seen, rests));
+        if active.is_some() { (active, standby) } else { (standby, None) }
+    }
+
+    /// The logger that says to be active.
+    pub(crate) fn active(&self) -> Option<&Seen> {
+        self.active.as_ref()
+    }
+
+    /// The one that stands by.
+    pub(crate) fn standby(&self) -> Option<&Seen> {
+        self.standby.as_ref()
+    }
+
+    fn find(&mut self, member: MemberId) -> Option<&mut Seen> {
+        let all = self.active.iter_mut().chain(&mut self.standby);
+        all.into_iter().find(|seen| seen.member == member)
+    }
+
+    /// Anything of a logger came.
+    pub(crate) fn answered(&mut self, member: MemberId) {
+        if let Some(seen) = self.find(member) {
+            seen.unanswered = 0;
+        }
+    }
+
+    /// A logger is asked, and should answer within `wait`. True when it is dead by that: it has not answered for long.
+    pub(crate) fn note_ask(&mut self, now: Moment, member: MemberId, wait: Duration) -> bool {
+        let blacklist = self.config.blacklist;
+        let Some(seen) = self.find(member) else { return false };
+        if seen.unanswered == 0 {
+            seen.asked = now;
+        }
+        seen.unanswered += 1;
+        let is_dead = seen.unanswered > UNANSWERED_MAX && now >= seen.asked + wait * UNANSWERED_MAX;
+        if is_dead {
+            seen.unanswered = 0;
+            seen.shunned = Some(now + blacklist);
+        }
+        is_dead
+    }
+
+    /// The round-trip time within the site: to the logger, or what it is taken for.
+    pub(crate) fn site_rtt(&self) -> Duration {
+        let seen = self.active.as_ref().or(self.standby.as_ref());
+        seen.and_then(|seen| seen.rtt).unwrap_or(self.config.site_rtt_initial).max(RTT_MIN)
+    }
+
+    /// A logger to be asked for the round-trip time, and the number of the question.
+    pub(crate) fn poll_probe(&mut self, now: Moment) -> Option<(MemberId, u32)> {
+        let Self { active, standby, nonce, .. } = self;
+        let all = active.iter_mut().chain(standby);
+        let seen = all.into_iter().find(|seen| seen.probe_at <= now)?;
+        *nonce = nonce.wrapping_add(1);
+        seen.nonce = *nonce;
+        seen.probe_at = now + if seen.rtt.is_some() { PROBE_EVERY } else { PROBE_AGAIN };
+        Some((seen.member, *nonce))
+    }
+
+    /// The answer to a question came after that time. True when it was the answer.
+    pub(crate) fn measured(&mut self, member: MemberId, nonce: u32, rtt: Duration) -> bool {
+        let Some(seen) = self.find(member).filter(|seen| seen.nonce == nonce && nonce != 0) else {
+            return false;
+        };
+        seen.nonce = 0;
+        let rtt = rtt.max(RTT_MIN);
+        seen.rtt = Some(seen.rtt.map_or(rtt, |old| (old * 3 + rtt) / 4));
+        true
+    }
+
+    pub(crate) fn deadline(&self) -> Option<Moment> {
+        self.active.iter().chain(&self.standby).map(|seen| seen.probe_at).min()
+    }
+}
+
+impl Seen {
+    /// The round-trip time to it.
+    pub(crate) fn rtt(&self, initial: Duration) -> Duration {
+        self.rtt.unwrap_or(initial).max(RTT_MIN)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::LoggerFlags;
+    use base::Seed;
+
+    fn said(state: LoggerState, rank: u128) -> Advertisement {
+        let flags = LoggerFlags::empty();
+        let (parent, parent_rtt) = (MemberId::NOBODY, Duration::ZERO);
+        Advertisement { state, tier: 2, rank, children: 0, flags, parent, parent_rtt }
+    }
+
+    fn view() -> View {
+        View::new(LoggerConfig::default(), Seed(1).rng())
+    }
+
+    const A: MemberId = MemberId(1);
+    const B: MemberId = MemberId(2);
+
+    #[test]
+    fn the_standby_is_asked_when_the_logger_is_silent_or_does_not_answer() {
+        let mut view = view();
+        let at = Moment::from_millis;
+        assert!(view.hear(at(0), A, said(LoggerState::Active, 9)));
+        assert!(view.hear(at(10), B, said(LoggerState::Standby, 8)));
+        assert_eq!(view.asked(at(20)), (Some(A), Some(B)));
+        assert_eq!(view.asked(at(3_600)), (Some(B), None), "silent");
+        view.hear(at(4_000), A, said(LoggerState::Active, 9));
+        let wait = Duration::from_millis(2);
+        for ask in 0..3 {
+            assert!(!view.note_ask(at(4_000 + ask), A, wait));
+        }
+        assert!(!view.note_ask(at(4_003), A, wait), "its answers may be under way");
+        assert!(view.note_ask(at(4_010), A, wait));
+        view.hear(at(4_100), A, said(LoggerState::Active, 9));
+        view.hear(at(4_100), B, said(LoggerState::Standby, 8));
+        assert_eq!(view.asked(at(4_200)), (Some(B), None));
+        view.hear(at(34_000), A, said(LoggerState::Active, 9));
+        assert_eq!(view.asked(at(34_011)).0, Some(A), "after half a minute it gets another chance");
+        view.hear(at(34_020), A, said(LoggerState::Resign, 9));
+        assert_eq!(view.asked(at(34_021)).0, None);
+    }
+
+    #[test]
+    fn round_trips_are_measured_by_who_was_asked() {
+        let mut view = view();
+        view.hear(Moment::ZERO, A, said(LoggerState::Active, 9));
+        assert_eq!(view.site_rtt(), Duration::from_millis(10));
+        let at = view.deadline().expect("a probe");
+        let (member, nonce) = view.poll_probe(at).expect("it is due");
+        assert_eq!(member, A);
+        assert!(
+            !view.measured(B, nonce, Duration::from_micros(1))
+                && !view.measured(A, nonce + 1, Duration::ZERO)
+        );
+        assert!(view.measured(A, nonce, Duration::from_micros(900)));
+        assert!(!view.measured(A, nonce, Duration::from_secs(9)), "once");
+        assert_eq!(view.site_rtt(), Duration::from_micros(900));
+    }
+}
