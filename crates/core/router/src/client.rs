@@ -122,6 +122,8 @@ pub(crate) struct Client<M, I: Interest> {
     pub(crate) ready: Ready,
     /// Stamp of the last message that was routed to it, so that several matching interests count once.
     pub(crate) mark: u64,
+    /// The casts that reach it, one bit each.
+    pub(crate) covered: u64,
 }
 
 impl<M: Message, I: Interest> Client<M, I> {
@@ -147,6 +149,7 @@ impl<M: Message, I: Interest> Client<M, I> {
             last_sent: now,
             ready: Ready::Idle,
             mark: 0,
+            covered: 0,
         }
     }
 

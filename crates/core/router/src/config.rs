@@ -145,6 +145,9 @@ pub enum ClientKind {
     Memory,
     /// Another router behind a link: `poll_frame`, `handle_frame` and `handle_link`.
     Link,
+    /// What reaches several link clients at once, such as a multicast group: `poll_frame`; see
+    /// [`Router::add_cast`](crate::Router::add_cast).
+    Cast,
 }
 
 /// A client to be added.

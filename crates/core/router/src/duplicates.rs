@@ -2,6 +2,7 @@
 
 use crate::config::{DUPLICATE_WINDOW, ORIGINS_MAX};
 use crate::message::{MessageId, Origin};
+use base::HandleState;
 use indexmap::IndexMap;
 
 const WORDS: usize = (DUPLICATE_WINDOW / 64) as usize;
@@ -60,7 +61,7 @@ impl Window {
 /// The windows of all origins and [kinds](crate::message::kind_of) heard of, at most [`ORIGINS_MAX`].
 #[derive(Debug, Default)]
 pub(crate) struct Duplicates {
-    windows: IndexMap<(Origin, usize), Window>,
+    windows: IndexMap<(Origin, usize), Window, HandleState>,
 }
 
 impl Duplicates {

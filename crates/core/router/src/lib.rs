@@ -45,6 +45,15 @@
 //! [`Router::handle_datagram`] at the other end. It costs no credit, and nothing that comes, or does not, over that side
 //! harms the link.
 //!
+//! # Casts
+//!
+//! A multicast group, or whatever else reaches several neighbours with one transmission, is a [cast](Router::add_cast): a pipe that
+//! stands for all of them. The world says whom it [reaches](Router::set_covered); a message for two of these or more goes
+//! once into that pipe, in place of theirs. Its frames are loose, and the routers that hear them take them by
+//! [`Router::handle_cast`] from the client that stands for the sender, as though they had come over its link. So a cast
+//! changes who carries a message and nothing else: flags, interest and numbers are those of the links. But what must not be
+//! dropped may get lost on the way, and a layer above has to ask for it again.
+//!
 //! # Numbers
 //!
 //! Every message carries where it entered the network and its number there ([`MessageId`]). A router forwards a number once,
@@ -88,5 +97,5 @@ pub use message::{
     Envelope, Interest, Lanes, Message, MessageId, Origin, Parcel, Priority, RouterId, Wire, WireError,
 };
 pub use queue::Enqueued;
-pub use router::{Event, Gone, Received, Router, Submitted};
+pub use router::{CASTS_MAX, Event, Gone, Received, Router, Submitted};
 pub use stats::{DropReason, PipeStats, RouterStats};

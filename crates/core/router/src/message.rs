@@ -95,6 +95,11 @@ pub trait Message: Clone + Wire {
     /// shared body keeps alive. At least the encoded length.
     fn bytes(&self) -> usize;
 
+    /// An upper bound of the encoded length, as close as is cheap. The default is [`bytes`](Message::bytes).
+    fn wire_bytes(&self) -> usize {
+        self.bytes()
+    }
+
     /// Two droppable messages with the same key in one pipe: the newer makes the older worthless.
     /// `None` (the default) for messages that all count. Used by pipes with
     /// [`PipeConfig::newest_wins`](crate::PipeConfig::newest_wins).
@@ -115,6 +120,11 @@ pub trait Interest: Clone + Eq + Hash + fmt::Debug + Wire {
 
     /// The key of a topic. An interest with another key never matches the topic.
     fn topic_key(topic: &Self::Topic) -> Self::Key;
+
+    /// Spreads topics over [casts](crate::Router::add_cast): those of one topic go by the same one, everywhere.
+    fn lot(_topic: &Self::Topic) -> u64 {
+        0
+    }
 
     /// True when a message about `topic` is wanted.
     fn matches(&self, topic: &Self::Topic) -> bool;

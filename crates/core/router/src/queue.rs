@@ -342,8 +342,12 @@ impl<M: Message> Queue<M> {
     }
 
     fn pop_oldest(&mut self, lanes: std::ops::Range<usize>, of: Lanes) -> Option<Envelope<M>> {
-        if of == Lanes::ALL && self.filled.is_power_of_two() && lanes == (0..KINDS) {
-            return self.take_first(self.filled.trailing_zeros() as usize);
+        let waiting = self.filled >> lanes.start & ((1 << lanes.len()) - 1);
+        if waiting == 0 {
+            return None;
+        }
+        if of == Lanes::ALL && waiting.is_power_of_two() {
+            return self.take_first(lanes.start + waiting.trailing_zeros() as usize);
         }
         let oldest = |lane: &usize| self.lanes[*lane].entries.front().map(|entry| entry.order);
         let kind = |lane: &usize| if lane.is_multiple_of(2) { Lanes::RELIABLE } else { Lanes::BEST_EFFORT };

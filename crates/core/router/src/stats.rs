@@ -136,6 +136,8 @@ pub struct RouterStats {
     pub received_messages: u64,
     /// Clones put into pipes.
     pub forwarded_messages: u64,
+    /// Messages that went once into the pipe of a cast instead of those of several clients.
+    pub cast_messages: u64,
     /// Messages that nobody here wanted.
     pub unwanted_messages: u64,
     /// Messages that came a second time.
@@ -154,6 +156,7 @@ impl RouterStats {
         f("submitted_messages", self.submitted_messages);
         f("received_messages", self.received_messages);
         f("forwarded_messages", self.forwarded_messages);
+        f("cast_messages", self.cast_messages);
         f("unwanted_messages", self.unwanted_messages);
         f("duplicate_messages", self.duplicate_messages);
         f("hops_exceeded", self.hops_exceeded);

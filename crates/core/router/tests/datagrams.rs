@@ -337,3 +337,117 @@ fn newest_wins_between_routers_keeps_numbers_apart() {
     let got = pair.b.poll_envelope(pair.sink).expect("the newer one");
     assert_eq!((got.id, got.message.number), (id, 2));
 }
+
+/// A router `a` with a source, linked to sinks that want topic 1, whose first so many it reaches by a cast.
+struct Site {
+    a: common::TestRouter,
+    source: router::ClientId,
+    cast: router::ClientId,
+    others: Vec<(common::TestRouter, router::ClientId, router::ClientId, router::ClientId)>,
+}
+
+impl Site {
+    fn new(others: usize, covered: usize) -> Self {
+        use router::{Router, RouterConfig};
+        let (source, sink) = (ClientFlags::SOURCE, ClientFlags::SINK);
+        let mut a = Router::new(RouterConfig::new(RouterId(100), Seed(1)));
+        let speaks = a.add_client(T0, ClientConfig::local()).expect("it has room");
+        let pipe = PipeConfig { frame_bytes_max: 1_200, ..PipeConfig::default() };
+        let cast = a.add_cast(T0, pipe).expect("it has room");
+        let mut site = Self { a, source: speaks, cast, others: Vec::new() };
+        for number in 0..others {
+            let to = site.a.add_client(T0, ClientConfig::link(sink)).expect("it has room");
+            let mut other = Router::new(RouterConfig::new(RouterId(number as u32), Seed(2)));
+            let from = other.add_client(T0, ClientConfig::link(source)).expect("it has room");
+            let hears = other.add_client(T0, ClientConfig::local()).expect("it has room");
+            site.a.handle_link(T0, to, LinkChange::Up).expect("a link");
+            other.handle_link(T0, from, LinkChange::Up).expect("a link");
+            other.set_interest(T0, hears, common::app::Want::group(1), true).expect("it may");
+            while let Some(frame) = other.poll_frame(T0, from) {
+                let _ = site.a.handle_frame(T0, to, frame).expect("well spoken");
+            }
+            site.a.set_covered(to, 0, number < covered);
+            site.others.push((other, to, from, hears));
+        }
+        site
+    }
+
+    /// Sends a message; how many the pipes of the links and that of the cast hold then.
+    fn send(&mut self, number: u32, droppable: bool, bytes: usize) -> (usize, usize) {
+        let mut note = note(1, 1, Priority::State, number);
+        (note.droppable, note.body) = (droppable, vec![number as u8; bytes].into());
+        let _ = self.a.submit(T0, self.source, note).expect("a source");
+        let waiting = |client| self.a.queued(client).expect("it is there").0;
+        (self.others.iter().map(|(_, to, ..)| waiting(*to)).sum(), waiting(self.cast))
+    }
+
+    /// Carries the links, and the frames of the cast as often as `copies` says for each hearer; what each heard.
+    fn carry(&mut self, copies: &[usize]) -> Vec<Vec<u32>> {
+        let mut frames = Vec::new();
+        while let Some(frame) = self.a.poll_frame(T0, self.cast) {
+            assert!(frame.len() <= 1_200);
+            frames.push(frame);
+        }
+        let mut heard = Vec::new();
+        for ((other, to, from, hears), copies) in self.others.iter_mut().zip(copies) {
+            while let Some(frame) = self.a.poll_frame(T0, *to) {
+                let _ = other.handle_frame(T0, *from, frame).expect("well spoken");
+            }
+            for frame in frames.iter().flat_map(|frame| std::iter::repeat_n(frame, *copies)) {
+                let _ = other.handle_cast(T0, *from, frame.clone()).expect("well spoken");
+            }
+            heard.push(std::iter::from_fn(|| other.poll_message(*hears)).map(|note| note.number).collect());
+        }
+        heard
+    }
+}
+
+#[test]
+fn a_cast_carries_once_what_several_want() {
+    let mut site = Site::new(3, 2);
+    assert_eq!(site.send(1, false, 100), (1, 1), "the third has a message of its own");
+    assert_eq!(site.send(2, true, 100), (2, 2));
+    assert_eq!(
+        site.carry(&[1, 1, 1]),
+        [[1, 2], [1, 2], [1, 2]],
+        "who is not covered, and hears it, hears it once"
+    );
+    assert_eq!(site.a.stats().cast_messages, 2);
+    assert_eq!(site.send(3, false, 100), (1, 1));
+    assert_eq!(site.carry(&[2, 0, 0]), [vec![3], vec![], vec![3]], "twice is once, and lost is lost");
+}
+
+#[test]
+fn what_does_not_fit_or_is_for_one_goes_over_links() {
+    let mut site = Site::new(3, 3);
+    assert_eq!(site.send(1, false, 2_000), (3, 0), "longer than a frame");
+    assert_eq!(site.send(2, false, 1_000), (3, 1));
+    let first = site.others[0].1;
+    site.a.set_covered(first, 0, false);
+    let second = site.others[1].1;
+    site.a.set_covered(second, 0, false);
+    assert_eq!(site.send(3, false, 10), (6, 1), "a cast for one is a link");
+    assert_eq!(site.carry(&[1, 1, 1]), [[1, 3, 2], [1, 3, 2], [1, 3, 2]]);
+    assert_eq!(site.a.covered(first), 0);
+}
+
+#[test]
+fn a_full_cast_holds_reliable_senders_back_and_drops_best_effort() {
+    let mut site = Site::new(2, 2);
+    let mut number = 0;
+    let congested = loop {
+        number += 1;
+        let mut note = note(1, 1, Priority::State, number);
+        (note.droppable, note.body) = (false, vec![0; 900].into());
+        let done = site.a.submit(T0, site.source, note).expect("a source");
+        if done.congested {
+            break done.waits_in.to_vec();
+        }
+    };
+    assert_eq!(congested, [site.cast]);
+    let heard = site.carry(&[1, 1]);
+    assert!(heard.iter().all(|heard| heard.len() == number as usize));
+    let relieved = std::iter::from_fn(|| site.a.poll_event())
+        .any(|event| matches!(event, router::Event::Relieved { client } if client == site.cast));
+    assert!(relieved);
+}

@@ -3,20 +3,21 @@
 use crate::client::{ClientId, Level};
 use crate::interest::interested::{Edge, Parties};
 use crate::message::Interest;
+use base::HandleState;
 use indexmap::IndexMap;
 
 /// Key to interests to sinks; or to offers to sources, whose levels are then [turned](Level::turned), so that everything
 /// said of sinks holds for sources and the other way round. Maps keep the order of insertion as far as it matters: nothing depends on hash order.
 #[derive(Debug)]
 pub(crate) struct Table<I: Interest> {
-    by_key: IndexMap<Option<I::Key>, IndexMap<I, Parties>>,
+    by_key: IndexMap<Option<I::Key>, IndexMap<I, Parties, HandleState>, HandleState>,
     /// Whether some interest is filed under "any": spares the second look-up.
     any_key: bool,
 }
 
 impl<I: Interest> Table<I> {
     pub(crate) fn new() -> Self {
-        Self { by_key: IndexMap::new(), any_key: false }
+        Self { by_key: IndexMap::default(), any_key: false }
     }
 
     /// Adds a sink to an interest.

@@ -57,7 +57,7 @@ impl<M: Message, I: Interest> Pipe<M, I> {
         if limit < FRAME_BYTES_MIN || !self.is_due_for(now, lanes) {
             return None;
         }
-        let loose = !lanes.contains(Lanes::RELIABLE);
+        let loose = self.is_cast || !lanes.contains(Lanes::RELIABLE);
         let terms = Terms { lanes, limit, loose };
         let mut out = frame::start(limit.min(self.queue.bytes() + 256), loose);
         let only_sign = self.fill(terms, &mut out);

@@ -32,6 +32,8 @@ pub(crate) struct Pipe<M, I> {
     /// By lane; of loose frames apart.
     partial: [Option<Partial>; LANES],
     loose_partial: [Option<Partial>; LANES],
+    /// All of its frames are loose.
+    pub(crate) is_cast: bool,
     next_transfer: u32,
     /// When what waits for a fuller frame is sent anyway.
     bundle_due: Option<Moment>,
@@ -57,6 +59,7 @@ impl<M: Message, I: Interest> Pipe<M, I> {
             keep_alive: false,
             partial: Default::default(),
             loose_partial: Default::default(),
+            is_cast: false,
             next_transfer: 0,
             bundle_due: None,
         }
@@ -129,7 +132,7 @@ impl<M: Message, I: Interest> Pipe<M, I> {
 
     /// True when there is something that should go now in a frame with what `lanes` says.
     fn is_due_for(&self, now: Moment, lanes: Lanes) -> bool {
-        let waits = if lanes.contains(Lanes::RELIABLE) {
+        let waits = if lanes.contains(Lanes::RELIABLE) && !self.is_cast {
             let signs = self.hello.is_some() || self.keep_alive || self.credit > 0;
             let open = self.allowance.is_open();
             let partial = &self.partial[..if open { LANES } else { FIRST_CREDIT_LANE }];

@@ -43,7 +43,7 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
     /// May what finds no room wait at the entrance? With a memory pipe one message, with a link what was granted.
     pub(super) fn may_stall(&self, from: ClientId) -> bool {
         self.clients.get(from).is_some_and(|client| match client.kind {
-            ClientKind::Local { .. } => false,
+            ClientKind::Local { .. } | ClientKind::Cast => false,
             ClientKind::Memory => client.stalled.is_empty(),
             ClientKind::Link => client.window.is_limited(),
         })
@@ -126,7 +126,7 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         while let Some(client) = self.clients.get_mut(id) {
             let level = client.level;
             let Some(envelope) = client.stalled.pop() else { break };
-            if !self.pass_on(id, level, envelope).1 {
+            if !self.pass_on(id, level, envelope, false).1 {
                 break;
             }
         }

@@ -33,7 +33,7 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
             }
             ClientKind::Link => self.connections.set(Timer::Silence(id), self.now + self.config.silence_max),
             ClientKind::Memory => self.greet(id),
-            ClientKind::Local { .. } => {}
+            ClientKind::Local { .. } | ClientKind::Cast => {}
         }
         self.tell_all(id);
         self.tell_offers(id);
@@ -118,6 +118,7 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         client.pipe.clear();
         client.reassembly.clear();
         client.loose_reassembly.clear();
+        client.covered = 0;
         let relieved = std::mem::take(&mut client.pipe.congested);
         self.withdraw_offers(id);
         self.withdraw_all(id);

@@ -17,7 +17,8 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
     /// but part of [`Submitted`].
     pub fn submit(&mut self, now: Moment, from: ClientId, message: M) -> Result<Submitted, ClientError> {
         let level = self.local_source(now, from)?;
-        let targets = self.targets(message.topic(), from, level);
+        let mut targets = self.targets(message.topic(), from, level);
+        self.share(&message, &mut targets);
         let mut done = Submitted::default();
         if let Some((last, others)) = targets.split_last() {
             let id = self.number(&message);
@@ -30,7 +31,8 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         Ok(done)
     }
 
-    /// As [`Router::submit`], with a rendition for each interested client: `tailor` gives it, or withholds it with `None`.
+    /// As [`Router::submit`], with a rendition for each interested client: `tailor` gives it, or withholds it with `None`. It
+    /// is told whether others are asked after this one, so that it keeps nothing for them without need.
     /// Renditions of one class get the same number, apart for those that may be dropped. The topic decides who is asked; renditions may be about
     /// narrower topics.
     ///
@@ -41,14 +43,14 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         now: Moment,
         from: ClientId,
         topic: &M::Topic,
-        mut tailor: impl FnMut(ClientId) -> Option<M>,
+        mut tailor: impl FnMut(ClientId, bool) -> Option<M>,
     ) -> Result<Submitted, ClientError> {
         let level = self.local_source(now, from)?;
         let targets = self.targets(topic, from, level);
         let mut done = Submitted::default();
         let mut ids: [Option<MessageId>; KINDS] = [None; KINDS];
-        for &target in &targets {
-            let Some(message) = tailor(target) else { continue };
+        for (place, &target) in targets.iter().enumerate() {
+            let Some(message) = tailor(target, place + 1 < targets.len()) else { continue };
             let kind = kind_of(message.priority(), message.droppable());
             let id = match ids[kind] {
                 Some(id) => id,
@@ -103,7 +105,7 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
             self.queue_up(from, envelope);
             return Submitted { congested: true, ..Submitted::default() };
         }
-        let (done, passed) = self.pass_on(from, level, envelope);
+        let (done, passed) = self.pass_on(from, level, envelope, loose);
         if !passed && let Some(client) = self.clients.get_mut(from) {
             client.pipe.stats.stalled_messages += 1;
         }
@@ -111,17 +113,21 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
     }
 
     /// Puts a message of `from` into the pipes of all who want it. If it must not be dropped and one of them is full, it
-    /// goes into none and waits at the entrance, if it may; then the second value is false.
+    /// goes into none and waits at the entrance, if it may; then the second value is false. What came `loose` may not: nobody
+    /// was granted room for it.
     pub(super) fn pass_on(
         &mut self,
         from: ClientId,
         level: Level,
         envelope: Envelope<M>,
+        loose: bool,
     ) -> (Submitted, bool) {
         let mut done = Submitted::default();
         let (class, droppable) = (envelope.message.priority(), envelope.message.droppable());
-        let targets = self.targets(envelope.message.topic(), from, level);
+        let mut targets = self.targets(envelope.message.topic(), from, level);
+        self.share(&envelope.message, &mut targets);
         if !droppable
+            && !loose
             && class != Priority::Control
             && let Some(full) = self.first_full(&targets, class, envelope.message.bytes())
             && self.may_stall(from)

@@ -137,7 +137,7 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
     pub(super) fn tell(&mut self, source: ClientId, interest: &I, any: bool) {
         let Some(client) = self.clients.get_mut(source) else { return };
         match client.kind {
-            ClientKind::Local { advise: false } => {}
+            ClientKind::Local { advise: false } | ClientKind::Cast => {}
             ClientKind::Local { advise: true } => {
                 let interest = interest.clone();
                 self.events.push_back(Event::InterestChanged { client: source, interest, any });

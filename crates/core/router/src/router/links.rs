@@ -38,6 +38,8 @@ struct Place {
     pinned: usize,
     /// It came without order and credit.
     loose: bool,
+    /// It came by a cast.
+    cast: bool,
     /// Put together from fragments, which were counted as they came.
     joined: bool,
 }
@@ -63,7 +65,7 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         if records.loose && !greeted {
             return Err(FrameError::NoHello);
         }
-        self.handle_records(id, records, pinned)
+        self.handle_records(id, records, pinned, false)
     }
 
     /// Takes a frame that came over the unordered and lossy side of the link of a client: what
@@ -78,6 +80,25 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         id: ClientId,
         frame: Bytes,
     ) -> Result<Received, FrameError> {
+        self.handle_loose(now, id, frame, false)
+    }
+
+    /// Takes a frame of a [cast](Router::add_cast) of the router behind a link client, as if it were a datagram of that link; but
+    /// here messages that must not be dropped may come, too.
+    ///
+    /// # Errors
+    /// As [`Router::handle_datagram`].
+    pub fn handle_cast(&mut self, now: Moment, id: ClientId, frame: Bytes) -> Result<Received, FrameError> {
+        self.handle_loose(now, id, frame, true)
+    }
+
+    fn handle_loose(
+        &mut self,
+        now: Moment,
+        id: ClientId,
+        frame: Bytes,
+        cast: bool,
+    ) -> Result<Received, FrameError> {
         self.observe(now);
         let client = self.linked(id)?;
         client.pipe.stats.received_frames += 1;
@@ -85,7 +106,7 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         client.pipe.stats.received_bytes += frame.len() as u64;
         let pinned = frame.len();
         let result = match Records::of_frame(frame) {
-            Ok(records) if records.loose => self.handle_records(id, records, pinned),
+            Ok(records) if records.loose => self.handle_records(id, records, pinned, cast),
             Ok(_) => Err(FrameError::Ordered),
             Err(error) => Err(error),
         };
@@ -111,11 +132,12 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         id: ClientId,
         mut records: Records,
         pinned: usize,
+        cast: bool,
     ) -> Result<Received, FrameError> {
         let mut received = Received::default();
         let loose = records.loose;
         while let Some((at, record)) = records.next()? {
-            let place = Place { at, pinned, loose, joined: false };
+            let place = Place { at, pinned, loose, cast, joined: false };
             self.handle_record(id, place, record, &mut received)?;
         }
         if !loose {
@@ -210,10 +232,10 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         (hops, number, body): (u8, MessageId, Bytes),
         received: &mut Received,
     ) -> Result<(), FrameError> {
-        let Place { at, pinned, loose, joined } = place;
+        let Place { at, pinned, loose, cast, joined } = place;
         let cost = frame::message_record_bytes(body.len());
         let message = decoded("message", at, M::decode(body, pinned))?;
-        if loose && !message.droppable() {
+        if loose && !cast && !message.droppable() {
             return Err(FrameError::Loose { at, what: "message that must not be dropped" });
         }
         if !loose && !joined && message.priority() != Priority::Control {

@@ -1,6 +1,7 @@
 //! The router: a smart list of clients.
 
 mod backpressure;
+mod casts;
 mod clients;
 mod forward;
 mod interests;
@@ -8,6 +9,7 @@ mod links;
 mod offers;
 mod poll;
 
+pub use casts::CASTS_MAX;
 pub use links::Received;
 
 use crate::client::{ClientFlags, ClientId, Clients, Ready};
@@ -144,6 +146,8 @@ pub struct Router<M: Message, I: Interest<Topic = M::Topic>> {
     /// Used by every forwarding, so that none allocates.
     scratch: Vec<ClientId>,
     mark: u64,
+    /// Pipes that stand for several clients; topics are spread over them.
+    casts: Vec<ClientId>,
     stats: RouterStats,
 }
 
@@ -158,6 +162,7 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
             offers: Table::new(),
             told_sinks: BTreeSet::new(),
             blocked: 0,
+            casts: Vec::new(),
             connections: ConnectionManager::new(config.backoff.clone(), config.seed.split("backoff")),
             duplicates: Duplicates::default(),
             sequences: [0; KINDS],

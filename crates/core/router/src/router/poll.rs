@@ -84,7 +84,7 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         let now = self.now;
         let frame = self.poll(
             id,
-            |kind| kind == ClientKind::Link,
+            |kind| matches!(kind, ClientKind::Link | ClientKind::Cast),
             |client| {
                 let frame = client.pipe.poll_frame(now, lanes, bytes_max)?;
                 // Only the ordered side shows that this router lives.

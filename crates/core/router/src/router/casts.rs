@@ -1,0 +1,72 @@
+//! Casts: one pipe for several clients.
+
+use super::Router;
+use crate::client::{ClientFlags, ClientId};
+use crate::config::FRAME_BYTES_MIN;
+use crate::frame::{FRAME_HEAD_BYTES, message_record_bytes};
+use crate::message::{Interest, Message};
+use crate::{ClientConfig, ClientError, ClientKind, PipeConfig};
+use base::Moment;
+
+/// Casts of one router.
+pub const CASTS_MAX: usize = 64;
+
+impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
+    /// Adds a cast. Topics are [spread](Interest::lot) over all casts of the router in the order in which they were added, so add
+    /// all of them before the first message.
+    ///
+    /// A message goes that way if two or more of the clients that want it are [covered](Router::set_covered), and if it fits into one
+    /// frame of [`PipeConfig::frame_bytes_max`]. Credit is of no meaning here.
+    ///
+    /// # Errors
+    /// [`ClientError::TooManyClients`], also for more than [`CASTS_MAX`] casts.
+    pub fn add_cast(&mut self, now: Moment, pipe: PipeConfig) -> Result<ClientId, ClientError> {
+        if self.casts.len() >= CASTS_MAX {
+            return Err(ClientError::TooManyClients(CASTS_MAX));
+        }
+        let mut pipe = pipe;
+        pipe.credit_bytes = None;
+        let config = ClientConfig { flags: ClientFlags::empty(), rank: 0, kind: ClientKind::Cast, pipe };
+        let id = self.add_client(now, config)?;
+        if let Some(client) = self.clients.get_mut(id) {
+            client.pipe.is_cast = true;
+        }
+        self.casts.push(id);
+        Ok(id)
+    }
+
+    /// Whether what goes into the cast with this number (from 0, in the order of adding) reaches a client. No longer, when the client is
+    /// removed or its link goes down.
+    pub fn set_covered(&mut self, client: ClientId, cast: usize, covered: bool) {
+        if cast < self.casts.len()
+            && let Some(client) = self.clients.get_mut(client)
+        {
+            let bit = 1 << cast;
+            client.covered = if covered { client.covered | bit } else { client.covered & !bit };
+        }
+    }
+
+    /// The casts that reach a client, one bit each.
+    pub fn covered(&self, client: ClientId) -> u64 {
+        self.clients.get(client).map_or(0, |client| client.covered)
+    }
+
+    /// Puts the cast in the place of all that it reaches.
+    pub(super) fn share(&mut self, message: &M, targets: &mut Vec<ClientId>) {
+        if self.casts.is_empty() || targets.len() < 2 {
+            return;
+        }
+        let lot = (I::lot(message.topic()) % self.casts.len() as u64) as usize;
+        let cast = self.casts[lot];
+        let clients = &self.clients;
+        let reached = |id: &ClientId| clients.get(*id).is_some_and(|client| client.covered & 1 << lot != 0);
+        let limit = clients.get(cast).map_or(0, |client| client.pipe.config.frame_bytes_max);
+        let needed = FRAME_HEAD_BYTES + message_record_bytes(message.wire_bytes());
+        if needed > limit.max(FRAME_BYTES_MIN) || targets.iter().filter(|id| reached(id)).count() < 2 {
+            return;
+        }
+        targets.retain(|id| !reached(id));
+        targets.push(cast);
+        self.stats.cast_messages += 1;
+    }
+}
