@@ -16,7 +16,7 @@ impl ControlPlane {
         let ids: BTreeSet<ExecutionId> = self.names.keys().chain(newer.names.keys()).copied().collect();
         for id in ids {
             match (self.execution(id), newer.execution(id)) {
-                (Some(old), Some(new)) => Step { old, new, newer, own }.all(&mut events),
+                (Some(old), Some(new)) => Step { old, new, older: self, newer, own }.all(&mut events),
                 (Some(old), None) => {
                     let members = old.members();
                     events.extend(members.map(|(federate, _)| resigned(old, federate, newer)));
@@ -53,6 +53,7 @@ fn resigned(old: &Federation, federate: FederateHandle, newer: &ControlPlane) ->
 struct Step<'a> {
     old: &'a Federation,
     new: &'a Federation,
+    older: &'a ControlPlane,
     newer: &'a ControlPlane,
     own: Option<NodeId>,
 }
@@ -81,7 +82,9 @@ impl Step<'_> {
         for &(what, node) in new.difference(&old) {
             events.push(published(self.new.id, what, node, true));
         }
-        for &(what, node) in old.difference(&new).filter(|(_, node)| self.newer.nodes.may_act(*node)) {
+        // Those of a node that is told to be gone go with it.
+        let gone = |node| self.older.node(node).is_some() && self.newer.node(node).is_none();
+        for &(what, node) in old.difference(&new).filter(|&&(_, node)| !gone(node)) {
             events.push(published(self.new.id, what, node, false));
         }
     }

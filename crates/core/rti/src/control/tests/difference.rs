@@ -167,6 +167,27 @@ fn an_outcome_that_is_remembered_no_more_is_said_to_be_lost() {
     assert_eq!(others, [], "federates elsewhere are told elsewhere");
 }
 
+/// A random case found this one.
+#[test]
+fn publications_of_a_node_that_came_and_went_between_are_withdrawn() {
+    let mut commands = vec![
+        Command::Create { federation: "F".to_owned(), mim: None, modules: Vec::new(), time: String::new() },
+        Command::Publishes {
+            execution: ExecutionId(1),
+            node: NodeId(1),
+            what: PublishedClass::Directed,
+            on: true,
+        },
+    ];
+    let old = run(&commands);
+    let key = NodeKey(3);
+    commands.push(Command::AddNode { key, name: "P".to_owned() });
+    commands.push(Command::RemoveNode { key });
+    let events = old.difference(&run(&commands), None);
+    let (execution, node, what) = (ExecutionId(1), NodeId(1), PublishedClass::Directed);
+    assert_eq!(events, [Event::PublishersChanged { execution, node, what, on: false }]);
+}
+
 /// The random cases are worth their time only if they get everywhere.
 #[test]
 fn the_histories_reach_every_event() {
