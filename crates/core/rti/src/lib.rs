@@ -10,7 +10,6 @@
 
 mod config;
 pub mod control;
-mod handle_map;
 mod modules;
 mod object;
 mod plane;

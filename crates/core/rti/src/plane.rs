@@ -1,11 +1,10 @@
 //! The way from a service to the federates: the router's clients, and proposals to the control plane.
 
 use crate::control::{Command, ExecutionId, PublishedClass};
-use crate::handle_map::HandleMap;
 use crate::remote::NetworkLimits;
 use crate::remote::net::Net;
 use crate::services::connection::Report;
-use base::{Moment, Seed, id};
+use base::{HandleMap, Moment, Seed, id};
 use bytes::{BufMut, Bytes, BytesMut};
 use hla::api::call_response::CallResponse;
 use hla::api::callback_request::CallbackRequest as Callback;
@@ -312,12 +311,13 @@ impl Plane {
         }
     }
 
-    /// Lets `render` make a callback for every client that is interested in `topic`, `from` excepted.
+    /// Lets `render` make a callback for every client that is interested in `topic`, `from` excepted. It is told whether
+    /// others follow.
     pub(crate) fn fan_out(
         &mut self,
         from: ClientId,
         topic: Topic,
-        render: impl FnMut(ClientId) -> Option<Delivery>,
+        render: impl FnMut(ClientId, bool) -> Option<Delivery>,
     ) {
         if let Ok(submitted) = self.router.submit_with(self.now, from, &topic, render) {
             self.count_dropped(submitted.dropped);

@@ -68,7 +68,7 @@ impl Execution {
         let Some(object) = self.instances.get(instance) else { return };
         let best_effort = !is_reliable(&self.model, envelope.transportation);
         let mut encoded: SmallVec<[(InteractionClassHandle, Bytes); 2]> = SmallVec::new();
-        plane.fan_out(from, Topic::Directed(self.id), |client| {
+        plane.fan_out(from, Topic::Directed(self.id), |client, more| {
             let federate = self.federates.get(self.clients.get(&client)?)?;
             let received = self.directed_class(federate, object, sent)?;
             let body = match encoded.iter().find(|(done, _)| *done == received) {
@@ -78,7 +78,9 @@ impl Execution {
                     let select =
                         |place: usize| at.has_parameter(hla::handle::ParameterHandle(values[place].handle));
                     let body = encode::receive_directed(received, object.handle, values, select, envelope);
-                    encoded.push((received, body.clone()));
+                    if more {
+                        encoded.push((received, body.clone()));
+                    }
                     body
                 }
             };

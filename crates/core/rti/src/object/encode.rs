@@ -3,7 +3,7 @@
 //! Reflect and receive callbacks are the messages that a federation consists of. They are encoded
 //! once for all receivers that get the same values, with one allocation of the exact size.
 
-use bytes::{BufMut, Bytes, BytesMut};
+use bytes::Bytes;
 use hla::handle::{FederateHandle, InteractionClassHandle, ObjectInstanceHandle, TransportationTypeHandle};
 use prost::encoding::{encode_varint, encoded_len_varint};
 
@@ -38,7 +38,7 @@ pub(crate) fn reflect(
     envelope: &Envelope<'_>,
 ) -> Bytes {
     let mut lead = Lead::default();
-    lead.handle(1, &instance.0.to_be_bytes());
+    lead.put(long_handle(1, instance.0.to_be_bytes()));
     write(REFLECT_ATTRIBUTE_VALUES, &lead, 2, values, select, envelope)
 }
 
@@ -50,7 +50,7 @@ pub(crate) fn receive(
     envelope: &Envelope<'_>,
 ) -> Bytes {
     let mut lead = Lead::default();
-    lead.handle(1, &class.0.to_be_bytes());
+    lead.put(short_handle(1, class.0));
     write(RECEIVE_INTERACTION, &lead, 2, values, select, envelope)
 }
 
@@ -63,32 +63,43 @@ pub(crate) fn receive_directed(
     envelope: &Envelope<'_>,
 ) -> Bytes {
     let mut lead = Lead::default();
-    lead.handle(1, &class.0.to_be_bytes());
-    lead.handle(2, &instance.0.to_be_bytes());
+    lead.put(short_handle(1, class.0));
+    lead.put(long_handle(2, instance.0.to_be_bytes()));
     write(RECEIVE_DIRECTED_INTERACTION, &lead, 3, values, select, envelope)
 }
 
 /// The encoded handle fields in front of the values: at most a class and an instance.
 #[derive(Default)]
 struct Lead {
-    bytes: smallvec::SmallVec<[u8; 24]>,
+    octets: [u8; 24],
+    len: usize,
 }
 
 impl Lead {
-    fn handle(&mut self, field: u32, octets: &[u8]) {
-        put_handle(&mut self.bytes, field, octets);
+    fn put<const N: usize>(&mut self, handle: [u8; N]) {
+        self.octets[self.len..self.len + N].copy_from_slice(&handle);
+        self.len += N;
+    }
+
+    fn octets(&self) -> &[u8] {
+        &self.octets[..self.len]
     }
 }
 
-/// Octets of a handle field: key, length, and the handle message with its one field.
-const fn handle_len(octets: usize) -> usize {
-    4 + octets
+/// Octets of the fields of a handle of 4 and one of 8 octets: key, length, and the handle message with its one field.
+const SHORT_HANDLE: usize = 8;
+const LONG_HANDLE: usize = 12;
+
+/// The field of a handle of 4 octets.
+const fn short_handle(field: u32, handle: u32) -> [u8; SHORT_HANDLE] {
+    let [a, b, c, d] = handle.to_be_bytes();
+    [key(field), 6, key(1), 4, a, b, c, d]
 }
 
-fn put_handle(out: &mut impl Extend<u8>, field: u32, octets: &[u8]) {
-    let octets_len = octets.len() as u8;
-    out.extend([key(field), octets_len + 2, key(1), octets_len]);
-    out.extend(octets.iter().copied());
+/// The field of a handle, or of a time, of 8 octets.
+const fn long_handle(field: u32, octets: [u8; 8]) -> [u8; LONG_HANDLE] {
+    let [a, b, c, d, e, f, g, h] = octets;
+    [key(field), 10, key(1), 8, a, b, c, d, e, f, g, h]
 }
 
 /// Key of a length-delimited field below 16.
@@ -102,7 +113,7 @@ const fn delimited_len(content: usize) -> usize {
 
 fn entry_len(value: &HandleValue) -> usize {
     let bytes = if value.value.is_empty() { 0 } else { 1 + delimited_len(value.value.len()) };
-    handle_len(4) + bytes
+    SHORT_HANDLE + bytes
 }
 
 fn write(
@@ -116,21 +127,21 @@ fn write(
     let selected = || values.iter().enumerate().filter(|(at, _)| select(*at)).map(|(_, value)| value);
     let map_len: usize = selected().map(|value| 1 + delimited_len(entry_len(value))).sum();
     let tag_len = if envelope.tag.is_empty() { 0 } else { 1 + delimited_len(envelope.tag.len()) };
-    let time_len = if envelope.time.is_some() { handle_len(8) } else { 0 };
-    let content = lead.bytes.len() + 1 + delimited_len(map_len) + tag_len + 2 * handle_len(4) + time_len;
-    let callback_key = u64::from((callback + u32::from(envelope.time.is_some())) << 3 | 2);
+    let time_len = if envelope.time.is_some() { LONG_HANDLE } else { 0 };
+    let content = lead.len + 1 + delimited_len(map_len) + tag_len + 2 * SHORT_HANDLE + time_len;
+    let callback_key = (callback + u32::from(envelope.time.is_some())) << 3 | 2;
 
-    let total = encoded_len_varint(callback_key) + delimited_len(content);
-    let mut out = BytesMut::with_capacity(total);
-    encode_varint(callback_key, &mut out);
-    encode_varint(content as u64, &mut out);
-    out.put_slice(&lead.bytes);
-    out.put_u8(key(values_field));
-    encode_varint(map_len as u64, &mut out);
+    let total = encoded_len_varint(callback_key.into()) + delimited_len(content);
+    let mut out = Vec::with_capacity(total);
+    put_varint(&mut out, callback_key as usize);
+    put_varint(&mut out, content);
+    out.extend_from_slice(lead.octets());
+    out.push(key(values_field));
+    put_varint(&mut out, map_len);
     for value in selected() {
-        out.put_u8(key(1));
-        encode_varint(entry_len(value) as u64, &mut out);
-        put_handle(&mut out, 1, &value.handle.to_be_bytes());
+        out.push(key(1));
+        put_varint(&mut out, entry_len(value));
+        out.extend_from_slice(&short_handle(1, value.handle));
         if !value.value.is_empty() {
             put_bytes(&mut out, 2, &value.value);
         }
@@ -138,19 +149,28 @@ fn write(
     if !envelope.tag.is_empty() {
         put_bytes(&mut out, values_field + 1, envelope.tag);
     }
-    put_handle(&mut out, values_field + 2, &envelope.transportation.0.to_be_bytes());
-    put_handle(&mut out, values_field + 3, &envelope.producer.0.to_be_bytes());
+    out.extend_from_slice(&short_handle(values_field + 2, envelope.transportation.0));
+    out.extend_from_slice(&short_handle(values_field + 3, envelope.producer.0));
     if let Some(time) = envelope.time {
-        put_handle(&mut out, TIME, &time);
+        out.extend_from_slice(&long_handle(TIME, time));
     }
     debug_assert_eq!(out.len(), total, "the length was computed for what is written");
-    out.freeze()
+    out.into()
 }
 
-fn put_bytes(out: &mut BytesMut, field: u32, bytes: &Bytes) {
-    out.put_u8(key(field));
-    encode_varint(bytes.len() as u64, out);
-    out.put_slice(bytes);
+fn put_bytes(out: &mut Vec<u8>, field: u32, bytes: &Bytes) {
+    out.push(key(field));
+    put_varint(out, bytes.len());
+    out.extend_from_slice(bytes);
+}
+
+/// Most are lengths of one octet.
+fn put_varint(out: &mut Vec<u8>, value: usize) {
+    if value < 0x80 {
+        out.push(value as u8);
+    } else {
+        encode_varint(value as u64, out);
+    }
 }
 
 #[cfg(test)]

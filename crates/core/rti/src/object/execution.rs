@@ -3,9 +3,9 @@
 use super::federate::{Federate, FederateSwitches, Rate, RateId};
 use super::instance::{Instance, Instances};
 use crate::control::{ExecutionId, NodeId};
-use crate::handle_map::HandleMap;
 use crate::plane::{CallerId, Plane, Topic};
 use crate::remote::state::Remote;
+use base::HandleMap;
 use hla::api::{AttributeHandleSet, callback_request::CallbackRequest as Callback};
 use hla::fom::{Fdd, InteractionClass, ObjectClass, PRIVILEGE_TO_DELETE};
 use hla::handle::{

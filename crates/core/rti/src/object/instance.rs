@@ -2,7 +2,7 @@
 
 use super::federate::RateId;
 use crate::control::NodeId;
-use crate::handle_map::HandleMap;
+use base::HandleMap;
 use hla::api::OrderType;
 use hla::fom::{Attribute, Fdd, ObjectClass};
 use hla::handle::{FederateHandle, ObjectClassHandle, ObjectInstanceHandle, TransportationTypeHandle};

@@ -58,7 +58,7 @@ impl Execution {
     ) {
         let best_effort = !is_reliable(&self.model, envelope.transportation);
         let mut encoded: SmallVec<[(InteractionClassHandle, Bytes); 4]> = SmallVec::new();
-        plane.fan_out(from, Topic::Interaction(self.id, sent), |client| {
+        plane.fan_out(from, Topic::Interaction(self.id, sent), |client, more| {
             let federate = self.federates.get(self.clients.get(&client)?)?;
             let mut lineage = self.interaction_lineage(sent);
             let received = lineage.find(|at| federate.subscribed_interactions.contains_key(at))?;
@@ -69,7 +69,9 @@ impl Execution {
                     let select =
                         |place: usize| at.has_parameter(hla::handle::ParameterHandle(values[place].handle));
                     let body = encode::receive(received, values, select, envelope);
-                    encoded.push((received, body.clone()));
+                    if more {
+                        encoded.push((received, body.clone()));
+                    }
                     body
                 }
             };

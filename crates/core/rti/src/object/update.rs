@@ -18,14 +18,14 @@ use hla::api::AttributeHandleValueMap;
 use hla::fom::ObjectClass;
 use hla::handle::{AttributeHandle, FederateHandle, ObjectInstanceHandle, TransportationTypeHandle};
 use hla::{Exception, RtiError};
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Values of one call that travel alike.
 struct Passel {
     transportation: TransportationTypeHandle,
-    values: Vec<HandleValue>,
+    values: SmallVec<[HandleValue; 2]>,
 }
 
 /// Which values of a passel a receiver gets: bit i for value i.
@@ -49,7 +49,7 @@ impl Execution {
         let (object, known_as) = self.known_instance(who, instance)?;
         let registered = self.class_of(object.class);
         let values = values.map(|map| map.attribute_handle_value).unwrap_or_default();
-        let mut passels: SmallVec<[Passel; 2]> = SmallVec::new();
+        let mut passels: SmallVec<[Passel; 1]> = SmallVec::new();
         for pair in values {
             let attribute = pair.attribute_handle.unwrap_or_default();
             let transportation = self.check_owned(who, object, known_as, registered, attribute)?;
@@ -103,7 +103,7 @@ impl Execution {
         let best_effort = !is_reliable(model, envelope.transportation);
         let now = plane.now;
         let mut encoded: SmallVec<[(Part, Bytes); 4]> = SmallVec::new();
-        plane.fan_out(from, Topic::Object(*id, object.class), |client| {
+        plane.fan_out(from, Topic::Object(*id, object.class), |client, more| {
             let receiver = clients.get(&client)?;
             let known_as = object.known_class(*receiver)?;
             let Federate { subscriptions, last_reflected, .. } = federates.get_mut(receiver)?;
@@ -119,7 +119,9 @@ impl Execution {
                 Some((_, body)) => body.clone(),
                 None => {
                     let body = encode::reflect(handle, values, |at| part >> at & 1 == 1, envelope);
-                    encoded.push((part, body.clone()));
+                    if more {
+                        encoded.push((part, body.clone()));
+                    }
                     body
                 }
             };
@@ -135,7 +137,7 @@ pub(super) fn is_reliable(model: &hla::fom::Fdd, transportation: TransportationT
 
 /// Adds a value to the passel it belongs to. A handle that comes twice in one call keeps its last value.
 fn add_value(
-    passels: &mut SmallVec<[Passel; 2]>,
+    passels: &mut SmallVec<[Passel; 1]>,
     transportation: TransportationTypeHandle,
     value: HandleValue,
 ) {
@@ -150,7 +152,7 @@ fn add_value(
         .find(|passel| passel.transportation == transportation && passel.values.len() < PASSEL_VALUES_MAX);
     match open {
         Some(passel) => passel.values.push(value),
-        None => passels.push(Passel { transportation, values: vec![value] }),
+        None => passels.push(Passel { transportation, values: smallvec![value] }),
     }
 }
 

@@ -45,12 +45,16 @@ impl NetTopic {
         }
     }
 
-    pub(super) fn write_class(&self, out: &mut BytesMut) {
-        let (kind, class) = match *self {
+    fn kind_and_class(&self) -> (u8, u32) {
+        match *self {
             NetTopic::Objects(_, class) => (1, class.0),
             NetTopic::Interactions(_, class) => (2, class.0),
             NetTopic::Directed(_) => (3, 0),
-        };
+        }
+    }
+
+    pub(super) fn write_class(&self, out: &mut BytesMut) {
+        let (kind, class) = self.kind_and_class();
         out.put_u8(kind);
         out.number(class);
     }
@@ -99,6 +103,16 @@ impl Interest for NetTopic {
 
     fn merge(&mut self, _other: &Self) {}
 
+    /// FNV-1a over what it is about.
+    fn lot(topic: &NetTopic) -> u64 {
+        let (kind, class) = topic.kind_and_class();
+        let parts = [u64::from(topic.execution().0), u64::from(kind), u64::from(class)];
+        let octets = parts.into_iter().flat_map(u64::to_be_bytes);
+        octets.fold(0xcbf2_9ce4_8422_2325, |hash: u64, octet| {
+            (hash ^ u64::from(octet)).wrapping_mul(0x0000_0100_0000_01b3)
+        })
+    }
+
     /// Nodes that publish nothing about a topic need not know who wants it.
     fn gated(&self) -> bool {
         true
@@ -127,6 +141,8 @@ pub struct Packet {
     pinned: usize,
 }
 
+/// The most that a packet has on the wire beside its body: four numbers of 32 bits or less, one of 64, two octets and a key.
+const HEAD_BYTES_MAX: usize = 48;
 /// Memory of a packet beside its body.
 const PACKET_OVERHEAD: usize = 96;
 
@@ -163,6 +179,10 @@ impl Message for Packet {
 
     fn bytes(&self) -> usize {
         self.pinned.max(self.body.len()) + PACKET_OVERHEAD
+    }
+
+    fn wire_bytes(&self) -> usize {
+        self.body.len() + HEAD_BYTES_MAX
     }
 
     fn supersedes(&self) -> Option<u128> {
