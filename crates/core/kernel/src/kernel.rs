@@ -149,7 +149,10 @@ impl Kernel {
         budget: usize,
     ) -> Transmit {
         let transmit = self.endpoint.poll_transmit(now, conn, out, budget);
-        self.drive(now);
+        // Writing makes nothing possible but what the endpoint tells.
+        if self.endpoint.has_events() {
+            self.drive(now);
+        }
         transmit
     }
 
@@ -157,13 +160,9 @@ impl Kernel {
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Moment> {
         let Some(network) = &self.network else { return self.endpoint.poll_timeout() };
-        let parts = [
-            self.endpoint.poll_timeout(),
-            self.rti.poll_timeout(),
-            network.poll_timeout(),
-            self.refusing_at().filter(|_| self.sessions.are_waiting()),
-        ];
-        parts.into_iter().flatten().min()
+        let refusing = self.refusing_at().filter(|_| self.sessions.are_waiting());
+        let own = Moment::sooner(self.endpoint.poll_timeout(), self.rti.poll_timeout());
+        Moment::sooner(Moment::sooner(own, network.poll_timeout()), refusing)
     }
 
     /// What runs here.
@@ -184,16 +183,17 @@ impl Kernel {
                 self.commit(now);
             }
             let moved = self.network.is_some() && self.drive_network(now);
-            if let Some(caller) = self.rti.poll_ready() {
+            while let Some(caller) = self.rti.poll_ready() {
                 self.pump(now, caller);
-            } else if let Some(caller) = self.rti.poll_overloaded() {
+            }
+            if let Some(caller) = self.rti.poll_overloaded() {
                 let limit = self.config.rti.queue_bytes_max;
                 let reason =
                     format!("the federate does not keep up: over {limit} bytes of reliable callbacks wait");
                 self.disconnect(now, caller, reason);
             } else if let Some((caller, reason)) = self.rti.poll_lost() {
                 self.disconnect(now, caller, reason);
-            } else if !moved {
+            } else if !moved && !self.endpoint.has_events() {
                 break;
             }
         }

@@ -5,8 +5,8 @@
 //! until it gives none. A link is reliable and keeps order, or goes down. Without a network nothing of this happens.
 
 use crate::Kernel;
-use crate::network::{LinkCounts, LinkEvent, NetworkStatus};
-use base::Moment;
+use crate::network::{CastCounts, CastEvent, LinkCounts, LinkEvent, NetworkStatus};
+use base::{Moment, NodeKey};
 use bytes::Bytes;
 use fedpro::server::ConnId;
 use overlay::{LinkId, TargetId};
@@ -103,6 +103,50 @@ impl Kernel {
         let datagram = self.network.as_mut()?.poll_link_datagram(now, link, max);
         self.release();
         datagram
+    }
+
+    /// What the world is to do with multicast groups. Then take every group that [`Kernel::poll_cast_ready`] names, and send what
+    /// [`Kernel::poll_cast_frame`] gives, whenever that group can take a frame.
+    #[must_use]
+    pub fn poll_cast_event(&mut self) -> Option<CastEvent> {
+        self.network.as_mut()?.poll_cast_event()
+    }
+
+    /// The next group that has something to send. It is not named again before it was drained.
+    #[must_use]
+    pub fn poll_cast_ready(&mut self) -> Option<usize> {
+        self.network.as_mut()?.poll_cast_ready()
+    }
+
+    /// The next frame for a group, of at most `max` bytes.
+    #[must_use]
+    pub fn poll_cast_frame(&mut self, now: Moment, group: usize, max: usize) -> Option<Bytes> {
+        let frame = self.network.as_mut()?.poll_cast_frame(now, group, max);
+        self.release();
+        frame
+    }
+
+    /// Frames came from members of groups. They may be lost, repeated or overtaken.
+    pub fn handle_cast_frames(&mut self, now: Moment, frames: impl IntoIterator<Item = (NodeKey, Bytes)>) {
+        if let Some(network) = &mut self.network {
+            frames.into_iter().for_each(|(from, frame)| network.handle_cast_frame(now, from, frame));
+            self.drive(now);
+        }
+    }
+
+    /// A member of a group is heard there, or is heard no longer.
+    pub fn handle_cast_member(&mut self, now: Moment, group: usize, member: NodeKey, heard: bool) {
+        if let Some(network) = &mut self.network {
+            network.handle_cast_member(group, member, heard);
+            self.drive(now);
+        }
+    }
+
+    /// What this node did in a group so far, for people and tools.
+    pub fn handle_cast_counts(&mut self, group: usize, counts: CastCounts) {
+        if let Some(network) = &mut self.network {
+            network.handle_cast_counts(group, counts);
+        }
     }
 
     /// Whether to read no more of a federate for now: what it sent reliably waits in a congested link. It is named by

@@ -4,9 +4,11 @@
 //! in place of words. Servers that do not know the setting say so in words, as the standard has it (1516.1-2025, 4.2).
 
 mod channel;
+mod group;
 mod link;
 
 pub use channel::ChannelReport;
+pub use group::GroupReport;
 pub use link::{DatagramReport, LinkEndReport};
 
 use crate::network::NetworkStatus;
@@ -100,6 +102,9 @@ pub struct NodeSummary {
     /// The ends of its links; empty when there are too many to be told.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<LinkEndReport>,
+    /// The multicast groups that it takes part in; empty when there are too many to be told.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<GroupReport>,
 }
 
 /// A link between two nodes.
@@ -216,6 +221,7 @@ fn node_report(status: &NetworkStatus, node: &NodeView) -> NodeReport {
     if let (Some(summary), true) = (&mut summary, node.key == status.key) {
         // Of its own links it knows more than what it last told all others, which is bounded.
         summary.links = LinkEndReport::all(&status.links, |link| status.traffic.get(&link).copied());
+        summary.groups = status.casts.iter().map(GroupReport::of).collect();
     }
     NodeReport {
         name: node.name.clone(),
@@ -239,7 +245,7 @@ impl NodeSummary {
         if all.len() <= max {
             return all;
         }
-        let mut short = Self { links: Vec::new(), ..self.clone() };
+        let mut short = Self { links: Vec::new(), groups: Vec::new(), ..self.clone() };
         let without_links = octets(&short);
         if without_links.len() <= max {
             return without_links;
@@ -250,7 +256,11 @@ impl NodeSummary {
 
     /// What is worth telling others for its own sake: that links are alive is not, or no network would ever be silent.
     pub(crate) fn news(&self) -> Self {
-        Self { links: self.links.iter().map(LinkEndReport::news).collect(), ..self.clone() }
+        Self {
+            links: self.links.iter().map(LinkEndReport::news).collect(),
+            groups: self.groups.iter().map(GroupReport::news).collect(),
+            ..self.clone()
+        }
     }
 }
 

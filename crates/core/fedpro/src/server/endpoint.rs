@@ -6,7 +6,7 @@ use super::slots::Slots;
 use super::{Config, ConnId, EndReason, Event, Overload, Refusal, SessionKey};
 use crate::frame::{BODY_BYTES_LIMIT, Decoder, FIRST_MESSAGE_BYTES_MAX, MessageType};
 use crate::response::{ApiVersion, encode_response, exception_response};
-use base::{Deadlines, Moment, Serial31};
+use base::{Deadlines, HandleMap, Moment, Serial31};
 use bytes::Bytes;
 use hla::RtiError;
 use hla::api::CallResponse;
@@ -33,7 +33,7 @@ use std::time::Duration;
 #[derive(Debug)]
 pub struct Endpoint {
     pub(super) config: Config,
-    pub(super) connections: HashMap<ConnId, Connection>,
+    pub(super) connections: HandleMap<ConnId, Connection>,
     /// Connections that have no session yet, by age.
     fresh: BTreeMap<u64, ConnId>,
     opened: u64,
@@ -75,7 +75,7 @@ impl Endpoint {
     pub fn new(config: Config) -> Self {
         Self {
             config,
-            connections: HashMap::new(),
+            connections: HandleMap::default(),
             fresh: BTreeMap::new(),
             opened: 0,
             sessions: Slots::new(),
@@ -171,6 +171,12 @@ impl Endpoint {
     #[must_use]
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
+    }
+
+    /// Whether [`Endpoint::poll_event`] has something.
+    #[must_use]
+    pub fn has_events(&self) -> bool {
+        !self.events.is_empty()
     }
 
     /// When to call [`Endpoint::handle_timeout`] at the latest.

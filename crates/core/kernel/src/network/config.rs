@@ -61,6 +61,15 @@ impl LinkTerms {
     }
 }
 
+/// The multicast groups of a site.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Multicast {
+    /// How many; topics are spread over them. At most [`router::CASTS_MAX`].
+    pub groups: usize,
+    /// The longest frame that fits into one datagram.
+    pub frame_bytes: usize,
+}
+
 /// Settings of a kernel that is a node of a network.
 #[derive(Clone, Debug)]
 pub struct NetworkConfig {
@@ -77,6 +86,8 @@ pub struct NetworkConfig {
     pub bootstrap: Option<Duration>,
     /// Pipes of the clients that stand for neighbours.
     pub pipe: PipeConfig,
+    /// Multicast groups that reach several neighbours at once. Default: none.
+    pub multicast: Option<Multicast>,
     /// The replicated log.
     pub consensus: consensus::Config,
     /// A member that cannot be reached for so long is dead: its federates are resigned. Default 1 s.
@@ -95,6 +106,7 @@ impl NetworkConfig {
             any_shape: false,
             bootstrap: Some(Duration::ZERO),
             pipe: link_pipe(),
+            multicast: None,
             consensus: consensus::Config::default(),
             node_timeout: Duration::from_secs(1),
             minority_timeout: Duration::from_secs(10),

@@ -108,5 +108,7 @@ impl Network {
         if let Err(error) = self.fabric.neighbour_up(now, neighbour, initiator, flags, terms.rank) {
             tracing::error!(%neighbour, %error, "no client for this neighbour");
         }
+        self.casts.greet(neighbour);
+        self.tell_hearers();
     }
 }

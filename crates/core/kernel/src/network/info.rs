@@ -1,7 +1,7 @@
 //! What this node tells all others of itself: rebuilt now and then while something happens, told when it has changed.
 
 use super::Network;
-use crate::report::{ChannelReport, LinkEndReport, NodeSummary};
+use crate::report::{ChannelReport, GroupReport, LinkEndReport, NodeSummary};
 use base::{Moment, NodeKey};
 use bytes::Bytes;
 use overlay::INFO_BYTES_MAX;
@@ -73,6 +73,7 @@ impl Network {
             asked_again: rti.network_counters().asked,
             channels,
             links,
+            groups: self.cast_status().iter().map(GroupReport::of).collect(),
         };
         let news = summary.news().to_octets(INFO_BYTES_MAX);
         if news != self.info.last {

@@ -1,6 +1,6 @@
 //! Frames in and out: which link leads to which neighbour, and what goes over it next.
 
-use super::{LinkTraffic, Network};
+use super::{LinkTraffic, Network, casts};
 use base::{Moment, NodeKey};
 use bytes::{BufMut, Bytes, BytesMut};
 use overlay::{LinkId, TargetId, Via};
@@ -150,6 +150,9 @@ impl Network {
         }
         self.overlay.handle_heard(now, link);
         if let Some(&neighbour) = self.links.peers.get(&link) {
+            if channel == casts::CHANNEL {
+                return self.handle_hearing(neighbour, &frame);
+            }
             self.frame(now, neighbour, channel, frame, datagram);
         }
     }
@@ -188,6 +191,17 @@ impl Network {
         }
     }
 
+    /// Something is to be said to a neighbour on its link; false when there is none.
+    pub(super) fn wake_neighbour(&mut self, neighbour: NodeKey) -> bool {
+        match self.links.paths.get(&neighbour) {
+            Some(&Via::Link(link)) => {
+                self.links.wake(link);
+                true
+            }
+            _ => false,
+        }
+    }
+
     fn fill_tunnel(&mut self, now: Moment, neighbour: NodeKey) {
         while self.overlay.can_send_channel(neighbour) {
             let next = self.fabric.poll_frame(now, neighbour, Lanes::ALL, usize::MAX);
@@ -216,6 +230,9 @@ impl Network {
     pub(crate) fn poll_link_frame(&mut self, now: Moment, link: LinkId) -> Option<Bytes> {
         if let Some(frame) = self.overlay.poll_frame(now, link) {
             return Some(on_channel(OVERLAY, &frame));
+        }
+        if let Some(news) = self.links.peers.get(&link).and_then(|peer| self.casts.take_news(*peer)) {
+            return Some(on_channel(casts::CHANNEL, &news));
         }
         let lanes = if self.links.datagrams.contains(&link) { Lanes::RELIABLE } else { Lanes::ALL };
         let next = self

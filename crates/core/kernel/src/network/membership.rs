@@ -144,7 +144,7 @@ impl Membership {
         };
         let dead = self.missing.values().copied().min();
         let lost = self.alone_since.map(|since| since + self.minority_timeout);
-        [self.bootstrap_at(), asking, dead, lost].into_iter().flatten().min()
+        Moment::sooner(Moment::sooner(self.bootstrap_at(), asking), Moment::sooner(dead, lost))
     }
 }
 

@@ -8,6 +8,7 @@
 //! | `order` | proposals on their way to the replicated log and back |
 //! | `fabric` | the routers, with a client for each neighbour |
 //! | `links` | frames in and out |
+//! | `casts` | the multicast groups of a site |
 //! | `info` | what this node tells all others of itself |
 //! | `envelope` | what nodes write to each other |
 //! | `status` | the network, for people and tools |
@@ -16,6 +17,7 @@
 //! Each machine below knows nothing of the others; this is where what one says becomes what another hears.
 
 mod admission;
+mod casts;
 mod config;
 mod envelope;
 mod events;
@@ -27,7 +29,8 @@ mod order;
 mod status;
 mod traffic;
 
-pub use config::{LinkTarget, LinkTerms, NetworkConfig, link_pipe};
+pub use casts::{CastCounts, CastEvent, CastStatus};
+pub use config::{LinkTarget, LinkTerms, Multicast, NetworkConfig, link_pipe};
 pub use fabric::ChannelStatus;
 pub(crate) use fabric::Place;
 pub use links::LinkEvent;
@@ -35,6 +38,7 @@ pub use status::{NetworkStatus, NodeStatus};
 pub use traffic::{LinkCounts, LinkRates, LinkTraffic};
 
 use base::{Moment, NodeKey, Seed};
+use casts::Casts;
 use envelope::Unicast;
 use fabric::Fabric;
 use links::Links;
@@ -65,6 +69,7 @@ pub(crate) struct Network {
     order: Order,
     fabric: Fabric,
     links: Links,
+    casts: Casts,
     membership: Membership,
     nodes: BTreeMap<NodeId, NodeKey>,
     /// Nodes that this one has asked to be added or removed, and has not yet seen to be.
@@ -111,10 +116,19 @@ impl Network {
         settings.targets = config.targets.iter().map(target).collect();
         let seed = settings.seed;
         let membership = Membership::new(now, config.bootstrap, config.node_timeout, config.minority_timeout);
+        let mut fabric = Fabric::new(now, key, seed.split("routers"), settings.topology, config.pipe.clone());
+        let mut groups = 0;
+        if let Some(multicast) = config.multicast {
+            match fabric.add_casts(now, multicast) {
+                Ok(()) => groups = multicast.groups,
+                Err(error) => tracing::error!(%error, "the multicast groups of this node are not used"),
+            }
+        }
         Ok(Self {
             key,
+            casts: Casts::new(key, groups, settings.topology != TopologyKind::Mesh),
             order: Order::new(key, seed.split("consensus"), config.consensus.clone()),
-            fabric: Fabric::new(now, key, seed.split("routers"), settings.topology, config.pipe.clone()),
+            fabric,
             overlay: Overlay::new(settings)?,
             links: Links::default(),
             membership,
@@ -143,6 +157,7 @@ impl Network {
         }
         let mut network = Self::new(now, config, key)?;
         network.links.close_all_of(&self.links, "this node joins the network again");
+        network.casts.begin_with(self.casts.leave_all());
         Ok(network)
     }
 
@@ -198,14 +213,9 @@ impl Network {
 
     /// When to call [`Network::handle_timeout`].
     pub(crate) fn poll_timeout(&self) -> Option<Moment> {
-        let parts = [
-            self.overlay.poll_timeout(),
-            self.order.poll_timeout(),
-            self.fabric.poll_timeout(),
-            self.membership.poll_timeout(),
-            self.info.poll_timeout(),
-        ];
-        parts.into_iter().flatten().min()
+        let links = Moment::sooner(self.overlay.poll_timeout(), self.fabric.poll_timeout());
+        let standing = Moment::sooner(self.order.poll_timeout(), self.membership.poll_timeout());
+        Moment::sooner(Moment::sooner(links, standing), self.info.poll_timeout())
     }
 
     /// Where what was sent since the last call waits in congested pipes: its sender is to be held back.
@@ -245,8 +255,14 @@ impl Network {
                 Some(key) => self.write(now, key, &Unicast::Services(body), urgent),
                 None => tracing::debug!(%to, "no such node: a letter of the services is dropped"),
             },
-            Outgoing::Interest { topic, any } => self.fabric.set_interest(now, topic, any),
-            Outgoing::Offer { topic, any } => self.fabric.set_offer(now, topic, any),
+            Outgoing::Interest { topic, any } => {
+                self.casts.note(topic, false, any);
+                self.fabric.set_interest(now, topic, any);
+            }
+            Outgoing::Offer { topic, any } => {
+                self.casts.note(topic, true, any);
+                self.fabric.set_offer(now, topic, any);
+            }
         }
     }
 

@@ -1,0 +1,344 @@
+//! The way of updates through whole kernels, without sockets: how many instructions does one cost?
+//!
+//! One federate updates an object, another gets each reflected and says so; all frames are those that federates send.
+//! Callgrind counts the instructions, the same on a busy machine as on a quiet one:
+//!
+//! ```sh
+//! cargo build --release -p meshrti-kernel --example updates
+//! valgrind --tool=callgrind --toggle-collect='*::steady' target/release/examples/updates NODES UPDATES BATCH
+//! ```
+//!
+//! What it collects, divided by UPDATES, is the cost of an update with everything that belongs to it: its answer, the
+//! reflect and its report, and what this program does itself (about 400 instructions). NODES is 1, or 2 for
+//! federates at two kernels with a link between them. BATCH updates come in one read: 1 for round trips, more for floods.
+
+use base::{Moment, NodeKey, Seed};
+use bytes::{Bytes, BytesMut};
+use fedpro::frame::{Control, Decoder, Message, MessageType, Numbers, put_control, put_hla};
+use hla::api::call_request::CallRequest as Call;
+use hla::api::call_response::CallResponse as Answer;
+use hla::api::{self, Message as _};
+use hla::handle::{AttributeHandle, ObjectClassHandle, ObjectInstanceHandle};
+use kernel::{
+    Config, ConnId, Kernel, LinkEvent, LinkId, LinkTarget, LinkTerms, NetworkConfig, NoFoms, TopologyKind,
+};
+use std::time::Duration;
+
+/// Octets of each value.
+const PAYLOAD: usize = 100;
+/// What a world lets a kernel write at a time.
+const BUDGET: usize = 256 << 10;
+const SUCCEEDED: &[u8] = &[0x0a, 0x00];
+const FOM: &str = r#"<?xml version="1.0"?>
+<objectModel xmlns="http://standards.ieee.org/IEEE1516-2025">
+  <modelIdentification><name>Updates</name><type>FOM</type><version>1.0</version>
+    <modificationDate>2026-11-22</modificationDate><securityClassification>Unclassified</securityClassification>
+    <description>One class with one attribute.</description>
+    <poc><pocType>Primary author</pocType><pocOrg>MeshRTI</pocOrg></poc></modelIdentification>
+  <objects><objectClass><name>HLAobjectRoot</name><objectClass><name>Ping</name>
+    <sharing>PublishSubscribe</sharing><attribute><name>Payload</name><dataType>HLAopaqueData</dataType>
+      <updateType>Conditional</updateType><ownership>NoTransfer</ownership><sharing>PublishSubscribe</sharing>
+      <transportation>HLAreliable</transportation><order>Receive</order></attribute>
+  </objectClass></objectClass></objects>
+</objectModel>"#;
+
+fn main() {
+    let numbers: Vec<usize> = std::env::args().skip(1).filter_map(|word| word.parse().ok()).collect();
+    let [nodes @ (1 | 2), updates, batch] = numbers[..] else {
+        panic!("what to do: updates NODES UPDATES BATCH, with 1 or 2 nodes");
+    };
+    let mut world = World::new(nodes);
+    let mut subscriber = Federate::open(&mut world, 0);
+    let module =
+        api::fom_module::FomModule::File(api::FileFomModule { name: "u.xml".into(), content: FOM.into() });
+    let fom_module = Some(api::FomModule { fom_module: Some(module) });
+    let federation_name = "updates".to_owned();
+    subscriber.call(
+        &mut world,
+        Call::CreateFederationExecutionRequest(api::CreateFederationExecutionRequest {
+            federation_name,
+            fom_module,
+        }),
+    );
+    let ping = subscriber.join(&mut world);
+    let (class, attributes) =
+        (Some(ping.0), Some(api::AttributeHandleSet { attribute_handle: vec![ping.1] }));
+    subscriber.call(
+        &mut world,
+        Call::SubscribeObjectClassAttributesRequest(api::SubscribeObjectClassAttributesRequest {
+            object_class: class,
+            attributes: attributes.clone(),
+        }),
+    );
+    let mut publisher = Federate::open(&mut world, nodes - 1);
+    publisher.join(&mut world);
+    publisher.call(
+        &mut world,
+        Call::PublishObjectClassAttributesRequest(api::PublishObjectClassAttributesRequest {
+            object_class: class,
+            attributes,
+        }),
+    );
+    let registered = publisher.call(
+        &mut world,
+        Call::RegisterObjectInstanceRequest(api::RegisterObjectInstanceRequest { object_class: class }),
+    );
+    let Answer::RegisterObjectInstanceResponse(registered) = registered else { panic!("{registered:?}") };
+    world.run(Duration::from_secs(2));
+    let update = update(registered.result.unwrap_or_default(), ping.1);
+    steady(&mut world, &mut publisher, &mut subscriber, &update, batch, batch);
+    let before = subscriber.callbacks;
+    steady(&mut world, &mut publisher, &mut subscriber, &update, updates, batch);
+    assert_eq!(subscriber.callbacks - before, updates.div_ceil(batch) * batch, "each is reflected once");
+}
+
+/// An encoded update of the object.
+fn update(object: ObjectInstanceHandle, attribute: AttributeHandle) -> Bytes {
+    let pair =
+        api::AttributeHandleValue { attribute_handle: Some(attribute), value: Bytes::from(vec![1; PAYLOAD]) };
+    let call = Call::UpdateAttributeValuesRequest(api::UpdateAttributeValuesRequest {
+        object_instance: Some(object),
+        attribute_values: Some(api::AttributeHandleValueMap { attribute_handle_value: vec![pair] }),
+        user_supplied_tag: Bytes::new(),
+    });
+    api::CallRequest { call_request: Some(call) }.encode_to_vec().into()
+}
+
+/// What is counted: `updates` in batches, with their answers, reflects and reports.
+#[inline(never)]
+fn steady(
+    world: &mut World,
+    publisher: &mut Federate,
+    subscriber: &mut Federate,
+    update: &Bytes,
+    updates: usize,
+    batch: usize,
+) {
+    let mut out = BytesMut::with_capacity(BUDGET);
+    for _ in 0..updates.div_ceil(batch) {
+        out.clear();
+        for _ in 0..batch {
+            publisher.put(&mut out, MessageType::CallRequest, None, update);
+        }
+        world.give(publisher, &out);
+        world.carry();
+        world.take(publisher, &mut out);
+        world.take(subscriber, &mut out);
+        if !subscriber.report.is_empty() {
+            let report = std::mem::take(&mut subscriber.report);
+            world.give(subscriber, &report);
+            subscriber.report = report;
+            subscriber.report.clear();
+        }
+        world.carry();
+    }
+}
+
+/// One or two kernels and the link between them.
+struct World {
+    kernels: Vec<Kernel>,
+    now: Moment,
+}
+
+impl World {
+    fn new(nodes: usize) -> Self {
+        let mut world = Self { kernels: Vec::new(), now: Moment::ZERO };
+        if nodes == 1 {
+            world.kernels.push(Kernel::new(Config::default(), Box::new(NoFoms)));
+            return world;
+        }
+        for number in 1..=2_u64 {
+            let seed = Seed(number);
+            let name = format!("node-{number}");
+            let mut network = NetworkConfig::new(NodeKey(number), seed, &name, TopologyKind::Tree);
+            network.overlay.urls = vec![name.clone()];
+            if number == 1 {
+                network.bootstrap = Some(Duration::ZERO);
+            } else {
+                let url = "node-1".to_owned();
+                network.targets.push(LinkTarget { url, name: None, terms: LinkTerms::default() });
+            }
+            let kernel = Kernel::in_network(world.now, Config::default(), network, Box::new(NoFoms));
+            world.kernels.push(kernel.expect("sound settings"));
+        }
+        world.run(Duration::from_secs(5));
+        world
+    }
+
+    /// Lets time pass.
+    fn run(&mut self, lasts: Duration) {
+        let until = self.now + lasts;
+        while self.now < until {
+            self.now += Duration::from_millis(1);
+            for kernel in &mut self.kernels {
+                if kernel.poll_timeout().is_some_and(|at| at <= self.now) {
+                    kernel.handle_timeout(self.now);
+                }
+            }
+            self.carry();
+        }
+    }
+
+    /// Carries frames between the kernels until there are none.
+    fn carry(&mut self) {
+        if self.kernels.len() < 2 {
+            return;
+        }
+        let mut any = true;
+        while any {
+            any = false;
+            for from in 0..2 {
+                while let Some(event) = self.kernels[from].poll_link_event() {
+                    if let LinkEvent::Connect { target, .. } = event {
+                        self.kernels[1 - from].handle_link_up(self.now, LinkId(1), None);
+                        self.kernels[from].handle_link_up(self.now, LinkId(1), Some(target));
+                    }
+                    any = true;
+                }
+                while let Some(link) = self.kernels[from].poll_link_ready() {
+                    while let Some(frame) = self.kernels[from].poll_link_frame(self.now, link) {
+                        self.kernels[1 - from].handle_link_frame(self.now, link, frame);
+                        any = true;
+                    }
+                }
+            }
+        }
+    }
+
+    fn give(&mut self, federate: &Federate, bytes: &[u8]) {
+        self.now += Duration::from_micros(10);
+        let bytes = Bytes::copy_from_slice(bytes);
+        self.kernels[federate.kernel].handle_bytes(self.now, federate.conn, bytes);
+    }
+
+    /// Hands a federate what waits for it.
+    fn take(&mut self, federate: &mut Federate, out: &mut BytesMut) {
+        let kernel = &mut self.kernels[federate.kernel];
+        while kernel.poll_ready().is_some() {}
+        loop {
+            out.clear();
+            let transmit = kernel.poll_transmit(self.now, federate.conn, out, BUDGET);
+            federate.read(out);
+            if !transmit.more {
+                return;
+            }
+        }
+    }
+}
+
+/// A federate that knows no more of the protocol than it needs.
+struct Federate {
+    kernel: usize,
+    conn: ConnId,
+    session: u64,
+    next: u32,
+    heard: Option<base::Serial31>,
+    answer: Option<Bytes>,
+    callbacks: usize,
+    /// Reports of callbacks that are to be sent.
+    report: BytesMut,
+}
+
+impl Federate {
+    fn open(world: &mut World, kernel: usize) -> Self {
+        let conn = ConnId(world.now.since(Moment::ZERO).as_nanos() as u64);
+        world.now += Duration::from_micros(1);
+        world.kernels[kernel].handle_open(world.now, conn, 1 + conn.0);
+        let mut federate = Self {
+            kernel,
+            conn,
+            session: 0,
+            next: 1,
+            heard: None,
+            answer: None,
+            callbacks: 0,
+            report: BytesMut::new(),
+        };
+        let mut out = BytesMut::new();
+        let numbers = federate.numbers();
+        put_control(&mut out, 0, numbers, Control::NewSession { version: 1 });
+        world.give(&federate, &out);
+        world.take(&mut federate, &mut out);
+        federate.session = 1 + conn.0;
+        federate.call(world, Call::ConnectRequest(api::ConnectRequest {}));
+        federate
+    }
+
+    fn numbers(&mut self) -> Numbers {
+        let sequence = base::Serial31::new(self.next);
+        self.next += 1;
+        Numbers { sequence, last_received: self.heard }
+    }
+
+    fn put(&mut self, out: &mut BytesMut, kind: MessageType, to: Option<base::Serial31>, body: &[u8]) {
+        let numbers = self.numbers();
+        put_hla(out, kind, self.session, numbers, to, body);
+    }
+
+    /// Joins; the class and the attribute.
+    fn join(&mut self, world: &mut World) -> (ObjectClassHandle, AttributeHandle) {
+        let (federate_type, federation_name) = ("f".to_owned(), "updates".to_owned());
+        let join = api::JoinFederationExecutionRequest { federate_type, federation_name };
+        self.call(world, Call::JoinFederationExecutionRequest(join));
+        let name = "HLAobjectRoot.Ping".to_owned();
+        let class = api::GetObjectClassHandleRequest { object_class_name: name };
+        let Answer::GetObjectClassHandleResponse(class) =
+            self.call(world, Call::GetObjectClassHandleRequest(class))
+        else {
+            panic!("no class");
+        };
+        let class = class.result.unwrap_or_default();
+        let attribute = api::GetAttributeHandleRequest {
+            object_class: Some(class),
+            attribute_name: "Payload".to_owned(),
+        };
+        let Answer::GetAttributeHandleResponse(attribute) =
+            self.call(world, Call::GetAttributeHandleRequest(attribute))
+        else {
+            panic!("no attribute");
+        };
+        (class, attribute.result.unwrap_or_default())
+    }
+
+    /// Calls a service and waits for its answer, up to ten seconds of the world's time.
+    fn call(&mut self, world: &mut World, call: Call) -> Answer {
+        let body = api::CallRequest { call_request: Some(call) }.encode_to_vec();
+        let mut out = BytesMut::new();
+        self.put(&mut out, MessageType::CallRequest, None, &body);
+        world.give(self, &out);
+        for _ in 0..10_000 {
+            world.carry();
+            world.take(self, &mut out);
+            if let Some(answer) = self.answer.take() {
+                let answer = api::CallResponse::decode(answer).expect("an answer").call_response;
+                let answer = answer.expect("an answer");
+                assert!(!matches!(answer, Answer::ExceptionData(_)), "{answer:?}");
+                return answer;
+            }
+            world.run(Duration::from_millis(1));
+        }
+        panic!("no answer");
+    }
+
+    fn read(&mut self, bytes: &mut BytesMut) {
+        let mut decoder = Decoder::new(BUDGET);
+        decoder.push(bytes.split().freeze());
+        while let Some(frame) = decoder.next_frame().expect("frames") {
+            let number = frame.header.numbers.sequence;
+            match frame.message().expect("a message") {
+                Message::CallResponse { body, .. } => {
+                    self.heard = number;
+                    self.answer = Some(body);
+                }
+                Message::CallbackRequest(_) => {
+                    self.heard = number;
+                    self.callbacks += 1;
+                    let mut report = std::mem::take(&mut self.report);
+                    self.put(&mut report, MessageType::CallbackResponse, number, SUCCEEDED);
+                    self.report = report;
+                }
+                _ => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,326 @@
+//! The multicast groups of a site: who hears whom, and which groups this node takes part in.
+//!
+//! The routers put what several covered neighbours want once into the pipe of a *cast* (see the crate `router`); the world carries its
+//! frames to a group. A neighbour is covered in a group when it has said, over its link, that it hears this node there. So
+//! nothing is trusted to a group before it is known to arrive, and what a group does not reach goes over links as ever.
+
+use super::Network;
+use base::{Moment, NodeKey};
+use bytes::Bytes;
+use rti::remote::NetTopic;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// The channel of a link on which a node says in which groups it hears the other one.
+pub(super) const CHANNEL: u8 = 3;
+
+/// What the world is to do with multicast groups.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CastEvent {
+    /// Take part in a group as this member; in place of an earlier one.
+    Join {
+        /// Which group, from 0.
+        group: usize,
+        /// Who this node is in it.
+        member: NodeKey,
+    },
+    /// Leave a group.
+    Leave {
+        /// Which.
+        group: usize,
+    },
+}
+
+/// What a member of a group did since it joined, as its world counts it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CastCounts {
+    /// Frames of routers sent to the group, once each, however many hear them.
+    pub sent_frames: u64,
+    /// Datagrams sent, those of the protocol itself included.
+    pub sent_datagrams: u64,
+    /// Their bytes.
+    pub sent_bytes: u64,
+    /// Frames of routers that came.
+    pub received_frames: u64,
+    /// Datagrams that came and were proved.
+    pub received_datagrams: u64,
+    /// Datagrams that an emulated line lost.
+    pub emulated_losses: u64,
+    /// Datagrams that were refused: of other groups, forged, not understood.
+    pub refused: u64,
+}
+
+/// The state of one group.
+#[derive(Clone, Debug, Default)]
+struct Group {
+    /// What this node wants or offers of it; a node that relays for others is in all groups.
+    reasons: BTreeSet<(NetTopic, bool)>,
+    joined: bool,
+    counts: CastCounts,
+}
+
+/// All groups of the site.
+#[derive(Debug)]
+pub(super) struct Casts {
+    member: NodeKey,
+    groups: Vec<Group>,
+    /// This node is in all groups, whatever it wants.
+    everywhere: bool,
+    /// In which groups each node is heard, one bit each.
+    hears: BTreeMap<NodeKey, u64>,
+    /// Neighbours that are to be told in which groups they are heard.
+    untold: BTreeSet<NodeKey>,
+    events: VecDeque<CastEvent>,
+}
+
+impl Casts {
+    /// In `groups` groups. `everywhere`: what this node wants does not tell what it relays.
+    pub(super) fn new(member: NodeKey, groups: usize, everywhere: bool) -> Self {
+        let mut casts = Self {
+            member,
+            groups: vec![Group::default(); groups],
+            everywhere,
+            hears: BTreeMap::new(),
+            untold: BTreeSet::new(),
+            events: VecDeque::new(),
+        };
+        for group in 0..groups {
+            casts.settle(group);
+        }
+        casts
+    }
+
+    /// What this node wants (or offers) about a topic has changed.
+    pub(super) fn note(&mut self, topic: NetTopic, offers: bool, any: bool) {
+        if self.groups.is_empty() {
+            return;
+        }
+        let group = group_of(&topic, self.groups.len());
+        let reasons = &mut self.groups[group].reasons;
+        if any {
+            reasons.insert((topic, offers));
+        } else {
+            reasons.remove(&(topic, offers));
+        }
+        self.settle(group);
+    }
+
+    fn settle(&mut self, at: usize) {
+        let group = &mut self.groups[at];
+        let wanted = self.everywhere || !group.reasons.is_empty();
+        if wanted && !group.joined {
+            group.joined = true;
+            self.events.push_back(CastEvent::Join { group: at, member: self.member });
+        } else if !wanted && group.joined {
+            group.joined = false;
+            self.events.push_back(CastEvent::Leave { group: at });
+            for (node, hears) in &mut self.hears {
+                if *hears & 1 << at != 0 {
+                    *hears &= !(1 << at);
+                    self.untold.insert(*node);
+                }
+            }
+        }
+    }
+
+    /// A member of a group is heard, or no longer.
+    pub(super) fn hear(&mut self, group: usize, node: NodeKey, heard: bool) {
+        if self.groups.get(group).is_none_or(|group| !group.joined && heard) {
+            return;
+        }
+        let hears = self.hears.entry(node).or_default();
+        let before = *hears;
+        *hears = if heard { before | 1 << group } else { before & !(1 << group) };
+        if *hears != before {
+            self.untold.insert(node);
+        }
+    }
+
+    /// A neighbour has come: it knows nothing yet.
+    pub(super) fn greet(&mut self, node: NodeKey) {
+        if self.hears.get(&node).is_some_and(|hears| *hears != 0) {
+            self.untold.insert(node);
+        }
+    }
+
+    /// What a neighbour is to be told now.
+    pub(super) fn take_news(&mut self, node: NodeKey) -> Option<Bytes> {
+        let untold = self.untold.remove(&node);
+        let hears = self.hears.get(&node).copied().unwrap_or_default();
+        if hears == 0 {
+            self.hears.remove(&node);
+        }
+        untold.then(|| Bytes::copy_from_slice(&hears.to_be_bytes()))
+    }
+
+    pub(super) fn untold(&self) -> impl Iterator<Item = NodeKey> + '_ {
+        self.untold.iter().copied()
+    }
+
+    pub(super) fn poll_event(&mut self) -> Option<CastEvent> {
+        self.events.pop_front()
+    }
+
+    /// The groups that this node is in, as far as it is known here.
+    pub(super) fn status(&self) -> Vec<CastStatus> {
+        let status = |(group, state): (usize, &Group)| {
+            state.joined.then(|| CastStatus {
+                group,
+                reached: 0,
+                waiting: 0,
+                sent_messages: 0,
+                heard: self.hears.values().filter(|hears| **hears & 1 << group != 0).count(),
+                counts: state.counts,
+            })
+        };
+        self.groups.iter().enumerate().filter_map(status).collect()
+    }
+
+    pub(super) fn count(&mut self, group: usize, counts: CastCounts) {
+        if let Some(group) = self.groups.get_mut(group) {
+            group.counts = counts;
+        }
+    }
+
+    /// Leaves all groups: another life of the node joins them.
+    pub(super) fn leave_all(&self) -> Vec<CastEvent> {
+        let leave = |(group, state): (usize, &Group)| state.joined.then_some(CastEvent::Leave { group });
+        self.groups.iter().enumerate().filter_map(leave).collect()
+    }
+
+    /// What is done before anything else.
+    pub(super) fn begin_with(&mut self, events: Vec<CastEvent>) {
+        for event in events.into_iter().rev() {
+            self.events.push_front(event);
+        }
+    }
+}
+
+/// A group that a node takes part in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CastStatus {
+    /// Which, from 0.
+    pub group: usize,
+    /// Nodes that are heard in it.
+    pub heard: usize,
+    /// Neighbours that hear this node in it.
+    pub reached: usize,
+    /// Messages that wait for it.
+    pub waiting: usize,
+    /// Messages that went to it.
+    pub sent_messages: u64,
+    /// What was counted.
+    pub counts: CastCounts,
+}
+
+/// The group that a topic belongs to, the same at all nodes.
+fn group_of(topic: &NetTopic, groups: usize) -> usize {
+    (<NetTopic as router::Interest>::lot(topic) % groups.max(1) as u64) as usize
+}
+
+impl Network {
+    /// A frame came from a member of a group.
+    pub(crate) fn handle_cast_frame(&mut self, now: Moment, from: NodeKey, frame: Bytes) {
+        if let Err(error) = self.fabric.handle_cast(now, from, frame) {
+            tracing::debug!(%from, %error, "a multicast frame is not understood");
+        }
+    }
+
+    /// A member of a group is heard, or no longer.
+    pub(crate) fn handle_cast_member(&mut self, group: usize, member: NodeKey, heard: bool) {
+        self.casts.hear(group, member, heard);
+        self.tell_hearers();
+    }
+
+    pub(crate) fn handle_cast_counts(&mut self, group: usize, counts: CastCounts) {
+        self.casts.count(group, counts);
+    }
+
+    /// The groups that this node is in.
+    pub(super) fn cast_status(&self) -> Vec<CastStatus> {
+        let mut all = self.casts.status();
+        for status in &mut all {
+            self.fabric.describe_cast(status);
+        }
+        all
+    }
+
+    pub(crate) fn poll_cast_event(&mut self) -> Option<CastEvent> {
+        self.casts.poll_event()
+    }
+
+    /// The next group with something to send; not named again before [`Network::poll_cast_frame`] had nothing more.
+    pub(crate) fn poll_cast_ready(&mut self) -> Option<usize> {
+        self.fabric.poll_cast_ready()
+    }
+
+    pub(crate) fn poll_cast_frame(&mut self, now: Moment, group: usize, max: usize) -> Option<Bytes> {
+        self.fabric.poll_cast_frame(now, group, max)
+    }
+
+    /// Links whose other end is to be told that it is heard have something to send.
+    pub(super) fn tell_hearers(&mut self) {
+        let untold: Vec<_> = self.casts.untold().collect();
+        for node in untold {
+            if !self.wake_neighbour(node) {
+                // It is told when it becomes a neighbour.
+                self.casts.untold.remove(&node);
+            }
+        }
+    }
+
+    /// A neighbour said in which groups it hears this node.
+    pub(super) fn handle_hearing(&mut self, neighbour: NodeKey, frame: &[u8]) {
+        match frame.first_chunk() {
+            Some(hears) if frame.len() == 8 => self.fabric.set_covered(neighbour, u64::from_be_bytes(*hears)),
+            _ => tracing::debug!(%neighbour, "what it says of multicast groups is not understood"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hla::handle::InteractionClassHandle;
+    use rti::ExecutionId;
+
+    fn topic(class: u32) -> NetTopic {
+        NetTopic::Interactions(ExecutionId(1), InteractionClassHandle(class))
+    }
+
+    fn events(casts: &mut Casts) -> Vec<CastEvent> {
+        std::iter::from_fn(|| casts.poll_event()).collect()
+    }
+
+    #[test]
+    fn a_group_is_joined_while_something_of_it_is_wanted_or_offered() {
+        let member = NodeKey(5);
+        let mut casts = Casts::new(member, 4, false);
+        assert_eq!(events(&mut casts), []);
+        let group = group_of(&topic(7), 4);
+        casts.note(topic(7), false, true);
+        casts.note(topic(7), true, true);
+        assert_eq!(events(&mut casts), [CastEvent::Join { group, member }]);
+        casts.hear(group, NodeKey(9), true);
+        assert_eq!(casts.take_news(NodeKey(9)).unwrap()[..], (1_u64 << group).to_be_bytes());
+        assert_eq!(casts.take_news(NodeKey(9)), None);
+        casts.note(topic(7), false, false);
+        assert_eq!(events(&mut casts), [], "it still offers something");
+        casts.note(topic(7), true, false);
+        assert_eq!(events(&mut casts), [CastEvent::Leave { group }]);
+        assert_eq!(casts.take_news(NodeKey(9)).unwrap()[..], 0_u64.to_be_bytes(), "it is heard no more");
+        casts.hear(group, NodeKey(9), true);
+        assert_eq!(casts.take_news(NodeKey(9)), None, "a word of a group that was left");
+    }
+
+    #[test]
+    fn who_relays_is_everywhere_and_tells_a_neighbour_that_comes_later() {
+        let mut casts = Casts::new(NodeKey(5), 2, true);
+        assert_eq!(events(&mut casts).len(), 2);
+        casts.hear(1, NodeKey(9), true);
+        assert!(casts.take_news(NodeKey(9)).is_some());
+        casts.greet(NodeKey(9));
+        assert_eq!(casts.take_news(NodeKey(9)).unwrap()[..], 2_u64.to_be_bytes());
+        assert_eq!(casts.status().iter().map(|status| status.heard).collect::<Vec<_>>(), [0, 1]);
+        assert_eq!(Casts::new(NodeKey(5), 0, true).poll_event(), None);
+    }
+}
