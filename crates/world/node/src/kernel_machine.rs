@@ -4,13 +4,14 @@ use base::{Moment, NodeKey, Seed};
 use bytes::{Bytes, BytesMut};
 use fedpro::server::{ConnId, Transmit};
 use kernel::{
-    FomSource, Kernel, LinkCounts, LinkEvent, LinkId, LinkTarget, LinkTerms, NetworkConfig, TargetId,
-    TopologyKind,
+    CastCounts, CastEvent, FomSource, Kernel, LinkCounts, LinkEvent, LinkId, LinkTarget, LinkTerms,
+    Multicast, NetworkConfig, TargetId, TopologyKind,
 };
 
 use crate::config::Network;
 use crate::config::network::{DropFirst, NetworkPlan, PlanError, PlannedLink, Topology};
 use crate::driver::StartError;
+use crate::link::CAST_FRAME_BYTES;
 use crate::{Background, Config, FomFiles, Machine};
 
 /// How long the node that founds a network looks for one that is there already, when it has links of its own.
@@ -63,6 +64,8 @@ fn network_settings(name: &str, network: &Network) -> Result<NetworkConfig, Kern
     settings.bootstrap = plan.bootstrap.then_some(wait);
     settings.node_timeout = network.node_timeout;
     settings.minority_timeout = network.minority_timeout;
+    settings.multicast =
+        network.multicast.as_ref().map(|url| Multicast { groups: url.groups, frame_bytes: CAST_FRAME_BYTES });
     let overlay = &mut settings.overlay;
     overlay.redundancy = plan.redundancy;
     overlay.urls = plan.advertise.iter().map(ToString::to_string).collect();
@@ -234,6 +237,30 @@ impl Machine for Kernel {
 
     fn poll_link_datagram(&mut self, now: Moment, link: LinkId, max: usize) -> Option<Bytes> {
         self.poll_link_datagram(now, link, max)
+    }
+
+    fn poll_cast_event(&mut self) -> Option<CastEvent> {
+        self.poll_cast_event()
+    }
+
+    fn poll_cast_ready(&mut self) -> Option<usize> {
+        self.poll_cast_ready()
+    }
+
+    fn poll_cast_frame(&mut self, now: Moment, group: usize, max: usize) -> Option<Bytes> {
+        self.poll_cast_frame(now, group, max)
+    }
+
+    fn handle_cast_frames(&mut self, now: Moment, frames: &mut Vec<(NodeKey, Bytes)>) {
+        self.handle_cast_frames(now, frames.drain(..));
+    }
+
+    fn handle_cast_member(&mut self, now: Moment, group: usize, member: NodeKey, heard: bool) {
+        self.handle_cast_member(now, group, member, heard);
+    }
+
+    fn handle_cast_counts(&mut self, group: usize, counts: CastCounts) {
+        self.handle_cast_counts(group, counts);
     }
 
     fn has_left(&self) -> bool {

@@ -26,6 +26,6 @@ pub mod link;
 pub mod srmp;
 
 pub use config::{Config, ConfigError};
-pub use driver::{Background, Machine, Node, NodeStats};
+pub use driver::{Background, Machine, Node, NodeStats, runtime};
 pub use fom_files::{FOM_FILE_BYTES_MAX, FomFileError, FomFiles};
 pub use kernel_machine::{KernelError, kernel, start};

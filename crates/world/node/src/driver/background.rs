@@ -7,7 +7,7 @@ use tokio::sync::oneshot;
 
 use super::accept::BindError;
 use super::machine::Machine;
-use super::run::Node;
+use super::run::{Node, runtime};
 use super::stats::NodeStats;
 use crate::{Config, KernelError};
 
@@ -55,10 +55,17 @@ impl Background {
         M: Machine + 'static,
         F: FnOnce(&Config) -> Result<M, StartError> + Send + 'static,
     {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (stop, stopped) = oneshot::channel::<()>();
         let (bound, binding) = std::sync::mpsc::sync_channel(1);
         let thread = std::thread::Builder::new().name(format!("node {}", config.name)).spawn(move || {
+            // It stays on its thread, and so is made there.
+            let runtime = match runtime() {
+                Ok(runtime) => runtime,
+                Err(error) => {
+                    let _ = bound.send(Err(error.into()));
+                    return NodeStats::default();
+                }
+            };
             runtime.block_on(async move {
                 let bind = async { Ok::<_, StartError>(Node::bind(&config, machine(&config)?).await?) };
                 match bind.await {

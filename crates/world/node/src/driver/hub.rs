@@ -12,7 +12,7 @@ use super::clock::Clock;
 use super::machine::Machine;
 use super::stats::NodeStats;
 use super::table::{End, Outbound, Table};
-use crate::link::Links;
+use crate::link::{Casts, Links};
 
 /// A read of at most this part of the read buffer is copied out of it: a few bytes that somebody keeps would else keep
 /// the whole buffer.
@@ -45,6 +45,7 @@ pub(crate) struct Core<M> {
     pub(crate) machine: M,
     pub(super) table: Table,
     pub(crate) links: Links,
+    pub(crate) casts: Casts,
     pub(crate) stats: NodeStats,
     pub(super) read_buffer: BytesMut,
     write_buffer: BytesMut,
@@ -59,6 +60,7 @@ impl<M: Machine> Hub<M> {
                 machine,
                 table: Table::default(),
                 links: Links::default(),
+                casts: Casts::default(),
                 stats: NodeStats::default(),
                 read_buffer: BytesMut::new(),
                 write_buffer: BytesMut::new(),
@@ -197,7 +199,7 @@ impl<M: Machine> Core<M> {
 
     /// Does what the machine wants of links, and lets federates go on that were held back. Says whether it wanted anything.
     fn serve_links(&mut self, now: Moment) -> bool {
-        let any = self.links.serve(&mut self.machine, now);
+        let any = self.links.serve(&mut self.machine, now) | self.casts.serve(&mut self.machine, now);
         while let Some(conn) = self.machine.poll_released() {
             if let Some(outbound) = self.table.get_mut(conn) {
                 outbound.wake();

@@ -1,10 +1,10 @@
 //! What the driver asks of the machine it drives.
 
-use base::Moment;
+use base::{Moment, NodeKey};
 use bytes::{Bytes, BytesMut};
 use fedpro::server::{ConnId, Transmit};
 
-use crate::link::{LinkCounts, LinkEvent, LinkId, TargetId};
+use crate::link::{CastCounts, CastEvent, LinkCounts, LinkEvent, LinkId, TargetId};
 
 /// A process's logic, without sockets, clock or chance.
 ///
@@ -76,6 +76,27 @@ pub trait Machine {
     fn poll_link_datagram(&mut self, _now: Moment, _link: LinkId, _max: usize) -> Option<Bytes> {
         None
     }
+    // Multicast groups. A machine that wants none needs none of what follows.
+
+    /// What is to be done about multicast groups.
+    fn poll_cast_event(&mut self) -> Option<CastEvent> {
+        None
+    }
+    /// The next group that has frames; named once, until it is drained to `None`.
+    fn poll_cast_ready(&mut self) -> Option<usize> {
+        None
+    }
+    /// The next frame for a group, of at most `max` bytes.
+    fn poll_cast_frame(&mut self, _now: Moment, _group: usize, _max: usize) -> Option<Bytes> {
+        None
+    }
+    /// Frames of members of groups; they may be lost, repeated or overtaken.
+    fn handle_cast_frames(&mut self, _now: Moment, _frames: &mut Vec<(NodeKey, Bytes)>) {}
+    /// A member of a group is heard there, or is heard no longer.
+    fn handle_cast_member(&mut self, _now: Moment, _group: usize, _member: NodeKey, _heard: bool) {}
+    /// What this node did in a group so far; told about once a second.
+    fn handle_cast_counts(&mut self, _group: usize, _counts: CastCounts) {}
+
     /// Whether, after [`begin_shutdown`](Machine::begin_shutdown), the other nodes know that this one leaves.
     fn has_left(&self) -> bool {
         true

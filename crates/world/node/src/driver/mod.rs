@@ -23,7 +23,7 @@ pub use background::{Background, StartError};
 pub(crate) use clock::Clock;
 pub(crate) use hub::Hub;
 pub use machine::Machine;
-pub use run::Node;
+pub use run::{Node, runtime};
 pub use stats::NodeStats;
 
 #[cfg(test)]

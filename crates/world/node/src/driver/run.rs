@@ -5,7 +5,8 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use tokio::net::TcpListener;
-use tokio::task::{JoinSet, LocalSet};
+use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
+use tokio::task::JoinSet;
 use tracing::{info, warn};
 
 use super::accept::{self, BindError};
@@ -18,6 +19,15 @@ use crate::link::{self, Fabric, LinkContext, Listener, Plain, Quic, StreamLayer}
 /// While the node stops its machine is asked this often whether it has left the network.
 const LEAVE_POLL: Duration = Duration::from_millis(10);
 
+/// A runtime for a [`Node`]. Its tasks stay on its thread, which a `LocalSet` on any other runtime would see to as well,
+/// but at the price of a second queue that everything goes through.
+///
+/// # Errors
+/// The system has no event queue to give.
+pub fn runtime() -> std::io::Result<LocalRuntime> {
+    Builder::new_current_thread().enable_all().build_local(LocalOptions::default())
+}
+
 /// A node that listens but does not serve yet.
 pub struct Node<M> {
     hub: Rc<Hub<M>>,
@@ -27,6 +37,7 @@ pub struct Node<M> {
     grace: Duration,
     link_listeners: Vec<Listener>,
     links: LinkContext,
+    multicast: Option<link::MulticastUrl>,
 }
 
 impl<M: Machine + 'static> Node<M> {
@@ -61,6 +72,10 @@ impl<M: Machine + 'static> Node<M> {
             let fail = |source| BindError { address: listen.to_string(), source };
             link_listeners.extend(link::bind(listen, &links).await.map_err(fail)?);
         }
+        if let Some(url) = &network.multicast {
+            let fail = |error| BindError { address: url.to_string(), source: std::io::Error::other(error) };
+            link::check_multicast(url).map_err(fail)?;
+        }
         let mut listeners = Vec::new();
         for address in &config.listen {
             listeners.extend(accept::bind(address).await?);
@@ -77,6 +92,7 @@ impl<M: Machine + 'static> Node<M> {
             grace: config.shutdown.grace,
             link_listeners,
             links,
+            multicast: network.multicast,
         })
     }
 
@@ -100,40 +116,38 @@ impl<M: Machine + 'static> Node<M> {
     /// Serves federates until `stop` is ready. Then nobody is accepted any more, the federates are told, and what
     /// is queued for them is written, for as long as `shutdown.grace` allows. Returns what happened in numbers.
     ///
-    /// It has to run on a current-thread runtime: a node is one thread.
+    /// It has to run on a [`runtime`], or another one whose tasks stay on their thread: a node is one thread.
     pub async fn run(self, stop: impl Future<Output = ()>) -> NodeStats {
-        let Self { hub, listeners, addresses, connections_max, grace, link_listeners, links } = self;
-        let local = LocalSet::new();
-        local
-            .run_until(async {
-                for address in &addresses {
-                    info!(%address, "listening");
-                }
-                let mut tasks = JoinSet::new();
-                for listener in listeners {
-                    tasks.spawn_local(accept::accept(Rc::clone(&hub), listener, connections_max));
-                }
-                let links = Rc::new(links);
-                for listener in link_listeners {
-                    info!(address = listener.url(), "listening for nodes");
-                    tasks.spawn_local(link::listen(Rc::clone(&hub), listener, Rc::clone(&links)));
-                }
-                let connecting =
-                    tokio::task::spawn_local(link::keep_connecting(Rc::clone(&hub), Rc::clone(&links)));
-                hub.act(|_, _| ()); // the machine may want links from the start
-                let time = tokio::task::spawn_local({
-                    let hub = Rc::clone(&hub);
-                    async move { hub.keep_time().await }
-                });
-                stop.await;
-                tasks.shutdown().await;
-                drain(&hub, grace).await;
-                connecting.abort();
-                link::close_all(&hub).await;
-                time.abort();
-                hub.core.borrow().stats
-            })
-            .await
+        let Self { hub, listeners, addresses, connections_max, grace, link_listeners, links, multicast } =
+            self;
+        for address in &addresses {
+            info!(%address, "listening");
+        }
+        let mut tasks = JoinSet::new();
+        for listener in listeners {
+            tasks.spawn_local(accept::accept(Rc::clone(&hub), listener, connections_max));
+        }
+        let links = Rc::new(links);
+        for listener in link_listeners {
+            info!(address = listener.url(), "listening for nodes");
+            tasks.spawn_local(link::listen(Rc::clone(&hub), listener, Rc::clone(&links)));
+        }
+        let connecting = tokio::task::spawn_local(link::keep_connecting(Rc::clone(&hub), Rc::clone(&links)));
+        if let Some(url) = multicast {
+            tasks.spawn_local(link::keep_joining(Rc::clone(&hub), Rc::new(url)));
+        }
+        hub.act(|_, _| ()); // the machine may want links from the start
+        let time = tokio::task::spawn_local({
+            let hub = Rc::clone(&hub);
+            async move { hub.keep_time().await }
+        });
+        stop.await;
+        tasks.shutdown().await;
+        drain(&hub, grace).await;
+        connecting.abort();
+        link::close_all(&hub).await;
+        time.abort();
+        hub.core.borrow().stats
     }
 }
 

@@ -53,6 +53,14 @@ pub enum LinkUrlError {
         /// The whole text.
         text: String,
     },
+    /// A multicast group is no link to one node.
+    #[error(
+        "`{text}` is a multicast group, not a link to a node: it is for `--link` of `meshrti serve`, and `multicast` in [network]"
+    )]
+    Group {
+        /// The whole text.
+        text: String,
+    },
     /// What follows the colon is no port.
     #[error("`{port}` is no port (expected a number from {least} to 65535), in `{text}`")]
     Port {
@@ -188,6 +196,7 @@ fn read_address(text: &str, whole: &str, least: u16) -> Result<(Scheme, String, 
         Some(("quic", rest)) => (Scheme::Quic, rest),
         Some(("memory", rest)) => (Scheme::Memory, rest),
         Some(("mpi", rest)) => (Scheme::Mpi, rest),
+        Some(("srmp", _)) => return Err(LinkUrlError::Group { text: whole.to_owned() }),
         Some((scheme, _)) => {
             return Err(LinkUrlError::Scheme { scheme: scheme.to_owned(), text: whole.to_owned() });
         }
@@ -288,7 +297,10 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said() {
         let error = |text: &str| text.parse::<LinkUrl>().unwrap_err().to_string();
-        assert!(error("srmp://a").contains("`srmp` is not in this build (it has: tcp, quic, mpi, memory)"));
+        assert!(
+            error("pigeon://a").contains("`pigeon` is not in this build (it has: tcp, quic, mpi, memory)")
+        );
+        assert!(error("srmp://239.1.1.1:4420").contains("is a multicast group, not a link to a node"));
         for text in ["mpi://", "mpi://a", "mpi://-1", "mpi://01", "mpi://1:2"] {
             assert!(error(text).contains("expected `mpi://RANK`"), "{text}");
         }

@@ -22,6 +22,12 @@ pub struct HostConfig {
     pub interface: Interface,
     /// How many routers multicast datagrams may pass, plus one: TTL in IPv4, hop limit in IPv6. Default: 1, this network only.
     pub ttl: u8,
+    /// The group of this member's site, in which loggers are elected, with a port; used when
+    /// [`LoggerConfig::site`](srmp::LoggerConfig::site) is set. Default: one that the group's address and port make, the same for all
+    /// members: 239.255.x.y, or ff12::4410:x.
+    pub site_group: Option<SocketAddr>,
+    /// How many routers datagrams to the site may pass, plus one. Default: 1, so that a site is a network.
+    pub site_ttl: u8,
     /// Whether members of the same machine hear this one. On the loopback interface they do in any case. Default: true.
     pub loopback: bool,
     /// The port that datagrams are sent from, and that those for this member alone come to; 0 lets the system choose. Default: 0.
@@ -62,6 +68,8 @@ impl HostConfig {
             group,
             interface: Interface::Routed,
             ttl: 1,
+            site_group: None,
+            site_ttl: 1,
             loopback: true,
             unicast_port: 0,
             socket_bytes: 4 << 20,
@@ -111,6 +119,16 @@ pub enum OpenError {
         family: &'static str,
         /// The group.
         group: IpAddr,
+    },
+    /// The group of the site cannot be.
+    #[error(
+        "{site} cannot be the site's part of the group {group}: it must be another multicast address of the same family, with a port"
+    )]
+    Site {
+        /// What was given.
+        site: SocketAddr,
+        /// The group.
+        group: SocketAddr,
     },
     /// The system's routes do not lead to the group.
     #[error("no route leads to the multicast group {group} ({source}): name an interface, or add a route")]

@@ -60,7 +60,7 @@ impl Driver {
         Self {
             shared,
             receiver: Receiver::new(),
-            outbox: Outbox::default(),
+            outbox: Outbox::new(sockets.to_site, (config.site_ttl, config.ttl)),
             inbox: Vec::new(),
             incoming,
             outgoing,
@@ -146,8 +146,9 @@ impl Driver {
                 return true;
             };
             let to = match transmit.to {
-                // A group of a site is the loggers' business; there is one channel here.
-                Destination::Group | Destination::Site => self.sockets.to_group,
+                Destination::Group => self.sockets.to_group,
+                // Without a site's group the protocol, which was told so, sends nothing there.
+                Destination::Site => self.sockets.to_site.unwrap_or(self.sockets.to_group),
                 Destination::Unicast(address) => address,
             };
             match &mut self.outgoing {
@@ -185,6 +186,7 @@ impl Driver {
             () = self.shared.wake.notified() => false,
             _ = self.sockets.group.socket.readable(), if reads => true,
             _ = self.sockets.unicast.socket.readable(), if reads => true,
+            () = self.sockets.site_readable(), if reads => true,
             _ = self.sockets.unicast.socket.writable(), if !self.outbox.is_empty() => false,
             () = timer, if next.is_some() => false,
         }
@@ -193,7 +195,9 @@ impl Driver {
     /// One system call for each socket.
     fn receive(&mut self) {
         let Self { sockets, receiver, inbox, incoming, shared, io, overhead, .. } = self;
-        for (socket, channel) in [(&sockets.unicast, Channel::Unicast), (&sockets.group, Channel::Group)] {
+        let site = sockets.site.as_ref().map(|site| (site, Channel::Site));
+        let all = [(&sockets.unicast, Channel::Unicast), (&sockets.group, Channel::Group)];
+        for (socket, channel) in all.into_iter().chain(site) {
             receiver.receive(socket, io, |from, datagram| match incoming {
                 Some(line) => {
                     let bytes = datagram.len() + *overhead;

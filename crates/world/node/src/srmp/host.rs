@@ -172,6 +172,22 @@ impl SrmpHost {
         sent
     }
 
+    /// Whether a group can be joined with these settings, as far as the system tells without joining it for long; nothing is sent.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime with I/O enabled.
+    pub fn check(config: &HostConfig) -> Result<(), OpenError> {
+        Sockets::open(config).map(drop)
+    }
+
+    /// Mode 0 messages that wait to be sent.
+    pub fn waiting(&self) -> u64 {
+        self.shared.lock().backlog()
+    }
+
     /// Waits until at most `waiting` mode 0 messages wait to be sent, or the host is over. Who has more to say than the group's rate
     /// carries, and wants nothing dropped, asks this first.
     pub async fn room(&self, waiting: u64) {

@@ -6,6 +6,8 @@
 //! - Each member has two sockets: one hears the group, on the group's port, which any number of members of a machine share; the
 //!   other, on a port of its own, sends everything, and hears what is for this member alone. So all of a member comes from one
 //!   address, and several members of one machine are told apart.
+//! - What a member sends to the group does not come back to it, where the system can be told so (Linux); elsewhere it is
+//!   known, and dropped.
 //! - Datagrams are sent and received many in one system call, with segmentation offload where the system has it (`quinn-udp`).
 //!   What comes is cut from buffers that are used again.
 //! - Pacing is the protocol's: nothing is sent before its timers say so.
@@ -36,6 +38,8 @@ mod events;
 mod host;
 mod interface;
 mod outbox;
+#[cfg(any(target_os = "linux", target_os = "android"))]
+mod own;
 mod pool;
 mod receive;
 mod sockets;

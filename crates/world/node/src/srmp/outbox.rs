@@ -35,9 +35,28 @@ pub(super) struct Outbox {
     batches: Vec<Batch>,
     /// Batches that were sent.
     done: usize,
+    /// The site's group, how far datagrams to it go, and how far others do.
+    site: Option<(SocketAddr, u32, u32)>,
 }
 
 impl Outbox {
+    /// `ttls` are those of datagrams to the site and to the group.
+    pub(super) fn new(site: Option<SocketAddr>, ttls: (u8, u8)) -> Self {
+        let site = site.filter(|_| ttls.0 != ttls.1).map(|site| (site, ttls.0.into(), ttls.1.into()));
+        Self { site, ..Self::default() }
+    }
+
+    /// All datagrams of a member come from one socket, whose reach is changed for those to the site.
+    fn reach(&self, batch: &Batch, by: &Batched, is_before: bool) -> io::Result<()> {
+        let Some((_, near, far)) = self.site.filter(|site| site.0 == batch.to) else { return Ok(()) };
+        let ttl = if is_before { near } else { far };
+        let socket = socket2::SockRef::from(&by.socket);
+        match batch.to {
+            SocketAddr::V4(_) => socket.set_multicast_ttl_v4(ttl),
+            SocketAddr::V6(_) => socket.set_multicast_hops_v6(ttl),
+        }
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.batches.is_empty()
     }
@@ -71,7 +90,12 @@ impl Outbox {
     /// Sends what the socket takes; what it does not take yet stays.
     pub(super) fn send(&mut self, by: &Batched, counters: &mut IoCounters) {
         while let Some(batch) = self.batches.get(self.done) {
-            match batch.send(&self.bytes, by, counters) {
+            let reach = self.reach(batch, by, true);
+            let sent = reach.and_then(|()| batch.send(&self.bytes, by, counters));
+            if let Err(error) = self.reach(batch, by, false) {
+                tracing::warn!(%error, "the reach of multicast datagrams stays that of the site");
+            }
+            match sent {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                 Err(error) => {
                     tracing::debug!(to = %batch.to, %error, "datagrams were not sent");

@@ -22,6 +22,10 @@ pub(super) struct Batched {
 pub(super) struct Sockets {
     pub(super) group: Batched,
     pub(super) unicast: Batched,
+    /// What hears the site's own group, if loggers are used.
+    pub(super) site: Option<Batched>,
+    /// Where datagrams for the site go.
+    pub(super) to_site: Option<SocketAddr>,
     /// Where datagrams for the group go.
     pub(super) to_group: SocketAddr,
     /// Where this member is.
@@ -29,6 +33,17 @@ pub(super) struct Sockets {
 }
 
 impl Sockets {
+    /// Waits until something came to the site's group: for ever when there is none.
+    pub(super) async fn site_readable(&self) {
+        match &self.site {
+            Some(site) => {
+                // An error is met again, and counted, by who reads.
+                let _ = site.socket.readable().await;
+            }
+            None => std::future::pending().await,
+        }
+    }
+
     /// Opens both. Needs a runtime with its I/O driver.
     pub(super) fn open(config: &HostConfig) -> Result<Self, OpenError> {
         let group = config.group;
@@ -41,17 +56,59 @@ impl Sockets {
         let found = interface::find(&config.interface, group)?;
         let to_group = found.at(group.ip(), group.port());
         let listening = listen(to_group, found, config)?;
+        let to_site = site_of(config)?.map(|site| found.at(site.ip(), site.port()));
+        let in_site = to_site.map(|site| listen(site, found, config)).transpose()?;
         let sending = sender(found, config)?;
         let local = sending.local_addr().and_then(|address| {
             address.as_socket().ok_or_else(|| io::Error::other("it is no address of the Internet"))
         });
+        let local = local.map_err(OpenError::system("the member's address"))?;
+        // Without it the member hears itself, which costs time and nothing else.
+        #[cfg(any(target_os = "linux", target_os = "android"))]
+        if let Err(error) = super::own::drop_own(&listening, local) {
+            tracing::debug!(%error, "own datagrams come back");
+        }
         Ok(Self {
             group: batched(listening).map_err(OpenError::system("the group's socket"))?,
             unicast: batched_with_fragments(sending).map_err(OpenError::system("the member's socket"))?,
+            site: in_site.map(batched).transpose().map_err(OpenError::system("the site's socket"))?,
+            to_site,
             to_group,
-            local: local.map_err(OpenError::system("the member's address"))?,
+            local,
         })
     }
+}
+
+/// The group of the site, when loggers are used.
+fn site_of(config: &HostConfig) -> Result<Option<SocketAddr>, OpenError> {
+    if !config.protocol.logger.site {
+        return Ok(None);
+    }
+    let group = config.group;
+    let site = config.site_group.unwrap_or_else(|| derived_site(group));
+    let is_other = SocketAddr::new(site.ip(), site.port()) != SocketAddr::new(group.ip(), group.port());
+    if !site.ip().is_multicast() || site.port() == 0 || site.is_ipv4() != group.is_ipv4() || !is_other {
+        return Err(OpenError::Site { site, group });
+    }
+    Ok(Some(site))
+}
+
+/// The site's group that all members find by themselves: with the low 16 bits of FNV-1a over the group's address and port in text.
+pub(super) fn derived_site(group: SocketAddr) -> SocketAddr {
+    let text = SocketAddr::new(group.ip(), group.port()).to_string();
+    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    });
+    let at = |hash: u64| {
+        let [high, low] = (hash as u16).to_be_bytes();
+        let ip: IpAddr = if group.is_ipv4() {
+            Ipv4Addr::new(239, 255, high, low).into()
+        } else {
+            std::net::Ipv6Addr::new(0xff12, 0, 0, 0, 0, 0, 0x4410, hash as u16).into()
+        };
+        SocketAddr::new(ip, group.port())
+    };
+    if at(hash).ip() == group.ip() { at(hash.wrapping_add(1)) } else { at(hash) }
 }
 
 fn new_socket(address: SocketAddr, config: &HostConfig) -> Result<Socket, OpenError> {

@@ -18,7 +18,7 @@ pub use plan::{NetworkPlan, PlanError, PlannedLink};
 pub use topology::{Topology, TopologyNameError};
 
 use super::units;
-use crate::link::{LinkListen, LinkUrl};
+use crate::link::{LinkListen, LinkUrl, MulticastUrl};
 
 /// What can be set about a node's part in a network.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -39,6 +39,8 @@ pub struct Network {
     pub redundancy: bool,
     /// The links that this node makes and keeps.
     pub links: Vec<LinkEntry>,
+    /// Multicast groups that this node shares with others of its site: what several of them want is sent once. Default: none.
+    pub multicast: Option<MulticastUrl>,
     /// A node of the network to join, when nothing else is known of it.
     pub join: Option<LinkUrl>,
     /// Whether this node founds the network instead of waiting to be taken in. Exactly one node does. Default: the one
@@ -101,6 +103,7 @@ impl Default for Network {
             topology: None,
             redundancy: false,
             links: Vec::new(),
+            multicast: None,
             join: None,
             bootstrap: None,
             node: Vec::new(),

@@ -232,7 +232,7 @@ impl TestNode {
         let (bound, binding) = mpsc::channel();
         let machine_log = Arc::clone(&log);
         let thread = std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            let runtime = crate::runtime().unwrap();
             runtime.block_on(async move {
                 let machine = Peer {
                     log: machine_log,

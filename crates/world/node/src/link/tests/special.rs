@@ -102,8 +102,8 @@ fn reasons_of_failures_name_the_cause() {
     client.wait("nobody", |log| log.failed.iter().any(|why| why.contains("nobody in this process")));
     client.connect("mpi://1");
     client.wait("no job", |log| log.failed.iter().any(|why| why.contains("no rank of an MPI job")));
-    client.connect("srmp://x");
-    client.wait("scheme", |log| log.failed.iter().any(|why| why.contains("`srmp` is not in this build")));
+    client.connect("pigeon://x");
+    client.wait("scheme", |log| log.failed.iter().any(|why| why.contains("`pigeon` is not in this build")));
     client.connect(format!("tcp://{}", listener.local_addr().unwrap()));
     client.wait("silence", |log| log.failed.iter().any(|why| why.contains("no answer within 2s")));
     // It ends with the process of the tests.

@@ -1,6 +1,7 @@
 //! Members of one machine, on real sockets, over the loopback interface.
 
 mod exchange;
+mod loggers;
 mod trouble;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};

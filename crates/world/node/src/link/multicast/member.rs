@@ -1,0 +1,183 @@
+//! Joining groups, and hearing them.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use base::NodeKey;
+use kernel::CastEvent;
+use srmp::Event;
+use srmp::auth::{GroupKey, Keyring};
+use srmp::model::{Epoch, MemberId, Profile};
+use srmp::rate::Rate;
+use tokio::sync::Notify;
+
+use super::{Membership, MulticastUrl, WAITING_MAX};
+use crate::driver::{Hub, Machine};
+use crate::srmp::{HostConfig, OpenError, SrmpEvents, SrmpHost};
+
+/// Events that are taken at a time.
+const BATCH: usize = 64;
+/// How often the machine is told what was counted.
+const COUNTED: Duration = Duration::from_secs(1);
+/// The number of the one key of a site.
+const KEY_ID: u8 = 1;
+
+/// Why a node cannot take part in the multicast of its site.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub(crate) enum JoinError {
+    /// The group.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// The file with the key.
+    #[error("{path}: {why}")]
+    Key { path: String, why: String },
+}
+
+/// Joins and leaves groups as the machine wants; never ends.
+pub(crate) async fn keep_joining<M: Machine + 'static>(hub: Rc<Hub<M>>, url: Rc<MulticastUrl>) {
+    let asked = Rc::clone(&hub.core.borrow().casts.asked);
+    loop {
+        let wanted = hub.core.borrow_mut().casts.wanted.pop_front();
+        match wanted {
+            None => asked.notified().await,
+            Some(CastEvent::Leave { group }) => hub.core.borrow_mut().casts.place(group).now = None,
+            Some(CastEvent::Join { group, member }) => {
+                if let Err(error) = join(&hub, &url, group, member) {
+                    tracing::error!(group, %error, "a multicast group is not used");
+                }
+            }
+        }
+    }
+}
+
+fn join<M: Machine + 'static>(
+    hub: &Rc<Hub<M>>,
+    url: &MulticastUrl,
+    group: usize,
+    member: NodeKey,
+) -> Result<(), JoinError> {
+    let mut core = hub.core.borrow_mut();
+    let place = core.casts.place(group);
+    place.now = None;
+    let mut config = config(url, group, member)?;
+    // Who leaves and comes back in the same second is another life all the same.
+    let epoch = config.protocol.epoch.0.max(place.epoch.saturating_add(1));
+    config.protocol.epoch = Epoch(epoch);
+    let (host, events) = SrmpHost::open(config)?;
+    let (host, full) = (Rc::new(host), Rc::new(Notify::new()));
+    place.lives += 1;
+    place.epoch = epoch;
+    let life = place.lives;
+    place.now = Some(Membership {
+        host: Rc::clone(&host),
+        blocked: false,
+        full: Rc::clone(&full),
+        sent_frames: 0,
+        received_frames: 0,
+    });
+    tracing::info!(group = %host.group(), from = %host.local_address(), "multicast");
+    tokio::task::spawn_local(hear(Rc::clone(hub), group, life, events));
+    tokio::task::spawn_local(make_room(Rc::clone(hub), group, life, full));
+    tokio::task::spawn_local(count(Rc::clone(hub), group, life));
+    Ok(())
+}
+
+fn config(url: &MulticastUrl, group: usize, member: NodeKey) -> Result<HostConfig, JoinError> {
+    let address = url.group_at(group).unwrap_or(url.group);
+    let mut config = HostConfig::new(address, Profile::V3)?;
+    config.interface = url.interface.clone();
+    config.ttl = url.ttl;
+    config.incoming = url.schedule();
+    let protocol = &mut config.protocol;
+    protocol.member = MemberId(member.0);
+    // Nodes that count groups differently do not understand each other.
+    protocol.session = format!("MeshRTI {} of {} from {}", group, url.groups, url.group);
+    // The routers bundle, and know better what has to go.
+    protocol.timing.bundle_timeout = Duration::ZERO;
+    protocol.timing.presence = Some(Duration::from_secs(1));
+    protocol.timing.member_timeout = Duration::from_secs(4);
+    protocol.rate.rate_min = Rate::new(url.rate_min as f64).unwrap_or_default();
+    if let Some(path) = &url.key {
+        let fail = |why: &dyn std::fmt::Display| JoinError::Key {
+            path: path.display().to_string(),
+            why: why.to_string(),
+        };
+        let secret = std::fs::read(path).map_err(|error| fail(&error))?;
+        protocol.keys = Some(Keyring::new(GroupKey::new(KEY_ID, &secret).map_err(|error| fail(&error))?));
+    }
+    Ok(config)
+}
+
+/// Whether the first group can be joined here: what is wrong is to be told before the node serves anybody.
+///
+/// Needs a runtime with its I/O driver.
+pub(crate) fn check(url: &MulticastUrl) -> Result<(), JoinError> {
+    SrmpHost::check(&config(url, 0, NodeKey(1))?)?;
+    Ok(())
+}
+
+/// Gives the machine what comes from a group, until the node has left it.
+async fn hear<M: Machine>(hub: Rc<Hub<M>>, group: usize, life: u64, mut events: SrmpEvents) {
+    let (mut frames, mut members) = (Vec::new(), Vec::new());
+    while let Some(first) = events.recv().await {
+        let mut next = Some(first);
+        while let Some(event) = next {
+            match event {
+                Event::Mode0 { from, body, .. } => frames.push((NodeKey(from.0), body)),
+                Event::MemberSeen { member, .. } => members.push((NodeKey(member.0), true)),
+                Event::MemberLost { member, .. } => members.push((NodeKey(member.0), false)),
+                Event::DuplicateMember { member, address } => {
+                    tracing::warn!(group, %member, %address, "two nodes are one member of a multicast group");
+                }
+                _ => {}
+            }
+            next = if frames.len() < BATCH { events.try_recv() } else { None };
+        }
+        if let Some(membership) = hub.core.borrow_mut().casts.membership(group, life) {
+            membership.received_frames += frames.len() as u64;
+        } else {
+            return;
+        }
+        hub.act(|machine, now| {
+            for (member, heard) in members.drain(..) {
+                machine.handle_cast_member(now, group, member, heard);
+            }
+            if !frames.is_empty() {
+                machine.handle_cast_frames(now, &mut frames);
+            }
+        });
+        frames.clear();
+    }
+}
+
+/// Goes on when there is room in the group again.
+async fn make_room<M: Machine>(hub: Rc<Hub<M>>, group: usize, life: u64, full: Rc<Notify>) {
+    loop {
+        full.notified().await;
+        let host = hub.core.borrow_mut().casts.membership(group, life).map(|now| Rc::clone(&now.host));
+        let Some(host) = host else { return };
+        host.room(WAITING_MAX / 2).await;
+        drop(host);
+        {
+            let mut core = hub.core.borrow_mut();
+            let core = &mut *core;
+            let Some(membership) = core.casts.membership(group, life) else { return };
+            membership.blocked = false;
+            core.casts.pump(&mut core.machine, hub.clock.now(), group);
+        }
+        hub.act(|_, _| ()); // room may have made the machine send more, to anybody
+    }
+}
+
+/// Tells the machine what the group does, until the node has left it.
+async fn count<M: Machine>(hub: Rc<Hub<M>>, group: usize, life: u64) {
+    loop {
+        tokio::time::sleep(COUNTED).await;
+        let mut core = hub.core.borrow_mut();
+        let core = &mut *core;
+        let Some(membership) = core.casts.membership(group, life) else { return };
+        let counts = membership.counts();
+        core.machine.handle_cast_counts(group, counts);
+    }
+}

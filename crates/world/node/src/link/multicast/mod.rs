@@ -1,0 +1,136 @@
+//! Multicast groups as a link among all nodes of a site.
+//!
+//! What several neighbours want is sent once, to a group, as best effort of SRMP (mode 0). Which neighbours a group reaches the
+//! nodes tell each other over their links, and what a group loses of reliable messages the receiving node asks for again, as it
+//! does whenever a message took no way: see ARCHITECTURE.md for the reasons. Everything else goes over links as ever.
+
+mod member;
+mod url;
+
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+use base::Moment;
+use kernel::{CastCounts, CastEvent};
+use tokio::sync::Notify;
+
+pub(crate) use member::{check, keep_joining};
+pub use url::{MulticastUrl, MulticastUrlError};
+
+use crate::driver::Machine;
+use crate::srmp::SrmpHost;
+
+/// The longest frame that fits into a datagram of SRMP, whatever protects it.
+pub(crate) const FRAME_BYTES: usize = 1_300;
+/// Frames that wait in a host for the rate of its group; what waits in the machine can be overtaken and dropped.
+const WAITING_MAX: u64 = 128;
+
+/// A group that this node takes part in.
+struct Membership {
+    host: Rc<SrmpHost>,
+    /// Whose frames wait until there is room.
+    blocked: bool,
+    /// Signalled when it is blocked.
+    full: Rc<Notify>,
+    sent_frames: u64,
+    received_frames: u64,
+}
+
+/// A place for each group.
+#[derive(Default)]
+struct Place {
+    now: Option<Membership>,
+    /// Memberships so far: what an earlier one hears is nobody's business.
+    lives: u64,
+    /// The epoch of the last one.
+    epoch: u32,
+}
+
+/// The multicast groups of a node.
+#[derive(Default)]
+pub(crate) struct Casts {
+    places: Vec<Place>,
+    /// What the machine wants done.
+    wanted: VecDeque<CastEvent>,
+    /// Signalled when there is something in `wanted`.
+    asked: Rc<Notify>,
+}
+
+impl Casts {
+    /// Does what the machine wants, and sends what it has for groups. Says whether anything was taken from it.
+    pub(crate) fn serve<M: Machine>(&mut self, machine: &mut M, now: Moment) -> bool {
+        let mut took = false;
+        while let Some(event) = machine.poll_cast_event() {
+            took = true;
+            self.wanted.push_back(event);
+            self.asked.notify_one();
+        }
+        while let Some(group) = machine.poll_cast_ready() {
+            took |= self.pump(machine, now, group);
+        }
+        took
+    }
+
+    /// Sends what the machine has for a group, while there is room.
+    fn pump<M: Machine>(&mut self, machine: &mut M, now: Moment, group: usize) -> bool {
+        let mut membership = self.places.get_mut(group).and_then(|place| place.now.as_mut());
+        let mut took = false;
+        loop {
+            if let Some(membership) = &mut membership
+                && (membership.blocked || membership.host.waiting() >= WAITING_MAX)
+            {
+                membership.blocked = true;
+                membership.full.notify_one();
+                return took;
+            }
+            let Some(frame) = machine.poll_cast_frame(now, group, FRAME_BYTES) else { return took };
+            took = true;
+            // Without a membership nobody is covered; the last frames of an earlier one are asked for again.
+            if let Some(membership) = &mut membership {
+                match membership.host.send0(None, 0, frame) {
+                    Ok(_) => membership.sent_frames += 1,
+                    Err(error) => tracing::debug!(group, %error, "a frame was not sent to its group"),
+                }
+            }
+        }
+    }
+
+    fn place(&mut self, group: usize) -> &mut Place {
+        if self.places.len() <= group {
+            self.places.resize_with(group + 1, Place::default);
+        }
+        &mut self.places[group]
+    }
+
+    /// The present membership of a group, if it is this one.
+    fn membership(&mut self, group: usize, life: u64) -> Option<&mut Membership> {
+        let place = self.places.get_mut(group).filter(|place| place.lives == life)?;
+        place.now.as_mut()
+    }
+}
+
+impl Membership {
+    fn counts(&self) -> CastCounts {
+        let io = self.host.io();
+        self.host.inspect(|endpoint| {
+            let counters = endpoint.counters();
+            let (sent, received) = (&counters.endpoint.sent, &counters.endpoint.received);
+            CastCounts {
+                sent_frames: self.sent_frames,
+                sent_datagrams: sent.datagrams,
+                sent_bytes: sent.bytes,
+                received_frames: self.received_frames,
+                received_datagrams: received.datagrams,
+                emulated_losses: io.emulated_losses,
+                refused: counters.endpoint.faults.total(),
+            }
+        })
+    }
+}
+
+impl Drop for Membership {
+    /// Whoever waits for room learns that there is no more to wait for.
+    fn drop(&mut self) {
+        self.full.notify_one();
+    }
+}
