@@ -168,7 +168,7 @@ impl Callbacks {
 
     fn refill(&mut self, reports: Reports) {
         let mut state = self.guard.shared.lock();
-        let now = state.now();
+        let now = state.recently();
         let state: &mut State = &mut state;
         let count = state.callbacks.len().min(BATCH);
         if count == 0 {

@@ -64,6 +64,8 @@ pub(crate) struct Driver {
     timer: Pin<Box<Sleep>>,
     /// What the timer is set to; it may be earlier than the session needs, never later.
     armed: Moment,
+    /// Bytes are wanted, as of the last look at the state.
+    reads: bool,
     buffer: BytesMut,
 }
 
@@ -76,6 +78,7 @@ impl Driver {
             link: Link::Down,
             timer: Box::pin(tokio::time::sleep(std::time::Duration::ZERO)),
             armed: Moment::ZERO,
+            reads: false,
             buffer: BytesMut::new(),
         }
     }
@@ -195,10 +198,8 @@ impl Driver {
                 break;
             }
         }
-        Next::Wait {
-            read: matches!(self.link, Link::Up(_)) && wants_to_read(&mut state),
-            until: state.session.poll_timeout().unwrap_or(Moment::MAX),
-        }
+        self.reads = matches!(self.link, Link::Up(_)) && wants_to_read(&mut state);
+        Next::Wait { read: self.reads, until: state.session.poll_timeout().unwrap_or(Moment::MAX) }
     }
 
     /// Keeps the session's time. True when a timeout was handled.
@@ -236,8 +237,9 @@ impl Future for Driver {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let this = &mut *self;
-        let mut reads = 0;
-        let mut read = Read::Nothing;
+        // Most of the time it is woken by bytes: with them it looks at the state once, not before and after.
+        let mut read = if this.reads { this.poll_read(cx) } else { Read::Nothing };
+        let mut reads = usize::from(this.reads);
         loop {
             let Next::Wait { read: wants_to_read, until } = this.attend(std::mem::take(&mut read), cx) else {
                 return Poll::Ready(());

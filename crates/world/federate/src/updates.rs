@@ -157,7 +157,7 @@ impl Updates {
 
 fn poll_send(guard: &Guard, body: &mut Bytes, cx: &mut Context<'_>) -> Poll<Result<(), FederateError>> {
     let mut state = guard.shared.lock();
-    let now = state.now();
+    let now = state.recently();
     if state.pending.counted() < state.window || state.ended.is_some() {
         match state.call(now, body) {
             Ok(number) => {
@@ -170,6 +170,7 @@ fn poll_send(guard: &Guard, body: &mut Bytes, cx: &mut Context<'_>) -> Poll<Resu
         }
     }
     state.writers.push(cx.waker().clone());
+    let now = state.now();
     state.flush(now);
     Poll::Pending
 }

@@ -12,13 +12,14 @@
 //! - [`routers`]: the router machine on such a cluster, as tree and as mesh, and pairs of federates that load it.
 //! - [`queueing`]: queues in closed form, and sites that multicast over lines of limited rate.
 //! - [`srmp`]: groups of SRMP members on emulated lines, loaded by simulated entities.
+//! - [`tcp`]: one end of a TCP connection, as a machine.
+//! - [`transports`]: the same messages over SRMP, TCP and bare multicast, on the same lines.
 //! - [`Digest`]: every delivery and every draw in 64 bits. Two runs of one seed have one digest.
 //!
 //! What is drawn for a packet depends on the seed, its link, its number there and the rule. So a new
 //! host, link or rule leaves alone what happens elsewhere.
 
 pub mod cluster;
-mod digest;
 mod fault;
 mod link;
 mod network;
@@ -28,8 +29,10 @@ pub mod routers;
 mod simulation;
 pub mod srmp;
 mod stats;
+pub mod tcp;
+pub mod transports;
 
-pub use digest::Digest;
+pub use base::Digest;
 pub use fault::{
     DUPLICATES_MAX, Draws, Effect, Fault, MILLION, Packet, PacketKind, Rule, RuleId, Scope, Verdict,
 };

@@ -2,10 +2,14 @@
 //!
 //! - [`mmc`], [`md1`]: one station with Poisson arrivals.
 //! - [`Jackson`]: open networks of M/M/c stations (Jackson 1957): each behaves as if its arrivals were Poisson.
+//! - [`station`]: one station, customer by customer.
 //! - [`sites`]: sites that multicast to each other over up- and downlinks of limited rate, on the emulated lines of
 //!   [`wan`]; what SRMP's evaluation holds its links to.
 
 mod formulas;
+mod sample;
 pub mod sites;
+pub mod station;
 
 pub use formulas::{Jackson, Load, QueueError, Station, md1, mmc};
+pub use sample::{BATCHES, Sample};

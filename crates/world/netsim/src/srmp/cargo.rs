@@ -1,7 +1,7 @@
 //! What is in a datagram, as the emulator sees it.
 
 use bytes::Bytes;
-use srmp::model::{DataId, Sn};
+use srmp::model::{DataId, MemberId, Sn};
 use srmp::wire::{Format, Kind, Mode1Flags, Record};
 
 /// Octets of IPv4 and UDP headers.
@@ -19,8 +19,12 @@ pub(super) struct Cargo {
     pub(super) feedback_bytes: usize,
     /// Mode 0 messages.
     pub(super) mode0: u32,
-    /// Mode 1 messages, or segments.
-    pub(super) mode1: Vec<(DataId, Sn)>,
+    /// Mode 1 messages, or segments: of whom, if not of who sends the datagram.
+    pub(super) mode1: Vec<(Option<MemberId>, DataId, Sn)>,
+    /// Of these, sent again for who missed them; not the state for who joins.
+    pub(super) repairs: u32,
+    /// What is asked for: of whom, what.
+    pub(super) asks: Vec<(MemberId, DataId, Sn)>,
     /// One of them is sent for the first time.
     pub(super) is_news: bool,
 }
@@ -42,9 +46,16 @@ impl Cargo {
                     cargo.body_bytes += message.body.len();
                 }
                 Record::Mode1(message) => {
-                    cargo.mode1.push((message.dsn.data, message.dsn.sn));
-                    cargo.is_news |= !message.flags.intersects(Mode1Flags::REPAIR | Mode1Flags::COPY);
+                    let source = message.origin.map(|origin| origin.member);
+                    cargo.mode1.push((source, message.dsn.data, message.dsn.sn));
+                    let is_again = message.flags.intersects(Mode1Flags::REPAIR | Mode1Flags::COPY);
+                    cargo.is_news |= !is_again;
+                    cargo.repairs += u32::from(is_again && packet.header().kind != Kind::Sync);
                     cargo.body_bytes += message.body.len();
+                }
+                Record::Nack(nack) => {
+                    control += format.record_bytes(&record);
+                    cargo.asks.extend(nack.items.iter().map(|item| (nack.origin, item.data, item.sn)));
                 }
                 Record::Mode2(message) => cargo.body_bytes += message.body.len(),
                 // What a sender says of its rate is part of its head, as in RFC 4410.

@@ -1,6 +1,6 @@
 //! A group of members in virtual time.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::Duration;
@@ -10,6 +10,7 @@ use bytes::{Bytes, BytesMut};
 use rand_core::RngCore;
 use srmp::model::{DataId, Epoch, MemberId, Profile, StreamKey};
 use srmp::{Channel, Config, ConfigError, Destination, Endpoint, Event, SendError, Transmit};
+use srmp::{LoggerConfig, LoggerRole};
 use wan::SpecError;
 use workload::{Emission, Generator, Mode, Workload};
 
@@ -17,6 +18,7 @@ use super::cargo::{Cargo, HEADERS};
 use super::layout::{Layout, Lines, LossAt};
 use super::ledger::Ledger;
 use super::objects::Objects;
+use super::report::{Crossings, Report, Sent};
 use super::totals::Totals;
 use crate::queue::EventQueue;
 use crate::simulation::EVENTS_PER_MOMENT_MAX;
@@ -48,6 +50,8 @@ pub struct Setup {
     pub settle: Duration,
     /// Hosts that die: which, when, and after how long they begin again without their state.
     pub crashes: Vec<(usize, Duration, Duration)>,
+    /// Hosts use loggers, and each may become that of its site.
+    pub loggers: bool,
 }
 
 /// Why a group cannot run.
@@ -109,48 +113,11 @@ struct Host {
     wake: Moment,
 }
 
-/// Bytes that were sent, by what they are for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Sent {
-    /// Datagrams.
-    pub datagrams: u64,
-    /// Octets of messages.
-    pub body_bytes: u64,
-    /// Octets of UDP payload.
-    pub udp_bytes: u64,
-    /// Octets with the headers of UDP and IP.
-    pub ip_bytes: u64,
-    /// Octets of NACKs, announcements and digests, and of all datagrams without messages; with headers where it is the whole datagram.
-    pub control_bytes: u64,
-    /// Of these, octets of reports for congestion control.
-    pub feedback_bytes: u64,
-}
-
-/// What became of a run.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Report {
-    /// What the objects did.
-    pub generated: workload::Counters,
-    /// What the endpoints counted.
-    pub totals: Totals,
-    /// What was sent from when the objects began until they stopped.
-    pub sent: Sent,
-    /// What was sent before.
-    pub joining: Sent,
-    /// Messages that objects of dead hosts would have sent.
-    pub unsent: u64,
-    /// Mode 0 messages that could have reached an object, and did, where each object loses by itself.
-    pub object_receptions: (u64, u64),
-    /// Mode 1 messages that somebody did not get at first, or not again.
-    pub lost: u64,
-    /// Copies of final values that must be, and that are.
-    pub finals: (u64, u64),
-    /// Time that copies were not the newest beyond the delay of the lines, in seconds per hour and copy.
-    pub stale_seconds_per_hour: f64,
-    /// What was lost, and detected by its receiver: from when the data would have come. Only of a single data element.
-    pub detection: srmp::Histogram,
-    /// Events.
-    pub events: u64,
+/// A host that began again.
+struct Joining {
+    since: Moment,
+    /// What there was then and it has not: of which source, which element.
+    missing: BTreeSet<(usize, usize)>,
 }
 
 /// A group at work.
@@ -171,6 +138,11 @@ pub struct Group {
     sent: Sent,
     unsent: u64,
     /// Since when each receiver misses something it does not know of, when there is one data element.
+    crossings: Crossings,
+    asked: BTreeMap<(usize, DataId, u32), u64>,
+    joining: BTreeMap<usize, Joining>,
+    joins: srmp::Histogram,
+    source_bytes: Vec<u64>,
     unaware: Vec<Option<Moment>>,
     detection: srmp::Histogram,
     lost: BTreeSet<(usize, DataId, u32)>,
@@ -213,6 +185,11 @@ impl Group {
             totals: Totals::default(),
             sent: Sent::default(),
             unsent: 0,
+            crossings: Crossings::default(),
+            asked: BTreeMap::new(),
+            joining: BTreeMap::new(),
+            joins: srmp::Histogram::default(),
+            source_bytes: Vec::new(),
             unaware: vec![None; hosts],
             detection: srmp::Histogram::default(),
             lost: BTreeSet::new(),
@@ -272,6 +249,11 @@ impl Group {
             finals: self.ledger.finals(),
             stale_seconds_per_hour: self.ledger.stale_seconds() / (copies * hours).max(f64::MIN_POSITIVE),
             detection: self.detection,
+            crossings: self.crossings,
+            most_asked: self.asked.values().copied().max().unwrap_or(0),
+            joins: self.joins,
+            unjoined: self.joining.len() as u64,
+            source_bytes: self.source_bytes,
             totals: self.totals,
             events: self.events,
         })
@@ -310,9 +292,16 @@ impl Group {
         let mut config = Config::new(Profile::V3, member(host));
         config.epoch = Epoch(there.epoch);
         (self.setup.tune)(&mut config);
+        if self.setup.loggers {
+            config.logger = LoggerConfig::in_site(LoggerRole::Candidate);
+        }
         let seed = self.seed.split("host").split_index(host as u64).split_index(there.epoch.into());
         there.endpoint = Some(Endpoint::new(config, seed, self.now)?);
         there.wake = Moment::MAX;
+        if again {
+            let joining = Joining { since: self.now, missing: self.ledger.known(host) };
+            self.joining.insert(host, joining);
+        }
         // Who begins again introduces its objects.
         let introduced = if again && host < self.setup.sources { self.per_source } else { 0 };
         for element in 0..introduced {
@@ -327,6 +316,7 @@ impl Group {
             self.totals.add(&endpoint.counters());
         }
         self.ledger.forget(host);
+        self.joining.remove(&host);
     }
 
     fn wake(&mut self, host: usize) {
@@ -406,6 +396,12 @@ impl Group {
         let version = body.first_chunk().map_or(0, |number| u64::from_be_bytes(*number));
         let delay = self.setup.layout.delay(self.hosts[source].site, self.hosts[host].site);
         self.ledger.deliver(self.now, (host, source, data.0 as usize), version, delay);
+        let Some(joining) = self.joining.get_mut(&host) else { return };
+        joining.missing.remove(&(source, data.0 as usize));
+        if joining.missing.is_empty() {
+            self.joins.record(self.now.since(joining.since));
+            self.joining.remove(&host);
+        }
     }
 
     fn send(&mut self, from: usize, transmit: Transmit) {
@@ -418,6 +414,13 @@ impl Group {
             return;
         }
         let bytes = datagram.len() + HEADERS;
+        if from < self.setup.sources {
+            let second = (self.now.as_nanos() / 1_000_000_000) as usize;
+            if self.source_bytes.len() <= second {
+                self.source_bytes.resize(second + 1, 0);
+            }
+            self.source_bytes[second] += bytes as u64;
+        }
         let flight = Rc::new(Flight { from, to, datagram, cargo });
         let sites = match to {
             Destination::Group => 0..self.sites.len(),
@@ -432,6 +435,10 @@ impl Group {
             // Nobody else is there.
             if to == site && self.sites[site].len() == 1 {
                 continue;
+            }
+            if to != site {
+                self.crossings.repairs_between_sites += u64::from(flight.cargo.repairs);
+                self.crossings.asks_between_sites += flight.cargo.asks.len() as u64;
             }
             match self.lines.travel(self.now, site, to, bytes) {
                 Some((at, copy)) => {
@@ -467,6 +474,8 @@ impl Group {
             if !meant {
                 continue;
             }
+            self.crossings.repairs_to_hosts += u64::from(flight.cargo.repairs);
+            self.crossings.asks_to_hosts += flight.cargo.asks.len() as u64;
             if self.lines.is_lost_at_host(self.now, host) {
                 self.miss(host, flight, self.now);
             } else {
@@ -487,6 +496,9 @@ impl Group {
             Destination::Site => Channel::Site,
         };
         let Some(endpoint) = &mut self.hosts[host].endpoint else { return };
+        for &(_, data, sn) in flight.cargo.asks.iter().filter(|ask| ask.0 == member(host)) {
+            *self.asked.entry((host, data, sn.0)).or_default() += 1;
+        }
         let before = endpoint.counters().receive.wants_opened;
         endpoint.handle_datagram(self.now, address(flight.from), via, &flight.datagram);
         let knows = endpoint.counters().receive.wants_opened > before;
@@ -504,7 +516,9 @@ impl Group {
         if host == flight.from {
             return;
         }
-        self.lost.extend(flight.cargo.mode1.iter().map(|(data, sn)| (flight.from, *data, sn.0)));
+        let from = |source: Option<MemberId>| source.map_or(flight.from, |source| (source.0 - 1) as usize);
+        let mode1 = flight.cargo.mode1.iter();
+        self.lost.extend(mode1.map(|(source, data, sn)| (from(*source), *data, sn.0)));
         if self.per_source * self.setup.sources == 1 && flight.cargo.is_news {
             self.unaware[host] = Some(at);
         }

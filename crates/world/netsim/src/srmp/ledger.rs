@@ -1,5 +1,6 @@
 //! Who has what, as only the simulation can know it.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use base::Moment;
@@ -15,7 +16,7 @@ struct Copy {
 
 /// What was sent of every data element, and what of it is where.
 #[derive(Debug)]
-pub(super) struct Ledger {
+pub(crate) struct Ledger {
     hosts: usize,
     elements: usize,
     /// The newest version of each element of each source; 0 is none.
@@ -29,7 +30,7 @@ pub(super) struct Ledger {
 
 impl Ledger {
     /// `sources` hosts, the first ones, have `elements` each.
-    pub(super) fn new(hosts: usize, sources: usize, elements: usize) -> Self {
+    pub(crate) fn new(hosts: usize, sources: usize, elements: usize) -> Self {
         Self {
             hosts,
             elements,
@@ -45,7 +46,7 @@ impl Ledger {
     }
 
     /// A new version is sent; its number.
-    pub(super) fn send(&mut self, now: Moment, source: usize, element: usize) -> u64 {
+    pub(crate) fn send(&mut self, now: Moment, source: usize, element: usize) -> u64 {
         self.versions += 1;
         self.newest[source * self.elements + element] = self.versions;
         for receiver in (0..self.hosts).filter(|receiver| *receiver != source) {
@@ -56,7 +57,7 @@ impl Ledger {
     }
 
     /// A version reached a receiver, to which the way is so long.
-    pub(super) fn deliver(
+    pub(crate) fn deliver(
         &mut self,
         now: Moment,
         (receiver, source, element): (usize, usize, usize),
@@ -78,7 +79,7 @@ impl Ledger {
     }
 
     /// A host begins again: it has nothing, and nothing that it sent is to be had.
-    pub(super) fn forget(&mut self, host: usize) {
+    pub(crate) fn forget(&mut self, host: usize) {
         let begin = self.index(host, 0, 0);
         self.copies[begin..begin + self.newest.len()].fill(Copy::default());
         let Some(own) = self.newest.get_mut(host * self.elements..(host + 1) * self.elements) else { return };
@@ -91,8 +92,15 @@ impl Ledger {
         }
     }
 
+    /// The elements of others that were ever sent: of which source, which.
+    pub(super) fn known(&self, receiver: usize) -> BTreeSet<(usize, usize)> {
+        let sent = self.newest.iter().enumerate().filter(|(_, newest)| **newest > 0);
+        let named = sent.map(|(index, _)| (index / self.elements, index % self.elements));
+        named.filter(|(source, _)| *source != receiver).collect()
+    }
+
     /// How many copies of final values there must be, and how many there are.
-    pub(super) fn finals(&self) -> (u64, u64) {
+    pub(crate) fn finals(&self) -> (u64, u64) {
         let (mut must, mut are) = (0, 0);
         for (index, newest) in self.newest.iter().enumerate().filter(|(_, newest)| **newest > 0) {
             for receiver in (0..self.hosts).filter(|receiver| *receiver != index / self.elements) {
@@ -104,7 +112,7 @@ impl Ledger {
     }
 
     /// Time that copies were not the newest, beyond the delay of the lines, in seconds; of all receivers and elements.
-    pub(super) fn stale_seconds(&self) -> f64 {
+    pub(crate) fn stale_seconds(&self) -> f64 {
         self.stale_ns as f64 / 1e9
     }
 }

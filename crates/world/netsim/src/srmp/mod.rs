@@ -4,6 +4,7 @@
 //!   of sites, objects ([`workload::Generator`]) that send mode 0 by stream and mode 1 by data element, losses, partitions,
 //!   crashes; and a [`Report`] of what only a simulation can know: who has which final value, and how stale copies were.
 //! - [`table1`]: the evaluation of the SRMP paper in three readings, with acceptance limits.
+//! - [`tree`]: the same with loggers.
 //! - [`scale`]: a thousand receivers and more, and what is asked of them.
 //!
 //! A datagram costs one event for each site; hosts of one site share it. So 1,000 receivers at 20 sites need 24 x 24 lines, not
@@ -12,14 +13,17 @@
 mod cargo;
 mod group;
 mod layout;
-mod ledger;
+pub(crate) mod ledger;
 mod objects;
+mod report;
 pub mod scale;
 pub mod table1;
 #[cfg(test)]
 mod tests;
 mod totals;
+pub mod tree;
 
-pub use group::{Group, GroupError, Report, Sent, Setup};
+pub use group::{Group, GroupError, Setup};
 pub use layout::{Layout, LossAt};
+pub use report::{Crossings, Report, Sent};
 pub use totals::Totals;

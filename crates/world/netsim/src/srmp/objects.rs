@@ -41,7 +41,8 @@ impl Objects {
         self.receptions.0 += u64::from(cargo.mode0) * self.per_host as u64;
         self.receptions.1 += u64::from(cargo.mode0) * count as u64;
         let mut complete = count > 0;
-        for &(data, sn) in &cargo.mode1 {
+        for &(source, data, sn) in &cargo.mode1 {
+            let from = source.map_or(from, |source| (source.0 - 1) as usize);
             let (held, objects) =
                 self.held[host].entry((from, data)).or_insert_with(|| (sn, vec![false; self.per_host]));
             if *held != sn {
@@ -68,10 +69,10 @@ mod tests {
     fn the_endpoint_gets_what_all_objects_have() {
         let loss = Loss::Bernoulli(Share::from_millionths(500_000));
         let mut objects = Objects::new(1, 3, &loss, Seed(1));
-        let cargo = Cargo { mode1: vec![(DataId(0), Sn(1))], ..Cargo::default() };
+        let cargo = Cargo { mode1: vec![(None, DataId(0), Sn(1))], ..Cargo::default() };
         let mut sendings = Vec::new();
         for version in 0..2_000 {
-            let cargo = Cargo { mode1: vec![(DataId(0), Sn(version))], ..cargo.clone() };
+            let cargo = Cargo { mode1: vec![(None, DataId(0), Sn(version))], ..cargo.clone() };
             sendings.push((1..).find(|_| objects.receive(Moment::ZERO, 0, 1, &cargo)).unwrap_or(0));
         }
         // The greatest of three geometric numbers of mean 2: 3 * 2 - 3 * 4/3 + 8/7.

@@ -12,8 +12,9 @@ use srmp::rate::Rate;
 use wan::{GilbertElliott, LineSpec, Loss, Share, Step};
 use workload::Workload;
 
-use super::group::{Group, GroupError, Report, Setup};
+use super::group::{Group, GroupError, Setup};
 use super::layout::{Layout, LossAt};
+use super::report::Report;
 use super::table1::{HOSTS, OBJECTS};
 
 /// Receivers at a site.
@@ -54,6 +55,7 @@ pub fn reference(receivers: u32, run: Duration) -> Setup {
         run,
         settle: Duration::from_secs(15),
         crashes: Vec::new(),
+        loggers: false,
     }
 }
 
@@ -152,6 +154,7 @@ pub fn silent_source(run: Duration) -> Setup {
         run,
         settle: Duration::from_secs(15),
         crashes: Vec::new(),
+        loggers: false,
     }
 }
 
@@ -212,7 +215,7 @@ impl Goal {
     }
 }
 
-/// What the goals for groups without loggers come to: so many receivers for so long, and for `long` what needs a long run.
+/// What the goals come to, without loggers and with: so many receivers for so long, and for `long` what needs a long run.
 ///
 /// # Errors
 /// None that these settings should have.
@@ -220,6 +223,7 @@ pub fn goals(receivers: u32, run: Duration, long: Duration, seed: Seed) -> Resul
     let report = Group::new(reference(receivers, run), seed)?.run()?;
     let figures = Figures::of(receivers, &report);
     let mut goals = reference_goals(receivers, &figures);
+    goals.extend(super::tree::goals(receivers, run, seed, &report)?);
     let silent = Group::new(silent_source(long), seed)?.run()?;
     goals.extend(detection_goals(&silent));
     let lines = [

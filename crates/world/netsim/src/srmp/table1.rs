@@ -11,8 +11,9 @@ use srmp::rate::Rate;
 use wan::{LineSpec, Loss, Share};
 use workload::{State, Workload};
 
-use super::group::{Group, GroupError, Report, Setup};
+use super::group::{Group, GroupError, Setup};
 use super::layout::{Layout, LossAt};
+use super::report::Report;
 
 /// Locations.
 pub const HOSTS: u32 = 4;
@@ -118,6 +119,7 @@ impl Preset {
             run,
             settle: Duration::from_secs(30),
             crashes: Vec::new(),
+            loggers: false,
         }
     }
 

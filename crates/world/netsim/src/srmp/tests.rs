@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use base::Seed;
 
-use super::group::{Group, Report};
+use super::group::Group;
+use super::report::Report;
 use super::scale;
 use super::table1::Preset;
+use super::tree;
 
 /// All limits that one run of half an hour can meet. More runs, for the means, go by `meshrti sim srmp-table1 --replications`.
 fn is_within_its_limits(preset: Preset) {
@@ -72,6 +74,50 @@ fn a_thousand_receivers_agree_and_few_ask() {
     assert!(figures.nacks_per_loss <= 5.0 && figures.repairs_over_least <= 1.3, "{figures:?}");
     assert_eq!(report.totals.faults, 0);
     assert_eq!(report.finals.0, report.finals.1);
+}
+
+/// Loggers of 100 receivers: sources are hardly asked, sites repair by themselves, and links carry little.
+#[test]
+fn loggers_repair_within_their_sites() {
+    let run = |setup| Group::new(setup, Seed(1)).expect("it can be").run().expect("it runs");
+    let time = Duration::from_secs(15);
+    let flat = run(scale::reference(100, time));
+    let report = run(tree::reference(100, time));
+    assert_eq!((report.finals.0, report.totals.faults), (report.finals.1, 0), "{report:?}");
+    assert_eq!(report.totals.activations, 6);
+    let per_loss = report.totals.nacks_at_source as f64 / report.lost.max(1) as f64;
+    assert!(per_loss <= 1.0, "{per_loss} NACKs per loss at the source");
+    let crossings = tree::crossings_over_flat(&report, &flat);
+    assert!(crossings <= 0.1, "{crossings} of what links carry without loggers: {report:?}");
+    let hosts = run(tree::lossy_hosts(100, time));
+    let (median, most) = (hosts.totals.recovery(0.5), hosts.totals.recovery(0.99));
+    assert!(median <= Duration::from_millis(2) && most <= Duration::from_millis(15), "{median:?} {most:?}");
+}
+
+#[test]
+fn who_joins_has_everything_at_once() {
+    let report = Group::new(tree::joins(Duration::from_secs(60)), Seed(1)).expect("it can be").run();
+    let report = report.expect("it runs");
+    assert_eq!((report.unjoined, report.finals.0), (0, report.finals.1));
+    let most = report.joins.quantile(0.99);
+    assert!(report.joins.count() >= 90 && most <= Duration::from_millis(1_000), "{:?}", report.joins);
+}
+
+/// Lines that lose a fifth, a site that is cut off, and one logger after the other dying: in the end all have everything.
+#[test]
+fn loggers_may_die_and_be_cut_off() {
+    let seconds = Duration::from_secs;
+    for seed in 1..4 {
+        let mut setup = tree::reference(30, seconds(60));
+        setup.layout.sites = vec![1, 1, 1, 1, 5, 5, 5];
+        setup.layout.trunk.loss = scale::bernoulli(0.2);
+        setup.layout.cuts = vec![(4, seconds(45), seconds(58)), (6, seconds(60), seconds(80))];
+        setup.crashes = (4..19).map(|host| (host, seconds(36 + 3 * host as u64), seconds(6))).collect();
+        setup.settle = seconds(60);
+        let report = Group::new(setup, Seed(seed)).expect("it can be").run().expect("it runs");
+        assert_eq!(report.finals.0, report.finals.1, "{seed}: {:?}", report.totals);
+        assert!(report.totals.activations > 3 && report.unjoined == 0, "{report:?}");
+    }
 }
 
 #[test]

@@ -41,6 +41,12 @@ pub struct Totals {
     pub feedback: u64,
     /// Datagrams that were dropped because something was wrong with them; must be none.
     pub faults: u64,
+    /// Messages and segments that loggers gave to one member, and to a site.
+    pub logger_repairs: (u64, u64),
+    /// Wishes that went to loggers, or to sources alone.
+    pub nacks_to_loggers: u64,
+    /// Times that a host became its site's logger.
+    pub activations: u64,
     /// From the want to the data.
     pub recovery: Histogram,
 }
@@ -65,6 +71,12 @@ impl Totals {
         self.trailing += send.trailing;
         self.bundles += endpoint.sent.bundles;
         self.feedback += endpoint.sent.feedback;
+        self.nacks_to_loggers += receive.nacks_to_loggers;
+        if let Some(logger) = counters.logger {
+            self.logger_repairs.0 += logger.repairs_unicast + logger.repairs_own;
+            self.logger_repairs.1 += logger.repairs_multicast;
+            self.activations += logger.activations;
+        }
         self.faults += endpoint.faults.total() + endpoint.not_written + endpoint.conflicts;
         self.recovery.merge(&receive.recovery);
     }
