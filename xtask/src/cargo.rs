@@ -1,5 +1,6 @@
 //! Calls of other programs, and the steps that are one call of cargo.
 
+use crate::mpi;
 use crate::workspace::root;
 use anyhow::{Context, bail, ensure};
 use std::process::Command;
@@ -42,11 +43,36 @@ pub(crate) fn fmt() -> anyhow::Result<()> {
 }
 
 pub(crate) fn clippy() -> anyhow::Result<()> {
-    call(&mut cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"]))
+    let features = mpi::features()?;
+    let arguments =
+        [&["clippy", "--workspace", "--all-targets", "--locked"], &features[..], &["--", "-D", "warnings"]];
+    call(&mut cargo(&arguments.concat()))
 }
 
+/// Where proptest takes the seed of its cases from.
+const SEED: &str = "PROPTEST_RNG_SEED";
+
+/// The tests as the gate runs them: the property tests draw the same cases on every machine, so that a tree
+/// that passed passes again. New cases are what [`explore`] is for.
 pub(crate) fn test() -> anyhow::Result<()> {
-    call(&mut cargo(&["test", "--workspace", "--all-targets", "--locked", "--no-fail-fast"]))
+    test_with(&std::env::var(SEED).unwrap_or_else(|_| "1".to_owned()))
+}
+
+/// The tests `rounds` times, each time with property cases that nobody has seen; says the seed that repeats a round.
+pub(crate) fn explore(rounds: u32) -> anyhow::Result<()> {
+    for round in 1..=rounds {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH)?;
+        let seed = now.as_nanos() as u64;
+        println!("==> round {round} of {rounds}: {SEED}={seed} cargo xtask test");
+        test_with(&seed.to_string()).with_context(|| format!("{SEED}={seed} repeats it"))?;
+    }
+    Ok(())
+}
+
+fn test_with(seed: &str) -> anyhow::Result<()> {
+    let features = mpi::features()?;
+    let arguments = [&["test", "--workspace", "--all-targets", "--locked", "--no-fail-fast"], &features[..]];
+    call(cargo(&arguments.concat()).env(SEED, seed))
 }
 
 pub(crate) fn doctest() -> anyhow::Result<()> {

@@ -46,13 +46,20 @@ enum Chore {
     },
     /// Lint every target; a warning is an error.
     Clippy,
-    /// Run the tests of every target: units, properties, seeded runs, examples.
+    /// Run the tests of every target: units, properties, seeded runs, examples. The property tests draw the same cases
+    /// every time, unless PROPTEST_RNG_SEED says otherwise.
     Test,
+    /// Run the tests with property cases that nobody has seen yet.
+    Explore {
+        /// How often; each round says the seed that repeats it.
+        #[arg(long, default_value_t = 1)]
+        rounds: u32,
+    },
     /// Run the examples in the documentation.
     Doctest,
     /// Build the documentation; a warning is an error.
     Doc,
-    /// Lint and test what needs MPI, where an MPI library is installed (MESHRTI_MPI=required: it has to be; skip: not here).
+    /// Run the tests over MPI alone, where an MPI library is installed (MESHRTI_MPI=required: it has to be; skip: not here).
     Mpi,
     /// Build the fuzz targets with the stable compiler and run each over its committed corpus.
     FuzzReplay,
@@ -88,6 +95,7 @@ fn run(chore: Chore) -> anyhow::Result<()> {
         Chore::Gen { check: false } => generate::write(),
         Chore::Clippy => cargo::clippy(),
         Chore::Test => cargo::test(),
+        Chore::Explore { rounds } => cargo::explore(rounds),
         Chore::Doctest => cargo::doctest(),
         Chore::Doc => cargo::doc(),
         Chore::Mpi => mpi::run(),

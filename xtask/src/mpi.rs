@@ -1,7 +1,5 @@
-//! What needs MPI: the feature `mpi`, its lints, and its tests under `mpirun -n 4`.
-//!
-//! Everything is said of the whole workspace, so that all that does not depend on the features is what the other steps
-//! have built: Cargo would choose other features of third parties for a part of the workspace.
+//! What needs MPI: the feature `mpi`, which the lints and the tests have on where there is an MPI library, so that
+//! nothing is built twice; and what is said where there is none.
 
 use crate::cargo::{call, cargo};
 use anyhow::bail;
@@ -12,24 +10,38 @@ const FEATURES: &str = "--features=meshrti/mpi,meshrti-link-mpi/mpi";
 /// `required`: the step fails where there is no MPI, as in the gate, which installs it. `skip`: it does nothing.
 const WISH: &str = "MESHRTI_MPI";
 
-/// Lints and tests with MPI. Without MPI on this machine that is skipped, in clear words, unless it is required.
-pub(crate) fn run() -> anyhow::Result<()> {
+/// What `cargo clippy` and `cargo test` of the workspace are told besides: the features, where there is MPI.
+///
+/// # Errors
+/// MPI is missing and must not be, or the wish is none.
+pub(crate) fn features() -> anyhow::Result<Vec<&'static str>> {
     let wish = std::env::var(WISH).unwrap_or_default();
-    if let Some(why) = why_not(&wish)? {
-        println!("SKIPPED, links over MPI are NOT tested: {why}");
+    Ok(match why_not(&wish)? {
+        None => vec![FEATURES],
+        Some(why) => {
+            println!("SKIPPED, links over MPI are NOT tested: {why}");
+            Vec::new()
+        }
+    })
+}
+
+/// The tests with MPI alone, for who works on them.
+pub(crate) fn run() -> anyhow::Result<()> {
+    let features = features()?;
+    if features.is_empty() {
         return Ok(());
     }
-    call(&mut cargo(&[
-        "clippy",
-        "--workspace",
-        "--all-targets",
-        "--locked",
-        FEATURES,
-        "--",
-        "-D",
-        "warnings",
-    ]))?;
-    call(&mut cargo(&["test", "--workspace", "--locked", FEATURES, "--test=ranks", "--test=e2e", "mpi::"]))
+    let arguments =
+        [&["test", "--workspace", "--locked"], &features[..], &["--test=ranks", "--test=e2e", "mpi::"]];
+    call(&mut cargo(&arguments.concat()))
+}
+
+/// Lints what is built without MPI, which is what most users have. Where there is no MPI, the step before has done that.
+pub(crate) fn without() -> anyhow::Result<()> {
+    if features()?.is_empty() {
+        return Ok(());
+    }
+    call(&mut cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"]))
 }
 
 /// Why there is nothing to do.
