@@ -10,6 +10,7 @@
 //! - [`fanout`]: one update to many subscribers, against as many single updates;
 //! - [`memory`]: what idle federates and registered objects cost the server;
 //! - [`kills`]: what a federation over many nodes promises while nodes are killed;
+//! - [`srmp`]: multicast on real sockets, against bare UDP multicast;
 //! - [`floor`]: the relay and what talks through it, by itself.
 //!
 //! Nothing here prints or decides: [`Rounds`] and plain structs come out, and the command makes tables of them.
@@ -25,6 +26,7 @@ mod process;
 pub mod role;
 mod rounds;
 mod server;
+pub mod srmp;
 pub mod throughput;
 mod usage;
 mod wire;

@@ -31,6 +31,14 @@ impl Launcher {
         Self { program: program.into(), arguments: arguments.into_iter().map(Into::into).collect() }
     }
 
+    /// The same, but inside of a network namespace of this machine (`ip netns`), which takes the rights for that.
+    pub(crate) fn inside(&self, namespace: &str) -> Self {
+        let mut arguments: Vec<OsString> = ["netns", "exec", namespace].map(OsString::from).to_vec();
+        arguments.push(self.program.clone().into_os_string());
+        arguments.extend(self.arguments.iter().cloned());
+        Self { program: "ip".into(), arguments }
+    }
+
     /// Starts the role of `words` and waits until it is ready; the words that it says then come with it.
     pub(crate) async fn start(&self, words: &[String]) -> Result<(Process, Vec<String>), BenchError> {
         self.start_with(words, Stdio::inherit()).await

@@ -14,6 +14,7 @@ use crate::kills::federates::{self, Crew};
 use crate::kills::nodes;
 use crate::member::{Member, Payload, received, reflected};
 use crate::process::{orders, say};
+use crate::srmp::crowd;
 use crate::{BenchError, floor};
 
 pub(crate) fn relay(onward: Option<&str>) -> Vec<String> {
@@ -73,6 +74,7 @@ pub fn play(words: &[String]) -> Result<(), BenchError> {
         ["publisher", server, federation] => {
             run(spawned(play_publisher(server.to_owned(), federation.to_owned())))
         }
+        ["srmp-member", group, member, interface, line] => run(crowd::play(group, member, interface, line)),
         ["kills-node", file, name] => run(nodes::play(file, name)),
         ["kills-federates", ref crew @ ..] => match Crew::of_words(crew) {
             Some(crew) => run(federates::play(crew)),
@@ -89,11 +91,7 @@ fn number(word: &str) -> Result<usize, BenchError> {
 }
 
 fn run(role: impl Future<Output = Result<(), BenchError>>) -> Result<(), BenchError> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(BenchError::system("event queue"))?;
-    tokio::task::LocalSet::new().block_on(&runtime, role)
+    node::runtime().map_err(BenchError::system("event queue"))?.block_on(role)
 }
 
 /// Runs `work` as a task. A runtime looks at its sockets before it comes back to the future it was started with, but

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use node::config::network::{LinkEntry, Topology};
 use node::config::{ListenAddress, Network};
-use node::link::{LinkListen, LinkUrl};
+use node::link::{LinkListen, LinkUrl, MulticastUrl};
 use node::{Config, Node};
 use tracing::info;
 
@@ -24,6 +24,7 @@ Examples:
   meshrti serve --name NORFOLK --network-listen tcp://*:15165
   meshrti serve --name MAUI --join tcp://norfolk:15165
   meshrti serve --name MAUI --link tcp://norfolk:15165,delay=60ms,best-effort=udp
+  meshrti serve --name MAUI --join tcp://norfolk:15165 --link srmp://239.255.44.32:4420,interface=eth0
   mpirun -n 4 meshrti serve --mpi --topology mesh
 
 It prints `listening on tcp://HOST:PORT` for each address, `listening for nodes on URL` for those of a network, and `ready`; the log goes to the standard error.
@@ -48,10 +49,14 @@ pub(crate) struct Args {
     join: Option<LinkUrl>,
     /// Make and keep a link to another node; may be given several times, in addition to the configured ones
     ///
+    /// `srmp://GROUP:PORT` shares multicast groups with the other nodes of the site: what several of them want is sent once. With
+    /// the options interface=eth0, groups=8, ttl=1, key=FILE, rate-min=100Mbit/s, and those of an emulated line. It comes in
+    /// addition to links, which it needs.
+    ///
     /// Options follow the URL: delay=20ms, jitter=2ms, loss=0.5%, rate=10Mbit/s (emulated, in both directions; with back-
     /// before them for what the other side sends), best-effort=stream|udp|datagram, mtu=1400, pin=SHA256.
     #[arg(long, value_name = "URL[,OPTION=VALUE]...")]
-    link: Vec<LinkUrl>,
+    link: Vec<Link>,
     /// Where to listen for other nodes, in place of the configured addresses; may be given several times
     #[arg(long, value_name = "URL")]
     network_listen: Vec<LinkListen>,
@@ -82,6 +87,24 @@ pub(crate) struct Args {
     check: bool,
 }
 
+/// What `--link` may name.
+#[derive(Clone)]
+enum Link {
+    To(LinkUrl),
+    Groups(MulticastUrl),
+}
+
+impl std::str::FromStr for Link {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.starts_with(MulticastUrl::SCHEME) {
+            true => text.parse().map(Self::Groups).map_err(|error| error.to_string()),
+            false => text.parse().map(Self::To).map_err(|error| error.to_string()),
+        }
+    }
+}
+
 pub(crate) fn run(args: &Args) -> Outcome {
     if args.mpi {
         let job = mpi::Job::start(args.mpi_poll)?;
@@ -99,9 +122,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
 }
 
 fn serve_on_runtime(config: &Config, job: Option<&mpi::Job>) -> Outcome {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
+    let runtime = node::runtime()
         .map_err(|e| Failure::bad_news(format_args!("the system gives no event queue: {e}")))?;
     runtime.block_on(serve(config, job))
 }
@@ -150,7 +171,12 @@ fn network(args: &Args, config: &mut Config, job: Option<&mpi::Job>) -> Result<(
         if !args.network_listen.is_empty() {
             network.listen.clone_from(&args.network_listen);
         }
-        network.links.extend(args.link.iter().cloned().map(LinkEntry::to));
+        for link in &args.link {
+            match link {
+                Link::To(url) => network.links.push(LinkEntry::to(url.clone())),
+                Link::Groups(url) => network.multicast = Some(url.clone()),
+            }
+        }
         network.join = args.join.clone().or(network.join.take());
         network.topology = args.topology.or(network.topology);
         network.redundancy |= args.redundancy;
@@ -165,8 +191,13 @@ fn network(args: &Args, config: &mut Config, job: Option<&mpi::Job>) -> Result<(
 async fn serve(config: &Config, job: Option<&mpi::Job>) -> Outcome {
     let kernel = node::kernel(config).map_err(Failure::wrong_use)?;
     let node = Node::bind_in(job.map(mpi::Job::fabric), config, kernel).await.map_err(|error| {
-        Failure::bad_news(error)
-            .hint("is another server running? `--listen tcp://*:PORT` chooses another port")
+        let hint = match error.address.starts_with(MulticastUrl::SCHEME) {
+            true => {
+                "`ip -br address` shows what there is; --link srmp://GROUP:PORT,interface=NAME chooses one"
+            }
+            false => "is another server running? `--listen tcp://*:PORT` chooses another port",
+        };
+        Failure::bad_news(error).hint(hint)
     })?;
     info!(name = config.name, version = env!("CARGO_PKG_VERSION"), "node started");
     let (interrupted, stop) = tokio::sync::oneshot::channel();

@@ -130,3 +130,17 @@ fn what_cannot_be_measured_is_an_error() {
     let output = meshrti(&["bench", "role", "dance"]);
     assert_eq!(output.status.code(), Some(1));
 }
+
+#[test]
+fn srmp_reports_costs_and_delays_beside_bare_sockets() {
+    // Without multicast over loopback there is nothing to measure; its own tests say so.
+    let report = report(&["srmp", "--messages", "2000", "--slices", "2", "--delays", "100"]);
+    let rows = report["rows"].as_array().unwrap();
+    let kinds: Vec<_> = rows.iter().filter_map(|row| row["kind"].as_str()).collect();
+    assert_eq!(kinds, ["bundled", "authenticated", "encrypted", "single", "delay"]);
+    for row in &rows[..4] {
+        assert_numbers(row, &["messages_per_core_per_s", "datagram_cpu_us", "floor_datagram_cpu_us"]);
+        assert_numbers(row, &["datagram_cpu_ratio", "datagram_bytes", "datagrams", "messages"]);
+    }
+    assert_numbers(&rows[4], &["p50_us", "floor_p50_us", "added_p50_us", "offered_per_s"]);
+}

@@ -1,15 +1,18 @@
 //! `meshrti sim`: the built-in scenario gives the figures it always gave, they are as good as they must be, and wrong use is
 //! told precisely.
 
+#[path = "common/golden.rs"]
+mod golden;
+mod network;
+mod via;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
+use golden::is_golden;
 use serde_json::Value;
-
-/// Set to anything to write the golden file anew.
-const BLESS: &str = "MESHRTI_BLESS";
 
 fn meshrti(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_meshrti")).args(arguments).output().expect("the program starts")
@@ -83,22 +86,10 @@ fn number(row: &Value, key: &str) -> f64 {
 fn tree_against_mesh_is_what_it_was_and_what_it_must_be() {
     let report = report(&["router-tree-vs-mesh"]);
     assert_eq!(report["schema"], "meshrti.sim.router-tree-vs-mesh/1");
-    the_figures_are_golden(&csv(&report));
+    is_golden("router-tree-vs-mesh.csv", &csv(&report));
     links_are_those_of_the_paper(&report);
     the_mesh_is_as_much_faster_as_it_must_be(&report);
     late_starters_part_the_tree_in_two(&report);
-}
-
-fn the_figures_are_golden(got: &str) {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden/router-tree-vs-mesh.csv");
-    if std::env::var_os(BLESS).is_some() {
-        std::fs::write(&path, got).expect("the sources can be written");
-    }
-    let golden = std::fs::read_to_string(&path).expect("the golden file is in the repository");
-    for (number, (got, golden)) in got.lines().zip(golden.lines()).enumerate() {
-        assert_eq!(got, golden, "line {} changed; if that is meant, run with {BLESS}=1", number + 1);
-    }
-    assert_eq!(got.lines().count(), golden.lines().count());
 }
 
 /// Table 1 of the paper, as the routers themselves counted.

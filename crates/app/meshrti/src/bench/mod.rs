@@ -8,6 +8,7 @@ mod memory;
 pub(crate) mod progress;
 mod quick;
 pub(crate) mod size;
+mod srmp;
 pub(crate) mod table;
 mod throughput;
 
@@ -26,6 +27,7 @@ Examples:
   meshrti bench latency --size 16,1k,64k       round trips, and how far above the bare network they are
   meshrti bench latency --server sim-host      the same against a server that runs somewhere
   meshrti bench throughput --json flood.json   a flood of updates, with a report for machines
+  meshrti bench srmp                           multicast on real sockets, against bare UDP
   meshrti bench kills                          six nodes that are killed and come back, and what federates notice
 
 Without --server each benchmark starts a server of its own, in a process of its own, on loopback. The floor is measured
@@ -50,6 +52,8 @@ enum What {
     Floor(floor::Args),
     /// Kill nodes while federates talk: was anything lost, and how long does it take to go on?
     Kills(kills::Args),
+    /// The multicast protocol SRMP on real sockets, against bare UDP multicast
+    Srmp(srmp::Args),
     /// A short run of everything
     Quick(quick::Args),
     /// Be one of the processes of a benchmark
@@ -68,6 +72,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         What::Memory(args) => block_on(memory::run(args)),
         What::Floor(args) => block_on(floor::run(args)),
         What::Kills(args) => block_on(kills::run(args)),
+        What::Srmp(args) => srmp::run(args),
         What::Quick(args) => block_on(quick::run(args)),
         What::Role { words } => bench::role::play(words).map(|()| Status::Done).map_err(failure),
     }

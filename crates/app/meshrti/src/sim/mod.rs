@@ -1,10 +1,16 @@
-//! `meshrti sim`: simulate a network of routers, or a group of SRMP members.
+//! `meshrti sim`: simulate a network of routers, a group of SRMP members, or a cluster.
 
 mod built_in;
 mod file;
+mod network;
 mod output;
+mod parallel;
+mod ran;
+mod sheet;
 mod srmp;
 mod stats;
+mod usage;
+mod via;
 mod work;
 
 use std::num::NonZeroUsize;
@@ -21,7 +27,7 @@ use crate::report::{JsonFlag, Report};
 use built_in::BUILT_IN;
 use file::Scenario;
 
-/// Simulate a network of routers, or of SRMP members, before building it.
+/// Simulate a network of routers, of SRMP members, or of a cluster, before building it.
 #[derive(clap::Args)]
 #[command(
     arg_required_else_help = true,
@@ -34,6 +40,10 @@ Examples:
   meshrti sim router-tree-vs-mesh --json out.json    with a report for machines
   meshrti sim srmp-table1                            the evaluation of the SRMP paper, in three readings
   meshrti sim srmp-goals --receivers 1000            what a large group of SRMP members costs and takes
+  meshrti sim via-four-hop                           a host's stages beside the table of the VIA paper
+  meshrti sim via-torus                              its cluster of 1024 hosts
+  meshrti sim examples/simulations/fat-tree.toml     a network by itself, from a file
+  meshrti sim srmp-queueing --plots charts           the paper's check by queues, with charts
 
 Routers, and members of groups, are those of the server, byte for byte; hosts, links and time are simulated. The same scenario and seed give
 the same figures on every machine, whatever the number of jobs."
@@ -54,9 +64,16 @@ pub(crate) struct Args {
     /// Print the scenario instead of running it
     #[arg(long)]
     show: bool,
-    /// Receivers of srmp-scale and srmp-goals [default: 1000]
+    /// Receivers of srmp-scale, srmp-goals and, at most, srmp-q1 [default: 1000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(netsim::srmp::scale::RECEIVERS_MAX)))]
     receivers: Option<u32>,
+    /// Simulated length of each run of srmp-queueing and the other experiments with SRMP
+    #[arg(long, value_name = "S", value_parser = clap::value_parser!(u32).range(10..=86_400))]
+    seconds: Option<u32>,
+    #[command(flatten)]
+    files: sheet::FilesFlag,
+    #[command(flatten)]
+    via: via::Flags,
     #[command(flatten)]
     json: JsonFlag,
 }
@@ -65,13 +82,34 @@ pub(crate) fn run(args: &Args) -> Outcome {
     if args.scenario == "list" {
         return list(args);
     }
+    if (args.seconds.is_some() || args.files.is_given()) && !srmp::is_experiment(&args.scenario) {
+        let what =
+            format_args!("{}: --seconds, --csv and --plots are for {}", args.scenario, srmp::EXPERIMENTS);
+        return Err(Failure::wrong_use(what));
+    }
+    if let Some(scenario) = via::find(&args.scenario) {
+        return via::run(args, scenario);
+    }
+    via::refuse_flags(args, &args.scenario)?;
     if let Some(scenario) = srmp::find(&args.scenario) {
         return srmp::run(args, scenario);
     }
     if args.receivers.is_some() {
-        return Err(Failure::wrong_use("--receivers: only srmp-scale and srmp-goals have receivers"));
+        return Err(Failure::wrong_use(
+            "--receivers: only srmp-scale, srmp-goals and srmp-q1 have receivers",
+        ));
     }
     let (name, text) = find(&args.scenario)?;
+    match network::kind_of(&text).as_deref() {
+        Some("network") => return network::run(args, &name, &text),
+        None | Some("router-networks") => {}
+        Some(other) => {
+            return Err(Failure::wrong_use(format_args!(
+                "scenario {}: unknown kind `{other}`, expected `network` or `router-networks`",
+                args.scenario
+            )));
+        }
+    }
     let scenario = Scenario::parse(&text)
         .map_err(|why| Failure::wrong_use(format_args!("scenario {}: {why}", args.scenario)))?;
     if args.show {
@@ -90,9 +128,10 @@ fn list(args: &Args) -> Outcome {
         report.row(json!({ "scenario": built_in.name, "title": scenario.title }));
         table.line([built_in.name.to_owned(), scenario.title]);
     }
-    for scenario in srmp::SCENARIOS {
-        report.row(json!({ "scenario": scenario.name, "title": scenario.title }));
-        table.line([scenario.name.to_owned(), scenario.title.to_owned()]);
+    let srmp = srmp::SCENARIOS.iter().map(|scenario| (scenario.name, scenario.title));
+    for (name, title) in srmp.chain(via::SCENARIOS.iter().map(|scenario| (scenario.name, scenario.title))) {
+        report.row(json!({ "scenario": name, "title": title }));
+        table.line([name.to_owned(), title.to_owned()]);
     }
     if !args.json.takes_stdout() {
         say(table.text());

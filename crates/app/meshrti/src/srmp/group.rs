@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 use node::srmp::{HostConfig, Interface, OpenError, SrmpEvents, SrmpHost};
+use srmp::LoggerConfig;
 use srmp::auth::{GroupKey, Keyring};
 use srmp::model::{MemberId, Profile};
 use srmp::rate::Rate;
@@ -59,6 +60,15 @@ pub(super) struct Group {
     /// An emulated line between this member and the network, each way, such as `delay=40ms,loss=5%`
     #[arg(long, value_name = "OPTIONS")]
     wan: Option<Schedule>,
+    /// Ask the loggers of this site before the group: members of one network elect them (`meshrti srmp logger`); v3
+    #[arg(long)]
+    loggers: bool,
+    /// The group of this site, with a port [default: made of the group's address]
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    site_group: Option<SocketAddr>,
+    /// How many networks a site has: how many datagrams to it may cross
+    #[arg(long, default_value_t = 1)]
+    site_ttl: u8,
     /// Never send slower, whatever congestion control says: for private networks, such as `10Mbit/s`
     #[arg(long, value_name = "RATE", value_parser = wan::units::parse_rate)]
     rate_min: Option<u64>,
@@ -67,7 +77,14 @@ pub(super) struct Group {
 impl Group {
     /// Joins the group.
     pub(super) fn open(&self) -> Result<(SrmpHost, SrmpEvents), Failure> {
-        SrmpHost::open(self.config()?).map_err(|error| {
+        self.open_as(LoggerConfig { site: self.loggers, ..LoggerConfig::default() })
+    }
+
+    /// Joins the group with a part among its loggers.
+    pub(super) fn open_as(&self, logger: LoggerConfig) -> Result<(SrmpHost, SrmpEvents), Failure> {
+        let mut config = self.config()?;
+        config.protocol.logger = logger;
+        SrmpHost::open(config).map_err(|error| {
             let hint = match &error {
                 OpenError::NoRoute { .. } => {
                     "--interface lo stays on this machine; `ip -br address` shows what there is"
@@ -88,6 +105,8 @@ impl Group {
         let mut config = HostConfig::new(self.group, profile).map_err(Failure::bad_news)?;
         config.interface = self.interface.clone().unwrap_or_default();
         config.ttl = self.ttl;
+        config.site_group = self.site_group;
+        config.site_ttl = self.site_ttl;
         config.loopback = !self.no_loopback;
         config.unicast_port = self.unicast_port;
         config.outgoing.clone_from(&self.wan);

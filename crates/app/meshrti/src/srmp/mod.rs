@@ -1,6 +1,7 @@
 //! `meshrti srmp`: the multicast protocol by itself, without a federation.
 
 mod group;
+mod logger;
 mod recv;
 mod send;
 mod show;
@@ -20,6 +21,7 @@ Examples:
   echo open | meshrti srmp send --mode 1 --data 7          the newest value of data element 7, to everyone, reliably
   meshrti srmp send --mode 1 --objects 50 --rate 100       made-up values until Ctrl-C
   meshrti srmp recv --wan delay=40ms,loss=10%              hear it as over a bad line
+  meshrti srmp logger --interface lo                       repair for all who say --loggers
 
 Without --interface the group is where the system's routes lead; on a machine without a network that is nowhere, and
 `--interface lo` is what works."
@@ -35,12 +37,15 @@ enum What {
     Send(Box<send::Args>),
     /// Print what comes
     Recv(Box<recv::Args>),
+    /// Keep the newest messages of a site, and repair what its members miss
+    Logger(Box<logger::Args>),
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
     match &args.what {
         What::Send(args) => block_on(send::send(args)),
         What::Recv(args) => block_on(recv::recv(args)),
+        What::Logger(args) => block_on(logger::logger(args)),
     }
 }
 

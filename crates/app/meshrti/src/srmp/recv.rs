@@ -63,7 +63,7 @@ async fn print(args: &Args, events: &mut SrmpEvents) {
     }
 }
 
-async fn over(time: Option<Duration>) {
+pub(super) async fn over(time: Option<Duration>) {
     match time {
         Some(time) => tokio::time::sleep(time).await,
         None => std::future::pending().await,

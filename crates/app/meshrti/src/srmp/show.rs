@@ -85,6 +85,17 @@ pub(super) fn counters(host: &SrmpHost) -> Value {
             note(&format!("{way}_mode2"), traffic.mode2);
             note(&format!("{way}_nacks"), traffic.nacks);
         }
+        if let Some(logger) = counters.logger.filter(|_| endpoint.logger().is_some()) {
+            note("logger_elections", logger.activations);
+            note("logger_nacks", logger.nacks);
+            note("logger_repairs_unicast", logger.repairs_unicast);
+            note("logger_repairs_multicast", logger.repairs_multicast);
+            note("logger_pendings", logger.pendings);
+            note("logger_syncs", logger.syncs_served);
+            note("logger_sync_messages", logger.sync_messages);
+            note("logger_asks", logger.asks);
+            note("logger_escalations", logger.escalations);
+        }
         let shaper = counters.shaper;
         note("mode0_dropped", shaper.random + shaper.superseded + shaper.overflow + shaper.stale);
         note("mode0_gated", counters.endpoint.mode0_gated);

@@ -1,6 +1,6 @@
 //! A network of nodes as text and as rows.
 
-use kernel::report::{ChannelReport, DatagramReport, LinkEndReport, NetworkReport, NodeReport};
+use kernel::report::{ChannelReport, DatagramReport, GroupReport, LinkEndReport, NetworkReport, NodeReport};
 use serde_json::json;
 
 use crate::exit::say;
@@ -20,6 +20,16 @@ pub(crate) fn print(host: &str, network: &NetworkReport) {
         say(format_args!("  {:width$}  {}", node.name, describe(node)));
         for channel in node.summary.iter().flat_map(|summary| &summary.channels) {
             say(format_args!("  {:width$}    {}", "", describe_channel(channel)));
+        }
+    }
+    let grouped =
+        |node: &&NodeReport| node.summary.as_ref().is_some_and(|summary| !summary.groups.is_empty());
+    if network.nodes.iter().any(|node| grouped(&node)) {
+        say("multicast groups");
+    }
+    for node in network.nodes.iter().filter(grouped) {
+        for group in node.summary.iter().flat_map(|summary| &summary.groups) {
+            say(format_args!("  {:width$}  {}", node.name, describe_group(group)));
         }
     }
     if !network.links.is_empty() {
@@ -87,6 +97,32 @@ fn describe_channel(channel: &ChannelReport) -> String {
     }
     for (why, count) in &channel.dropped {
         text += &format!(", {count} dropped ({why})");
+    }
+    text
+}
+
+fn describe_group(group: &GroupReport) -> String {
+    let mut text = format!(
+        "group {}: hears {}, reaches {}, sent {} messages once each in {} frames ({} datagrams, {} bytes), \
+         received {} frames ({} datagrams)",
+        group.group,
+        group.hears,
+        group.reaches,
+        group.sent_messages,
+        group.sent_frames,
+        group.sent_datagrams,
+        group.sent_bytes,
+        group.received_frames,
+        group.received_datagrams,
+    );
+    for (count, what) in [
+        (group.waiting as u64, "waiting"),
+        (group.emulated_losses, "lost by its emulated line"),
+        (group.refused, "refused"),
+    ] {
+        if count > 0 {
+            text += &format!(", {count} {what}");
+        }
     }
     text
 }
@@ -181,6 +217,9 @@ pub(crate) fn rows(network: &NetworkReport, report: &mut Report) {
         for end in &summary.links {
             report.row(end_row(&node.name, end));
         }
+        for group in &summary.groups {
+            report.row(group_row(&node.name, group));
+        }
     }
     for link in &network.links {
         report.row(
@@ -203,6 +242,25 @@ pub(crate) fn rows(network: &NetworkReport, report: &mut Report) {
         network.nodes.iter().filter(|node| node.reachable).count(),
         if network.quorum { "" } else { ", without contact to a majority" }
     ));
+}
+
+fn group_row(node: &str, group: &GroupReport) -> serde_json::Value {
+    json!({
+        "kind": "group",
+        "node": node,
+        "group": group.group,
+        "hears": group.hears,
+        "reaches": group.reaches,
+        "waiting": group.waiting,
+        "sent_messages": group.sent_messages,
+        "sent_frames": group.sent_frames,
+        "sent_datagrams": group.sent_datagrams,
+        "sent_bytes": group.sent_bytes,
+        "received_frames": group.received_frames,
+        "received_datagrams": group.received_datagrams,
+        "emulated_losses": group.emulated_losses,
+        "refused": group.refused,
+    })
 }
 
 fn end_row(node: &str, end: &LinkEndReport) -> serde_json::Value {

@@ -17,6 +17,7 @@ mod limits;
 mod modules;
 #[cfg(feature = "mpi")]
 mod mpi;
+mod multicast;
 mod network;
 mod overload;
 mod processes;

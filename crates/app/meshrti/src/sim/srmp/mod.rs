@@ -1,19 +1,23 @@
 //! `meshrti sim table1` and its like: groups of SRMP members.
 
 mod goals;
+mod questions;
+mod queueing;
 mod table1;
+mod tcp;
 
-use std::num::NonZeroUsize;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use base::Seed;
-use netsim::srmp::GroupError;
 use netsim::srmp::table1::Preset;
 
-use super::Args;
-use crate::bench::progress::Progress;
+use questions::Question;
+
+use super::{Args, parallel};
 use crate::exit::{Failure, Outcome};
+
+/// Scenarios with tables as files, charts and a length of their own.
+pub(super) const EXPERIMENTS: &str = "srmp-queueing, srmp-tcp and srmp-q1 to srmp-q5";
 
 /// Receivers without another wish.
 const RECEIVERS: u32 = 1_000;
@@ -31,6 +35,9 @@ enum What {
     Table1(&'static [Preset]),
     Scale,
     Goals,
+    Queueing,
+    Tcp,
+    Question(Question),
 }
 
 /// All of them.
@@ -65,11 +72,52 @@ pub(super) const SCENARIOS: &[Scenario] = &[
         title: "what a group of SRMP members is to reach, and what it does",
         what: What::Goals,
     },
+    Scenario {
+        name: "srmp-queueing",
+        title: "the paper's check by queues: Jackson network and M/M/c, in formulas and simulated",
+        what: What::Queueing,
+    },
+    Scenario {
+        name: "srmp-tcp",
+        title: "SRMP, TCP meshes (modelled), hybrids and bare multicast: one trace, the same lines",
+        what: What::Tcp,
+    },
+    Scenario {
+        name: "srmp-q1",
+        title: "the paper's question 1: how SRMP scales with the number of receivers",
+        what: What::Question(Question::Scale),
+    },
+    Scenario {
+        name: "srmp-q2",
+        title: "the paper's question 2: what limits SRMP: data elements of a host, hosts that send",
+        what: What::Question(Question::Limits),
+    },
+    Scenario {
+        name: "srmp-q3",
+        title: "the paper's question 3: how SRMP protects a line that becomes slow, alone and beside TCP",
+        what: What::Question(Question::Congestion),
+    },
+    Scenario {
+        name: "srmp-q4",
+        title: "the paper's question 4: when SRMP fails: loss, bursts, partitions, too many reliable messages",
+        what: What::Question(Question::Failure),
+    },
+    Scenario {
+        name: "srmp-q5",
+        title: "the paper's question 5: how well SRMP's congestion control does: steps, deaths, unlike receivers, overload",
+        what: What::Question(Question::Control),
+    },
 ];
 
 /// The scenario of that name.
 pub(super) fn find(wanted: &str) -> Option<&'static Scenario> {
     SCENARIOS.iter().find(|scenario| scenario.name == wanted)
+}
+
+/// Whether this scenario is one of [`EXPERIMENTS`].
+pub(super) fn is_experiment(wanted: &str) -> bool {
+    let is_one = |what: What| matches!(what, What::Queueing | What::Tcp | What::Question(_));
+    find(wanted).is_some_and(|scenario| is_one(scenario.what))
 }
 
 /// Runs it.
@@ -80,11 +128,21 @@ pub(super) fn run(args: &Args, scenario: &'static Scenario) -> Outcome {
     if args.receivers.is_some() && matches!(scenario.what, What::Table1(_)) {
         return Err(Failure::wrong_use("--receivers: Table 1 has four hosts"));
     }
+    let has_receivers = matches!(scenario.what, What::Scale | What::Goals | What::Question(Question::Scale));
+    if args.receivers.is_some() && !has_receivers {
+        return Err(Failure::wrong_use(
+            "--receivers: only srmp-scale, srmp-goals and srmp-q1 have receivers",
+        ));
+    }
+    let seconds = |usual: u32| Duration::from_secs(args.seconds.unwrap_or(usual).into());
     let receivers = args.receivers.unwrap_or(RECEIVERS);
     match scenario.what {
         What::Table1(presets) => table1::run(args, scenario.name, presets),
         What::Scale => goals::scale(args, receivers),
         What::Goals => goals::goals(args, receivers),
+        What::Queueing => queueing::run(args, seconds(1_800)),
+        What::Tcp => tcp::run(args, seconds(300)),
+        What::Question(question) => questions::run(args, question),
     }
 }
 
@@ -97,35 +155,15 @@ fn seed_of(args: &Args, replication: usize) -> Seed {
 ///
 /// # Errors
 /// That of the first run, in order, which fails.
-fn in_parallel<T: Send>(
+fn in_parallel<T: Send, E: std::fmt::Display + Send>(
     args: &Args,
     count: usize,
-    work: impl Fn(usize) -> Result<T, GroupError> + Sync,
+    work: impl Fn(usize) -> Result<T, E> + Sync,
 ) -> Result<Vec<T>, Failure> {
-    let jobs = args.jobs.or_else(|| std::thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
-    let next = AtomicUsize::new(0);
-    let progress = Mutex::new((Progress::new("sim"), 0));
-    let results = Mutex::new(Vec::new());
-    std::thread::scope(|scope| {
-        for _ in 0..jobs.min(count) {
-            scope.spawn(|| {
-                loop {
-                    let index = next.fetch_add(1, Ordering::Relaxed);
-                    if index >= count {
-                        return;
-                    }
-                    let result = work(index);
-                    let mut progress = progress.lock().expect("no thread panics while it holds this");
-                    progress.1 += 1;
-                    let done = progress.1;
-                    progress.0.at(done, count as u64);
-                    results.lock().expect("no thread panics while it holds this").push((index, result));
-                }
-            });
-        }
+    let results = parallel::in_parallel(args.jobs, count, 1, |index, ticker| {
+        let result = work(index);
+        ticker.tick();
+        result
     });
-    let mut results = results.into_inner().expect("no thread panics while it holds this");
-    results.sort_by_key(|(index, _)| *index);
-    let results: Result<Vec<T>, GroupError> = results.into_iter().map(|(_, result)| result).collect();
-    results.map_err(|error| Failure::bad_news(format_args!("the group cannot run: {error}")))
+    results.map_err(|error| Failure::bad_news(format_args!("the simulation cannot run: {error}")))
 }

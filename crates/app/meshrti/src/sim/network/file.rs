@@ -1,0 +1,296 @@
+//! The file: TOML. Times, rates and sizes are texts with a unit.
+
+use base::Seed;
+use fabric::arrivals::Gaps;
+use fabric::fluid;
+use fabric::fluid::lanes;
+use fabric::packet::Switching;
+use fabric::pattern;
+use fabric::simulation::{Model, PacketModel};
+use fabric::study::network::Network;
+use fabric::topology::{LinkClass, Shape, Torus};
+use fabric::units::{self, Picos};
+use serde::Deserialize;
+
+/// What a file says of its kind, whatever else it says.
+#[derive(Deserialize)]
+struct Peek {
+    kind: Option<String>,
+}
+
+/// The kind of a scenario file, if it says one.
+pub(in crate::sim) fn kind_of(text: &str) -> Option<String> {
+    toml::from_str::<Peek>(text).ok()?.kind
+}
+
+/// A scenario of a network by itself.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Scenario {
+    #[allow(dead_code)] // looked at before
+    kind: String,
+    /// A line for people.
+    pub(super) title: String,
+    topology: Topology,
+    links: Links,
+    traffic: Traffic,
+    model: ModelTable,
+    #[serde(default)]
+    hosts: Hosts,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(tag = "shape", rename_all = "kebab-case", deny_unknown_fields)]
+enum Topology {
+    Torus { sides: Vec<u32>, hosts_per_switch: u32 },
+    Mesh { sides: Vec<u32>, hosts_per_switch: u32 },
+    Star { hosts: u32 },
+    Ring { switches: u32, hosts_per_switch: u32 },
+    FullMesh { switches: u32, hosts_per_switch: u32 },
+    Tree { fan_outs: Vec<u32>, hosts_per_leaf: u32 },
+    FatTree { ports: u32 },
+    LeafSpine { leaves: u32, spines: u32, hosts_per_leaf: u32 },
+    Dragonfly { hosts_per_switch: u32, group: u32, global: u32 },
+    RandomRegular { switches: u32, degree: u32, hosts_per_switch: u32 },
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Links {
+    hosts: Link,
+    switches: Link,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Link {
+    rate: Rate,
+    delay: Time,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Traffic {
+    pattern: Pattern,
+    arrivals: Arrivals,
+    message_size: Size,
+    #[serde(default)]
+    from: Time,
+    until: Time,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Pattern {
+    Uniform,
+    Permutation,
+    BitReversal,
+    Shift(u32),
+    #[serde(untagged)]
+    HotSpot(HotSpot),
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct HotSpot {
+    hot_spot: u32,
+    share: f64,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(tag = "process", rename_all = "kebab-case", deny_unknown_fields)]
+enum Arrivals {
+    Poisson { mean_gap: Time },
+    Constant { gap: Time },
+    OnOff { gap: Time, on: Time, off: Time },
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+enum ModelTable {
+    MinShare {
+        #[serde(default)]
+        subqueue: Subqueue,
+    },
+    MaxMin {
+        #[serde(default)]
+        subqueue: Subqueue,
+    },
+    Packets {
+        packet_size: Size,
+        cut_through: Option<Size>,
+        buffer: Option<Size>,
+    },
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Subqueue {
+    #[default]
+    Flow,
+    Message,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Hosts {
+    /// Of both hosts together.
+    per_message: Time,
+}
+
+/// A value that is written as a text with a unit.
+macro_rules! unit {
+    ($name:ident, $of:ty, $parse:expr) => {
+        #[derive(Clone, Copy, Debug, Deserialize)]
+        #[serde(try_from = "toml::Value")]
+        struct $name($of);
+
+        impl TryFrom<toml::Value> for $name {
+            type Error = String;
+
+            fn try_from(value: toml::Value) -> Result<Self, String> {
+                match value {
+                    toml::Value::String(text) => $parse(&text).map(Self),
+                    // A number has no unit: let the reader of texts say what is missing.
+                    other => $parse(&other.to_string()).map(Self),
+                }
+            }
+        }
+    };
+}
+
+unit!(Time, Picos, units::parse_time);
+unit!(Rate, units::Rate, units::parse_rate);
+unit!(Size, u64, units::parse_size);
+
+impl Default for Time {
+    fn default() -> Self {
+        Self(Picos::ZERO)
+    }
+}
+
+impl Scenario {
+    /// Reads a scenario.
+    ///
+    /// # Errors
+    /// What is wrong, with line and column where TOML says them.
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        let scenario: Self = toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())?;
+        let traffic = &scenario.traffic;
+        if traffic.until.0 <= traffic.from.0 {
+            return Err(format!(
+                "[traffic]: `until` is {}, not after `from`, {}",
+                traffic.until.0, traffic.from.0
+            ));
+        }
+        let gaps: &[(&str, Time)] = match &traffic.arrivals {
+            Arrivals::Poisson { mean_gap } => &[("mean_gap", *mean_gap)],
+            Arrivals::Constant { gap } => &[("gap", *gap)],
+            Arrivals::OnOff { gap, on, off } => &[("gap", *gap), ("on", *on), ("off", *off)],
+        };
+        if let Some((key, _)) = gaps.iter().find(|(_, time)| time.0 == Picos::ZERO) {
+            return Err(format!("[traffic]: `{key}` is zero"));
+        }
+        if traffic.message_size.0 == 0 {
+            return Err("[traffic]: `message_size` is zero".to_owned());
+        }
+        if let ModelTable::Packets { packet_size, .. } = scenario.model {
+            if !(1..=1 << 24).contains(&packet_size.0) {
+                return Err("[model]: `packet_size` is not from 1B to 16MiB".to_owned());
+            }
+            if traffic.message_size.0.div_ceil(packet_size.0) > u64::from(u32::MAX) {
+                return Err("[model]: a message has more than 2^32 packets".to_owned());
+            }
+        }
+        Ok(scenario)
+    }
+
+    /// What is to be simulated. `seed` is for networks that are drawn.
+    pub(super) fn network(&self, seed: u64) -> Network {
+        let class = |name: &str, link: &Link| LinkClass {
+            name: name.to_owned(),
+            rate: link.rate.0,
+            delay: link.delay.0,
+        };
+        let subqueue = match self.model {
+            ModelTable::MinShare { subqueue: Subqueue::Message }
+            | ModelTable::MaxMin { subqueue: Subqueue::Message } => lanes::Subqueue::Message,
+            _ => lanes::Subqueue::Flow,
+        };
+        Network {
+            shape: self.topology.shape(Seed(seed)),
+            host_link: class("host", &self.links.hosts),
+            cable: class("cable", &self.links.switches),
+            pattern: match self.traffic.pattern {
+                Pattern::Uniform => pattern::Pattern::Uniform,
+                Pattern::Permutation => pattern::Pattern::Permutation,
+                Pattern::BitReversal => pattern::Pattern::BitReversal,
+                Pattern::Shift(shift) => pattern::Pattern::Shift(shift),
+                Pattern::HotSpot(HotSpot { hot_spot: host, share }) => {
+                    pattern::Pattern::HotSpot { host, share }
+                }
+            },
+            gaps: match self.traffic.arrivals {
+                Arrivals::Poisson { mean_gap } => Gaps::Poisson(mean_gap.0),
+                Arrivals::Constant { gap } => Gaps::Constant(gap.0),
+                Arrivals::OnOff { gap, on, off } => Gaps::OnOff { gap: gap.0, on: on.0, off: off.0 },
+            },
+            bytes: self.traffic.message_size.0,
+            window: (self.traffic.from.0, self.traffic.until.0),
+            host_time: self.hosts.per_message.0,
+            model: self.model.model(),
+            subqueue,
+        }
+    }
+}
+
+impl ModelTable {
+    fn model(self) -> Model {
+        match self {
+            ModelTable::MinShare { .. } => Model::Fluid(fluid::Sharing::MinShare),
+            ModelTable::MaxMin { .. } => Model::Fluid(fluid::Sharing::MaxMin),
+            ModelTable::Packets { packet_size: Size(bytes), cut_through, buffer } => {
+                Model::Packets(PacketModel {
+                    bytes: bytes as u32, // at most 16 MiB, as was checked
+                    switching: cut_through.map_or(Switching::StoreAndForward, |Size(header)| {
+                        Switching::CutThrough { header: header.min(bytes) }
+                    }),
+                    buffer: buffer.map(|Size(buffer)| buffer),
+                })
+            }
+        }
+    }
+}
+
+impl Topology {
+    fn shape(&self, seed: Seed) -> Shape {
+        let grid = |sides: &[u32], hosts_per_switch, wraps| {
+            Shape::Torus(Torus { sides: sides.to_vec(), hosts_per_switch, wraps })
+        };
+        match *self {
+            Topology::Torus { ref sides, hosts_per_switch } => grid(sides, hosts_per_switch, true),
+            Topology::Mesh { ref sides, hosts_per_switch } => grid(sides, hosts_per_switch, false),
+            Topology::Ring { switches, hosts_per_switch } => grid(&[switches], hosts_per_switch, true),
+            Topology::Star { hosts } => Shape::Star { hosts },
+            Topology::FullMesh { switches, hosts_per_switch } => {
+                Shape::FullMesh { switches, hosts_per_switch }
+            }
+            Topology::Tree { ref fan_outs, hosts_per_leaf } => {
+                Shape::Tree { fan_outs: fan_outs.clone(), hosts_per_leaf }
+            }
+            Topology::FatTree { ports } => Shape::FatTree { ports },
+            Topology::LeafSpine { leaves, spines, hosts_per_leaf } => {
+                Shape::LeafSpine { leaves, spines, hosts_per_leaf }
+            }
+            Topology::Dragonfly { hosts_per_switch, group, global } => {
+                Shape::Dragonfly { hosts_per_switch, group, global }
+            }
+            Topology::RandomRegular { switches, degree, hosts_per_switch } => {
+                Shape::RandomRegular { switches, degree, hosts_per_switch, seed }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

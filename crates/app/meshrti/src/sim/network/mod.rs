@@ -1,0 +1,150 @@
+//! Scenario files of networks by themselves: a shape, links, traffic, a model.
+
+mod file;
+
+use fabric::simulation::Model;
+use fabric::study::network::{Network, set_up};
+use fabric::topology::Topology;
+use serde_json::json;
+
+use super::Args;
+use super::parallel::in_parallel;
+use super::ran::{Runs, STEPS, run_to_the_end, seed_of};
+use super::usage::thread_cpu_s;
+use crate::bench::table::{Table, figure};
+use crate::exit::{Failure, Outcome, Status, say};
+use crate::report::Report;
+use file::Scenario;
+
+pub(super) use file::kind_of;
+
+/// From this share of time on the busiest link is called full.
+const FULL: f64 = 0.99;
+
+/// Reads a scenario, simulates it, and reports.
+pub(super) fn run(args: &Args, name: &str, text: &str) -> Outcome {
+    let wrong = |why: String| Failure::wrong_use(format_args!("scenario {}: {why}", args.scenario));
+    let scenario = Scenario::parse(text).map_err(wrong)?;
+    if args.show {
+        say(text.trim_end());
+        return Ok(Status::Done);
+    }
+    let network = scenario.network(args.seed);
+    let topology = {
+        let simulation = set_up(&network, seed_of(args, 0)).map_err(|why| wrong(why.to_string()))?;
+        simulation.topology().clone()
+    };
+    let runs = in_parallel(args.jobs, usize::from(args.replications), STEPS, |replication, ticker| {
+        let begun = thread_cpu_s();
+        let simulation = set_up(&network, seed_of(args, replication));
+        simulation
+            .map(|mut simulation| run_to_the_end(begun, &mut simulation, ticker))
+            .map_err(|why| wrong(why.to_string()))
+    })?;
+    let runs = Runs(runs);
+    let mut report = Report::new("sim network", 1);
+    report.seed(args.seed);
+    report.row(runs.row(json!({
+        "scenario": name,
+        "shape": network.shape.name(),
+        "hosts": topology.hosts(),
+        "switches": topology.switches(),
+        "links": topology.links(),
+        "simulated_s": network.window.1.as_secs(),
+    })));
+    let notes = notes(&scenario, &network, &topology, &runs);
+    if !args.json.takes_stdout() {
+        say(table(&runs));
+        notes.iter().for_each(say);
+    }
+    notes.into_iter().for_each(|note| report.note(note));
+    args.json.write(&report)?;
+    Ok(Status::Done)
+}
+
+fn table(runs: &Runs) -> String {
+    let ran = runs.pooled();
+    let mut table = Table::new([
+        "messages",
+        "mean µs",
+        "±95 %",
+        "std",
+        "min",
+        "p50",
+        "p90",
+        "p99",
+        "p99.9",
+        "max",
+        "links %",
+        "busiest %",
+        "at hosts %",
+        "lost",
+    ]);
+    let (summary, quantile) =
+        (ran.latency.summary, |share| figure(ran.latency.histogram.quantile(share) * 1e-6));
+    let dash = || "-".to_owned();
+    let micros = |time: Option<fabric::units::Picos>| time.map_or_else(dash, |time| figure(time.as_micros()));
+    table.line([
+        figure(summary.count() as f64),
+        figure(summary.mean_us()),
+        runs.ci95_us().map_or_else(dash, figure),
+        figure(summary.std_us()),
+        micros(summary.min()),
+        quantile(0.5),
+        quantile(0.9),
+        quantile(0.99),
+        quantile(0.999),
+        micros(summary.max()),
+        format!("{:.2}", 100.0 * ran.utilisation),
+        format!("{:.2}", 100.0 * ran.utilisation_max),
+        format!("{:.2}", 100.0 * ran.host_utilisation_max),
+        ran.lost.to_string(),
+    ]);
+    table.text()
+}
+
+/// What was simulated, and what to make of it.
+fn notes(scenario: &Scenario, network: &Network, topology: &Topology, runs: &Runs) -> Vec<String> {
+    let ran = runs.pooled();
+    let per_s = network.gaps.per_s();
+    let mut notes = vec![
+        scenario.title.clone(),
+        format!(
+            "{}: {} hosts, {} switches, {} directed links; {} at hosts, {} between switches",
+            network.shape.name(),
+            topology.hosts(),
+            topology.switches(),
+            topology.links(),
+            network.host_link.rate,
+            network.cable.rate,
+        ),
+        format!(
+            "{} bytes a message, {} messages per second and host from {} to {}: {:.2} Mbit/s a host; digest {}",
+            network.bytes,
+            figure(per_s),
+            network.window.0,
+            network.window.1,
+            per_s * network.bytes as f64 * 8e-6,
+            ran.digest,
+        ),
+    ];
+    let load = per_s * network.bytes as f64 * 8.0 / network.host_link.rate.bits_per_s() as f64;
+    if load >= 1.0 {
+        notes.push(format!(
+            "warning: a host sends {load:.2} times what its link can carry: queues grow without end, and the figures say how long \
+             the run was"
+        ));
+    } else if ran.utilisation_max.max(ran.host_utilisation_max) >= FULL && ran.lost == 0 {
+        notes.push(format!(
+            "warning: the busiest link was full, and {} messages were still under way at the end: queues grow without end, or nearly \
+             so, and the figures say how long the run was",
+            ran.left_over
+        ));
+    }
+    if let (true, Model::Packets(_)) = (ran.lost > 0, network.model) {
+        notes.push(
+            "latencies are those of messages all of whose packets arrived; nothing is sent again".to_owned(),
+        );
+    }
+    notes
+}

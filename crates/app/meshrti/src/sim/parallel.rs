@@ -1,0 +1,56 @@
+//! Runs on several threads: results are in order, whatever the number of threads.
+
+use std::num::NonZeroUsize;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::bench::progress::Progress;
+
+/// Says how far all runs are.
+pub(super) struct Ticker {
+    progress: Mutex<(Progress, u64)>,
+    all: u64,
+}
+
+impl Ticker {
+    /// One more step of some run is done.
+    pub(super) fn tick(&self) {
+        let mut progress = self.progress.lock().expect("no thread panics while it holds this");
+        progress.1 += 1;
+        let done = progress.1;
+        progress.0.at(done, self.all);
+    }
+}
+
+/// Does `count` runs of `steps` steps each on so many threads (one per core without a wish).
+///
+/// # Errors
+/// That of the first run, in order, which fails.
+pub(super) fn in_parallel<T: Send, E: Send>(
+    jobs: Option<NonZeroUsize>,
+    count: usize,
+    steps: u64,
+    work: impl Fn(usize, &Ticker) -> Result<T, E> + Sync,
+) -> Result<Vec<T>, E> {
+    let jobs = jobs.or_else(|| std::thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
+    let next = AtomicUsize::new(0);
+    let ticker = Ticker { progress: Mutex::new((Progress::new("sim"), 0)), all: steps * count as u64 };
+    let results = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..jobs.min(count) {
+            scope.spawn(|| {
+                loop {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    if index >= count {
+                        return;
+                    }
+                    let result = work(index, &ticker);
+                    results.lock().expect("no thread panics while it holds this").push((index, result));
+                }
+            });
+        }
+    });
+    let mut results = results.into_inner().expect("no thread panics while it holds this");
+    results.sort_by_key(|(index, _)| *index);
+    results.into_iter().map(|(_, result)| result).collect()
+}

@@ -1,0 +1,211 @@
+//! Tables that are printed, reported as JSON and written as CSV from the same values.
+
+use std::path::PathBuf;
+
+use plot::{Chart, HeatMap, PlotError};
+use serde_json::{Map, Value};
+
+use crate::bench::table::figure;
+use crate::exit::{Failure, say};
+use crate::report::Report;
+
+/// Where tables and pictures go besides.
+#[derive(clap::Args, Clone, Debug)]
+pub(crate) struct FilesFlag {
+    /// Write the tables as CSV into FOLDER, a file for each
+    #[arg(long, value_name = "FOLDER")]
+    csv: Option<PathBuf>,
+    /// Write charts as SVG into FOLDER
+    #[arg(long, value_name = "FOLDER")]
+    plots: Option<PathBuf>,
+}
+
+impl FilesFlag {
+    /// Whether any was given.
+    pub(super) fn is_given(&self) -> bool {
+        self.csv.is_some() || self.plots.is_some()
+    }
+}
+
+/// A column: its key for machines, unit included, and its heading for people.
+pub(super) type Column = (&'static str, &'static str);
+
+/// A table of one kind of rows.
+pub(super) struct Sheet {
+    name: &'static str,
+    title: String,
+    columns: Vec<Column>,
+    rows: Vec<Vec<Value>>,
+}
+
+impl Sheet {
+    pub(super) fn new(name: &'static str, title: impl Into<String>, columns: &[Column]) -> Self {
+        Self { name, title: title.into(), columns: columns.to_vec(), rows: Vec::new() }
+    }
+
+    /// Adds a row.
+    ///
+    /// # Panics
+    /// It has not a cell for each column: a mistake of the caller.
+    pub(super) fn row(&mut self, cells: Vec<Value>) {
+        assert_eq!(cells.len(), self.columns.len(), "{}: a cell for each column", self.name);
+        self.rows.push(cells);
+    }
+
+    /// For people: the title, and columns that stand under their headings.
+    pub(super) fn text(&self) -> String {
+        let headings = self.columns.iter().map(|(_, heading)| (*heading).to_owned()).collect();
+        let mut lines: Vec<Vec<String>> = vec![headings];
+        lines.extend(self.rows.iter().map(|row| row.iter().map(cell_text).collect()));
+        let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
+        let widths: Vec<usize> = (0..self.columns.len()).map(width).collect();
+        let is_word = |column: usize| self.rows.first().is_some_and(|row| row[column].is_string());
+        let lines = lines.iter().map(|line| {
+            let cells = line.iter().zip(&widths).enumerate();
+            let cells = cells.map(|(column, (cell, &width))| {
+                if is_word(column) { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
+            });
+            cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+        });
+        format!("{}\n{}", self.title, lines.collect::<Vec<_>>().join("\n"))
+    }
+
+    fn csv(&self) -> String {
+        let keys: Vec<&str> = self.columns.iter().map(|(key, _)| *key).collect();
+        let mut text = keys.join(",") + "\n";
+        for row in &self.rows {
+            let cells: Vec<String> = row.iter().map(csv_cell).collect();
+            text += &(cells.join(",") + "\n");
+        }
+        text
+    }
+
+    /// For machines: flat objects that name their table.
+    fn values(&self) -> impl Iterator<Item = Value> + '_ {
+        self.rows.iter().map(|row| {
+            let cells =
+                self.columns.iter().zip(row).map(|((key, _), cell)| ((*key).to_owned(), cell.clone()));
+            let mut object: Map<String, Value> = cells.collect();
+            object.insert("table".to_owned(), self.name.into());
+            Value::Object(object)
+        })
+    }
+}
+
+/// A number to four digits, so that it says no more than it knows; what is none is empty.
+pub(super) fn number(value: f64) -> Value {
+    if !value.is_finite() {
+        return Value::Null;
+    }
+    let text = format!("{value:.3e}");
+    let rounded: f64 = text.parse().expect("a number that was just written");
+    if rounded.fract() == 0.0 && rounded.abs() < 1e15 { (rounded as i64).into() } else { rounded.into() }
+}
+
+/// A number that may be missing.
+pub(super) fn maybe(value: Option<f64>) -> Value {
+    value.map_or(Value::Null, number)
+}
+
+fn cell_text(cell: &Value) -> String {
+    match cell {
+        Value::Null => "-".to_owned(),
+        Value::String(word) => word.clone(),
+        Value::Number(number) if number.is_i64() || number.is_u64() => number
+            .as_i64()
+            .filter(|value| value.abs() >= 10_000)
+            .map_or_else(|| number.to_string(), |value| figure(value as f64)),
+        Value::Number(number) => {
+            let value = number.as_f64().unwrap_or(f64::NAN);
+            if value.abs() < 1.0 { format!("{value:.4}") } else { figure(value) }
+        }
+        other => other.to_string(),
+    }
+}
+
+fn csv_cell(cell: &Value) -> String {
+    match cell {
+        Value::Null => String::new(),
+        Value::String(word) if word.contains([',', '"', '\n']) => {
+            format!("\"{}\"", word.replace('"', "\"\""))
+        }
+        Value::String(word) => word.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// A picture and the name of its file.
+pub(super) struct Picture {
+    name: String,
+    svg: Result<String, PlotError>,
+}
+
+impl Picture {
+    pub(super) fn chart(name: impl Into<String>, chart: &Chart) -> Self {
+        Self { name: name.into(), svg: chart.svg() }
+    }
+
+    pub(super) fn heat(name: impl Into<String>, map: &HeatMap) -> Self {
+        Self { name: name.into(), svg: map.svg() }
+    }
+}
+
+/// Prints tables and notes, adds them to the report, and writes the files that are wanted.
+pub(super) fn publish(
+    args: &super::Args,
+    report: &mut Report,
+    sheets: &[Sheet],
+    pictures: &[Picture],
+    notes: &[String],
+) -> Result<(), Failure> {
+    for sheet in sheets {
+        sheet.values().for_each(|row| report.row(row));
+    }
+    notes.iter().for_each(|note| report.note(note.clone()));
+    if !args.json.takes_stdout() {
+        let texts: Vec<String> = sheets.iter().map(Sheet::text).collect();
+        say(texts.join("\n\n"));
+        say("");
+        notes.iter().for_each(say);
+    }
+    if let Some(folder) = &args.files.csv {
+        for sheet in sheets {
+            write(folder, &format!("{}.csv", sheet.name), &sheet.csv())?;
+        }
+    }
+    if let Some(folder) = &args.files.plots {
+        for picture in pictures {
+            let svg =
+                picture.svg.as_ref().map_err(|error| Failure::bad_news(format_args!("no chart: {error}")))?;
+            write(folder, &format!("{}.svg", picture.name), svg)?;
+        }
+    }
+    args.json.write(report)
+}
+
+fn write(folder: &std::path::Path, name: &str, text: &str) -> Result<(), Failure> {
+    let path = folder.join(name);
+    std::fs::create_dir_all(folder)
+        .and_then(|()| std::fs::write(&path, text))
+        .map_err(|error| Failure::bad_news(format_args!("{}: cannot be written: {error}", path.display())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_table_in_three_forms() {
+        let mut sheet = Sheet::new("queues", "Queues", &[("model", "model"), ("sojourn_s", "W, s")]);
+        sheet.row(vec!["M/M/1, \"all\"".into(), number(0.038_512_3)]);
+        sheet.row(vec!["M/M/2".into(), maybe(None)]);
+        sheet.row(vec!["none".into(), number(123_456.7)]);
+        assert_eq!(
+            sheet.text(),
+            "Queues\nmodel            W, s\nM/M/1, \"all\"   0.0385\nM/M/2               -\nnone          123,500"
+        );
+        assert_eq!(sheet.csv(), "model,sojourn_s\n\"M/M/1, \"\"all\"\"\",0.03851\nM/M/2,\nnone,123500\n");
+        let first = sheet.values().next().unwrap();
+        assert_eq!((first["table"].as_str(), first["sojourn_s"].as_f64()), (Some("queues"), Some(0.038_51)));
+    }
+}

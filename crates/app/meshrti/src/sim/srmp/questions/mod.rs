@@ -1,0 +1,127 @@
+//! `srmp-q1` to `srmp-q5`: the questions that the SRMP paper asks and leaves open (its section 2.2), as experiments.
+
+mod congestion;
+mod control;
+mod failure;
+mod limits;
+mod scale;
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use srmp::Config;
+use srmp::rate::Rate;
+
+use super::in_parallel;
+use crate::exit::{Failure, Outcome, Status};
+use crate::report::Report;
+use crate::sim::Args;
+use crate::sim::sheet::{Picture, Sheet, publish};
+
+/// One of the paper's questions.
+#[derive(Clone, Copy)]
+pub(super) enum Question {
+    /// How scalable is the protocol with regard to the number of users in a multicast group?
+    Scale,
+    /// What are the mechanisms that limit scalability, and how can we estimate their limits?
+    Limits,
+    /// How well does the protocol protect from congestion?
+    Congestion,
+    /// Under what circumstances will the protocol fail to perform functions needed by the application?
+    Failure,
+    /// How well does the congestion control mechanism perform, and when does it fail?
+    Control,
+}
+
+/// What an experiment gives.
+struct Findings {
+    sheets: Vec<Sheet>,
+    pictures: Vec<Picture>,
+    notes: Vec<String>,
+}
+
+impl Question {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Scale => "srmp-q1",
+            Self::Limits => "srmp-q2",
+            Self::Congestion => "srmp-q3",
+            Self::Failure => "srmp-q4",
+            Self::Control => "srmp-q5",
+        }
+    }
+
+    /// The paper's words.
+    const fn text(self) -> &'static str {
+        match self {
+            Self::Scale => {
+                "How scalable is the protocol with regard to the number of users in a multicast group?"
+            }
+            Self::Limits => {
+                "What are the mechanisms that limit scalability, and how can we estimate their limits?"
+            }
+            Self::Congestion => "How well does the protocol protect from congestion?",
+            Self::Failure => {
+                "Under what circumstances will the protocol fail to perform functions needed by the application?"
+            }
+            Self::Control => "How well does the congestion control mechanism perform, and when does it fail?",
+        }
+    }
+
+    /// Length of a run, unless another is wanted, in seconds.
+    const fn seconds(self) -> u32 {
+        match self {
+            Self::Scale => 60,
+            Self::Limits => 120,
+            Self::Congestion | Self::Failure | Self::Control => 300,
+        }
+    }
+}
+
+/// Runs the experiment of a question.
+pub(super) fn run(args: &Args, question: Question) -> Outcome {
+    let begun = Instant::now();
+    let run = Duration::from_secs(args.seconds.unwrap_or(question.seconds()).into());
+    let Findings { sheets, pictures, mut notes } = match question {
+        Question::Scale => scale::run(args, run)?,
+        Question::Limits => limits::run(args, run)?,
+        Question::Congestion => congestion::run(args, run)?,
+        Question::Failure => failure::run(args, run)?,
+        Question::Control => control::run(args, run)?,
+    };
+    notes.insert(0, format!("The paper asks: {}", question.text()));
+    let mut report = Report::new("sim srmp-questions", 1);
+    report.seed(args.seed);
+    report.summary(json!({
+        "scenario": question.name(),
+        "replications": args.replications,
+        "wall_s": begun.elapsed().as_secs_f64(),
+    }));
+    publish(args, &mut report, &sheets, &pictures, &notes)?;
+    Ok(Status::Done)
+}
+
+/// For each point the runs of all replications, in order.
+fn replicate<P: Sync, T: Send, E: std::fmt::Display + Send>(
+    args: &Args,
+    points: &[P],
+    work: impl Fn(&P, base::Seed) -> Result<T, E> + Sync,
+) -> Result<Vec<Vec<T>>, Failure> {
+    let each = usize::from(args.replications);
+    let runs = in_parallel(args, points.len() * each, |index| {
+        work(&points[index / each], super::seed_of(args, index % each))
+    })?;
+    let mut runs = runs.into_iter();
+    Ok(points.iter().map(|_| runs.by_ref().take(each).collect()).collect())
+}
+
+/// The mean of a figure over replications, and half its 95 % confidence interval, if there are several.
+fn mean<T>(runs: &[T], of: impl Fn(&T) -> f64) -> (f64, Option<f64>) {
+    let values: Vec<f64> = runs.iter().map(of).collect();
+    (values.iter().sum::<f64>() / values.len().max(1) as f64, crate::sim::stats::ci95(&values))
+}
+
+/// SRMP on a private network: losses do not slow it down.
+fn private(config: &mut Config) {
+    config.rate.rate_min = Rate::new(10e6).expect("a rate");
+}

@@ -1,0 +1,361 @@
+//! The cluster of 1024 hosts, in one reading or in all of them.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::str::FromStr as _;
+
+use base::Seed;
+use clap::ValueEnum;
+use fabric::arrivals::Gaps;
+use fabric::fluid;
+use fabric::packet::Switching;
+use fabric::simulation::PacketModel;
+use fabric::stage::{fixed, via_cluster};
+use fabric::study::torus::{self as study, Simulation, Study, set_up};
+use fabric::units::{Picos, parse_size, parse_time};
+use serde_json::{Value, json};
+
+use crate::bench::table::{Table, figure};
+use crate::exit::{Failure, Outcome, Status, say};
+use crate::report::Report;
+use crate::sim::Args;
+use crate::sim::parallel::{Ticker, in_parallel};
+use crate::sim::ran::{Run, Runs, STEPS, run_to_the_end, seed_of};
+use crate::sim::usage::thread_cpu_s;
+
+/// What the paper reports: mean and standard deviation of the latency, and the utilisation of links between switches.
+const PAPER: (f64, f64, f64) = (410.0, 130.0, 0.12);
+/// Messages per second of its run: 870,400 in 3 h 55 min.
+const PAPER_MESSAGES_PER_S: f64 = 61.7;
+
+#[derive(ValueEnum, Clone, Copy, PartialEq)]
+pub(super) enum Sharing {
+    MinShare,
+    MaxMin,
+}
+
+#[derive(ValueEnum, Clone, Copy, PartialEq)]
+pub(super) enum Direction {
+    Slot,
+    Host,
+    Message,
+}
+
+#[derive(ValueEnum, Clone, Copy, PartialEq)]
+pub(super) enum Subqueue {
+    Flow,
+    Message,
+    Port,
+}
+
+/// Switches in each dimension.
+#[derive(Clone, PartialEq)]
+pub(super) struct Sides(Vec<u32>);
+
+/// Reads `16x16`.
+pub(super) fn sides(text: &str) -> Result<Sides, String> {
+    let sides: Result<Vec<u32>, _> = text.split('x').map(u32::from_str).collect();
+    sides.map(Sides).map_err(|_| format!("`{text}` is no torus: write for example 16x16 or 8x8x8"))
+}
+
+/// Reads a number of messages per second.
+pub(super) fn per_s(text: &str) -> Result<f64, String> {
+    let number: f64 = text.parse().map_err(|_| format!("`{text}` is no number"))?;
+    if (1e-3..=1e9).contains(&number) { Ok(number) } else { Err(format!("{text} is not in 0.001..=1e9")) }
+}
+
+/// Reads a size of messages.
+pub(super) fn size(text: &str) -> Result<u64, String> {
+    parse_size(text).and_then(|bytes| match bytes {
+        1..=0xFFFF_FFFF_FFFF => Ok(bytes),
+        _ => Err(format!("`{text}` is not from 1B to 256TiB")),
+    })
+}
+
+/// Reads a size of packets.
+pub(super) fn packet(text: &str) -> Result<u32, String> {
+    let small = |bytes| u32::try_from(bytes).ok().filter(|bytes| (1..=1 << 24).contains(bytes));
+    size(text).and_then(|bytes| small(bytes).ok_or_else(|| format!("`{text}` is not from 1B to 16MiB")))
+}
+
+/// Reads the end of the run.
+pub(super) fn until(text: &str) -> Result<Picos, String> {
+    let begin = Study::default().window.0;
+    parse_time(text).and_then(|until| {
+        if until > begin {
+            Ok(until)
+        } else {
+            Err(format!("hosts begin at {begin}: nothing happens until {until}"))
+        }
+    })
+}
+
+/// A reading and what its replications gave.
+struct Done {
+    study: Study,
+    runs: Runs,
+}
+
+/// Simulates and compares.
+pub(super) fn run(args: &Args) -> Outcome {
+    let studies = studies(args);
+    let first = set_up(&studies[0], Seed(args.seed));
+    let first = first.map_err(|why| Failure::wrong_use(format_args!("--torus: {why}")))?;
+    let network = first.topology();
+    let replications = usize::from(args.replications);
+    if args.via.messages.is_some() && studies.len() * replications > 1 {
+        return Err(Failure::wrong_use("--messages: only one run can be written"));
+    }
+    let mut runs = in_parallel(args.jobs, studies.len() * replications, STEPS, |index, ticker| {
+        let (study, replication) = (&studies[index / replications], index % replications);
+        simulate(study, seed_of(args, replication), args.via.messages.as_deref(), ticker)
+    })?
+    .into_iter();
+    let done: Vec<Done> = studies
+        .into_iter()
+        .map(|study| Done { study, runs: Runs(runs.by_ref().take(replications).collect()) })
+        .collect();
+    let mut report = Report::new("sim via-torus", 1);
+    report.seed(args.seed);
+    done.iter().for_each(|done| report.row(done.to_value()));
+    let notes = notes(&done[0].study, network);
+    if !args.json.takes_stdout() {
+        say(text(&done));
+        notes.iter().for_each(say);
+    }
+    notes.into_iter().for_each(|note| report.note(note));
+    report.summary(json!({
+        "paper_mean_us": PAPER.0, "paper_std_us": PAPER.1, "paper_utilisation": PAPER.2,
+        "paper_messages_per_s": PAPER_MESSAGES_PER_S,
+        "hosts": network.hosts(), "switches": network.switches(), "links": network.links(),
+    }));
+    args.json.write(&report)?;
+    Ok(Status::Done)
+}
+
+/// The readings that are wanted.
+fn studies(args: &Args) -> Vec<Study> {
+    let flags = &args.via;
+    let mut base = Study { host_links_shared: !flags.private_host_links, ..Study::default() };
+    if let Some(Sides(sides)) = &flags.torus {
+        base.torus.sides.clone_from(sides);
+    }
+    base.torus.hosts_per_switch = flags.hosts_per_switch.unwrap_or(base.torus.hosts_per_switch);
+    base.hops = flags.hops.unwrap_or(base.hops);
+    base.bytes = flags.message_size.unwrap_or(base.bytes);
+    base.packets = flags.packets.map(|bytes| PacketModel {
+        bytes,
+        buffer: None,
+        switching: flags.cut_through.map_or(Switching::StoreAndForward, |header| Switching::CutThrough {
+            header: header.min(bytes.into()),
+        }),
+    });
+    base.window.1 = flags.until.unwrap_or(base.window.1);
+    if let Some(per_s) = flags.messages_per_s {
+        base.gaps = Gaps::Poisson(Picos((1e12 / per_s).round() as u64));
+    }
+    if !flags.readings {
+        let sharing = flags.sharing.unwrap_or(Sharing::MinShare);
+        let direction = flags.direction.unwrap_or(Direction::Slot);
+        return vec![reading(&base, sharing, direction, flags.subqueue.unwrap_or(Subqueue::Flow))];
+    }
+    let mut all = Vec::new();
+    for sharing in Sharing::value_variants() {
+        for direction in Direction::value_variants() {
+            for subqueue in Subqueue::value_variants() {
+                all.push(reading(&base, *sharing, *direction, *subqueue));
+            }
+        }
+    }
+    all
+}
+
+fn reading(base: &Study, sharing: Sharing, direction: Direction, subqueue: Subqueue) -> Study {
+    Study {
+        sharing: match sharing {
+            Sharing::MinShare => fluid::Sharing::MinShare,
+            Sharing::MaxMin => fluid::Sharing::MaxMin,
+        },
+        direction: match direction {
+            Direction::Slot => study::Direction::Slot,
+            Direction::Host => study::Direction::Host,
+            Direction::Message => study::Direction::Message,
+        },
+        subqueue: match subqueue {
+            Subqueue::Flow => fluid::lanes::Subqueue::Flow,
+            Subqueue::Message => fluid::lanes::Subqueue::Message,
+            Subqueue::Port => fluid::lanes::Subqueue::Port,
+        },
+        ..base.clone()
+    }
+}
+
+/// One run, and the processor time it took.
+fn simulate(study: &Study, seed: Seed, messages: Option<&Path>, ticker: &Ticker) -> Result<Run, Failure> {
+    let begun = thread_cpu_s();
+    let mut simulation =
+        set_up(study, seed).map_err(|why| Failure::wrong_use(format_args!("--torus: {why}")))?;
+    let Some(path) = messages else {
+        return Ok(run_to_the_end(begun, &mut simulation, ticker));
+    };
+    write_messages(&mut simulation, path, ticker).map_err(|why| {
+        Failure::bad_news(format_args!("{}: messages cannot be written: {why}", path.display()))
+    })?;
+    Ok(run_to_the_end(begun, &mut simulation, ticker))
+}
+
+/// Runs, and writes every message when it has ended. Times are in picoseconds.
+fn write_messages(simulation: &mut Simulation, path: &Path, ticker: &Ticker) -> std::io::Result<()> {
+    let mut file = std::io::BufWriter::new(std::fs::File::create(path)?);
+    writeln!(file, "number,source,destination,bytes,born_ps,latency_ps")?;
+    let mut failed = None;
+    while simulation.step(|message, latency| {
+        let (to, bytes) = (message.parcel.destination, message.parcel.bytes);
+        let line = writeln!(
+            file,
+            "{},{},{to},{bytes},{},{}",
+            message.number, message.source, message.born.0, latency.0
+        );
+        failed = failed.take().or(line.err());
+    }) {
+        ticker.tick();
+    }
+    failed.map_or_else(|| file.flush(), Err)
+}
+
+impl Done {
+    fn words(&self) -> [&'static str; 3] {
+        let study = &self.study;
+        [
+            match study.sharing {
+                _ if study.packets.is_some() => "packets",
+                fluid::Sharing::MinShare => "min-share",
+                fluid::Sharing::MaxMin => "max-min",
+            },
+            match study.direction {
+                study::Direction::Slot => "slot",
+                study::Direction::Host => "host",
+                study::Direction::Message => "message",
+            },
+            match study.subqueue {
+                _ if study.packets.is_some() => "link",
+                fluid::lanes::Subqueue::Flow => "flow",
+                fluid::lanes::Subqueue::Message => "message",
+                fluid::lanes::Subqueue::Port => "port",
+            },
+        ]
+    }
+
+    fn to_value(&self) -> Value {
+        let [sharing, direction, subqueue] = self.words();
+        let own = json!({
+            "sharing": sharing,
+            "direction": direction,
+            "subqueue": subqueue,
+            "host_links_shared": self.study.host_links_shared,
+            "simulated_s": self.study.window.1.as_secs(),
+            "packet_bytes": self.study.packets.map(|packets| packets.bytes),
+            "unloaded_us": (unloaded_us(&self.study) * 1e3).round() / 1e3,
+        });
+        self.runs.row(own)
+    }
+}
+
+/// A message by itself: all links of its path have one rate. Each link after the first costs a packet more, or a header.
+fn unloaded_us(study: &Study) -> f64 {
+    let again = study.packets.map_or(0, |packets| match packets.switching {
+        Switching::StoreAndForward => u64::from(packets.bytes).min(study.bytes),
+        Switching::CutThrough { header } => header.min(study.bytes),
+    });
+    let links = u64::from(study.hops) + 1;
+    (fixed(&via_cluster()) + study.rate.time_of(study.bytes + links * again)).as_micros()
+}
+
+fn text(done: &[Done]) -> String {
+    let mut table = Table::new([
+        "sharing",
+        "direction",
+        "subqueue",
+        "messages",
+        "mean µs",
+        "±95 %",
+        "std",
+        "p50",
+        "p99",
+        "p99.9",
+        "utilised %",
+        "busiest %",
+        "CPU s",
+        "messages/CPU s",
+    ]);
+    let dash = || "-".to_owned();
+    for done in done {
+        let (ran, [sharing, direction, subqueue]) = (done.runs.pooled(), done.words());
+        let (summary, quantile) = (ran.latency.summary, |share| ran.latency.histogram.quantile(share) * 1e-6);
+        table.line([
+            sharing.to_owned(),
+            direction.to_owned(),
+            subqueue.to_owned(),
+            figure(summary.count() as f64),
+            format!("{:.1}", summary.mean_us()),
+            done.runs.ci95_us().map_or_else(dash, |half| format!("{half:.1}")),
+            format!("{:.1}", summary.std_us()),
+            format!("{:.1}", quantile(0.5)),
+            format!("{:.1}", quantile(0.99)),
+            format!("{:.1}", quantile(0.999)),
+            format!("{:.2}", 100.0 * ran.utilisation),
+            format!("{:.2}", 100.0 * ran.utilisation_max),
+            done.runs.cpu_s().map_or_else(dash, |s| format!("{s:.3}")),
+            done.runs.cpu_s().map_or_else(dash, |s| figure(summary.count() as f64 / s)),
+        ]);
+    }
+    let mut paper = [const { String::new() }; 14].map(|_| dash());
+    paper[..3].clone_from_slice(&["paper".to_owned(), "uniform".to_owned(), "?".to_owned()]);
+    (paper[4], paper[6], paper[10]) = (figure(PAPER.0), figure(PAPER.1), "12".to_owned());
+    paper[13] = format!("{PAPER_MESSAGES_PER_S}");
+    table.line(paper);
+    table.text()
+}
+
+/// What was simulated, and what follows from it without simulating.
+fn notes(study: &Study, network: &fabric::topology::Topology) -> Vec<String> {
+    let (hosts, cables) = (f64::from(network.hosts()), study.torus.cables() as f64);
+    let sides: Vec<String> = study.torus.sides.iter().map(u32::to_string).collect();
+    let per_s = study.gaps.per_s();
+    let host_mbit = per_s * study.bytes as f64 * 8e-6;
+    let link_mbit = host_mbit * hosts * f64::from(study.hops) / cables;
+    let rate_mbit = study.rate.bits_per_s() as f64 * 1e-6;
+    let mut notes = vec![
+        format!(
+            "torus {} of {} switches, {} hosts, {} directed links to hosts and {cables} between switches, diameter {}, \
+             bisection {} links; all {}",
+            sides.join("x"),
+            network.switches(),
+            network.hosts(),
+            2 * network.hosts(),
+            study.torus.diameter(),
+            study.torus.bisection(),
+            study.rate,
+        ),
+        format!(
+            "{} bytes a message, {per_s} messages per second and host from {} to {}: {host_mbit:.2} Mbit/s a host; {} switches on: \
+             {link_mbit:.2} Mbit/s on the mean link between switches, {:.2} % of it; a message alone takes {:.2} µs",
+            study.bytes,
+            study.window.0,
+            study.window.1,
+            study.hops,
+            100.0 * link_mbit / rate_mbit,
+            unloaded_us(study),
+        ),
+    ];
+    for (what, load) in
+        [("a host", host_mbit / rate_mbit), ("the mean link between switches", link_mbit / rate_mbit)]
+    {
+        if load >= 1.0 {
+            notes.push(format!(
+                "warning: the load of {what} is {load:.2}. From 1 on queues grow without end, and the figures say how long the run was"
+            ));
+        }
+    }
+    notes
+}

@@ -1,0 +1,310 @@
+//! Nodes of one site that share multicast groups on loopback, and the commands that speak to groups.
+
+use std::net::{Ipv4Addr, UdpSocket};
+
+use bytes::Bytes;
+use federate::Callback;
+use federate::hla::handle::ObjectInstanceHandle;
+
+use crate::common::federates::{number, tag};
+use crate::common::server::{Folder, meshrti, run, signal, wait};
+use crate::common::{Member, Server, create_and_join, eventually, options, soon};
+
+/// Whether multicast works over loopback here.
+fn has_multicast() -> bool {
+    let works = || -> std::io::Result<usize> {
+        let group = Ipv4Addr::new(239, 255, 44, 40);
+        let hears = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
+        hears.join_multicast_v4(&group, &Ipv4Addr::LOCALHOST)?;
+        hears.set_read_timeout(Some(std::time::Duration::from_secs(2)))?;
+        let speaks = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
+        speaks.send_to(b"anybody", (group, hears.local_addr()?.port()))?;
+        hears.recv(&mut [0; 16])
+    };
+    let works = works();
+    if works.is_err() {
+        eprintln!("SKIPPED: this machine has no multicast over loopback: {works:?}");
+    }
+    works.is_ok()
+}
+
+/// Groups that nobody else has, as `--link` takes them.
+fn groups(options: &str) -> String {
+    let port = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).and_then(|socket| socket.local_addr());
+    let port = port.expect("there is a port").port();
+    format!("srmp://239.255.44.40:{port},interface=lo,rate-min=1Gbit/s{options}")
+}
+
+/// A full mesh of nodes that share groups, with a federate at each that has declared everything; the first one's groups reach
+/// all others.
+async fn site(names: &[&str], options_of_groups: &str) -> (Vec<Server>, Vec<Member>) {
+    let url = groups(options_of_groups);
+    let mut nodes: Vec<Server> = Vec::new();
+    for name in names {
+        let mut flags = vec!["--link", &url];
+        if nodes.is_empty() {
+            flags.extend(["--topology", "mesh"]);
+        }
+        nodes.push(Server::node(name, nodes.first(), &flags));
+    }
+    for node in &nodes {
+        eventually("all are members", || node.nodes() == names).await;
+    }
+    let mut members = Vec::new();
+    for (node, name) in nodes.iter().zip(names) {
+        let member = create_and_join(options(node.address()), "Site", name).await;
+        member.declare_all().await;
+        members.push(member);
+    }
+    for (node, name) in nodes.iter().zip(names) {
+        let reached = || {
+            let all = own(node, name, "group");
+            !all.is_empty() && all.iter().all(|group| group["reaches"] == names.len() - 1)
+        };
+        eventually("groups reach all others", reached).await;
+    }
+    (nodes, members)
+}
+
+/// Rows of a kind that a node says of itself.
+fn own(node: &Server, name: &str, kind: &str) -> Vec<serde_json::Value> {
+    node.rows(kind).into_iter().filter(|row| row["node"] == name).collect()
+}
+
+/// The sum of a counter over rows of a kind that a node says of itself.
+fn counted(node: &Server, name: &str, kind: &str, key: &str) -> u64 {
+    own(node, name, kind).iter().filter_map(|row| row[key].as_u64()).sum()
+}
+
+async fn update(member: &Member, instance: ObjectInstanceHandle, n: u32) {
+    let values = [(member.model.identifier, Bytes::from(n.to_be_bytes().to_vec()))];
+    soon(member.federate.update_attribute_values(instance, values, tag(n))).await.expect("it owns it");
+}
+
+/// Numbers of reflections and interactions, as they come, until there are so many.
+async fn numbers(member: &mut Member, count: usize) -> (Vec<u32>, Vec<u32>) {
+    let (mut reflected, mut received) = (Vec::new(), Vec::new());
+    while reflected.len() + received.len() < count {
+        member
+            .until("messages", |callback| match callback {
+                Callback::ReflectAttributeValues(r) => {
+                    reflected.push(number(&r.user_supplied_tag));
+                    Some(())
+                }
+                Callback::ReceiveInteraction(r) => {
+                    received.push(number(&r.user_supplied_tag));
+                    Some(())
+                }
+                _ => None,
+            })
+            .await;
+    }
+    (reflected, received)
+}
+
+#[tokio::test]
+async fn what_several_nodes_want_is_sent_once() {
+    if !has_multicast() {
+        return;
+    }
+    let names = ["A", "B", "C", "D"];
+    let (mut nodes, mut members) = site(&names, ",groups=2").await;
+    let instance =
+        soon(members[0].federate.register_object_instance(members[0].model.aircraft)).await.unwrap();
+    for member in &mut members[1..] {
+        assert_eq!(member.discovers().await.0, instance);
+    }
+    let before = counted(&nodes[0], "A", "group", "sent_messages");
+    let links = counted(&nodes[0], "A", "channel", "sent_messages");
+    for n in 1..=100 {
+        update(&members[0], instance, n).await;
+        members[0].fire(n).await;
+    }
+    let expected: Vec<u32> = (1..=100).collect();
+    for member in &mut members[1..] {
+        assert_eq!(numbers(member, 200).await, (expected.clone(), expected.clone()), "all, once, in order");
+    }
+    let sent = counted(&nodes[0], "A", "group", "sent_messages") - before;
+    assert!((200..220).contains(&sent), "once each for three nodes, and some tails: {sent}");
+    let links = counted(&nodes[0], "A", "channel", "sent_messages") - links;
+    assert!(links < 20, "nothing of it went over links: {links}");
+
+    // A node dies: the others go on with the same groups.
+    nodes[3].kill();
+    for n in 101..=120 {
+        update(&members[0], instance, n).await;
+    }
+    for member in &mut members[1..3] {
+        assert_eq!(numbers(member, 20).await.0, (101..=120).collect::<Vec<u32>>());
+    }
+    eventually("it is no member any more", || nodes[0].nodes() == ["A", "B", "C"]).await;
+    let sent_to_three = counted(&nodes[0], "A", "group", "sent_messages");
+    members[1].fire(7).await;
+    assert_eq!([members[0].receives().await, members[2].receives().await], [7, 7]);
+    update(&members[0], instance, 121).await;
+    assert_eq!(numbers(&mut members[1], 1).await.0, [121]);
+    assert!(counted(&nodes[0], "A", "group", "sent_messages") > sent_to_three);
+}
+
+#[tokio::test]
+async fn what_a_group_loses_is_asked_for_again() {
+    if !has_multicast() {
+        return;
+    }
+    let names = ["A", "B", "C"];
+    let folder = Folder::new();
+    let key = folder.write("key", [7_u8; 32]);
+    let (nodes, mut members) = site(&names, &format!(",groups=1,loss=20%,key={}", key.display())).await;
+    let instance =
+        soon(members[0].federate.register_object_instance(members[0].model.aircraft)).await.unwrap();
+    for n in 1..=200 {
+        update(&members[0], instance, n).await;
+        if n % 4 == 0 {
+            members[1].fire(n).await;
+        }
+    }
+    let updates: Vec<u32> = (1..=200).collect();
+    let fired: Vec<u32> = (1..=50).map(|n| 4 * n).collect();
+    assert_eq!(numbers(&mut members[2], 250).await, (updates.clone(), fired.clone()));
+    assert_eq!(numbers(&mut members[1], 200).await.0, updates);
+    assert_eq!(numbers(&mut members[0], 50).await.1, fired);
+    let lost = || counted(&nodes[2], "C", "group", "emulated_losses");
+    eventually("something was lost", || lost() > 0).await;
+    assert!(counted(&nodes[0], "A", "group", "sent_messages") >= 200);
+}
+
+#[test]
+fn groups_that_cannot_be_are_refused_at_the_start() {
+    for (url, status, says) in [
+        ("srmp://10.0.0.1:4420", 2, "10.0.0.1 is not a multicast address"),
+        ("srmp://239.255.44.40:4420,groups=0", 2, "`0` is no number from 1 to 64"),
+        ("srmp://239.255.44.40:4420,interface=nowhere", 1, "there is no interface `nowhere`"),
+        ("srmp://239.255.44.40:4420,interface=lo,key=/nowhere/key", 1, "/nowhere/key: "),
+    ] {
+        let output = run(&["serve", "--listen", "tcp://127.0.0.1:0", "--link", url]);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(status), "{url}: {said}");
+        assert!(said.contains(says), "{url}: {said}");
+    }
+}
+
+/// A group of its own, for `--group`.
+fn group() -> String {
+    let port = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).and_then(|socket| socket.local_addr());
+    format!("239.255.44.41:{}", port.expect("there is a port").port())
+}
+
+/// `meshrti srmp` with these words, for a group on loopback.
+fn srmp(group: &str, words: &[&str]) -> std::process::Command {
+    let mut command = meshrti();
+    command.args(["srmp", words[0], "--interface", "lo", "--group", group]).args(&words[1..]);
+    command
+}
+
+/// The objects that a command printed, one on each line.
+fn objects(output: &std::process::Output) -> Vec<serde_json::Value> {
+    let text = String::from_utf8_lossy(&output.stdout);
+    text.lines().map(|line| serde_json::from_str(line).expect("each line is an object")).collect()
+}
+
+#[test]
+fn srmp_recv_hears_the_newest_values_that_srmp_send_says() {
+    if !has_multicast() {
+        return;
+    }
+    let folder = Folder::new();
+    let key = folder.write("key", [9_u8; 32]);
+    let key = key.to_str().expect("a name in Unicode");
+    let group = group();
+    // Fifteen versions of five elements; it stays to repair what late or lossy members miss.
+    let send =
+        ["send", "--mode", "1", "--objects", "5", "--count", "15", "--rate", "1000", "--linger", "60s"];
+    let mut sends = srmp(&group, &[&send[..], &["--key", key, "--json", "--rate-min", "1Mbit/s"]].concat())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let lossy =
+        srmp(&group, &["recv", "--key", key, "--json", "--count", "5", "--wan", "loss=20%", "--for", "50s"])
+            .output()
+            .expect("it runs");
+    assert!(lossy.status.success(), "{lossy:?}");
+    let stranger = srmp(&group, &["recv", "--json", "--for", "2s"]).output().expect("it runs");
+    signal(sends.id(), "INT");
+    let status = wait(&mut sends);
+    assert_eq!(status.code(), Some(130));
+
+    let heard: Vec<_> = objects(&lossy).into_iter().filter(|event| event["event"] == "message").collect();
+    let elements: std::collections::BTreeSet<u64> =
+        heard.iter().filter_map(|event| event["data"].as_u64()).collect();
+    assert_eq!(heard.len(), 5, "{heard:?}");
+    assert!(heard.iter().all(|event| event["mode"] == 1 && event["bytes"] == 100), "{heard:?}");
+    assert!(elements.iter().all(|element| (1..=5).contains(element)), "{elements:?}");
+    let stranger = objects(&stranger);
+    assert!(stranger.iter().all(|event| event["event"] != "message"), "without the key nothing is believed");
+    let counters = stranger.last().expect("counters come last");
+    assert_eq!((&counters["event"], &counters["received_bundles"]), (&"counters".into(), &0.into()));
+}
+
+#[test]
+fn srmp_send_copies_lines_and_says_what_is_wrong() {
+    if !has_multicast() {
+        return;
+    }
+    let group = group();
+    let mut hears = srmp(&group, &["recv", "--member", "42", "--count", "1", "--for", "50s"])
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let text = loop {
+        let mut sends = srmp(&group, &["send", "--mode", "2", "--to", "42", "--linger", "1s", "--json"])
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        std::io::Write::write_all(&mut sends.stdin.take().expect("it is piped"), b"open the door\n").unwrap();
+        let output = sends.wait_with_output().expect("it ends");
+        let delivered = objects(&output).iter().any(|event| event["event"] == "delivered");
+        if delivered {
+            wait(&mut hears);
+            let mut text = String::new();
+            let mut stdout = hears.stdout.take().expect("it is piped");
+            std::io::Read::read_to_string(&mut stdout, &mut text).unwrap();
+            break text;
+        }
+        // It was too early: nobody had been heard.
+        assert!(hears.try_wait().unwrap().is_none());
+    };
+    assert!(text.contains("mode 2 d1: open the door") || text.contains(": open the door"), "{text}");
+    for (words, says) in [
+        (vec!["send", "--mode", "2", "--to", "nobody"], "neither a member's number nor an address"),
+        (vec!["recv", "--key", "/nowhere/key"], "/nowhere/key"),
+    ] {
+        let output = srmp(&group, &words).output().expect("it runs");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && said.contains(says), "{said}");
+    }
+    let output = run(&["srmp", "recv", "--group", "10.0.0.1:4410"]);
+    assert!(String::from_utf8_lossy(&output.stderr).contains("10.0.0.1 is not a multicast address"));
+}
+
+#[test]
+fn the_program_of_the_guide_is_the_example() {
+    let guide = include_str!("../../../../../docs/guide/srmp.md");
+    let example = include_str!("../../../../world/node/examples/srmp.rs");
+    let program = example.split_once("\n\n").expect("its head comes first").1;
+    assert!(guide.contains(program.trim_end()), "docs/guide/srmp.md shows another program");
+}
+
+#[test]
+fn a_crowd_of_processes_ends_with_the_same_values() {
+    if !has_multicast() {
+        return;
+    }
+    let words = "bench srmp --members 8 --sources 2 --objects 4 --rate 20 --time 1s --wan loss=10% --json";
+    let output = run(&words.split(' ').collect::<Vec<_>>());
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
+    let row = &report["rows"][0];
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!((row["complete_members"].as_u64(), row["elements"].as_u64()), (Some(8), Some(8)), "{row}");
+    assert!(row["emulated_losses"].as_u64() > Some(0), "{row}");
+}
