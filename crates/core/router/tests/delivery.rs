@@ -3,52 +3,21 @@
 mod common;
 
 use base::Seed;
+use common::Net;
 use common::app::{GATED, Topic, Want, note};
-use common::{At, Net};
+use common::crowd::{self, About, Crowd};
 use proptest::prelude::*;
 use router::topology::{Topology, hypercube, mesh, tree};
 use router::{PipeConfig, Priority};
-use std::collections::{BTreeMap, BTreeSet};
-
-#[derive(Clone, Debug)]
-enum Op {
-    Join(usize),
-    Leave(usize),
-    Want {
-        app: usize,
-        want: Want,
-        any: bool,
-    },
-    Send {
-        app: usize,
-        topic: Topic,
-        class: usize,
-        bytes: usize,
-    },
-    /// A link goes down and comes up.
-    Flap(usize),
-    /// Lets some frames arrive, but not all.
-    Steps(usize),
-    Settle,
-}
+use std::collections::BTreeSet;
 
 fn want() -> impl Strategy<Value = Want> {
     (prop_oneof![4 => (0u8..3).prop_map(Some), 1 => Just(None)], 0u8..8, 0u8..4)
         .prop_map(|(group, from, more)| Want { group, from, to: from + more })
 }
 
-fn op() -> impl Strategy<Value = Op> {
-    let app = 0usize..64;
-    prop_oneof![
-        2 => any::<usize>().prop_map(Op::Join),
-        1 => app.clone().prop_map(Op::Leave),
-        6 => (app.clone(), want(), prop::bool::weighted(0.75)).prop_map(|(app, want, any)| Op::Want { app, want, any }),
-        10 => (app, 0u8..3, 0u8..10, 0usize..4, prop_oneof![9 => 0usize..50, 1 => 500usize..3000])
-            .prop_map(|(app, group, cell, class, bytes)| Op::Send { app, topic: Topic { group, cell }, class, bytes }),
-        2 => (1usize..6).prop_map(Op::Steps),
-        1 => any::<usize>().prop_map(Op::Flap),
-        3 => Just(Op::Settle),
-    ]
+fn about() -> impl Strategy<Value = About> {
+    (0u8..3, 0u8..10).prop_map(|(group, cell)| About::Topic(Topic { group, cell }))
 }
 
 fn topology() -> impl Strategy<Value = Topology> {
@@ -60,111 +29,6 @@ fn topology() -> impl Strategy<Value = Topology> {
     ]
 }
 
-/// Who should get what, ignoring the topology: the model.
-#[derive(Default)]
-struct Model {
-    wants: BTreeMap<At, BTreeSet<Want>>,
-    /// What each application must have got since the last look.
-    due: BTreeMap<At, BTreeSet<(u32, u32)>>,
-}
-
-impl Model {
-    fn send(&mut self, from: At, topic: Topic, id: (u32, u32)) {
-        for (app, wants) in &self.wants {
-            if *app != from && wants.iter().any(|want| router::Interest::matches(want, &topic)) {
-                self.due.entry(*app).or_default().insert(id);
-            }
-        }
-    }
-}
-
-struct Run {
-    net: Net,
-    model: Model,
-    apps: Vec<At>,
-    entries: Vec<usize>,
-    number: u32,
-    /// Interest changed since the last settling: what is sent now reaches whom it reaches.
-    unsettled: bool,
-    last: BTreeMap<(At, u32, Priority), u32>,
-}
-
-impl Run {
-    fn apply(&mut self, op: &Op) {
-        match *op {
-            Op::Join(at) => {
-                let app = self.net.add_app(self.entries[at % self.entries.len()]);
-                self.apps.push(app);
-                self.model.wants.insert(app, BTreeSet::new());
-            }
-            Op::Leave(_) | Op::Want { .. } | Op::Send { .. } if self.apps.is_empty() => {}
-            Op::Leave(app) => {
-                self.settle();
-                let app = self.apps.swap_remove(app % self.apps.len());
-                self.net.routers[app.0].remove_client(self.net.now, app.1);
-                self.model.wants.remove(&app);
-                self.unsettled = true;
-            }
-            Op::Want { app, want, any } => {
-                if !self.unsettled {
-                    self.settle();
-                }
-                let app = self.apps[app % self.apps.len()];
-                let wants = self.model.wants.get_mut(&app).expect("joined");
-                let changes = if any { wants.insert(want) } else { wants.remove(&want) };
-                assert_eq!(self.net.want(app, want, any), changes);
-                self.unsettled = true;
-            }
-            Op::Send { app, topic, class, bytes } => {
-                if self.unsettled {
-                    self.settle();
-                }
-                let from = self.apps[app % self.apps.len()];
-                let sender = (from.0 * 1_000 + from.1.slot()) as u32;
-                let class = Priority::ALL[class];
-                let mut note = note(topic.group, topic.cell, class, self.number);
-                note.sender = sender;
-                note.body = vec![bytes as u8; bytes].into();
-                self.model.send(from, topic, (sender, self.number));
-                self.net.send(from, note);
-                self.number += 1;
-            }
-            Op::Steps(steps) => (0..steps).for_each(|_| {
-                self.net.step();
-            }),
-            Op::Flap(_) if self.net.wiring.links.is_empty() => {}
-            Op::Flap(link) => {
-                self.settle();
-                self.net.flap(link % self.net.wiring.links.len());
-                self.unsettled = true;
-            }
-            Op::Settle => self.settle(),
-        }
-    }
-
-    fn settle(&mut self) {
-        self.net.settle();
-        self.unsettled = false;
-        for &app in &self.apps {
-            let due = self.model.due.remove(&app).unwrap_or_default();
-            let mut got = BTreeSet::new();
-            for envelope in self.net.take(app) {
-                let note = envelope.message;
-                assert!(got.insert((note.sender, note.number)), "{app:?} got {note:?} twice");
-                let last = self.last.entry((app, note.sender, note.class)).or_default();
-                assert!(*last <= note.number, "{app:?} got {note:?} after number {last}");
-                *last = note.number;
-                assert!(note.body.iter().all(|byte| *byte == note.body.len() as u8), "a body came damaged");
-            }
-            assert_eq!(got, due, "{app:?} at router {}", app.0);
-        }
-        assert!(
-            self.net.routers.iter().all(|router| router.stats().duplicate_messages == 0),
-            "a message came twice"
-        );
-    }
-}
-
 proptest! {
     #![proptest_config(ProptestConfig { cases: 256, max_shrink_iters: 4_000, ..ProptestConfig::default() })]
 
@@ -174,17 +38,13 @@ proptest! {
         seed in any::<u64>(),
         frame_bytes_max in prop_oneof![Just(128usize), 200usize..2_000],
         interests_per_key_max in prop_oneof![Just(64usize), 0usize..4],
-        ops in prop::collection::vec(op(), 1..60),
+        ops in prop::collection::vec(crowd::op(want().boxed(), about().boxed(), 0.0), 1..60),
     ) {
         let pipe = PipeConfig { frame_bytes_max, interests_per_key_max, ..PipeConfig::default() };
         let net = Net::new(&topology, Seed(seed), &pipe);
-        let mut run = Run {
-            net, model: Model::default(), apps: Vec::new(), entries: topology.entries, number: 0,
-            unsettled: false, last: BTreeMap::new(),
-        };
-        (0..4).for_each(|i| run.apply(&Op::Join(i * 7)));
-        ops.iter().for_each(|op| run.apply(op));
-        run.settle();
+        let mut crowd = Crowd::new(net, topology.entries);
+        ops.iter().for_each(|op| crowd.apply(op));
+        crowd.settle();
     }
 }
 

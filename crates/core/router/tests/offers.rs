@@ -3,7 +3,8 @@
 mod common;
 
 use base::{Moment, Rng, Seed};
-use common::app::{GATED, Note, Topic, Want, note};
+use common::app::{GATED, Note, Want, note};
+use common::crowd::{self, About, Crowd, Op};
 use common::{At, Net, Records};
 use proptest::prelude::*;
 use rand_core::RngCore;
@@ -12,7 +13,7 @@ use router::{
     ClientConfig, ClientError, ClientFlags, ClientId, Interest, Parcel, PipeConfig, Priority, Router,
     RouterConfig, RouterId,
 };
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 const T0: Moment = Moment::ZERO;
 const BOTH: ClientFlags = ClientFlags::SOURCE.union(ClientFlags::SINK);
@@ -198,167 +199,32 @@ fn topology() -> impl Strategy<Value = Topology> {
     ]
 }
 
-#[derive(Clone, Debug)]
-enum Op {
-    Join(usize),
-    Leave(usize),
-    Want(usize, Want, bool),
-    Offer(usize, Want, bool),
-    Send(usize, usize, usize),
-    Flap(usize),
-    Steps(usize),
-    Settle,
-}
-
 fn op() -> impl Strategy<Value = Op> {
-    let app = 0usize..64;
-    prop_oneof![
-        2 => any::<usize>().prop_map(Op::Join),
-        1 => app.clone().prop_map(Op::Leave),
-        6 => (app.clone(), want(), prop::bool::weighted(0.7)).prop_map(|(app, want, any)| Op::Want(app, want, any)),
-        6 => (app.clone(), want(), prop::bool::weighted(0.7)).prop_map(|(app, want, any)| Op::Offer(app, want, any)),
-        8 => (app, any::<usize>(), 0usize..4).prop_map(|(app, which, class)| Op::Send(app, which, class)),
-        1 => any::<usize>().prop_map(Op::Flap),
-        3 => (1usize..8).prop_map(Op::Steps),
-        3 => Just(Op::Settle),
-    ]
+    crowd::op(want().boxed(), any::<usize>().prop_map(About::Offer).boxed(), 0.5)
 }
 
-/// Applications on a network, and what each must get.
-struct Run {
-    net: Net,
-    entries: Vec<usize>,
-    apps: Vec<At>,
-    wants: BTreeMap<At, BTreeSet<Want>>,
-    offers: BTreeMap<At, BTreeSet<Want>>,
-    due: BTreeMap<At, BTreeSet<u32>>,
-    number: u32,
-    /// Something was declared since the last settling: what is sent now reaches whom it reaches.
-    unsettled: bool,
+/// When nothing is offered no gated interest is known anywhere but where it was declared; when nothing is wanted
+/// nothing is.
+fn leaves_nothing_behind(mut crowd: Crowd) {
+    let net = &mut crowd.net;
+    for (app, offers) in crowd.offers {
+        offers.into_iter().for_each(|offer| assert!(net.offer(app, offer, false)));
+    }
+    net.settle();
+    known(net, |router, client| {
+        assert_eq!(router.offers(client).count(), 0);
+        assert!(router.interests(client).all(|interest| !interest.gated()));
+    });
+    for (app, wants) in crowd.wants {
+        wants.into_iter().for_each(|want| assert!(net.want(app, want, false)));
+    }
+    net.settle();
+    known(net, |router, client| assert_eq!(router.interests(client).count(), 0));
 }
 
-impl Run {
-    fn new(net: Net, entries: Vec<usize>) -> Self {
-        let mut run = Run {
-            net,
-            entries,
-            apps: Vec::new(),
-            wants: BTreeMap::new(),
-            offers: BTreeMap::new(),
-            due: BTreeMap::new(),
-            number: 0,
-            unsettled: false,
-        };
-        (0..4).for_each(|i| run.apply(&Op::Join(i * 5)));
-        run
-    }
-
-    fn apply(&mut self, op: &Op) {
-        match *op {
-            Op::Join(at) => {
-                let app = self.net.add_app(self.entries[at % self.entries.len()]);
-                self.apps.push(app);
-                self.wants.insert(app, BTreeSet::new());
-                self.offers.insert(app, BTreeSet::new());
-            }
-            Op::Leave(_) | Op::Want(..) | Op::Offer(..) | Op::Send(..) if self.apps.is_empty() => {}
-            Op::Leave(app) => {
-                self.settle();
-                let app = self.apps.swap_remove(app % self.apps.len());
-                self.net.routers[app.0].remove_client(self.net.now, app.1);
-                self.wants.remove(&app);
-                self.offers.remove(&app);
-                self.unsettled = true;
-            }
-            Op::Want(app, want, any) => {
-                self.before_declaring();
-                let app = self.apps[app % self.apps.len()];
-                let wants = self.wants.get_mut(&app).expect("joined");
-                let changes = if any { wants.insert(want) } else { wants.remove(&want) };
-                assert_eq!(self.net.want(app, want, any), changes);
-            }
-            Op::Offer(app, offer, any) => {
-                self.before_declaring();
-                let app = self.apps[app % self.apps.len()];
-                let offers = self.offers.get_mut(&app).expect("joined");
-                let changes = if any { offers.insert(offer) } else { offers.remove(&offer) };
-                assert_eq!(self.net.offer(app, offer, any), changes);
-            }
-            Op::Send(app, which, class) => self.send(self.apps[app % self.apps.len()], which, class),
-            Op::Steps(steps) => (0..steps).for_each(|_| {
-                self.net.step();
-            }),
-            Op::Flap(_) if self.net.wiring.links.is_empty() => {}
-            Op::Flap(link) => {
-                self.settle();
-                self.net.flap(link % self.net.wiring.links.len());
-                self.unsettled = true;
-            }
-            Op::Settle => self.settle(),
-        }
-    }
-
-    fn before_declaring(&mut self) {
-        if !self.unsettled {
-            self.settle();
-        }
-        self.unsettled = true;
-    }
-
-    /// Sends something that the application offers.
-    fn send(&mut self, from: At, which: usize, class: usize) {
-        if self.unsettled {
-            self.settle();
-        }
-        let offers: Vec<Want> = self.offers[&from].iter().copied().collect();
-        let Some(offer) = offers.get(which % offers.len().max(1)) else { return };
-        let group = offer.group.unwrap_or(GATED + (which % 3) as u8);
-        let topic = Topic { group, cell: offer.from };
-        for (app, wants) in &self.wants {
-            if *app != from && wants.iter().any(|want| want.matches(&topic)) {
-                self.due.entry(*app).or_default().insert(self.number);
-            }
-        }
-        self.net.send(from, note(topic.group, topic.cell, Priority::ALL[class], self.number));
-        self.number += 1;
-    }
-
-    fn settle(&mut self) {
-        self.net.settle();
-        self.unsettled = false;
-        for &app in &self.apps {
-            let due = self.due.remove(&app).unwrap_or_default();
-            let mut got = BTreeSet::new();
-            for envelope in self.net.take(app) {
-                assert!(got.insert(envelope.message.number), "{app:?} got {envelope:?} twice");
-            }
-            assert_eq!(got, due, "{app:?}");
-        }
-    }
-
-    /// When nothing is offered no gated interest is known anywhere but where it was declared; when nothing is wanted
-    /// nothing is.
-    fn leaves_nothing_behind(&mut self) {
-        for (app, offers) in std::mem::take(&mut self.offers) {
-            offers.into_iter().for_each(|offer| assert!(self.net.offer(app, offer, false)));
-        }
-        self.net.settle();
-        self.known(|router, client| {
-            assert_eq!(router.offers(client).count(), 0);
-            assert!(router.interests(client).all(|interest| !interest.gated()));
-        });
-        for (app, wants) in std::mem::take(&mut self.wants) {
-            wants.into_iter().for_each(|want| assert!(self.net.want(app, want, false)));
-        }
-        self.net.settle();
-        self.known(|router, client| assert_eq!(router.interests(client).count(), 0));
-    }
-
-    fn known(&self, check: impl Fn(&common::TestRouter, ClientId)) {
-        let ends =
-            self.net.wiring.links.iter().chain(&self.net.wiring.memory).flat_map(|ends| [ends.a, ends.b]);
-        ends.for_each(|(router, client)| check(&self.net.routers[router], client));
-    }
+fn known(net: &Net, check: impl Fn(&common::TestRouter, ClientId)) {
+    let ends = net.wiring.links.iter().chain(&net.wiring.memory).flat_map(|ends| [ends.a, ends.b]);
+    ends.for_each(|(router, client)| check(&net.routers[router], client));
 }
 
 proptest! {
@@ -386,22 +252,22 @@ proptest! {
             }
             late
         }).collect();
-        let mut run = Run::new(net, topology.entries);
+        let mut crowd = Crowd::new(net, topology.entries);
         for op in &early {
-            if !matches!(op, Op::Send(..) | Op::Flap(_)) {
-                run.apply(op);
+            if !matches!(op, Op::Send { .. } | Op::Flap(_)) {
+                crowd.apply(op);
             }
         }
         for link in late {
-            run.net.raise(link);
+            crowd.net.raise(link);
             if rng.next_u64().is_multiple_of(2) {
-                run.net.step();
+                crowd.net.step();
             }
         }
-        run.unsettled = true;
-        ops.iter().for_each(|op| run.apply(op));
-        run.settle();
-        run.leaves_nothing_behind();
+        crowd.unsettled = true;
+        ops.iter().for_each(|op| crowd.apply(op));
+        crowd.settle();
+        leaves_nothing_behind(crowd);
     }
 }
 

@@ -2,6 +2,7 @@
 #![allow(dead_code, unreachable_pub)] // each test file uses its part
 
 pub mod app;
+pub mod crowd;
 pub mod pair;
 
 use app::{Note, Want};

@@ -1,0 +1,199 @@
+//! Applications that come, go, declare and send on a network, and what each of them must get.
+
+use super::app::{GATED, Topic, Want, note};
+use super::{At, Net};
+use proptest::prelude::*;
+use router::{Interest, Priority};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What is done. Applications and links are chosen by any number.
+#[derive(Clone, Debug)]
+pub enum Op {
+    Join(usize),
+    Leave(usize),
+    Want(usize, Want, bool),
+    Offer(usize, Want, bool),
+    Send {
+        app: usize,
+        about: About,
+        class: usize,
+        bytes: usize,
+    },
+    /// A link goes down and comes up.
+    Flap(usize),
+    /// Lets some frames arrive, but not all.
+    Steps(usize),
+    Settle,
+}
+
+/// What a message is about.
+#[derive(Clone, Copy, Debug)]
+pub enum About {
+    Topic(Topic),
+    /// Something that its sender offers, chosen by any number; nothing is sent when it offers nothing.
+    Offer(usize),
+}
+
+/// Applications that declare what `want` draws and send about what `about` draws. This share of the declarations are offers.
+pub fn op(want: BoxedStrategy<Want>, about: BoxedStrategy<About>, offers: f64) -> BoxedStrategy<Op> {
+    let app = 0usize..64;
+    let bytes = prop_oneof![9 => 0usize..50, 1 => 500usize..3000];
+    let (is_offer, any_more) = (prop::bool::weighted(offers), prop::bool::weighted(0.7));
+    prop_oneof![
+        2 => any::<usize>().prop_map(Op::Join),
+        1 => app.clone().prop_map(Op::Leave),
+        10 => (app.clone(), want, any_more, is_offer).prop_map(|(app, want, any, is_offer)| match is_offer {
+            true => Op::Offer(app, want, any),
+            false => Op::Want(app, want, any),
+        }),
+        10 => (app, about, 0usize..4, bytes)
+            .prop_map(|(app, about, class, bytes)| Op::Send { app, about, class, bytes }),
+        1 => any::<usize>().prop_map(Op::Flap),
+        3 => (1usize..8).prop_map(Op::Steps),
+        3 => Just(Op::Settle),
+    ]
+    .boxed()
+}
+
+pub struct Crowd {
+    pub net: Net,
+    pub apps: Vec<At>,
+    pub wants: BTreeMap<At, BTreeSet<Want>>,
+    pub offers: BTreeMap<At, BTreeSet<Want>>,
+    /// Something was declared since the last settling: what is sent now reaches whom it reaches.
+    pub unsettled: bool,
+    entries: Vec<usize>,
+    /// Sender and number of what each application must have got since the last look.
+    due: BTreeMap<At, BTreeSet<(u32, u32)>>,
+    number: u32,
+    last: BTreeMap<(At, u32, Priority), u32>,
+}
+
+impl Crowd {
+    /// Four applications at these entries of the network.
+    pub fn new(net: Net, entries: Vec<usize>) -> Self {
+        let mut crowd = Self {
+            net,
+            apps: Vec::new(),
+            wants: BTreeMap::new(),
+            offers: BTreeMap::new(),
+            unsettled: false,
+            entries,
+            due: BTreeMap::new(),
+            number: 0,
+            last: BTreeMap::new(),
+        };
+        (0..4).for_each(|i| crowd.apply(&Op::Join(i * 7)));
+        crowd
+    }
+
+    pub fn apply(&mut self, op: &Op) {
+        match *op {
+            Op::Join(at) => {
+                let app = self.net.add_app(self.entries[at % self.entries.len()]);
+                self.apps.push(app);
+                self.wants.insert(app, BTreeSet::new());
+                self.offers.insert(app, BTreeSet::new());
+            }
+            Op::Leave(_) | Op::Want(..) | Op::Offer(..) | Op::Send { .. } if self.apps.is_empty() => {}
+            Op::Leave(app) => {
+                self.settle();
+                let app = self.apps.swap_remove(app % self.apps.len());
+                self.net.routers[app.0].remove_client(self.net.now, app.1);
+                self.wants.remove(&app);
+                self.offers.remove(&app);
+                self.unsettled = true;
+            }
+            Op::Want(app, want, any) => {
+                let app = self.before_declaring(app);
+                let changes = change(self.wants.get_mut(&app).expect("joined"), want, any);
+                assert_eq!(self.net.want(app, want, any), changes);
+            }
+            Op::Offer(app, offer, any) => {
+                let app = self.before_declaring(app);
+                let changes = change(self.offers.get_mut(&app).expect("joined"), offer, any);
+                assert_eq!(self.net.offer(app, offer, any), changes);
+            }
+            Op::Send { app, about, class, bytes } => {
+                self.send(self.apps[app % self.apps.len()], about, Priority::ALL[class], bytes);
+            }
+            Op::Steps(steps) => (0..steps).for_each(|_| {
+                self.net.step();
+            }),
+            Op::Flap(_) if self.net.wiring.links.is_empty() => {}
+            Op::Flap(link) => {
+                self.settle();
+                self.net.flap(link % self.net.wiring.links.len());
+                self.unsettled = true;
+            }
+            Op::Settle => self.settle(),
+        }
+    }
+
+    /// What was sent before arrives before; several declarations in a row are under way together.
+    fn before_declaring(&mut self, app: usize) -> At {
+        if !self.unsettled {
+            self.settle();
+        }
+        self.unsettled = true;
+        self.apps[app % self.apps.len()]
+    }
+
+    fn send(&mut self, from: At, about: About, class: Priority, bytes: usize) {
+        if self.unsettled {
+            self.settle();
+        }
+        let Some(topic) = self.topic(from, about) else { return };
+        let sender = (from.0 * 1_000 + from.1.slot()) as u32;
+        for (app, wants) in &self.wants {
+            if *app != from && wants.iter().any(|want| want.matches(&topic)) {
+                self.due.entry(*app).or_default().insert((sender, self.number));
+            }
+        }
+        let mut note = note(topic.group, topic.cell, class, self.number);
+        note.sender = sender;
+        note.body = vec![bytes as u8; bytes].into();
+        self.net.send(from, note);
+        self.number += 1;
+    }
+
+    fn topic(&self, from: At, about: About) -> Option<Topic> {
+        match about {
+            About::Topic(topic) => Some(topic),
+            About::Offer(which) => {
+                let offers = &self.offers[&from];
+                let offer = offers.iter().nth(which % offers.len().max(1))?;
+                let group = offer.group.unwrap_or(GATED + (which % 3) as u8);
+                Some(Topic { group, cell: offer.from })
+            }
+        }
+    }
+
+    /// Lets everything arrive, and looks: each got what it wanted, once, sound, and in the order of sender and class.
+    pub fn settle(&mut self) {
+        self.net.settle();
+        self.unsettled = false;
+        for &app in &self.apps {
+            let due = self.due.remove(&app).unwrap_or_default();
+            let mut got = BTreeSet::new();
+            for envelope in self.net.take(app) {
+                let note = envelope.message;
+                assert!(got.insert((note.sender, note.number)), "{app:?} got {note:?} twice");
+                let last = self.last.entry((app, note.sender, note.class)).or_default();
+                assert!(*last <= note.number, "{app:?} got {note:?} after number {last}");
+                *last = note.number;
+                assert!(note.body.iter().all(|byte| *byte == note.body.len() as u8), "a body came damaged");
+            }
+            assert_eq!(got, due, "{app:?} at router {}", app.0);
+        }
+        assert!(
+            self.net.routers.iter().all(|router| router.stats().duplicate_messages == 0),
+            "a message came twice"
+        );
+    }
+}
+
+/// Puts something into a set or takes it out; whether that changes it.
+fn change(set: &mut BTreeSet<Want>, want: Want, any: bool) -> bool {
+    if any { set.insert(want) } else { set.remove(&want) }
+}
