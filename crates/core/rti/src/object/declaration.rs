@@ -44,12 +44,7 @@ impl Execution {
         class: Option<ObjectClassHandle>,
         attributes: Option<Option<&AttributeHandleSet>>,
     ) -> Result<(), RtiError> {
-        let class = self.object_class(class, Exception::ObjectClassNotDefined)?;
-        let listed = match attributes {
-            Some(set) => self.attributes_at(class, set)?,
-            None => class.attributes.iter().copied().collect(),
-        };
-        let class = class.handle;
+        let (class, listed) = self.listed_at(class, attributes)?;
         let privilege = self.privilege;
         let Some(published) = self.federate_mut(who).publications.get_mut(&class) else {
             return Ok(());
@@ -115,12 +110,7 @@ impl Execution {
         class: Option<ObjectClassHandle>,
         attributes: Option<Option<&AttributeHandleSet>>,
     ) -> Result<(), RtiError> {
-        let class = self.object_class(class, Exception::ObjectClassNotDefined)?;
-        let listed = match attributes {
-            Some(set) => self.attributes_at(class, set)?,
-            None => class.attributes.iter().copied().collect(),
-        };
-        let class = class.handle;
+        let (class, listed) = self.listed_at(class, attributes)?;
         let federate = self.federate_mut(who);
         let Some(entry) = federate.subscriptions.get_mut(&class) else { return Ok(()) };
         let before = entry.clone();
@@ -135,6 +125,20 @@ impl Execution {
         }
         self.subscription_changed(plane, who, class, &before);
         Ok(())
+    }
+
+    /// A class, and the attributes of a request to undo something for them: all that the class has when none are listed.
+    fn listed_at(
+        &self,
+        class: Option<ObjectClassHandle>,
+        attributes: Option<Option<&AttributeHandleSet>>,
+    ) -> Result<(ObjectClassHandle, BTreeSet<AttributeHandle>), RtiError> {
+        let class = self.object_class(class, Exception::ObjectClassNotDefined)?;
+        let listed = match attributes {
+            Some(set) => self.attributes_at(class, set)?,
+            None => class.attributes.iter().copied().collect(),
+        };
+        Ok((class.handle, listed))
     }
 
     /// Takes back the interest in `class` and below, except where another subscription still covers it.

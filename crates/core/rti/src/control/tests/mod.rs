@@ -172,18 +172,24 @@ fn command() -> impl Strategy<Value = Command> {
     prop_oneof![2 => life(), 3 => membership()]
 }
 
-/// A history that begins with a federation execution, and mostly with two nodes and three federates.
-fn history() -> impl Strategy<Value = Vec<Command>> {
-    let (federation, time) = ("F".to_owned(), String::new());
-    let add = |key, name: &str| Command::AddNode { key: NodeKey(key), name: name.to_owned() };
-    let join = |node| Command::Join {
+fn join(node: u16) -> Command {
+    Command::Join {
         federation: "F".to_owned(),
         name: None,
         federate_type: "T".to_owned(),
         modules: Vec::new(),
         known: None,
         node: NodeId(node),
-    };
+    }
+}
+
+fn add(key: u64, name: &str) -> Command {
+    Command::AddNode { key: NodeKey(key), name: name.to_owned() }
+}
+
+/// A history that begins with a federation execution, and mostly with two nodes and three federates.
+fn history() -> impl Strategy<Value = Vec<Command>> {
+    let (federation, time) = ("F".to_owned(), String::new());
     let create = Command::Create { federation, mim: None, modules: Vec::new(), time };
     let begin = [create, add(1, "P"), add(2, "Q"), join(1), join(2), join(2)];
     let rest = proptest::collection::vec(command(), 0..80);

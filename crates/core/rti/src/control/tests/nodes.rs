@@ -7,21 +7,6 @@ const A: FederateHandle = FederateHandle(1);
 const B: FederateHandle = FederateHandle(2);
 const C: FederateHandle = FederateHandle(3);
 
-fn join(node: u16) -> Command {
-    Command::Join {
-        federation: "F".to_owned(),
-        name: None,
-        federate_type: "T".to_owned(),
-        modules: Vec::new(),
-        known: None,
-        node: NodeId(node),
-    }
-}
-
-fn add(key: u64, name: &str) -> Command {
-    Command::AddNode { key: NodeKey(key), name: name.to_owned() }
-}
-
 /// Nodes `N` (key 10, federate `A`) and `M` (key 20, federates `B` and `C`).
 fn two_nodes() -> ControlPlane {
     let (federation, time) = ("F".to_owned(), String::new());
