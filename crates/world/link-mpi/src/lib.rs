@@ -27,3 +27,15 @@ mod worker;
 pub use job::{Job, JobError, PAUSE_MAX};
 pub use rank::Rank;
 pub use worker::{Event, Messenger};
+
+/// What `mpirun` of Open MPI 4 and 5 needs in its environment to run any number of ranks on this host alone, for tests: as any user, root
+/// included, with fewer processors than ranks, over nothing but loopback and shared memory.
+pub const ON_ONE_HOST: [(&str, &str); 7] = [
+    ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
+    ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
+    ("OMPI_MCA_rmaps_base_oversubscribe", "1"),
+    ("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"),
+    ("OMPI_MCA_btl", "self,vader"),
+    ("OMPI_MCA_pml", "ob1"),
+    ("OMPI_MCA_oob_tcp_if_include", "lo"),
+];

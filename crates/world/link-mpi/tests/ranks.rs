@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use link_mpi::{Job, PAUSE_MAX, Rank};
+use link_mpi::{Job, ON_ONE_HOST, PAUSE_MAX, Rank};
 use node::link::conformance::{Kind, TESTS};
 use node::link::{BoxRead, BoxWrite, Fabric};
 use tokio::io::AsyncWriteExt as _;
@@ -55,18 +55,7 @@ fn start_ranks() -> ExitCode {
     let program = std::env::current_exe().expect("this program has a path");
     let mut command = Command::new("mpirun");
     command.args(["-n", &RANKS.to_string()]).arg(program).env(IS_RANK, "1");
-    // Open MPI: as root, with fewer processors than ranks, and with nothing but loopback and shared memory.
-    for (key, value) in [
-        ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
-        ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
-        ("OMPI_MCA_rmaps_base_oversubscribe", "1"),
-        ("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"),
-        ("OMPI_MCA_btl", "self,vader"),
-        ("OMPI_MCA_pml", "ob1"),
-        ("OMPI_MCA_oob_tcp_if_include", "lo"),
-    ] {
-        command.env(key, value);
-    }
+    command.envs(ON_ONE_HOST);
     let mut ranks = match command.spawn() {
         Ok(ranks) => ranks,
         Err(error) => {

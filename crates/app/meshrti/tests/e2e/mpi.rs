@@ -28,20 +28,8 @@ impl Job {
         command.args(["-n", &count.to_string(), env!("CARGO_BIN_EXE_meshrti"), "serve", "--mpi"]);
         command.args(["--listen", "tcp://127.0.0.1:0"]).args(flags).current_dir(folder.path());
         command.env_remove("MESHRTI_LOG").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // Open MPI: as root, with fewer processors than ranks, with nothing but loopback and shared memory. When it is
-        // ended itself it waits for the last of these times before it tells the ranks, and again before it kills them.
-        for (key, value) in [
-            ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
-            ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
-            ("OMPI_MCA_rmaps_base_oversubscribe", "1"),
-            ("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"),
-            ("OMPI_MCA_btl", "self,vader"),
-            ("OMPI_MCA_pml", "ob1"),
-            ("OMPI_MCA_oob_tcp_if_include", "lo"),
-            ("OMPI_MCA_odls_base_sigkill_timeout", "5"),
-        ] {
-            command.env(key, value);
-        }
+        // When it is ended itself, mpirun waits this long before it tells the ranks, and again before it kills them.
+        command.envs(link_mpi::ON_ONE_HOST).env("OMPI_MCA_odls_base_sigkill_timeout", "5");
         let mut mpirun = command.spawn().expect("mpirun starts");
         let log = Arc::new(Mutex::new(String::new()));
         let (stdout, stderr) = (mpirun.stdout.take().expect("piped"), mpirun.stderr.take().expect("piped"));
