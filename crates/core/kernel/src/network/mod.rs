@@ -334,6 +334,11 @@ impl Network {
         if self.nodes.values().any(|key| *key == self.key) && !self.is_member() {
             tracing::info!(name = self.config.overlay.name, key = %self.key, "member of the network");
             self.membership.admitted();
+            if self.config.any_shape && self.config.overlay.topology == TopologyKind::Hypercube {
+                tracing::error!(
+                    "the network is a hypercube, whose links have dimensions: name this node in the topology file, or give its links a `rank`; as it is, messages do not reach everybody"
+                );
+            }
         }
         if self.nodes.len() > 1 && self.is_member() {
             rti.set_networked(now, true);

@@ -101,6 +101,12 @@ fn values(network: &Network) -> Option<Problem> {
     if network.quic.authority.is_some() && network.quic.certificate.is_none() {
         return key("quic", "has an `authority` but no `certificate`: others could not check this node");
     }
+    if network.topology == Some(Topology::Hypercube) && network.join.is_some() {
+        return key(
+            "join",
+            "is not for a hypercube, whose links have dimensions: name all nodes with [[network.node]], or give each of `links` its `rank`",
+        );
+    }
     if network.redundancy && matches!(network.topology, Some(Topology::Mesh | Topology::Hypercube)) {
         return key("redundancy", "is for `tree` and `graph`: a mesh or hypercube has several ways as it is");
     }

@@ -190,6 +190,11 @@ fn values_that_are_wrong_are_pointed_at() {
         ("[network]\nlisten = ['http://x']", "meshrti.toml:2:10", "`http` is not in this build"),
         ("[network]\nsilence = '600ms'", "meshrti.toml:2:11", "less than two times"),
         ("[network]\nbundle = '2MiB'", "meshrti.toml:2:10", "more than 1MiB"),
+        (
+            "[network]\ntopology = 'hypercube'\njoin = 'tcp://a:1'",
+            "meshrti.toml:3:8",
+            "is not for a hypercube",
+        ),
         ("[network]\njoin = 'tcp://*:1'", "meshrti.toml:2:8", "`*` is for listening"),
         (
             "[network]\n\n[[network.links]]\nto = 'a'\nbest-effort = 'datagram'",
