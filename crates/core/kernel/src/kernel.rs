@@ -218,7 +218,10 @@ impl Kernel {
 
     /// The network has given this node up: its federates are told, and it joins again.
     fn begin_anew(&mut self, now: Moment, why: &str) {
-        tracing::error!(why, "out of the network");
+        match self.network.as_ref().is_some_and(|network| network.is_member()) {
+            true => tracing::error!(why, "out of the network"),
+            false => tracing::info!(why, "begins to join anew"),
+        }
         for completion in self.rti.fail_waiting(now, why) {
             self.complete(now, completion);
         }
