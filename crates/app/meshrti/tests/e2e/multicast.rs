@@ -2,13 +2,11 @@
 
 use std::net::{Ipv4Addr, UdpSocket};
 
-use bytes::Bytes;
 use federate::Callback;
-use federate::hla::handle::ObjectInstanceHandle;
 
-use crate::common::federates::{number, tag};
+use crate::common::federates::number;
 use crate::common::server::{Folder, meshrti, run, signal, wait};
-use crate::common::{Member, Server, create_and_join, eventually, options, soon};
+use crate::common::{Member, Server, eventually, member_of};
 
 /// Whether multicast works over loopback here.
 fn has_multicast() -> bool {
@@ -52,9 +50,7 @@ async fn site(names: &[&str], options_of_groups: &str) -> (Vec<Server>, Vec<Memb
     }
     let mut members = Vec::new();
     for (node, name) in nodes.iter().zip(names) {
-        let member = create_and_join(options(node.address()), "Site", name).await;
-        member.declare_all().await;
-        members.push(member);
+        members.push(member_of(node, "Site", name).await);
     }
     for (node, name) in nodes.iter().zip(names) {
         let reached = || {
@@ -74,11 +70,6 @@ fn own(node: &Server, name: &str, kind: &str) -> Vec<serde_json::Value> {
 /// The sum of a counter over rows of a kind that a node says of itself.
 fn counted(node: &Server, name: &str, kind: &str, key: &str) -> u64 {
     own(node, name, kind).iter().filter_map(|row| row[key].as_u64()).sum()
-}
-
-async fn update(member: &Member, instance: ObjectInstanceHandle, n: u32) {
-    let values = [(member.model.identifier, Bytes::from(n.to_be_bytes().to_vec()))];
-    soon(member.federate.update_attribute_values(instance, values, tag(n))).await.expect("it owns it");
 }
 
 /// Numbers of reflections and interactions, as they come, until there are so many.
@@ -109,15 +100,14 @@ async fn what_several_nodes_want_is_sent_once() {
     }
     let names = ["A", "B", "C", "D"];
     let (mut nodes, mut members) = site(&names, ",groups=2").await;
-    let instance =
-        soon(members[0].federate.register_object_instance(members[0].model.aircraft)).await.unwrap();
+    let instance = members[0].registers().await;
     for member in &mut members[1..] {
         assert_eq!(member.discovers().await.0, instance);
     }
     let before = counted(&nodes[0], "A", "group", "sent_messages");
     let links = counted(&nodes[0], "A", "channel", "sent_messages");
     for n in 1..=100 {
-        update(&members[0], instance, n).await;
+        members[0].update(instance, n).await;
         members[0].fire(n).await;
     }
     let expected: Vec<u32> = (1..=100).collect();
@@ -132,7 +122,7 @@ async fn what_several_nodes_want_is_sent_once() {
     // A node dies: the others go on with the same groups.
     nodes[3].kill();
     for n in 101..=120 {
-        update(&members[0], instance, n).await;
+        members[0].update(instance, n).await;
     }
     for member in &mut members[1..3] {
         assert_eq!(numbers(member, 20).await.0, (101..=120).collect::<Vec<u32>>());
@@ -141,7 +131,7 @@ async fn what_several_nodes_want_is_sent_once() {
     let sent_to_three = counted(&nodes[0], "A", "group", "sent_messages");
     members[1].fire(7).await;
     assert_eq!([members[0].receives().await, members[2].receives().await], [7, 7]);
-    update(&members[0], instance, 121).await;
+    members[0].update(instance, 121).await;
     assert_eq!(numbers(&mut members[1], 1).await.0, [121]);
     assert!(counted(&nodes[0], "A", "group", "sent_messages") > sent_to_three);
 }
@@ -155,10 +145,9 @@ async fn what_a_group_loses_is_asked_for_again() {
     let folder = Folder::new();
     let key = folder.write("key", [7_u8; 32]);
     let (nodes, mut members) = site(&names, &format!(",groups=1,loss=20%,key={}", key.display())).await;
-    let instance =
-        soon(members[0].federate.register_object_instance(members[0].model.aircraft)).await.unwrap();
+    let instance = members[0].registers().await;
     for n in 1..=200 {
-        update(&members[0], instance, n).await;
+        members[0].update(instance, n).await;
         if n % 4 == 0 {
             members[1].fire(n).await;
         }

@@ -1,12 +1,10 @@
 //! Nodes as processes, joined by real links, with federates at each.
 
-use bytes::Bytes;
-use federate::Callback;
 use federate::hla::api::ResignAction;
-use federate::hla::handle::ObjectInstanceHandle;
 
-use crate::common::federates::tag;
-use crate::common::{Member, Server, create_and_join, eventually, options, soon};
+use crate::common::federates::{heard_by, tag};
+use crate::common::server::settled;
+use crate::common::{Member, Server, eventually, member_of, soon};
 
 /// A network of three, in the order in which they joined.
 fn three(flags: &[&str]) -> [Server; 3] {
@@ -16,47 +14,8 @@ fn three(flags: &[&str]) -> [Server; 3] {
     [a, b, c]
 }
 
-/// All are members, and vote: a node that has just joined follows for a moment before its vote counts.
-async fn settled(nodes: &[&Server], names: &[&str]) {
-    for node in nodes {
-        eventually("all are members", || node.nodes() == names).await;
-        eventually("all vote", || {
-            node.rows("node").iter().filter(|row| row["voter"] == true).count() == names.len()
-        })
-        .await;
-    }
-}
-
 async fn member(node: &Server, name: &str) -> Member {
-    let member = create_and_join(options(node.address()), "Wide", name).await;
-    member.declare_all().await;
-    member
-}
-
-async fn update(member: &Member, instance: ObjectInstanceHandle, n: u32) {
-    let values = [(member.model.identifier, Bytes::from(n.to_be_bytes().to_vec()))];
-    soon(member.federate.update_attribute_values(instance, values, tag(n))).await.expect("it owns it");
-}
-
-/// The tag of the next reflection of `instance`.
-async fn reflected(member: &mut Member, instance: ObjectInstanceHandle) -> u32 {
-    member
-        .until("reflection", |callback| match callback {
-            Callback::ReflectAttributeValues(r) if r.object_instance == Some(instance) => {
-                Some(crate::common::federates::number(&r.user_supplied_tag))
-            }
-            _ => None,
-        })
-        .await
-}
-
-async fn removed(member: &mut Member, instance: ObjectInstanceHandle) {
-    member
-        .until("removal", |callback| match callback {
-            Callback::RemoveObjectInstance(r) if r.object_instance == Some(instance) => Some(()),
-            _ => None,
-        })
-        .await;
+    member_of(node, "Wide", name).await
 }
 
 #[tokio::test]
@@ -66,15 +25,15 @@ async fn federates_of_three_nodes_are_in_one_federation() {
         settled(&[&a, &b, &c], &["A", "B", "C"]).await;
         let (mut at_a, mut at_c) = (member(&a, "at A").await, member(&c, "at C").await);
         let mut at_b = member(&b, "at B").await;
-        let instance = soon(at_a.federate.register_object_instance(at_a.model.aircraft)).await.unwrap();
+        let instance = at_a.registers().await;
         assert_eq!(at_b.discovers().await.0, instance);
         assert_eq!(at_c.discovers().await.0, instance);
         for n in 1..=50 {
-            update(&at_a, instance, n).await;
+            at_a.update(instance, n).await;
         }
         for n in 1..=50 {
-            assert_eq!(reflected(&mut at_b, instance).await, n);
-            assert_eq!(reflected(&mut at_c, instance).await, n);
+            assert_eq!(at_b.reflects(instance).await, n);
+            assert_eq!(at_c.reflects(instance).await, n);
         }
         at_c.fire(7).await;
         assert_eq!(at_a.receives().await, 7);
@@ -85,8 +44,8 @@ async fn federates_of_three_nodes_are_in_one_federation() {
         let name = soon(late.federate.get_object_instance_name(instance)).await.unwrap();
         assert_eq!(soon(at_a.federate.get_object_instance_handle(&name)).await.unwrap(), instance);
         soon(at_a.federate.delete_object_instance(instance, tag(9))).await.unwrap();
-        removed(&mut at_b, instance).await;
-        removed(&mut late, instance).await;
+        at_b.sees_removal(instance).await;
+        late.sees_removal(instance).await;
         let federates: u64 = c.rows("federate").len() as u64;
         assert_eq!(federates, 4, "every node lists the federates of all");
     }
@@ -99,8 +58,8 @@ async fn the_others_go_on_when_a_node_is_killed() {
     let (mut at_a, mut at_b) = (member(&a, "at A").await, member(&b, "at B").await);
     let at_c = member(&c, "at C").await;
     soon(at_c.federate.set_automatic_resign_directive(ResignAction::DeleteObjectsThenDivest)).await.unwrap();
-    let lost = soon(at_c.federate.register_object_instance(at_c.model.aircraft)).await.unwrap();
-    let kept = soon(at_a.federate.register_object_instance(at_a.model.aircraft)).await.unwrap();
+    let lost = at_c.registers().await;
+    let kept = at_a.registers().await;
     let mut discovered = [at_b.discovers().await.0, at_b.discovers().await.0];
     discovered.sort();
     let mut expected = [lost, kept];
@@ -108,9 +67,9 @@ async fn the_others_go_on_when_a_node_is_killed() {
     assert_eq!(discovered, expected);
 
     c.kill();
-    removed(&mut at_b, lost).await;
-    update(&at_a, kept, 1).await;
-    assert_eq!(reflected(&mut at_b, kept).await, 1);
+    at_b.sees_removal(lost).await;
+    at_a.update(kept, 1).await;
+    assert_eq!(at_b.reflects(kept).await, 1);
     eventually("it is no member any more", || a.nodes() == ["A", "B"]).await;
     eventually("nor is its federate", || b.rows("federate").len() == 2).await;
     // Its name is free, and so is that of its federate.
@@ -118,9 +77,10 @@ async fn the_others_go_on_when_a_node_is_killed() {
     eventually("it is back", || again.nodes() == ["A", "B", "C"]).await;
     let mut at_c = member(&again, "at C").await;
     assert_eq!(at_c.discovers().await.0, kept);
+    heard_by(&at_b, &mut at_c).await;
     at_b.fire(3).await;
     assert_eq!(at_c.receives().await, 3);
-    assert_eq!(at_a.receives().await, 3);
+    while at_a.receives().await != 3 {}
 }
 
 #[tokio::test]
@@ -128,6 +88,7 @@ async fn a_federation_survives_the_node_that_founded_the_network() {
     let [mut a, b, c] = three(&["--topology", "mesh"]);
     settled(&[&a, &b, &c], &["A", "B", "C"]).await;
     let (mut at_b, at_c) = (member(&b, "at B").await, member(&c, "at C").await);
+    heard_by(&at_c, &mut at_b).await;
     a.kill();
     at_c.fire(1).await;
     assert_eq!(at_b.receives().await, 1);

@@ -89,12 +89,7 @@ async fn whoever_comes_back_too_late_is_told() {
     eventually("the window closes", || server.log().contains("not resumed in time")).await;
     proxy.close(false);
     assert!(soon(call).await.unwrap_err().exception().is_none(), "there is no session any more");
-    let fault = far
-        .until("loss", |callback| match callback {
-            Callback::ConnectionLost(lost) => Some(lost.fault_description),
-            _ => None,
-        })
-        .await;
+    let fault = far.loses_connection().await;
     assert!(fault.contains("session"), "{fault}");
     eventually("it is resigned", || server.members().len() == 1).await;
 }

@@ -4,10 +4,8 @@
 use std::io::Read as _;
 use std::process::Stdio;
 
-use federate::Callback;
-
 use crate::common::server::{signal, wait};
-use crate::common::{Server, create_and_join, eventually, meshrti, options, soon};
+use crate::common::{Server, eventually, member_of, meshrti, soon};
 
 #[tokio::test]
 async fn federates_are_told_that_the_server_stops() {
@@ -15,9 +13,7 @@ async fn federates_are_told_that_the_server_stops() {
         let mut server = Server::start();
         let mut members = Vec::new();
         for number in 0..3 {
-            let member = create_and_join(options(server.address()), "Stopping", &format!("M{number}")).await;
-            member.declare_all().await;
-            members.push(member);
+            members.push(member_of(&server, "Stopping", &format!("M{number}")).await);
         }
         // What is sent before the end arrives before the end.
         members[0].fire(1).await;
@@ -26,12 +22,7 @@ async fn federates_are_told_that_the_server_stops() {
             if number > 0 {
                 assert_eq!(member.receives().await, 1);
             }
-            let fault = member
-                .until("end", |callback| match callback {
-                    Callback::ConnectionLost(lost) => Some(lost.fault_description),
-                    _ => None,
-                })
-                .await;
+            let fault = member.loses_connection().await;
             assert!(fault.contains("shutting down"), "{fault}");
             assert!(soon(member.callbacks.recv()).await.is_none(), "nothing comes after the end");
         }

@@ -4,13 +4,7 @@ use bytes::Bytes;
 
 use crate::common::federates::tag;
 use crate::common::server::run;
-use crate::common::{Member, Server, create_and_join, eventually, options, soon};
-
-async fn member(server: &Server, federation: &str, name: &str) -> Member {
-    let member = create_and_join(options(server.address()), federation, name).await;
-    member.declare_all().await;
-    member
-}
+use crate::common::{Member, Server, create_and_join, eventually, member_of, options, soon};
 
 /// Sends best-effort interactions of this size.
 async fn sweep(member: &Member, count: u32, size: usize) {
@@ -41,7 +35,7 @@ async fn both_ends_of_a_lossy_link_count_what_is_lost() {
     let link = format!("{},best-effort=udp,loss=50%,back-loss=0%", a.links()[0]);
     let b = Server::with("", &["--name", "B", "--listen", "tcp://127.0.0.1:0", "--link", &link]);
     eventually("it is a member", || a.nodes() == ["A", "B"]).await;
-    let (_at_a, at_b) = (member(&a, "Lossy", "at A").await, member(&b, "Lossy", "at B").await);
+    let (_at_a, at_b) = (member_of(&a, "Lossy", "at A").await, member_of(&b, "Lossy", "at B").await);
     // Interest has to arrive, and UDP to be probed, before anything goes that way.
     soon(async {
         while count(&end(&b, "B"), "emulated_losses") < 50 {
@@ -77,7 +71,7 @@ async fn both_ends_of_a_lossy_link_count_what_is_lost() {
 #[tokio::test]
 async fn a_single_node_says_what_waits_for_its_federates() {
     let server = Server::configured("[limits]\nqueue = \"256KiB\"");
-    let sender = member(&server, "Queues", "Sender").await;
+    let sender = member_of(&server, "Queues", "Sender").await;
     let mut lazy = options(server.address());
     lazy.callbacks_high = 4;
     let sleeper = create_and_join(lazy, "Queues", "Sleeper").await;

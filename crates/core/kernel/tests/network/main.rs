@@ -51,6 +51,35 @@ fn the_network_survives_its_first_node() {
 }
 
 #[test]
+fn a_member_that_breaks_the_protocol_loses_its_link_and_may_come_back() {
+    let frames: [(&[u8], bool); 8] = [
+        (b"\x01\0", false),
+        (b"\x01\xff\xff\xff\xff\xff\xff\xff\xff", false),
+        (b"\x01GET / HTTP/1.1", false),
+        (b"\0\x63", false),
+        (b"", false),
+        // Of a channel that is not in use here, and of groups that this node has not.
+        (b"\x02\0", true),
+        (b"\x03\x01", true),
+        (b"\xfe", true),
+    ];
+    let mut world = World::new(TopologyKind::Tree);
+    world.start("a", &[]);
+    world.start("b", &["a"]);
+    world.start("c", &["a"]);
+    world.run(Duration::from_secs(5));
+    let before = world.status("c");
+    for (frame, lives) in frames {
+        assert_eq!(world.say("b", "a", frame), lives, "{frame:?}");
+        world.run(Duration::from_secs(5));
+        world.expect_members(&["a", "b", "c"]);
+    }
+    let after = world.status("c");
+    let keys = |status: &kernel::NetworkStatus| status.members.iter().map(|m| m.key).collect::<Vec<_>>();
+    assert_eq!(keys(&before), keys(&after), "nobody was taken for dead");
+}
+
+#[test]
 fn a_node_leaves_in_order() {
     let mut world = World::new(TopologyKind::Tree);
     world.start("a", &[]);

@@ -134,6 +134,18 @@ impl World {
         }
     }
 
+    /// A node says something over its link to another one. False when that ends the link.
+    pub(crate) fn say(&mut self, from: &str, to: &str, frame: &'static [u8]) -> bool {
+        let owner = |link: &LinkId| self.ends.get(link).map(|(owner, _)| owner.as_str());
+        let between = |(link, (owner_of_it, far)): (&LinkId, &(String, LinkId))| {
+            (owner_of_it == to && owner(far) == Some(from)).then_some(*link)
+        };
+        let link = self.ends.iter().find_map(between).expect("they are neighbours");
+        self.deliver(to, link, What::Frame(Bytes::from_static(frame)));
+        self.run(5 * DELAY);
+        self.ends.contains_key(&link)
+    }
+
     /// What the node called `name` has told all others of itself, as `host` knows it.
     pub(crate) fn told(&self, host: &str, name: &str) -> NodeSummary {
         let map = self.status(host).map;

@@ -63,6 +63,13 @@ pub(crate) async fn create_and_join(options: Options, federation: &str, name: &s
     join(federate, callbacks, federation, name).await.expect("it can join")
 }
 
+/// A federate at `server` that has joined `federation` as `name`, and publishes and subscribes to everything.
+pub(crate) async fn member_of(server: &Server, federation: &str, name: &str) -> Member {
+    let member = create_and_join(options(server.address()), federation, name).await;
+    member.declare_all().await;
+    member
+}
+
 /// Joins, and looks the model up.
 pub(crate) async fn join(
     federate: Federate,
@@ -136,10 +143,65 @@ impl Member {
         .await
     }
 
+    /// The number in the tag of the next reflection of `instance`.
+    pub(crate) async fn reflects(&mut self, instance: ObjectInstanceHandle) -> u32 {
+        self.until("reflection", |callback| match callback {
+            Callback::ReflectAttributeValues(r) if r.object_instance == Some(instance) => {
+                Some(number(&r.user_supplied_tag))
+            }
+            _ => None,
+        })
+        .await
+    }
+
+    /// Waits until `instance` is removed.
+    pub(crate) async fn sees_removal(&mut self, instance: ObjectInstanceHandle) {
+        self.until("removal", |callback| match callback {
+            Callback::RemoveObjectInstance(r) if r.object_instance == Some(instance) => Some(()),
+            _ => None,
+        })
+        .await;
+    }
+
+    /// Waits until it is told that its connection is lost, and why.
+    pub(crate) async fn loses_connection(&mut self) -> String {
+        self.until("end", |callback| match callback {
+            Callback::ConnectionLost(lost) => Some(lost.fault_description),
+            _ => None,
+        })
+        .await
+    }
+
+    /// Registers an aircraft.
+    pub(crate) async fn registers(&self) -> ObjectInstanceHandle {
+        soon(self.federate.register_object_instance(self.model.aircraft)).await.expect("it is published")
+    }
+
+    /// Updates the reliable attribute of `instance`, with a number as value and tag.
+    pub(crate) async fn update(&self, instance: ObjectInstanceHandle, n: u32) {
+        let values = [(self.model.identifier, tag(n))];
+        soon(self.federate.update_attribute_values(instance, values, tag(n))).await.expect("it owns it");
+    }
+
     /// Sends a reliable interaction with a number in its tag.
     pub(crate) async fn fire(&self, n: u32) {
         let values = [(self.model.event, Bytes::from_static(b"event"))];
         soon(self.federate.send_interaction(self.model.fire, values, tag(n))).await.expect("it is published");
+    }
+}
+
+/// Numbers from here on are greetings.
+const GREETING: u32 = 1_000_000;
+
+/// Waits until the listener hears the speaker, and then everything that it took: before what the one subscribes is known where the
+/// other is, nothing is sent. Whoever else subscribes may hear several greetings.
+pub(crate) async fn heard_by(speaker: &Member, listener: &mut Member) {
+    for greeting in GREETING.. {
+        speaker.fire(greeting).await;
+        let hears = async { while listener.receives().await != greeting {} };
+        if tokio::time::timeout(Duration::from_millis(200), hears).await.is_ok() {
+            return;
+        }
     }
 }
 

@@ -5,10 +5,12 @@ pub(crate) mod helper;
 pub(crate) mod proxy;
 pub(crate) mod raw;
 pub(crate) mod server;
+pub(crate) mod stranger;
+pub(crate) mod wire;
 
 use std::time::Duration;
 
-pub(crate) use federates::{Member, Model, RANGE, connect, create_and_join, join, options, range};
+pub(crate) use federates::{Member, Model, RANGE, connect, create_and_join, join, member_of, options, range};
 pub(crate) use server::{Server, meshrti};
 
 /// How long anything may take before it counts as hanging.

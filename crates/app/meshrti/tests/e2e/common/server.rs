@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Instant;
 
-use super::PATIENCE;
+use super::{PATIENCE, eventually};
 
 /// The command under test, with nothing of the environment that would change what it does.
 pub(crate) fn meshrti() -> Command {
@@ -191,6 +191,17 @@ impl Drop for Server {
         if std::thread::panicking() {
             eprintln!("--- log of the server ---\n{}", self.log());
         }
+    }
+}
+
+/// All are members, and vote: a node that has just joined follows for a moment before its vote counts.
+pub(crate) async fn settled(nodes: &[&Server], names: &[&str]) {
+    for node in nodes {
+        eventually("all are members", || node.nodes() == names).await;
+        eventually("all vote", || {
+            node.rows("node").iter().filter(|row| row["voter"] == true).count() == names.len()
+        })
+        .await;
     }
 }
 
