@@ -7,7 +7,7 @@ const fn ms(ms: u64) -> Duration {
 }
 
 /// All members without data together show themselves once in this time.
-const PRESENCE_SPACING: Duration = ms(100);
+const PRESENCE_SPACING: Duration = ms(200);
 
 /// Every waiting time of modes 0 and 1. The defaults are those of RFC 4410 where it gives one; the others are this library's.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,7 +19,7 @@ pub struct Timing {
     /// A member with active data elements that sent no bundle for this long sends an empty one. 1 s, the least of RFC 4410.
     pub heartbeat: Duration,
     /// A member without active data elements sends an empty bundle this often, so that the others know how many share a loss; the more
-    /// members there are, the more seldom, so that all together send ten in a second. 5 s; not in strict, and not with none.
+    /// members there are, the more seldom, so that all together send five in a second. 5 s; not in strict, and not with none.
     pub presence: Option<Duration>,
     /// The first trailing announcement after a new mode 1 message; then the interval doubles, up to
     /// [`heartbeat`](Self::heartbeat). 20 ms; not in strict.
@@ -44,8 +44,8 @@ pub struct Timing {
     pub join_spread_min: Duration,
     /// What was repaired is not repaired again within the greatest round-trip time, clamped to this. 2 ms to 500 ms.
     pub repair_holdoff: (Duration, Duration),
-    /// A proactive copy comes a quarter of the greatest round-trip time after its message, at least this. 20 ms.
-    pub copy_spacing_min: Duration,
+    /// Copies of a message come a fifth of the greatest round-trip time after each other, clamped to this. 20 ms to 50 ms.
+    pub copy_spacing: (Duration, Duration),
     /// A member that is silent this long is lost, unless its heartbeats are rarer. 12 s.
     pub member_timeout: Duration,
     /// A data element that is not announced this long is not asked for any more. 60 s.
@@ -73,7 +73,7 @@ impl Default for Timing {
             backoff_free_members: 3,
             join_spread_min: ms(100),
             repair_holdoff: (ms(2), ms(500)),
-            copy_spacing_min: ms(20),
+            copy_spacing: (ms(20), ms(50)),
             member_timeout: ms(12_000),
             data_lost: ms(60_000),
             data_timeout: None,
@@ -117,7 +117,7 @@ mod tests {
         assert_eq!(timing.nack_repeat(ms(100), 2), ms(640));
         assert_eq!(timing.nack_repeat(ms(100), 99), ms(5_000));
         assert_eq!(timing.presence_among(7), Some(ms(5_000)));
-        assert_eq!(timing.presence_among(1_000), Some(ms(100_000)));
+        assert_eq!(timing.presence_among(1_000), Some(ms(200_000)));
         assert_eq!(timing.holdoff(Duration::ZERO), ms(2));
         assert_eq!(timing.holdoff(ms(900)), ms(500));
         assert_eq!(timing.join_spread(ms(10)), ms(100));

@@ -202,12 +202,18 @@ fn who_joins_has_everything_from_the_logger() {
     let node = world.site(0).start;
     let victim = (node..node + 6).find(|node| !world.view(*node).is_active).expect("five of six");
     world.net.near = Some(Lines::lossy(Duration::from_micros(500), 0.05));
+    let mut late = 0;
     for again in 0..10 {
         let before = world.net.node(0).endpoint.counters().endpoint.sent.mode1;
         world.restart(victim);
         world.net.run(ms(1_000));
+        // What is lost three times in a row takes longer.
+        if !world.missing().is_empty() {
+            late += 1;
+            world.net.run(ms(2_000));
+        }
         let missing = world.missing();
-        assert!(missing.is_empty(), "join {again}: {} missing", missing.len());
+        assert!(missing.is_empty() && late <= 2, "join {again}: {} missing, {late} late", missing.len());
         let counters = world.net.node(victim).endpoint.counters();
         assert!(counters.logger.expect("v3").syncs_ended > 0);
         // Hardly anything of the source: only when the logger's word of itself is lost the group is asked.

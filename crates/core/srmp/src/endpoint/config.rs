@@ -15,6 +15,9 @@ use crate::wire::{Format, FormatError, LENGTH_DEFAULT, Protection};
 pub struct Limits {
     /// Members that are told apart. 4096.
     pub members_max: usize,
+    /// Of members that send nothing and ask for nothing, so many are kept one by one; of more of them a sample (RFC 2762), by which their number is
+    /// estimated. 2048.
+    pub listeners_max: usize,
     /// Data elements of one member. 65 536.
     pub elements_per_member_max: usize,
     /// Data elements of all members. 1 048 576.
@@ -43,6 +46,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             members_max: 4_096,
+            listeners_max: 2_048,
             elements_per_member_max: 65_536,
             elements_max: 1 << 20,
             receive_bytes_max: 64 << 20,
@@ -100,8 +104,10 @@ pub struct Config {
     pub repair_share: f64,
     /// Loggers: whether there may be some, and this member's part; v3, not in strict.
     pub logger: LoggerConfig,
-    /// Send mode 1 messages twice where most are missed by somebody. True.
+    /// Send mode 1 messages again before anybody asks, up to ten times, where somebody misses most of them. True.
     pub copies: bool,
+    /// And where somebody misses some of them, for this share of the bytes sent. 0.05; with 0 only copies are sent that save a repair.
+    pub copy_share: f64,
     /// Congestion control.
     pub rate: rate::Config,
     /// How mode 0 gives way.
@@ -131,6 +137,7 @@ impl Config {
             literal_mode0_gate: false,
             repair_share: 0.25,
             copies: true,
+            copy_share: 0.05,
             logger: LoggerConfig::default(),
             // Both profiles count bundles in 16 bits.
             rate: rate::Config { seq_space: SeqSpace::V2, ..rate::Config::new(profile) },
@@ -213,6 +220,7 @@ impl Config {
             elements_max: self.limits.own_elements_max,
             repair_share: self.repair_share,
             copies: self.copies && !self.strict,
+            copy_share: self.copy_share,
         }
     }
 

@@ -61,7 +61,19 @@ impl Endpoint {
     fn handle_bundle(&mut self, now: Moment, from: SocketAddr, packet: &Packet, len: usize) {
         let header = *packet.header();
         let member = header.sender;
-        if !self.heard(now, member, header.epoch, from) || !self.is_fresh(now, &header) {
+        let speaks = self.config.strict || self.members.speaker(member).is_some() || says_something(packet);
+        let heard = if speaks || asks(packet, self.config.member) {
+            self.heard_by_name(now, member, header.epoch, from)
+        } else {
+            self.heard_listening(now, member, header.epoch, from)
+        };
+        if !heard {
+            return;
+        }
+        if !speaks {
+            return self.handle_quiet(now, member, packet);
+        }
+        if !self.is_fresh(now, &header) {
             return;
         }
         self.counters.received.bundles += 1;
@@ -82,6 +94,21 @@ impl Endpoint {
         }
         self.measure(now, &header, &mut head, len);
         self.end_bundle(now, member, &head);
+    }
+
+    /// A bundle of a member that has never sent anything but wishes: there is no flow of it to be controlled, and nothing to be kept.
+    fn handle_quiet(&mut self, now: Moment, member: MemberId, packet: &Packet) {
+        self.counters.received.bundles += 1;
+        for record in packet.records() {
+            match record {
+                Err(error) => self.counters.faults.add(error.fault()),
+                Ok(Record::Nack(nack)) => self.handle_nack(now, member, &nack),
+                Ok(Record::Pending(pending)) => self.handle_pending(now, pending),
+                Ok(Record::Leave) => self.lose(now, member, true),
+                Ok(_) => {}
+            }
+        }
+        self.members.watch(member);
     }
 
     /// Whether a bundle came for the first time.
@@ -276,7 +303,7 @@ impl Endpoint {
 
     fn handle_reports(&mut self, now: Moment, from: SocketAddr, packet: &Packet) {
         let header = packet.header();
-        if !self.heard(now, header.sender, header.epoch, from) {
+        if !self.heard_listening(now, header.sender, header.epoch, from) {
             return;
         }
         for record in packet.records() {
@@ -319,7 +346,7 @@ impl Endpoint {
     fn handle_directed(&mut self, now: Moment, from: SocketAddr, packet: &Packet) {
         let header = packet.header();
         let known = header.sender != MemberId::NOBODY;
-        if known && !self.heard(now, header.sender, header.epoch, from) {
+        if known && !self.heard_by_name(now, header.sender, header.epoch, from) {
             return;
         }
         for record in packet.records() {
@@ -358,4 +385,18 @@ impl Endpoint {
             self.events.push_back(Event::Delivered { ticket: Ticket(ticket), status: ack.status });
         }
     }
+}
+
+/// Whether a bundle asks that member for something.
+fn asks(packet: &Packet, member: MemberId) -> bool {
+    packet.records().any(|record| matches!(record, Ok(Record::Nack(nack)) if nack.origin == member))
+}
+
+/// Whether there are messages in a bundle, or announcements of some.
+fn says_something(packet: &Packet) -> bool {
+    packet.records().any(|record| match record {
+        Ok(Record::Mode0(_) | Record::Mode1(_)) => true,
+        Ok(Record::Announcements(list)) => !list.is_empty(),
+        _ => false,
+    })
 }

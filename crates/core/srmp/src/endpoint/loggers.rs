@@ -190,7 +190,7 @@ impl Endpoint {
         if (via == Channel::Site && !is_local) || (via == Channel::Group && is_local) {
             return self.counters.faults.add(Fault::BadFlags);
         }
-        if self.loggers.is_none() || !self.heard(now, header.sender, header.epoch, from) {
+        if self.loggers.is_none() || !self.heard_by_name(now, header.sender, header.epoch, from) {
             return;
         }
         if let Some(loggers) = &mut self.loggers {

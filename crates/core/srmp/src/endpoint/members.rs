@@ -48,6 +48,8 @@ pub(super) struct Remote {
     pub(super) speaker: Option<Box<Speaker>>,
     /// Loggers are to be asked for something of it.
     pub(super) asking_near: bool,
+    /// It asks for something, is a logger, or was talked to alone.
+    pub(super) is_asked_for: bool,
     /// When whom to ask was found out, and with what version of what is known of loggers.
     pub(super) routed: (Moment, u32),
     wake: Moment,
@@ -67,6 +69,7 @@ impl Remote {
             nacks_at: now,
             speaker: None,
             asking_near: false,
+            is_asked_for: false,
             routed: (now, 0),
             wake: Moment::MAX,
         }
@@ -80,6 +83,11 @@ impl Remote {
         let may = self.nacks >= 1.0;
         self.nacks -= f64::from(u8::from(may));
         may
+    }
+
+    /// Whether there is more to it than that it listens.
+    fn is_needed(&self) -> bool {
+        self.speaker.is_some() || self.is_asked_for || self.asking || self.asking_near
     }
 
     fn deadline(&self, patience: Patience) -> Option<Moment> {
@@ -106,6 +114,17 @@ impl Remote {
     }
 }
 
+/// A sample is one of so many members at least, as a power of two.
+const DEPTH_MAX: u32 = 24;
+
+/// A number that is another for each member, the same everywhere (SplitMix64).
+fn hashed(member: MemberId) -> u64 {
+    let mut z = member.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
 /// How long a member may be silent.
 #[derive(Clone, Copy, Debug)]
 struct Patience {
@@ -122,10 +141,18 @@ impl Patience {
 }
 
 /// All members but this one, and when each needs attention.
+///
+/// Of those that send nothing only a sample is kept when they are many, as RFC 2762 does for the members of an RTP session: those whose
+/// hashed identity ends in `depth` zeros. Each of the sample stands for two to the power of `depth`.
 #[derive(Debug)]
 pub(super) struct Members {
     pub(super) remotes: BTreeMap<MemberId, Remote>,
+    /// How many were heard of late; an estimate when there is a sample.
     pub(super) live: u32,
+    depth: u32,
+    /// Members of the sample that are kept, and those of them heard of late.
+    sampled: usize,
+    sampled_live: u32,
     wakes: BinaryHeap<Reverse<(Moment, MemberId)>>,
     timeout: Duration,
     timing: Timing,
@@ -134,7 +161,61 @@ pub(super) struct Members {
 impl Members {
     pub(super) fn new(timing: &Timing) -> Self {
         let timeout = timing.member_timeout.max(timing.heartbeat * 5 / 2);
-        Self { remotes: BTreeMap::new(), live: 0, wakes: BinaryHeap::new(), timeout, timing: timing.clone() }
+        Self {
+            remotes: BTreeMap::new(),
+            live: 0,
+            depth: 0,
+            sampled: 0,
+            sampled_live: 0,
+            wakes: BinaryHeap::new(),
+            timeout,
+            timing: timing.clone(),
+        }
+    }
+
+    /// Whether a member is kept though it sends nothing.
+    pub(super) fn is_sampled(&self, member: MemberId) -> bool {
+        hashed(member).trailing_zeros() >= self.depth
+    }
+
+    /// Keeps a member. When the sample would become more than `sample_max`, half of it goes first, but for those that send, or are needed by name.
+    pub(super) fn insert(&mut self, member: MemberId, remote: Remote, sample_max: usize) {
+        while self.is_sampled(member) && self.sampled >= sample_max.max(1) && self.depth < DEPTH_MAX {
+            self.depth += 1;
+            let depth = self.depth;
+            let stays = |member: &MemberId| hashed(*member).trailing_zeros() >= depth;
+            self.remotes.retain(|member, remote| remote.is_needed() || stays(member));
+            let sample = || self.remotes.iter().filter(|(member, _)| stays(member));
+            self.sampled = sample().count();
+            self.sampled_live = sample().filter(|(_, remote)| remote.live).count() as u32;
+            self.count();
+        }
+        self.sampled += usize::from(self.is_sampled(member));
+        self.remotes.insert(member, remote);
+    }
+
+    pub(super) fn remove(&mut self, member: MemberId) -> Option<Remote> {
+        let remote = self.remotes.remove(&member)?;
+        if self.is_sampled(member) {
+            self.sampled -= 1;
+            self.sampled_live -= u32::from(remote.live);
+            self.count();
+        }
+        Some(remote)
+    }
+
+    /// A member is heard of again, or not any more.
+    pub(super) fn set_live(&mut self, member: MemberId, live: bool) {
+        let is_sampled = self.is_sampled(member);
+        let Some(remote) = self.remotes.get_mut(&member) else { return };
+        if std::mem::replace(&mut remote.live, live) != live && is_sampled {
+            self.sampled_live = if live { self.sampled_live + 1 } else { self.sampled_live - 1 };
+            self.count();
+        }
+    }
+
+    fn count(&mut self) {
+        self.live = self.sampled_live.saturating_mul(1 << self.depth);
     }
 
     fn patience(&self) -> Patience {
@@ -219,5 +300,37 @@ impl Members {
         let Some(((_, data), speaker)) = oldest else { return false };
         speaker.origin.evict_part(shared, data);
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sample_tells_how_many_listen() {
+        let nowhere = SocketAddr::from(([10, 0, 0, 1], 5_000));
+        let mut members = Members::new(&Timing::default());
+        let join = |members: &mut Members, id: u64, needed: bool| {
+            let mut remote = Remote::new(Moment::ZERO, Epoch(0), nowhere, 1.0);
+            remote.is_asked_for = needed;
+            if needed || members.is_sampled(MemberId(id)) {
+                members.insert(MemberId(id), remote, 256);
+                members.set_live(MemberId(id), true);
+            }
+        };
+        (1..=256).for_each(|id| join(&mut members, id, id <= 4));
+        assert_eq!((members.live, members.remotes.len()), (256, 256), "all of them");
+        (257..=10_000).for_each(|id| join(&mut members, id, false));
+        // 128 to 256 of the sample: a standard deviation of 6 to 9 %.
+        assert!((8_000..12_000).contains(&members.live), "{}", members.live);
+        let kept = |member: &MemberId| member.0 <= 4 || members.is_sampled(*member);
+        assert!((1..=4).all(|id| members.remotes.contains_key(&MemberId(id))));
+        assert!(members.remotes.len() <= 261 && members.remotes.keys().filter(|id| kept(id)).count() > 128);
+        let most: Vec<_> = members.remotes.keys().copied().collect();
+        most.iter().for_each(|member| members.set_live(*member, false));
+        assert_eq!(members.live, 0);
+        assert!(most.iter().all(|member| members.remove(*member).is_some()));
+        assert_eq!((members.sampled, members.sampled_live), (0, 0));
     }
 }

@@ -16,8 +16,35 @@ const ADDRESS_HOLDS: Duration = Duration::from_secs(3);
 const CONFLICT_TOLD_EVERY: Duration = Duration::from_secs(12);
 
 impl Endpoint {
+    /// A member was heard, which is only one of many that listen. False when what it says is to be dropped.
+    pub(super) fn heard_listening(
+        &mut self,
+        now: Moment,
+        member: MemberId,
+        epoch: Epoch,
+        from: SocketAddr,
+    ) -> bool {
+        let is_kept = self.members.is_sampled(member) || self.members.remotes.contains_key(&member);
+        !is_kept || self.heard(now, member, epoch, from)
+    }
+
+    /// A member was heard that is to be known by name. False when what it says is to be dropped.
+    pub(super) fn heard_by_name(
+        &mut self,
+        now: Moment,
+        member: MemberId,
+        epoch: Epoch,
+        from: SocketAddr,
+    ) -> bool {
+        let heard = self.heard(now, member, epoch, from);
+        if let Some(remote) = self.members.get_mut(member) {
+            remote.is_asked_for = true;
+        }
+        heard
+    }
+
     /// A member was heard. False when what it says is to be dropped.
-    pub(super) fn heard(&mut self, now: Moment, member: MemberId, epoch: Epoch, from: SocketAddr) -> bool {
+    fn heard(&mut self, now: Moment, member: MemberId, epoch: Epoch, from: SocketAddr) -> bool {
         if !self.make_room(now, member, epoch, from) || !self.check_life(now, member, epoch, from) {
             return false;
         }
@@ -32,8 +59,8 @@ impl Endpoint {
         }
         remote.heard = now;
         remote.address = from;
-        if !std::mem::replace(&mut remote.live, true) {
-            self.members.live += 1;
+        if !remote.live {
+            self.members.set_live(member, true);
             self.receive.members = self.members.live;
             self.events.push_back(Event::MemberSeen { member, address: from });
             self.members.watch(member);
@@ -51,13 +78,13 @@ impl Endpoint {
                 self.counters.members_refused += 1;
                 return false;
             };
-            let remote = self.members.remotes.remove(&lost);
+            let remote = self.members.remove(lost);
             if let Some(mut speaker) = remote.and_then(|remote| remote.speaker) {
                 speaker.origin.reset(&mut self.receive);
             }
         }
         let remote = Remote::new(now, epoch, from, self.config.limits.nacks_burst);
-        self.members.remotes.insert(member, remote);
+        self.members.insert(member, remote, self.config.limits.listeners_max);
         true
     }
 
@@ -111,12 +138,11 @@ impl Endpoint {
     /// A member is silent, or left.
     pub(super) fn lose(&mut self, now: Moment, member: MemberId, left: bool) {
         let Some(remote) = self.members.get_mut(member).filter(|remote| remote.live) else { return };
-        remote.live = false;
         if let Some(speaker) = &mut remote.speaker {
             speaker.origin.silence(&mut self.receive);
             speaker.rate = None;
         }
-        self.members.live -= 1;
+        self.members.set_live(member, false);
         self.receive.members = self.members.live;
         self.rate.forget(now, member);
         self.shaper.set_rate(now, self.rate.rate());

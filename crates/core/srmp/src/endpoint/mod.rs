@@ -175,7 +175,9 @@ impl Endpoint {
     pub fn poll_timeout(&self) -> Option<Moment> {
         let again = self.sender.again_at(Moment::ZERO);
         let shaped = self.shaper.poll_timeout();
-        let bundles = [self.bundle.flush_at(), self.heartbeat_at(), self.sender.deadline(), again, shaped];
+        let announced = self.announce_at();
+        let bundles =
+            [self.bundle.flush_at(), self.heartbeat_at(), self.sender.deadline(), again, shaped, announced];
         // Who left sends no bundle, so nothing of them is due.
         let bundles = bundles.into_iter().filter(|_| !self.left);
         let others =
@@ -240,12 +242,13 @@ impl Endpoint {
         &self.format
     }
 
-    /// The other members that were ever heard and are not forgotten, in order of their identities.
+    /// The other members that were ever heard and are not forgotten, in order of their identities. Where more only listen than
+    /// [`Limits::listeners_max`], a sample of those.
     pub fn members(&self) -> impl Iterator<Item = MemberView> + '_ {
         self.members.remotes.iter().map(|(member, remote)| remote.view(*member))
     }
 
-    /// Members heard of late.
+    /// Members heard of late; an estimate where there is a sample.
     pub fn live_members(&self) -> u32 {
         self.members.live
     }
@@ -262,9 +265,11 @@ impl Endpoint {
         speaker.map(|speaker| speaker.origin.digest())
     }
 
-    /// The share of own mode 1 messages that somebody asked for of late; above 0.8 second copies begin, below 0.5 they end.
-    pub fn nacked_share(&self) -> f64 {
-        self.sender.nacked_share()
+    /// The share of own mode 1 messages that somebody misses after their first sending, as reports and NACKs of late show it: from 0.8
+    /// until 0.5 a copy costs no more than the repair that it saves; with less it may be worth being paid from
+    /// [`copy_share`](Config::copy_share).
+    pub fn missed_share(&self) -> f64 {
+        self.sender.missed_share()
     }
 
     /// Own data elements with their newest messages.

@@ -4,7 +4,7 @@ use super::event::{Destination, Event, Ticket};
 use super::{Endpoint, Queued};
 use crate::model::{Epoch, MemberId, Profile, StreamKey};
 use crate::rate::Class;
-use crate::send::{Message, Piece, Why};
+use crate::send::{Audience, Message, Piece, Why};
 use crate::wire::{
     Congestion, Flags, Kind, List, Mode0, Mode1, Mode1Flags, Nack, Origin, Record, SIGNATURE_BYTES,
 };
@@ -58,6 +58,11 @@ impl Endpoint {
         }
     }
 
+    /// When a bundle has to leave because of what it announces. It keeps to the rate: where there are messages for all of it, they announce.
+    pub(super) fn announce_at(&self) -> Option<Moment> {
+        if self.sender.must_announce() { self.shaper.solvent_at() } else { None }
+    }
+
     /// Puts together what may leave now.
     pub(super) fn pump(&mut self, now: Moment) {
         if self.left {
@@ -83,7 +88,7 @@ impl Endpoint {
 
     fn must_leave(&self, now: Moment) -> bool {
         self.bundle.flush_at().is_some_and(|at| at <= now)
-            || self.sender.must_announce()
+            || self.announce_at().is_some_and(|at| at <= now)
             || self.heartbeat_at().is_some_and(|at| at <= now)
     }
 
@@ -151,7 +156,7 @@ impl Endpoint {
     /// Sends the bundle; false when there was nothing to send.
     pub(super) fn flush(&mut self, now: Moment, flags: Flags) -> bool {
         self.collect_wishes(now);
-        let forced = self.sender.must_announce()
+        let forced = self.announce_at().is_some_and(|at| at <= now)
             || self.heartbeat_at().is_some_and(|at| at <= now)
             || flags.contains(Flags::LEAVING);
         if self.bundle.is_empty() && self.wishes.is_empty() && !forced {
@@ -174,6 +179,7 @@ impl Endpoint {
         self.last_bundle = now;
         if let Some(len) = self.finish(&header, Destination::Group) {
             self.rate.handle_sent(now, len);
+            self.sender.earn_copies(len);
             self.shaper.charge(now, Class::Control, len.saturating_sub(messages));
             self.counters.sent.bundles += 1;
         }
@@ -218,7 +224,17 @@ impl Endpoint {
         self.counters.sent.announcement_bytes += self.format.announcements_bytes(count) as u64;
     }
 
+    /// Who would ask this member for what it misses: nobody known where loggers are asked.
+    fn audience(&self) -> Audience {
+        if self.config.logger.site {
+            return Audience::default();
+        }
+        Audience { members: self.members.live, loss: self.rate.loss() }
+    }
+
     fn put_messages(&mut self, now: Moment) {
+        let audience = self.audience();
+        self.sender.set_audience(audience);
         let mut bundle = std::mem::take(&mut self.bundle);
         for message in bundle.drain() {
             match message {

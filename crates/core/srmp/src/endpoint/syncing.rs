@@ -172,7 +172,7 @@ impl Endpoint {
         {
             let nowhere = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
             let remote = Remote::new(now, origin.epoch, nowhere, self.config.limits.nacks_burst);
-            self.members.remotes.insert(origin.member, remote);
+            self.members.insert(origin.member, remote, self.config.limits.listeners_max);
             self.speaker(origin.member);
         }
     }

@@ -1,8 +1,9 @@
 //! Loggers of other sites: which of them serve others, and whom this one asks.
 //!
 //! With more sites than one can serve, some site loggers serve others too: those that are the best of all near them, and of these
-//! the best `fan_in`. Any other asks the nearest of them that has room, and none of them a source would have to answer more than
-//! `fan_in` at once.
+//! the best `fan_in`. Any other asks the nearest of them that has room; and when none has, the nearest logger that asks one of them. So with a
+//! `fan_in` of eight neither a source nor a logger has to answer more than eight at once among up to 584 sites (8 + 64 + 512); of more, the
+//! rest asks the source.
 
 use super::config::LoggerConfig;
 use super::rank::Rank;
@@ -225,26 +226,35 @@ impl Region {
         }
         let current = self.parent.0;
         let serves = |(member, peer): &(&MemberId, &Peer)| {
-            let can = peer.tier == REGION && peer.shunned.is_none() && !peer.is_partial;
+            let can = self.level(peer).is_some() && peer.shunned.is_none() && !peer.is_partial;
             can && peer.parent != self.me && self.has_room(**member, rank)
         };
         let candidates = self.peers.iter().filter(serves);
         // Those about as far share the load; of those alike everybody finds another first.
         let about = |peer: &Peer| peer.rtt.unwrap_or(FAR).as_micros().max(1).ilog2();
         let nearest = candidates
-            .min_by_key(|(member, peer)| (about(peer), self.load(**member), mix(self.me, **member)))
-            .map(|(member, peer)| (*member, peer.rtt.unwrap_or(FAR)));
-        let Some((nearest, rtt)) = nearest else {
+            .min_by_key(|(member, peer)| {
+                (self.level(peer), about(peer), self.load(**member), mix(self.me, **member))
+            })
+            .map(|(member, peer)| (*member, peer.rtt.unwrap_or(FAR), self.level(peer)));
+        let Some((nearest, rtt, level)) = nearest else {
             self.parent = (MemberId::NOBODY, now);
             return;
         };
         let kept = self.peers.get(&current).filter(|peer| serves(&(&current, *peer)));
         let is_better = kept.is_none_or(|kept| {
-            now.since(self.parent.1) >= DECIDE_EVERY && rtt * 4 <= kept.rtt.unwrap_or(FAR) * 3
+            let is_nearer = self.level(kept) >= level && rtt * 4 <= kept.rtt.unwrap_or(FAR) * 3;
+            now.since(self.parent.1) >= DECIDE_EVERY && (is_nearer || self.level(kept) > level)
         });
         if is_better {
             self.parent = (nearest, now);
         }
+    }
+
+    /// How many loggers there are between that one and the sources, if it may be asked: none or one.
+    fn level(&self, peer: &Peer) -> Option<u8> {
+        let asks_region = || self.peers.get(&peer.parent).is_some_and(|above| above.tier == REGION);
+        if peer.tier == REGION { Some(0) } else { asks_region().then_some(1) }
     }
 
     /// Other loggers that ask that one.
@@ -357,7 +367,7 @@ mod tests {
 
     #[test]
     fn equal_distances_do_not_put_all_on_the_source() {
-        for count in [9, 20, 40] {
+        for count in [9, 20, 40, 72, 73, 150] {
             let mut world = World::new(count, |_, _| 100 * MS);
             world.settle();
             let (at_source, children) = world.fan_in();

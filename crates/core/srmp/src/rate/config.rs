@@ -19,6 +19,9 @@ pub const CLR_INTERVAL_MAX: Duration = Duration::from_secs(5);
 
 /// Bundles per report that the budget grants.
 pub(super) const BUNDLES_PER_REPORT: u64 = 20;
+/// With the budget a feedback round lasts until [`BUNDLES_PER_REPORT`] bundles were sent for each report of receivers other than the CLR, so that
+/// all of them together are held to a share, however many they are; but it ends after this time, unless it takes longer by its round-trip times.
+pub(super) const ROUND_MAX: Duration = Duration::from_secs(5);
 /// The CLR is given up after so many times that it should have reported (RFC 4654, section 3.4).
 pub(super) const CLR_LOST: u32 = 10;
 /// The rate is halved after so many times that the CLR should have reported.
@@ -48,7 +51,8 @@ pub struct Config {
     pub rate_min: Rate,
     /// The rate never rises above this, and wins over [`rate_min`](Self::rate_min). Default: 10 Gbit/s.
     pub rate_max: Rate,
-    /// Reports cost at most [`FEEDBACK_SHARE`] of the bundles that a receiver gets. TFMCC is made for one fast sender; with many
+    /// Reports cost at most [`FEEDBACK_SHARE`] of the bundles that a receiver gets, and a sender begins no new round before twenty bundles were sent
+    /// for each report of the last one, but for five seconds. TFMCC is made for one fast sender; with many
     /// slow ones its reports outnumber the data. Both ends must agree, because the sender misses reports otherwise. Default:
     /// true, except [`strict`](Self::strict).
     pub feedback_budget: bool,

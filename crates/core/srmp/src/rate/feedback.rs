@@ -84,7 +84,7 @@ pub struct Feedback {
     pub echo: Stamp,
     /// The receiver's clock now.
     pub stamp: Stamp,
-    /// Loss events per bundle, for observers only; 0 where the wire does not carry it.
+    /// Loss events per bundle, which does not act on the rate; 0 where the wire does not carry it.
     pub loss_event_rate: f64,
     /// The receiver's round-trip time, for observers only; zero where the wire does not carry it.
     pub rtt: Duration,

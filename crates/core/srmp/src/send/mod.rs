@@ -6,7 +6,8 @@
 //! | [`announce`] | which versions a bundle announces |
 //! | [`trailing`] | announcements after the last message of a silent sender |
 //! | [`repair`] | answers to NACKs, and their share of the rate |
-//! | [`copies`] | second copies where most messages need a repair anyway |
+//! | [`copies`] | copies before anybody asks |
+//! | [`worth`] | when a copy is worth it |
 //! | [`bundle`] | the bundle that waits for more |
 //!
 //! All of it is driven by values, not datagrams.
@@ -22,8 +23,10 @@ mod table;
 #[cfg(test)]
 mod tests;
 mod trailing;
+mod worth;
 
 pub(crate) use bundle::{Bundle, Message};
 pub use counters::SendCounters;
 pub(crate) use sender::{Answer, Piece, SendConfig, Sender};
 pub(crate) use table::{Refused, Why};
+pub(crate) use worth::Audience;

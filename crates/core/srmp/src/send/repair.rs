@@ -69,7 +69,7 @@ impl Sender {
         element.nacks = element.nacks.saturating_add(1);
         element.last_nack = Some(now);
         if relation == Relation::Equal {
-            self.copies.drew_nack(element);
+            self.copies.drew_nack(now, element);
         }
         self.count_for_sweep(now, wish.data);
         if self.repairs.sweeping {

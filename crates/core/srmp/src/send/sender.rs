@@ -28,8 +28,10 @@ pub(crate) struct SendConfig {
     pub(crate) elements_max: usize,
     /// The share of the rate that repairs may take.
     pub(crate) repair_share: f64,
-    /// Send second copies where most messages need repairs.
+    /// Send copies where messages are missed by somebody.
     pub(crate) copies: bool,
+    /// The share of what is sent that copies may cost which save no repair.
+    pub(crate) copy_share: f64,
 }
 
 /// A message or segment to be sent.

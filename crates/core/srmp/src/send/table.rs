@@ -28,6 +28,15 @@ pub(super) struct PieceState {
     pub(super) queued: Option<Why>,
 }
 
+/// A message that shows whether its copies were enough.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Trial {
+    /// Copies that follow it.
+    pub(super) copies: usize,
+    /// From when on a NACK says that somebody has none of them.
+    pub(super) from: Moment,
+}
+
 /// One data element.
 #[derive(Debug)]
 pub(super) struct Element {
@@ -53,8 +62,8 @@ pub(super) struct Element {
     pub(super) last_nack: Option<Moment>,
     /// The count of NACKed data elements it was counted in.
     pub(super) counted: u64,
-    /// It was sent without a copy, and nobody asked yet.
-    pub(super) unjudged: bool,
+    /// Nobody asked for it yet, and whoever does shows that copies were too few.
+    pub(super) trial: Option<Trial>,
     /// It was repaired.
     pub(super) repaired: bool,
 }
@@ -165,7 +174,7 @@ impl Element {
             nacks: 0,
             last_nack: None,
             counted: 0,
-            unjudged: false,
+            trial: None,
             repaired: false,
         }
     }
@@ -180,7 +189,7 @@ impl Element {
         self.updated = now;
         self.nacks = 0;
         self.last_nack = None;
-        self.unjudged = false;
+        self.trial = None;
         self.repaired = false;
     }
 

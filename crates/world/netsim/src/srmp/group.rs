@@ -25,10 +25,13 @@ use crate::simulation::EVENTS_PER_MOMENT_MAX;
 
 /// The port of the group.
 const PORT: u16 = 5_000;
+/// The tier of a logger that serves other sites.
+const REGION: u8 = 1;
 /// Octets with which a host that begins again introduces an object.
 const INTRODUCTION_BYTES: usize = 250;
 
 /// A group, its traffic and what happens to it.
+#[derive(Clone, Debug)]
 pub struct Setup {
     /// Hosts and lines.
     pub layout: Layout,
@@ -50,6 +53,8 @@ pub struct Setup {
     pub settle: Duration,
     /// Hosts that die: which, when, and after how long they begin again without their state.
     pub crashes: Vec<(usize, Duration, Duration)>,
+    /// When the logger of a region dies, whichever it is then, and after how long it begins again without its state.
+    pub region_crashes: Vec<(Duration, Duration)>,
     /// Hosts use loggers, and each may become that of its site.
     pub loggers: bool,
 }
@@ -96,6 +101,8 @@ enum Next {
     Start(usize),
     /// A host dies.
     Die(usize),
+    /// The logger of a region dies, for so long.
+    DieRegion(Duration),
 }
 
 /// A datagram on its way.
@@ -147,6 +154,7 @@ pub struct Group {
     detection: srmp::Histogram,
     lost: BTreeSet<(usize, DataId, u32)>,
     blank: Bytes,
+    region_deaths: u64,
     events: u64,
 }
 
@@ -194,6 +202,7 @@ impl Group {
             detection: srmp::Histogram::default(),
             lost: BTreeSet::new(),
             blank: Bytes::from(vec![0; 65_536]),
+            region_deaths: 0,
             events: 0,
             setup,
         };
@@ -216,6 +225,9 @@ impl Group {
             self.queue.push(Moment::ZERO + at, Next::Die(host));
             self.queue.push(Moment::ZERO + at + pause, Next::Start(host));
         }
+        for &(at, pause) in &self.setup.region_crashes {
+            self.queue.push(Moment::ZERO + at, Next::DieRegion(pause));
+        }
         let first = self.generator.poll_timeout();
         first.into_iter().for_each(|at| self.queue.push(at, Next::Traffic));
     }
@@ -232,9 +244,9 @@ impl Group {
         let generated = self.generator.counters(stop)[0];
         let sent = self.sent;
         self.run_until(stop + self.setup.settle)?;
-        for host in &self.hosts {
+        for (index, host) in self.hosts.iter().enumerate() {
             if let Some(endpoint) = &host.endpoint {
-                self.totals.add(&endpoint.counters());
+                self.totals.add(&endpoint.counters(), index >= self.setup.sources);
             }
         }
         let copies = ((self.hosts.len() - 1) * self.setup.sources * self.per_source) as f64;
@@ -255,6 +267,7 @@ impl Group {
             unjoined: self.joining.len() as u64,
             source_bytes: self.source_bytes,
             totals: self.totals,
+            region_deaths: self.region_deaths,
             events: self.events,
         })
     }
@@ -281,12 +294,17 @@ impl Group {
             Next::Traffic => self.traffic()?,
             Next::Start(host) => self.start(host)?,
             Next::Die(host) => self.die(host),
+            Next::DieRegion(pause) => self.die_region(pause),
         }
         Ok(())
     }
 
     fn start(&mut self, host: usize) -> Result<(), GroupError> {
         let there = &mut self.hosts[host];
+        // Who died twice begins again once.
+        if there.endpoint.is_some() {
+            return Ok(());
+        }
         there.epoch += 1;
         let again = there.epoch > 1;
         let mut config = Config::new(Profile::V3, member(host));
@@ -313,10 +331,23 @@ impl Group {
 
     fn die(&mut self, host: usize) {
         if let Some(endpoint) = self.hosts[host].endpoint.take() {
-            self.totals.add(&endpoint.counters());
+            self.totals.add(&endpoint.counters(), host >= self.setup.sources);
         }
         self.ledger.forget(host);
         self.joining.remove(&host);
+    }
+
+    /// The first of those that serve other sites dies, if there is one.
+    fn die_region(&mut self, pause: Duration) {
+        let serves = |host: &Host| {
+            let view = host.endpoint.as_ref().and_then(Endpoint::logger);
+            view.is_some_and(|view| view.is_active && view.tier == REGION && view.children > 0)
+        };
+        if let Some(host) = self.hosts.iter().position(serves) {
+            self.region_deaths += 1;
+            self.die(host);
+            self.queue.push(self.now + pause, Next::Start(host));
+        }
     }
 
     fn wake(&mut self, host: usize) {

@@ -5,12 +5,14 @@
 //!   crashes; and a [`Report`] of what only a simulation can know: who has which final value, and how stale copies were.
 //! - [`table1`]: the evaluation of the SRMP paper in three readings, with acceptance limits.
 //! - [`tree`]: the same with loggers.
+//! - [`consistency`]: whether all have everything in the end.
 //! - [`scale`]: a thousand receivers and more, and what is asked of them.
 //!
 //! A datagram costs one event for each site; hosts of one site share it. So 1,000 receivers at 20 sites need 24 x 24 lines, not
 //! a million.
 
 mod cargo;
+pub mod consistency;
 mod group;
 mod layout;
 pub(crate) mod ledger;

@@ -64,6 +64,8 @@ pub struct Report {
     pub joins: srmp::Histogram,
     /// Hosts that began again and had not all of it in the end.
     pub unjoined: u64,
+    /// Loggers of regions that died because it was their turn.
+    pub region_deaths: u64,
     /// Octets that sources sent, with headers, by second.
     pub source_bytes: Vec<u64>,
     /// Events.

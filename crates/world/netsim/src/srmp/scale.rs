@@ -55,6 +55,7 @@ pub fn reference(receivers: u32, run: Duration) -> Setup {
         run,
         settle: Duration::from_secs(15),
         crashes: Vec::new(),
+        region_crashes: Vec::new(),
         loggers: false,
     }
 }
@@ -154,6 +155,7 @@ pub fn silent_source(run: Duration) -> Setup {
         run,
         settle: Duration::from_secs(15),
         crashes: Vec::new(),
+        region_crashes: Vec::new(),
         loggers: false,
     }
 }

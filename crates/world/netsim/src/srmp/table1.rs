@@ -119,6 +119,7 @@ impl Preset {
             run,
             settle: Duration::from_secs(30),
             crashes: Vec::new(),
+            region_crashes: Vec::new(),
             loggers: false,
         }
     }
@@ -233,9 +234,11 @@ pub fn optimum(receivers: u32, loss: f64) -> f64 {
     (1..200).map(|sendings| 1.0 - (1.0 - loss.powi(sendings)).powi(receivers as i32)).sum()
 }
 
-/// The paper's daemons are on lines of their own: their rate is not to be limited by loss.
+/// The paper's daemons are on lines of their own: their rate is not to be limited by loss. What is counted is what is sent again
+/// because somebody asked, so nothing is paid for that nobody would have asked for.
 fn private_network(config: &mut Config) {
     config.rate.rate_min = Rate::new(10e6).expect("a rate");
+    config.copy_share = 0.0;
 }
 
 /// One message per bundle, as in the paper's prototype.

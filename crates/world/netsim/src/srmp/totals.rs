@@ -49,10 +49,13 @@ pub struct Totals {
     pub activations: u64,
     /// From the want to the data.
     pub recovery: Histogram,
+    /// The same at hosts without objects.
+    pub recovery_of_receivers: Histogram,
 }
 
 impl Totals {
-    pub(super) fn add(&mut self, counters: &Counters<'_>) {
+    /// Adds what a host counted, which has objects or only receives.
+    pub(super) fn add(&mut self, counters: &Counters<'_>, receives_only: bool) {
         let Counters { endpoint, receive, send, shaper, .. } = counters;
         self.mode0_sent += endpoint.sent.mode0;
         self.mode0_received += endpoint.received.mode0;
@@ -79,6 +82,9 @@ impl Totals {
         }
         self.faults += endpoint.faults.total() + endpoint.not_written + endpoint.conflicts;
         self.recovery.merge(&receive.recovery);
+        if receives_only {
+            self.recovery_of_receivers.merge(&receive.recovery);
+        }
     }
 
     /// The time that this share of recoveries, from the want to the data, does not exceed.

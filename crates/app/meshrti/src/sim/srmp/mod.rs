@@ -1,5 +1,6 @@
 //! `meshrti sim table1` and its like: groups of SRMP members.
 
+mod consistency;
 mod goals;
 mod questions;
 mod queueing;
@@ -17,7 +18,7 @@ use super::{Args, parallel};
 use crate::exit::{Failure, Outcome};
 
 /// Scenarios with tables as files, charts and a length of their own.
-pub(super) const EXPERIMENTS: &str = "srmp-queueing, srmp-tcp and srmp-q1 to srmp-q5";
+pub(super) const EXPERIMENTS: &str = "srmp-queueing, srmp-tcp, srmp-consistency and srmp-q1 to srmp-q5";
 
 /// Receivers without another wish.
 const RECEIVERS: u32 = 1_000;
@@ -35,6 +36,7 @@ enum What {
     Table1(&'static [Preset]),
     Scale,
     Goals,
+    Consistency,
     Queueing,
     Tcp,
     Question(Question),
@@ -71,6 +73,11 @@ pub(super) const SCENARIOS: &[Scenario] = &[
         name: "srmp-goals",
         title: "what a group of SRMP members is to reach, and what it does",
         what: What::Goals,
+    },
+    Scenario {
+        name: "srmp-consistency",
+        title: "whether all have all final values: losses, cuts, and the deaths of members, sources and loggers",
+        what: What::Consistency,
     },
     Scenario {
         name: "srmp-queueing",
@@ -116,7 +123,8 @@ pub(super) fn find(wanted: &str) -> Option<&'static Scenario> {
 
 /// Whether this scenario is one of [`EXPERIMENTS`].
 pub(super) fn is_experiment(wanted: &str) -> bool {
-    let is_one = |what: What| matches!(what, What::Queueing | What::Tcp | What::Question(_));
+    let is_one =
+        |what: What| matches!(what, What::Consistency | What::Queueing | What::Tcp | What::Question(_));
     find(wanted).is_some_and(|scenario| is_one(scenario.what))
 }
 
@@ -140,6 +148,7 @@ pub(super) fn run(args: &Args, scenario: &'static Scenario) -> Outcome {
         What::Table1(presets) => table1::run(args, scenario.name, presets),
         What::Scale => goals::scale(args, receivers),
         What::Goals => goals::goals(args, receivers),
+        What::Consistency => consistency::run(args, seconds(1_800)),
         What::Queueing => queueing::run(args, seconds(1_800)),
         What::Tcp => tcp::run(args, seconds(300)),
         What::Question(question) => questions::run(args, question),

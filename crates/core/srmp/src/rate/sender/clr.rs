@@ -15,6 +15,8 @@ pub(super) struct Clr {
     /// What it reported last.
     pub(super) rate: Rate,
     pub(super) have_loss: bool,
+    /// Its loss event rate; 0 where the wire does not carry it.
+    pub(super) loss: f64,
     pub(super) silence: Silence,
     /// The rate was halved in this silence, or would have been if the CLR were older.
     pub(super) halved: bool,
@@ -33,6 +35,7 @@ impl Clr {
             since: now,
             rate,
             have_loss: feedback.have_loss,
+            loss: feedback.loss_event_rate,
             silence: Silence::new(now, sent),
             halved: false,
             echo: Waiting {
@@ -50,6 +53,7 @@ impl Clr {
     pub(super) fn update(&mut self, now: Moment, sent: u64, feedback: &Feedback, rate: Rate) {
         self.rate = rate;
         self.have_loss = feedback.have_loss;
+        self.loss = feedback.loss_event_rate;
         self.silence = Silence::new(now, sent);
         self.halved = false;
     }

@@ -133,6 +133,11 @@ impl Sender {
         self.clr.as_ref().map(|clr| clr.receiver)
     }
 
+    /// Loss events per bundle at the current limiting receiver; 0 without one, or where the wire does not carry it.
+    pub fn loss(&self) -> f64 {
+        self.clr.as_ref().filter(|clr| clr.have_loss).map_or(0.0, |clr| clr.loss)
+    }
+
     /// Whether the sender still looks for its rate, with no loss reported.
     pub fn is_slow_start(&self) -> bool {
         self.slow_start
@@ -171,6 +176,7 @@ impl Sender {
         self.sizes.record(bytes);
         self.sent.bundles += 1;
         self.sent.meter.record(now, bytes, self.rtt_max() * 2);
+        self.advance(now);
         let used = self.sent.meter.rate_at(now).unwrap_or_default();
         if used.times(2.0) >= self.rate {
             self.sent.limited_since = None;
@@ -181,6 +187,9 @@ impl Sender {
 
     /// A receiver reported.
     pub fn handle_feedback(&mut self, now: Moment, feedback: &Feedback) -> Verdict {
+        if feedback.sender == self.me && self.clr() != Some(feedback.receiver) {
+            self.rounds.answered();
+        }
         let rtt = round_trip(self.config.clock, feedback.echo, now);
         let Some(rtt) = rtt.filter(|&rtt| self.accepts(feedback, rtt)) else {
             self.stats.ignored += 1;
@@ -195,7 +204,7 @@ impl Sender {
             self.rounds.heard(feedback.rate);
         }
         self.apply(now, feedback, rtt, rtt_max);
-        self.rounds.advance(now, self.rtt_max());
+        self.advance(now);
         Verdict::Accepted
     }
 
@@ -219,13 +228,19 @@ impl Sender {
             (None, Some(nobody)) => nobody.deadline(CLR_LOST, unit, self.sent.bundles, &self.config),
             (None, None) => None,
         };
-        silence.into_iter().chain([self.rounds.deadline(unit)]).min()
+        let sent = self.config.feedback_budget.then_some(self.sent.bundles);
+        silence.into_iter().chain([self.rounds.deadline(unit, sent)]).min()
     }
 
     /// Time has passed.
     pub fn handle_timeout(&mut self, now: Moment) {
-        self.rounds.advance(now, self.rtt_max());
+        self.advance(now);
         self.notice_silence(now);
+    }
+
+    fn advance(&mut self, now: Moment) {
+        let unit = self.rtt_max();
+        self.rounds.advance(now, unit, self.sent.bundles, self.config.feedback_budget);
     }
 
     /// RFC 4410, section 4.4, says that feedback of receivers "not selected" is ignored: selected are the CLR, and whoever

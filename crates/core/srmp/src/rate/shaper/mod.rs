@@ -59,8 +59,10 @@ pub struct ShaperConfig {
     pub queue_max: usize,
     /// Mode 0 messages of no stream are dropped when they waited longer. Default: 1 s.
     pub stale_after: Duration,
-    /// Every stream is served once in this time, before mode 1 even, while anything can be sent. Not with [`Policy::Random`].
-    /// Default: 5 s, the heartbeat of DIS.
+    /// What waits of a stream leaves within this time, whatever mode 1 is offered, where the rate carries that: where three eighths of it
+    /// carry a message of each stream in a quarter of this, and control and repairs take no more than a fourth. With less, streams
+    /// take turns. [`Policy::Floor`] serves the least important once in this time, and not sooner. Not with [`Policy::Random`]. Default: 5 s, the
+    /// heartbeat of DIS.
     pub floor: Duration,
     /// Streams that are told apart; messages of more are taken as of no stream. Default: 65 536.
     pub streams_max: usize,
@@ -128,8 +130,10 @@ pub struct Shaper<M> {
     reliable: Reliable<M>,
     streams: Streams<M>,
     random: Random<M>,
-    /// The last message that went on debt was mode 0, so that the next is mode 1.
-    reliable_next: bool,
+    /// Bytes by which mode 1 is ahead of mode 0 that is overdue, where both go on debt.
+    ahead: i64,
+    /// Tokens for a whole datagram were there, and mode 0 messages leave until there are none left.
+    releasing: bool,
     dropped: VecDeque<Dropped<M>>,
     stats: ShaperStats,
 }
@@ -142,7 +146,8 @@ impl<M> Shaper<M> {
             reliable: Reliable::new(),
             streams: Streams::new(),
             random: Random::new(seed.rng(), now),
-            reliable_next: false,
+            ahead: 0,
+            releasing: false,
             dropped: VecDeque::new(),
             stats: ShaperStats::default(),
             config,
@@ -217,9 +222,15 @@ impl<M> Shaper<M> {
             .streams
             .overdue_first()
             .zip(debt)
-            .map(|((_, served), at)| at.max(served + self.config.floor));
+            .map(|((_, served), at)| at.max(served + self.overdue_after()));
         let ordinary = self.ordinary_bytes().and_then(|bytes| self.bucket.when(self.bucket.level_for(bytes)));
         [reliable, overdue, ordinary].into_iter().flatten().min()
+    }
+
+    /// When something may leave that can wait: when what was sent beyond the rate is made up for. Not while messages wait, with which it can go.
+    pub fn solvent_at(&self) -> Option<Moment> {
+        let waits = !self.reliable.is_empty() || self.streams.len() + self.random.len() > 0;
+        if waits { None } else { self.bucket.when(0.0) }
     }
 
     /// Messages that wait: mode 1, and mode 0.
@@ -242,23 +253,31 @@ impl<M> Shaper<M> {
 
     fn select(&mut self, now: Moment) -> Option<(Class, (usize, M))> {
         if self.bucket.has(self.bucket.debt_level()) {
-            let overdue = self.overdue(now).filter(|_| self.reliable.is_empty() || !self.reliable_next);
+            // Both have the same share, by bytes.
+            let overdue = self.overdue(now).filter(|_| self.reliable.is_empty() || self.ahead >= 0);
+            let most = self.config.datagram_bytes as i64;
             if let Some(index) = overdue {
-                self.reliable_next = true;
-                return Some((Class::BestEffort, self.streams.take(index, Some(now))?));
+                let next = self.streams.take(index, Some(now))?;
+                self.ahead = (self.ahead - next.0 as i64).max(-most);
+                return Some((Class::BestEffort, next));
             }
             if let Some(next) = self.reliable.pop() {
-                self.reliable_next = false;
+                self.ahead = (self.ahead + next.0 as i64).min(most);
                 return Some((Class::Reliable, next));
             }
         }
         self.select_ordinary(now).map(|next| (Class::BestEffort, next))
     }
 
-    /// A stream that has not been served for as long as the floor.
+    /// When a stream goes before mode 1. By turns that is early enough for all of them to be served in the other half of the floor.
+    fn overdue_after(&self) -> Duration {
+        if self.config.policy == Policy::Conflate { self.config.floor / 2 } else { self.config.floor }
+    }
+
+    /// A stream that has not been served for so long.
     fn overdue(&self, now: Moment) -> Option<u32> {
         let (index, served) = self.streams.overdue_first()?;
-        (now - served >= self.config.floor).then_some(index)
+        (now - served >= self.overdue_after()).then_some(index)
     }
 
     /// The mode 0 message whose turn it is, if there are tokens for it.
@@ -267,9 +286,10 @@ impl<M> Shaper<M> {
             let ready = self.bucket.has(self.bucket.level_for(self.random.bytes()?));
             return if ready { self.random.pop() } else { None };
         }
-        let index = self.turn()?;
-        let ready = self.bucket.has(self.bucket.level_for(self.streams.bytes(index)));
-        if ready { self.streams.take(index, Some(now)) } else { None }
+        let index = self.turn();
+        let needed = self.ordinary_bytes();
+        self.releasing = needed.is_some_and(|bytes| self.bucket.has(self.bucket.level_for(bytes)));
+        if self.releasing { self.streams.take(index?, Some(now)) } else { None }
     }
 
     /// What belongs to no stream ranks by its age, so that all that is too old is found at the front.
@@ -289,10 +309,16 @@ impl<M> Shaper<M> {
         }
     }
 
+    /// Bytes for which there must be tokens before the next mode 0 message leaves.
     fn ordinary_bytes(&self) -> Option<usize> {
         match self.config.policy {
             Policy::Random => self.random.bytes(),
-            Policy::Conflate | Policy::Floor => self.turn().map(|index| self.streams.bytes(index)),
+            Policy::Conflate | Policy::Floor => {
+                let next = self.streams.bytes(self.turn()?);
+                // Of what waits a datagram's worth leaves together: its head and its announcements are paid for once.
+                let together = self.streams.bytes_waiting().min(self.config.datagram_bytes);
+                Some(if self.releasing { next } else { next.max(together) })
+            }
         }
     }
 }

@@ -40,6 +40,8 @@ pub(super) struct Streams<M> {
     by_age: Sorted<(Moment, Index)>,
     /// What waits, the highest priority first and then the one served longest ago.
     by_priority: Sorted<(Reverse<u8>, Moment, Index)>,
+    /// Bytes of what waits.
+    bytes: usize,
     swept: Moment,
 }
 
@@ -51,6 +53,7 @@ impl<M> Streams<M> {
             by_key: BTreeMap::new(),
             by_age: Sorted::new(),
             by_priority: Sorted::new(),
+            bytes: 0,
             swept: Moment::ZERO,
         }
     }
@@ -70,8 +73,9 @@ impl<M> Streams<M> {
     ) {
         let index = self.slot_of(now, config, key);
         let slot = &mut self.slots[index as usize];
+        self.bytes += bytes;
         if let Some(waiting) = &mut slot.waiting {
-            waiting.bytes = bytes;
+            self.bytes -= std::mem::replace(&mut waiting.bytes, bytes);
             let old = std::mem::replace(&mut waiting.message, message);
             dropped.push_back(Dropped { message: old, why: Discard::Superseded });
             return;
@@ -109,6 +113,11 @@ impl<M> Streams<M> {
         self.slots[index as usize].waiting.as_ref().map_or(0, |waiting| waiting.bytes)
     }
 
+    /// Bytes of all that waits.
+    pub(super) fn bytes_waiting(&self) -> usize {
+        self.bytes
+    }
+
     /// Whether the message belongs to no stream, so that nothing newer can replace it, and is too old to be sent.
     pub(super) fn is_stale(&self, index: Index, now: Moment, config: &ShaperConfig) -> bool {
         let slot = &self.slots[index as usize];
@@ -120,6 +129,7 @@ impl<M> Streams<M> {
     pub(super) fn take(&mut self, index: Index, served: Option<Moment>) -> Option<(usize, M)> {
         let slot = &mut self.slots[index as usize];
         let waiting = slot.waiting.take()?;
+        self.bytes -= waiting.bytes;
         self.by_age.remove(&(slot.served, index));
         self.by_priority.remove(&(Reverse(waiting.priority), slot.served, index));
         slot.served = served.unwrap_or(slot.served);

@@ -268,3 +268,80 @@ proptest! {
         prop_assert_eq!(out, (0..offered).collect::<Vec<_>>());
     }
 }
+
+/// A load that changes from step to step, each 20 ms long: messages per stream, mode 1 messages, control bytes.
+#[derive(Clone, Debug)]
+struct Load {
+    offers: Vec<(u32, u8)>,
+    reliable: u32,
+    control: f64,
+}
+
+fn load(streams: u32) -> impl Strategy<Value = Load> {
+    (prop::collection::vec((0..streams, 0u8..4), 0..60), 0u32..40, 0.0f64..1.0)
+        .prop_map(|(offers, reliable, control)| Load { offers, reliable, control })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    /// Whatever is offered, what waits of a stream, or something newer of it, leaves within the floor, where the rate is for that.
+    #[test]
+    fn no_stream_is_silent_for_longer_than_the_floor(
+        (streams, loads) in (1u32..60).prop_flat_map(|streams| (Just(streams), prop::collection::vec(load(streams), 1..12))),
+        bytes in 20usize..1_400,
+        over in 1.0f64..4.0,
+    ) {
+        let config = ShaperConfig::default();
+        let floor = config.floor;
+        let round = 8.0 * f64::from(streams) * bytes as f64;
+        // Three eighths carry a round in a quarter of the floor.
+        let carries = over * round / (floor.as_secs_f64() / 4.0) * 8.0 / 3.0;
+        let mut shaper = Shaper::new(config, rate(carries), Seed(1), Moment::ZERO);
+        let mut since: BTreeMap<u32, Moment> = BTreeMap::new();
+        let step = Duration::from_millis(20);
+        for turn in 0..1_000u32 {
+            let begin = Moment::ZERO + step * turn;
+            let load = &loads[turn as usize / 90 % loads.len()];
+            shaper.charge(begin, Class::Control, (load.control * carries * step.as_secs_f64() / 32.0) as usize);
+            for &(stream, priority) in &load.offers {
+                since.entry(stream).or_insert(begin);
+                shaper.offer_best_effort(begin, Some(StreamKey(stream)), priority, bytes, Some(stream));
+            }
+            for data in 0..load.reliable {
+                shaper.offer_reliable(DataId(data), Sn(turn), 1_400, None);
+            }
+            let mut now = begin;
+            loop {
+                while let Some((_, message)) = shaper.poll(now) {
+                    if let Some(begun) = message.and_then(|stream| since.remove(&stream)) {
+                        prop_assert!(now - begun <= floor, "{:?} after {:?}", message, now - begun);
+                    }
+                }
+                match shaper.poll_timeout().filter(|at| *at < begin + step) {
+                    Some(at) => now = now.max(at),
+                    None => break,
+                }
+            }
+            for (stream, begun) in &since {
+                prop_assert!(now - *begun <= floor, "{stream} waits for {:?}", now - *begun);
+            }
+            while shaper.poll_dropped().is_some() {}
+        }
+    }
+}
+
+/// Fifteen times the rate, and only messages: a stream is served as often as turns allow.
+#[test]
+fn a_crowd_takes_turns() {
+    let mut shaper = shaper(Policy::Conflate);
+    let streams = 300;
+    let offers = (0..60_000u32).map(|i| (Some(StreamKey(i * 7 % streams)), 0));
+    let passed = run(&mut shaper, offers);
+    let turn = f64::from(streams) * 8.0 * BYTES as f64 / RATE;
+    for (stream, times) in &passed {
+        let gap = times.windows(2).map(|pair| (pair[1] - pair[0]).as_secs_f64()).fold(0.0, f64::max);
+        assert!(gap <= turn * 1.1, "{stream:?} was silent for {gap} s, a turn takes {turn} s");
+    }
+    assert_eq!(passed.len(), streams as usize);
+}

@@ -1,6 +1,7 @@
 //! One sender, driven by hand.
 
 mod announcements;
+mod copies;
 mod repairs;
 
 use super::table::Why;
@@ -35,6 +36,7 @@ impl Rig {
             segment_bytes: 100,
             buffer_bytes_max: 10_000,
             elements_max: 2_000,
+            copy_share: 0.05,
             repair_share: 0.25,
             copies: !strict,
         };

@@ -97,30 +97,3 @@ fn many_wishes_make_one_sweep() {
     rig.now += ms(500);
     assert_eq!(rig.nack(3, 0), Answer::Repair);
 }
-
-#[test]
-fn copies_begin_where_most_messages_need_repairs_and_end_where_they_do_not() {
-    let mut rig = Rig::new(false);
-    let mut copies = Vec::new();
-    for round in 0..1_000u32 {
-        rig.send(1, b"x");
-        let lossy = round < 300;
-        rig.now += ms(120);
-        rig.sender.expire(rig.now);
-        let copied = rig.again().iter().filter(|(.., why)| *why == Why::Copy).count();
-        copies.push(copied);
-        if lossy && copied == 0 {
-            rig.nack(1, round % 512);
-        }
-        rig.now += ms(2_000);
-        rig.sender.expire(rig.now);
-        rig.again();
-    }
-    let share = |range: std::ops::Range<usize>| {
-        copies[range.clone()].iter().sum::<usize>() as f64 / range.len() as f64
-    };
-    assert_eq!(share(0..20), 0.0);
-    assert!(share(100..300) > 0.95, "{}", share(100..300));
-    assert_eq!(share(900..1_000), 0.0);
-    assert!(rig.sender.nacked_share() < 0.1);
-}

@@ -42,8 +42,13 @@ const SYNC: &str = "
     14 00 0004 00000001
     15 00 0000";
 
+const INDEX: &str = "
+    34 00 0050 cafef00d 000000000a000001 00000007 0000000f 0001e240 00 00 0000
+    16 00 002c 000000000a000002 00000005 00000001 0123456789abcdef
+      00000007 00000005 0000 00000009 000001ff 0003";
+
 /// All of them.
-pub(super) const PLAIN: [&str; 6] = [BUNDLE, REPORT, MESSAGE, ACK, LOGGER, SYNC];
+pub(super) const PLAIN: [&str; 7] = [BUNDLE, REPORT, MESSAGE, ACK, LOGGER, SYNC, INDEX];
 
 const ONE: MemberId = MemberId(0x0a00_0001);
 const TWO: MemberId = MemberId(0x0a00_0002);
@@ -172,6 +177,18 @@ fn state_for_who_joins() {
             Record::SyncEnd { sent: 1 },
             Record::Leave,
         ],
+        &[],
+    );
+}
+
+#[test]
+fn an_index_of_what_there_is() {
+    let versions = [Dsn::whole(DataId(7), Sn(5)), Dsn { data: DataId(9), sn: Sn(511), segments: 3 }];
+    let held = Held { origin: Origin { member: TWO, epoch: Epoch(5) }, digest: DIGEST };
+    same(
+        INDEX,
+        &Header { seq: Seq(15), ..Header::new(Kind::Sync, ONE) },
+        &[Record::Index(Index { held, versions: List::of(&versions) })],
         &[],
     );
 }

@@ -131,6 +131,7 @@ fn all_send(hosts: u32, run: Duration) -> GroupSetup {
         run,
         settle: Duration::from_secs(15),
         crashes: Vec::new(),
+        region_crashes: Vec::new(),
         loggers: false,
     }
 }
