@@ -59,6 +59,7 @@ impl Execution {
             Saying::Removed { instance, producer, tag, time } => {
                 let stamp = time.map(|octets| Stamp::from_octets(self.time, octets)).transpose()?;
                 if self.is_at_home(instance, from) {
+                    self.bury(plane, instance);
                     self.remove(plane, producer, instance, &tag, stamp.as_ref());
                     self.loosen();
                 }

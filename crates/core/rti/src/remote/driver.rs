@@ -148,7 +148,10 @@ impl Execution {
             Letter::Report { asker, federate, class, transportation, .. } => {
                 self.report_transportation(plane, asker, federate, class, transportation);
             }
-            Letter::Adopt { class, records, .. } => return self.adopt(plane, class, records, federation),
+            Letter::Adopt { class, records, .. } => {
+                return self.adopt(plane, from, class, records, federation);
+            }
+            Letter::Removed { instances, .. } => self.buried_elsewhere(plane, instances),
             other => return Err(WireError(format!("{other:?} is no request"))),
         }
         Ok(())

@@ -10,12 +10,13 @@
 //! - `apply`: what is said becomes callbacks here; `request`: what is asked of the home of an instance;
 //! - `publications`: what this node publishes, so that others know whom to follow;
 //! - `declared`: what federates elsewhere subscribe, for the advisories;
-//! - `rehome`: nodes that die;
+//! - `rehome`: nodes that die, and `buried`: what they had just deleted;
 //! - `net`: the way out of this node, and its timers; `driver`: what comes in.
 //!
 //! A node without a network has none of it.
 
 mod apply;
+mod buried;
 mod config;
 mod declared;
 mod deliver;

@@ -84,16 +84,25 @@ impl Execution {
         federation: Option<&Federation>,
     ) {
         let mut moved: BTreeMap<ObjectClassHandle, Vec<ObjectInstanceHandle>> = BTreeMap::new();
+        let mut deleted = Vec::new();
         for handle in self.instances.handles().collect::<Vec<_>>() {
+            let buried = self.is_buried(handle);
             let Some(object) = self.instances.get_mut(handle).filter(|object| object.home == gone) else {
                 continue;
             };
             if let Some(new) = new {
                 object.home = new;
-                moved.entry(object.class).or_default().push(handle);
+                match buried {
+                    true => deleted.push(handle),
+                    false => moved.entry(object.class).or_default().push(handle),
+                }
             }
         }
         let Some(new) = new else { return };
+        for handle in deleted {
+            self.remove_buried(plane, handle);
+        }
+        self.tell_buried(plane, gone, new);
         for (class, handles) in moved {
             if new == self.node {
                 self.take_home(plane, class, &handles, federation);
@@ -156,14 +165,19 @@ impl Execution {
     pub(super) fn adopt(
         &mut self,
         plane: &mut Plane,
+        from: NodeId,
         class: ObjectClassHandle,
         records: Vec<Record>,
         federation: Option<&Federation>,
     ) -> Result<(), WireError> {
-        let (mut adopted, mut result) = (Vec::new(), Ok(()));
+        let (mut adopted, mut deleted, mut result) = (Vec::new(), Vec::new(), Ok(()));
         for record in records {
             let handle = record.instance;
             if self.instances.get(handle).is_some_and(|object| object.home == self.node) {
+                continue;
+            }
+            if self.is_buried(handle) {
+                deleted.push(handle);
                 continue;
             }
             match self.take_record(plane, class, self.node, &record) {
@@ -171,6 +185,7 @@ impl Execution {
                 Err(error) => result = Err(error),
             }
         }
+        self.write_buried(plane, from, deleted);
         self.take_home(plane, class, &adopted, federation);
         result
     }

@@ -44,6 +44,7 @@ impl Execution {
             }
         } else {
             self.write_part(plane, topic, from, ObjectInstanceHandle::INVALID);
+            self.tell_buried_of(plane, from, what);
         }
         self.announce_again(plane, Some(what));
     }

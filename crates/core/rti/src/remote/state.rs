@@ -1,5 +1,6 @@
 //! What a federation execution on one node knows of the others.
 
+use super::buried::Buried;
 use super::stream::Inbound;
 use super::wire::{Head, NetTopic};
 use crate::control::{ExecutionId, NodeId, PublishedClass};
@@ -135,6 +136,8 @@ pub(crate) struct Remote {
     pub(crate) interested: BTreeSet<PublishedClass>,
     pub(crate) publishers: BTreeMap<PublishedClass, BTreeSet<NodeId>>,
     pub(crate) declared: BTreeMap<FederateHandle, Elsewhere>,
+    /// Instances that other nodes said to be deleted.
+    pub(crate) buried: Buried,
     /// A replica is no longer known by a federate: a stream that is not covered may be at its end.
     pub(crate) loosened: bool,
 }
@@ -151,6 +154,7 @@ impl Remote {
             interested: BTreeSet::new(),
             publishers: BTreeMap::new(),
             declared: BTreeMap::new(),
+            buried: Buried::default(),
             loosened: false,
         }
     }

@@ -96,6 +96,8 @@ pub(crate) enum Letter {
     },
     /// Instances whose home is gone; you are to be their home.
     Adopt { execution: ExecutionId, class: ObjectClassHandle, records: Vec<Record> },
+    /// Instances that their home, which is gone, has said to be deleted.
+    Removed { execution: ExecutionId, instances: Vec<ObjectInstanceHandle> },
 }
 
 impl Letter {
@@ -117,7 +119,8 @@ impl Letter {
             | Letter::ProvideClass { execution, .. }
             | Letter::Query { execution, .. }
             | Letter::Report { execution, .. }
-            | Letter::Adopt { execution, .. } => *execution,
+            | Letter::Adopt { execution, .. }
+            | Letter::Removed { execution, .. } => *execution,
         }
     }
 
@@ -249,6 +252,11 @@ impl Letter {
                 out.number(class.0);
                 put_records(out, records);
             }
+            Letter::Removed { instances, .. } => {
+                out.put_u8(17);
+                out.number(instances.len() as u64);
+                instances.iter().for_each(|instance| out.number(instance.0));
+            }
             _ => {}
         }
     }
@@ -293,7 +301,15 @@ impl Letter {
                 class: ObjectClassHandle(r.u32("an object class")?),
                 records: records(r)?,
             },
-            other => return Err(WireError(format!("{other} is no kind of letter (1 to 16)"))),
+            17 => {
+                let count = r.count("the number of instances")?;
+                let mut instances = Vec::with_capacity(count.min(4096));
+                for _ in 0..count {
+                    instances.push(ObjectInstanceHandle(r.u64("an instance")?));
+                }
+                Letter::Removed { execution, instances }
+            }
+            other => return Err(WireError(format!("{other} is no kind of letter (1 to 17)"))),
         })
     }
 

@@ -138,6 +138,8 @@ fn letter() -> impl Strategy<Value = Letter> {
             class: ObjectClassHandle(class),
             records,
         }),
+        (execution(), proptest::collection::vec(instance(), 0..4))
+            .prop_map(|(execution, instances)| Letter::Removed { execution, instances }),
         (execution(), any::<[u32; 4]>()).prop_map(|(execution, [asker, federate, class, how])| {
             Letter::Report {
                 execution,
