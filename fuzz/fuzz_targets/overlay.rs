@@ -155,6 +155,8 @@ fn greeting() -> Bytes {
     out.put_u32(1);
     out.put_slice(b"H");
     out.put_u64(7);
+    out.put_u8(1);
+    out.put_u32(0);
     out.put_slice(&[2, 0]);
     out.put_u64(0);
     out.put_u64(0);

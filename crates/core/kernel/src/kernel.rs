@@ -210,14 +210,14 @@ impl Kernel {
         for completion in done {
             self.complete(now, completion);
         }
-        if let Some(Verdict::BeginAnew(why)) = verdict {
-            self.begin_anew(now, &why);
+        if let Some(Verdict::BeginAnew { why, may_found }) = verdict {
+            self.begin_anew(now, &why, may_found);
         }
         self.review_gate(now) || any
     }
 
-    /// The network has given this node up: its federates are told, and it joins again.
-    fn begin_anew(&mut self, now: Moment, why: &str) {
+    /// The network has given this node up, or the other way round: its federates are told, and it joins again.
+    fn begin_anew(&mut self, now: Moment, why: &str, may_found: bool) {
         match self.network.as_ref().is_some_and(|network| network.is_member()) {
             true => tracing::error!(why, "out of the network"),
             false => tracing::info!(why, "begins to join anew"),
@@ -227,7 +227,7 @@ impl Kernel {
         }
         self.end_all(now, why);
         let Some(network) = &self.network else { return };
-        match network.anew(now) {
+        match network.anew(now, may_found) {
             Ok(network) => self.enter(network),
             Err(error) => tracing::error!(%error, "cannot join again"),
         }

@@ -12,6 +12,12 @@ use fedpro::server::ConnId;
 use overlay::{LinkId, TargetId};
 
 impl Kernel {
+    /// The number of the network that this node is a member of.
+    #[must_use]
+    pub fn member_of(&self) -> Option<u64> {
+        self.network.as_ref()?.member_of()
+    }
+
     /// A link is up: made for a target of this node, or (`None`) accepted.
     pub fn handle_link_up(&mut self, now: Moment, link: LinkId, from: Option<TargetId>) {
         if let Some(network) = &mut self.network {

@@ -166,6 +166,21 @@ pub enum Refusal {
         /// This node's.
         ours: u64,
     },
+    /// Two networks of one founder, of which this node's gives way.
+    #[error(
+        "networks {network:016x} and {to:016x} have one founder, which was started again while the first of them lived \
+         on: node {name} gives up {network:016x} and joins {to:016x}, that of node {other}"
+    )]
+    GivesWay {
+        /// The node that gives way.
+        name: String,
+        /// Its network.
+        network: u64,
+        /// The node that it gives way to.
+        other: String,
+        /// The network of that one.
+        to: u64,
+    },
     /// Another live node has the name.
     #[error(
         "there are two nodes with the name {name}, the other one has the key {holder}: give each node a name of its \
@@ -284,10 +299,13 @@ impl Refusal {
             Self::TooManyLinks { .. } => 12,
             Self::Leaving => 13,
             Self::Clock { .. } => 14,
+            Self::GivesWay { .. } => Self::GIVES_WAY,
         }
     }
 
     pub(crate) const ALREADY_LINKED: u8 = 9;
+    /// The [code](Self::code) of [`Refusal::GivesWay`].
+    pub const GIVES_WAY: u8 = 15;
 
     pub(crate) fn of(error: FrameError) -> Self {
         match error {

@@ -180,6 +180,7 @@ mod tests {
                 key: NodeKey(key),
                 sequence: 1,
                 network: 0,
+                member: true,
                 leaving: false,
                 name: format!("N{key}"),
                 urls: Vec::new(),

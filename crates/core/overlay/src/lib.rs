@@ -19,6 +19,7 @@
 //!
 //! Start at [`Overlay`] and [`Event`]; formats are in `wire/mod.rs`.
 
+mod claim;
 mod config;
 mod error;
 mod event;
@@ -34,6 +35,7 @@ mod throttle;
 mod tunnel;
 mod wire;
 
+pub use claim::network_number;
 pub use config::{
     Backoff, Config, FRAME_BYTES_MAX, HOPS_MAX, INFO_BYTES_MAX, Limits, NAME_BYTES_MAX, NEIGHBOURS_MAX,
     NODES_MAX, REFUSAL_BYTES_MAX, TERMS_BYTES_MAX, Target, Timing, TopologyKind, URL_BYTES_MAX, URLS_MAX,
@@ -42,7 +44,7 @@ pub use error::{ConfigError, FrameError, Refusal, SendError};
 pub use event::{Event, Via, Warning};
 pub use machine::Overlay;
 pub use status::{LinkState, LinkView, NetworkMap, NodeView, OverlayStats, OwnLink, TargetPhase, TargetView};
-pub use wire::{MAGIC, VERSION};
+pub use wire::{Carried, MAGIC, VERSION, carried};
 
 base::id! {
     /// A link, as the world numbers them: never the same number twice.

@@ -14,6 +14,8 @@ pub(crate) struct Entry {
     /// Greater with every change.
     pub(crate) sequence: u64,
     pub(crate) network: u64,
+    /// It is a member of that network, and not only on its way: others may take it for theirs.
+    pub(crate) member: bool,
     /// It goes away for good.
     pub(crate) leaving: bool,
     pub(crate) name: String,
@@ -40,6 +42,7 @@ impl Entry {
     pub(crate) fn says_the_same(&self, other: &Entry) -> bool {
         self.key == other.key
             && self.network == other.network
+            && self.member == other.member
             && self.leaving == other.leaving
             && self.name == other.name
             && self.urls == other.urls
@@ -152,6 +155,7 @@ mod tests {
             key: NodeKey(key),
             sequence,
             network: 0,
+            member: true,
             leaving: false,
             name: format!("N{key}"),
             urls: Vec::new(),

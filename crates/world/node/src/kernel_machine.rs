@@ -62,6 +62,7 @@ fn network_settings(name: &str, network: &Network) -> Result<NetworkConfig, Kern
     settings.targets = plan.links.iter().map(target).collect();
     let wait = if plan.links.is_empty() { std::time::Duration::ZERO } else { BOOTSTRAP_WAIT };
     settings.bootstrap = plan.bootstrap.then_some(wait);
+    settings.founder = network.founder.clone().unwrap_or_else(|| name.to_owned());
     settings.node_timeout = network.node_timeout;
     settings.minority_timeout = network.minority_timeout;
     settings.multicast =

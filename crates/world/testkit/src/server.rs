@@ -21,6 +21,8 @@ pub struct Server {
     seed: Seed,
     sessions: u64,
     open: BTreeSet<SocketId>,
+    /// Sessions that nobody has asked for since they began.
+    fresh: Vec<SessionId>,
     /// Sockets that the kernel has more for than they take.
     full: BTreeSet<SocketId>,
     /// Sockets of federates that the kernel holds back.
@@ -49,6 +51,7 @@ impl Server {
             seed,
             sessions: 0,
             open: BTreeSet::new(),
+            fresh: Vec::new(),
             full: BTreeSet::new(),
             held: BTreeSet::new(),
             holds: 0,
@@ -72,6 +75,11 @@ impl Server {
         &self.open
     }
 
+    /// Sessions that began since the last call.
+    pub(crate) fn take_fresh(&mut self) -> Vec<SessionId> {
+        std::mem::take(&mut self.fresh)
+    }
+
     /// What was seen since the last call.
     pub fn take_seen(&mut self) -> Vec<Observation> {
         self.tap.take()
@@ -93,6 +101,7 @@ impl Server {
                 self.sessions += 1;
                 let fresh = SessionId(self.seed.split_index(self.sessions).0.max(1));
                 self.open.insert(socket);
+                self.fresh.push(fresh);
                 self.tap.opened(socket, peer, fresh);
                 self.kernel.handle_open(now, conn(socket), fresh.0);
             }

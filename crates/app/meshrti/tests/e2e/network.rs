@@ -99,6 +99,30 @@ async fn a_federation_survives_the_node_that_founded_the_network() {
     eventually("it is no member any more", || c.nodes() == ["B", "C"]).await;
 }
 
+#[tokio::test]
+async fn a_founder_that_starts_again_comes_back_into_its_network() {
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let link = format!("tcp://{free}");
+    let arguments = ["--name", "A", "--listen", "tcp://127.0.0.1:0", "--network-listen", &link];
+    let mut a = Server::with("", &arguments);
+    let b = Server::node("B", Some(&a), &[]);
+    let c = Server::node("C", Some(&b), &[]);
+    settled(&[&a, &b, &c], &["A", "B", "C"]).await;
+    let (mut at_b, mut at_c) = (member(&b, "at B").await, member(&c, "at C").await);
+    a.kill();
+    let again = Server::with("", &arguments);
+    eventually("it is back", || [&again, &b, &c].iter().all(|node| node.nodes() == ["A", "B", "C"])).await;
+    let mut at_a = member(&again, "at A").await;
+    at_a.fire(1).await;
+    assert_eq!(at_b.receives().await, 1);
+    assert_eq!(at_c.receives().await, 1);
+    at_c.fire(2).await;
+    assert_eq!(at_a.receives().await, 2);
+    assert_eq!(at_b.receives().await, 2);
+    assert_eq!(c.rows("federate").len(), 3, "one federation, with those who were there before");
+    assert!(again.log().contains("node A gives up"), "it says what it did");
+}
+
 #[cfg(unix)]
 #[tokio::test]
 async fn a_node_that_stops_leaves_in_order() {

@@ -2,8 +2,9 @@
 
 use super::envelope::Unicast;
 use super::{Network, Verdict};
-use base::{Moment, NodeKey, Seed};
+use base::{Moment, NodeKey};
 use bytes::Bytes;
+use consensus::Role;
 use rti::{Command, Rti};
 use std::collections::BTreeSet;
 
@@ -53,6 +54,7 @@ impl Network {
 
     /// Looks at where this node and the others stand.
     pub(super) fn review(&mut self, now: Moment, rti: &Rti) -> Verdict {
+        self.overlay.set_strength(now, self.strength());
         let nodes: Vec<NodeKey> = self.overlay.reachable().collect();
         if let Some(to) = self.membership.ask(now, &nodes) {
             let name = self.config.overlay.name.clone();
@@ -76,7 +78,16 @@ impl Network {
             }
         }
         if let Some(shape) = self.other_shape {
-            return Verdict::BeginAnew(format!("the network is a {}", shape.topology));
+            return anew(&format!("the network is a {}", shape.topology));
+        }
+        if let Some((_, why)) = self.gives_way.take_if(|(at, _)| *at <= now)
+            && !self.leaving
+        {
+            return Verdict::BeginAnew { why, may_found: true };
+        }
+        if self.membership.is_ignored(now) && !self.leaving {
+            let why = "no member of the network that was found has let this node in".to_owned();
+            return Verdict::BeginAnew { why, may_found: true };
         }
         let lost = self.membership.is_lost(now, self.order.has_quorum() || self.leaving);
         if self.leaving {
@@ -86,19 +97,28 @@ impl Network {
             return Verdict::GoOn;
         }
         if self.order.is_removed() {
-            return Verdict::BeginAnew(
-                "this node was taken for dead and removed from the network".to_owned(),
-            );
+            return anew("this node was taken for dead and removed from the network");
         }
         if lost {
-            return Verdict::BeginAnew("this node has no contact with a majority of the network".to_owned());
+            return anew("this node has no contact with a majority of the network");
         }
         Verdict::GoOn
     }
 
+    /// How many members there are, if this node is one; 0 when no majority of those that vote can be reached.
+    fn strength(&self) -> Option<u32> {
+        let members = self.order.log().members();
+        let voters = || members.iter().filter(|(_, role)| **role == Role::Voter).map(|(key, _)| *key);
+        let here = voters().filter(|key| self.overlay.is_reachable(*key)).count();
+        let count = u32::try_from(members.len()).unwrap_or(u32::MAX);
+        self.is_member().then_some(if here > voters().count() / 2 { count } else { 0 })
+    }
+
     /// Begins a network of its own.
     pub(super) fn bootstrap(&mut self, now: Moment) {
-        let network = Seed(self.key.0).split("network").0.max(1);
+        let clock = self.config.overlay.clock_millis.unwrap_or(0);
+        let millis = clock.saturating_add(now.as_nanos() / 1_000_000);
+        let network = overlay::network_number(&self.config.founder, millis);
         tracing::debug!(network = format_args!("{network:016x}"), "begin a network");
         self.overlay.set_network(now, network);
         self.order.bootstrap(now);
@@ -106,4 +126,9 @@ impl Network {
         let name = self.config.overlay.name.clone();
         self.order.command(now, &Command::AddNode { key: self.key, name });
     }
+}
+
+/// This node joins again the network that it knows of.
+fn anew(why: &str) -> Verdict {
+    Verdict::BeginAnew { why: why.to_owned(), may_found: false }
 }

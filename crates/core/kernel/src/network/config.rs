@@ -82,8 +82,10 @@ pub struct NetworkConfig {
     /// one. Default false.
     pub any_shape: bool,
     /// Whether, and after which wait, this node begins a network of its own when none of its links leads to one.
-    /// `None`: never, it joins.
+    /// `None`: never, it joins. A node that started again and finds the network that it began before gives up the new one.
     pub bootstrap: Option<Duration>,
+    /// Who begins a network when this node does: the same at every start of it. Default: the name of the node.
+    pub founder: String,
     /// Pipes of the clients that stand for neighbours.
     pub pipe: PipeConfig,
     /// Multicast groups that reach several neighbours at once. Default: none.
@@ -105,6 +107,7 @@ impl NetworkConfig {
             targets: Vec::new(),
             any_shape: false,
             bootstrap: Some(Duration::ZERO),
+            founder: name.to_owned(),
             pipe: link_pipe(),
             multicast: None,
             consensus: consensus::Config::default(),

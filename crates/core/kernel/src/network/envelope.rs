@@ -21,12 +21,19 @@ pub(crate) enum Unicast {
 
 /// Longest name or reason.
 const TEXT_MAX: usize = 4 << 10;
+/// First octet of a message of the log.
+const CONSENSUS: u8 = 1;
 
 impl Unicast {
+    /// Whether a message that begins with `first` is one of the log.
+    pub(crate) fn is_consensus(first: u8) -> bool {
+        first == CONSENSUS
+    }
+
     /// Its octets.
     pub(crate) fn encode(&self) -> Bytes {
         let (kind, body): (u8, &[u8]) = match self {
-            Self::Consensus(body) => (1, body),
+            Self::Consensus(body) => (CONSENSUS, body),
             Self::Services(body) => (2, body),
             Self::Join { name } => (3, name.as_bytes()),
             Self::Refused(why) => (4, why.as_bytes()),
@@ -45,7 +52,7 @@ impl Unicast {
         let kind = *octets.first().ok_or_else(|| format!("{from} sent an empty message"))?;
         let body = octets.slice(1..);
         Ok(match kind {
-            1 => Self::Consensus(body),
+            CONSENSUS => Self::Consensus(body),
             2 => Self::Services(body),
             3 => Self::Join { name: text(from, &body)? },
             4 => Self::Refused(text(from, &body)?),

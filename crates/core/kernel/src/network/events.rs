@@ -6,6 +6,10 @@ use bytes::Bytes;
 use overlay::{Event, Refusal, TopologyKind, Via};
 use router::ClientFlags;
 use rti::Rti;
+use std::time::Duration;
+
+/// The other end of a link hears that this node gives way before its links are closed.
+const FAREWELL: Duration = Duration::from_millis(10);
 
 impl Network {
     pub(super) fn handle_event(&mut self, now: Moment, event: Event, rti: &mut Rti) {
@@ -44,6 +48,10 @@ impl Network {
             }
             // It is the node that joins which takes the shape of the other.
             Event::Refused { refusal, target: Some(_), .. } if self.takes_shape(&refusal) => {}
+            Event::Refused { refusal: refusal @ Refusal::GivesWay { .. }, .. } if !self.leaving => {
+                self.gives_way.get_or_insert_with(|| (now + FAREWELL, refusal.to_string()));
+            }
+            Event::RefusedByPeer { code: Refusal::GIVES_WAY, text, .. } => tracing::info!("{text}"),
             Event::Refused { link, peer, refusal, .. } => {
                 let peer = peer.map_or_else(|| "a node that has not greeted".to_owned(), |(_, name)| name);
                 tracing::error!(%link, peer, "link refused: {refusal}");

@@ -8,7 +8,7 @@ use router::Lanes;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// The channel of the overlay; others belong to the routers.
-const OVERLAY: u8 = 0;
+pub(super) const OVERLAY: u8 = 0;
 
 /// What the world is to do with links.
 #[derive(Clone, PartialEq, Eq, Debug)]

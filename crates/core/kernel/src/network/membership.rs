@@ -31,6 +31,8 @@ pub(crate) struct Membership {
     alone_since: Option<Moment>,
     /// Requests to be a member, for going round the nodes that are asked.
     asked: usize,
+    /// When a network was found.
+    found_at: Moment,
     began: Moment,
 }
 
@@ -49,6 +51,7 @@ impl Membership {
             missing: BTreeMap::new(),
             alone_since: None,
             asked: 0,
+            found_at: now,
             began: now,
         }
     }
@@ -70,6 +73,7 @@ impl Membership {
     pub(crate) fn found(&mut self, now: Moment) {
         if let Standing::Searching(_) = self.standing {
             self.standing = Standing::Asking(now);
+            self.found_at = now;
         }
     }
 
@@ -87,6 +91,16 @@ impl Membership {
         self.standing = Standing::Asking(now + ASK_AGAIN);
         self.asked += 1;
         nodes.get((self.asked - 1) % nodes.len().max(1)).copied()
+    }
+
+    /// When this node asks no longer: who might let it in has looked for another network by then.
+    fn ask_until(&self) -> Option<Moment> {
+        matches!(self.standing, Standing::Asking(_)).then(|| self.found_at + 2 * self.minority_timeout)
+    }
+
+    /// It has asked for too long.
+    pub(crate) fn is_ignored(&self, now: Moment) -> bool {
+        self.ask_until().is_some_and(|until| until <= now)
     }
 
     /// Somebody new can be asked.
@@ -144,6 +158,7 @@ impl Membership {
         };
         let dead = self.missing.values().copied().min();
         let lost = self.alone_since.map(|since| since + self.minority_timeout);
+        let asking = Moment::sooner(asking, self.ask_until());
         Moment::sooner(Moment::sooner(self.bootstrap_at(), asking), Moment::sooner(dead, lost))
     }
 }
@@ -184,6 +199,19 @@ mod tests {
         assert_eq!(membership.ask(at(1_001), &[A, B]), Some(A));
         membership.admitted();
         assert_eq!(membership.ask(at(2_000), &[A, B]), None);
+    }
+
+    #[test]
+    fn who_is_not_let_in_for_long_asks_no_more() {
+        let mut membership = fresh(None);
+        assert!(!membership.is_ignored(at(50_000)), "nothing found yet");
+        membership.found(at(50_000));
+        assert!(!membership.is_ignored(at(69_999)));
+        assert!(membership.is_ignored(at(70_000)));
+        membership.ask(at(69_900), &[A]);
+        assert_eq!(membership.poll_timeout(), Some(at(70_000)));
+        membership.admitted();
+        assert!(!membership.is_ignored(at(90_000)));
     }
 
     #[test]

@@ -8,6 +8,7 @@
 //! | `order` | proposals on their way to the replicated log and back |
 //! | `fabric` | the routers, with a client for each neighbour |
 //! | `links` | frames in and out |
+//! | `carried` | what a frame carries |
 //! | `casts` | the multicast groups of a site |
 //! | `info` | what this node tells all others of itself |
 //! | `envelope` | what nodes write to each other |
@@ -17,6 +18,7 @@
 //! Each machine below knows nothing of the others; this is where what one says becomes what another hears.
 
 mod admission;
+mod carried;
 mod casts;
 mod config;
 mod envelope;
@@ -29,6 +31,7 @@ mod order;
 mod status;
 mod traffic;
 
+pub use carried::FrameKind;
 pub use casts::{CastCounts, CastEvent, CastStatus};
 pub use config::{LinkTarget, LinkTerms, Multicast, NetworkConfig, link_pipe};
 pub use fabric::ChannelStatus;
@@ -77,6 +80,8 @@ pub(crate) struct Network {
     leaving: bool,
     /// What the network that was found looks like, when that is not as configured.
     other_shape: Option<Shape>,
+    /// When and why this node gives up its network for another one of the same founder.
+    gives_way: Option<(Moment, String)>,
     info: info::Info,
     review_due: bool,
     /// What one call of the services sent, and where it now waits.
@@ -95,8 +100,13 @@ struct Shape {
 pub(crate) enum Verdict {
     /// Nothing.
     GoOn,
-    /// It has lost its place in the network: end all sessions for this reason, and begin anew.
-    BeginAnew(String),
+    /// It has lost its place in the network: end all sessions for this reason, and begin [anew](Network::anew).
+    BeginAnew {
+        /// The reason, for the federates.
+        why: String,
+        /// Whether this node, if it is one that does, may begin a network again.
+        may_found: bool,
+    },
 }
 
 impl Network {
@@ -124,18 +134,22 @@ impl Network {
                 Err(error) => tracing::error!(%error, "the multicast groups of this node are not used"),
             }
         }
+        let topology = settings.topology;
+        let mut overlay = Overlay::new(settings)?;
+        overlay.set_strength(now, None);
         Ok(Self {
             key,
-            casts: Casts::new(key, groups, settings.topology != TopologyKind::Mesh),
+            casts: Casts::new(key, groups, topology != TopologyKind::Mesh),
             order: Order::new(key, seed.split("consensus"), config.consensus.clone()),
             fabric,
-            overlay: Overlay::new(settings)?,
+            overlay,
             links: Links::default(),
             membership,
             nodes: BTreeMap::new(),
             asked: BTreeSet::new(),
             leaving: false,
             other_shape: None,
+            gives_way: None,
             info: info::Info::default(),
             review_due: true,
             waits_in: Vec::new(),
@@ -143,14 +157,16 @@ impl Network {
         })
     }
 
-    /// The same node with a key of its own again; it does not begin a network, since it knows of one.
+    /// The same node with a key of its own again. It looks for the network that it knows of; if it `may_found`, no longer
+    /// than a minority waits.
     ///
     /// # Errors
     /// As [`Network::new`]; but they fitted before.
-    pub(crate) fn anew(&self, now: Moment) -> Result<Self, ConfigError> {
+    pub(crate) fn anew(&self, now: Moment, may_found: bool) -> Result<Self, ConfigError> {
         let key = NodeKey(Seed(self.key.0).split("anew").0.max(1));
         let mut config = self.config.clone();
-        config.bootstrap = None;
+        config.bootstrap =
+            config.bootstrap.filter(|_| may_found).map(|wait| wait.max(config.minority_timeout));
         if let Some(shape) = self.other_shape {
             config.overlay.topology = shape.topology;
             config.overlay.redundancy = shape.redundancy;
@@ -169,6 +185,11 @@ impl Network {
     /// True once federates can be served.
     pub(crate) fn is_member(&self) -> bool {
         self.membership.standing == Standing::Member
+    }
+
+    /// The network that it is a member of.
+    pub(crate) fn member_of(&self) -> Option<u64> {
+        self.is_member().then(|| self.overlay.network())
     }
 
     /// Since when it has been no member.
@@ -215,7 +236,8 @@ impl Network {
     pub(crate) fn poll_timeout(&self) -> Option<Moment> {
         let links = Moment::sooner(self.overlay.poll_timeout(), self.fabric.poll_timeout());
         let standing = Moment::sooner(self.order.poll_timeout(), self.membership.poll_timeout());
-        Moment::sooner(Moment::sooner(links, standing), self.info.poll_timeout())
+        let own = Moment::sooner(self.info.poll_timeout(), self.gives_way.as_ref().map(|(at, _)| *at));
+        Moment::sooner(Moment::sooner(links, standing), own)
     }
 
     /// Where what was sent since the last call waits in congested pipes: its sender is to be held back.

@@ -80,6 +80,90 @@ fn a_member_that_breaks_the_protocol_loses_its_link_and_may_come_back() {
 }
 
 #[test]
+fn a_founder_that_starts_again_comes_back_into_its_network() {
+    for kind in KINDS {
+        // At once, and when the others call it less often.
+        for down in [Duration::from_millis(20), Duration::from_secs(40)] {
+            let mut world = World::new(kind);
+            world.start("a", &[]);
+            world.start("b", &["a"]);
+            world.start("c", &["b"]);
+            world.run(Duration::from_secs(5));
+            world.expect_members(&["a", "b", "c"]);
+            let network = world.status("b").network;
+            world.crash("a");
+            world.run(down);
+            world.start("a", &[]);
+            world.run(Duration::from_secs(12));
+            world.expect_members(&["a", "b", "c"]);
+            assert_eq!(world.status("a").network, network, "{kind:?}: the second one ended");
+            world.expect_silence(Duration::from_secs(20));
+        }
+    }
+}
+
+#[test]
+fn nodes_that_joined_the_second_network_of_a_founder_follow_it_back() {
+    let mut world = World::new(TopologyKind::Tree);
+    for (name, joins) in [("a", &[][..]), ("b", &["a"]), ("c", &["a"]), ("d", &["c"]), ("e", &["c"])] {
+        world.start(name, joins);
+        world.run(Duration::from_secs(2));
+    }
+    world.expect_members(&["a", "b", "c", "d", "e"]);
+    let network = world.status("c").network;
+    world.crash("a");
+    world.crash("b");
+    world.cut("c", true);
+    world.run(Duration::from_millis(500));
+    world.start("a", &[]);
+    world.start("b", &["a"]);
+    world.run(Duration::from_secs(3));
+    world.expect_members(&["a", "b"]);
+    let second = world.status("a").network;
+    assert_ne!(second, network);
+    world.cut("c", false);
+    world.run(Duration::from_secs(40));
+    world.expect_members(&["a", "b", "c", "d", "e"]);
+    assert_eq!(world.status("a").network, network);
+}
+
+#[test]
+fn a_network_that_lost_its_majority_with_its_founder_begins_anew_with_it() {
+    let mut world = World::new(TopologyKind::Tree);
+    world.start("a", &[]);
+    world.start("b", &["a"]);
+    world.run(Duration::from_secs(5));
+    let network = world.status("b").network;
+    world.crash("a");
+    world.run(Duration::from_millis(500));
+    world.start("a", &[]);
+    world.run(Duration::from_secs(5));
+    assert_eq!((world.status("b").network, world.status("b").member), (network, true), "it still hopes");
+    assert!(world.status("a").member);
+    let second = world.status("a").network;
+    world.run(Duration::from_secs(15));
+    world.expect_members(&["a", "b"]);
+    assert_eq!(world.status("a").network, second, "nobody there was disturbed");
+}
+
+#[test]
+fn networks_of_different_founders_stay_apart() {
+    let mut world = World::new(TopologyKind::Tree);
+    world.start("a", &[]);
+    world.start("b", &["a"]);
+    world.start("x", &[]);
+    world.run(Duration::from_secs(5));
+    world.start("y", &["x", "b"]);
+    world.run(Duration::from_secs(20));
+    for (one, other) in [("a", "b"), ("x", "y")] {
+        let [one, other] = [world.status(one), world.status(other)];
+        assert_eq!((one.network, one.members.len()), (other.network, other.members.len()));
+    }
+    let networks = [world.status("a").network, world.status("x").network];
+    assert_ne!(networks[0], networks[1]);
+}
+
+#[test]
 fn a_node_leaves_in_order() {
     let mut world = World::new(TopologyKind::Tree);
     world.start("a", &[]);

@@ -8,6 +8,7 @@
 
 use super::{Overlay, Timer};
 use crate::LinkId;
+use crate::claim::Claim;
 use crate::error::Refusal;
 use crate::event::Event;
 use crate::link::Stage;
@@ -43,6 +44,7 @@ impl Overlay {
             key: self.config.key,
             sequence,
             network: self.network,
+            member: self.strength.is_some(),
             leaving: self.leaving,
             name: self.config.name.clone(),
             urls: self.config.urls.clone(),
@@ -230,9 +232,12 @@ impl Overlay {
         if self.neighbours.get(&key) != Some(&id) {
             return;
         }
-        let Some(network) = self.map.get(key).map(|entry| entry.network) else { return };
-        self.adopt_network(now, network);
-        if network != 0 && self.network != 0 && network != self.network {
+        let Some((network, member)) = self.map.get(key).map(|entry| (entry.network, entry.member)) else {
+            return;
+        };
+        self.adopt_network(now, network, member);
+        // Which of the two gives way comes out when they greet again.
+        if self.claim().conflicts(Claim { network, strength: 0 }) {
             self.refuse(now, id, Refusal::Network { theirs: network, ours: self.network });
         }
     }

@@ -22,7 +22,8 @@ impl Overlay {
         let greeting = Greeting {
             key: self.config.key,
             name: self.config.name.clone(),
-            network: self.network,
+            claim: self.claim(),
+            member: self.strength.is_some(),
             topology: self.config.topology,
             redundancy: self.config.redundancy,
             digest: self.config.topology_digest,
@@ -36,7 +37,7 @@ impl Overlay {
     pub(super) fn on_greeting(&mut self, now: Moment, id: LinkId, peer: Greeting) {
         let Some(link) = self.links.get(&id) else { return };
         let (initiator, target) = (link.is_initiator(), link.target);
-        let check = self.check_peer(target, &peer).and_then(|()| self.check_clock(now, id, &peer));
+        let check = self.check_peer(target, &peer, false).and_then(|()| self.check_clock(now, id, &peer));
         let check = check.and_then(|()| match initiator {
             true => self.check_own_attempt(now, id, peer.key),
             false => self.check_their_attempt(peer.key, &peer.name),
@@ -83,8 +84,9 @@ impl Overlay {
             return;
         };
         // What was right when it called may have become wrong.
-        let check =
-            self.check_peer(target, &peer).and_then(|()| self.check_their_attempt(peer.key, &peer.name));
+        let check = self
+            .check_peer(target, &peer, true)
+            .and_then(|()| self.check_their_attempt(peer.key, &peer.name));
         if let Err(refusal) = check {
             return self.refuse(now, id, refusal);
         }
@@ -99,7 +101,8 @@ impl Overlay {
         self.establish(now, id);
     }
 
-    fn check_peer(&self, target: Option<TargetId>, peer: &Greeting) -> Result<(), Refusal> {
+    /// `last`: the peer has heard this node's greeting, and accepted.
+    fn check_peer(&self, target: Option<TargetId>, peer: &Greeting, last: bool) -> Result<(), Refusal> {
         let config = &self.config;
         if self.leaving {
             return Err(Refusal::Leaving);
@@ -107,9 +110,7 @@ impl Overlay {
         if peer.key == config.key {
             return Err(Refusal::OwnKey { name: config.name.clone() });
         }
-        if peer.network != 0 && self.network != 0 && peer.network != self.network {
-            return Err(Refusal::Network { theirs: peer.network, ours: self.network });
-        }
+        self.check_network(peer, last)?;
         if peer.topology != config.topology {
             return Err(Refusal::Topology { theirs: peer.topology, ours: config.topology });
         }
@@ -127,6 +128,19 @@ impl Overlay {
             return Err(Refusal::Cycle { a: config.name.clone(), b: peer.name.clone() });
         }
         Ok(())
+    }
+
+    fn check_network(&self, peer: &Greeting, last: bool) -> Result<(), Refusal> {
+        let (theirs, ours) = (peer.claim, self.claim());
+        if ours.gives_way_to(theirs) {
+            let (name, other) = (self.config.name.clone(), peer.name.clone());
+            return Err(Refusal::GivesWay { name, network: ours.network, other, to: theirs.network });
+        }
+        // Who is to give way says so when it has heard what is here.
+        match ours.conflicts(theirs) && (last || !theirs.gives_way_to(ours)) {
+            true => Err(Refusal::Network { theirs: theirs.network, ours: ours.network }),
+            false => Ok(()),
+        }
     }
 
     fn check_name(&self, peer: &Greeting) -> Result<(), Refusal> {
@@ -234,7 +248,7 @@ impl Overlay {
     /// The nodes of a network vouch for each other's clocks; one that comes new with another time is the one that is wrong.
     /// Nodes of the network whose clocks drift apart later go on.
     fn check_clock(&self, now: Moment, id: LinkId, peer: &Greeting) -> Result<(), Refusal> {
-        let new = self.network != 0 && peer.network == 0;
+        let new = self.network != 0 && peer.claim.network == 0;
         let limit = self.config.timing.clock_max;
         match self.clock_ahead(now, id, peer, limit).filter(|_| new) {
             Some(ahead_millis) => Err(Refusal::Clock {
@@ -269,17 +283,17 @@ impl Overlay {
             state.peer = Some(peer.key);
             state.last_error = None;
         }
-        let (key, name, network) = (peer.key, peer.name, peer.network);
+        let (key, name, network, member) = (peer.key, peer.name, peer.claim.network, peer.member);
         self.events.push_back(Event::NeighbourUp { key, name, link: id, initiator, target, terms });
-        self.adopt_network(now, network);
+        self.adopt_network(now, network, member);
         self.wake(id);
         self.announce_later(now);
         self.use_link(now, key, id);
     }
 
-    /// A node of no network becomes part of the network of its neighbour.
-    pub(super) fn adopt_network(&mut self, now: Moment, network: u64) {
-        if self.network == 0 && network != 0 {
+    /// A node of no network becomes part of the network of its neighbour, if that is a member of it.
+    pub(super) fn adopt_network(&mut self, now: Moment, network: u64, member: bool) {
+        if self.network == 0 && network != 0 && member {
             self.network = network;
             self.events.push_back(Event::NetworkAdopted { network });
             self.announce_later(now);

@@ -135,6 +135,12 @@ impl Overlay {
         let target = self.links.get(&id).and_then(|link| link.target);
         let reason = format!("refused by the other node: {text}");
         self.events.push_back(Event::RefusedByPeer { link: id, target, peer, code, text });
+        if let Some(state) = target.and_then(|target| self.targets.get_mut(target))
+            && code == Refusal::GIVES_WAY
+        {
+            // It takes part from now on, and waits for this node to connect again.
+            state.attempts = 0;
+        }
         self.drop_link(now, id, &reason);
         if let Some(target) = target.filter(|_| code == Refusal::ALREADY_LINKED)
             && self.neighbours.contains_key(&peer)

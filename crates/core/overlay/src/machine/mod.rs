@@ -22,6 +22,7 @@ mod tunnels;
 mod unicast;
 mod view;
 
+use crate::claim::Claim;
 use crate::config::{Config, Target, check_target, check_urls};
 use crate::error::ConfigError;
 use crate::event::Event;
@@ -90,6 +91,8 @@ struct Relation {
 pub struct Overlay {
     config: Config,
     network: u64,
+    /// See [`Overlay::set_strength`].
+    strength: Option<u32>,
     leaving: bool,
     info: Bytes,
     map: Map,
@@ -139,6 +142,7 @@ impl Overlay {
             key: config.key,
             sequence: 1,
             network: config.network,
+            member: true,
             leaving: false,
             name: config.name.clone(),
             urls: config.urls.clone(),
@@ -147,6 +151,7 @@ impl Overlay {
         });
         let mut overlay = Self {
             network: config.network,
+            strength: Some(0),
             leaving: false,
             info: Bytes::new(),
             map,
@@ -228,6 +233,21 @@ impl Overlay {
             self.network = network;
             self.announce_soon(now);
         }
+    }
+
+    /// Says how this node stands in its network: `None` while it is no member and others must not take the network that it
+    /// has found for theirs; otherwise the number of members if a majority is together, and 0 if none is. Default
+    /// `Some(0)`. Of two networks of one founder that meet the weaker or younger gives way: [`Refusal::GivesWay`](crate::Refusal::GivesWay).
+    pub fn set_strength(&mut self, now: Moment, strength: Option<u32>) {
+        let before = std::mem::replace(&mut self.strength, strength);
+        if before.is_some() != strength.is_some() {
+            self.announce_soon(now);
+        }
+    }
+
+    /// What this node claims of its network.
+    fn claim(&self) -> Claim {
+        Claim { network: self.network, strength: self.strength.unwrap_or(0) }
     }
 
     /// Says good-bye: others learn that this node goes for good, and do not look for it. Links are closed when they took

@@ -1,4 +1,4 @@
-//! The wire form of an entry of the map: key u64, sequence u64, network u64, leaving u8, name, number of URLs u8,
+//! The wire form of an entry of the map: key u64, sequence u64, network u64, member u8, leaving u8, name, number of URLs u8,
 //! URLs, number of neighbours u16, neighbours (key u64, round trip u32 in microseconds) in order of their keys,
 //! information.
 
@@ -14,7 +14,7 @@ pub(super) fn read(mut r: Reader) -> Result<Entry, FrameError> {
     if sequence == 0 || sequence > SEQUENCE_MAX {
         return Err(r.wrong("sequence", "0 or beyond all that can be counted"));
     }
-    let leaving = r.flag("leaving")?;
+    let (member, leaving) = (r.flag("membership")?, r.flag("leaving")?);
     let name = r.name("node name", NAME_BYTES_MAX)?;
     let count = usize::from(r.u8("number of URLs")?);
     if count > URLS_MAX {
@@ -26,7 +26,7 @@ pub(super) fn read(mut r: Reader) -> Result<Entry, FrameError> {
     r.end()?;
     // What is kept for long must not keep a whole frame alive.
     let info = bytes::Bytes::copy_from_slice(&info);
-    Ok(Entry { key, sequence, network, leaving, name, urls, neighbours, info })
+    Ok(Entry { key, sequence, network, member, leaving, name, urls, neighbours, info })
 }
 
 fn neighbours(r: &mut Reader, own: NodeKey) -> Result<Vec<(NodeKey, u32)>, FrameError> {
@@ -55,7 +55,7 @@ pub(crate) fn put(out: &mut BytesMut, entry: &Entry) {
     out.put_u64(entry.key.0);
     out.put_u64(entry.sequence);
     out.put_u64(entry.network);
-    out.put_u8(u8::from(entry.leaving));
+    out.put_slice(&[u8::from(entry.member), u8::from(entry.leaving)]);
     super::put_blob(out, entry.name.as_bytes());
     out.put_u8(u8::try_from(entry.urls.len()).expect("at most URLS_MAX"));
     entry.urls.iter().for_each(|url| super::put_blob(out, url.as_bytes()));

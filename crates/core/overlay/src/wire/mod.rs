@@ -4,7 +4,7 @@
 //!
 //! | type | body |
 //! | --- | --- |
-//! | 1 greeting | mark u32 ([`MAGIC`]), version u8 ([`VERSION`]), key u64, name, network u64, topology u8, redundancy u8, digest u64, clock u64 (ms, 0 unknown), terms |
+//! | 1 greeting | mark u32 ([`MAGIC`]), version u8 ([`VERSION`]), key u64, name, network u64, member u8, strength u32, topology u8, redundancy u8, digest u64, clock u64 (ms, 0 unknown), terms |
 //! | 2 accept | none |
 //! | 3 refusal | version u8, code u8, key u64, the sentence to the end |
 //! | 4 ping | token u32, summary of the map u64 |
@@ -20,6 +20,7 @@ pub(crate) mod entry;
 mod reader;
 pub(crate) mod tunnel;
 
+use crate::claim::Claim;
 use crate::config::{
     FRAME_BYTES_MAX, NAME_BYTES_MAX, NODES_MAX, REFUSAL_BYTES_MAX, TERMS_BYTES_MAX, TopologyKind,
 };
@@ -32,7 +33,7 @@ use reader::Reader;
 /// The mark at the start of every greeting: "MRTI".
 pub const MAGIC: u32 = 0x4d52_5449;
 /// Version of the protocol between nodes.
-pub const VERSION: u8 = 1;
+pub const VERSION: u8 = 2;
 /// Bytes of a unicast in front of its part.
 pub(crate) const UNICAST_HEAD_BYTES: usize = 32;
 const _: () = assert!(NODES_MAX * 16 < FRAME_BYTES_MAX, "a digest of the largest map fits a frame");
@@ -52,7 +53,9 @@ const PATH: u8 = 9;
 pub(crate) struct Greeting {
     pub(crate) key: NodeKey,
     pub(crate) name: String,
-    pub(crate) network: u64,
+    pub(crate) claim: Claim,
+    /// It is a member of that network, and not only on its way.
+    pub(crate) member: bool,
     pub(crate) topology: TopologyKind,
     pub(crate) redundancy: bool,
     pub(crate) digest: u64,
@@ -93,6 +96,31 @@ pub(crate) enum Frame {
     Entries(Vec<Entry>),
     Unicast(Piece),
     Path { mine: u32, seen: u32 },
+}
+
+/// What a frame carries, for those who count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carried<'a> {
+    /// A sign of life.
+    Life,
+    /// A part of a unicast of the application; of its first part the body's beginning, of others nothing.
+    Body(&'a [u8]),
+    /// Anything else: greetings, the map, paths, tunnels.
+    Map,
+}
+
+/// What a frame carries. It need not be sound.
+pub fn carried(frame: &[u8]) -> Carried<'_> {
+    const KIND_AT: usize = 2;
+    let first_part = frame.get(UNICAST_HEAD_BYTES - 4..UNICAST_HEAD_BYTES) == Some(&[0; 4]);
+    match frame.first() {
+        Some(&(PING | PONG)) => Carried::Life,
+        Some(&UNICAST) if frame.get(KIND_AT) == Some(&0) && first_part => {
+            Carried::Body(&frame[UNICAST_HEAD_BYTES..])
+        }
+        Some(&UNICAST) if frame.get(KIND_AT) == Some(&0) => Carried::Body(&[]),
+        _ => Carried::Map,
+    }
 }
 
 impl Frame {
@@ -201,13 +229,15 @@ fn greeting(mut r: Reader) -> Result<Greeting, FrameError> {
     if version != VERSION {
         return Err(FrameError::Version { got: version });
     }
-    let (key, name, network) = (r.key("key")?, r.name("node name", NAME_BYTES_MAX)?, r.u64("network")?);
+    let (key, name) = (r.key("key")?, r.name("node name", NAME_BYTES_MAX)?);
+    let (network, member, strength) = (r.u64("network")?, r.flag("membership")?, r.u32("strength")?);
+    let claim = Claim { network, strength };
     let topology = TopologyKind::from_code(r.u8("topology")?)
         .ok_or_else(|| r.wrong("topology", "there is no such topology"))?;
     let (redundancy, digest, clock_millis) = (r.flag("redundancy")?, r.u64("digest")?, r.u64("clock")?);
     let terms = r.blob("terms", TERMS_BYTES_MAX)?;
     r.end()?;
-    Ok(Greeting { key, name, network, topology, redundancy, digest, clock_millis, terms })
+    Ok(Greeting { key, name, claim, member, topology, redundancy, digest, clock_millis, terms })
 }
 
 fn put_greeting(out: &mut BytesMut, g: &Greeting) {
@@ -216,7 +246,9 @@ fn put_greeting(out: &mut BytesMut, g: &Greeting) {
     out.put_u8(VERSION);
     out.put_u64(g.key.0);
     put_blob(out, g.name.as_bytes());
-    out.put_u64(g.network);
+    out.put_u64(g.claim.network);
+    out.put_u8(u8::from(g.member));
+    out.put_u32(g.claim.strength);
     out.put_slice(&[g.topology.code(), u8::from(g.redundancy)]);
     out.put_u64(g.digest);
     out.put_u64(g.clock_millis);

@@ -7,13 +7,13 @@ impl Config {
     /// What this node is called among the nodes of its network: `network.name`, or `name`, or, where both are left at
     /// their defaults, the name of the host with `suffix`, which should be drawn at random.
     pub fn network_name(&self, suffix: u16) -> String {
+        self.given_name().unwrap_or_else(|| format!("{}-{suffix:04x}", host_name()))
+    }
+
+    /// The name that somebody gave the node for its network.
+    fn given_name(&self) -> Option<String> {
         let own = self.network.as_ref().and_then(|network| network.name.clone());
-        own.or_else(|| (self.name != DEFAULT_NAME).then(|| self.name.clone())).unwrap_or_else(|| {
-            let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-            let host: String = host.trim().chars().filter(|c| !c.is_control()).take(32).collect();
-            let host = if host.is_empty() { DEFAULT_NAME } else { &host };
-            format!("{host}-{suffix:04x}")
-        })
+        own.or_else(|| (self.name != DEFAULT_NAME).then(|| self.name.clone()))
     }
 
     /// [Settles](Config::settle) with a suffix drawn by the system.
@@ -32,10 +32,12 @@ impl Config {
     /// The topology file does not have this node, there are links besides it, or settings do not go together.
     pub fn settle(&mut self, suffix: u16) -> Result<(), PlanError> {
         let name = self.network_name(suffix);
+        let founder = self.given_name().unwrap_or_else(host_name);
         let Some(network) = &mut self.network else { return Ok(()) };
         network.check()?;
         let plan = network.plan(&name)?;
         network.name = Some(name);
+        network.founder.get_or_insert(founder);
         network.listen = plan.listen;
         network.advertise = plan.advertise;
         if let Some(federates) = plan.federates
@@ -45,4 +47,11 @@ impl Config {
         }
         Ok(())
     }
+}
+
+/// The name of this machine, or something in its place.
+fn host_name() -> String {
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let host: String = host.trim().chars().filter(|c| !c.is_control()).take(32).collect();
+    if host.is_empty() { DEFAULT_NAME.to_owned() } else { host }
 }

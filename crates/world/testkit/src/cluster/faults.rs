@@ -29,6 +29,8 @@ impl Cluster {
         let (start, condition) = self.starts[node];
         let start = if condition == Condition::Absent { 0 } else { start + 1 };
         self.starts[node] = (start, Condition::Up);
+        self.learn_served(node);
+        self.outcome.held_back += self.held(node).1;
         let process = fresh(&self.options, self.now(), node, start, &self.directory);
         self.sim.restart(self.nodes[node], process);
         self.with_node(node, Node::begin);

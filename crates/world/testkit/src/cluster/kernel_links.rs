@@ -52,7 +52,10 @@ pub(crate) fn key(options: &Options, node: usize, start: u32) -> NodeKey {
     NodeKey(seed(options, node, start).split("key").0.max(1))
 }
 
-/// The kernel of a node. Only the first start of node 0 begins a network.
+/// How long a node that begins networks, and has links of its own, looks for one when it starts again: as `node` does.
+const BOOTSTRAP_WAIT: Duration = Duration::from_secs(2);
+
+/// The kernel of a node. Node 0 begins a network at each of its starts.
 ///
 /// # Panics
 /// The settings do not fit: a mistake of this test kit.
@@ -65,7 +68,6 @@ pub(crate) fn kernel(now: Moment, options: &Options, node: usize, start: u32) ->
     };
     let seed = seed(options, node, start);
     let mut network = NetworkConfig::new(key(options, node, start), seed, &name(node), topology);
-    network.bootstrap = (node == 0 && start == 0).then_some(Duration::ZERO);
     network.overlay.redundancy = options.shape.kind == Kind::Graph;
     network.overlay.urls = vec![url(node)];
     let timing = &mut network.overlay.timing;
@@ -88,6 +90,9 @@ pub(crate) fn kernel(now: Moment, options: &Options, node: usize, start: u32) ->
             terms: LinkTerms { rank, ..LinkTerms::default() },
         })
         .collect();
+    let alone = start == 0 || network.targets.is_empty();
+    let wait = if alone { Duration::ZERO } else { BOOTSTRAP_WAIT };
+    network.bootstrap = (node == 0).then_some(wait);
     let config = world::config(&options.members);
     Kernel::in_network(now, config, network, Box::new(NoFoms)).expect("the settings fit")
 }

@@ -28,6 +28,9 @@ pub struct Run {
     pub start: u32,
 }
 
+/// Between the name of a federation and its network, when that is not the first.
+const NETWORK_MARK: char = '#';
+
 /// A stamp of a tag: the sender's host, and its counter.
 pub type Stamp = (u32, u32);
 
@@ -49,7 +52,7 @@ pub struct Life {
 /// A federate that is joined.
 #[derive(Clone, Debug)]
 pub struct Membership {
-    /// Its federation.
+    /// Its federation [execution](Ledger::execution).
     pub federation: String,
     /// Its handle.
     pub handle: FederateHandle,
@@ -148,7 +151,11 @@ pub struct Ledger {
     directive: i32,
     /// All sessions that ever were.
     pub lives: BTreeMap<SessionId, Life>,
-    /// All instances that ever were, by federation and handle.
+    /// The network that serves a session.
+    networks: BTreeMap<SessionId, u64>,
+    /// The network that served the first one.
+    first_network: Option<u64>,
+    /// All instances that ever were, by federation execution and handle.
     pub instances: BTreeMap<(String, ObjectInstanceHandle), Instance>,
     /// Everything sent.
     pub sent: BTreeMap<Stamp, Sent>,
@@ -156,7 +163,7 @@ pub struct Ledger {
     pub calm: Option<Moment>,
     /// Starts of nodes that are members of the network since they began, and still are at the end.
     pub lived: BTreeSet<Run>,
-    /// Federations that were destroyed at some time: their handles begin anew.
+    /// Federation executions that were destroyed at some time: their handles begin anew.
     pub destroyed: BTreeSet<String>,
 }
 
@@ -171,6 +178,8 @@ impl Ledger {
             directive: model.switches().automatic_resign_action as i32,
             model,
             lives: BTreeMap::new(),
+            networks: BTreeMap::new(),
+            first_network: None,
             instances: BTreeMap::new(),
             sent: BTreeMap::new(),
             calm: None,
@@ -183,6 +192,26 @@ impl Ledger {
     pub fn established(&mut self, session: SessionId, host: HostId, run: Run) {
         let life = Life { host, run, over: None, joined: None, asked: BTreeMap::new() };
         self.lives.insert(session, life);
+    }
+
+    /// A session is served by a network.
+    pub fn served(&mut self, session: SessionId, network: u64) {
+        self.first_network.get_or_insert(network);
+        self.networks.insert(session, network);
+    }
+
+    /// How many networks served sessions.
+    pub fn networks(&self) -> usize {
+        self.networks.values().collect::<BTreeSet<_>>().len()
+    }
+
+    /// The federation execution that `session` means by a name: that of its network. A node that founds a network,
+    /// although the one that it founded before lives, serves federations of the same names until it gives way.
+    pub fn execution(&self, session: SessionId, federation: &str) -> String {
+        match self.networks.get(&session).filter(|network| Some(**network) != self.first_network) {
+            Some(network) => format!("{federation}{NETWORK_MARK}{network:x}"),
+            None => federation.to_owned(),
+        }
     }
 
     /// Sessions that are joined and not over.
@@ -293,15 +322,18 @@ impl Ledger {
         let Some(life) = self.lives.get_mut(&session) else { return };
         let Some((asked, request)) = life.asked.remove(&call) else { return };
         if let Some(handle) = joined_handle(answer) {
-            life.joined = joining(&request).map(|(federation, name)| {
+            let joined = joining(&request).map(|(federation, name)| {
+                let federation = self.execution(session, &federation);
                 Membership::new(federation, handle, name, self.directive, self.privilege)
             });
+            self.lives.entry(session).and_modify(|life| life.joined = joined);
             return;
         }
         let refused = matches!(answer, Answer::ExceptionData(_));
         if let (Call::DestroyFederationExecutionRequest(r), false) = (&request, refused) {
-            self.destroyed.insert(r.federation_name.clone());
+            self.destroyed.insert(self.execution(session, &r.federation_name));
         }
+        let Some(life) = self.lives.get_mut(&session) else { return };
         let Some(member) = &mut life.joined else { return };
         match (&request, refused) {
             (Call::ResignFederationExecutionRequest(_), true) => member.leaving = false,
@@ -521,6 +553,11 @@ fn message(request: &Call) -> Option<(Stamp, Message)> {
         Call::RequestClassAttributeValueUpdateRequest(r) => of(&r.user_supplied_tag, Message::Other),
         _ => None,
     }
+}
+
+/// The name of a federation [execution](Ledger::execution) without its network.
+pub(super) fn federation_of(execution: &str) -> &str {
+    execution.split(NETWORK_MARK).next().unwrap_or_default()
 }
 
 /// Federation and name of a request to join.

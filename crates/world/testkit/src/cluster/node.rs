@@ -2,6 +2,7 @@
 
 use super::links::{LINK_PORT, Links};
 use super::log;
+use crate::observation::SessionId;
 use crate::server::{PORT, Server};
 use base::Seed;
 use kernel::Kernel;
@@ -15,6 +16,8 @@ use std::sync::Arc;
 pub struct Node {
     server: Server,
     links: Links,
+    /// Sessions that are served, and by which network.
+    served: Vec<(SessionId, u64)>,
     /// The process stands still; what happened to it since.
     stopped: Option<Vec<HostEvent>>,
 }
@@ -22,7 +25,12 @@ pub struct Node {
 impl Node {
     /// A node around `kernel`. Session ids come from `seed`; where other nodes are says `directory`.
     pub fn new(kernel: Kernel, seed: Seed, directory: Arc<BTreeMap<String, HostId>>) -> Self {
-        Self { server: Server::unwatched(kernel, seed), links: Links::new(directory), stopped: None }
+        Self {
+            server: Server::unwatched(kernel, seed),
+            links: Links::new(directory),
+            served: Vec::new(),
+            stopped: None,
+        }
     }
 
     /// The kernel.
@@ -33,6 +41,12 @@ impl Node {
     /// Federates that it holds back now, and how often it has held back one.
     pub fn held(&self) -> (usize, u64) {
         self.server.held()
+    }
+
+    /// Which network serves the sessions that it serves since the last call. A session is in one: it ends when the node leaves
+    /// its network, and is not served before the node is in one.
+    pub fn take_served(&mut self) -> Vec<(SessionId, u64)> {
+        std::mem::take(&mut self.served)
     }
 
     /// Its process starts.
@@ -111,6 +125,9 @@ impl Node {
             if !self.links.settle(self.server.kernel_mut(), port) {
                 break;
             }
+        }
+        if let Some(network) = self.server.kernel().member_of() {
+            self.served.extend(self.server.take_fresh().into_iter().map(|session| (session, network)));
         }
         port.wake(self.server.kernel().poll_timeout().into_iter().chain(self.links.poll_timeout()).min());
     }

@@ -69,7 +69,7 @@ impl Options {
     /// The swarm: each parameter drawn by itself.
     pub fn swarm(seed: Seed, kind: Kind) -> Self {
         let mut draw = Draw::new(seed, "cluster");
-        let members = members(seed, &mut draw);
+        let mut members = members(seed, &mut draw);
         let anchor = draw.below(5) as usize;
         let (shape, anchor) = shape(kind, anchor, &mut draw);
         let far = draw.chance(35);
@@ -81,7 +81,10 @@ impl Options {
             true => Vec::new(),
             false => plan(&shape, anchor, &timing, members.lasts, members.federates, &mut draw),
         };
-        let pipe = pipe(seed);
+        let (pipe, dense) = pipe(seed);
+        if dense {
+            make_dense(&mut members);
+        }
         Self { members, shape, sites, anchor, homes: None, timing, pipe, troubles }
     }
 
@@ -114,21 +117,39 @@ impl Options {
     }
 }
 
-/// Every third run has pipes so small that federates are held back again and again.
-fn pipe(seed: Seed) -> PipeConfig {
+/// Every third run has small pipes; every third of those so little room and so much to say that federates are held back again
+/// and again, which the second value tells.
+fn pipe(seed: Seed) -> (PipeConfig, bool) {
     let mut draw = Draw::new(seed, "pipes");
     let usual = link_pipe();
     if !draw.chance(33) {
-        return usual;
+        return (usual, false);
+    }
+    if draw.chance(40) {
+        let (bytes, credit) = (draw.between(1_500, 4_000), draw.between(500, 1_500));
+        let pipe = PipeConfig {
+            frame_bytes_max: 500,
+            credit_bytes: Some(credit as usize),
+            ..usual.with_bytes_max(bytes as usize)
+        };
+        return (pipe, true);
     }
     let bytes = draw.between(3_000, 40_000) as usize;
-    PipeConfig {
+    let pipe = PipeConfig {
         messages_max: *draw.pick(&[32, 256, usual.messages_max]).unwrap_or(&usual.messages_max),
         frame_bytes_max: *draw.pick(&[128, 1_000, usual.frame_bytes_max]).unwrap_or(&usual.frame_bytes_max),
         credit_bytes: Some(draw.between(1_000, 10_000) as usize),
         credit_hold_max: draw.millis(50, 1_000),
         ..usual.with_bytes_max(bytes)
-    }
+    };
+    (pipe, false)
+}
+
+/// What federates say at once is more than a pipe takes.
+fn make_dense(members: &mut crate::options::Options) {
+    members.padding = 300;
+    members.burst = 16;
+    members.rate = Some(2_000_000);
 }
 
 fn shape(kind: Kind, anchor: usize, draw: &mut Draw) -> (Shape, usize) {

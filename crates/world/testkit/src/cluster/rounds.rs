@@ -1,5 +1,6 @@
 //! The end of a run: convergence, a last round of messages, silence, and leaving.
 
+use super::ledger;
 use super::world::{Cluster, LEAVE_MAX};
 use crate::federate::Federate;
 use crate::world::Failure;
@@ -136,7 +137,8 @@ impl Cluster {
                 user_supplied_tag,
             }));
         }
-        let list = api::ListFederationExecutionMembersRequest { federation_name: federation };
+        let federation_name = ledger::federation_of(&federation).to_owned();
+        let list = api::ListFederationExecutionMembersRequest { federation_name };
         calls.push(Call::ListFederationExecutionMembersRequest(list));
         calls
     }

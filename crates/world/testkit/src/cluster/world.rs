@@ -56,6 +56,10 @@ pub struct Outcome {
     pub sessions: u64,
     /// Starts of nodes that were given up, or ended.
     pub lost_nodes: u64,
+    /// Networks that served federates: two or more when a founder began one that gave way later.
+    pub networks: usize,
+    /// How often a node held a federate back.
+    pub held_back: u64,
     /// How often each property had something to look at.
     pub checked: BTreeMap<&'static str, u64>,
     /// When the run ended.
@@ -151,6 +155,8 @@ impl Cluster {
                 callbacks: 0,
                 sessions: 0,
                 lost_nodes: 0,
+                networks: 0,
+                held_back: 0,
                 checked: BTreeMap::new(),
                 ended: Moment::ZERO,
             },
@@ -326,6 +332,8 @@ impl Cluster {
         self.keep_silent()?;
         self.judge()?;
         self.end()?;
+        self.outcome.held_back += (0..self.nodes.len()).map(|node| self.held(node).1).sum::<u64>();
+        self.outcome.networks = self.ledger.networks();
         self.outcome.digest = self.sim.digest();
         self.outcome.ended = self.now();
         Ok(self.outcome)
@@ -364,6 +372,7 @@ impl Cluster {
     /// Shows what a host saw to the properties.
     pub(super) fn watch(&mut self, host: HostId) -> Result<(), Failure> {
         if (host.0 as usize) < self.nodes.len() {
+            self.learn_served(host.0 as usize);
             return Ok(());
         }
         let what = self.with_federate(host, |federate, _| federate.take_seen());
@@ -398,6 +407,13 @@ impl Cluster {
             }
         }
         Ok(())
+    }
+
+    /// Notes which network serves the sessions of a node.
+    pub(super) fn learn_served(&mut self, node: usize) {
+        for (session, network) in self.with_node(node, |node, _| node.take_served()) {
+            self.ledger.served(session, network);
+        }
     }
 
     pub(super) fn failure(&self, invariant: &'static str, text: String) -> Failure {

@@ -27,6 +27,10 @@ pub struct Network {
     /// What the node is called among the nodes; no two may share a name. Default: the `name` of the configuration, or, where
     /// that is left at its default, one made from the host's name.
     pub name: Option<String>,
+    /// What this node is called when it founds a network, the same at each of its starts: its name, without what is drawn
+    /// for it at random. Not read from files: [`Config::settle`](crate::Config::settle) sets it.
+    #[serde(skip)]
+    pub founder: Option<String>,
     /// Where other nodes may connect: `tcp://`, `quic://`. Default: the port of the node's own `address` in a topology
     /// file; otherwise nowhere, so that the node only connects to others.
     pub listen: Vec<LinkListen>,
@@ -98,6 +102,7 @@ impl Default for Network {
     fn default() -> Self {
         Self {
             name: None,
+            founder: None,
             listen: Vec::new(),
             advertise: Vec::new(),
             topology: None,

@@ -227,8 +227,20 @@ fn a_node_settles_by_its_name() {
     config.settle(0x1234).unwrap();
     let network = config.network.unwrap();
     assert_eq!(network.name.as_deref(), Some("A"));
+    assert_eq!(network.founder.as_deref(), Some("A"));
     assert_eq!(network.listen[0].to_string(), "tcp://*:7");
     assert_eq!(config.listen[0].to_string(), "tcp://*:99");
+    // What is drawn for a start is no part of the founder's name.
+    let founder = |suffix| {
+        let mut config = Config { network: Some(Network::default()), ..Config::default() };
+        config.settle(suffix).unwrap();
+        config.settle(suffix).unwrap();
+        config.network.unwrap()
+    };
+    let (first, second) = (founder(0x1234), founder(0x5678));
+    assert_ne!(first.name, second.name);
+    assert_eq!(first.founder, second.founder);
+    assert!(first.founder.is_some());
     let mut alone = Config::default();
     alone.settle(1).unwrap();
     assert_eq!(alone, Config::default());

@@ -35,6 +35,8 @@ impl Invariant for Handles {
                 let Some((federation, request)) = self.calls.remove(&(*session, call.get())) else {
                     return Ok(());
                 };
+                let joins = joined_handle(answer).is_some();
+                let federation = if joins { ledger.execution(*session, &federation) } else { federation };
                 if ledger.destroyed.contains(&federation) {
                     return Ok(());
                 }

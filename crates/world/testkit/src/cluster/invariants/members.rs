@@ -28,7 +28,7 @@ impl Invariant for Members {
             let listed = c.report.iter().flat_map(|set| &set.federation_execution_member_information);
             let mut names: Vec<_> = listed.map(|member| member.federate_name.clone()).collect();
             names.sort();
-            self.lists.insert((c.federation_name.clone(), *session), names);
+            self.lists.insert((ledger.execution(*session, &c.federation_name), *session), names);
         }
         Ok(())
     }

@@ -48,7 +48,13 @@ impl Invariant for Names {
             Observation::Got { session, call, answer } => {
                 let name = self.joining.remove(&(*session, call.get()));
                 match (joined_handle(answer), name) {
-                    (Some(_), Some(name)) => self.begin(at, *session, name),
+                    (Some(_), Some((federation, is_federate, name))) => {
+                        self.begin(
+                            at,
+                            *session,
+                            (ledger.execution(*session, &federation), is_federate, name),
+                        );
+                    }
                     (None, _) if !matches!(answer, Answer::ExceptionData(_)) => {}
                     _ => {}
                 }

@@ -1,0 +1,62 @@
+//! What a frame of a link carries, for those who count what nodes say to each other.
+
+use super::casts;
+use super::envelope::Unicast;
+use super::links::OVERLAY;
+use bytes::Bytes;
+use overlay::Carried;
+
+/// What a frame of a link carries.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum FrameKind {
+    /// A sign of life of the link.
+    Life,
+    /// Greetings, the map, agreement on paths, tunnels.
+    Map,
+    /// The replicated log: entries, heartbeats, elections.
+    Log,
+    /// A letter of the services, or of a node that joins.
+    Letter,
+    /// Interests, offers and messages of the routers.
+    Router,
+}
+
+impl FrameKind {
+    /// Reads no more of a frame than it has to. Of a unicast in parts those after the first count with the log.
+    pub fn of(frame: &Bytes) -> Self {
+        match frame.first() {
+            Some(&OVERLAY) => match overlay::carried(&frame[1..]) {
+                Carried::Life => Self::Life,
+                Carried::Body([first, ..]) if !Unicast::is_consensus(*first) => Self::Letter,
+                Carried::Body(_) => Self::Log,
+                Carried::Map => Self::Map,
+            },
+            Some(&casts::CHANNEL) | None => Self::Map,
+            Some(_) => Self::Router,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn unicast(body: &[u8]) -> Bytes {
+        let mut frame = vec![OVERLAY, 8];
+        frame.resize(1 + 32, 0);
+        frame.extend_from_slice(body);
+        frame.into()
+    }
+
+    #[test]
+    fn frames_are_told_apart() {
+        let letter = Unicast::Services(Bytes::from_static(b"x")).encode();
+        let entry = Unicast::Consensus(Bytes::from_static(b"x")).encode();
+        assert_eq!(FrameKind::of(&unicast(&letter)), FrameKind::Letter);
+        assert_eq!(FrameKind::of(&unicast(&entry)), FrameKind::Log);
+        assert_eq!(FrameKind::of(&Bytes::from_static(&[OVERLAY, 4, 0])), FrameKind::Life);
+        assert_eq!(FrameKind::of(&Bytes::from_static(&[OVERLAY, 7, 0])), FrameKind::Map);
+        assert_eq!(FrameKind::of(&Bytes::from_static(&[1, 0])), FrameKind::Router);
+        assert_eq!(FrameKind::of(&Bytes::new()), FrameKind::Map);
+    }
+}

@@ -1,0 +1,97 @@
+//! What a node claims of its network, and which of two networks gives way when they meet.
+//!
+//! A node that founded a network and starts again cannot know whether the network lives on: it founds a second one. The two
+//! have the same founder, which their numbers show, and when they meet one of them ends. Networks of
+//! different founders never give way: a wrong address must not end anybody's work.
+
+use base::Seed;
+
+/// Bits of the number of a network that say when it was founded; those above say by whom.
+const SINCE_BITS: u32 = 44;
+
+/// The number of the network that the node called `founder` founds, `millis` milliseconds after 1970 (or after the
+/// beginning of a simulation). Never 0. 20 bits stand for the name, 44 for the time: until the year 2527 later is greater.
+pub fn network_number(founder: &str, millis: u64) -> u64 {
+    let whose = Seed(0).split(founder).0 >> SINCE_BITS << SINCE_BITS;
+    (whose | since(millis)).max(1)
+}
+
+fn since(number: u64) -> u64 {
+    number & ((1 << SINCE_BITS) - 1)
+}
+
+/// What a node claims of its network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Claim {
+    /// Which network; 0: none.
+    pub(crate) network: u64,
+    /// See [`Overlay::set_strength`](crate::Overlay::set_strength).
+    pub(crate) strength: u32,
+}
+
+impl Claim {
+    /// Whether these are two networks.
+    pub(crate) fn conflicts(self, other: Self) -> bool {
+        self.network != 0 && other.network != 0 && self.network != other.network
+    }
+
+    /// Whether the network of this claim ends for the sake of the other one. Never both for each other's.
+    ///
+    /// Only for one of the same founder in which a majority is together: what has none may come to nothing, and ends by
+    /// itself. A node that is alone gives way to several; else the younger network to the older.
+    pub(crate) fn gives_way_to(self, other: Self) -> bool {
+        let same_founder = self.network >> SINCE_BITS == other.network >> SINCE_BITS;
+        if !self.conflicts(other) || !same_founder || other.strength == 0 {
+            return false;
+        }
+        match (self.strength == 1, other.strength == 1) {
+            (true, false) => true,
+            (false, true) => false,
+            _ => since(self.network) > since(other.network),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn claims() -> Vec<Claim> {
+        let numbers = [("a", 5), ("a", 9), ("b", 5), ("b", 7)].map(|(name, at)| network_number(name, at));
+        let networks = [0, 1].into_iter().chain(numbers);
+        networks.flat_map(|network| (0..4).map(move |strength| Claim { network, strength })).collect()
+    }
+
+    #[test]
+    fn of_two_networks_at_most_one_gives_way_and_only_to_a_majority_of_the_same_founder() {
+        let mut gave_way = 0;
+        for a in claims() {
+            for b in claims() {
+                let gives = a.gives_way_to(b);
+                assert!(!(gives && b.gives_way_to(a)), "{a:?} {b:?}");
+                assert!(!gives || (a.network >> SINCE_BITS == b.network >> SINCE_BITS && b.strength > 0));
+                assert!(!gives || a.conflicts(b));
+                gave_way += u32::from(gives);
+            }
+        }
+        assert!(gave_way > 10, "{gave_way}");
+    }
+
+    #[test]
+    fn where_both_have_majorities_of_the_same_founder_exactly_one_gives_way() {
+        for (s, t) in [(1, 1), (1, 5), (5, 1), (2, 3), (4, 4)] {
+            let old = Claim { network: network_number("a", 1_000), strength: s };
+            let young = Claim { network: network_number("a", 2_000), strength: t };
+            assert_ne!(old.gives_way_to(young), young.gives_way_to(old), "{s} {t}");
+            assert_eq!(old.gives_way_to(young), s == 1 && t > 1, "{s} {t}");
+        }
+    }
+
+    #[test]
+    fn numbers_show_the_founder_and_the_time() {
+        let number = network_number("NORFOLK", 1_795_357_200_000);
+        assert_eq!(since(number), 1_795_357_200_000);
+        assert_ne!(number >> SINCE_BITS, network_number("MAUI", 1_795_357_200_000) >> SINCE_BITS);
+        assert_ne!(network_number("", 0), 0);
+    }
+}
