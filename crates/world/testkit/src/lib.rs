@@ -20,6 +20,7 @@ pub mod model;
 pub mod observation;
 mod options;
 mod runner;
+pub mod scale;
 pub mod script;
 mod server;
 mod tap;

@@ -1,0 +1,43 @@
+//! Whole kernels and federates: a change of interest costs messages in proportion to the nodes at which somebody publishes
+//! what is wanted, however many nodes there are, and when nothing changes nothing is said but signs of life.
+
+use testkit::scale::{self, Counts, Report, Settings, Shape};
+
+fn run(shape: Shape, nodes: usize) -> Report {
+    let report =
+        scale::run(&Settings::new(shape, nodes), |_| {}).unwrap_or_else(|why| panic!("{nodes}: {why}"));
+    let silence = report.steps.last().expect("there are steps").counts;
+    assert_eq!(silence.news(), 0, "{nodes} nodes in silence: {silence:?}");
+    assert!(silence.life > 0, "they live");
+    report
+}
+
+/// Interests and letters.
+fn said(counts: &Counts) -> (u64, u64) {
+    (counts.router, counts.letters)
+}
+
+#[test]
+fn in_a_mesh_a_change_of_interest_concerns_the_nodes_that_publish_and_no_others() {
+    for nodes in [8, 20] {
+        for interest in run(Shape::Mesh, nodes).interests {
+            let publishers = interest.publishers as u64;
+            assert_eq!(said(&interest.subscribe), (3 * publishers, 3 * publishers), "{nodes}: {interest:?}");
+            assert_eq!(said(&interest.unsubscribe), (0, 4 * publishers), "{nodes}: {interest:?}");
+        }
+    }
+}
+
+#[test]
+fn in_a_graph_it_concerns_the_ways_to_them() {
+    let nodes = 20;
+    let mut before = 0;
+    for interest in run(Shape::Graph, nodes).interests {
+        let (router, letters) = said(&interest.subscribe);
+        assert_eq!(router + letters == 0, interest.publishers == 0, "{interest:?}");
+        // No way is longer than the nodes are many; and more publishers are on more ways.
+        let most = 3 * (interest.publishers * (nodes - 1)) as u64;
+        assert!(router <= most && letters <= most && router + letters >= before, "{interest:?}");
+        before = router + letters;
+    }
+}
