@@ -196,3 +196,17 @@ fn wrong_use_is_told_precisely() {
         "{error}"
     );
 }
+
+#[test]
+fn interest_scale_counts_what_a_change_of_interest_costs() {
+    let report = report(&["interest-scale", "--nodes", "6", "--federates", "1"]);
+    let rows = report["rows"].as_array().expect("rows");
+    let of = |publishing: u64| {
+        let row = rows.iter().find(|row| row["what"] == "subscribe" && row["publishing_nodes"] == publishing);
+        row.expect("there is such a class")["router"].as_u64()
+    };
+    assert_eq!([of(0), of(1), of(4)], [Some(0), Some(3), Some(12)]);
+    let (code, text) = refusal(&["via-torus", "--nodes", "6"]);
+    assert_eq!(code, Some(2), "{text}");
+    assert!(text.contains("interest-scale"), "{text}");
+}

@@ -2,6 +2,7 @@
 
 mod built_in;
 mod file;
+mod interest;
 mod network;
 mod output;
 mod parallel;
@@ -40,6 +41,7 @@ Examples:
   meshrti sim router-tree-vs-mesh --json out.json    with a report for machines
   meshrti sim srmp-table1                            the evaluation of the SRMP paper, in three readings
   meshrti sim srmp-goals --receivers 1000            what a large group of SRMP members costs and takes
+  meshrti sim interest-scale --nodes 100             whole nodes: what a change of interest costs
   meshrti sim via-four-hop                           a host's stages beside the table of the VIA paper
   meshrti sim via-torus                              its cluster of 1024 hosts
   meshrti sim examples/simulations/fat-tree.toml     a network by itself, from a file
@@ -73,6 +75,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     files: sheet::FilesFlag,
     #[command(flatten)]
+    interest: interest::Options,
+    #[command(flatten)]
     via: via::Flags,
     #[command(flatten)]
     json: JsonFlag,
@@ -86,6 +90,10 @@ pub(crate) fn run(args: &Args) -> Outcome {
         let what =
             format_args!("{}: --seconds, --csv and --plots are for {}", args.scenario, srmp::EXPERIMENTS);
         return Err(Failure::wrong_use(what));
+    }
+    interest::refuse_flags(args, &args.scenario)?;
+    if args.scenario == interest::NAME {
+        return interest::run(args);
     }
     if let Some(scenario) = via::find(&args.scenario) {
         return via::run(args, scenario);
@@ -128,7 +136,9 @@ fn list(args: &Args) -> Outcome {
         report.row(json!({ "scenario": built_in.name, "title": scenario.title }));
         table.line([built_in.name.to_owned(), scenario.title]);
     }
+    let interest = std::iter::once((interest::NAME, interest::TITLE));
     let srmp = srmp::SCENARIOS.iter().map(|scenario| (scenario.name, scenario.title));
+    let srmp = interest.chain(srmp);
     for (name, title) in srmp.chain(via::SCENARIOS.iter().map(|scenario| (scenario.name, scenario.title))) {
         report.row(json!({ "scenario": name, "title": title }));
         table.line([name.to_owned(), title.to_owned()]);
