@@ -151,9 +151,7 @@ pub struct Ledger {
     directive: i32,
     /// All sessions that ever were.
     pub lives: BTreeMap<SessionId, Life>,
-    /// The network that serves a session.
     networks: BTreeMap<SessionId, u64>,
-    /// The network that served the first one.
     first_network: Option<u64>,
     /// All instances that ever were, by federation execution and handle.
     pub instances: BTreeMap<(String, ObjectInstanceHandle), Instance>,
@@ -205,8 +203,7 @@ impl Ledger {
         self.networks.values().collect::<BTreeSet<_>>().len()
     }
 
-    /// The federation execution that `session` means by a name: that of its network. A node that founds a network,
-    /// although the one that it founded before lives, serves federations of the same names until it gives way.
+    /// The federation execution that `session` means by a name: that of its network; there may be two for a while.
     pub fn execution(&self, session: SessionId, federation: &str) -> String {
         match self.networks.get(&session).filter(|network| Some(**network) != self.first_network) {
             Some(network) => format!("{federation}{NETWORK_MARK}{network:x}"),
