@@ -143,6 +143,64 @@ fn what_finds_no_room_waits_at_the_entrance_and_control_does_not() {
     }
 }
 
+#[test]
+fn one_full_pipe_of_several_is_enough_to_wait_for() {
+    let (link, large) = (credit(36 * 40), PipeConfig::ordered());
+    let small = PipeConfig::ordered().with_bytes_max(14 * 30);
+    for (first, second) in [(&small, &large), (&large, &small)] {
+        let mut pair = Pair::new([&link, &link], first.clone());
+        let config = ClientConfig { pipe: second.clone(), ..ClientConfig::local() };
+        let other = pair.b.add_client(T0, config).expect("few");
+        pair.b.set_interest(T0, other, Want::group(1), true).expect("a sink");
+        pair.back(T0);
+        (0..100).for_each(|number| pair.send(T0, Priority::Reliable, number));
+        let (mut got, mut got_other) = (Vec::new(), Vec::new());
+        for _ in 0..20 {
+            pair.forth(T0);
+            got.extend(pair.numbers());
+            got_other.extend(std::iter::from_fn(|| pair.b.poll_message(other)).map(|note| note.number));
+            pair.back(T0);
+        }
+        assert_eq!((&got, &got_other), (&(0..100).collect(), &(0..100).collect()));
+        while let Some(event) = pair.b.poll_event() {
+            assert!(!matches!(event, Event::Overflow { .. }), "{event:?}");
+        }
+    }
+}
+
+#[test]
+fn neither_best_effort_nor_control_holds_anybody_back() {
+    let link = credit(36 * 40);
+    for (class, droppable) in [(Priority::State, true), (Priority::Control, false)] {
+        let mut pair = Pair::new([&link, &link], PipeConfig::ordered().with_bytes_max(14 * 60));
+        pair.back(T0);
+        for number in 0..40 {
+            let note = Note { droppable, ..note(1, 1, class, number) };
+            assert_eq!(pair.a.submit(T0, pair.source, note).expect("a source").waits_in.len(), 0);
+        }
+        assert_eq!(pair.forth(T0), 40);
+        assert!(pair.b.is_congested(pair.sink) && !pair.b.is_blocked(pair.to_a), "{class:?}");
+    }
+}
+
+#[test]
+fn credit_of_a_link_that_went_down_is_worth_nothing() {
+    let link = credit(36 * 40);
+    let mut pair = Pair::new([&link, &link], PipeConfig::ordered());
+    pair.back(T0);
+    pair.send(T0, Priority::Reliable, 0);
+    assert_eq!(pair.forth(T0), 1);
+    for change in [LinkChange::Down, LinkChange::Up] {
+        pair.a.handle_link(T0, pair.to_b, change).expect("a link");
+        pair.b.handle_link(T0, pair.to_a, change).expect("a link");
+    }
+    // The interest of the other end is not known before it greets; what is pushed there waits for its credit.
+    pair.a.push(T0, pair.to_b, note(1, 1, Priority::Reliable, 1)).map(drop).expect("a sink");
+    assert_eq!(pair.forth(T0), 0);
+    pair.back(T0);
+    assert_eq!(pair.forth(T0), 1);
+}
+
 /// A message may be too long for what is left of a pipe in which little waits. Others that come meanwhile do not make that
 /// forgotten.
 #[test]
