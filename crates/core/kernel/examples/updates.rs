@@ -70,6 +70,7 @@ fn main() {
             attributes: attributes.clone(),
         }),
     );
+    world.run(Duration::from_secs(1)); // until the other node knows of the execution
     let mut publisher = Federate::open(&mut world, nodes - 1);
     publisher.join(&mut world);
     publisher.call(
@@ -152,9 +153,8 @@ impl World {
             let name = format!("node-{number}");
             let mut network = NetworkConfig::new(NodeKey(number), seed, &name, TopologyKind::Tree);
             network.overlay.urls = vec![name.clone()];
-            if number == 1 {
-                network.bootstrap = Some(Duration::ZERO);
-            } else {
+            network.bootstrap = (number == 1).then_some(Duration::ZERO);
+            if number == 2 {
                 let url = "node-1".to_owned();
                 network.targets.push(LinkTarget { url, name: None, terms: LinkTerms::default() });
             }

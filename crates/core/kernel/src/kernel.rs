@@ -199,21 +199,21 @@ impl Kernel {
         }
     }
 
-    /// What goes on in the network. False when there was nothing.
+    /// What goes on in the network. True when that may have made more possible.
     fn drive_network(&mut self, now: Moment) -> bool {
         let Some(network) = &mut self.network else { return false };
         let mut done = Vec::new();
-        let verdict = network.drive(now, &mut self.rti, &mut done);
         network.tell_of_itself(now, &self.rti, self.endpoint.sessions(), self.held.len());
+        let (verdict, again) = network.drive(now, &mut self.rti, &mut done);
         self.release();
-        let any = verdict.is_some() || !done.is_empty();
+        let again = again || !done.is_empty();
         for completion in done {
             self.complete(now, completion);
         }
-        if let Some(Verdict::BeginAnew { why, may_found }) = verdict {
+        if let Verdict::BeginAnew { why, may_found } = verdict {
             self.begin_anew(now, &why, may_found);
         }
-        self.review_gate(now) || any
+        self.review_gate(now) || again
     }
 
     /// The network has given this node up, or the other way round: its federates are told, and it joins again.

@@ -11,6 +11,9 @@ use std::collections::{HashMap, VecDeque};
 /// Emptied places in a lane are swept when they outnumber the filled ones by this many.
 const SWEEP_SLACK: usize = 32;
 
+/// The lanes of [`Queue::filled`] whose messages may be dropped: every second one.
+const DROPPABLE_LANES: u16 = 0xaaaa;
+
 /// What became of a message that was put into a pipe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
@@ -106,12 +109,13 @@ impl<M: Message> Queue<M> {
 
     /// True when a message waits that does not wait for a bundle to fill.
     pub(crate) fn has_urgent(&self) -> bool {
-        Priority::ALL.iter().filter(|class| class.urgent()).any(|class| self.class_filled(*class))
+        self.messages > 0
+            && Priority::ALL.iter().filter(|class| class.urgent()).any(|class| self.class_filled(*class))
     }
 
     /// True when a message of this class waits.
     pub(crate) fn class_filled(&self, class: Priority) -> bool {
-        self.lanes[kind_of(class, false)].filled + self.lanes[kind_of(class, true)].filled > 0
+        self.filled >> kind_of(class, false) & 0b11 != 0
     }
 
     /// Puts a message at the end, making room at the cost of the lowest droppable ones.
@@ -361,8 +365,8 @@ impl<M: Message> Queue<M> {
         if of == Lanes::ALL {
             return !self.is_empty();
         }
-        let first = usize::from(of.contains(Lanes::BEST_EFFORT));
-        self.lanes.iter().skip(first).step_by(2).any(|lane| lane.filled > 0)
+        let kind = if of.contains(Lanes::BEST_EFFORT) { DROPPABLE_LANES } else { !DROPPABLE_LANES };
+        self.filled & kind != 0
     }
 
     /// Counts a message that was taken out, but is not gone yet, against the limits.

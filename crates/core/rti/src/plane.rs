@@ -381,6 +381,10 @@ impl Plane {
         self.proposals.push_back(Proposal { command, waiting, report });
     }
 
+    pub(crate) fn has_proposals(&self) -> bool {
+        !self.proposals.is_empty()
+    }
+
     pub(crate) fn poll_proposal(&mut self) -> Option<Proposal> {
         self.proposals.pop_front()
     }

@@ -221,6 +221,12 @@ impl Consensus {
         Ok(())
     }
 
+    /// Whether [`Consensus::poll_committed`] has something.
+    #[must_use]
+    pub fn has_committed(&self) -> bool {
+        !self.committed.is_empty()
+    }
+
     /// The next thing that is decided, to be applied now.
     pub fn poll_committed(&mut self) -> Option<Committed> {
         self.committed.pop_front()

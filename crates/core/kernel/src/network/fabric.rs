@@ -363,7 +363,9 @@ impl Fabric {
 
     fn take_all_events(&mut self) {
         for place in 0..self.routers.len() {
-            self.take_events(place);
+            if self.routers[place].has_news() {
+                self.take_events(place);
+            }
         }
     }
 

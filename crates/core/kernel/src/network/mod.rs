@@ -294,40 +294,40 @@ impl Network {
         }
     }
 
-    /// Does everything that has become possible; `None` when there was nothing. Completions of calls are added to `done`.
+    /// Does what has become possible. The second value: more may have become possible by it, so call again. Completions of
+    /// calls are added to `done`.
     pub(crate) fn drive(
         &mut self,
         now: Moment,
         rti: &mut Rti,
         done: &mut Vec<Completion>,
-    ) -> Option<Verdict> {
+    ) -> (Verdict, bool) {
         let mut any = self.take_from(now, rti);
+        let mut again = false;
         // What was not sent for a federate holds back none.
         self.waits_in.clear();
         while let Some(event) = self.overlay.poll_event() {
             self.handle_event(now, event, rti);
-            any = true;
-            self.review_due = true;
+            again = true;
         }
-        if self.drive_order(now, rti, done) {
-            any = true;
-            self.review_due = true;
-        }
+        again |= self.drive_order(now, rti, done);
+        self.review_due |= again;
         any |= self.drive_routers(now, rti);
         if self.membership.must_bootstrap(now) {
             self.bootstrap(now);
-            any = true;
+            again = true;
         }
         // Where nodes stand changes with news and with time, not with every message.
         let verdict = match std::mem::take(&mut self.review_due) {
             true => self.review(now, rti),
             false => Verdict::GoOn,
         };
-        any |= verdict != Verdict::GoOn;
-        if any {
+        again |= verdict != Verdict::GoOn;
+        if any | again {
             self.info.stir();
         }
-        any.then_some(verdict)
+        // Messages passed on, as most are, make nothing else possible.
+        (verdict, again || self.overlay.has_events() || rti.has_outgoing())
     }
 
     fn drive_order(&mut self, now: Moment, rti: &mut Rti, done: &mut Vec<Completion>) -> bool {

@@ -63,7 +63,10 @@ impl Order {
         let mut any = false;
         let mut wanted = false;
         loop {
-            let decided: Vec<Committed> = std::iter::from_fn(|| self.log.poll_committed()).collect();
+            let decided = match self.log.has_committed() {
+                true => std::iter::from_fn(|| self.log.poll_committed()).collect(),
+                false => Vec::new(),
+            };
             while let Some(event) = self.log.poll_event() {
                 any = true;
                 match event {

@@ -54,7 +54,7 @@ impl<M: Message, I: Interest> Pipe<M, I> {
     /// The next frame of at most `bytes_max` bytes with what `lanes` says, if something of it is due.
     pub(crate) fn poll_frame(&mut self, now: Moment, lanes: Lanes, bytes_max: usize) -> Option<Bytes> {
         let limit = self.config.frame_bytes_max.min(bytes_max);
-        if limit < FRAME_BYTES_MIN || !self.is_due_for(now, lanes) {
+        if self.is_idle() || limit < FRAME_BYTES_MIN || !self.is_due_for(now, lanes) {
             return None;
         }
         let loose = self.is_cast || !lanes.contains(Lanes::RELIABLE);
@@ -100,6 +100,9 @@ impl<M: Message, I: Interest> Pipe<M, I> {
 
     /// Appends what the lane has and what fits; false when the frame is full.
     fn fill_from(&mut self, lane: usize, terms: Terms, out: &mut BytesMut) -> bool {
+        if self.partials == 0 && !self.has_whole(lane) {
+            return true;
+        }
         let counted = lane >= FIRST_CREDIT_LANE && !terms.loose;
         loop {
             if counted && !self.allowance.is_open() {
@@ -131,6 +134,17 @@ impl<M: Message, I: Interest> Pipe<M, I> {
             self.next_transfer = self.next_transfer.wrapping_add(1);
             let held = put.held();
             self.partials(terms)[lane] = Some(Partial { record, sent: 0, transfer, held });
+            self.partials += 1;
+        }
+    }
+
+    /// Whether a record that was not begun waits in a lane.
+    fn has_whole(&self, lane: usize) -> bool {
+        match (lane, self.config.ordered) {
+            (0, _) => self.has_announcements(),
+            (_, true) => lane == ORDERED_LANE && !self.queue.is_empty(),
+            (ORDERED_LANE, false) => false,
+            (_, false) => self.queue.class_filled(Priority::ALL[lane - 1]),
         }
     }
 
@@ -201,6 +215,7 @@ impl<M: Message, I: Interest> Pipe<M, I> {
             return false;
         }
         self.partials(terms)[lane] = None;
+        self.partials -= 1;
         if let Some((bytes, _)) = held {
             self.queue.release(bytes);
             self.stats.sent_messages += 1;

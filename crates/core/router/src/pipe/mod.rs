@@ -32,6 +32,8 @@ pub(crate) struct Pipe<M, I> {
     /// By lane; of loose frames apart.
     partial: [Option<Partial>; LANES],
     loose_partial: [Option<Partial>; LANES],
+    /// How many of both there are.
+    partials: usize,
     /// All of its frames are loose.
     pub(crate) is_cast: bool,
     next_transfer: u32,
@@ -59,6 +61,7 @@ impl<M: Message, I: Interest> Pipe<M, I> {
             keep_alive: false,
             partial: Default::default(),
             loose_partial: Default::default(),
+            partials: 0,
             is_cast: false,
             next_transfer: 0,
             bundle_due: None,
@@ -127,16 +130,23 @@ impl<M: Message, I: Interest> Pipe<M, I> {
 
     /// True when there is something that should go now, in one frame or another.
     pub(crate) fn is_due(&self, now: Moment) -> bool {
-        self.is_due_for(now, Lanes::ALL) || self.is_due_for(now, Lanes::BEST_EFFORT)
+        !self.is_idle() && (self.is_due_for(now, Lanes::ALL) || self.is_due_for(now, Lanes::BEST_EFFORT))
+    }
+
+    /// True when there is nothing at all to be sent.
+    fn is_idle(&self) -> bool {
+        let signs = self.hello.is_some() || self.keep_alive || self.credit > 0;
+        !signs && self.queue.is_empty() && self.partials == 0 && !self.has_announcements()
     }
 
     /// True when there is something that should go now in a frame with what `lanes` says.
     fn is_due_for(&self, now: Moment, lanes: Lanes) -> bool {
+        let partials = self.partials > 0;
         let waits = if lanes.contains(Lanes::RELIABLE) && !self.is_cast {
             let signs = self.hello.is_some() || self.keep_alive || self.credit > 0;
             let open = self.allowance.is_open();
             let partial = &self.partial[..if open { LANES } else { FIRST_CREDIT_LANE }];
-            if signs || self.has_announcements() || partial.iter().any(Option::is_some) {
+            if signs || self.has_announcements() || partials && partial.iter().any(Option::is_some) {
                 return true;
             }
             if open {
@@ -145,7 +155,7 @@ impl<M: Message, I: Interest> Pipe<M, I> {
                 !self.config.ordered && self.queue.class_filled(Priority::Control)
             }
         } else {
-            if self.loose_partial.iter().any(Option::is_some) {
+            if partials && self.loose_partial.iter().any(Option::is_some) {
                 return true;
             }
             self.queue.has(lanes)
@@ -208,6 +218,7 @@ impl<M: Message, I: Interest> Pipe<M, I> {
         self.interests.clear();
         self.offers.clear();
         self.allowance = Allowance::new(&self.config);
+        self.partials = 0;
         (self.hello, self.keep_alive, self.credit, self.bundle_due) = (None, false, 0, None);
     }
 }

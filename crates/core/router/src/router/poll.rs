@@ -15,6 +15,12 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         self.events.pop_front()
     }
 
+    /// Whether [`poll_event`](Router::poll_event) or [`poll_ready`](Router::poll_ready) may have something.
+    #[must_use]
+    pub fn has_news(&self) -> bool {
+        !self.events.is_empty() || !self.ready.is_empty()
+    }
+
     /// The next client with something to be taken. It is not named again before its pipe was drained to `None`.
     #[must_use]
     pub fn poll_ready(&mut self) -> Option<ClientId> {
@@ -137,6 +143,6 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
     /// When to call [`Router::handle_timeout`] next; the last `now` seen while output is pending.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Moment> {
-        if self.events.is_empty() && self.ready.is_empty() { self.connections.next() } else { Some(self.now) }
+        if self.has_news() { Some(self.now) } else { self.connections.next() }
     }
 }

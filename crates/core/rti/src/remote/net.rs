@@ -154,6 +154,10 @@ impl Net {
         self.outgoing.push_back(outgoing);
     }
 
+    pub(crate) fn has_outgoing(&self) -> bool {
+        !self.outgoing.is_empty() || !self.stirred.is_empty()
+    }
+
     pub(crate) fn poll_outgoing(&mut self, now: Moment) -> Option<Outgoing> {
         if let Some(outgoing) = self.outgoing.pop_front() {
             return Some(outgoing);

@@ -30,6 +30,11 @@ impl Rti {
         self.settle_network();
     }
 
+    /// Whether [`poll_outgoing`](Self::poll_outgoing) or [`poll_proposal`](Self::poll_proposal) may have something.
+    pub fn has_outgoing(&self) -> bool {
+        self.plane.has_proposals() || self.plane.net.as_deref().is_some_and(|net| net.has_outgoing())
+    }
+
     /// What is to go to the network next.
     pub fn poll_outgoing(&mut self) -> Option<Outgoing> {
         let now = self.plane.now;

@@ -72,18 +72,19 @@ impl<M: Machine> Hub<M> {
         }
     }
 
-    /// Lets the machine act on something, and writes what it then wants written.
-    pub(crate) fn act(&self, action: impl FnOnce(&mut M, Moment)) {
-        self.act_for(None, action);
+    /// Lets the machine act on something, and writes what it then wants written. Returns when that was.
+    pub(crate) fn act(&self, action: impl FnOnce(&mut M, Moment)) -> Moment {
+        self.act_for(None, action)
     }
 
     /// Like [`act`](Hub::act), with something that came from `origin`.
-    pub(super) fn act_for(&self, origin: Option<ConnId>, action: impl FnOnce(&mut M, Moment)) {
+    pub(super) fn act_for(&self, origin: Option<ConnId>, action: impl FnOnce(&mut M, Moment)) -> Moment {
         let mut core = self.core.borrow_mut();
         let now = self.clock.now();
         action(&mut core.machine, now);
         core.write_ready(now, origin);
         self.rearm(&core.machine);
+        now
     }
 
     /// Adds a connection.
@@ -131,7 +132,9 @@ impl<M: Machine> Hub<M> {
                 None => changed.await,
                 Some(instant) => {
                     tokio::select! {
-                        () = tokio::time::sleep_until(instant) => self.act(|machine, now| machine.handle_timeout(now)),
+                        () = tokio::time::sleep_until(instant) => {
+                            self.act(|machine, now| machine.handle_timeout(now));
+                        }
                         () = changed => {}
                     }
                 }

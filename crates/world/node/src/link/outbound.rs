@@ -94,8 +94,8 @@ impl Outbound {
     }
 
     /// Whether the task should let the link write: something was full, or its time has come.
-    pub(crate) fn is_due(&self, now: Moment) -> bool {
-        self.blocked || self.wake_at.is_some_and(|at| at <= now)
+    pub(crate) fn is_due(&self, now: impl FnOnce() -> Moment) -> bool {
+        self.blocked || self.wake_at.is_some_and(|at| at <= now())
     }
 
     /// When the task has to look again, whatever else happens.
@@ -237,11 +237,13 @@ impl Outbound {
         mut next: impl FnMut() -> Option<Bytes>,
         cx: &mut Context<'_>,
     ) -> Result<bool, String> {
-        let mut took = false;
-        while self.flush(cx)? {
-            while self.unsent.len() < WRITE_BYTES
-                && let Some(frame) = next()
-            {
+        let (mut took, mut drained) = (false, false);
+        while self.flush(cx)? && !drained {
+            while self.unsent.len() < WRITE_BYTES {
+                let Some(frame) = next() else {
+                    drained = true;
+                    break;
+                };
                 if frame.is_empty() || frame.len() > LINK_FRAME_BYTES_MAX {
                     return Err(format!(
                         "this node has a frame of {} bytes for the link; the limit is {LINK_FRAME_BYTES_MAX}",
@@ -250,9 +252,6 @@ impl Outbound {
                 }
                 self.put(&frame);
                 took = true;
-            }
-            if self.unsent.is_empty() {
-                break;
             }
         }
         Ok(took)

@@ -81,12 +81,12 @@ impl Inbound {
             let took = {
                 let mut core = hub.core.borrow_mut();
                 let core = &mut *core;
-                let now = hub.clock.now();
                 let Some(outbound) = core.links.get_mut(self.link) else {
                     return Poll::Ready(LinkEnd::broken("it is gone"));
                 };
                 outbound.attend(cx.waker());
-                let took = outbound.is_due(now) && outbound.pump(&mut core.machine, now, self.link);
+                let now = || hub.clock.now();
+                let took = outbound.is_due(now) && outbound.pump(&mut core.machine, now(), self.link);
                 if let Some(end) = outbound.end() {
                     return Poll::Ready(end.clone());
                 }
@@ -121,7 +121,7 @@ impl Inbound {
         let mut frames = 0;
         let link = self.link;
         let open = hub.core.borrow_mut().links.get_mut(link).is_some_and(|outbound| outbound.is_open());
-        hub.act(|machine, now| {
+        let now = hub.act(|machine, now| {
             loop {
                 match self.reader.next(LINK_FRAME_BYTES_MAX) {
                     Ok(None) => break,
@@ -142,7 +142,6 @@ impl Inbound {
         let Some(outbound) = core.links.get_mut(link) else { return result };
         outbound.counters.received_frames += frames;
         outbound.counters.received_bytes += count as u64;
-        let now = hub.clock.now();
         if now.since(self.reported) >= REPORT_EVERY {
             self.reported = now;
             core.machine.handle_link_counters(now, link, &outbound.counters);

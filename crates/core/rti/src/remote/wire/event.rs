@@ -19,7 +19,7 @@ pub(crate) struct Head {
 }
 
 impl Head {
-    pub(crate) fn write(self, out: &mut BytesMut) {
+    pub(crate) fn write(self, out: &mut impl Writer) {
         out.number(self.model);
         out.number(self.federate.0);
     }
@@ -176,16 +176,16 @@ impl Spoken {
         envelope: &Envelope<'_>,
     ) -> Bytes {
         let lengths: usize = values.iter().map(|value| value.value.len() + 10).sum();
-        let mut out = BytesMut::with_capacity(64 + envelope.tag.len() + lengths);
+        let mut out = Vec::with_capacity(64 + envelope.tag.len() + lengths);
         head.write(&mut out);
         match subject {
             Subject::Update(instance) => {
-                out.put_u8(UPDATED);
+                out.octet(UPDATED);
                 out.number(instance.0);
             }
-            Subject::Interaction => out.put_u8(SENT),
+            Subject::Interaction => out.octet(SENT),
             Subject::Directed(interaction, instance, after) => {
-                out.put_u8(DIRECTED);
+                out.octet(DIRECTED);
                 out.number(interaction.0);
                 out.number(instance.0);
                 let (class, number) = after.unwrap_or_default();
@@ -202,7 +202,7 @@ impl Spoken {
             out.number(value.handle);
             out.octets(&value.value);
         }
-        out.freeze()
+        out.into()
     }
 
     pub(crate) fn decode(body: Bytes) -> Result<Self, WireError> {
@@ -338,12 +338,12 @@ pub(super) fn put_attributes(out: &mut BytesMut, attributes: &[AttributeHandle])
     }
 }
 
-fn put_time(out: &mut BytesMut, time: Option<[u8; 8]>) {
+fn put_time(out: &mut impl Writer, time: Option<[u8; 8]>) {
     match time {
-        None => out.put_u8(0),
+        None => out.octet(0),
         Some(octets) => {
-            out.put_u8(1);
-            out.put_slice(&octets);
+            out.octet(1);
+            out.slice(&octets);
         }
     }
 }

@@ -5,6 +5,7 @@ use crate::control::{ExecutionId, NodeId, PublishedClass};
 use bytes::{BufMut, Bytes, BytesMut};
 use hla::handle::{InteractionClassHandle, ObjectClassHandle};
 use router::{Interest, Message, Priority, Wire, WireError};
+use smallvec::SmallVec;
 
 /// What nodes can be interested in.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -53,9 +54,9 @@ impl NetTopic {
         }
     }
 
-    pub(super) fn write_class(&self, out: &mut BytesMut) {
+    pub(super) fn write_class(&self, out: &mut impl Writer) {
         let (kind, class) = self.kind_and_class();
-        out.put_u8(kind);
+        out.octet(kind);
         out.number(class);
     }
 
@@ -198,24 +199,27 @@ impl Message for Packet {
 
 impl Wire for Packet {
     fn encode(&self, out: &mut BytesMut) {
-        out.number(self.topic.execution().0);
-        self.topic.write_class(out);
-        out.number(self.sender.0);
+        // One octet at a time is dear in a frame: the head is put together beside it.
+        let mut head = SmallVec::<[u8; HEAD_BYTES_MAX]>::new();
+        head.number(self.topic.execution().0);
+        self.topic.write_class(&mut head);
+        head.number(self.sender.0);
         match self.kind {
             Kind::Numbered(number) => {
-                out.put_u8(0);
-                out.number(number);
+                head.octet(0);
+                head.number(number);
             }
             Kind::Loose { after, key } => {
-                out.put_u8(1);
-                out.number(after);
-                out.put_u64(key);
+                head.octet(1);
+                head.number(after);
+                head.slice(&key.to_be_bytes());
             }
             Kind::Tail(last) => {
-                out.put_u8(2);
-                out.number(last);
+                head.octet(2);
+                head.number(last);
             }
         }
+        out.put_slice(&head);
         out.put_slice(&self.body);
     }
 
