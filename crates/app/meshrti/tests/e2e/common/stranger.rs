@@ -30,7 +30,7 @@ impl Greeting {
     pub(crate) fn sound() -> Self {
         let clock = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
         Self {
-            version: 1,
+            version: 2,
             key: 0x5741_4e44_4552_4552,
             name: "STRANGER",
             network: 0,
@@ -48,6 +48,7 @@ impl Greeting {
         out.extend(self.key.to_be_bytes());
         blob(&mut out, self.name.as_bytes());
         out.extend(self.network.to_be_bytes());
+        out.extend([0; 5]); // no member, so no majority
         out.extend([self.topology, self.redundancy]);
         out.extend([0; 8]); // no topology file
         out.extend(self.clock_millis.to_be_bytes());
