@@ -2,6 +2,7 @@
 
 mod config;
 mod connection;
+mod delay;
 mod endpoint;
 mod event;
 mod receive;
