@@ -3,6 +3,7 @@
 use crate::error::ConfigError;
 use base::{NodeKey, Seed};
 use bytes::Bytes;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::time::Duration;
 
@@ -216,6 +217,8 @@ pub struct Config {
     pub urls: Vec<String>,
     /// Links that this node initiates; the first has the id 0, and so on.
     pub targets: Vec<Target>,
+    /// Names of nodes that connect to this one, as they are told: in a mesh they are left to it.
+    pub awaited: BTreeSet<String>,
     /// A digest of the topology file; 0: there is none. Differences are worth a warning.
     pub topology_digest: u64,
     /// Milliseconds since 1970 at [`Moment::ZERO`](base::Moment::ZERO), to compare clocks; `None`: not compared.
@@ -238,6 +241,7 @@ impl Config {
             network: 0,
             urls: Vec::new(),
             targets: Vec::new(),
+            awaited: BTreeSet::new(),
             topology_digest: 0,
             clock_millis: None,
             timing: Timing::default(),

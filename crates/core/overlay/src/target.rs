@@ -85,6 +85,12 @@ impl Targets {
         self.states.values().any(|state| state.peer == Some(key))
     }
 
+    /// Is some target that was given meant for a node of that name?
+    pub(crate) fn is_for_name(&self, name: &str) -> bool {
+        let given = |state: &TargetState| state.learned.is_none();
+        self.states.values().any(|state| given(state) && state.target.name.as_deref() == Some(name))
+    }
+
     /// Targets that leave it to another link to `key`.
     pub(crate) fn covered_by(&self, key: NodeKey) -> Vec<TargetId> {
         self.iter().filter(|(_, state)| state.stage == Stage::Covered(key)).map(|(id, _)| id).collect()

@@ -123,6 +123,40 @@ fn both_connect_at_once_and_one_link_stays() {
     }
 }
 
+/// Everybody connects to those after it, and knows who comes before.
+fn planned(index: usize, config: &mut Config) {
+    config.network = 7;
+    for target in &mut config.targets {
+        target.name = Some(target.url.replace('n', "NODE-"));
+    }
+    config.awaited = (0..index).map(|earlier| format!("NODE-{earlier}")).collect();
+}
+
+#[test]
+fn a_link_that_is_planned_is_not_made_in_another_way() {
+    for seed in 0..30 {
+        let mut net = Net::new(Seed(seed), planned);
+        net.cut(1, 2, Failure::Loud);
+        for later in [vec![url(1), url(2)], vec![url(2)], vec![]] {
+            net.add(TopologyKind::Mesh, later);
+        }
+        // Both hear of each other from the third, and each of them may be the one with the larger key.
+        net.run_for(Duration::from_secs(5));
+        let learned = |net: &Net| (0..3).any(|node| net.node(node).overlay.targets().iter().any(|t| t.learned));
+        assert!(net.node(2).overlay.is_reachable(net.key(1)));
+        assert!(!learned(&net), "seed {seed}");
+        net.heal(1, 2);
+        net.run_for(Duration::from_secs(7));
+        net.check_mesh();
+        assert!(!learned(&net));
+        assert_eq!((net.node(1).overlay.links().len(), net.node(2).overlay.links().len()), (2, 2));
+        // Whoever is not in the plan is learned of, as ever.
+        let joiner = net.add(TopologyKind::Mesh, vec![url(0)]);
+        net.run_for(Duration::from_secs(3));
+        assert_eq!(net.node(joiner).overlay.links().len(), 3);
+    }
+}
+
 #[test]
 fn who_leaves_is_not_looked_for() {
     for seed in 0..30 {

@@ -70,6 +70,7 @@ fn network_settings(name: &str, network: &Network) -> Result<NetworkConfig, Kern
     let overlay = &mut settings.overlay;
     overlay.redundancy = plan.redundancy;
     overlay.urls = plan.advertise.iter().map(ToString::to_string).collect();
+    overlay.awaited = plan.awaited.iter().cloned().collect();
     overlay.topology_digest = plan.digest;
     overlay.clock_millis = clock_millis();
     overlay.timing.keep_alive = network.keep_alive;

@@ -1,4 +1,5 @@
-//! A mesh joins every node to every other one: nodes that become known are connected to, without being configured.
+//! A mesh joins every node to every other one: nodes that become known are connected to, without being configured, unless
+//! a link between the two is planned.
 
 use super::{Overlay, Timer};
 use crate::config::{Target, TopologyKind};
@@ -24,12 +25,16 @@ impl Overlay {
         }
     }
 
-    /// Can it be connected to, and is nothing done about it?
+    /// Can it be connected to, and is nothing done about it? Who is to be connected to by name, or is to connect to this
+    /// node, gets the link that was meant, with its terms and options.
     fn is_stranger(&self, key: NodeKey) -> bool {
-        let has_urls = |entry: &Entry| !entry.urls.is_empty() && !entry.leaving;
+        let open = |entry: &Entry| {
+            let planned = self.config.awaited.contains(&entry.name) || self.targets.is_for_name(&entry.name);
+            !entry.urls.is_empty() && !entry.leaving && !planned
+        };
         !self.neighbours.contains_key(&key)
             && !self.targets.is_for(key)
-            && self.map.get(key).is_some_and(has_urls)
+            && self.map.get(key).is_some_and(open)
     }
 
     pub(super) fn learn_due(&mut self, key: NodeKey) {

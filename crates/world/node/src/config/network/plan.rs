@@ -15,6 +15,8 @@ pub struct NetworkPlan {
     pub redundancy: bool,
     /// The links that this node makes and keeps.
     pub links: Vec<PlannedLink>,
+    /// The nodes of a mesh's topology file that connect to this one, by name.
+    pub awaited: Vec<String>,
     /// Whether this node founds the network.
     pub bootstrap: bool,
     /// Where it listens for other nodes.
@@ -74,6 +76,7 @@ impl Network {
             topology: self.topology,
             redundancy: self.redundancy,
             links: Vec::new(),
+            awaited: Vec::new(),
             bootstrap: false,
             listen: self.listen.clone(),
             advertise: self.advertise.clone(),
@@ -121,6 +124,10 @@ impl Network {
                 })
             }
         };
+        if topology == Topology::Mesh {
+            let earlier = self.node.iter().filter(|node| node.name.as_str() < name);
+            plan.awaited = earlier.map(|node| node.name.clone()).collect();
+        }
         plan.bootstrap = self.bootstrap.unwrap_or(Some(own) == self.founder(topology));
         let entry = &self.node[own];
         if plan.listen.is_empty() {

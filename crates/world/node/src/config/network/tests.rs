@@ -114,6 +114,7 @@ fn in_a_mesh_every_pair_has_one_link() {
     assert_eq!(links(&network), ["A>B:0", "A>C:0", "B>C:0"]);
     assert_eq!(founders(&network), ["A"]);
     assert_eq!(network.plan("A").unwrap().links[1].url.to_string(), "tcp://C:1,rate=1Mbit/s");
+    assert_eq!(network.plan("C").unwrap().awaited, ["A", "B"]);
 }
 
 #[test]
