@@ -3,7 +3,9 @@
 //! Input: chunks, each a control byte, a length byte and so many bytes. The two low bits of the control byte say
 //! where to: a link from below, a link from above, a local client (which wants, offers or sends what the bytes
 //! hold), or that time passes. Bit 2: the bytes are a whole frame; else they are records and get a head. Bit 3
-//! takes what comes out only later. Bit 4: the bytes come as a datagram; at the local client, an interest is offered.
+//! takes what comes out only later. Bit 4: the bytes come as a datagram; at the local client, an interest is offered. Bit 5: the bytes come
+//! by a cast of the router behind the link. When time passes, bit 2 says that the router's own two casts reach both neighbours (bit 3), or
+//! neither.
 //!
 //! The link from above has credit, and best effort leaves over it in datagrams.
 #![no_main]
@@ -87,6 +89,10 @@ impl Interest for Want {
         topic >> 4
     }
 
+    fn lot(topic: &u8) -> u64 {
+        u64::from(*topic)
+    }
+
     fn matches(&self, topic: &u8) -> bool {
         let within = (self.from..=self.from.saturating_add(self.more)).contains(topic);
         within && self.key().is_none_or(|key| key == topic >> 4)
@@ -157,6 +163,8 @@ struct World {
     now: Moment,
     router: Router<Note, Want>,
     local: ClientId,
+    /// Each reaches both of the others, or nobody.
+    casts: [ClientId; 2],
     links: [(ClientFlags, ClientId); 2],
     peers: [(Router<Note, Want>, ClientId); 2],
 }
@@ -165,15 +173,17 @@ impl World {
     fn new() -> Self {
         let config = |router: u32| RouterConfig::new(RouterId(router), Seed(u64::from(router)));
         let mut router = Router::new(config(1));
+        let local = ClientConfig { pipe: pipe(), ..ClientConfig::advised() };
+        let local = router.add_client(Moment::ZERO, local).expect("the first client");
+        let casts = [(); 2].map(|()| router.add_cast(Moment::ZERO, pipe()).expect("two casts"));
         let mut add = |client| router.add_client(Moment::ZERO, client).expect("few clients");
-        let local = add(ClientConfig { pipe: pipe(), ..ClientConfig::advised() });
         let links = [BOTH, BOTH | ClientFlags::UPPER].map(|flags| (flags, add(link(flags))));
         let peers = [2, 3].map(|id| {
             let mut peer = Router::new(config(id));
             let client = peer.add_client(Moment::ZERO, other_end()).expect("the first client");
             (peer, client)
         });
-        let mut world = Self { now: Moment::ZERO, router, local, links, peers };
+        let mut world = Self { now: Moment::ZERO, router, local, casts, links, peers };
         for index in 0..2 {
             world.raise(index);
         }
@@ -207,14 +217,17 @@ impl World {
         match control & 3 {
             index @ 0..=1 => {
                 let index = usize::from(index);
-                let loose = control & 16 != 0;
+                let (cast, loose) = (control & 32 != 0, control & 48 != 0);
                 let frame =
                     if control & 4 != 0 { Bytes::copy_from_slice(bytes) } else { framed(bytes, loose) };
                 if loose {
                     // Whatever it holds, the link lives on.
                     let link = self.links[index].1;
                     let was_up = self.router.is_up(link);
-                    let _ignored = self.router.handle_datagram(self.now, link, frame);
+                    let _ignored = match cast {
+                        false => self.router.handle_datagram(self.now, link, frame),
+                        true => self.router.handle_cast(self.now, link, frame),
+                    };
                     assert_eq!(self.router.is_up(link), was_up);
                 } else if self.router.handle_frame(self.now, self.links[index].1, frame).is_err() {
                     self.renew(index);
@@ -222,12 +235,22 @@ impl World {
             }
             2 => self.local(Bytes::copy_from_slice(bytes), control & 16 != 0),
             _ => {
+                if control & 4 != 0 {
+                    self.cover(control & 8 != 0);
+                }
                 self.now += Duration::from_millis(u64::from(control >> 4) * 500);
                 self.router.handle_timeout(self.now);
             }
         }
         if control & 8 == 0 {
             self.settle();
+        }
+    }
+
+    /// The casts reach both neighbours, or nobody.
+    fn cover(&mut self, covered: bool) {
+        for (cast, (_, link)) in (0..2).flat_map(|cast| self.links.map(|link| (cast, link))) {
+            self.router.set_covered(link, cast, covered);
         }
     }
 
@@ -262,6 +285,16 @@ impl World {
         }
     }
 
+    /// Takes everything out of a cast: each of the others gets it.
+    fn send_all(&mut self, cast: ClientId) {
+        while let Some(frame) = self.router.poll_frame_of(self.now, cast, Lanes::ALL, 128) {
+            assert!(frame.len() <= 128, "a frame of {} bytes", frame.len());
+            for (peer, end) in &mut self.peers {
+                let _received = peer.handle_cast(self.now, *end, frame.clone()).expect("a sound frame");
+            }
+        }
+    }
+
     /// Takes everything out, and lets the others read it.
     fn settle(&mut self) {
         while self.router.poll_event().is_some() {}
@@ -274,6 +307,8 @@ impl World {
             if self.router.kind(client) == Some(ClientKind::Link) {
                 let index = usize::from(client == self.links[1].1);
                 self.send(index, client);
+            } else if self.casts.contains(&client) {
+                self.send_all(client);
             } else {
                 while self.router.poll_message(client).is_some() {}
             }

@@ -5,12 +5,13 @@
 //! mattered; only looking for new ones needs cargo-fuzz.
 
 use crate::cargo::{call, cargo, spelled};
+use crate::mpi;
 use crate::workspace::{Metadata, metadata, root};
 use anyhow::{Context, bail, ensure};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const MANIFEST: &str = "fuzz/Cargo.toml";
+const PACKAGE: &str = "meshrti-fuzz";
 const CORPUS: &str = "fuzz/corpus";
 /// What exploring gathers: thousands of inputs, kept for the next time and not committed.
 const EXPLORED: &str = "fuzz/target/explored";
@@ -19,14 +20,14 @@ const BATCH: usize = 500;
 /// An input that takes longer is a hang; most take well under a millisecond.
 const TIMEOUT: &str = "-timeout=30";
 
-/// Builds all targets with the compiler of the workspace and runs each over its committed corpus. The fuzz
-/// crate is no member of the workspace, so that its format and lints are looked at here as well.
+/// Builds all targets with the compiler of the workspace and runs each over its committed corpus. All programs of the
+/// workspace are asked for, as the tests do, so that what they share is not built again with other features.
 pub(crate) fn replay() -> anyhow::Result<()> {
-    let out = metadata("Cargo.toml")?.target_directory;
-    call(&mut cargo(&["fmt", "--check", "--manifest-path", MANIFEST]))?;
-    call(in_fuzz(&out, "clippy").args(["--", "-D", "warnings"]))?;
-    call(&mut in_fuzz(&out, "build"))?;
-    for target in targets(&metadata(MANIFEST)?)? {
+    let features = mpi::features()?;
+    call(&mut cargo(&[&["build", "--workspace", "--bins", "--locked"], &features[..]].concat()))?;
+    let metadata = metadata("Cargo.toml")?;
+    let out = &metadata.target_directory;
+    for target in targets(&metadata)? {
         let files = corpus(&root().join(CORPUS).join(&target))?;
         for batch in files.chunks(BATCH) {
             replay_batch(&out.join("debug").join(&target), batch)?;
@@ -36,21 +37,13 @@ pub(crate) fn replay() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A cargo command over the fuzz targets, with the target folder and the dev profile of the
-/// workspace, so that what both use is built once.
-fn in_fuzz(out: &Path, command: &str) -> Command {
-    let mut cargo = cargo(&[command, "--bins", "--locked", "--manifest-path", MANIFEST, "--target-dir"]);
-    cargo.arg(out).env("CARGO_PROFILE_DEV_OPT_LEVEL", "1").env("CARGO_PROFILE_DEV_DEBUG", "line-tables-only");
-    cargo
-}
-
 /// Runs every target, or those named, for `seconds` each, from its corpus on. What fails goes to
 /// fuzz/artifacts; to keep it from coming back, commit it to the corpus with the repair.
 pub(crate) fn explore(seconds: u64, only: &[String]) -> anyhow::Result<()> {
     let mut probe = nightly_fuzz(&["--version"]);
     let installed = probe.output().is_ok_and(|output| output.status.success());
     ensure!(installed, "exploring needs `rustup toolchain install nightly` and `cargo install cargo-fuzz`");
-    let all = targets(&metadata(MANIFEST)?)?;
+    let all = targets(&metadata("Cargo.toml")?)?;
     if let Some(name) = only.iter().find(|name| !all.contains(name)) {
         bail!("no fuzz target `{name}`; there are: {}", all.join(", "));
     }
@@ -70,16 +63,19 @@ pub(crate) fn explore(seconds: u64, only: &[String]) -> anyhow::Result<()> {
 fn nightly_fuzz(arguments: &[&str]) -> Command {
     let mut command = Command::new("rustup");
     command.args(["run", "nightly", "cargo", "fuzz"]).args(arguments).current_dir(root()).env_remove("CARGO");
+    // The releases of the workspace are optimised as a whole, which takes minutes for each target.
+    command.env("CARGO_PROFILE_RELEASE_LTO", "off").env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16");
     command
 }
 
 /// Names of the fuzz crate's programs, each one a target.
 fn targets(metadata: &Metadata) -> anyhow::Result<Vec<String>> {
-    let all = metadata.packages.iter().flat_map(|package| &package.targets);
+    let package = metadata.packages.iter().find(|package| package.name == PACKAGE);
+    let all = package.into_iter().flat_map(|package| &package.targets);
     let mut names: Vec<String> =
         all.filter(|target| target.kind.iter().any(|kind| kind == "bin")).map(|t| t.name.clone()).collect();
     names.sort();
-    ensure!(!names.is_empty(), "{MANIFEST} has no targets");
+    ensure!(!names.is_empty(), "{PACKAGE} has no targets");
     Ok(names)
 }
 

@@ -1,0 +1,179 @@
+//! Arbitrary frames, letters, datagrams and multicast from a member of the network, at the node that founded it.
+//!
+//! Input: chunks, each a control byte, a length byte and so many bytes. The two low bits of the control byte say how they come: 0 over
+//! the link, 1 as a datagram beside it, 2 by a multicast group, 3 not at all, but time passes (bits 4 to 7, times 100 ms). Over the
+//! link, bits 2 and 3 say what they are: 0 a whole frame, with the channel first; 1 a frame of the overlay; 2 a letter from node to
+//! node, with its kind first; 3 a frame of a router, on the channel from PopUp to PullDown. By a group, bit 2 says that its member is heard
+//! (bit 3) or no longer.
+//!
+//! Whatever comes, the node neither ends nor loops, and keeps to the longest frame.
+#![no_main]
+
+use base::{Moment, NodeKey, Seed};
+use bytes::{BufMut, Bytes, BytesMut};
+use kernel::{
+    CastEvent, Config, Kernel, LinkEvent, LinkId, LinkTarget, LinkTerms, Multicast, NetworkConfig, NoFoms,
+    TargetId, TopologyKind,
+};
+use libfuzzer_sys::fuzz_target;
+use meshrti_fuzz::chunks;
+use std::time::Duration;
+
+const FRAME_MAX: usize = (1 << 20) + 64;
+const GROUPS: usize = 4;
+const KEYS: [NodeKey; 2] = [NodeKey(11), NodeKey(22)];
+/// Frames that one chunk may lead to, there and back.
+const EXCHANGES_MAX: usize = 10_000;
+
+struct World {
+    now: Moment,
+    /// The node in question, and the member whose link the frames come over.
+    nodes: [Kernel; 2],
+    /// The link between them: the same number at both ends.
+    link: Option<LinkId>,
+    links: u64,
+    letters: u32,
+}
+
+impl World {
+    /// The second has joined the network of the first.
+    fn new() -> Self {
+        let now = Moment::ZERO;
+        let node = |index: usize| {
+            let seed = Seed(KEYS[index].0);
+            let mut network = NetworkConfig::new(KEYS[index], seed, &format!("N{index}"), TopologyKind::Mesh);
+            network.multicast = Some(Multicast { groups: GROUPS, frame_bytes: 1_200 });
+            if index == 1 {
+                network.bootstrap = None;
+                let terms = LinkTerms::default();
+                network.targets = vec![LinkTarget { url: "first".to_owned(), name: None, terms }];
+            }
+            Kernel::in_network(now, Config::default(), network, Box::new(NoFoms)).expect("sound settings")
+        };
+        let mut world = Self { now, nodes: [node(0), node(1)], link: None, links: 0, letters: 0 };
+        world.settle();
+        world.pass(20);
+        let members = world.nodes[0].network().expect("a node of a network").members.len();
+        assert_eq!(members, 2, "the second was let in");
+        world
+    }
+
+    fn pass(&mut self, steps: u32) {
+        for _ in 0..steps {
+            self.now += Duration::from_millis(100);
+            for node in &mut self.nodes {
+                node.handle_timeout(self.now);
+            }
+            self.settle();
+        }
+    }
+
+    fn chunk(&mut self, control: u8, bytes: &[u8]) {
+        let now = self.now;
+        match (control & 3, self.link) {
+            (0, Some(link)) => {
+                let frame = self.frame(control >> 2 & 3, bytes);
+                self.nodes[0].handle_link_frame(now, link, frame);
+            }
+            (1, Some(link)) => self.nodes[0].handle_link_datagram(now, link, Bytes::copy_from_slice(bytes)),
+            (2, _) if control & 4 != 0 => {
+                let group = usize::from(control >> 4) % (2 * GROUPS);
+                self.nodes[0].handle_cast_member(now, group, KEYS[1], control & 8 != 0);
+            }
+            (2, _) => self.nodes[0].handle_cast_frames(now, [(KEYS[1], Bytes::copy_from_slice(bytes))]),
+            _ => self.pass(u32::from(control >> 4)),
+        }
+        self.settle();
+    }
+
+    fn frame(&mut self, what: u8, bytes: &[u8]) -> Bytes {
+        let mut out = BytesMut::new();
+        match what {
+            0 => {}
+            1 => out.put_u8(0),
+            2 => {
+                self.letters += 1;
+                // A unicast of the overlay, urgent, with eight hops left, whole.
+                out.put_slice(&[0, 8, 1, 0, 8]);
+                out.put_u64(KEYS[1].0);
+                out.put_u64(KEYS[0].0);
+                out.put_u32(0x8000_0000 + self.letters);
+                out.put_u32(u32::from(u8::try_from(bytes.len()).expect("a chunk is that short")));
+                out.put_u32(0);
+            }
+            _ => out.put_u8(1),
+        }
+        out.put_slice(bytes);
+        out.freeze()
+    }
+
+    /// Does what both want, until they want nothing more.
+    fn settle(&mut self) {
+        let mut exchanges = 0;
+        while self.serve(0) | self.serve(1) {
+            exchanges += 1;
+            assert!(exchanges < EXCHANGES_MAX, "they never end");
+        }
+    }
+
+    fn serve(&mut self, index: usize) -> bool {
+        let (now, mut any) = (self.now, false);
+        while let Some(event) = self.nodes[index].poll_link_event() {
+            any = true;
+            match event {
+                LinkEvent::Connect { target, url } if url == "first" => self.raise(target),
+                LinkEvent::Connect { target, .. } => {
+                    self.nodes[index].handle_link_failed(now, target, "nobody is there");
+                }
+                LinkEvent::Close { link, .. } if self.link == Some(link) => {
+                    self.link = None;
+                    self.nodes[1 - index].handle_link_down(now, link, "the other end closed it");
+                }
+                LinkEvent::Close { .. } => {}
+            }
+        }
+        while let Some(link) = self.nodes[index].poll_link_ready() {
+            while let Some(frame) = self.nodes[index].poll_link_frame(now, link) {
+                any = true;
+                assert!(frame.len() <= FRAME_MAX, "a frame of {} bytes", frame.len());
+                if self.link == Some(link) {
+                    self.nodes[1 - index].handle_link_frame(now, link, frame);
+                }
+            }
+        }
+        while let Some(event) = self.nodes[index].poll_cast_event() {
+            if let CastEvent::Join { group, member } = event {
+                self.nodes[1 - index].handle_cast_member(now, group, member, true);
+            }
+        }
+        while let Some(group) = self.nodes[index].poll_cast_ready() {
+            while let Some(frame) = self.nodes[index].poll_cast_frame(now, group, 1_200) {
+                assert!(frame.len() <= 1_200, "a frame of {} bytes for a group", frame.len());
+                self.nodes[1 - index].handle_cast_frames(now, [(KEYS[index], frame)]);
+            }
+        }
+        any
+    }
+
+    /// The second connects to the first.
+    fn raise(&mut self, target: TargetId) {
+        if let Some(old) = self.link.take() {
+            for node in &mut self.nodes {
+                node.handle_link_down(self.now, old, "another takes its place");
+            }
+        }
+        self.links += 1;
+        let link = LinkId(self.links);
+        self.link = Some(link);
+        self.nodes[1].handle_link_up(self.now, link, Some(target));
+        self.nodes[0].handle_link_up(self.now, link, None);
+    }
+}
+
+fuzz_target!(|data: &[u8]| {
+    let mut world = World::new();
+    for ([control], bytes) in chunks(data) {
+        world.chunk(control, bytes);
+    }
+    world.pass(3);
+});
