@@ -13,10 +13,6 @@ use std::time::Duration;
 /// Answers given at once between trials, at most: what all trials cost is one delay in so many answers.
 const TRIAL_AFTER_MAX: u32 = 1 << 16;
 
-/// Answers in a row that nothing came for in time, after which the federate counts as one that waits: a single one may
-/// be the machine's fault.
-const OVERDUE_MAX: u8 = 2;
-
 /// An answer: the call's number, and the encoded `CallResponse`.
 pub(crate) type Answer = (Serial31, Bytes);
 
@@ -37,8 +33,6 @@ pub(crate) struct AnswerDelay {
     held: Option<(Answer, Moment)>,
     /// Answers since the mode was entered.
     answers: u32,
-    /// Answers in a row that had to be sent by themselves.
-    overdue: u8,
     /// Answers given at once before the next trial, and the least of that.
     trial_after: u32,
     trial_after_min: u32,
@@ -47,14 +41,7 @@ pub(crate) struct AnswerDelay {
 impl AnswerDelay {
     /// Nothing is held back; the first trial is after `trial_after` answers.
     pub(crate) const fn new(trial_after: u32) -> Self {
-        Self {
-            mode: Mode::AtOnce,
-            held: None,
-            answers: 0,
-            overdue: 0,
-            trial_after,
-            trial_after_min: trial_after,
-        }
+        Self { mode: Mode::AtOnce, held: None, answers: 0, trial_after, trial_after_min: trial_after }
     }
 
     /// Whether the next answer is to be held back. Asked once for each answer that could go at once.
@@ -83,7 +70,6 @@ impl AnswerDelay {
         if self.mode == Mode::Trial {
             self.enter(Mode::Delayed);
         }
-        self.overdue = 0;
         Some(answer)
     }
 
@@ -93,9 +79,7 @@ impl AnswerDelay {
         if self.mode == Mode::Trial {
             return None;
         }
-        let (answer, _) = self.held.take()?;
-        self.overdue = 0;
-        Some(answer)
+        self.held.take().map(|(answer, _)| answer)
     }
 
     /// Another answer is to be sent, or nothing may be held back any more. What that says of a trial is nothing.
@@ -110,10 +94,6 @@ impl AnswerDelay {
     /// The answer, if it has been held back for `delay`: perhaps the federate does wait.
     pub(crate) fn take_overdue(&mut self, now: Moment, delay: Duration) -> Option<Answer> {
         let (answer, _) = self.held.take_if(|&mut (_, since)| since + delay <= now)?;
-        self.overdue += 1;
-        if self.mode == Mode::Delayed && self.overdue < OVERDUE_MAX {
-            return Some(answer);
-        }
         let worth_it = self.mode == Mode::Delayed && self.answers >= self.trial_after;
         self.trial_after = match worth_it {
             true => self.trial_after_min,
@@ -126,7 +106,6 @@ impl AnswerDelay {
     fn enter(&mut self, mode: Mode) {
         self.mode = mode;
         self.answers = 0;
-        self.overdue = 0;
     }
 }
 
@@ -189,30 +168,10 @@ mod tests {
                 delay.hold(us(0), answer(call));
                 delay.take_with_callback();
             }
-            for _ in 0..OVERDUE_MAX {
-                assert!(delay.wants_next());
-                delay.hold(us(0), answer(1));
-                assert!(delay.take_overdue(us(1_000), DELAY).is_some());
-            }
-            assert_eq!((delay.mode, delay.trial_after), (Mode::AtOnce, then));
+            delay.hold(us(0), answer(1));
+            assert!(delay.take_overdue(us(1_000), DELAY).is_some());
+            assert_eq!(delay.trial_after, then);
         }
-    }
-
-    #[test]
-    fn one_late_callback_proves_nothing() {
-        let mut delay = AnswerDelay::new(1);
-        assert!(delay.wants_next());
-        delay.hold(us(0), answer(1));
-        delay.take_at_call();
-        for call in 2..9 {
-            assert!(delay.wants_next());
-            delay.hold(us(0), answer(call));
-            match call % 2 {
-                0 => assert!(delay.take_overdue(us(1_000), DELAY).is_some()),
-                _ => assert!(delay.take_with_callback().is_some()),
-            }
-        }
-        assert_eq!(delay.mode, Mode::Delayed);
     }
 
     #[test]
