@@ -8,7 +8,6 @@
 use base::{Moment, Serial31};
 use bytes::{Bytes, BytesMut};
 use fedpro::client::{self, Action, Session};
-use fedpro::response::encode_response;
 use fedpro::server::{self, ConnId, EndReason, Endpoint, SessionKey};
 use hla::api::callback_request::CallbackRequest as Callback;
 use hla::api::{self, Message, call_request::CallRequest as Call, call_response::CallResponse as Answer};
@@ -24,7 +23,6 @@ enum Op {
     /// The kernel answers the oldest or the newest call it knows.
     Answer {
         newest: bool,
-        at_leisure: bool,
     },
     ClientWrites(usize),
     ServerWrites(usize),
@@ -39,14 +37,14 @@ enum Op {
     Notice,
     /// The next tries to connect fail.
     Refuse(u8),
-    Advance(Duration),
+    Advance(u64),
 }
 
 fn op() -> impl Strategy<Value = Op> {
     prop_oneof![
         4 => Just(Op::Call),
         4 => Just(Op::Callback),
-        3 => any::<(bool, bool)>().prop_map(|(newest, at_leisure)| Op::Answer { newest, at_leisure }),
+        3 => any::<bool>().prop_map(|newest| Op::Answer { newest }),
         4 => (1usize..200).prop_map(Op::ClientWrites),
         4 => (1usize..200).prop_map(Op::ServerWrites),
         5 => (1usize..150).prop_map(Op::ToServer),
@@ -54,8 +52,7 @@ fn op() -> impl Strategy<Value = Op> {
         1 => any::<bool>().prop_map(|server_notices| Op::Cut { server_notices }),
         1 => Just(Op::Notice),
         1 => (0u8..4).prop_map(Op::Refuse),
-        1 => (0u64..70).prop_map(|secs| Op::Advance(Duration::from_secs(secs))),
-        1 => (0u64..2_000).prop_map(|us| Op::Advance(Duration::from_micros(us))),
+        2 => (0u64..70).prop_map(Op::Advance),
     ]
 }
 
@@ -101,7 +98,6 @@ impl World {
         let server = server::Config {
             first_sequence: Serial31::new(server_first).expect("31 bits"),
             resume_window: forever,
-            answer_trial_after: 2,
             ..Default::default()
         };
         Self {
@@ -132,7 +128,7 @@ impl World {
         match *op {
             Op::Call => self.call(),
             Op::Callback => self.callback(),
-            Op::Answer { newest, at_leisure } => self.answer(newest, at_leisure),
+            Op::Answer { newest } => self.answer(newest),
             Op::ClientWrites(budget) => self.client_writes(budget),
             Op::ServerWrites(budget) => self.server_writes(budget),
             Op::ToServer(n) => self.deliver_to_server(n),
@@ -153,7 +149,7 @@ impl World {
                 }
             }
             Op::Refuse(n) => self.refuse = n,
-            Op::Advance(by) => self.advance(self.now + by),
+            Op::Advance(secs) => self.advance(self.now + Duration::from_secs(secs)),
         }
         self.settle();
     }
@@ -179,19 +175,14 @@ impl World {
         self.callbacks += 1;
     }
 
-    fn answer(&mut self, newest: bool, at_leisure: bool) {
+    fn answer(&mut self, newest: bool) {
         let (Some(session), false) = (self.session, self.unanswered.is_empty()) else { return };
         let index = if newest { self.unanswered.len() - 1 } else { 0 };
         let (call, k) = self.unanswered.remove(index);
         let answer = api::NormalizeFederateHandleResponse { result: k };
         let response =
             api::CallResponse { call_response: Some(Answer::NormalizeFederateHandleResponse(answer)) };
-        let body = encode_response(&response);
-        let answered = match at_leisure {
-            true => self.endpoint.respond_at_leisure(self.now, session, call, body),
-            false => self.endpoint.respond_encoded(self.now, session, call, body),
-        };
-        assert!(answered);
+        assert!(self.endpoint.respond(self.now, session, call, &response));
         assert!(!self.endpoint.respond(self.now, session, call, &response), "answered twice");
     }
 
@@ -341,7 +332,7 @@ impl World {
             for op in [
                 Op::ClientWrites(usize::MAX),
                 Op::ToServer(usize::MAX),
-                Op::Answer { newest: false, at_leisure: true },
+                Op::Answer { newest: false },
                 Op::ServerWrites(usize::MAX),
                 Op::ToClient(usize::MAX),
             ] {

@@ -331,15 +331,10 @@ impl Kernel {
 
     fn serve(&mut self, now: Moment, key: SessionKey, caller: CallerId, call: Serial31, request: Call) {
         let wants_report = wants_report(&request);
-        let is_data = is_data(&request);
         match self.rti.call(now, caller, CallId(call.get()), request) {
             Some(Ok(mut answer)) if wants_report => {
                 self.attach_report(&mut answer);
                 self.respond(now, key, caller, call, Ok(answer));
-            }
-            Some(Ok(answer)) if is_data => {
-                let response = CallResponse { call_response: Some(answer) };
-                self.endpoint.respond_at_leisure(now, key, call, encode_response(&response));
             }
             Some(answer) => self.respond(now, key, caller, call, answer),
             None => self.sessions.wait(caller),
@@ -453,19 +448,6 @@ fn is_connect(request: &Call) -> bool {
             | Call::ConnectWithConfigurationRequest(_)
             | Call::ConnectWithCredentialsRequest(_)
             | Call::ConnectWithConfigurationAndCredentialsRequest(_)
-    )
-}
-
-/// Whether a call only sends data: a federate need not wait for its answer before the next.
-fn is_data(request: &Call) -> bool {
-    matches!(
-        request,
-        Call::UpdateAttributeValuesRequest(_)
-            | Call::UpdateAttributeValuesWithTimeRequest(_)
-            | Call::SendInteractionRequest(_)
-            | Call::SendInteractionWithTimeRequest(_)
-            | Call::SendDirectedInteractionRequest(_)
-            | Call::SendDirectedInteractionWithTimeRequest(_)
     )
 }
 

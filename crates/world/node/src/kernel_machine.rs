@@ -127,7 +127,6 @@ fn settings(config: &Config) -> kernel::Config {
         history_bytes_max: config.limits.history,
         heart_timeout: config.session.heartbeat_timeout,
         resume_window: config.session.resume_window,
-        answer_delay: config.session.answer_delay,
         unsent_bytes_high,
         unsent_bytes_low: unsent_bytes_high / 4,
         unsent_bytes_max: config.limits.queue.saturating_add(config.limits.history),

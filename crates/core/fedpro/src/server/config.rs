@@ -27,12 +27,6 @@ pub struct Config {
     pub resume_window: Duration,
     /// How long the last messages of a closed session may take to be written. Default 5 s.
     pub close_timeout: Duration,
-    /// How long the answer to a call that its federate may not wait for is held back at most, once the federate has
-    /// shown that it does not, see [`Endpoint::respond_at_leisure`](super::Endpoint::respond_at_leisure). Default
-    /// 1 ms; zero gives every answer at once.
-    pub answer_delay: Duration,
-    /// Answers given at once before one is held back on trial. Default 64.
-    pub answer_trial_after: u32,
     /// Written HLA messages kept per session for a resume. Default 2,000, what the clients keep.
     /// Acknowledged messages are not kept.
     pub history_messages_max: usize,
@@ -66,8 +60,6 @@ impl Default for Config {
             heart_timeout: Some(Duration::from_secs(180)),
             resume_window: Duration::from_secs(600),
             close_timeout: Duration::from_secs(5),
-            answer_delay: Duration::from_millis(1),
-            answer_trial_after: 64,
             history_messages_max: 2_000,
             history_bytes_max: 16 << 20,
             unsent_bytes_high: 1 << 20,

@@ -53,8 +53,6 @@ pub(super) enum Timer {
     Connection(ConnId),
     /// Silence, or resume window.
     Session(SessionKey),
-    /// An answer that is held back.
-    Answer(SessionKey),
 }
 
 /// Counters since the endpoint was made; only ever rising.
@@ -70,8 +68,6 @@ pub struct Stats {
     pub repeated_messages: u64,
     /// Calls answered with RTIinternalError because their content could not be read.
     pub unreadable_calls: u64,
-    /// Answers that were held back, see [`Endpoint::respond_at_leisure`].
-    pub answers_delayed: u64,
 }
 
 impl Endpoint {
@@ -167,7 +163,6 @@ impl Endpoint {
             match timer {
                 Timer::Connection(conn) => self.connection_timeout(now, conn),
                 Timer::Session(key) => self.session_timeout(now, key),
-                Timer::Answer(key) => self.answer_timeout(now, key),
             }
         }
     }
@@ -218,39 +213,6 @@ impl Endpoint {
         let body = if body.len() > BODY_BYTES_LIMIT { too_long(body.len()) } else { body };
         let pushed = s.push_hla(MessageType::CallResponse, Some(call), body, &self.config);
         self.pushed(now, session, pushed)
-    }
-
-    /// Like [`Endpoint::respond_encoded`], for calls that federates often do not wait for, such as updates and
-    /// interactions. Once a federate has shown that it does not, the answer goes with the next message for it, or at
-    /// its next call, or after [`Config::answer_delay`]: it is not woken for answers alone.
-    ///
-    /// A federate that does wait has an answer delayed at a trial, the first after 64 answers; trials become rarer
-    /// with every one that gains nothing, down to one in 65,536 answers.
-    pub fn respond_at_leisure(
-        &mut self,
-        now: Moment,
-        session: SessionKey,
-        call: Serial31,
-        body: Bytes,
-    ) -> bool {
-        self.observe(now);
-        let delay = self.config.answer_delay;
-        let Some(s) = self.sessions.get_mut(session) else { return false };
-        // With others on their way it goes along.
-        let alone = s.conn.is_some() && !s.announced && s.delay.since().is_none();
-        if !alone || delay.is_zero() || body.len() > BODY_BYTES_LIMIT || !s.delay.wants_next() {
-            return self.respond_encoded(now, session, call, body);
-        }
-        if !s.take_call(call) {
-            return false;
-        }
-        s.delay.hold(now, (call, body));
-        self.stats.answers_delayed += 1;
-        // One that waited earlier may have left its timer, which will look.
-        if self.timers.get(Timer::Answer(session)).is_none() {
-            self.timers.set(Timer::Answer(session), now + delay);
-        }
-        true
     }
 
     /// Sends a callback: an encoded `CallbackRequest`, which many sessions may share. False, and
@@ -370,20 +332,6 @@ impl Endpoint {
         }
     }
 
-    /// The federate may be waiting for the answer that is held back.
-    fn answer_timeout(&mut self, now: Moment, key: SessionKey) {
-        let Some(s) = self.sessions.get_mut(key) else { return };
-        let Some(since) = s.delay.since() else { return };
-        let delay = self.config.answer_delay;
-        match s.delay.take_overdue(now, delay) {
-            Some(answer) => {
-                s.push_answer(answer);
-                self.announce(key);
-            }
-            None => self.timers.set(Timer::Answer(key), since + delay),
-        }
-    }
-
     /// The session has lost its connection.
     pub(super) fn interrupt(&mut self, now: Moment, key: SessionKey) {
         let Some(s) = self.sessions.get_mut(key) else { return };
@@ -400,7 +348,6 @@ impl Endpoint {
         let session = self.sessions.remove(key)?;
         self.by_id.remove(&session.id);
         self.timers.clear(Timer::Session(key));
-        self.timers.clear(Timer::Answer(key));
         self.events.push_back(Event::SessionEnded { session: key, reason });
         Some(session)
     }

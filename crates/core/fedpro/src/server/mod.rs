@@ -2,7 +2,6 @@
 
 mod config;
 mod connection;
-mod delay;
 mod endpoint;
 mod event;
 mod receive;

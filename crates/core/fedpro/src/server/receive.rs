@@ -233,10 +233,6 @@ impl Endpoint {
             self.end(now, key, EndReason::Overload(overload));
             return;
         }
-        if let Some(answer) = session.delay.take_at_call() {
-            session.push_answer(answer);
-            self.announce(key);
-        }
         let first_key = prost::encoding::decode_key(&mut body.as_ref());
         let problem = match CallRequest::decode(body) {
             Ok(request) if request.call_request.is_some() => {

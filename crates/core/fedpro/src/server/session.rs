@@ -1,6 +1,5 @@
 //! One session of an endpoint.
 
-use super::delay::{Answer, AnswerDelay};
 use super::{Config, ConnId, Overload};
 use crate::frame::{Control, MessageType, Numbers, put_control};
 use crate::inbox::Inbox;
@@ -32,7 +31,6 @@ pub(crate) struct Session {
     pub(crate) heart_timeout: Option<Duration>,
     /// The world knows that there is something to write and has not yet written all.
     pub(crate) announced: bool,
-    pub(crate) delay: AnswerDelay,
     /// Over the high watermark, and not yet under the low one.
     pub(crate) held: bool,
 }
@@ -52,7 +50,6 @@ impl Session {
             linger: config.resume_window,
             heart_timeout: config.heart_timeout,
             announced: false,
-            delay: AnswerDelay::new(config.answer_trial_after),
             held: false,
         }
     }
@@ -72,9 +69,6 @@ impl Session {
         self.interrupted = now;
         self.announced = false;
         self.control = VecDeque::new();
-        if let Some(answer) = self.delay.take() {
-            self.push_answer(answer);
-        }
     }
 
     pub(crate) fn push_control(&mut self, control: Control, limit: usize) -> Result<(), Overload> {
@@ -104,11 +98,6 @@ impl Session {
         true
     }
 
-    /// Queues an answer that was held back.
-    pub(crate) fn push_answer(&mut self, (call, body): Answer) {
-        self.outbox.push(MessageType::CallResponse, Some(call), body);
-    }
-
     /// Queues an HLA message.
     pub(crate) fn push_hla(
         &mut self,
@@ -117,13 +106,6 @@ impl Session {
         body: Bytes,
         config: &Config,
     ) -> Result<(), Overload> {
-        let earlier = match kind {
-            MessageType::CallResponse => self.delay.take(),
-            _ => self.delay.take_with_callback(),
-        };
-        if let Some(answer) = earlier {
-            self.push_answer(answer);
-        }
         self.outbox.push(kind, to, body);
         let unsent = self.outbox.unsent_bytes();
         self.held |= unsent >= config.unsent_bytes_high;
@@ -157,9 +139,6 @@ impl Session {
 
     /// Everything not yet written, one buffer per message.
     pub(crate) fn into_tail(mut self) -> VecDeque<Bytes> {
-        if let Some(answer) = self.delay.take() {
-            self.push_answer(answer);
-        }
         let mut tail = VecDeque::new();
         let mut out = BytesMut::new();
         while self.write_next(&mut out, usize::MAX) {

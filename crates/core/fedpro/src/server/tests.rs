@@ -94,63 +94,6 @@ fn calls_are_answered_once_in_any_order() {
     assert!(!done.more);
 }
 
-/// A session whose first answer at leisure is one on trial.
-fn on_trial() -> (Endpoint, SessionKey) {
-    let (mut endpoint, key) = opened(Config { answer_trial_after: 1, ..Config::default() });
-    while endpoint.poll_ready().is_some() {}
-    (endpoint, key)
-}
-
-/// Serves a call whose answer nobody may wait for; the messages that can then be written.
-fn serve_at_leisure(endpoint: &mut Endpoint, key: SessionKey, sequence: u32) -> Vec<MessageType> {
-    endpoint.handle_bytes(Moment::ZERO, CONN, call(sequence));
-    events(endpoint);
-    let body = empty_response(DISCONNECT_RESPONSE).unwrap();
-    assert!(endpoint.respond_at_leisure(Moment::ZERO, key, n(sequence), body));
-    written(endpoint)
-}
-
-/// The messages on connections that the endpoint names.
-fn written(endpoint: &mut Endpoint) -> Vec<MessageType> {
-    let ready: Vec<_> = std::iter::from_fn(|| endpoint.poll_ready()).collect();
-    ready
-        .into_iter()
-        .flat_map(|conn| transmit(endpoint, conn).0)
-        .map(|frame| frame.header.message_type)
-        .collect()
-}
-
-#[test]
-fn answers_that_nobody_waits_for_go_with_other_messages() {
-    use MessageType::{CallResponse, CallbackRequest};
-    let (mut endpoint, key) = on_trial();
-    assert_eq!(serve_at_leisure(&mut endpoint, key, 1), [], "on trial");
-    endpoint.callback(Moment::ZERO, key, Bytes::from_static(b"\x0a\x00"));
-    assert_eq!(written(&mut endpoint), [CallbackRequest], "overtakes the answer on trial");
-    assert_eq!(serve_at_leisure(&mut endpoint, key, 2), [CallResponse; 2], "it did not wait");
-    assert_eq!(serve_at_leisure(&mut endpoint, key, 3), []);
-    endpoint.callback(Moment::ZERO, key, Bytes::from_static(b"\x0a\x00"));
-    assert_eq!(written(&mut endpoint), [CallResponse, CallbackRequest]);
-    assert_eq!(serve_at_leisure(&mut endpoint, key, 4), []);
-    assert!(endpoint.end(Moment::ZERO, key, EndReason::Closed("done".into())));
-    assert_eq!(written(&mut endpoint), [CallResponse], "the last words");
-}
-
-#[test]
-fn an_answer_is_held_back_no_longer_than_its_delay() {
-    let (mut endpoint, key) = on_trial();
-    assert_eq!(serve_at_leisure(&mut endpoint, key, 1), []);
-    let due = Moment::ZERO + endpoint.config().answer_delay;
-    assert_eq!(endpoint.poll_timeout(), Some(due));
-    endpoint.handle_timeout(due);
-    assert_eq!(endpoint.poll_ready(), Some(CONN));
-    assert!(endpoint.unsent_bytes(key) > 0);
-    assert_eq!(endpoint.stats().answers_delayed, 1);
-    let (mut endpoint, key) = on_trial();
-    endpoint.config.answer_delay = Duration::ZERO;
-    assert_eq!(serve_at_leisure(&mut endpoint, key, 1), [MessageType::CallResponse]);
-}
-
 #[test]
 fn a_shared_callback_gets_a_header_per_session_and_respects_the_budget() {
     let mut endpoint = Endpoint::new(Config::default());

@@ -154,10 +154,6 @@ pub struct Session {
     /// The same for a federate that is not joined, and so has nothing to lose. Default `2s`.
     #[serde(deserialize_with = "units::duration")]
     pub unjoined_window: Duration,
-    /// How long the answer to an update or interaction is held back at most, so that it goes with another message, once
-    /// a federate has shown that it does not wait for it. Zero: never. Default `1ms`.
-    #[serde(deserialize_with = "units::duration")]
-    pub answer_delay: Duration,
 }
 
 impl Default for Session {
@@ -168,7 +164,6 @@ impl Default for Session {
             resume_window: Duration::from_secs(600),
             closed_window: Duration::from_secs(15),
             unjoined_window: Duration::from_secs(2),
-            answer_delay: Duration::from_millis(1),
         }
     }
 }
