@@ -142,7 +142,8 @@ fn a_link_that_is_planned_is_not_made_in_another_way() {
         }
         // Both hear of each other from the third, and each of them may be the one with the larger key.
         net.run_for(Duration::from_secs(5));
-        let learned = |net: &Net| (0..3).any(|node| net.node(node).overlay.targets().iter().any(|t| t.learned));
+        let learned =
+            |net: &Net| (0..3).any(|node| net.node(node).overlay.targets().iter().any(|t| t.learned));
         assert!(net.node(2).overlay.is_reachable(net.key(1)));
         assert!(!learned(&net), "seed {seed}");
         net.heal(1, 2);

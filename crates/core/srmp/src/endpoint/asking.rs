@@ -13,6 +13,10 @@ use std::time::Duration;
 
 /// Whom to ask is found out anew after this, though nothing of loggers changed: distances do.
 const ROUTED_FOR: Duration = Duration::from_millis(500);
+/// Who joined less than this ago asks sources themselves while no logger is known.
+const JOINING: Duration = Duration::from_secs(5);
+/// They do not know yet how far these are.
+const ALONE_WAIT_MAX: Duration = Duration::from_millis(200);
 /// What an answer in the site may take besides the round trip.
 const SITE_SLACK: Duration = Duration::from_micros(500);
 /// And at the third attempt, when it may be busy.
@@ -54,7 +58,11 @@ impl Endpoint {
             }
         } else {
             loggers.path_in_site(now, self.config.member, distance, &mut path);
-            if !path.is_empty() && can_be_asked && loggers.parent_of_site() == MemberId::NOBODY {
+            // Who has just joined and knows of no logger yet misses what nobody else does: the group need not hear of it.
+            let is_alone = path.is_empty() && now.since(self.receive.joined) < JOINING;
+            if is_alone && can_be_asked {
+                path.push(Step { wait: own.wait.min(ALONE_WAIT_MAX), tries: 3, ..own });
+            } else if !path.is_empty() && can_be_asked && loggers.parent_of_site() == MemberId::NOBODY {
                 path.push(own);
             }
         }
@@ -113,7 +121,8 @@ impl Loggers {
         let standby = second.or(self.view.standby()).filter(|seen| seen.member != me);
         if let Some(seen) = standby.filter(|_| second.is_some()) {
             let wait = half_more(seen.rtt(self.config.site_rtt_initial)) + SITE_SLACK;
-            path.push(Step { ask: seen.member, spread: at_once, wait, tries: 1 });
+            // Of the asks in a site one in ten may be lost, and the source is far.
+            path.push(Step { ask: seen.member, spread: at_once, wait, tries: 2 });
         }
         let parent = self.region.parent();
         if parent != MemberId::NOBODY {

@@ -217,6 +217,10 @@ impl Endpoint {
         record: Record<'_>,
     ) {
         let member = header.sender;
+        let gives = matches!(record, Record::Mode1(_) | Record::Index(_) | Record::SyncEnd { .. });
+        if header.kind == Kind::Sync && via == Channel::Site && gives {
+            self.hear_walk(now, member);
+        }
         match record {
             Record::Mode1(message) => {
                 if header.kind == Kind::Sync {
@@ -235,6 +239,14 @@ impl Endpoint {
             Record::SyncRequest(list) => self.handle_sync_request(now, (member, from), via, list),
             Record::SyncEnd { .. } => self.handle_sync_end(now, member),
             _ => self.counters.faults.add(Fault::UnknownKind),
+        }
+    }
+
+    /// A member of the site gives all of it what there is: it is its logger, though its advertisement may be lost.
+    fn hear_walk(&mut self, now: Moment, member: MemberId) {
+        let Some(loggers) = self.loggers.as_mut().filter(|loggers| loggers.config.site) else { return };
+        if loggers.view.hear_walk(now, member) {
+            loggers.version += 1;
         }
     }
 

@@ -20,6 +20,8 @@ const TRIES_OF_ONE: u32 = 8;
 const GAP: Duration = Duration::from_millis(150);
 /// What an answer may take besides two round trips.
 const SLACK: Duration = Duration::from_millis(20);
+/// An answer is waited for no longer than this: how far a source is, who joins does not know.
+const ANSWER_MAX: Duration = Duration::from_millis(220);
 /// The least rate of state for others than the site, in bytes per second.
 const RATE_MIN: f64 = 125_000.0;
 /// How far a walk may be ahead of its rate.
@@ -74,13 +76,14 @@ impl Endpoint {
         if let Some((_, tries)) = joiner.ask.filter(|(at, _)| *at <= now) {
             if tries < TRIES && everything {
                 joiner.ask = Some((now + wait, tries + 1));
-                self.receive.synchronizing = Some(now + wait);
+                // Longer than the next question takes: until then nothing is missed.
+                self.receive.synchronizing = Some(now + wait + SLACK);
                 loggers.counters.sync_requests += 1;
                 let request = Record::SyncRequest(List::of(&[]));
                 self.put_logging(now, Kind::Sync, &[request], Destination::Site, true);
             } else {
                 joiner.ask = None;
-                self.end_of_walk(now);
+                self.end_of_asking_site(now);
             }
         }
         let Some(loggers) = &mut self.loggers else { return };
@@ -88,6 +91,18 @@ impl Endpoint {
             self.end_of_walk(now);
         }
         self.expire_wanted(now);
+    }
+
+    /// Nobody gives state in the site. What sources are asked for is on its way; for the rest nothing comes.
+    fn end_of_asking_site(&mut self, now: Moment) {
+        let Some(loggers) = &mut self.loggers else { return };
+        match loggers.joiner.wanted.values().map(|(at, _)| *at).max().filter(|at| *at > now) {
+            Some(at) => {
+                loggers.joiner.walk_ends = Some(at);
+                self.receive.synchronizing = Some(at);
+            }
+            None => self.end_of_walk(now),
+        }
     }
 
     fn expire_wanted(&mut self, now: Moment) {
@@ -127,7 +142,7 @@ impl Endpoint {
         let distance = remote.speaker.as_ref().map_or(Duration::ZERO, |speaker| speaker.distance());
         let rtt = if local { loggers.view.site_rtt() } else { distance };
         *tries += 1;
-        *at = now + (rtt * 2 + SLACK) * *tries;
+        *at = now + (rtt * 2 + SLACK).min(ANSWER_MAX) * *tries;
         loggers.counters.sync_requests += 1;
         let held = [Held { origin: Origin { member, epoch: remote.epoch }, digest }];
         let Some(address) = self.members.address(asked) else { return };
@@ -139,7 +154,9 @@ impl Endpoint {
     pub(super) fn consider_state(&mut self, now: Moment, member: MemberId, theirs: Digest) {
         let Some(loggers) = &self.loggers else { return };
         let joiner = &loggers.joiner;
-        if !joiner.enabled || joiner.is_served || joiner.ask.is_some() || theirs.active == 0 {
+        // The site's logger answers its first question, if there is one.
+        let may_be_served = joiner.walk_ends.is_some() || joiner.ask.is_some_and(|(_, tries)| tries < 2);
+        if !joiner.enabled || joiner.is_served || may_be_served || theirs.active == 0 {
             return;
         }
         let holds = self.members.speaker(member).is_some_and(|speaker| speaker.origin.digest().active > 0);
@@ -204,7 +221,11 @@ impl Endpoint {
         let Some(loggers) = &mut self.loggers else { return };
         let joiner = &mut loggers.joiner;
         let is_ours = joiner.walk_ends.is_some() || joiner.wanted.contains_key(&from) || joiner.ask.is_some();
-        if loggers.is_of_site(from) || is_ours {
+        let of_one = !joiner.is_served && joiner.ask.is_none() && joiner.wanted.contains_key(&from);
+        if of_one && !loggers.is_of_site(from) {
+            loggers.counters.syncs_ended += 1;
+            self.end_of_walk_of(now, from);
+        } else if loggers.is_of_site(from) || is_ours {
             let joiner = &mut loggers.joiner;
             joiner.is_served |= joiner.walk_ends.is_some() || joiner.ask.is_some();
             joiner.ask = None;
@@ -216,28 +237,40 @@ impl Endpoint {
     /// What did not come with the state is asked for now, and what nobody told of.
     fn end_of_walk(&mut self, now: Moment) {
         self.receive.synchronizing = None;
-        let Some(loggers) = &mut self.loggers else { return };
-        loggers.joiner.walk_ends = None;
-        let told = std::mem::take(&mut loggers.joiner.told);
-        let members: SmallVec<[MemberId; 8]> = self.members.remotes.keys().copied().collect();
-        for member in members {
-            self.route(now, member);
-            let Self { members, receive, .. } = self;
-            let Some(speaker) = members.speaker_mut(member) else { continue };
-            speaker.origin.end_of_sync(now, receive);
-            let (known, held) = (speaker.origin.known(), speaker.origin.digest());
-            self.look_after(now, member);
-            let Some(loggers) = &mut self.loggers else { return };
-            if let Some(told) = told.get(&member) {
-                if told.digest == held {
-                    loggers.joiner.wanted.remove(&member);
-                } else if known < told.digest.active as usize {
-                    loggers.joiner.wanted.entry(member).or_insert((now, 0)).0 = now;
-                }
-            }
-        }
         if let Some(loggers) = &mut self.loggers {
-            loggers.joiner.told = told;
+            loggers.joiner.walk_ends = None;
+            let members: SmallVec<[MemberId; 8]> = self.members.remotes.keys().copied().collect();
+            members.into_iter().for_each(|member| self.ask_for_the_rest(now, member));
+        }
+    }
+
+    /// One source has given what it has; others still do.
+    fn end_of_walk_of(&mut self, now: Moment, member: MemberId) {
+        let others = self.receive.synchronizing.take();
+        self.ask_for_the_rest(now, member);
+        self.receive.synchronizing = others;
+        let joiner = self.loggers.as_ref().map(|loggers| &loggers.joiner);
+        if joiner.is_some_and(|joiner| joiner.wanted.is_empty() && joiner.walk_ends.is_some()) {
+            self.end_of_walk(now);
+        }
+    }
+
+    /// What is missing of one source is asked for now.
+    fn ask_for_the_rest(&mut self, now: Moment, member: MemberId) {
+        self.route(now, member);
+        let Self { members, receive, .. } = self;
+        let Some(speaker) = members.speaker_mut(member) else { return };
+        speaker.origin.end_of_sync(now, receive);
+        let (known, held) = (speaker.origin.known(), speaker.origin.digest());
+        self.look_after(now, member);
+        let Some(loggers) = &mut self.loggers else { return };
+        let Joiner { told, wanted, .. } = &mut loggers.joiner;
+        if let Some(told) = told.get(&member) {
+            if told.digest == held {
+                wanted.remove(&member);
+            } else if known < told.digest.active as usize {
+                wanted.entry(member).or_insert((now, 0)).0 = now;
+            }
         }
     }
 

@@ -2,9 +2,10 @@
 
 use super::config::LoggerConfig;
 use super::rank::Rank;
+use super::region::SITE;
 use crate::model::MemberId;
 use crate::receive::spread;
-use crate::wire::{Advertisement, LoggerState};
+use crate::wire::{Advertisement, LoggerFlags, LoggerState};
 use base::{Moment, Rng};
 use std::time::Duration;
 
@@ -67,6 +68,27 @@ impl View {
             LoggerState::Resign => self.forget(from),
         }
         before != self.asked(now)
+    }
+
+    /// A member gives state to the whole site, as only its logger does; what else it is, is not known yet. True when that
+    /// changes whom this member asks.
+    pub(crate) fn hear_walk(&mut self, now: Moment, from: MemberId) -> bool {
+        if self.usable(now).0.is_some() {
+            return false;
+        }
+        let (parent, parent_rtt) = (MemberId::NOBODY, Duration::ZERO);
+        let (tier, flags) = (SITE, LoggerFlags::empty());
+        // The least of all ranks: whoever says what he is, is believed.
+        let said = Advertisement {
+            state: LoggerState::Active,
+            tier,
+            rank: 0,
+            children: 0,
+            flags,
+            parent,
+            parent_rtt,
+        };
+        self.hear(now, from, said)
     }
 
     fn note(&mut self, now: Moment, from: MemberId, said: Advertisement, is_active: bool) {
@@ -201,7 +223,6 @@ impl Seen {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::LoggerFlags;
     use base::Seed;
 
     fn said(state: LoggerState, rank: u128) -> Advertisement {
@@ -239,6 +260,17 @@ mod tests {
         assert_eq!(view.asked(at(34_011)).0, Some(A), "after half a minute it gets another chance");
         view.hear(at(34_020), A, said(LoggerState::Resign, 9));
         assert_eq!(view.asked(at(34_021)).0, None);
+    }
+
+    #[test]
+    fn who_gives_state_to_the_site_is_its_logger_until_somebody_says_so() {
+        let mut view = view();
+        let at = Moment::from_millis;
+        assert!(view.hear_walk(at(0), A));
+        assert_eq!(view.asked(at(1)), (Some(A), None));
+        assert!(!view.hear_walk(at(2), B), "one is known");
+        assert!(view.hear(at(3), B, said(LoggerState::Active, 1)));
+        assert_eq!(view.asked(at(4)), (Some(B), None));
     }
 
     #[test]

@@ -95,28 +95,32 @@ fn loggers_repair_within_their_sites() {
 /// What sites can repair by themselves. A round trip takes 1 ms, and either way of it is lost with 5 %, so that one ask in ten comes to nothing.
 /// A member asks within a round trip and gives up after 2 ms; who stands by after another 2 ms, when one in a hundred has nothing
 /// yet, or a little more, since who stands by may miss it, too; and the logger a second time, for 1 ms. That makes 2 ms in the middle, and
-/// 6 ms for 998 of a thousand. The rest waits 7 ms and asks beyond the site, 100 ms away. So 99 % are done within the 15 ms that
-/// they must be, by a wide margin: of 1,000 recoveries 10 may take longer, and 2 are expected to.
+/// 6 ms for 998 of a thousand. The rest waits 7 ms and asks beyond the site, 100 ms away. So do all, three or four at once, who miss what
+/// the logger misses, too, when who stands by has it not either or is asked in vain twice: one message in 330. That makes 6 of 1,000
+/// recoveries that may take longer than the 15 ms that 99 % must keep to.
 #[test]
 fn a_site_repairs_what_its_hosts_lose() {
     let mut recovery = srmp::Histogram::default();
-    for seed in 1..=4 {
+    for seed in 1..=8 {
         let setup = tree::lossy_hosts(100, Duration::from_secs(15));
         let report = Group::new(setup, Seed(seed)).expect("it can be").run().expect("it runs");
         recovery.merge(&report.totals.recovery_of_receivers);
     }
     let (median, most) = (recovery.quantile(0.5), recovery.quantile(0.99));
-    assert!(recovery.count() > 300, "{recovery:?}");
+    assert!(recovery.count() > 600, "{recovery:?}");
     assert!(median <= Duration::from_millis(2) && most <= Duration::from_millis(15), "{median:?} {most:?}");
 }
 
+/// The times that 99 of 100 joiners stay within; a host's link loses a twentieth and a round trip to a source takes 100 ms.
 #[test]
 fn who_joins_has_everything_at_once() {
-    let report = Group::new(tree::joins(Duration::from_secs(60)), Seed(1)).expect("it can be").run();
-    let report = report.expect("it runs");
-    assert_eq!((report.unjoined, report.finals.0), (0, report.finals.1));
-    let most = report.joins.quantile(0.99);
-    assert!(report.joins.count() >= 90 && most <= Duration::from_millis(1_000), "{:?}", report.joins);
+    for (setup, most) in [(tree::joins as fn(_) -> _, 500), (tree::lonely_joins, 1_000)] {
+        let report = Group::new(setup(Duration::from_secs(60)), Seed(1)).expect("it can be").run();
+        let report = report.expect("it runs");
+        assert_eq!((report.unjoined, report.finals.0), (0, report.finals.1));
+        let slow = report.joins.quantile(0.99);
+        assert!(report.joins.count() >= 90 && slow <= Duration::from_millis(most), "{:?}", report.joins);
+    }
 }
 
 /// Lines that lose a fifth, a site that is cut off, and one logger after the other dying: in the end all have everything.
