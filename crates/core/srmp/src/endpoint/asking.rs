@@ -15,8 +15,8 @@ use std::time::Duration;
 const ROUTED_FOR: Duration = Duration::from_millis(500);
 /// Who joined less than this ago asks sources themselves while no logger is known.
 const JOINING: Duration = Duration::from_secs(5);
-/// They do not know yet how far these are.
-const ALONE_WAIT_MAX: Duration = Duration::from_millis(200);
+/// What an answer of a source may take that nobody knows the distance of; twice that next time.
+const UNKNOWN_WAIT: Duration = Duration::from_millis(200);
 /// What an answer in the site may take besides the round trip.
 const SITE_SLACK: Duration = Duration::from_micros(500);
 /// And at the third attempt, when it may be busy.
@@ -44,7 +44,7 @@ impl Endpoint {
         let own = Step {
             ask: member,
             spread: (Duration::ZERO, 2),
-            wait: half_more(distance) + FAR_SLACK,
+            wait: speaker.measured_distance().map_or(UNKNOWN_WAIT, |far| half_more(far) + FAR_SLACK),
             tries: 1,
         };
         let mut path = Path::default();
@@ -61,7 +61,7 @@ impl Endpoint {
             // Who has just joined and knows of no logger yet misses what nobody else does: the group need not hear of it.
             let is_alone = path.is_empty() && now.since(self.receive.joined) < JOINING;
             if is_alone && can_be_asked {
-                path.push(Step { wait: own.wait.min(ALONE_WAIT_MAX), tries: 3, ..own });
+                path.push(Step { tries: 3, ..own });
             } else if !path.is_empty() && can_be_asked && loggers.parent_of_site() == MemberId::NOBODY {
                 path.push(own);
             }

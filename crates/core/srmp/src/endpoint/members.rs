@@ -23,8 +23,13 @@ pub(super) struct Speaker {
 impl Speaker {
     /// The round-trip time to it, or else the greatest of its group.
     pub(super) fn distance(&self) -> Duration {
+        self.measured_distance().unwrap_or_else(|| self.origin.r_max())
+    }
+
+    /// The round-trip time to it, as congestion control measures it, or its answers show it.
+    pub(super) fn measured_distance(&self) -> Option<Duration> {
         let measured = self.rate.as_ref().filter(|rate| rate.has_rtt()).map(rate::Receiver::rtt);
-        measured.unwrap_or_else(|| self.origin.r_max())
+        measured.or(self.origin.answer_time())
     }
 }
 

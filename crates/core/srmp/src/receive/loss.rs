@@ -93,7 +93,8 @@ impl Origin {
         }
         let Some(item) = self.items.get_mut(&data) else { return };
         shared.counters.wants_opened += 1;
-        item.want = Some(Want { sn, opened: now, attempt: 0, phase: Phase::Backoff, is_hearsay: false });
+        item.want =
+            Some(Want { sn, opened: now, attempt: 0, phase: Phase::Backoff, is_hearsay: false, asked: None });
         if !std::mem::replace(&mut item.listed, true) {
             self.open.push(data);
         }
@@ -131,6 +132,10 @@ impl Origin {
         counters.wants_satisfied += 1;
         counters.nacks_suppressed_by_data += u64::from(!matches!(want.phase, Phase::Holdoff(_)));
         counters.recovery.record(now.since(want.opened));
+        // Asked twice, it is not known which answer this is.
+        if let Some(took) = want.asked.map(|asked| now.since(asked)) {
+            self.answer = Some(self.answer.map_or(took, |usual| (usual * 7 + took) / 8));
+        }
     }
 
     /// What is missing of a data element, as wishes: all of it, or those segments that nobody asked for before `now`.

@@ -208,6 +208,7 @@ impl Origin {
             if let Some(want) = self.items.get_mut(&data).and_then(|item| item.want.as_mut()) {
                 want.attempt += 1;
                 want.phase = Phase::Holdoff(now + step.wait * (1 << nth.min(8)));
+                want.asked = (step.ask == self.member && nth == 0).then_some(now);
             }
             self.watch(data);
         }

@@ -38,6 +38,8 @@ pub(super) struct Want {
     pub(super) phase: Phase,
     /// Another member's wish told of it, and no announcement: it may not exist.
     pub(super) is_hearsay: bool,
+    /// When the sender itself was asked for it, once.
+    pub(super) asked: Option<Moment>,
 }
 
 /// One data element.
@@ -104,6 +106,8 @@ pub(crate) struct Origin {
     pub(super) wakes: BinaryHeap<Reverse<(Moment, DataId)>>,
     /// Data elements with a complete message.
     pub(super) held: usize,
+    /// How long the sender takes to answer, smoothed.
+    pub(super) answer: Option<Duration>,
     /// The greatest round-trip time of the sender's group, as it tells.
     pub(super) r_max: Duration,
     pub(super) digest: Digest,
@@ -127,6 +131,7 @@ impl Origin {
             near_due: 0,
             wakes: BinaryHeap::new(),
             held: 0,
+            answer: None,
             r_max: shared.config.timing.r_max_initial,
             digest: Digest::default(),
             announced_unequal: 0,
@@ -141,6 +146,11 @@ impl Origin {
 
     pub(crate) fn r_max(&self) -> Duration {
         self.r_max
+    }
+
+    /// The round-trip time to the sender, as its answers to this member show it.
+    pub(crate) fn answer_time(&self) -> Option<Duration> {
+        self.answer
     }
 
     /// Data elements that were heard of.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use base::Seed;
 
 use super::consistency;
-use super::group::Group;
+use super::group::{Group, Setup};
 use super::report::Report;
 use super::scale;
 use super::table1::Preset;
@@ -166,4 +166,15 @@ fn all_is_consistent_in_the_end() {
         deaths += ordeal.setup.crashes.len();
     }
     assert!(region_deaths >= 3 && deaths == 12, "{region_deaths} {deaths}");
+}
+
+/// A site's logger gives its state once for all who join, and nobody asks the sources.
+#[test]
+fn who_joins_in_a_storm_costs_the_sources_nothing() {
+    let with = Group::new(tree::storm(200, 40), Seed(1)).expect("it can be").run().expect("it runs");
+    let without = Setup { crashes: Vec::new(), ..tree::storm(200, 40) };
+    let without = Group::new(without, Seed(1)).expect("it can be").run().expect("it runs");
+    assert_eq!((with.unjoined, with.joins.count()), (0, 40));
+    let more = tree::storm_load(&with, &without);
+    assert!(more < 0.1, "{more}");
 }
