@@ -9,6 +9,8 @@
 //! Two [profiles](model::Profile): v2 is RFC 4410 byte for byte; v3 is this library's extension with wide numbers, epochs,
 //! authentication and loggers. Members of one profile ignore the other.
 //!
+//! [`Transactions`] are requests and replies over mode 2.
+//!
 //! Nothing here knows what the bodies of messages mean.
 
 pub mod auth;
@@ -23,6 +25,7 @@ pub mod rate;
 mod receive;
 mod send;
 mod timing;
+mod transact;
 pub mod wire;
 
 pub use endpoint::{
@@ -36,3 +39,4 @@ pub use mode2::Mode2Counters;
 pub use receive::{Interest, ReceiveCounters};
 pub use send::SendCounters;
 pub use timing::Timing;
+pub use transact::{Failure, Request, Transacted, TransactionId, Transactions};

@@ -1,0 +1,254 @@
+//! Requests and their replies, each a mode 2 message about the same data element.
+//!
+//! RFC 4410 leaves a request and its reply to the application. Here the body of either begins with a head of five octets: what it is
+//! (1 a request, 2 a reply), and a number that the requester chose, as 32 bits in network order; the reply repeats it. All members that
+//! exchange transactions about a data element send nothing else about it in mode 2.
+//!
+//! A request is handed up at most once, as every mode 2 message. Whether it was heeded is only known when the reply comes: a
+//! transaction that [fails](Failure::NoReply) may have been.
+
+use crate::endpoint::{Event, SendError, Ticket};
+use crate::model::DataId;
+use crate::wire::AckStatus;
+use base::{Deadlines, Moment};
+use bytes::{BufMut, Bytes, BytesMut};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// Octets before the body.
+const HEAD_BYTES: usize = 5;
+
+const REQUEST: u8 = 1;
+const REPLY: u8 = 2;
+
+/// Names a transaction at the member that began it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TransactionId(pub u32);
+
+/// What another member asks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// From where, and to where the reply goes.
+    pub address: SocketAddr,
+    /// The data element.
+    pub data: DataId,
+    /// What it is called there.
+    pub id: TransactionId,
+    /// What is asked.
+    pub body: Bytes,
+}
+
+/// Why there is no reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Failure {
+    /// Nobody acknowledged the request.
+    #[error("nobody acknowledged the request")]
+    NotAcknowledged,
+    /// The member has nobody for it, or is busy.
+    #[error("the member does not take the request: {0:?}")]
+    Refused(AckStatus),
+    /// The request arrived, but no reply came in time.
+    #[error("no reply in time")]
+    NoReply,
+}
+
+/// What happened to transactions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Transacted {
+    /// Another member asks: [`Transactions::reply`].
+    Request(Request),
+    /// A reply came.
+    Reply {
+        /// To which.
+        id: TransactionId,
+        /// What it says.
+        body: Bytes,
+    },
+    /// There is no reply, and none is waited for any more.
+    Failed {
+        /// Which.
+        id: TransactionId,
+        /// Why.
+        why: Failure,
+    },
+}
+
+#[derive(Debug)]
+struct Pending {
+    /// The request, while it is not acknowledged.
+    ticket: Option<Ticket>,
+    data: DataId,
+}
+
+/// The transactions of one member: a layer over its [`Endpoint`](crate::Endpoint), or over what drives one.
+///
+/// Contract: give every event of the endpoint to [`Transactions::handle`], which gives back those that are not its own; call
+/// [`Transactions::handle_timeout`] at [`Transactions::poll_timeout`]; drain [`Transactions::poll`] after both.
+#[derive(Debug)]
+pub struct Transactions {
+    /// The data elements whose mode 2 messages are transactions.
+    elements: BTreeSet<DataId>,
+    patience: Duration,
+    next: u32,
+    pending: BTreeMap<TransactionId, Pending>,
+    /// Requests and replies that are not acknowledged; a reply is of no transaction of ours.
+    tickets: BTreeMap<Ticket, Option<TransactionId>>,
+    timers: Deadlines<TransactionId>,
+    events: VecDeque<Transacted>,
+}
+
+impl Transactions {
+    /// Transactions about `elements`; a reply is waited for `patience`.
+    pub fn new(elements: impl IntoIterator<Item = DataId>, patience: Duration) -> Self {
+        Self {
+            elements: elements.into_iter().collect(),
+            patience,
+            next: 0,
+            pending: BTreeMap::new(),
+            tickets: BTreeMap::new(),
+            timers: Deadlines::new(),
+            events: VecDeque::new(),
+        }
+    }
+
+    /// Asks something about `data`: `send` sends the request in mode 2, as [`Endpoint::send_mode2`](crate::Endpoint::send_mode2) does.
+    ///
+    /// # Errors
+    /// Those of `send`; or `data` is none of the elements.
+    pub fn transact(
+        &mut self,
+        now: Moment,
+        data: DataId,
+        body: &[u8],
+        send: impl FnOnce(Bytes) -> Result<Ticket, SendError>,
+    ) -> Result<TransactionId, SendError> {
+        if !self.elements.contains(&data) {
+            return Err(SendError::BadData(data));
+        }
+        let id = TransactionId(self.next);
+        let ticket = send(framed(REQUEST, id, body))?;
+        self.next = self.next.wrapping_add(1);
+        self.tickets.insert(ticket, Some(id));
+        self.pending.insert(id, Pending { ticket: Some(ticket), data });
+        self.timers.set(id, now + self.patience);
+        Ok(id)
+    }
+
+    /// Replies to a request: `send` sends the reply to the request's address, about its data element. That it arrives is not told.
+    ///
+    /// # Errors
+    /// Those of `send`.
+    pub fn reply(
+        &mut self,
+        request: &Request,
+        body: &[u8],
+        send: impl FnOnce(Bytes) -> Result<Ticket, SendError>,
+    ) -> Result<(), SendError> {
+        let ticket = send(framed(REPLY, request.id, body))?;
+        self.tickets.insert(ticket, None);
+        Ok(())
+    }
+
+    /// Takes an event of the endpoint, or gives it back: it is not of transactions. What is neither request nor reply is given
+    /// back, too.
+    pub fn handle(&mut self, event: Event) -> Option<Event> {
+        match event {
+            Event::Mode2 { address, data, ref body, .. } if self.elements.contains(&data) => {
+                match split(body) {
+                    Some((REQUEST, id, body)) => {
+                        self.events.push_back(Transacted::Request(Request { address, data, id, body }));
+                    }
+                    Some((REPLY, id, body)) => self.replied(data, id, body),
+                    _ => return Some(event),
+                }
+                None
+            }
+            Event::Delivered { ticket, status } => {
+                let Some(of) = self.tickets.remove(&ticket) else { return Some(event) };
+                if let Some(id) = of {
+                    self.arrived(id, status);
+                }
+                None
+            }
+            Event::TimedOut { ticket } => {
+                let Some(of) = self.tickets.remove(&ticket) else { return Some(event) };
+                if let Some(id) = of {
+                    self.fail(id, Failure::NotAcknowledged);
+                }
+                None
+            }
+            other => Some(other),
+        }
+    }
+
+    /// A reply says that the request arrived, whatever became of its acknowledgement.
+    fn replied(&mut self, data: DataId, id: TransactionId, body: Bytes) {
+        if self.pending.get(&id).is_some_and(|pending| pending.data == data) {
+            self.forget(id);
+            self.events.push_back(Transacted::Reply { id, body });
+        }
+    }
+
+    fn arrived(&mut self, id: TransactionId, status: AckStatus) {
+        if status != AckStatus::Delivered {
+            self.fail(id, Failure::Refused(status));
+        } else if let Some(pending) = self.pending.get_mut(&id) {
+            pending.ticket = None;
+        }
+    }
+
+    fn fail(&mut self, id: TransactionId, why: Failure) {
+        if self.forget(id) {
+            self.events.push_back(Transacted::Failed { id, why });
+        }
+    }
+
+    /// True when it was waited for. What the endpoint still tells of the request is of no interest, but is ours.
+    fn forget(&mut self, id: TransactionId) -> bool {
+        self.timers.clear(id);
+        let Some(pending) = self.pending.remove(&id) else { return false };
+        if let Some(of) = pending.ticket.and_then(|ticket| self.tickets.get_mut(&ticket)) {
+            *of = None;
+        }
+        true
+    }
+
+    /// Time has passed.
+    pub fn handle_timeout(&mut self, now: Moment) {
+        while let Some(id) = self.timers.pop_due(now) {
+            self.fail(id, Failure::NoReply);
+        }
+    }
+
+    /// When [`Transactions::handle_timeout`] is due.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Moment> {
+        self.timers.next()
+    }
+
+    /// What happened next.
+    pub fn poll(&mut self) -> Option<Transacted> {
+        self.events.pop_front()
+    }
+
+    /// Transactions that wait for a reply.
+    pub fn waiting(&self) -> usize {
+        self.pending.len()
+    }
+}
+
+fn framed(what: u8, id: TransactionId, body: &[u8]) -> Bytes {
+    let mut whole = BytesMut::with_capacity(HEAD_BYTES + body.len());
+    whole.put_u8(what);
+    whole.put_u32(id.0);
+    whole.put_slice(body);
+    whole.freeze()
+}
+
+/// What a message is, of which transaction, and its body.
+fn split(whole: &Bytes) -> Option<(u8, TransactionId, Bytes)> {
+    let (head, _) = whole.split_first_chunk::<HEAD_BYTES>()?;
+    let [what, id @ ..] = *head;
+    Some((what, TransactionId(u32::from_be_bytes(id)), whole.slice(HEAD_BYTES..)))
+}
