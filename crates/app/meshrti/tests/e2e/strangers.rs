@@ -30,6 +30,17 @@ impl Network {
         Self { a, b, at_a, at_b, count: 0 }
     }
 
+    /// Node A refuses who begins so, tells him and its log why, and the others go on.
+    async fn refuses(&mut self, frame: &[u8], sentence: &str) {
+        let mut stranger = Stranger::linked(&self.a).await;
+        stranger.say(frame).await;
+        let told = stranger.refusal().await;
+        assert!(told.contains(sentence), "{told}");
+        stranger.closed().await;
+        logs(&self.a, &told).await;
+        self.goes_on().await;
+    }
+
     /// All is as it was.
     async fn goes_on(&mut self) {
         self.count += 1;
@@ -111,13 +122,7 @@ async fn who_does_not_greet_as_a_node_is_refused_with_a_sentence() {
         ),
     ];
     for (frame, sentence) in frames {
-        let mut stranger = Stranger::linked(&network.a).await;
-        stranger.say(frame).await;
-        let told = stranger.refusal().await;
-        assert!(told.contains(sentence), "{told}");
-        stranger.closed().await;
-        logs(&network.a, &told).await;
-        network.goes_on().await;
+        network.refuses(frame, sentence).await;
     }
     network.is_whole().await;
 }
@@ -146,13 +151,7 @@ async fn a_node_that_does_not_belong_is_told_why() {
         ),
     ];
     for (greeting, sentence) in greetings {
-        let mut stranger = Stranger::linked(&network.a).await;
-        stranger.say(&greeting.frame()).await;
-        let told = stranger.refusal().await;
-        assert!(told.contains(sentence), "{told}");
-        stranger.closed().await;
-        logs(&network.a, &told).await;
-        network.goes_on().await;
+        network.refuses(&greeting.frame(), sentence).await;
     }
     network.is_whole().await;
 }

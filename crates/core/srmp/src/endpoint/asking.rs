@@ -15,8 +15,6 @@ use std::time::Duration;
 const ROUTED_FOR: Duration = Duration::from_millis(500);
 /// Who joined less than this ago asks sources themselves while no logger is known.
 const JOINING: Duration = Duration::from_secs(5);
-/// What an answer of a source may take that nobody knows the distance of; twice that next time.
-const UNKNOWN_WAIT: Duration = Duration::from_millis(200);
 /// What an answer in the site may take besides the round trip.
 const SITE_SLACK: Duration = Duration::from_micros(500);
 /// And at the third attempt, when it may be busy.
@@ -44,7 +42,7 @@ impl Endpoint {
         let own = Step {
             ask: member,
             spread: (Duration::ZERO, 2),
-            wait: speaker.measured_distance().map_or(UNKNOWN_WAIT, |far| half_more(far) + FAR_SLACK),
+            wait: half_more(speaker.asking_distance()) + FAR_SLACK,
             tries: 1,
         };
         let mut path = Path::default();
@@ -121,8 +119,7 @@ impl Loggers {
         let standby = second.or(self.view.standby()).filter(|seen| seen.member != me);
         if let Some(seen) = standby.filter(|_| second.is_some()) {
             let wait = half_more(seen.rtt(self.config.site_rtt_initial)) + SITE_SLACK;
-            // Of the asks in a site one in ten may be lost, and the source is far.
-            path.push(Step { ask: seen.member, spread: at_once, wait, tries: 2 });
+            path.push(Step { ask: seen.member, spread: at_once, wait, tries: 1 });
         }
         let parent = self.region.parent();
         if parent != MemberId::NOBODY {

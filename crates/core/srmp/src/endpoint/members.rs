@@ -11,6 +11,9 @@ use std::collections::{BTreeMap, BinaryHeap};
 use std::net::SocketAddr;
 use std::time::Duration;
 
+/// A distance that is not known is taken for no more than this when it is a matter of asking again.
+const UNKNOWN_DISTANCE: Duration = Duration::from_millis(125);
+
 /// What is kept of a member that sends bundles.
 #[derive(Debug)]
 pub(super) struct Speaker {
@@ -26,8 +29,13 @@ impl Speaker {
         self.measured_distance().unwrap_or_else(|| self.origin.r_max())
     }
 
+    /// The round-trip time after which to ask again: not long while it is not known, since twice that is waited the next time.
+    pub(super) fn asking_distance(&self) -> Duration {
+        self.measured_distance().unwrap_or_else(|| self.origin.r_max().min(UNKNOWN_DISTANCE))
+    }
+
     /// The round-trip time to it, as congestion control measures it, or its answers show it.
-    pub(super) fn measured_distance(&self) -> Option<Duration> {
+    fn measured_distance(&self) -> Option<Duration> {
         let measured = self.rate.as_ref().filter(|rate| rate.has_rtt()).map(rate::Receiver::rtt);
         measured.or(self.origin.answer_time())
     }

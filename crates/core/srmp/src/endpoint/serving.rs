@@ -233,8 +233,8 @@ impl Endpoint {
     ) {
         let Some(loggers) = &mut self.loggers else { return };
         loggers.counters.pendings += what.len() as u64;
-        let upstream =
-            self.members.speaker(origin.member).map_or(Duration::ZERO, |speaker| speaker.distance());
+        let speaker = self.members.speaker(origin.member);
+        let upstream = speaker.map_or(Duration::ZERO, |speaker| speaker.asking_distance());
         for some in what.chunks(PENDINGS_MAX) {
             let records: SmallVec<[Record<'_>; 8]> = some
                 .iter()

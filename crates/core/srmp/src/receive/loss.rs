@@ -132,9 +132,8 @@ impl Origin {
         counters.wants_satisfied += 1;
         counters.nacks_suppressed_by_data += u64::from(!matches!(want.phase, Phase::Holdoff(_)));
         counters.recovery.record(now.since(want.opened));
-        // Asked twice, it is not known which answer this is.
-        if let Some(took) = want.asked.map(|asked| now.since(asked)) {
-            self.answer = Some(self.answer.map_or(took, |usual| (usual * 7 + took) / 8));
+        if let Some((first, last)) = want.asked {
+            self.answers.note(now.since(first), now.since(last));
         }
     }
 

@@ -13,6 +13,7 @@
 //! All of it is driven by values, not datagrams, and holds no timers: [`Origin::deadline`] says when to call
 //! [`Origin::expire`].
 
+mod answers;
 mod backoff;
 mod heard;
 mod loss;

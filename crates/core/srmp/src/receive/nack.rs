@@ -208,7 +208,9 @@ impl Origin {
             if let Some(want) = self.items.get_mut(&data).and_then(|item| item.want.as_mut()) {
                 want.attempt += 1;
                 want.phase = Phase::Holdoff(now + step.wait * (1 << nth.min(8)));
-                want.asked = (step.ask == self.member && nth == 0).then_some(now);
+                if step.ask == self.member {
+                    want.asked = Some((want.asked.map_or(now, |(first, _)| first), now));
+                }
             }
             self.watch(data);
         }

@@ -38,8 +38,8 @@ pub(super) struct Want {
     pub(super) phase: Phase,
     /// Another member's wish told of it, and no announcement: it may not exist.
     pub(super) is_hearsay: bool,
-    /// When the sender itself was asked for it, once.
-    pub(super) asked: Option<Moment>,
+    /// When the sender itself was asked for it, first and last.
+    pub(super) asked: Option<(Moment, Moment)>,
 }
 
 /// One data element.
@@ -106,8 +106,7 @@ pub(crate) struct Origin {
     pub(super) wakes: BinaryHeap<Reverse<(Moment, DataId)>>,
     /// Data elements with a complete message.
     pub(super) held: usize,
-    /// How long the sender takes to answer, smoothed.
-    pub(super) answer: Option<Duration>,
+    pub(super) answers: super::answers::AnswerTime,
     /// The greatest round-trip time of the sender's group, as it tells.
     pub(super) r_max: Duration,
     pub(super) digest: Digest,
@@ -131,7 +130,7 @@ impl Origin {
             near_due: 0,
             wakes: BinaryHeap::new(),
             held: 0,
-            answer: None,
+            answers: super::answers::AnswerTime::default(),
             r_max: shared.config.timing.r_max_initial,
             digest: Digest::default(),
             announced_unequal: 0,
@@ -150,7 +149,7 @@ impl Origin {
 
     /// The round-trip time to the sender, as its answers to this member show it.
     pub(crate) fn answer_time(&self) -> Option<Duration> {
-        self.answer
+        self.answers.usual()
     }
 
     /// Data elements that were heard of.
