@@ -71,10 +71,10 @@ pub(crate) fn explore(rounds: u32) -> anyhow::Result<()> {
 
 fn test_with(seed: &str) -> anyhow::Result<()> {
     let features = mpi::features()?;
-    // The fuzz targets have a `main` of their own, which would explore; their step repeats what was found.
-    let of_all =
-        ["test", "--workspace", "--exclude=meshrti-fuzz", "--all-targets", "--locked", "--no-fail-fast"];
-    let arguments = [&of_all, &features[..]];
+    // Not `--all-targets`: the fuzz targets, which are no tests, have a `main` of their own that would explore. All packages
+    // are there in each step that builds programs, so that nothing is built again with other features.
+    let of_all = ["test", "--workspace", "--tests", "--examples", "--benches", "--locked", "--no-fail-fast"];
+    let arguments = [&of_all[..], &features];
     call(cargo(&arguments.concat()).env(SEED, seed))
 }
 

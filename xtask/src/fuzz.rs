@@ -20,11 +20,11 @@ const BATCH: usize = 500;
 /// An input that takes longer is a hang; most take well under a millisecond.
 const TIMEOUT: &str = "-timeout=30";
 
-/// Builds all targets with the compiler of the workspace and runs each over its committed corpus. All programs of the
-/// workspace are asked for, as the tests do, so that what they share is not built again with other features.
+/// Builds all targets with the compiler of the workspace and runs each over its committed corpus. All programs and
+/// tests of the workspace are asked for, as before, so that nothing is built again with other features.
 pub(crate) fn replay() -> anyhow::Result<()> {
     let features = mpi::features()?;
-    call(&mut cargo(&[&["build", "--workspace", "--bins", "--locked"], &features[..]].concat()))?;
+    call(&mut cargo(&[&["build", "--workspace", "--bins", "--tests", "--locked"], &features[..]].concat()))?;
     let metadata = metadata("Cargo.toml")?;
     let out = &metadata.target_directory;
     for target in targets(&metadata)? {

@@ -31,11 +31,8 @@ pub(crate) fn run() -> anyhow::Result<()> {
     if features.is_empty() {
         return Ok(());
     }
-    let arguments = [
-        &["test", "--workspace", "--exclude=meshrti-fuzz", "--locked"],
-        &features[..],
-        &["--test=ranks", "--test=e2e", "mpi::"],
-    ];
+    let arguments =
+        [&["test", "--workspace", "--locked"], &features[..], &["--test=ranks", "--test=e2e", "mpi::"]];
     call(&mut cargo(&arguments.concat()))
 }
 
