@@ -4,7 +4,7 @@ use super::Endpoint;
 use super::event::Destination;
 use super::loggers::Loggers;
 use crate::logger::REGION;
-use crate::model::{DataId, MemberId, Sn};
+use crate::model::{DataId, MemberId, NackItem, Sn};
 use crate::receive::{Path, Step};
 use crate::wire::{Kind, List, Nack, Origin, Record};
 use base::Moment;
@@ -87,10 +87,34 @@ impl Endpoint {
     }
 
     fn put_ask(&mut self, now: Moment, origin: Origin, asked: MemberId, fit: usize) {
-        // Nothing may be left of them: others asked for all segments.
-        let (Some(address), false) = (self.members.address(asked), self.wishes.is_empty()) else { return };
         let wishes = std::mem::take(&mut self.wishes);
         let local = self.loggers.as_ref().is_some_and(|loggers| loggers.is_logger_of_site(asked));
+        if self.put_question(now, origin, &wishes, (asked, local), fit)
+            && let Some(loggers) = &mut self.loggers
+        {
+            loggers.note_ask(now, asked);
+            if loggers.is_active() && !local {
+                // The question to who stands by, or its answer, may have been lost: it costs next to nothing to repeat it.
+                let (_, second) = loggers.view.usable(now);
+                if let Some(second) = second.map(|seen| seen.member) {
+                    self.put_question(now, origin, &wishes, (second, true), fit);
+                }
+                self.promise_to_site(now, origin, &wishes);
+            }
+        }
+        self.wishes = wishes;
+    }
+
+    /// Asks one member; false when it has no address, or nothing is left to be asked: others asked for all segments.
+    fn put_question(
+        &mut self,
+        now: Moment,
+        origin: Origin,
+        wishes: &[NackItem],
+        (asked, local): (MemberId, bool),
+        fit: usize,
+    ) -> bool {
+        let (Some(address), false) = (self.members.address(asked), wishes.is_empty()) else { return false };
         for items in wishes.chunks(fit.max(1)) {
             let nack =
                 Record::Nack(Nack { origin: origin.member, epoch: origin.epoch, items: List::of(items) });
@@ -98,16 +122,16 @@ impl Endpoint {
             self.counters.sent.nack_bytes += self.format.nack_bytes(items.len()) as u64;
             self.put_logging(now, Kind::Logger, &[nack], Destination::Unicast(address), local);
         }
-        let upstream: SmallVec<[(DataId, Sn); 8]> = wishes.iter().map(|item| (item.data, item.sn)).collect();
-        self.wishes = wishes;
+        true
+    }
+
+    /// The members of the site need not ask for what is asked for on their behalf.
+    fn promise_to_site(&mut self, now: Moment, origin: Origin, wishes: &[NackItem]) {
         let Some(loggers) = &mut self.loggers else { return };
-        loggers.note_ask(now, asked);
-        if loggers.is_active() && !local {
-            let mut news = upstream;
-            news.dedup();
-            news.retain(|(data, sn)| loggers.promise(now, origin.member, *data, *sn));
-            self.put_pending(now, origin, &news, Destination::Site);
-        }
+        let mut news: SmallVec<[(DataId, Sn); 8]> = wishes.iter().map(|item| (item.data, item.sn)).collect();
+        news.dedup();
+        news.retain(|(data, sn)| loggers.promise(now, origin.member, *data, *sn));
+        self.put_pending(now, origin, &news, Destination::Site);
     }
 }
 
