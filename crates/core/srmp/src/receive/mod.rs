@@ -8,7 +8,7 @@
 //! | [`path`] | loggers that are asked before the group |
 //! | [`part`] | segmented messages |
 //! | [`restart`] | senders that begin again, and those that fall silent |
-//! | [`window`], [`heard`], [`backoff`] | bundles that came, NACKs of others, waiting times |
+//! | [`window`], [`heard`], [`backoff`], [`answers`] | bundles that came, NACKs of others, waiting times, how long a sender takes to answer |
 //!
 //! All of it is driven by values, not datagrams, and holds no timers: [`Origin::deadline`] says when to call
 //! [`Origin::expire`].
