@@ -74,13 +74,6 @@ pub enum Transacted {
     },
 }
 
-#[derive(Debug)]
-struct Pending {
-    /// The request, while it is not acknowledged.
-    ticket: Option<Ticket>,
-    data: DataId,
-}
-
 /// The transactions of one member: a layer over its [`Endpoint`](crate::Endpoint), or over what drives one.
 ///
 /// Contract: give every event of the endpoint to [`Transactions::handle`], which gives back those that are not its own; call
@@ -91,8 +84,9 @@ pub struct Transactions {
     elements: BTreeSet<DataId>,
     patience: Duration,
     next: u32,
-    pending: BTreeMap<TransactionId, Pending>,
-    /// Requests and replies that are not acknowledged; a reply is of no transaction of ours.
+    /// Transactions that wait for a reply, and their data elements.
+    pending: BTreeMap<TransactionId, DataId>,
+    /// Requests and replies that are not acknowledged; a reply is of no transaction of ours, and that of a request may be over.
     tickets: BTreeMap<Ticket, Option<TransactionId>>,
     timers: Deadlines<TransactionId>,
     events: VecDeque<Transacted>,
@@ -130,7 +124,7 @@ impl Transactions {
         let ticket = send(framed(REQUEST, id, body))?;
         self.next = self.next.wrapping_add(1);
         self.tickets.insert(ticket, Some(id));
-        self.pending.insert(id, Pending { ticket: Some(ticket), data });
+        self.pending.insert(id, data);
         self.timers.set(id, now + self.patience);
         Ok(id)
     }
@@ -166,8 +160,8 @@ impl Transactions {
             }
             Event::Delivered { ticket, status } => {
                 let Some(of) = self.tickets.remove(&ticket) else { return Some(event) };
-                if let Some(id) = of {
-                    self.arrived(id, status);
+                if let Some(id) = of.filter(|_| status != AckStatus::Delivered) {
+                    self.fail(id, Failure::Refused(status));
                 }
                 None
             }
@@ -184,17 +178,9 @@ impl Transactions {
 
     /// A reply says that the request arrived, whatever became of its acknowledgement.
     fn replied(&mut self, data: DataId, id: TransactionId, body: Bytes) {
-        if self.pending.get(&id).is_some_and(|pending| pending.data == data) {
+        if self.pending.get(&id) == Some(&data) {
             self.forget(id);
             self.events.push_back(Transacted::Reply { id, body });
-        }
-    }
-
-    fn arrived(&mut self, id: TransactionId, status: AckStatus) {
-        if status != AckStatus::Delivered {
-            self.fail(id, Failure::Refused(status));
-        } else if let Some(pending) = self.pending.get_mut(&id) {
-            pending.ticket = None;
         }
     }
 
@@ -204,14 +190,10 @@ impl Transactions {
         }
     }
 
-    /// True when it was waited for. What the endpoint still tells of the request is of no interest, but is ours.
+    /// True when it was waited for. What the endpoint still tells of the request is ours, and says nothing any more.
     fn forget(&mut self, id: TransactionId) -> bool {
         self.timers.clear(id);
-        let Some(pending) = self.pending.remove(&id) else { return false };
-        if let Some(of) = pending.ticket.and_then(|ticket| self.tickets.get_mut(&ticket)) {
-            *of = None;
-        }
-        true
+        self.pending.remove(&id).is_some()
     }
 
     /// Time has passed.
