@@ -142,12 +142,14 @@ impl World {
             }
         }
         while let Some(event) = self.nodes[index].poll_cast_event() {
+            any = true;
             if let CastEvent::Join { group, member } = event {
                 self.nodes[1 - index].handle_cast_member(now, group, member, true);
             }
         }
         while let Some(group) = self.nodes[index].poll_cast_ready() {
             while let Some(frame) = self.nodes[index].poll_cast_frame(now, group, 1_200) {
+                any = true;
                 assert!(frame.len() <= 1_200, "a frame of {} bytes for a group", frame.len());
                 self.nodes[1 - index].handle_cast_frames(now, [(KEYS[index], frame)]);
             }
