@@ -50,6 +50,9 @@ impl Entry {
 
     /// A piece as it goes on the wire.
     pub(crate) fn piece(&self, origin: Origin, index: u16) -> Option<Mode1> {
+        if index >= self.pieces() {
+            return None;
+        }
         let begin = usize::from(index) * self.segment_bytes;
         let end = if self.dsn.segments == 0 { self.body.len() } else { begin + self.segment_bytes };
         let body = self.body.get(begin..end.min(self.body.len()))?;
@@ -281,6 +284,9 @@ mod tests {
             store.is_partial() && store.piece(origin(1, 1), DataId(2), 0).is_none(),
             "four pieces, not three"
         );
+        store.put(origin(2, 1), Dsn { segments: 0, ..dsn }, &body, &shape(25));
+        let whole = [0, 1].map(|index| store.piece(origin(2, 1), DataId(1), index).is_some());
+        assert_eq!(whole, [true, false], "a message in one piece has no second");
     }
 
     #[test]
