@@ -27,6 +27,11 @@ fn half_more(time: Duration) -> Duration {
     time * 3 / 2
 }
 
+/// How long an answer from so far away is waited for.
+pub(super) fn far_wait(rtt: Duration) -> Duration {
+    half_more(rtt) + FAR_SLACK
+}
+
 impl Endpoint {
     /// Finds out whom to ask for a member's data.
     pub(super) fn route(&mut self, now: Moment, member: MemberId) {
@@ -35,14 +40,14 @@ impl Endpoint {
         if remote.routed.1 == loggers.version && now.since(remote.routed.0) < ROUTED_FOR {
             return;
         }
-        remote.routed = (now, loggers.version);
         let can_be_asked = remote.live;
         let Some(speaker) = &mut remote.speaker else { return };
+        remote.routed = (now, loggers.version);
         let distance = speaker.distance();
         let own = Step {
             ask: member,
             spread: (Duration::ZERO, 2),
-            wait: half_more(speaker.asking_distance()) + FAR_SLACK,
+            wait: far_wait(speaker.asking_distance()),
             tries: 1,
         };
         let mut path = Path::default();
@@ -148,11 +153,11 @@ impl Loggers {
         let parent = self.region.parent();
         if parent != MemberId::NOBODY {
             let far = self.region.rtt(parent).unwrap_or(Duration::from_millis(200));
-            path.push(Step { ask: parent, spread: at_once, wait: half_more(far) + FAR_SLACK, tries: 4 });
+            path.push(Step { ask: parent, spread: at_once, wait: far_wait(far), tries: 4 });
             let next = self.region.parent_of(parent);
             if next != MemberId::NOBODY && next != me && self.region.tier() != REGION {
                 let far = self.region.rtt(next).unwrap_or(Duration::from_millis(200));
-                path.push(Step { ask: next, spread: at_once, wait: half_more(far) + FAR_SLACK, tries: 1 });
+                path.push(Step { ask: next, spread: at_once, wait: far_wait(far), tries: 1 });
             }
         }
     }
@@ -181,7 +186,7 @@ impl Loggers {
         path.push(Step { ask: first.member, spread: at_once, wait: rtt * 2 + SITE_PATIENCE, tries: 1 });
         let parent = first.said.parent;
         if parent != MemberId::NOBODY && parent != me {
-            let wait = half_more(first.said.parent_rtt) + FAR_SLACK;
+            let wait = far_wait(first.said.parent_rtt);
             path.push(Step { ask: parent, spread: at_once, wait, tries: 1 });
         }
     }

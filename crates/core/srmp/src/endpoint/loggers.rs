@@ -44,6 +44,8 @@ pub(super) struct Loggers {
     pub(super) remote_pace: Pace,
     pub(super) children: Children,
     pub(super) joiner: Joiner,
+    /// The site was asked for its state, and who stands by gives it then, unless its logger does before.
+    pub(super) stand_in: Option<Moment>,
     /// Members heard in the site's scope, or that ask for the round-trip time.
     site: BTreeMap<MemberId, Moment>,
     /// Round-trip times to them, and the number of the last question.
@@ -80,6 +82,7 @@ impl Loggers {
             remote_pace: Pace::default(),
             children: Children::default(),
             joiner: Joiner::new(now, loggers.site && loggers.sync),
+            stand_in: None,
             site: BTreeMap::new(),
             rtts: VecDeque::new(),
             nonce: 0,
@@ -103,6 +106,10 @@ impl Loggers {
         self.election.as_ref().is_some_and(Election::is_active)
     }
 
+    pub(super) fn is_standby(&self) -> bool {
+        self.election.as_ref().is_some_and(Election::is_standby)
+    }
+
     /// Whether a member was heard in the site's scope.
     pub(super) fn is_of_site(&self, member: MemberId) -> bool {
         self.site.contains_key(&member)
@@ -121,7 +128,7 @@ impl Loggers {
         let (first, second) = (self.view.active(), self.view.standby());
         super::LoggerView {
             is_active: self.is_active(),
-            is_standby: self.election.as_ref().is_some_and(Election::is_standby),
+            is_standby: self.is_standby(),
             tier: self.region.tier(),
             parent: self.region.parent(),
             children: self.region.children(),
@@ -170,7 +177,7 @@ impl Loggers {
         let region = self.is_active().then(|| self.global_at.min(self.decide_at));
         let local = (!self.local.is_empty()).then(|| self.local_pace.ready());
         let remote = (!self.remote.is_empty()).then(|| self.remote_pace.ready());
-        let others = [self.view.deadline(), self.jobs.deadline(), self.joiner.deadline()];
+        let others = [self.view.deadline(), self.jobs.deadline(), self.joiner.deadline(), self.stand_in];
         let ends = (self.is_giving_up && self.election.is_some()).then_some(Moment::ZERO);
         [election, region, local, remote, ends].into_iter().chain(others).flatten().min()
     }
@@ -245,6 +252,7 @@ impl Endpoint {
     /// A member of the site gives all of it what there is: it is its logger, though its advertisement may be lost.
     fn hear_walk(&mut self, now: Moment, member: MemberId) {
         let Some(loggers) = self.loggers.as_mut().filter(|loggers| loggers.config.site) else { return };
+        loggers.stand_in = None;
         if loggers.view.hear_walk(now, member) {
             loggers.version += 1;
         }
@@ -476,6 +484,7 @@ impl Endpoint {
         self.expire_election(now);
         self.expire_region(now);
         self.expire_joiner(now);
+        self.expire_stand_in(now);
         loop {
             let me = self.config.member;
             let probe = self.loggers.as_mut().and_then(|loggers| loggers.view.poll_probe(now));

@@ -1,6 +1,7 @@
 //! The whole state at once, for who joins or has lost the thread: asking for it, and giving it.
 
 use super::Endpoint;
+use super::asking::far_wait;
 use super::event::{Channel, Destination};
 use super::members::Remote;
 use crate::logger::{Audience, Job, Position, Stage, Topic};
@@ -16,12 +17,12 @@ use std::time::Duration;
 const TRIES: u32 = 3;
 /// How often one source's state is asked for before announcements are left to tell what is missing.
 const TRIES_OF_ONE: u32 = 8;
-/// A walk that brings nothing for so long is over: its end was lost.
-const GAP: Duration = Duration::from_millis(150);
-/// What an answer may take besides two round trips.
+/// A walk from afar that brings nothing for so long is over: its end was lost. At the least rate a datagram takes 12 ms.
+const GAP: Duration = Duration::from_millis(75);
+/// What an answer in the site may take besides two round trips.
 const SLACK: Duration = Duration::from_millis(20);
-/// An answer is waited for no longer than this: how far a source is, who joins does not know.
-const ANSWER_MAX: Duration = Duration::from_millis(220);
+/// Who stands by gives the site its state when the logger has not begun to after this.
+const STAND_IN_AFTER: Duration = Duration::from_millis(15);
 /// The least rate of state for others than the site, in bytes per second.
 const RATE_MIN: f64 = 125_000.0;
 /// How far a walk may be ahead of its rate.
@@ -37,6 +38,8 @@ pub(super) struct Joiner {
     ask: Option<(Moment, u32)>,
     /// An answer is under way; it is over then.
     walk_ends: Option<Moment>,
+    /// It comes from the site, and has everything.
+    is_walk_of_site: bool,
     /// A logger gave the state once.
     is_served: bool,
     /// Sources whose state is asked for, and when the next time, for the how manieth.
@@ -51,6 +54,7 @@ impl Joiner {
             enabled,
             ask: enabled.then_some((now, 0)),
             walk_ends: None,
+            is_walk_of_site: false,
             is_served: false,
             wanted: BTreeMap::new(),
             told: BTreeMap::new(),
@@ -64,6 +68,13 @@ impl Joiner {
     }
 }
 
+impl super::loggers::Loggers {
+    /// How long an answer in the site is waited for, and what follows something of one.
+    fn site_wait(&self) -> Duration {
+        self.view.site_rtt() * 2 + SLACK
+    }
+}
+
 impl Endpoint {
     // --- asking ---
 
@@ -71,7 +82,7 @@ impl Endpoint {
     pub(super) fn expire_joiner(&mut self, now: Moment) {
         let everything = matches!(self.receive.interest, crate::receive::Interest::All);
         let Some(loggers) = &mut self.loggers else { return };
-        let wait = loggers.view.site_rtt() * 2 + SLACK;
+        let wait = loggers.site_wait();
         let joiner = &mut loggers.joiner;
         if let Some((_, tries)) = joiner.ask.filter(|(at, _)| *at <= now) {
             if tries < TRIES && everything {
@@ -110,8 +121,23 @@ impl Endpoint {
         let due = loggers.joiner.wanted.iter().filter(|(_, (at, _))| *at <= now);
         let due: SmallVec<[MemberId; 8]> = due.map(|(member, _)| *member).collect();
         for member in due {
-            self.ask_for(now, member);
+            if self.has_index_of(member) {
+                // Its end was lost. What is missing is known, and wishes for it go their own way.
+                self.end_of_walk_of(now, member);
+                if let Some(loggers) = &mut self.loggers {
+                    loggers.joiner.wanted.remove(&member);
+                }
+            } else {
+                self.ask_for(now, member);
+            }
         }
+    }
+
+    /// Whether all that somebody said there is of a source is known, though it need not be here.
+    fn has_index_of(&self, member: MemberId) -> bool {
+        let told = self.loggers.as_ref().and_then(|loggers| loggers.joiner.told.get(&member));
+        let known = self.members.speaker(member).map_or(0, |speaker| speaker.origin.known());
+        told.is_some_and(|told| told.digest.active > 0 && known >= told.digest.active as usize)
     }
 
     /// What is held of a source is to be compared with what there is.
@@ -130,6 +156,7 @@ impl Endpoint {
             return;
         };
         let digest = remote.speaker.as_ref().map(|speaker| speaker.origin.digest()).unwrap_or_default();
+        let site_wait = loggers.site_wait();
         let Some((at, tries)) = loggers.joiner.wanted.get_mut(&member) else { return };
         let is_had = loggers.joiner.told.get(&member).is_some_and(|told| told.digest == digest);
         if *tries >= TRIES_OF_ONE || (*tries > 0 && is_had) {
@@ -139,10 +166,9 @@ impl Endpoint {
         let (first, second) = loggers.view.usable(now);
         let logger = [first, second].into_iter().flatten().find(|seen| seen.member != me);
         let (asked, local) = logger.map_or((member, false), |seen| (seen.member, true));
-        let distance = remote.speaker.as_ref().map_or(Duration::ZERO, |speaker| speaker.distance());
-        let rtt = if local { loggers.view.site_rtt() } else { distance };
+        let far = || remote.speaker.as_ref().map_or(Duration::ZERO, |speaker| speaker.asking_distance());
         *tries += 1;
-        *at = now + (rtt * 2 + SLACK).min(ANSWER_MAX) * *tries;
+        *at = now + if local { site_wait } else { far_wait(far()) } * *tries;
         loggers.counters.sync_requests += 1;
         let held = [Held { origin: Origin { member, epoch: remote.epoch }, digest }];
         let Some(address) = self.members.address(asked) else { return };
@@ -155,12 +181,15 @@ impl Endpoint {
         let Some(loggers) = &self.loggers else { return };
         let joiner = &loggers.joiner;
         // The site's logger answers its first question, if there is one.
-        let may_be_served = joiner.walk_ends.is_some() || joiner.ask.is_some_and(|(_, tries)| tries < 2);
+        let is_served_now = joiner.walk_ends.is_some() && joiner.is_walk_of_site;
+        let may_be_served = is_served_now || joiner.ask.is_some_and(|(_, tries)| tries < 2);
         if !joiner.enabled || joiner.is_served || may_be_served || theirs.active == 0 {
             return;
         }
-        let holds = self.members.speaker(member).is_some_and(|speaker| speaker.origin.digest().active > 0);
-        if !holds && now.since(self.receive.joined) < Duration::from_secs(5) {
+        let held = self.members.speaker(member).map_or(0, |speaker| speaker.origin.digest().active);
+        // A few new messages do not make a state; with most of it, announcements tell the rest.
+        let has_most = u64::from(held) * 2 >= u64::from(theirs.active);
+        if !has_most && now.since(self.receive.joined) < Duration::from_secs(5) {
             self.want_state(now, member);
         }
     }
@@ -168,12 +197,18 @@ impl Endpoint {
     /// Part of an answer came.
     pub(super) fn hear_sync(&mut self, now: Moment, from: MemberId, origin: Option<Origin>) {
         let Some(loggers) = &mut self.loggers else { return };
-        if origin.is_some() || loggers.is_of_site(from) {
-            // It may come from somebody else's question.
-            if loggers.joiner.ask.take().is_some() || loggers.joiner.walk_ends.is_some() {
-                loggers.joiner.walk_ends = Some(now + GAP);
-                self.receive.synchronizing = Some(now + GAP);
-            }
+        let is_of_site = loggers.is_of_site(from);
+        let until = now + if is_of_site { loggers.site_wait() } else { GAP };
+        let of = origin.map_or(from, |origin| origin.member);
+        let joiner = &mut loggers.joiner;
+        if let Some((at, _)) = joiner.wanted.get_mut(&of) {
+            *at = until.max(*at);
+        }
+        // It may come from somebody else's question.
+        if (origin.is_some() || is_of_site) && (joiner.ask.take().is_some() || joiner.walk_ends.is_some()) {
+            joiner.walk_ends = Some(until);
+            joiner.is_walk_of_site = is_of_site;
+            self.receive.synchronizing = Some(until);
         }
         if let Some(origin) = origin {
             self.meet(now, origin);
@@ -207,8 +242,8 @@ impl Endpoint {
         if let Some(loggers) = &mut self.loggers {
             loggers.joiner.told.insert(origin.member, index.held);
         }
-        self.route(now, origin.member);
         self.speaker(origin.member);
+        self.route(now, origin.member);
         let Self { members, receive, .. } = self;
         let Some(speaker) = members.speaker_mut(origin.member) else { return };
         for dsn in index.versions.iter() {
@@ -292,6 +327,9 @@ impl Endpoint {
         let Some(loggers) = &mut self.loggers else { return };
         let is_active = loggers.is_active();
         if via == Channel::Site && !is_active {
+            if loggers.is_standby() && list.is_empty() {
+                loggers.stand_in.get_or_insert(now + STAND_IN_AFTER);
+            }
             return;
         }
         let audience =
@@ -318,6 +356,17 @@ impl Endpoint {
             let local = audience == Audience::Site;
             let end = Record::SyncEnd { sent: 0 };
             self.put_logging(now, Kind::Sync, &[end], Destination::Unicast(address), local);
+        }
+    }
+
+    /// The logger has not given the site its state: it is gone, or the question was lost on the way to it.
+    pub(super) fn expire_stand_in(&mut self, now: Moment) {
+        let Some(loggers) = &mut self.loggers else { return };
+        if loggers.stand_in.take_if(|at| *at <= now).is_some() && loggers.is_standby() {
+            let all = Topic { of: None, index_only: false };
+            let counters = &mut loggers.counters;
+            let is_taken = loggers.jobs.request(Audience::Site, all);
+            *if is_taken { &mut counters.syncs_served } else { &mut counters.syncs_refused } += 1;
         }
     }
 

@@ -91,8 +91,13 @@ impl Origin {
         }
     }
 
-    /// What was held back until the whole state had come is asked for now.
+    /// What was held back until the whole state had come is asked for now, and so are segments that did not come with it.
     pub(crate) fn end_of_sync(&mut self, now: Moment, shared: &mut Shared) {
+        for data in &self.parts {
+            if let Some(part) = self.items.get_mut(data).and_then(|item| item.part.as_mut()) {
+                part.give_up_waiting();
+            }
+        }
         for index in 0..self.open.len() {
             let data = self.open[index];
             let want = self.items.get(&data).and_then(|item| item.want);

@@ -114,7 +114,7 @@ fn a_site_repairs_what_its_hosts_lose() {
 /// The times that 99 of 100 joiners stay within; a host's link loses a twentieth and a round trip to a source takes 100 ms.
 #[test]
 fn who_joins_has_everything_at_once() {
-    for (setup, most) in [(tree::joins as fn(_) -> _, 500), (tree::lonely_joins, 1_000)] {
+    for (setup, most) in [(tree::joins as fn(_) -> _, 250), (tree::lonely_joins, 1_000)] {
         let report = Group::new(setup(Duration::from_secs(60)), Seed(1)).expect("it can be").run();
         let report = report.expect("it runs");
         assert_eq!((report.unjoined, report.finals.0), (0, report.finals.1));
