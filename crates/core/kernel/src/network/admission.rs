@@ -55,8 +55,7 @@ impl Network {
     /// Looks at where this node and the others stand.
     pub(super) fn review(&mut self, now: Moment, rti: &Rti) -> Verdict {
         self.overlay.set_strength(now, self.strength());
-        let nodes: Vec<NodeKey> = self.overlay.reachable().collect();
-        if let Some(to) = self.membership.ask(now, &nodes) {
+        if let Some(to) = self.membership.ask(now, || self.overlay.who_lets_in()) {
             let name = self.config.overlay.name.clone();
             self.write(now, to, &Unicast::Join { name }, true);
         }

@@ -30,7 +30,9 @@ impl Network {
             }
             Event::Reachable { key, name } => {
                 tracing::info!(%key, name, "node reachable");
-                self.membership.hurry(now);
+                if self.overlay.says_member(key) {
+                    self.membership.hurry(now);
+                }
                 self.order.greet(now, key);
                 rti.handle_network_changed(now);
             }

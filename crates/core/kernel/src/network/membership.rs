@@ -83,13 +83,14 @@ impl Membership {
     }
 
     /// Which of `nodes` is to be asked now to let this node in.
-    pub(crate) fn ask(&mut self, now: Moment, nodes: &[NodeKey]) -> Option<NodeKey> {
+    pub(crate) fn ask(&mut self, now: Moment, nodes: impl FnOnce() -> Vec<NodeKey>) -> Option<NodeKey> {
         let Standing::Asking(at) = self.standing else { return None };
         if at > now {
             return None;
         }
         self.standing = Standing::Asking(now + ASK_AGAIN);
         self.asked += 1;
+        let nodes = nodes();
         nodes.get((self.asked - 1) % nodes.len().max(1)).copied()
     }
 
@@ -191,14 +192,14 @@ mod tests {
     #[test]
     fn nodes_are_asked_in_turn_until_one_lets_it_in() {
         let mut membership = fresh(None);
-        assert_eq!(membership.ask(at(0), &[A, B]), None, "nothing found yet");
+        assert_eq!(membership.ask(at(0), || vec![A, B]), None, "nothing found yet");
         membership.found(at(1));
-        assert_eq!(membership.ask(at(1), &[]), None, "nobody there");
-        assert_eq!(membership.ask(at(2), &[A, B]), None);
-        assert_eq!(membership.ask(at(501), &[A, B]), Some(B));
-        assert_eq!(membership.ask(at(1_001), &[A, B]), Some(A));
+        assert_eq!(membership.ask(at(1), || vec![]), None, "nobody there");
+        assert_eq!(membership.ask(at(2), || vec![A, B]), None);
+        assert_eq!(membership.ask(at(501), || vec![A, B]), Some(B));
+        assert_eq!(membership.ask(at(1_001), || vec![A, B]), Some(A));
         membership.admitted();
-        assert_eq!(membership.ask(at(2_000), &[A, B]), None);
+        assert_eq!(membership.ask(at(2_000), || vec![A, B]), None);
     }
 
     #[test]
@@ -208,7 +209,7 @@ mod tests {
         membership.found(at(50_000));
         assert!(!membership.is_ignored(at(69_999)));
         assert!(membership.is_ignored(at(70_000)));
-        membership.ask(at(69_900), &[A]);
+        membership.ask(at(69_900), || vec![A]);
         assert_eq!(membership.poll_timeout(), Some(at(70_000)));
         membership.admitted();
         assert!(!membership.is_ignored(at(90_000)));

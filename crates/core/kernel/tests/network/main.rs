@@ -146,6 +146,31 @@ fn a_network_that_lost_its_majority_with_its_founder_begins_anew_with_it() {
     assert_eq!(world.status("a").network, second, "nobody there was disturbed");
 }
 
+/// What is left of a network has no majority and lets nobody in. Who comes to it then does not wait for it for ever.
+#[test]
+fn who_is_let_in_by_nobody_looks_for_a_network_again() {
+    let mut world = World::new(TopologyKind::Tree);
+    for (name, joins) in [("a", &[][..]), ("b", &["a"]), ("c", &["b"])] {
+        world.start(name, joins);
+        world.run(Duration::from_secs(2));
+    }
+    world.expect_members(&["a", "b", "c"]);
+    let network = world.status("c").network;
+    world.crash("a");
+    world.crash("b");
+    world.start("d", &["c"]);
+    world.run(Duration::from_secs(8));
+    let [c, d] = ["c", "d"].map(|name| world.status(name));
+    assert_eq!((c.member, c.network, d.member, d.network), (true, network, false, network), "it asks");
+    world.crash("c");
+    world.run(Duration::from_secs(20));
+    assert_ne!(world.status("d").network, network, "it asks no longer");
+    world.start("a", &[]);
+    world.start("c", &["a"]);
+    world.run(Duration::from_secs(12));
+    world.expect_members(&["a", "c", "d"]);
+}
+
 #[test]
 fn networks_of_different_founders_stay_apart() {
     let mut world = World::new(TopologyKind::Tree);

@@ -336,6 +336,23 @@ impl Overlay {
         self.routes.to.keys().copied()
     }
 
+    /// Whether that node, which a path leads to, says that it is a member of its network.
+    pub fn says_member(&self, key: NodeKey) -> bool {
+        self.is_reachable(key) && self.map.get(key).is_some_and(|entry| entry.member)
+    }
+
+    /// Whom to ask to become a member: those that say they are, or anybody, who may have become one since. In an order that
+    /// each node has its own beginning of, so that not all ask the same.
+    pub fn who_lets_in(&self) -> Vec<NodeKey> {
+        let mut nodes: Vec<NodeKey> = self.reachable().filter(|key| self.says_member(*key)).collect();
+        if nodes.is_empty() {
+            nodes.extend(self.reachable());
+        }
+        let own = nodes.partition_point(|key| *key < self.config.key);
+        nodes.rotate_left(own);
+        nodes
+    }
+
     /// The link to a neighbour.
     pub fn link_to(&self, key: NodeKey) -> Option<LinkId> {
         self.neighbours.get(&key).copied()
