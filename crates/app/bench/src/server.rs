@@ -79,7 +79,12 @@ impl Server {
         if self.own.is_empty() {
             return None;
         }
-        self.own.iter().map(|process| usage::cpu_s(process.id())).sum()
+        self.cpu_s_of_nodes().sum()
+    }
+
+    /// Processor time that each of its nodes has used, in seconds, as far as the system says so; nothing if it is not ours.
+    pub fn cpu_s_of_nodes(&self) -> impl Iterator<Item = Option<f64>> {
+        self.own.iter().map(|process| usage::cpu_s(process.id()))
     }
 
     /// Its memory in RAM, in bytes.

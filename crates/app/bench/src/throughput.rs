@@ -38,6 +38,9 @@ pub struct Throughput {
     pub floor_per_s: f64,
     /// Processor time per update, in seconds, of the server if it is ours, the publisher and the subscriber.
     pub cpu_s: [Option<f64>; 3],
+    /// The same of the one process, of all nodes of the server, publisher and subscriber, that needs most: with a core for each
+    /// of them no flood is faster than one update in that time.
+    pub busiest_cpu_s: Option<f64>,
 }
 
 impl Throughput {
@@ -70,27 +73,26 @@ pub async fn measure(
     for &size_bytes in &plan.sizes {
         let (mut seconds, mut floor_seconds) = (0.0, 0.0);
         flood(&mut subscriber, &mut publisher, size_bytes, share(plan.updates, slices, 0) / 10 + 1).await?;
-        let mut cpu_s = [Some(0.0); 3];
+        let mut spent: Option<Clocks> = None;
         for slice in 0..slices {
             let count = share(plan.updates, slices, slice);
             floor_seconds += floor.flood(message_bytes(size_bytes), count).await?.as_secs_f64();
-            let before = clocks(server, &publisher);
+            let before = Clocks::read(server, &publisher);
             seconds += flood(&mut subscriber, &mut publisher, size_bytes, count).await?;
-            for (sum, (after, before)) in
-                cpu_s.iter_mut().zip(clocks(server, &publisher).into_iter().zip(before))
-            {
-                *sum = sum.zip(after.zip(before)).map(|(sum, (after, before))| sum + after - before);
-            }
+            let slice = Clocks::read(server, &publisher).since(&before);
+            spent = Some(spent.map_or_else(|| slice.clone(), |spent| spent.and(&slice)));
             done += count;
             progress(done, all);
         }
+        let each = spent.unwrap_or_default().over(plan.updates as f64);
         results.push(Throughput {
             size_bytes,
             sent: plan.updates,
             received: plan.updates,
             received_per_s: plan.updates as f64 / seconds,
             floor_per_s: plan.updates as f64 / floor_seconds,
-            cpu_s: cpu_s.map(|sum| sum.map(|sum| sum / plan.updates as f64)),
+            cpu_s: [each.server(), each.publisher, each.subscriber],
+            busiest_cpu_s: each.busiest(),
         });
     }
     drop(publisher);
@@ -98,9 +100,56 @@ pub async fn measure(
     Ok(results)
 }
 
-/// Processor time used so far by the server, the publisher, and the subscriber, which is this process.
-fn clocks(server: &Server, publisher: &Process) -> [Option<f64>; 3] {
-    [server.cpu_s(), usage::cpu_s(publisher.id()), usage::cpu_s(std::process::id())]
+/// Processor time in seconds, where the system says it.
+#[derive(Clone, PartialEq, Default, Debug)]
+struct Clocks {
+    /// Of each node, if the server is ours.
+    nodes: Vec<Option<f64>>,
+    publisher: Option<f64>,
+    subscriber: Option<f64>,
+}
+
+impl Clocks {
+    /// What was used so far; the subscriber is this process.
+    fn read(server: &Server, publisher: &Process) -> Self {
+        Self {
+            nodes: server.cpu_s_of_nodes().collect(),
+            publisher: usage::cpu_s(publisher.id()),
+            subscriber: usage::cpu_s(std::process::id()),
+        }
+    }
+
+    fn zip(&self, other: &Self, with: impl Fn(f64, f64) -> f64) -> Self {
+        let both = |a: Option<f64>, b: Option<f64>| a.zip(b).map(|(a, b)| with(a, b));
+        Self {
+            nodes: self.nodes.iter().zip(&other.nodes).map(|(a, b)| both(*a, *b)).collect(),
+            publisher: both(self.publisher, other.publisher),
+            subscriber: both(self.subscriber, other.subscriber),
+        }
+    }
+
+    fn since(&self, before: &Self) -> Self {
+        self.zip(before, |after, before| after - before)
+    }
+
+    fn and(&self, other: &Self) -> Self {
+        self.zip(other, |a, b| a + b)
+    }
+
+    /// For each of so many updates.
+    fn over(&self, updates: f64) -> Self {
+        self.zip(self, |time, _| time / updates)
+    }
+
+    /// All nodes together.
+    fn server(&self) -> Option<f64> {
+        if self.nodes.is_empty() { None } else { self.nodes.iter().copied().sum() }
+    }
+
+    fn busiest(&self) -> Option<f64> {
+        let all = self.nodes.iter().copied().chain([self.publisher, self.subscriber]);
+        all.flatten().max_by(f64::total_cmp)
+    }
 }
 
 /// Has `count` updates sent and counts them: the seconds from the first to the last.
@@ -139,4 +188,27 @@ async fn count_reflects(subscriber: &mut Member, count: u64) -> Result<(u64, Ins
 
 fn is_reflect(callback: &Callback) -> bool {
     matches!(callback, Callback::ReflectAttributeValues(_))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn clocks(nodes: &[f64], publisher: f64) -> Clocks {
+        Clocks {
+            nodes: nodes.iter().copied().map(Some).collect(),
+            publisher: Some(publisher),
+            subscriber: None,
+        }
+    }
+
+    #[test]
+    fn the_busiest_is_one_process_and_the_server_all_of_its_nodes() {
+        let spent = clocks(&[5.0, 9.0], 4.0).since(&clocks(&[1.0, 3.0], 1.0));
+        let each = spent.and(&spent).over(2.0);
+        assert_eq!(each, clocks(&[4.0, 6.0], 3.0));
+        assert_eq!((each.server(), each.busiest()), (Some(10.0), Some(6.0)));
+        let elsewhere = clocks(&[], 3.0);
+        assert_eq!((elsewhere.server(), elsewhere.busiest()), (None, Some(3.0)));
+    }
 }

@@ -19,7 +19,10 @@ Examples:
 
 Reliable updates of one object, sent by one federate without waiting for each, reflected to one federate in another
 process. Every one has to arrive, else the benchmark fails. The floor is a flood of messages of the same length through
-a relay process that does not look at them.")]
+a relay process that does not look at them.
+
+Processor time is in µs per update: of the server, all nodes together, of the two federates, and of the busiest process of
+all, which limits the rate on a machine with a core for each.")]
 pub(super) struct Args {
     /// Payloads
     #[arg(long = "size", value_name = "BYTES", value_delimiter = ',', value_parser = size::parse, default_value = "100")]
@@ -68,6 +71,7 @@ pub(super) fn row(throughput: &Throughput) -> Value {
         "server_cpu_us": server,
         "publisher_cpu_us": publisher,
         "subscriber_cpu_us": subscriber,
+        "busiest_cpu_us": throughput.busiest_cpu_s.map(|seconds| seconds * 1e6),
     })
 }
 
@@ -82,9 +86,10 @@ pub(super) fn table(results: &[Throughput]) -> String {
         "server CPU µs",
         "publisher",
         "subscriber",
+        "busiest",
     ]);
     for throughput in results {
-        let cpu = |at: usize| or_dash(throughput.cpu_s[at].map(|seconds| seconds * 1e6));
+        let micros = |cpu_s: Option<f64>| or_dash(cpu_s.map(|seconds| seconds * 1e6));
         table.line([
             size::name(throughput.size_bytes),
             throughput.sent.to_string(),
@@ -92,9 +97,10 @@ pub(super) fn table(results: &[Throughput]) -> String {
             figure(throughput.received_per_s),
             figure(throughput.floor_per_s),
             figure(throughput.ratio()),
-            cpu(0),
-            cpu(1),
-            cpu(2),
+            micros(throughput.cpu_s[0]),
+            micros(throughput.cpu_s[1]),
+            micros(throughput.cpu_s[2]),
+            micros(throughput.busiest_cpu_s),
         ]);
     }
     table.text()
