@@ -104,7 +104,8 @@ pub struct Config {
     pub repair_share: f64,
     /// Loggers: whether there may be some, and this member's part; v3, not in strict.
     pub logger: LoggerConfig,
-    /// Send mode 1 messages again before anybody asks, up to ten times, where somebody misses most of them. True.
+    /// Send mode 1 messages again before anybody asks, up to ten times, where somebody misses most of them; never where loggers
+    /// are asked, which give it to the few that miss it for less. True.
     pub copies: bool,
     /// And where somebody misses some of them, for this share of the bytes sent. 0.05; with 0 only copies are sent that save a repair.
     pub copy_share: f64,
@@ -219,7 +220,7 @@ impl Config {
             buffer_bytes_max: self.limits.send_bytes_max,
             elements_max: self.limits.own_elements_max,
             repair_share: self.repair_share,
-            copies: self.copies && !self.strict,
+            copies: self.copies && !self.strict && !self.logger.site,
             copy_share: self.copy_share,
         }
     }

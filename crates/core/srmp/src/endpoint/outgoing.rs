@@ -224,11 +224,8 @@ impl Endpoint {
         self.counters.sent.announcement_bytes += self.format.announcements_bytes(count) as u64;
     }
 
-    /// Who would ask this member for what it misses: nobody known where loggers are asked.
+    /// Who would ask this member for what it misses.
     fn audience(&self) -> Audience {
-        if self.config.logger.site {
-            return Audience::default();
-        }
         Audience { members: self.members.live, loss: self.rate.loss() }
     }
 

@@ -201,7 +201,7 @@ impl Endpoint {
         let Some(loggers) = loggers else { return };
         let is_local = loggers.is_of_site(asker);
         let all_from = (loggers.site_members() / SHARE_ASKING).max(2);
-        let mut promised: SmallVec<[(DataId, Sn); 8]> = SmallVec::new();
+        let (mut of_all, mut of_one) = (SmallVec::<[(DataId, Sn); 8]>::new(), SmallVec::<[_; 8]>::new());
         for &(data, sn) in missing {
             let Some(speaker) = members.speaker_mut(origin.member) else { return };
             if !speaker.origin.hear_of(now, receive, data, sn) {
@@ -213,13 +213,16 @@ impl Endpoint {
             if !lack.askers.contains(&asker) && lack.askers.len() < 255 {
                 lack.askers.push(asker);
             }
-            if !is_local || (lack.askers.len() > all_from && !lack.is_promised) {
-                lack.is_promised |= is_local;
-                promised.push((data, sn));
+            // Who asks though the site was told has not heard it, or did not miss it then.
+            if !is_local || lack.is_promised {
+                of_one.push((data, sn));
+            } else if lack.askers.len() > all_from {
+                lack.is_promised = true;
+                of_all.push((data, sn));
             }
         }
-        let to = if is_local { Destination::Site } else { Destination::Unicast(address) };
-        self.put_pending(now, origin, &promised, to);
+        self.put_pending(now, origin, &of_one, Destination::Unicast(address));
+        self.put_pending(now, origin, &of_all, Destination::Site);
         self.look_after(now, origin.member);
     }
 

@@ -111,10 +111,11 @@ fn a_site_repairs_what_its_hosts_lose() {
     assert!(median <= Duration::from_millis(2) && most <= Duration::from_millis(15), "{median:?} {most:?}");
 }
 
-/// The times that 99 of 100 joiners stay within; a host's link loses a twentieth and a round trip to a source takes 100 ms.
+/// The times that 99 of 100 joiners stay within; a host's link loses a twentieth and a round trip to a source takes 100 ms. In these sixty
+/// seconds half of the hosts are away at any time, so that there may be no logger, and nobody who stands by.
 #[test]
 fn who_joins_has_everything_at_once() {
-    for (setup, most) in [(tree::joins as fn(_) -> _, 250), (tree::lonely_joins, 1_000)] {
+    for (setup, most) in [(tree::joins as fn(_) -> _, 400), (tree::lonely_joins, 1_000)] {
         let report = Group::new(setup(Duration::from_secs(60)), Seed(1)).expect("it can be").run();
         let report = report.expect("it runs");
         assert_eq!((report.unjoined, report.finals.0), (0, report.finals.1));
