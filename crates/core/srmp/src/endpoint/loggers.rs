@@ -348,7 +348,9 @@ impl Endpoint {
         let children = if local { loggers.site_members() } else { loggers.region.children() };
         let parent = loggers.region.parent();
         let me = self.config.member;
-        let rank = if local { loggers.rank(now, me, self.mean_loss()) } else { loggers.lasting_rank(me) };
+        // What the election compares with what others say, though more is known by now: else two could each be the better one.
+        let of_site = || loggers.election.as_ref().map(Election::rank);
+        let rank = if local { of_site().unwrap_or_default() } else { loggers.lasting_rank(me) };
         Advertisement {
             state,
             tier: loggers.region.tier(),

@@ -21,6 +21,9 @@ const START_SPREAD: Duration = ms(1_000);
 const CLAIM_SPREAD: Duration = ms(500);
 /// A better candidate answers a claim within this.
 const ANSWER_SPREAD: Duration = ms(200);
+/// What lesser ones say is answered this often. Ranks change, and two may each think themselves better for a moment: answers that
+/// draw answers must not multiply.
+const ANSWERS_APART: Duration = ms(20);
 /// A claim that no better one answers for this long holds.
 const CLAIM_HOLDS: Duration = ms(600);
 /// A logger may be overloaded for this long before it is replaced.
@@ -52,6 +55,8 @@ pub(crate) struct Election {
     active: Option<(MemberId, Rank, Moment, Option<Moment>)>,
     /// Who stands by, and when it was heard.
     standby: Option<(MemberId, Rank, Moment)>,
+    /// When a lesser one was answered last.
+    answered: Option<Moment>,
     me: MemberId,
     rng: Rng,
 }
@@ -77,6 +82,7 @@ impl Election {
             rank,
             active: None,
             standby: None,
+            answered: None,
             me,
             rng,
         }
@@ -85,6 +91,20 @@ impl Election {
     /// What the candidate is worth now.
     pub(crate) fn set_rank(&mut self, rank: Rank) {
         self.rank = rank;
+    }
+
+    /// What the candidate takes itself for, and is to say that it is.
+    pub(crate) fn rank(&self) -> Rank {
+        self.rank
+    }
+
+    /// A lesser one is told, unless it was a moment ago.
+    fn answer(&mut self, now: Moment, said: LoggerState) -> Option<Outcome> {
+        if self.answered.is_some_and(|at| now < at + ANSWERS_APART) {
+            return None;
+        }
+        self.answered = Some(now);
+        Some(Outcome::Advertise(said))
     }
 
     pub(crate) fn is_active(&self) -> bool {
@@ -147,14 +167,14 @@ impl Election {
                     self.state = State::Idle { until: now + CLAIM_HOLDS + ANSWER_SPREAD };
                     return Some(Outcome::SteppedDown(LoggerState::Resign));
                 }
-                Some(Outcome::Advertise(LoggerState::Active))
+                self.answer(now, LoggerState::Active)
             }
             _ if rank > self.rank => {
                 // It will say that it is active, or somebody has to claim again.
                 self.state = State::Idle { until: now + CLAIM_HOLDS + ANSWER_SPREAD * 2 };
                 None
             }
-            State::Claiming { .. } => Some(Outcome::Advertise(LoggerState::Claim)),
+            State::Claiming { .. } => self.answer(now, LoggerState::Claim),
             _ if self.has_active(now) => None,
             State::Waiting { claim_at } => {
                 let at = now + spread(&mut self.rng, ANSWER_SPREAD);
@@ -173,7 +193,7 @@ impl Election {
         let since = overloaded.then(|| since.unwrap_or(now));
         if self.is_active() {
             if rank < self.rank {
-                return Some(Outcome::Advertise(LoggerState::Active));
+                return self.answer(now, LoggerState::Active);
             }
             self.active = Some((from, rank, now, since));
             let stands_by = self.stand_by_if_nobody_does(now);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 /// How good a logger a member would be: the greater, the better. Compared field by field: priority, whether it is overloaded, its losses,
 /// its distance, how long it has run, and its name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Rank(pub(crate) u128);
 
 /// What a rank is made of.

@@ -169,6 +169,14 @@ fn all_is_consistent_in_the_end() {
     assert!(region_deaths >= 3 && deaths == 12, "{region_deaths} {deaths}");
 }
 
+/// Candidates that said another rank than the one they compared answered each other's claims, three of them without end.
+#[test]
+fn half_an_hour_of_claims_is_no_storm() {
+    let (_, report) =
+        consistency::run(Duration::from_secs(1_800), Seed(0x83ad_e000_20a5_d662)).expect("it runs");
+    assert_eq!((report.finals.0, report.unjoined), (report.finals.1, 0));
+}
+
 /// A site's logger gives its state once for all who join, and nobody asks the sources.
 #[test]
 fn who_joins_in_a_storm_costs_the_sources_nothing() {

@@ -18,6 +18,8 @@ struct Site {
     flying: Vec<(Moment, u64, MemberId, Rank, LoggerState)>,
     loss: f64,
     rng: Rng,
+    /// Messages so far.
+    said: u64,
     /// Members that hear only each other.
     island: BTreeMap<u64, u32>,
 }
@@ -30,6 +32,7 @@ impl Site {
             flying: Vec::new(),
             loss,
             rng: Seed(seed).rng(),
+            said: 0,
             island: BTreeMap::new(),
         };
         for (index, rank) in ranks.iter().enumerate() {
@@ -52,6 +55,7 @@ impl Site {
             Some(Outcome::Elected) => LoggerState::Active,
             None => return,
         };
+        self.said += 1;
         let rank = self.all[&from].rank;
         for to in self.all.keys().filter(|to| **to != from) {
             let lost = (self.rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64 <= self.loss;
@@ -92,6 +96,23 @@ impl Site {
             self.all.iter().filter(|(_, one)| is(&one.election)).map(|(member, _)| *member).collect()
         };
         (of(Election::is_active), of(Election::is_standby))
+    }
+}
+
+/// What they say of themselves is less than what they take themselves for, so that each thinks itself the best.
+#[test]
+fn answers_do_not_multiply_though_each_thinks_itself_the_best() {
+    for seed in 0..20 {
+        let mut site = Site::new(seed, &[9; 5], 0.0);
+        site.all.values_mut().for_each(|one| one.rank = Rank(one.rank.0 - (5 << 112)));
+        site.run(ms(5_000));
+        assert!(site.said < 5 * 5_000 / 20, "seed {seed}: {} messages", site.said);
+        for (member, one) in &mut site.all {
+            one.rank = Rank((9 << 112) | u128::from(*member));
+        }
+        site.run(ms(10_000));
+        let (active, standby) = site.loggers();
+        assert_eq!((active.len(), standby.len()), (1, 1), "seed {seed}: told rightly they agree");
     }
 }
 
