@@ -194,7 +194,7 @@ mod tests {
         let mut membership = fresh(None);
         assert_eq!(membership.ask(at(0), || vec![A, B]), None, "nothing found yet");
         membership.found(at(1));
-        assert_eq!(membership.ask(at(1), || vec![]), None, "nobody there");
+        assert_eq!(membership.ask(at(1), Vec::new), None, "nobody there");
         assert_eq!(membership.ask(at(2), || vec![A, B]), None);
         assert_eq!(membership.ask(at(501), || vec![A, B]), Some(B));
         assert_eq!(membership.ask(at(1_001), || vec![A, B]), Some(A));
