@@ -22,15 +22,15 @@ const SITE_PATIENCE: Duration = Duration::from_millis(5);
 /// What one from afar may.
 const FAR_SLACK: Duration = Duration::from_millis(10);
 
-/// One and a half times.
-fn half_more(time: Duration) -> Duration {
-    time * 3 / 2
-}
-
 /// How long an answer from so far away is waited for. Not half a round trip more: a site waits with its logger, who asks too soon
 /// is not answered twice, and who is always answered later is known to be farther away.
 pub(super) fn far_wait(rtt: Duration) -> Duration {
     rtt * 5 / 4 + FAR_SLACK
+}
+
+/// The same of one in the site.
+fn near_wait(rtt: Duration) -> Duration {
+    rtt * 5 / 4 + SITE_SLACK
 }
 
 impl Endpoint {
@@ -148,7 +148,7 @@ impl Loggers {
         let (_, second) = self.view.usable(now);
         let standby = second.or(self.view.standby()).filter(|seen| seen.member != me);
         if let Some(seen) = standby.filter(|_| second.is_some()) {
-            let wait = half_more(seen.rtt(self.config.site_rtt_initial)) + SITE_SLACK;
+            let wait = near_wait(seen.rtt(self.config.site_rtt_initial));
             path.push(Step { ask: seen.member, spread: at_once, wait, tries: 1 });
         }
         let parent = self.region.parent();
@@ -178,11 +178,11 @@ impl Loggers {
         let stands_by = self.view.standby().is_some_and(|seen| seen.member == me);
         let most = if stands_by { Duration::ZERO } else { rtt };
         let at_once = (Duration::ZERO, 2);
-        let quick = half_more(rtt) + SITE_SLACK;
+        let quick = near_wait(rtt);
         let members = u32::from(first.said.children).max(2);
         path.push(Step { ask: first.member, spread: (most, members), wait: quick, tries: 1 });
         let other = second.unwrap_or(first);
-        let wait = half_more(other.rtt(initial)) + SITE_SLACK;
+        let wait = near_wait(other.rtt(initial));
         path.push(Step { ask: other.member, spread: at_once, wait, tries: 1 });
         path.push(Step { ask: first.member, spread: at_once, wait: rtt * 2 + SITE_PATIENCE, tries: 1 });
         let parent = first.said.parent;
@@ -209,7 +209,7 @@ impl Loggers {
         let usual = self.is_logger_of_site(asked) || (self.is_active() && first == asked);
         let to_source = self.is_active() && first == MemberId::NOBODY && !self.region.knows(asked);
         self.counters.escalations += u64::from(!usual && !to_source);
-        let wait = half_more(self.view.site_rtt()) + SITE_SLACK;
+        let wait = near_wait(self.view.site_rtt());
         let is_dead = self.view.note_ask(now, asked, wait) || self.region.note_ask(now, asked);
         if is_dead {
             self.counters.deaths += 1;

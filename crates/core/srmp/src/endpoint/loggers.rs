@@ -253,6 +253,9 @@ impl Endpoint {
     fn hear_walk(&mut self, now: Moment, member: MemberId) {
         let Some(loggers) = self.loggers.as_mut().filter(|loggers| loggers.config.site) else { return };
         loggers.stand_in = None;
+        if let Some(election) = &mut loggers.election {
+            election.hear_walk(now, member);
+        }
         if loggers.view.hear_walk(now, member) {
             loggers.version += 1;
         }

@@ -61,6 +61,11 @@ impl Joiner {
         }
     }
 
+    /// Whether the state is here, as far as it can be had.
+    fn is_over(&self) -> bool {
+        self.ask.is_none() && self.walk_ends.is_none() && self.wanted.is_empty()
+    }
+
     pub(super) fn deadline(&self) -> Option<Moment> {
         let ask = self.ask.map(|(at, _)| at);
         let wanted = self.wanted.values().map(|(at, _)| *at).min();
@@ -327,7 +332,7 @@ impl Endpoint {
         let Some(loggers) = &mut self.loggers else { return };
         let is_active = loggers.is_active();
         if via == Channel::Site && !is_active {
-            if loggers.is_standby() && list.is_empty() {
+            if loggers.is_standby() && loggers.joiner.is_over() && list.is_empty() {
                 loggers.stand_in.get_or_insert(now + STAND_IN_AFTER);
             }
             return;

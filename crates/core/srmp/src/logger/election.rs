@@ -15,7 +15,7 @@ const fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-/// Who starts listens for a logger up to this long before it thinks of claiming.
+/// Who starts listens for a logger as long as one may be silent, and up to this much longer, before it thinks of claiming.
 const START_SPREAD: Duration = ms(1_000);
 /// Claims are spread over this.
 const CLAIM_SPREAD: Duration = ms(500);
@@ -74,7 +74,7 @@ pub(crate) enum Outcome {
 
 impl Election {
     pub(crate) fn new(now: Moment, me: MemberId, rank: Rank, config: &LoggerConfig, mut rng: Rng) -> Self {
-        let until = now + spread(&mut rng, START_SPREAD);
+        let until = now + config.adv_interval + spread(&mut rng, START_SPREAD);
         Self {
             adv_interval: config.adv_interval,
             dead_after: config.dead_after,
@@ -91,6 +91,19 @@ impl Election {
     /// What the candidate is worth now.
     pub(crate) fn set_rank(&mut self, rank: Rank) {
         self.rank = rank;
+    }
+
+    /// A member gives state to the whole site, as only a logger does, or who stands by when there is none: nobody has to claim
+    /// meanwhile, least of all who is being given it.
+    pub(crate) fn hear_walk(&mut self, now: Moment, from: MemberId) {
+        let knows_better = self.active.is_some_and(|(active, ..)| active != from) && self.has_active(now);
+        if matches!(self.state, State::Active { .. } | State::Standby { .. }) || knows_better {
+            return;
+        }
+        let since = self.active.filter(|(active, ..)| *active == from);
+        let (rank, since) = since.map_or((Rank::default(), None), |(_, rank, _, since)| (rank, since));
+        self.active = Some((from, rank, now, since));
+        self.state = State::Idle { until: self.idle_until(now) };
     }
 
     /// What the candidate takes itself for, and is to say that it is.

@@ -117,6 +117,24 @@ fn answers_do_not_multiply_though_each_thinks_itself_the_best() {
 }
 
 #[test]
+fn who_is_given_the_state_of_the_site_claims_nothing() {
+    let mut election =
+        Election::new(Moment::ZERO, MemberId(1), Rank(9), &LoggerConfig::default(), Seed(1).rng());
+    assert!(election.deadline() >= Moment::from_secs(1), "a logger may be silent for so long");
+    let claims = |election: &mut Election, now| {
+        let outcome = election.expire(now);
+        outcome == Some(Outcome::Advertise(LoggerState::Claim))
+    };
+    for at in (0..30).map(|tenth| Moment::from_millis(100 * tenth)) {
+        election.hear_walk(at, MemberId(2));
+        assert!(!claims(&mut election, at));
+    }
+    // Nobody said to be the logger: when the walk is over somebody has to be.
+    let later = (30..90).map(|tenth| Moment::from_millis(100 * tenth));
+    assert!(later.into_iter().any(|at| claims(&mut election, at)));
+}
+
+#[test]
 fn the_best_is_elected_and_another_stands_by() {
     for seed in 0..20 {
         let mut site = Site::new(seed, &[5; 30], 0.0);
