@@ -30,7 +30,7 @@ impl Network {
             }
             Event::Reachable { key, name } => {
                 tracing::info!(%key, name, "node reachable");
-                if self.overlay.may_let_in(key) {
+                if self.overlay.says_member(key) {
                     self.membership.hurry(now);
                 }
                 self.order.greet(now, key);

@@ -39,9 +39,6 @@ use base::{Deadlines, Moment, NodeKey};
 use bytes::Bytes;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Up to so many other nodes any may be asked to let one in; of more those that say to be members.
-const FEW: usize = 32;
-
 /// Everything that an overlay ever waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Timer {
@@ -339,23 +336,20 @@ impl Overlay {
         self.routes.to.keys().copied()
     }
 
-    /// Whether to ask that node to become a member: it says that it is one, or there are so few nodes that it costs nothing.
-    pub fn may_let_in(&self, key: NodeKey) -> bool {
-        let says_member = || self.map.get(key).is_some_and(|entry| entry.member);
-        self.is_reachable(key) && (self.routes.to.len() <= FEW || says_member())
+    /// Whether that node, which a path leads to, says that it is a member of its network.
+    pub fn says_member(&self, key: NodeKey) -> bool {
+        self.is_reachable(key) && self.map.get(key).is_some_and(|entry| entry.member)
     }
 
-    /// Whom to ask to become a member, or anybody, who may have become one since. Of many each node begins elsewhere, so that not all
-    /// ask the same.
+    /// Whom to ask to become a member: those that say they are, or anybody, who may have become one since. In an order that
+    /// each node has its own beginning of, so that not all ask the same.
     pub fn who_lets_in(&self) -> Vec<NodeKey> {
-        let mut nodes: Vec<NodeKey> = self.reachable().filter(|key| self.may_let_in(*key)).collect();
+        let mut nodes: Vec<NodeKey> = self.reachable().filter(|key| self.says_member(*key)).collect();
         if nodes.is_empty() {
             nodes.extend(self.reachable());
         }
-        if nodes.len() > FEW {
-            let own = nodes.partition_point(|key| *key < self.config.key);
-            nodes.rotate_left(own);
-        }
+        let own = nodes.partition_point(|key| *key < self.config.key);
+        nodes.rotate_left(own);
         nodes
     }
 

@@ -1,5 +1,6 @@
 //! The sending side of streams, as followers see it: snapshots and repairs.
 
+use super::net::Timer;
 use super::state::{Beginning, Outbound};
 use super::wire::{Declaration, Letter, NetTopic};
 use crate::control::{NodeId, PublishedClass};
@@ -80,8 +81,16 @@ impl Execution {
     /// Another node follows no more.
     pub(super) fn detach(&mut self, plane: &mut Plane, topic: NetTopic, from: NodeId) {
         let what = topic.what();
-        if let Some(out) = self.remote.as_deref_mut().and_then(|remote| remote.spoken.get_mut(&what)) {
-            out.followers.remove(&from);
+        let (Some(remote), Some(net)) = (self.remote.as_deref_mut(), plane.net.as_deref_mut()) else {
+            return;
+        };
+        if let Some(out) = remote.spoken.get_mut(&what) {
+            // Who leaves because the stream ended may have heard of that late, when it had begun anew: it comes back for that.
+            let is_behind = out.followers.remove(&from) && !out.served.contains(&from);
+            if is_behind && out.beginning == Beginning::Over && is_kept(out, net.history.first(topic)) {
+                out.beginning = Beginning::Kept;
+                net.timers.set(Timer::Begin(topic), plane.now + net.limits.begin_kept);
+            }
         }
         self.undeclare_unfollowed(plane, from, what);
         self.rest(plane, what);
@@ -108,7 +117,10 @@ impl Execution {
 
 /// The number before the first message since the stream was opened, if all since can still be said.
 fn beginning(out: &Outbound, first_kept: Option<u64>) -> Option<u64> {
-    let began = out.began.filter(|_| out.open || out.beginning != Beginning::Over)?;
-    let all_kept = began == out.last || first_kept.is_some_and(|first| first <= began + 1);
-    all_kept.then_some(began)
+    out.began.filter(|_| (out.open || out.beginning != Beginning::Over) && is_kept(out, first_kept))
+}
+
+/// Whether all that was said since the stream was opened last is kept.
+fn is_kept(out: &Outbound, first_kept: Option<u64>) -> bool {
+    out.began.is_some_and(|began| began == out.last || first_kept.is_some_and(|first| first <= began + 1))
 }
