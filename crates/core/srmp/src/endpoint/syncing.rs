@@ -78,6 +78,13 @@ impl super::loggers::Loggers {
     fn site_wait(&self) -> Duration {
         self.view.site_rtt() * 2 + SLACK
     }
+
+    /// Somebody is to be given state, unless too many are.
+    fn give(&mut self, to: Audience, topic: Topic) {
+        let is_taken = self.jobs.request(to, topic);
+        self.counters.syncs_served += u64::from(is_taken);
+        self.counters.syncs_refused += u64::from(!is_taken);
+    }
 }
 
 impl Endpoint {
@@ -348,11 +355,7 @@ impl Endpoint {
         let is_answered = topics.is_empty();
         let Some(loggers) = &mut self.loggers else { return };
         for topic in topics {
-            if loggers.jobs.request(audience, topic) {
-                loggers.counters.syncs_served += 1;
-            } else {
-                loggers.counters.syncs_refused += 1;
-            }
+            loggers.give(audience, topic);
         }
         if audience == Audience::Site && list.is_empty() {
             self.show_logger(now);
@@ -368,10 +371,7 @@ impl Endpoint {
     pub(super) fn expire_stand_in(&mut self, now: Moment) {
         let Some(loggers) = &mut self.loggers else { return };
         if loggers.stand_in.take_if(|at| *at <= now).is_some() && loggers.is_standby() {
-            let all = Topic { of: None, index_only: false };
-            let counters = &mut loggers.counters;
-            let is_taken = loggers.jobs.request(Audience::Site, all);
-            *if is_taken { &mut counters.syncs_served } else { &mut counters.syncs_refused } += 1;
+            loggers.give(Audience::Site, Topic { of: None, index_only: false });
         }
     }
 
