@@ -96,17 +96,17 @@ fn loggers_repair_within_their_sites() {
 /// A member asks within a round trip and gives up after 1.75 ms; who stands by after another 1.75 ms, when one in a hundred has nothing
 /// yet, or a little more, since who stands by may miss it, too; and the logger a second time, for 1 ms. That makes 2 ms in the middle, and
 /// 6 ms for 99 of a hundred. The rest asks beyond the site, 100 ms away. So do all, four or five at once, who miss what the logger misses,
-/// too, and who stands by: one message in 300. In 200 seeds that were 6.5 of 1,000 recoveries, in 48 by chance 10: hence 98 % here.
+/// too, and who stands by: one message in 300. In 200 seeds that were 6.5 of 1,000 recoveries, in 48 by chance 10: hence so many seeds.
 #[test]
 fn a_site_repairs_what_its_hosts_lose() {
     let mut recovery = srmp::Histogram::default();
-    for seed in 1..=24 {
+    for seed in 1..=96 {
         let setup = tree::lossy_hosts(100, Duration::from_secs(15));
         let report = Group::new(setup, Seed(seed)).expect("it can be").run().expect("it runs");
         recovery.merge(&report.totals.recovery_of_receivers);
     }
-    let (median, most) = (recovery.quantile(0.5), recovery.quantile(0.98));
-    assert!(recovery.count() > 2_000, "{recovery:?}");
+    let (median, most) = (recovery.quantile(0.5), recovery.quantile(0.99));
+    assert!(recovery.count() > 8_000, "{recovery:?}");
     assert!(median <= Duration::from_millis(2) && most <= Duration::from_millis(15), "{median:?} {most:?}");
 }
 
