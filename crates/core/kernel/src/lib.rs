@@ -18,9 +18,9 @@ pub use config::Config;
 pub use fedpro::server::{ConnId, Transmit};
 pub use kernel::Kernel;
 pub use network::{
-    CastCounts, CastEvent, CastStatus, ChannelStatus, FrameKind, LinkCounts, LinkEvent, LinkRates,
-    LinkTarget, LinkTerms, LinkTraffic, Multicast, NetworkConfig, NetworkError, NetworkStatus, NodeStatus,
-    link_pipe,
+    Carriage, CastCounts, CastEvent, CastFrame, CastStatus, ChannelStatus, FrameKind, LinkCounts, LinkEvent,
+    LinkRates, LinkTarget, LinkTerms, LinkTraffic, Multicast, NetworkConfig, NetworkError, NetworkStatus,
+    NodeStatus, link_pipe,
 };
 pub use overlay::{LinkId, TargetId, TopologyKind};
 pub use router::{DropReason, PipeConfig, PipeStats, Priority};

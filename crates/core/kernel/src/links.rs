@@ -5,7 +5,7 @@
 //! until it gives none. A link is reliable and keeps order, or goes down. Without a network nothing of this happens.
 
 use crate::Kernel;
-use crate::network::{CastCounts, CastEvent, LinkCounts, LinkEvent, NetworkStatus};
+use crate::network::{CastCounts, CastEvent, CastFrame, LinkCounts, LinkEvent, NetworkStatus};
 use base::{Moment, NodeKey};
 use bytes::Bytes;
 use fedpro::server::ConnId;
@@ -124,10 +124,17 @@ impl Kernel {
         self.network.as_mut()?.poll_cast_ready()
     }
 
-    /// The next frame for a group, of at most `max` bytes.
+    /// The next frame for a group, of at most `max` bytes. `directed`: what is for one member may be among them; else that waits, and
+    /// the group is to be asked again when it may.
     #[must_use]
-    pub fn poll_cast_frame(&mut self, now: Moment, group: usize, max: usize) -> Option<Bytes> {
-        let frame = self.network.as_mut()?.poll_cast_frame(now, group, max);
+    pub fn poll_cast_frame(
+        &mut self,
+        now: Moment,
+        group: usize,
+        max: usize,
+        directed: bool,
+    ) -> Option<CastFrame> {
+        let frame = self.network.as_mut()?.poll_cast_frame(now, group, max, directed);
         self.release();
         frame
     }

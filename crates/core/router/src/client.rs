@@ -124,6 +124,8 @@ pub(crate) struct Client<M, I: Interest> {
     pub(crate) mark: u64,
     /// The casts that reach it, one bit each.
     pub(crate) covered: u64,
+    /// The pipe for what is meant for it alone.
+    pub(crate) directed: Option<ClientId>,
 }
 
 impl<M: Message, I: Interest> Client<M, I> {
@@ -150,6 +152,7 @@ impl<M: Message, I: Interest> Client<M, I> {
             ready: Ready::Idle,
             mark: 0,
             covered: 0,
+            directed: None,
         }
     }
 

@@ -145,8 +145,8 @@ pub enum ClientKind {
     Memory,
     /// Another router behind a link: `poll_frame`, `handle_frame` and `handle_link`.
     Link,
-    /// What reaches several link clients at once, such as a multicast group: `poll_frame`; see
-    /// [`Router::add_cast`](crate::Router::add_cast).
+    /// What reaches several link clients at once, such as a multicast group, or one of them beside its link: `poll_frame`; see
+    /// [`Router::add_cast`](crate::Router::add_cast) and [`Router::add_directed`](crate::Router::add_directed).
     Cast,
 }
 

@@ -52,7 +52,9 @@
 //! once into that pipe, in place of theirs. Its frames are loose, and the routers that hear them take them by
 //! [`Router::handle_cast`] from the client that stands for the sender, as though they had come over its link. So a cast
 //! changes who carries a message and nothing else: flags, interest and numbers are those of the links. But what must not be
-//! dropped may get lost on the way, and a layer above has to ask for it again.
+//! dropped may get lost on the way, and a layer above has to ask for it again. The world can keep most of it from getting lost: it
+//! may take what must not be dropped [apart](Router::poll_frame_of), and a message that is [directed](Message::directed) at one
+//! covered client by a [pipe for that one](Router::add_directed), and see to either by its protocol.
 //!
 //! # Numbers
 //!

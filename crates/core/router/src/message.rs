@@ -91,6 +91,12 @@ pub trait Message: Clone + Wire {
     /// True for best effort: it may be dropped when a queue overflows. The same at every router.
     fn droppable(&self) -> bool;
 
+    /// True for what is usually meant for one receiver, which may then have it by a [pipe of its own](crate::Router::add_directed).
+    /// The same at every router.
+    fn directed(&self) -> bool {
+        false
+    }
+
     /// Bytes of memory that a queue holding this message answers for, including everything that a
     /// shared body keeps alive. At least the encoded length.
     fn bytes(&self) -> usize;

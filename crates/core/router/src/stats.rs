@@ -138,6 +138,8 @@ pub struct RouterStats {
     pub forwarded_messages: u64,
     /// Messages that went once into the pipe of a cast instead of those of several clients.
     pub cast_messages: u64,
+    /// Messages that went to one client by the pipe for what is meant for it alone.
+    pub directed_messages: u64,
     /// Messages that nobody here wanted.
     pub unwanted_messages: u64,
     /// Messages that came a second time.
@@ -157,6 +159,7 @@ impl RouterStats {
         f("received_messages", self.received_messages);
         f("forwarded_messages", self.forwarded_messages);
         f("cast_messages", self.cast_messages);
+        f("directed_messages", self.directed_messages);
         f("unwanted_messages", self.unwanted_messages);
         f("duplicate_messages", self.duplicate_messages);
         f("hops_exceeded", self.hops_exceeded);

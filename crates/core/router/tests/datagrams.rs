@@ -451,3 +451,61 @@ fn a_full_cast_holds_reliable_senders_back_and_drops_best_effort() {
         .any(|event| matches!(event, router::Event::Relieved { client } if client == site.cast));
     assert!(relieved);
 }
+
+#[test]
+fn reliable_messages_and_best_effort_of_a_cast_are_taken_apart() {
+    use router::Lanes;
+    let mut site = Site::new(2, 2);
+    // Every message is more than half a frame, so that each second one waits as a part.
+    for number in 1..=8 {
+        assert_eq!(site.send(number, number % 2 == 0, 700).0, 0);
+    }
+    let mut frames = Vec::new();
+    for lanes in [Lanes::RELIABLE, Lanes::BEST_EFFORT] {
+        while let Some(frame) = site.a.poll_frame_of(T0, site.cast, lanes, 1_200) {
+            frames.push((lanes, frame));
+        }
+    }
+    assert!(site.a.poll_frame(T0, site.cast).is_none());
+    let (other, _, from, hears) = &mut site.others[0];
+    for (lanes, frame) in frames {
+        let _ = other.handle_cast(T0, *from, frame).expect("well spoken");
+        while let Some(note) = other.poll_message(*hears) {
+            assert_eq!(note.droppable, lanes == Lanes::BEST_EFFORT, "message {}", note.number);
+        }
+    }
+    let all: Vec<_> = site.others.iter().map(|(other, ..)| other.stats().received_messages).collect();
+    assert_eq!(all, [8, 0]);
+}
+
+#[test]
+fn what_is_directed_at_one_goes_by_a_pipe_of_its_own() {
+    let mut site = Site::new(2, 2);
+    let pipe = PipeConfig { frame_bytes_max: 1_200, ..PipeConfig::default() };
+    let (first, second) = (site.others[0].1, site.others[1].1);
+    let own = site.a.add_directed(T0, first, pipe).expect("it has room");
+    let mut number = 0;
+    let mut send = |site: &mut Site, droppable: bool, bytes: usize| {
+        number += 1;
+        let mut note = note(1, common::app::DIRECTED, Priority::Reliable, number);
+        (note.droppable, note.body) = (droppable, vec![0; bytes].into());
+        let _ = site.a.submit(T0, site.source, note).expect("a source");
+        [own, site.cast, first, second]
+            .map(|client| site.a.queued(client).map_or(0, |(messages, _)| messages))
+    };
+    assert_eq!(send(&mut site, false, 10), [0, 1, 0, 0], "two want it");
+    site.a.set_covered(second, 0, false);
+    assert_eq!(send(&mut site, false, 10), [1, 1, 0, 1], "one of those who want it is reached");
+    assert_eq!(send(&mut site, true, 10), [1, 1, 1, 2], "best effort needs no care");
+    assert_eq!(send(&mut site, false, 2_000), [1, 1, 2, 3], "longer than a frame");
+    assert_eq!(site.a.stats().directed_messages, 1);
+    let frame = site.a.poll_frame(T0, own).expect("it waits");
+    let (other, _, from, hears) = &mut site.others[0];
+    let _ = other.handle_cast(T0, *from, frame).expect("well spoken");
+    assert_eq!(other.poll_message(*hears).map(|note| note.number), Some(2));
+    // Without its pipe it goes over the link again.
+    site.a.remove_client(T0, own);
+    assert_eq!(send(&mut site, false, 10), [0, 1, 3, 4]);
+    let nobody = site.a.add_directed(T0, own, PipeConfig::default());
+    assert!(nobody.is_err(), "a client that is gone");
+}

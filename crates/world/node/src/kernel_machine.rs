@@ -4,8 +4,8 @@ use base::{Moment, NodeKey, Seed};
 use bytes::{Bytes, BytesMut};
 use fedpro::server::{ConnId, Transmit};
 use kernel::{
-    CastCounts, CastEvent, FomSource, Kernel, LinkCounts, LinkEvent, LinkId, LinkTarget, LinkTerms,
-    Multicast, NetworkConfig, TargetId, TopologyKind,
+    CastCounts, CastEvent, CastFrame, FomSource, Kernel, LinkCounts, LinkEvent, LinkId, LinkTarget,
+    LinkTerms, Multicast, NetworkConfig, TargetId, TopologyKind,
 };
 
 use crate::config::Network;
@@ -249,8 +249,14 @@ impl Machine for Kernel {
         self.poll_cast_ready()
     }
 
-    fn poll_cast_frame(&mut self, now: Moment, group: usize, max: usize) -> Option<Bytes> {
-        self.poll_cast_frame(now, group, max)
+    fn poll_cast_frame(
+        &mut self,
+        now: Moment,
+        group: usize,
+        max: usize,
+        directed: bool,
+    ) -> Option<CastFrame> {
+        self.poll_cast_frame(now, group, max, directed)
     }
 
     fn handle_cast_frames(&mut self, now: Moment, frames: &mut Vec<(NodeKey, Bytes)>) {

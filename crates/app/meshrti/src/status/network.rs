@@ -116,6 +116,10 @@ fn describe_group(group: &GroupReport) -> String {
         group.received_datagrams,
     );
     for (count, what) in [
+        (group.reliable_frames, "frames repaired in the group at need"),
+        (group.directed_frames, "frames to one member"),
+        (group.repaired_frames, "sent again"),
+        (group.recovered_frames, "recovered"),
         (group.waiting as u64, "waiting"),
         (group.emulated_losses, "lost by its emulated line"),
         (group.refused, "refused"),
@@ -254,6 +258,10 @@ fn group_row(node: &str, group: &GroupReport) -> serde_json::Value {
         "waiting": group.waiting,
         "sent_messages": group.sent_messages,
         "sent_frames": group.sent_frames,
+        "reliable_frames": group.reliable_frames,
+        "directed_frames": group.directed_frames,
+        "repaired_frames": group.repaired_frames,
+        "recovered_frames": group.recovered_frames,
         "sent_datagrams": group.sent_datagrams,
         "sent_bytes": group.sent_bytes,
         "received_frames": group.received_frames,

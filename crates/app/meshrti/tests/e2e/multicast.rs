@@ -4,9 +4,9 @@ use std::net::{Ipv4Addr, UdpSocket};
 
 use federate::Callback;
 
-use crate::common::federates::number;
+use crate::common::federates::{number, tag};
 use crate::common::server::{Folder, meshrti, run, signal, wait};
-use crate::common::{Member, Server, eventually, member_of};
+use crate::common::{Member, Server, eventually, member_of, soon};
 
 /// Whether multicast works over loopback here.
 fn has_multicast() -> bool {
@@ -160,6 +160,58 @@ async fn what_a_group_loses_is_asked_for_again() {
     let lost = || counted(&nodes[2], "C", "group", "emulated_losses");
     eventually("something was lost", || lost() > 0).await;
     assert!(counted(&nodes[0], "A", "group", "sent_messages") >= 200);
+    let recovered = || counted(&nodes[2], "C", "group", "recovered_frames");
+    eventually("the group repaired some of it", || recovered() > 0).await;
+    eventually("since the sender was asked", || counted(&nodes[0], "A", "group", "repaired_frames") > 0)
+        .await;
+    assert!(counted(&nodes[0], "A", "group", "reliable_frames") > 0);
+}
+
+/// What is directed at an instance, and wanted at one node only, goes there by a transaction of SRMP.
+#[tokio::test]
+async fn what_is_directed_at_one_node_goes_there_alone() {
+    if !has_multicast() {
+        return;
+    }
+    let names = ["A", "B", "C"];
+    let (nodes, mut members) = site(&names, ",groups=2,loss=10%").await;
+    let model = members[1].model;
+    let hears =
+        members[1].federate.subscribe_object_class_directed_interactions(model.aircraft, [model.fire]);
+    soon(hears).await.expect("the model has it");
+    let speaks = members[0].federate.publish_object_class_directed_interactions(model.aircraft, [model.fire]);
+    soon(speaks).await.expect("the model has it");
+    let instance = members[1].registers().await;
+    assert_eq!(members[0].discovers().await.0, instance);
+    let mut sent = 0;
+    let mut next = async |members: &[Member]| {
+        sent += 1;
+        let values = [(model.event, bytes::Bytes::from_static(b"event"))];
+        let call = members[0].federate.send_directed_interaction(model.fire, instance, values, tag(sent));
+        soon(call).await.expect("it is published");
+        sent
+    };
+    let directed = |callback| match callback {
+        Callback::ReceiveDirectedInteraction(received) => Some(number(&received.user_supplied_tag)),
+        _ => None,
+    };
+    // Until what one node wants is known at the other, nothing is sent.
+    let first = loop {
+        next(&members).await;
+        let heard = members[1].until("one of them", directed);
+        if let Ok(first) = tokio::time::timeout(std::time::Duration::from_millis(200), heard).await {
+            break first;
+        }
+    };
+    for _ in 0..200 {
+        next(&members).await;
+    }
+    for expected in first + 1..=sent {
+        assert_eq!(members[1].until("the next", directed).await, expected, "all, once, in order");
+    }
+    let frames = || counted(&nodes[0], "A", "group", "directed_frames");
+    eventually("they went to one member", || frames() > 0).await;
+    assert_eq!(counted(&nodes[1], "B", "group", "directed_frames"), 0);
 }
 
 #[test]

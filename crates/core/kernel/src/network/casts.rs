@@ -33,8 +33,16 @@ pub enum CastEvent {
 /// What a member of a group did since it joined, as its world counts it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CastCounts {
-    /// Frames of routers sent to the group, once each, however many hear them.
+    /// Frames of routers sent to the group, once each, however many hear them, or to one of its members.
     pub sent_frames: u64,
+    /// Those of them that are repaired in the group (mode 1 of SRMP).
+    pub reliable_frames: u64,
+    /// Those of them that went to one member, until it acknowledged them (mode 2).
+    pub directed_frames: u64,
+    /// Reliable frames sent again, because members asked.
+    pub repaired_frames: u64,
+    /// Frames of others that this node missed and had from the group after all.
+    pub recovered_frames: u64,
     /// Datagrams sent, those of the protocol itself included.
     pub sent_datagrams: u64,
     /// Their bytes.
@@ -47,6 +55,26 @@ pub struct CastCounts {
     pub emulated_losses: u64,
     /// Datagrams that were refused: of other groups, forged, not understood.
     pub refused: u64,
+}
+
+/// How a frame is to be carried in a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carriage {
+    /// To all members; it may be lost.
+    BestEffort,
+    /// To all members; what is lost should be repaired among them.
+    Reliable,
+    /// To this member, until it is acknowledged.
+    Directed(NodeKey),
+}
+
+/// A frame for a group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CastFrame {
+    /// How.
+    pub carriage: Carriage,
+    /// What.
+    pub frame: Bytes,
 }
 
 /// The state of one group.
@@ -253,8 +281,14 @@ impl Network {
         self.fabric.poll_cast_ready()
     }
 
-    pub(crate) fn poll_cast_frame(&mut self, now: Moment, group: usize, max: usize) -> Option<Bytes> {
-        self.fabric.poll_cast_frame(now, group, max)
+    pub(crate) fn poll_cast_frame(
+        &mut self,
+        now: Moment,
+        group: usize,
+        max: usize,
+        directed: bool,
+    ) -> Option<CastFrame> {
+        self.fabric.poll_cast_frame(now, group, max, directed)
     }
 
     /// Links whose other end is to be told that it is heard have something to send.
@@ -269,9 +303,11 @@ impl Network {
     }
 
     /// A neighbour said in which groups it hears this node.
-    pub(super) fn handle_hearing(&mut self, neighbour: NodeKey, frame: &[u8]) {
+    pub(super) fn handle_hearing(&mut self, now: Moment, neighbour: NodeKey, frame: &[u8]) {
         match frame.first_chunk() {
-            Some(hears) if frame.len() == 8 => self.fabric.set_covered(neighbour, u64::from_be_bytes(*hears)),
+            Some(hears) if frame.len() == 8 => {
+                self.fabric.set_covered(now, neighbour, u64::from_be_bytes(*hears));
+            }
             _ => tracing::debug!(%neighbour, "what it says of multicast groups is not understood"),
         }
     }

@@ -151,7 +151,7 @@ impl Network {
         self.overlay.handle_heard(now, link);
         if let Some(&neighbour) = self.links.peers.get(&link) {
             if channel == casts::CHANNEL {
-                return self.handle_hearing(neighbour, &frame);
+                return self.handle_hearing(now, neighbour, &frame);
             }
             self.frame(now, neighbour, channel, frame, datagram);
         }

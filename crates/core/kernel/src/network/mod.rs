@@ -32,7 +32,7 @@ mod status;
 mod traffic;
 
 pub use carried::FrameKind;
-pub use casts::{CastCounts, CastEvent, CastStatus};
+pub use casts::{Carriage, CastCounts, CastEvent, CastFrame, CastStatus};
 pub use config::{LinkTarget, LinkTerms, Multicast, NetworkConfig, link_pipe};
 pub use fabric::ChannelStatus;
 pub(crate) use fabric::Place;

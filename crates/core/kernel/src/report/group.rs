@@ -16,8 +16,16 @@ pub struct GroupReport {
     pub waiting: usize,
     /// Messages sent to the group, once each.
     pub sent_messages: u64,
-    /// Frames with these messages.
+    /// Frames with these messages, and with those directed at one member.
     pub sent_frames: u64,
+    /// Those of them that are repaired in the group.
+    pub reliable_frames: u64,
+    /// Those of them that went to one member.
+    pub directed_frames: u64,
+    /// Reliable frames sent again, because members asked.
+    pub repaired_frames: u64,
+    /// Frames of others that it missed and had from the group after all.
+    pub recovered_frames: u64,
     /// Datagrams sent, those included that hold the group together.
     pub sent_datagrams: u64,
     /// Their bytes.
@@ -42,6 +50,10 @@ impl GroupReport {
             waiting: status.waiting,
             sent_messages: status.sent_messages,
             sent_frames: counts.sent_frames,
+            reliable_frames: counts.reliable_frames,
+            directed_frames: counts.directed_frames,
+            repaired_frames: counts.repaired_frames,
+            recovered_frames: counts.recovered_frames,
             sent_datagrams: counts.sent_datagrams,
             sent_bytes: counts.sent_bytes,
             received_frames: counts.received_frames,

@@ -95,7 +95,7 @@ impl<M: Message, I: Interest> Pipe<M, I> {
     }
 
     fn partials(&mut self, terms: Terms) -> &mut [Option<Partial>; LANES] {
-        if terms.loose { &mut self.loose_partial } else { &mut self.partial }
+        if terms.lanes.contains(Lanes::RELIABLE) { &mut self.partial } else { &mut self.loose_partial }
     }
 
     /// Appends what the lane has and what fits; false when the frame is full.

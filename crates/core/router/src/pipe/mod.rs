@@ -29,7 +29,7 @@ pub(crate) struct Pipe<M, I> {
     /// Credit to be granted.
     credit: u32,
     keep_alive: bool,
-    /// By lane; of loose frames apart.
+    /// By lane; of frames of best effort alone apart.
     partial: [Option<Partial>; LANES],
     loose_partial: [Option<Partial>; LANES],
     /// How many of both there are.
@@ -155,7 +155,8 @@ impl<M: Message, I: Interest> Pipe<M, I> {
                 !self.config.ordered && self.queue.class_filled(Priority::Control)
             }
         } else {
-            if partials && self.loose_partial.iter().any(Option::is_some) {
+            let partial = if lanes.contains(Lanes::RELIABLE) { &self.partial } else { &self.loose_partial };
+            if partials && partial.iter().any(Option::is_some) {
                 return true;
             }
             self.queue.has(lanes)

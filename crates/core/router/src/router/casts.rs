@@ -1,4 +1,4 @@
-//! Casts: one pipe for several clients.
+//! Casts: one pipe for several clients. And pipes beside a link, for what is directed at one.
 
 use super::Router;
 use crate::client::{ClientFlags, ClientId};
@@ -24,14 +24,38 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         if self.casts.len() >= CASTS_MAX {
             return Err(ClientError::TooManyClients(CASTS_MAX));
         }
-        let mut pipe = pipe;
+        let id = self.add_loose(now, pipe)?;
+        self.casts.push(id);
+        Ok(id)
+    }
+
+    /// Adds a pipe for messages [directed](Message::directed) at one client: those that must not be dropped, that no other
+    /// [covered](Router::set_covered) client wants, and that fit into a frame. In place of an earlier one of that client, which is to be
+    /// removed by the caller; so is this one, when the client is. Its frames are like those of a cast.
+    ///
+    /// # Errors
+    /// [`ClientError::Unknown`], [`ClientError::TooManyClients`].
+    pub fn add_directed(
+        &mut self,
+        now: Moment,
+        client: ClientId,
+        pipe: PipeConfig,
+    ) -> Result<ClientId, ClientError> {
+        self.clients.get(client).ok_or(ClientError::Unknown(client))?;
+        let id = self.add_loose(now, pipe)?;
+        if let Some(client) = self.clients.get_mut(client) {
+            client.directed = Some(id);
+        }
+        Ok(id)
+    }
+
+    fn add_loose(&mut self, now: Moment, mut pipe: PipeConfig) -> Result<ClientId, ClientError> {
         pipe.credit_bytes = None;
         let config = ClientConfig { flags: ClientFlags::empty(), rank: 0, kind: ClientKind::Cast, pipe };
         let id = self.add_client(now, config)?;
         if let Some(client) = self.clients.get_mut(id) {
             client.pipe.is_cast = true;
         }
-        self.casts.push(id);
         Ok(id)
     }
 
@@ -51,22 +75,43 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         self.clients.get(client).map_or(0, |client| client.covered)
     }
 
-    /// Puts the cast in the place of all that it reaches.
+    /// Puts the cast in the place of all that it reaches; where that is one, its own pipe for what is directed at it.
     pub(super) fn share(&mut self, message: &M, targets: &mut Vec<ClientId>) {
-        if self.casts.is_empty() || targets.len() < 2 {
+        if self.casts.is_empty() {
             return;
         }
         let lot = (I::lot(message.topic()) % self.casts.len() as u64) as usize;
-        let cast = self.casts[lot];
         let clients = &self.clients;
         let reached = |id: &ClientId| clients.get(*id).is_some_and(|client| client.covered & 1 << lot != 0);
-        let limit = clients.get(cast).map_or(0, |client| client.pipe.config.frame_bytes_max);
-        let needed = FRAME_HEAD_BYTES + message_record_bytes(message.wire_bytes());
-        if needed > limit.max(FRAME_BYTES_MIN) || targets.iter().filter(|id| reached(id)).count() < 2 {
+        let mut covered = targets.iter().filter(|id| reached(id));
+        let Some(first) = covered.next().copied() else { return };
+        if covered.next().is_none() {
+            return self.direct(message, first, targets);
+        }
+        let cast = self.casts[lot];
+        if !self.takes(cast, message) {
             return;
         }
         targets.retain(|id| !reached(id));
         targets.push(cast);
         self.stats.cast_messages += 1;
+    }
+
+    /// Puts the pipe for what is directed at a client in the place of its link.
+    fn direct(&mut self, message: &M, to: ClientId, targets: &mut [ClientId]) {
+        if message.droppable() || !message.directed() {
+            return;
+        }
+        let own = self.clients.get(to).and_then(|client| client.directed);
+        let Some(own) = own.filter(|own| self.takes(*own, message)) else { return };
+        targets.iter_mut().filter(|id| **id == to).for_each(|id| *id = own);
+        self.stats.directed_messages += 1;
+    }
+
+    /// Whether the pipe is there, and the message fits into a frame of it.
+    fn takes(&self, pipe: ClientId, message: &M) -> bool {
+        let limit = self.clients.get(pipe).map(|client| client.pipe.config.frame_bytes_max);
+        let needed = FRAME_HEAD_BYTES + message_record_bytes(message.wire_bytes());
+        limit.is_some_and(|limit| needed <= limit.max(FRAME_BYTES_MIN))
     }
 }

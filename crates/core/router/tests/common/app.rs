@@ -22,6 +22,9 @@ pub struct Note {
     pub body: Bytes,
 }
 
+/// The cell of messages that are meant for one receiver.
+pub const DIRECTED: u8 = 77;
+
 pub fn note(group: u8, cell: u8, class: Priority, number: u32) -> Note {
     let topic = Topic { group, cell };
     Note { topic, class, droppable: false, key: None, sender: 0, number, body: Bytes::new() }
@@ -37,6 +40,9 @@ impl Message for Note {
     }
     fn droppable(&self) -> bool {
         self.droppable
+    }
+    fn directed(&self) -> bool {
+        self.topic.cell == DIRECTED
     }
     fn bytes(&self) -> usize {
         HEAD + self.body.len()

@@ -96,6 +96,10 @@ pub struct Config {
     pub limits: Limits,
     /// What this member wants of others' data.
     pub interest: Interest,
+    /// Keep others' newest messages, for who asks, and have the whole state when joining or when it differs. False where messages are of
+    /// the moment, and an element is no more than a place for one until all members have it: nothing is kept, and digests
+    /// are not compared. True.
+    pub keeps_state: bool,
     /// Hold back mode 0 of a sender while nothing of what it announces is here. True.
     pub require_mode1_first: bool,
     /// Hold back mode 0 of a sender until any mode 1 came of it; only with `strict`. False.
@@ -134,6 +138,7 @@ impl Config {
             timing: Timing::default(),
             limits: Limits::default(),
             interest: Interest::All,
+            keeps_state: true,
             require_mode1_first: true,
             literal_mode0_gate: false,
             repair_share: 0.25,
@@ -170,7 +175,7 @@ impl Config {
         if self.logger.site && (self.profile == Profile::V2 || self.strict) {
             return Err(ConfigError::Loggers);
         }
-        if self.logger.is_eligible() && self.interest != Interest::All {
+        if self.logger.is_eligible() && (self.interest != Interest::All || !self.keeps_state) {
             return Err(ConfigError::LoggerInterest);
         }
         if self.logger.site
@@ -202,6 +207,7 @@ impl Config {
             timing: self.timing.clone(),
             space: self.profile.sn_space(),
             strict: self.strict,
+            keeps_state: self.keeps_state,
             require_mode1_first: self.require_mode1_first,
             literal_mode0_gate: self.literal_mode0_gate,
             bytes_max: limits.receive_bytes_max,

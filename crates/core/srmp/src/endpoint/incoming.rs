@@ -286,13 +286,11 @@ impl Endpoint {
         let Self { members, receive, .. } = self;
         let Some(Speaker { origin, .. }) = members.speaker_mut(member) else { return };
         origin.end_of_bundle(now, receive);
-        if let Some(digest) = head.digest
-            && origin.compare_digest(receive, digest, head.announced)
-        {
-            self.events.push_back(Event::StateDiffers { member });
-            self.want_state(now, member);
-        }
-        if let Some(digest) = head.digest {
+        if let Some(digest) = head.digest.filter(|_| self.config.keeps_state) {
+            if origin.compare_digest(receive, digest, head.announced) {
+                self.events.push_back(Event::StateDiffers { member });
+                self.want_state(now, member);
+            }
             self.consider_state(now, member, digest);
         }
         if head.left {

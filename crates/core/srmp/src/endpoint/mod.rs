@@ -253,7 +253,13 @@ impl Endpoint {
         self.members.live
     }
 
-    /// The newest messages held of a member, for an application that joins later. A message is empty when memory was short.
+    /// Mode 1 messages, or segments of them, that wait for the rate.
+    pub fn reliable_waiting(&self) -> usize {
+        self.shaper.waiting().0
+    }
+
+    /// The newest messages held of a member, for an application that joins later. A message is empty when memory was short, or
+    /// [nothing is kept](Config::keeps_state).
     pub fn messages(&self, member: MemberId) -> impl Iterator<Item = (DataId, crate::model::Sn, &[u8])> + '_ {
         let speaker = self.members.remotes.get(&member).and_then(|remote| remote.speaker.as_ref());
         speaker.into_iter().flat_map(|speaker| speaker.origin.messages())

@@ -282,9 +282,11 @@ impl Origin {
         self.digest.replace(dsn.data, item.done, dsn.sn);
         item.done = Some(dsn.sn);
         item.announced = now;
-        shared.bytes = shared.bytes + body.len() - item.body.len();
-        item.body.clear();
-        item.body.extend_from_slice(&body);
+        if shared.config.keeps_state {
+            shared.bytes = shared.bytes + body.len() - item.body.len();
+            item.body.clear();
+            item.body.extend_from_slice(&body);
+        }
         let obsolete = item.part.as_ref().is_some_and(|part| !space.is_newer(part.dsn.sn, dsn.sn));
         let same = item.part.as_ref().is_some_and(|part| part.dsn.sn == dsn.sn);
         if obsolete {

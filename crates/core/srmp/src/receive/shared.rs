@@ -104,6 +104,8 @@ pub(crate) struct ReceiveConfig {
     pub(crate) space: SnSpace,
     /// RFC 4410 only.
     pub(crate) strict: bool,
+    /// Messages are kept after they were handed up, and digests compared.
+    pub(crate) keeps_state: bool,
     /// Mode 0 of a sender that announces data of which none came is held back.
     pub(crate) require_mode1_first: bool,
     /// Mode 0 of a sender that sent no mode 1 is held back.

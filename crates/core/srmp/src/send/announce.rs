@@ -80,6 +80,7 @@ impl Sender {
         carried: impl Iterator<Item = DataId>,
         out: &mut Vec<Dsn>,
     ) {
+        self.retire(now);
         let Self { config, table, announcer, .. } = self;
         announcer.bundles += 1;
         let mut choice = Choice { now, bundle: announcer.bundles, max, out };
@@ -105,21 +106,25 @@ impl Sender {
             announcer.announce_in_turn(table, &mut choice);
         }
         self.counters.announced += (choice.out.len() - begin) as u64;
-        if let Some(timeout) = self.config.timing.data_timeout {
-            self.retire(now, timeout, begin, out);
-        }
     }
 
-    /// Announces no more what was announced here a last time and has not been sent for too long.
-    fn retire(&mut self, now: Moment, timeout: std::time::Duration, begin: usize, out: &[Dsn]) {
-        for dsn in &out[begin..] {
-            let Some(element) = self.table.elements.get_mut(&dsn.data) else { continue };
-            if now.since(element.updated) < timeout || element.unsent > 0 {
+    /// Announces no more what has not been sent for too long. The element stays, without its message, so that its numbers go on.
+    fn retire(&mut self, now: Moment) {
+        let Some(timeout) = self.config.timing.data_timeout else { return };
+        while let Some((updated, data)) = self.by_age.front().copied() {
+            if now.since(updated) < timeout {
+                return;
+            }
+            self.by_age.pop_front();
+            let Some(element) = self.table.elements.get_mut(&data) else { continue };
+            if element.updated != updated {
                 continue;
             }
-            // The element stays, without its message, so that its numbers go on.
-            if let Some(told) = element.told.take() {
-                self.digest.remove(dsn.data, told.sn);
+            if element.unsent > 0 {
+                element.updated = now;
+                self.by_age.push_back((now, data));
+            } else if let Some(told) = element.told.take() {
+                self.digest.remove(data, told.sn);
                 self.announcer.active -= 1;
                 self.table.bytes -= element.body.len();
                 element.body = bytes::Bytes::new();

@@ -11,6 +11,7 @@ use crate::timing::Timing;
 use crate::wire::Digest;
 use base::Moment;
 use bytes::Bytes;
+use std::collections::VecDeque;
 use std::time::Duration;
 
 /// What does not change.
@@ -64,6 +65,8 @@ pub(crate) struct Sender {
     pub(super) repairs: Repairs,
     pub(super) copies: Copies,
     pub(super) digest: Digest,
+    /// Data elements in the order in which they were sent, where those not sent for long are announced no more.
+    pub(super) by_age: VecDeque<(Moment, DataId)>,
     pub(super) counters: SendCounters,
 }
 
@@ -78,6 +81,7 @@ impl Sender {
             repairs: Repairs::new(now),
             copies: Copies::default(),
             digest: Digest::default(),
+            by_age: VecDeque::new(),
             counters: SendCounters::default(),
             config,
         }
@@ -88,6 +92,9 @@ impl Sender {
         let (dsn, superseded) = self.table.update(now, data, body)?;
         self.counters.messages += 1;
         self.counters.superseded += u64::from(superseded);
+        if self.config.timing.data_timeout.is_some() {
+            self.by_age.push_back((now, data));
+        }
         Ok(dsn)
     }
 

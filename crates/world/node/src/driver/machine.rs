@@ -4,7 +4,7 @@ use base::{Moment, NodeKey};
 use bytes::{Bytes, BytesMut};
 use fedpro::server::{ConnId, Transmit};
 
-use crate::link::{CastCounts, CastEvent, LinkCounts, LinkEvent, LinkId, TargetId};
+use crate::link::{CastCounts, CastEvent, CastFrame, LinkCounts, LinkEvent, LinkId, TargetId};
 
 /// A process's logic, without sockets, clock or chance.
 ///
@@ -86,8 +86,14 @@ pub trait Machine {
     fn poll_cast_ready(&mut self) -> Option<usize> {
         None
     }
-    /// The next frame for a group, of at most `max` bytes.
-    fn poll_cast_frame(&mut self, _now: Moment, _group: usize, _max: usize) -> Option<Bytes> {
+    /// The next frame for a group, of at most `max` bytes; with `directed` also of those for one member, which wait otherwise.
+    fn poll_cast_frame(
+        &mut self,
+        _now: Moment,
+        _group: usize,
+        _max: usize,
+        _directed: bool,
+    ) -> Option<CastFrame> {
         None
     }
     /// Frames of members of groups; they may be lost, repeated or overtaken.

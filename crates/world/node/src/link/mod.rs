@@ -44,7 +44,7 @@ pub use emulation::{EMULATED_DELAY_MAX, Emulation};
 pub use fabric::{Fabric, FabricAccepting, FabricConnecting, FabricListener};
 pub use frame::{FrameError, LINK_FRAME_BYTES_MAX};
 pub use hello::HelloError;
-pub use kernel::{CastCounts, CastEvent, LinkCounts, LinkEvent};
+pub use kernel::{Carriage, CastCounts, CastEvent, CastFrame, LinkCounts, LinkEvent};
 pub(crate) use multicast::{Casts, FRAME_BYTES as CAST_FRAME_BYTES, check as check_multicast, keep_joining};
 pub use multicast::{MulticastUrl, MulticastUrlError};
 pub use options::{BestEffort, DEFAULT_MTU, Fingerprint, LinkOptions, OptionError};

@@ -68,13 +68,13 @@ impl State {
         !self.events.is_empty()
     }
 
-    /// Mode 0 messages that wait to be handed to the network.
+    /// Messages of modes 0 and 1 that wait to be handed to the network.
     fn backlog(&self) -> u64 {
         let counters = self.endpoint.counters();
         let shaper = counters.shaper;
         let dropped = shaper.random + shaper.superseded + shaper.overflow + shaper.stale;
         let gone = counters.endpoint.sent.mode0 + counters.endpoint.mode0_conflated + dropped;
-        self.offered.saturating_sub(gone)
+        self.offered.saturating_sub(gone) + self.endpoint.reliable_waiting() as u64
     }
 }
 
@@ -183,12 +183,12 @@ impl SrmpHost {
         Sockets::open(config).map(drop)
     }
 
-    /// Mode 0 messages that wait to be sent.
+    /// Mode 0 messages, and pieces of mode 1 messages, that wait to be sent.
     pub fn waiting(&self) -> u64 {
         self.shared.lock().backlog()
     }
 
-    /// Waits until at most `waiting` mode 0 messages wait to be sent, or the host is over. Who has more to say than the group's rate
+    /// Waits until at most `waiting` messages [wait](Self::waiting) to be sent, or the host is over. Who has more to say than the group's rate
     /// carries, and wants nothing dropped, asks this first.
     pub async fn room(&self, waiting: u64) {
         self.until(|state| state.backlog() <= waiting).await;

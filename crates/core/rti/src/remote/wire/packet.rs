@@ -178,6 +178,10 @@ impl Message for Packet {
         matches!(self.kind, Kind::Loose { .. })
     }
 
+    fn directed(&self) -> bool {
+        matches!(self.topic, NetTopic::Directed(_))
+    }
+
     fn bytes(&self) -> usize {
         self.pinned.max(self.body.len()) + PACKET_OVERHEAD
     }

@@ -12,11 +12,13 @@ type Segments<M> = SmallVec<[(usize, M); 1]>;
 pub(super) struct Reliable<M> {
     waiting: BTreeMap<DataId, (Sn, Segments<M>)>,
     order: VecDeque<DataId>,
+    /// Segments in all.
+    len: usize,
 }
 
 impl<M> Reliable<M> {
     pub(super) fn new() -> Self {
-        Self { waiting: BTreeMap::new(), order: VecDeque::new() }
+        Self { waiting: BTreeMap::new(), order: VecDeque::new(), len: 0 }
     }
 
     /// Adds a segment, or a whole message. What waits of another version of the data element is superseded.
@@ -34,9 +36,11 @@ impl<M> Reliable<M> {
         });
         if *current != sn {
             *current = sn;
+            self.len -= segments.len();
             segments.drain(..).for_each(|(_, message)| superseded(message));
         }
         segments.push((bytes, message));
+        self.len += 1;
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -44,7 +48,7 @@ impl<M> Reliable<M> {
     }
 
     pub(super) fn len(&self) -> usize {
-        self.waiting.values().map(|(_, segments)| segments.len()).sum()
+        self.len
     }
 
     /// The next segment, of the data element that waits longest.
@@ -52,6 +56,7 @@ impl<M> Reliable<M> {
         let data = *self.order.front()?;
         let (_, segments) = self.waiting.get_mut(&data)?;
         let next = segments.remove(0);
+        self.len -= 1;
         if segments.is_empty() {
             self.waiting.remove(&data);
             self.order.pop_front();

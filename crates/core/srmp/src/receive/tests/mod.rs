@@ -38,6 +38,7 @@ fn segment(data: u32, sn: u32, index: u16) -> NackItem {
 impl Rig {
     fn new(members: u32, strict: bool) -> Self {
         let config = ReceiveConfig {
+            keeps_state: true,
             timing: Timing::default(),
             space: SnSpace::V2,
             strict,

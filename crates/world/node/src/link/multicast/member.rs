@@ -11,7 +11,7 @@ use srmp::model::{Epoch, MemberId, Profile};
 use srmp::rate::Rate;
 use tokio::sync::Notify;
 
-use super::{Membership, MulticastUrl, WAITING_MAX};
+use super::{DIRECTED_MAX, Membership, MulticastUrl, WAITING_MAX};
 use crate::driver::{Hub, Machine};
 use crate::srmp::{HostConfig, OpenError, SrmpEvents, SrmpHost};
 
@@ -19,6 +19,16 @@ use crate::srmp::{HostConfig, OpenError, SrmpEvents, SrmpHost};
 const BATCH: usize = 64;
 /// How often the machine is told what was counted.
 const COUNTED: Duration = Duration::from_secs(1);
+/// How long the group repairs a reliable frame. Then the streams of the nodes have asked for it long since.
+const REPAIRED: Duration = Duration::from_millis(250);
+/// Versions that a bundle announces: those of the last bundles, each three times, and some again.
+const ANNOUNCEMENTS: usize = 6;
+/// The last frame before a silence is announced again after so long, and then more and more seldom.
+const TRAILING: Duration = Duration::from_millis(5);
+/// What the round-trip time of a site is taken for until it is measured.
+const R_MAX_INITIAL: Duration = Duration::from_millis(5);
+/// Wishes of one member that are heeded per second: of 10,000 frames a tenth.
+const NACKS_PER_SECOND: f64 = 1_000.0;
 /// The number of the one key of a site.
 const KEY_ID: u8 = 1;
 
@@ -69,13 +79,7 @@ fn join<M: Machine + 'static>(
     place.lives += 1;
     place.epoch = epoch;
     let life = place.lives;
-    place.now = Some(Membership {
-        host: Rc::clone(&host),
-        blocked: false,
-        full: Rc::clone(&full),
-        sent_frames: 0,
-        received_frames: 0,
-    });
+    place.now = Some(Membership::new(Rc::clone(&host), Rc::clone(&full)));
     tracing::info!(group = %host.group(), from = %host.local_address(), "multicast");
     tokio::task::spawn_local(hear(Rc::clone(hub), group, life, events));
     tokio::task::spawn_local(make_room(Rc::clone(hub), group, life, full));
@@ -97,6 +101,17 @@ fn config(url: &MulticastUrl, group: usize, member: NodeKey) -> Result<HostConfi
     protocol.timing.bundle_timeout = Duration::ZERO;
     protocol.timing.presence = Some(Duration::from_secs(1));
     protocol.timing.member_timeout = Duration::from_secs(4);
+    // Frames are of the moment: they are repaired while they are young, and nobody wants those of the past.
+    protocol.keeps_state = false;
+    protocol.require_mode1_first = false;
+    protocol.copies = false;
+    protocol.announcements_max = ANNOUNCEMENTS;
+    protocol.timing.data_timeout = Some(REPAIRED);
+    protocol.timing.data_lost = 2 * REPAIRED;
+    protocol.timing.trailing = TRAILING;
+    protocol.timing.r_max_initial = R_MAX_INITIAL;
+    protocol.limits.nacks_per_second = NACKS_PER_SECOND;
+    protocol.limits.nacks_burst = NACKS_PER_SECOND;
     protocol.rate.rate_min = Rate::new(url.rate_min as f64).unwrap_or_default();
     if let Some(path) = &url.key {
         let fail = |why: &dyn std::fmt::Display| JoinError::Key {
@@ -119,12 +134,15 @@ pub(crate) fn check(url: &MulticastUrl) -> Result<(), JoinError> {
 
 /// Gives the machine what comes from a group, until the node has left it.
 async fn hear<M: Machine>(hub: Rc<Hub<M>>, group: usize, life: u64, mut events: SrmpEvents) {
-    let (mut frames, mut members) = (Vec::new(), Vec::new());
+    let (mut frames, mut members, mut answered) = (Vec::new(), Vec::new(), Vec::new());
     while let Some(first) = events.recv().await {
         let mut next = Some(first);
         while let Some(event) = next {
             match event {
-                Event::Mode0 { from, body, .. } => frames.push((NodeKey(from.0), body)),
+                Event::Mode0 { from, body, .. }
+                | Event::Mode1 { from, body, .. }
+                | Event::Mode2 { from: Some(from), body, .. } => frames.push((NodeKey(from.0), body)),
+                Event::Delivered { ticket, .. } | Event::TimedOut { ticket } => answered.push(ticket),
                 Event::MemberSeen { member, .. } => members.push((NodeKey(member.0), true)),
                 Event::MemberLost { member, .. } => members.push((NodeKey(member.0), false)),
                 Event::DuplicateMember { member, address } => {
@@ -134,10 +152,18 @@ async fn hear<M: Machine>(hub: Rc<Hub<M>>, group: usize, life: u64, mut events: 
             }
             next = if frames.len() < BATCH { events.try_recv() } else { None };
         }
-        if let Some(membership) = hub.core.borrow_mut().casts.membership(group, life) {
+        {
+            let mut core = hub.core.borrow_mut();
+            let core = &mut *core;
+            let Some(membership) = core.casts.membership(group, life) else { return };
             membership.received_frames += frames.len() as u64;
-        } else {
-            return;
+            let was_full = membership.directed.len() >= DIRECTED_MAX;
+            for ticket in answered.drain(..) {
+                membership.directed.remove(&ticket);
+            }
+            if was_full {
+                core.casts.pump(&mut core.machine, hub.clock.now(), group);
+            }
         }
         hub.act(|machine, now| {
             for (member, heard) in members.drain(..) {
@@ -179,5 +205,47 @@ async fn count<M: Machine>(hub: Rc<Hub<M>>, group: usize, life: u64) {
         let Some(membership) = core.casts.membership(group, life) else { return };
         let counts = membership.counts();
         core.machine.handle_cast_counts(group, counts);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::link::multicast::{DIRECTED, FRAME_BYTES};
+    use base::{Moment, Seed};
+    use bytes::Bytes;
+    use srmp::Endpoint;
+    use srmp::model::DataId;
+
+    #[test]
+    fn the_longest_frame_fits_into_one_datagram_in_every_mode() {
+        let folder = std::env::temp_dir().join(format!("meshrti-multicast-{}", std::process::id()));
+        std::fs::write(&folder, [7; 32]).expect("there is room");
+        for key in ["".to_owned(), format!(",key={}", folder.display())] {
+            let url: MulticastUrl = format!("srmp://239.255.44.32:4420{key}").parse().expect("it is one");
+            let protocol = config(&url, 0, NodeKey(5)).expect("it can be").protocol;
+            let now = Moment::from_secs(1);
+            let mut endpoint = Endpoint::new(protocol, Seed(1), now).expect("it can be");
+            let frame = Bytes::from(vec![1; FRAME_BYTES]);
+            // With as many versions to be announced as there can be.
+            for element in 1..20 {
+                endpoint
+                    .send_mode1(now, DataId(DIRECTED.0 + element), frame.clone(), false)
+                    .expect("it fits");
+            }
+            endpoint.send_mode0(now, None, 0, frame.clone()).expect("it fits");
+            let mut sent = 0;
+            for millis in [1_000, 1_100] {
+                // Best effort waits until what reliable frames took of the rate is made up for.
+                let now = Moment::from_millis(millis);
+                endpoint.handle_timeout(now);
+                while let Some(transmit) = endpoint.poll_transmit(now) {
+                    sent += usize::from(transmit.datagram.len() > FRAME_BYTES);
+                    assert!(transmit.datagram.len() <= 1_454, "{}", transmit.datagram.len());
+                }
+            }
+            assert_eq!(sent, 20, "none in segments");
+        }
+        std::fs::remove_file(folder).expect("it is there");
     }
 }

@@ -1,6 +1,7 @@
 //! The routers of one node: one, or the three of a triad (MeshRouter, figure 4), with a client for each neighbour.
 
-use super::{CastStatus, Multicast};
+mod casts;
+
 use base::{Moment, NodeKey, Seed};
 use bytes::Bytes;
 use overlay::TopologyKind;
@@ -10,7 +11,7 @@ use router::{
     pump_noting,
 };
 use rti::remote::{NetTopic, Packet};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 /// A router of this node that federates' messages enter by.
@@ -61,6 +62,7 @@ pub(crate) struct Fabric {
     /// The client that stands for this node's services, at the Primary.
     services: ClientId,
     pipe: PipeConfig,
+    cast_pipe: PipeConfig,
     neighbours: BTreeMap<NodeKey, Vec<Port>>,
     /// Who a router's client is.
     owners: BTreeMap<Place, NodeKey>,
@@ -69,6 +71,10 @@ pub(crate) struct Fabric {
     /// The pipes of multicast groups, at the router that speaks to neighbours.
     casts: Vec<ClientId>,
     casts_ready: VecDeque<usize>,
+    /// The pipes for what is directed at one neighbour that a group reaches, at the same router.
+    directed: BTreeMap<ClientId, NodeKey>,
+    /// Frames of these that wait, by the group that carries them.
+    directed_ready: BTreeSet<(usize, ClientId)>,
     wanted: VecDeque<(NetTopic, bool)>,
     /// Reliable messages that came from elsewhere and found no room towards a neighbour.
     overflows: VecDeque<(NodeKey, Priority)>,
@@ -90,6 +96,7 @@ impl Fabric {
             routers,
             pipes,
             services,
+            cast_pipe: pipe.clone(),
             pipe,
             neighbours: BTreeMap::new(),
             owners: BTreeMap::new(),
@@ -97,24 +104,11 @@ impl Fabric {
             ready: VecDeque::new(),
             casts: Vec::new(),
             casts_ready: VecDeque::new(),
+            directed: BTreeMap::new(),
+            directed_ready: BTreeSet::new(),
             wanted: VecDeque::new(),
             overflows: VecDeque::new(),
         }
-    }
-
-    /// Adds multicast groups; to be called before anything else.
-    ///
-    /// # Errors
-    /// Too many.
-    pub(crate) fn add_casts(&mut self, now: Moment, multicast: Multicast) -> Result<(), ClientError> {
-        let speaks = self.speaks();
-        let frame_bytes_max = multicast.frame_bytes;
-        for _ in 0..multicast.groups {
-            // What waits may become old; so it waits no longer than it must, and is bundled by the group's protocol.
-            let pipe = PipeConfig { frame_bytes_max, bundle_wait: Duration::ZERO, ..self.pipe.clone() };
-            self.casts.push(self.routers[speaks].add_cast(now, pipe)?);
-        }
-        Ok(())
     }
 
     /// The router whose messages go to neighbours.
@@ -130,54 +124,6 @@ impl Fabric {
     fn port_at(&self, key: NodeKey, router: usize) -> Option<ClientId> {
         let ports = self.neighbours.get(&key)?;
         ports.iter().find(|port| port.router == router).map(|port| port.client)
-    }
-
-    /// The groups, one bit each, that reach a neighbour.
-    pub(crate) fn set_covered(&mut self, key: NodeKey, groups: u64) {
-        let speaks = self.speaks();
-        let Some(client) = self.port_at(key, speaks) else { return };
-        for group in 0..self.casts.len() {
-            self.routers[speaks].set_covered(client, group, groups & 1 << group != 0);
-        }
-    }
-
-    /// A frame of a neighbour that came by a group.
-    ///
-    /// # Errors
-    /// It is not understood, which harms nothing.
-    pub(crate) fn handle_cast(&mut self, now: Moment, key: NodeKey, frame: Bytes) -> Result<(), FrameError> {
-        let hears = self.hears();
-        // Members that are no neighbours speak to others.
-        let Some(client) = self.port_at(key, hears) else { return Ok(()) };
-        let _received = self.routers[hears].handle_cast(now, client, frame)?;
-        self.settle(now);
-        Ok(())
-    }
-
-    /// A group with frames; named once until drained.
-    pub(crate) fn poll_cast_ready(&mut self) -> Option<usize> {
-        self.casts_ready.pop_front()
-    }
-
-    /// The next frame for a group.
-    pub(crate) fn poll_cast_frame(&mut self, now: Moment, group: usize, max: usize) -> Option<Bytes> {
-        let (speaks, client) = (self.speaks(), *self.casts.get(group)?);
-        let frame = self.routers[speaks].poll_frame_of(now, client, Lanes::ALL, max);
-        self.settle(now);
-        frame
-    }
-
-    /// Adds what the routers know of a group.
-    pub(crate) fn describe_cast(&self, status: &mut CastStatus) {
-        let Some(cast) = self.casts.get(status.group).copied() else { return };
-        let router = &self.routers[self.speaks()];
-        let covered = |key: &NodeKey| {
-            self.port_at(*key, self.speaks())
-                .is_some_and(|client| router.covered(client) & 1 << status.group != 0)
-        };
-        status.reached = self.neighbours.keys().filter(|key| covered(key)).count();
-        status.waiting = router.queued(cast).map_or(0, |(messages, _)| messages);
-        status.sent_messages = router.pipe_stats(cast).map_or(0, |stats| stats.sent_messages);
     }
 
     /// A neighbour can be reached. `initiator`: this node made the link. Replaces what was known of it.
@@ -219,6 +165,7 @@ impl Fabric {
     /// A neighbour is gone, and what waited for it.
     pub(crate) fn neighbour_down(&mut self, now: Moment, key: NodeKey) {
         let Some(ports) = self.neighbours.remove(&key) else { return };
+        self.end_directed(now, key);
         for Port { router, client, .. } in ports {
             self.routers[router].remove_client(now, client);
             self.owners.remove(&(router, client));
@@ -272,7 +219,9 @@ impl Fabric {
         self.take_all_events();
         let speaks = self.speaks();
         waits_in.retain(|place| {
-            self.owners.contains_key(place) || place.0 == speaks && self.casts.contains(&place.1)
+            self.owners.contains_key(place)
+                || place.0 == speaks
+                    && (self.casts.contains(&place.1) || self.directed.contains_key(&place.1))
         });
         waits_in
     }
@@ -387,10 +336,8 @@ impl Fabric {
         while let Some(client) = self.routers[place].poll_ready() {
             if let Some(&key) = self.owners.get(&(place, client)) {
                 self.ready.push_back(key);
-            } else if place == self.speaks()
-                && let Some(group) = self.casts.iter().position(|cast| *cast == client)
-            {
-                self.casts_ready.push_back(group);
+            } else if place == self.speaks() {
+                self.note_cast_ready(client);
             }
         }
     }
