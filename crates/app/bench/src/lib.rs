@@ -10,6 +10,7 @@
 //! - [`fanout`]: one update to many subscribers, against as many single updates;
 //! - [`memory`]: what idle federates and registered objects cost the server;
 //! - [`kills`]: what a federation over many nodes promises while nodes are killed;
+//! - [`site`]: nodes of one site, over links and through multicast groups that lose;
 //! - [`srmp`]: multicast on real sockets, against bare UDP multicast;
 //! - [`floor`]: the relay and what talks through it, by itself.
 //!
@@ -26,7 +27,9 @@ mod process;
 pub mod role;
 mod rounds;
 mod server;
+pub mod site;
 pub mod srmp;
+mod status;
 pub mod throughput;
 mod usage;
 mod wire;

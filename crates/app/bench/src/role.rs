@@ -15,7 +15,7 @@ use crate::kills::nodes;
 use crate::member::{Member, Payload, received, reflected};
 use crate::process::{orders, say};
 use crate::srmp::crowd;
-use crate::{BenchError, floor};
+use crate::{BenchError, floor, site};
 
 pub(crate) fn relay(onward: Option<&str>) -> Vec<String> {
     let mut words = words(["relay"]);
@@ -27,6 +27,14 @@ pub(crate) fn node(number: usize, join: Option<&str>) -> Vec<String> {
     let mut words = words(["node", &number.to_string()]);
     words.extend(join.map(str::to_owned));
     words
+}
+
+pub(crate) fn site_node(number: usize, groups: Option<&str>, join: Option<&str>) -> Vec<String> {
+    words(["site-node", &number.to_string(), groups.unwrap_or("-"), join.unwrap_or("-")])
+}
+
+pub(crate) fn listener(server: &str, federation: &str) -> Vec<String> {
+    words(["listener", server, federation])
 }
 
 pub(crate) fn floor_end(relay: &str) -> Vec<String> {
@@ -66,8 +74,12 @@ pub fn play(words: &[String]) -> Result<(), BenchError> {
     match words[..] {
         ["relay"] => floor::relay(None).map_err(BenchError::system("relay")),
         ["relay", onward] => floor::relay(Some(onward)).map_err(BenchError::system("relay")),
-        ["node", number] => serve_node(number, None),
-        ["node", number, join] => serve_node(number, Some(join)),
+        ["node", number] => serve_node(number, None, node::config::Network::default()),
+        ["node", number, join] => serve_node(number, Some(join), node::config::Network::default()),
+        ["site-node", number, groups, join] => {
+            serve_node(number, Some(join).filter(|join| *join != "-"), in_site(groups)?)
+        }
+        ["listener", server, federation] => run(site::listen(server, federation)),
         ["floor-end", relay] => floor::far_end(relay).map_err(BenchError::system("far end of the relay")),
         ["server"] => serve(),
         ["echo", server, federation] => run(spawned(play_echo(server.to_owned(), federation.to_owned()))),
@@ -122,7 +134,7 @@ fn serve() -> Result<(), BenchError> {
 }
 
 /// A node of a network on loopback: the first founds it, others join.
-fn serve_node(number: &str, join: Option<&str>) -> Result<(), BenchError> {
+fn serve_node(number: &str, join: Option<&str>, network: node::config::Network) -> Result<(), BenchError> {
     let unusable = |error: &dyn std::fmt::Display| BenchError::Unusable(error.to_string());
     let loopback = "tcp://127.0.0.1:0";
     let mut config = node::Config {
@@ -133,7 +145,7 @@ fn serve_node(number: &str, join: Option<&str>) -> Result<(), BenchError> {
     config.network = Some(node::config::Network {
         listen: vec![loopback.parse().expect("it is an address to listen on")],
         join: join.map(str::parse).transpose().map_err(|error| unusable(&error))?,
-        ..node::config::Network::default()
+        ..network
     });
     run(async {
         let kernel = node::kernel(&config).map_err(|error| unusable(&error))?;
@@ -143,6 +155,16 @@ fn serve_node(number: &str, join: Option<&str>) -> Result<(), BenchError> {
         say(&format!("ready {} {links}", node.addresses()[0]));
         node.run(std::future::pending()).await;
         Ok(())
+    })
+}
+
+/// A full mesh, whose nodes share these groups; `-` for none.
+fn in_site(groups: &str) -> Result<node::config::Network, BenchError> {
+    let groups = Some(groups).filter(|groups| *groups != "-").map(str::parse).transpose();
+    Ok(node::config::Network {
+        topology: Some(node::config::network::Topology::Mesh),
+        multicast: groups.map_err(|error| BenchError::Unusable(format!("multicast groups: {error}")))?,
+        ..node::config::Network::default()
     })
 }
 

@@ -24,6 +24,8 @@ pub struct Timing {
     /// The first trailing announcement after a new mode 1 message; then the interval doubles, up to
     /// [`heartbeat`](Self::heartbeat). 20 ms; not in strict.
     pub trailing: Duration,
+    /// How often, at most. 5: after 20, 60, 140, 300 and 620 ms; not in strict.
+    pub trailing_times: u32,
     /// Segments that are missing this long are lost. RFC 4410: 250 ms, at least 50 ms.
     pub segment_timeout: Duration,
     /// The least time between two NACKs of one message, which otherwise is 1.5 times the greatest round-trip time of the group, plus
@@ -64,6 +66,7 @@ impl Default for Timing {
             heartbeat: ms(1_000),
             presence: Some(ms(5_000)),
             trailing: ms(20),
+            trailing_times: 5,
             segment_timeout: ms(250),
             nack_repeat_min: ms(10),
             nack_repeat_max: ms(5_000),

@@ -5,11 +5,10 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use federate::{Federate, Options};
-use hla::api::RtiConfiguration;
-use kernel::report::{NetworkReport, REPORT_SETTING};
+use kernel::report::NetworkReport;
 
 use crate::process::{Process, orders, say};
+use crate::status::report;
 use crate::{BenchError, Launcher};
 
 /// Below the ports that systems give to outgoing connections: one of those could take the port of a node that is dead.
@@ -153,19 +152,8 @@ impl Nodes {
     }
 
     async fn report(&self, node: usize) -> Option<NetworkReport> {
-        tokio::time::timeout(ANSWER_MAX, report(&self.federates[node])).await.ok()?
+        report(&self.federates[node], ANSWER_MAX).await
     }
-}
-
-/// What a node knows of its network.
-async fn report(address: &str) -> Option<NetworkReport> {
-    let mut options = Options::new(address);
-    options.session.connect_timeout = ANSWER_MAX;
-    let (federate, _callbacks) = Federate::open(&options).await.ok()?;
-    let configuration =
-        RtiConfiguration { additional_settings: REPORT_SETTING.to_owned(), ..RtiConfiguration::default() };
-    let answer = federate.request_connect_with_configuration(configuration).await.ok()?;
-    NetworkReport::from_json(&answer.message)
 }
 
 /// The name of a node; the founder's comes first, so that it has links of its own and looks for the network when it comes

@@ -7,6 +7,7 @@ mod latency;
 mod memory;
 pub(crate) mod progress;
 mod quick;
+mod site;
 pub(crate) mod size;
 mod srmp;
 pub(crate) mod table;
@@ -52,6 +53,8 @@ enum What {
     Floor(floor::Args),
     /// Kill nodes while federates talk: was anything lost, and how long does it take to go on?
     Kills(kills::Args),
+    /// Nodes of one site, over links and through a multicast group that loses datagrams
+    Site(site::Args),
     /// The multicast protocol SRMP on real sockets, against bare UDP multicast
     Srmp(srmp::Args),
     /// A short run of everything
@@ -72,6 +75,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         What::Memory(args) => block_on(memory::run(args)),
         What::Floor(args) => block_on(floor::run(args)),
         What::Kills(args) => block_on(kills::run(args)),
+        What::Site(args) => block_on(site::run(args)),
         What::Srmp(args) => srmp::run(args),
         What::Quick(args) => block_on(quick::run(args)),
         What::Role { words } => bench::role::play(words).map(|()| Status::Done).map_err(failure),

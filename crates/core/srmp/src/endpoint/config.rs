@@ -9,6 +9,7 @@ use crate::receive::{Interest, ReceiveConfig};
 use crate::send::SendConfig;
 use crate::timing::Timing;
 use crate::wire::{Format, FormatError, LENGTH_DEFAULT, Protection};
+use std::time::Duration;
 
 /// Bounds of memory and work.
 #[derive(Clone, Debug, PartialEq)]
@@ -160,6 +161,29 @@ impl Config {
             shaper: ShaperConfig { policy: Policy::Random, ..ShaperConfig::default() },
             ..Self::new(profile, member)
         }
+    }
+
+    /// Settings for a site whose members send messages of the moment, each as a data element that is used again when all have it: a
+    /// message is repaired within `repaired` of its sending or not at all, and who joins asks for no others.
+    pub fn set_momentary(&mut self, repaired: Duration) {
+        self.keeps_state = false;
+        self.require_mode1_first = false;
+        self.copies = false;
+        // The last versions, three times each, and some again.
+        self.announcements_max = 6;
+        let timing = &mut self.timing;
+        // The messages bundle, if they are to be bundled.
+        timing.bundle_timeout = Duration::ZERO;
+        timing.data_timeout = Some(repaired);
+        timing.data_lost = repaired * 2;
+        timing.trailing = Duration::from_millis(5);
+        timing.trailing_times = 1;
+        timing.urgent_flush = Duration::from_micros(200);
+        timing.nack_repeat_min = Duration::from_millis(3);
+        timing.r_max_initial = Duration::from_millis(5);
+        self.rate.rtt_initial = timing.r_max_initial;
+        self.limits.nacks_per_second = 1_000.0;
+        self.limits.nacks_burst = 1_000.0;
     }
 
     pub(super) fn format(&self) -> Result<Format, ConfigError> {

@@ -42,6 +42,9 @@ pub struct Config {
     pub clock: Clock,
     /// Width of the numbers of bundles.
     pub seq_space: SeqSpace,
+    /// The round-trip time assumed before there is any: the longest that members are likely to have, since it falls slowly. Default:
+    /// [`RTT_INITIAL`].
+    pub rtt_initial: Duration,
     /// The size of a bundle before there is one, in bytes. Default: 1454.
     pub bundle_bytes: usize,
     /// Bytes of IP and UDP headers of a bundle, which count in the rate received. Default: 28, for IPv4.
@@ -67,6 +70,7 @@ impl Config {
         Self {
             clock: profile.clock(),
             seq_space: profile.seq_space(),
+            rtt_initial: RTT_INITIAL,
             bundle_bytes: 1_454,
             header_bytes: 28,
             rate_min: Rate::ZERO,

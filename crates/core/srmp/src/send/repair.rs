@@ -54,10 +54,9 @@ impl Sender {
     /// A receiver misses something of ours.
     pub(crate) fn handle_nack(&mut self, now: Moment, wish: NackItem, r_max: Duration) -> Answer {
         self.counters.nacks += 1;
-        let Some(element) = self.table.elements.get_mut(&wish.data).filter(|element| {
-            // One that was retired has no message any more.
-            element.told.is_some() || element.unsent > 0
-        }) else {
+        let Some(element) =
+            self.table.elements.get_mut(&wish.data).filter(|element| !element.is_retired())
+        else {
             self.counters.nacks_unknown += 1;
             return Answer::Ignored;
         };
@@ -131,7 +130,9 @@ impl Sender {
         why: Why,
         (since, holdoff): (Since, Duration),
     ) -> bool {
-        let Some(element) = self.table.elements.get_mut(&data) else { return false };
+        let Some(element) = self.table.elements.get_mut(&data).filter(|element| !element.is_retired()) else {
+            return false;
+        };
         let (updated, sn) = (element.updated, element.dsn.sn);
         let mut any = false;
         for index in pieces {
@@ -151,7 +152,8 @@ impl Sender {
     /// The next piece to be sent again, and why; none when nothing is to be, or repairs had their share of `rate` bytes per second.
     pub(crate) fn next_again(&mut self, now: Moment, rate: f64) -> Option<(Piece, Why)> {
         while let Some((_, data, Reverse(index), sn)) = self.repairs.queue.peek().copied() {
-            let current = self.table.elements.get(&data).filter(|element| element.dsn.sn == Sn(sn));
+            let current = self.table.elements.get(&data);
+            let current = current.filter(|element| element.dsn.sn == Sn(sn) && !element.is_retired());
             let why = current.and_then(|e| e.pieces.get(usize::from(index)).and_then(|piece| piece.queued));
             let (Some(element), Some(why)) = (current, why) else {
                 self.repairs.queue.pop();
@@ -192,11 +194,13 @@ impl Sender {
         }
     }
 
-    /// When most data elements were asked for, everything is sent, once.
+    /// When most data elements were asked for, everything is sent, once; not where elements last for a moment, for then most of those
+    /// that there are now were not there when the others were asked for.
     fn begin_sweep_if_due(&mut self, now: Moment, r_max: Duration) {
         let active = self.active();
         let counted = self.repairs.counted.2;
-        if self.config.strict || active < SWEEP_MIN || counted * 2 <= active {
+        let lasts = self.config.timing.data_timeout.is_none();
+        if self.config.strict || !lasts || active < SWEEP_MIN || counted * 2 <= active {
             return;
         }
         self.counters.sweeps += 1;

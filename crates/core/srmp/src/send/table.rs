@@ -193,6 +193,11 @@ impl Element {
         self.repaired = false;
     }
 
+    /// It was not sent for long, is announced no more, and has no message.
+    pub(super) fn is_retired(&self) -> bool {
+        self.told.is_none() && self.unsent == 0
+    }
+
     /// The pieces that answer a wish; none for a segment that it has not.
     pub(super) fn wished(&self, segment: crate::model::Segment, whole: bool) -> std::ops::Range<usize> {
         match segment {

@@ -9,9 +9,6 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::Duration;
 
-/// How often, at most: after 20, 60, 140, 300 and 620 ms by default.
-const TIMES: u32 = 5;
-
 /// What has to be announced by when.
 #[derive(Debug, Default)]
 pub(super) struct Trailing {
@@ -30,7 +27,9 @@ impl Trailing {
     /// All of a version was sent.
     pub(super) fn begin(&mut self, now: Moment, dsn: Dsn, timing: &Timing) {
         let slot = Slot { data: dsn.data, sn: dsn.sn.0, time: 0 };
-        self.slots.push(Reverse((now + interval(timing, 0), slot)));
+        if timing.trailing_times > 0 {
+            self.slots.push(Reverse((now + interval(timing, 0), slot)));
+        }
     }
 
     pub(super) fn deadline(&self) -> Option<Moment> {
@@ -39,7 +38,7 @@ impl Trailing {
 }
 
 fn interval(timing: &Timing, time: u32) -> Duration {
-    (timing.trailing * (1 << time)).min(timing.heartbeat)
+    timing.trailing.saturating_mul(1 << time.min(16)).min(timing.heartbeat)
 }
 
 impl Sender {
@@ -60,7 +59,7 @@ impl Sender {
             if element.announced <= begin {
                 self.announcer.urge(slot.data);
             }
-            if slot.time + 1 < TIMES {
+            if slot.time + 1 < timing.trailing_times {
                 let next = Slot { time: slot.time + 1, ..slot };
                 self.trailing.slots.push(Reverse((at + interval(timing, next.time), next)));
             }

@@ -8,7 +8,7 @@ mod rounds;
 use super::config::{BUNDLE_SPACING_MAX, CLR_LATE, CLR_LOST};
 use super::feedback::round_trip;
 use super::units::{MeanSize, Meter};
-use super::{CLR_INTERVAL_MAX, Config, Echo, Feedback, RTT_INITIAL, RTT_MAX, Rate, Round, SenderInfo};
+use super::{CLR_INTERVAL_MAX, Config, Echo, Feedback, RTT_MAX, Rate, Round, SenderInfo};
 use crate::model::MemberId;
 use base::Moment;
 use clr::{Clr, Silence};
@@ -84,14 +84,14 @@ struct Sent {
 }
 
 impl Sender {
-    /// A sender that starts with one bundle per [`RTT_INITIAL`].
+    /// A sender that starts with one bundle per [`Config::rtt_initial`].
     pub fn new(config: Config, me: MemberId, now: Moment) -> Self {
         let sizes = MeanSize::new(config.bundle_bytes);
         let mut sender = Self {
             me,
-            rate: Rate::of(sizes.bytes(), RTT_INITIAL),
+            rate: Rate::of(sizes.bytes(), config.rtt_initial),
             slow_start: true,
-            rounds: Rounds::new(now, RTT_INITIAL),
+            rounds: Rounds::new(now, config.rtt_initial),
             sizes,
             sent: Sent { meter: Meter::default(), bundles: 0, limited_since: Some(now) },
             clr: None,

@@ -61,7 +61,7 @@ fn next_round(sender: &mut Sender, now: Moment) -> Moment {
 fn starts_with_one_bundle_per_half_a_second() {
     let sender = Sender::new(config(), ME, Moment::ZERO);
     assert_eq!(sender.rate(), rate(16_000.0));
-    assert!(sender.rtt_max() >= RTT_INITIAL);
+    assert!(sender.rtt_max() >= super::super::RTT_INITIAL);
     assert_eq!((sender.round(), sender.suppression()), (Round::new(0), Rate::UNLIMITED));
     assert!(sender.is_slow_start() && sender.clr().is_none());
 }

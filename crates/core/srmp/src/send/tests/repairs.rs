@@ -97,3 +97,21 @@ fn many_wishes_make_one_sweep() {
     rig.now += ms(500);
     assert_eq!(rig.nack(3, 0), Answer::Repair);
 }
+
+#[test]
+fn what_was_given_up_is_not_repaired_though_it_was_asked_for_before() {
+    let mut rig = Rig::new(false);
+    rig.sender.config.timing.data_timeout = Some(ms(250));
+    for data in 0..10 {
+        rig.send(data, b"x");
+    }
+    rig.now += ms(200);
+    for data in 0..10 {
+        assert_eq!(rig.nack(data, 0), Answer::Repair);
+    }
+    assert_eq!(rig.sender.counters().sweeps, 0, "what lasts for a moment is not swept");
+    rig.now += ms(60);
+    assert_eq!(rig.announce(6, &[]), [] as [u32; 0]);
+    assert_eq!(rig.again(), [], "there is no message any more");
+    assert_eq!(rig.nack(1, 0), Answer::Ignored);
+}

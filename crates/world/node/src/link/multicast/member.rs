@@ -21,14 +21,6 @@ const BATCH: usize = 64;
 const COUNTED: Duration = Duration::from_secs(1);
 /// How long the group repairs a reliable frame. Then the streams of the nodes have asked for it long since.
 const REPAIRED: Duration = Duration::from_millis(250);
-/// Versions that a bundle announces: those of the last bundles, each three times, and some again.
-const ANNOUNCEMENTS: usize = 6;
-/// The last frame before a silence is announced again after so long, and then more and more seldom.
-const TRAILING: Duration = Duration::from_millis(5);
-/// What the round-trip time of a site is taken for until it is measured.
-const R_MAX_INITIAL: Duration = Duration::from_millis(5);
-/// Wishes of one member that are heeded per second: of 10,000 frames a tenth.
-const NACKS_PER_SECOND: f64 = 1_000.0;
 /// The number of the one key of a site.
 const KEY_ID: u8 = 1;
 
@@ -93,25 +85,14 @@ fn config(url: &MulticastUrl, group: usize, member: NodeKey) -> Result<HostConfi
     config.interface = url.interface.clone();
     config.ttl = url.ttl;
     config.incoming = url.schedule();
+    // The routers bundle, and know better what has to go. And frames of the past are asked for by the streams of the nodes.
     let protocol = &mut config.protocol;
+    protocol.set_momentary(REPAIRED);
     protocol.member = MemberId(member.0);
     // Nodes that count groups differently do not understand each other.
     protocol.session = format!("MeshRTI {} of {} from {}", group, url.groups, url.group);
-    // The routers bundle, and know better what has to go.
-    protocol.timing.bundle_timeout = Duration::ZERO;
     protocol.timing.presence = Some(Duration::from_secs(1));
     protocol.timing.member_timeout = Duration::from_secs(4);
-    // Frames are of the moment: they are repaired while they are young, and nobody wants those of the past.
-    protocol.keeps_state = false;
-    protocol.require_mode1_first = false;
-    protocol.copies = false;
-    protocol.announcements_max = ANNOUNCEMENTS;
-    protocol.timing.data_timeout = Some(REPAIRED);
-    protocol.timing.data_lost = 2 * REPAIRED;
-    protocol.timing.trailing = TRAILING;
-    protocol.timing.r_max_initial = R_MAX_INITIAL;
-    protocol.limits.nacks_per_second = NACKS_PER_SECOND;
-    protocol.limits.nacks_burst = NACKS_PER_SECOND;
     protocol.rate.rate_min = Rate::new(url.rate_min as f64).unwrap_or_default();
     if let Some(path) = &url.key {
         let fail = |why: &dyn std::fmt::Display| JoinError::Key {

@@ -1,0 +1,298 @@
+//! Nodes of one site: updates of a federate at one of them, heard by federates at all others, over links and through multicast
+//! groups that lose datagrams.
+//!
+//! Delays are from the call at the sender until the reflect is at the listener, by the clock of the machine that all run on.
+
+use std::net::UdpSocket;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use bytes::{BufMut as _, Bytes, BytesMut};
+use kernel::report::NodeSummary;
+
+use crate::member::{Member, Payload, received, reflected, stalled};
+use crate::process::{PATIENCE, Process, orders, say};
+use crate::server::federation_name;
+use crate::status::report;
+use crate::{BenchError, Launcher, Rounds, role, usage};
+
+/// Bytes of the time in a payload.
+const TIME_BYTES: usize = 8;
+/// Updates before those that count.
+const WARM_UP: u64 = 50;
+/// How old what a node says of itself can be.
+const STALE: Duration = Duration::from_millis(1_500);
+/// How often a node is asked whether its groups reach all.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// What to measure.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Nodes, at least two.
+    pub nodes: usize,
+    /// Payload, in bytes; at least 8.
+    pub size: usize,
+    /// Updates, all reliable.
+    pub updates: u64,
+    /// Updates in a second.
+    pub rate: f64,
+}
+
+/// What carries messages between the nodes.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Carrier {
+    /// A link for each pair of nodes.
+    Links,
+    /// A multicast group, of which each node loses this share of the datagrams (0 to 1).
+    Group {
+        /// The share.
+        loss: f64,
+    },
+}
+
+/// What came of it.
+#[derive(Clone, Debug)]
+pub struct Site {
+    /// What carried messages.
+    pub carrier: Carrier,
+    /// From the update to each reflect.
+    pub delays: Rounds,
+    /// Bytes that the first node put into links and groups, for each update.
+    pub sent_bytes: f64,
+    /// Frames of the first node that the group was given again, because somebody missed them.
+    pub repaired: u64,
+    /// Frames that nodes missed and had from the group after all.
+    pub recovered: u64,
+    /// Messages that nodes asked for over links.
+    pub asked_again: u64,
+    /// Processor time of all nodes for each update, in seconds.
+    pub cpu_s: Option<f64>,
+}
+
+/// Measures one carrier. `progress` is told how many updates of how many were sent.
+///
+/// # Errors
+/// The nodes or the system do not what is asked of them; an update was lost.
+pub async fn measure(
+    launcher: &Launcher,
+    plan: &Plan,
+    carrier: Carrier,
+    mut progress: impl FnMut(u64, u64),
+) -> Result<Site, BenchError> {
+    let nodes = Nodes::start(launcher, plan.nodes.max(2), carrier).await?;
+    let federation = federation_name("site");
+    let publisher = Member::create(&nodes.addresses[0], &federation).await?;
+    let object = publisher.offer(publisher.ping).await?;
+    let mut listeners = Vec::new();
+    for address in &nodes.addresses[1..] {
+        listeners.push(launcher.start(&role::listener(address, &federation)).await?.0);
+    }
+    if carrier != Carrier::Links {
+        nodes.await_groups().await?;
+    }
+    let mut delays = Rounds::new(plan.size);
+    let mut before = None;
+    for count in [WARM_UP, plan.updates] {
+        if count == plan.updates {
+            before = Some(nodes.counts().await?);
+        }
+        for listener in &mut listeners {
+            listener.tell(&format!("expect {count}")).await?;
+        }
+        send(&publisher, object, plan, count, |done| progress(done, plan.updates)).await?;
+        for listener in &mut listeners {
+            let heard = listener.hear("delays").await?;
+            if count == plan.updates {
+                heard.iter().filter_map(|word| word.parse().ok()).for_each(|nanos: u64| {
+                    delays.record(Duration::from_nanos(nanos));
+                });
+            }
+        }
+    }
+    let (before, after) = (before.unwrap_or_default(), nodes.counts().await?);
+    drop(listeners);
+    publisher.leave(&federation).await?;
+    let updates = plan.updates as f64;
+    Ok(Site {
+        carrier,
+        delays,
+        sent_bytes: (after.sent_bytes - before.sent_bytes) as f64 / updates,
+        repaired: after.repaired - before.repaired,
+        recovered: after.recovered - before.recovered,
+        asked_again: after.asked_again - before.asked_again,
+        cpu_s: after.cpu_s.zip(before.cpu_s).map(|(after, before)| (after - before) / updates),
+    })
+}
+
+/// Updates at the plan's rate, each with the time at which it was sent.
+async fn send(
+    publisher: &Member,
+    object: hla::handle::ObjectInstanceHandle,
+    plan: &Plan,
+    count: u64,
+    mut progress: impl FnMut(u64),
+) -> Result<(), BenchError> {
+    let updates = publisher.federate.updates();
+    let begun = Instant::now();
+    for number in 0..count {
+        let due = begun + Duration::from_secs_f64(number as f64 / plan.rate);
+        tokio::time::sleep_until(due.into()).await;
+        let values = [(publisher.ping.attribute, payload(plan.size))];
+        updates.update_attribute_values(object, values, "").await?;
+        updates.flush();
+        progress(number + 1);
+    }
+    Ok(updates.drained().await?)
+}
+
+/// The time now, filled up to `size` bytes.
+fn payload(size: usize) -> Bytes {
+    let mut bytes = BytesMut::with_capacity(size.max(TIME_BYTES));
+    bytes.put_u64(now_ns());
+    bytes.resize(size.max(TIME_BYTES), 1);
+    bytes.freeze()
+}
+
+/// Nanoseconds since 1970, as all processes of a machine have them.
+fn now_ns() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64)
+}
+
+/// The role of a listener: `expect COUNT` is answered by `delays` and so many delays in nanoseconds.
+pub(crate) async fn listen(server: &str, federation: &str) -> Result<(), BenchError> {
+    let mut orders = orders();
+    let mut member = Member::join(server, federation).await?;
+    let ping: Payload = member.ping;
+    member.want(ping).await?;
+    member.await_object(ping).await?;
+    say("ready");
+    while let Some(order) = orders.recv().await {
+        let [_, count] = &order[..] else { continue };
+        let count = count.parse().unwrap_or(0);
+        let mut line = "delays".to_owned();
+        let mut heard = 0;
+        while heard < count {
+            let Some(payload) = reflected(received(member.callbacks.recv().await)?) else { continue };
+            let sent = payload.first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes));
+            line.push_str(&format!(" {}", now_ns().saturating_sub(sent)));
+            heard += 1;
+        }
+        say(&line);
+    }
+    Ok(())
+}
+
+/// What nodes counted so far.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    sent_bytes: u64,
+    repaired: u64,
+    recovered: u64,
+    asked_again: u64,
+    cpu_s: Option<f64>,
+}
+
+/// The nodes of a site.
+struct Nodes {
+    processes: Vec<Process>,
+    addresses: Vec<String>,
+}
+
+impl Nodes {
+    async fn start(launcher: &Launcher, count: usize, carrier: Carrier) -> Result<Self, BenchError> {
+        let groups = match carrier {
+            Carrier::Links => None,
+            Carrier::Group { loss } => Some(groups(loss)?),
+        };
+        let (mut nodes, mut join) = (Self { processes: Vec::new(), addresses: Vec::new() }, None);
+        for number in 1..=count {
+            let words = role::site_node(number, groups.as_deref(), join.as_deref());
+            let (process, said) = launcher.start(&words).await?;
+            let [address, links] = &said[..] else {
+                return Err(BenchError::Unusable(format!("node {number} does not say where it listens")));
+            };
+            join.get_or_insert_with(|| links.clone());
+            nodes.addresses.push(address.clone());
+            nodes.processes.push(process);
+        }
+        Ok(nodes)
+    }
+
+    /// Waits until the groups of the first node reach all others.
+    async fn await_groups(&self) -> Result<(), BenchError> {
+        let begun = Instant::now();
+        loop {
+            let groups = self.summary(0).await?.groups;
+            let all = self.addresses.len() - 1;
+            if !groups.is_empty() && groups.iter().all(|group| group.reaches == all) {
+                return Ok(());
+            }
+            if begun.elapsed() > PATIENCE {
+                return Err(stalled("multicast on the loopback interface"));
+            }
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    }
+
+    /// What a node says of itself.
+    async fn summary(&self, node: usize) -> Result<NodeSummary, BenchError> {
+        let begun = Instant::now();
+        // A node that has just become a member has yet to make one.
+        while begun.elapsed() < PATIENCE {
+            let report = report(&self.addresses[node], PATIENCE).await;
+            let report = report.ok_or_else(|| stalled("the report of a node"))?;
+            let own = report.nodes.into_iter().find(|node| node.name == report.node);
+            if let Some(summary) = own.and_then(|node| node.summary) {
+                return Ok(summary);
+            }
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+        Err(stalled("a node's report of itself"))
+    }
+
+    async fn counts(&self) -> Result<Counts, BenchError> {
+        tokio::time::sleep(STALE).await;
+        let cpu_s = self.processes.iter().map(|process| usage::cpu_s(process.id())).sum();
+        let mut counts = Counts { cpu_s, ..Counts::default() };
+        for node in 0..self.addresses.len() {
+            let summary = self.summary(node).await?;
+            counts.asked_again += summary.asked_again;
+            counts.recovered += summary.groups.iter().map(|group| group.recovered_frames).sum::<u64>();
+            if node == 0 {
+                counts.repaired = summary.groups.iter().map(|group| group.repaired_frames).sum();
+                counts.sent_bytes = summary.groups.iter().map(|group| group.sent_bytes).sum::<u64>()
+                    + summary.links.iter().map(|link| link.sent_bytes).sum::<u64>();
+            }
+        }
+        Ok(counts)
+    }
+}
+
+/// A group on the loopback interface that nobody else has, with an emulated line to each node.
+fn groups(loss: f64) -> Result<String, BenchError> {
+    let port = UdpSocket::bind("127.0.0.1:0").and_then(|socket| socket.local_addr());
+    let port = port.map_err(BenchError::system("a port for a multicast group"))?.port();
+    let loss = if loss > 0.0 { format!(",loss={}%", loss * 100.0) } else { String::new() };
+    Ok(format!("srmp://239.255.44.42:{port},interface=lo,groups=1{loss}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_payload_is_a_time_and_as_long_as_asked() {
+        let before = now_ns();
+        for (size, len) in [(0, 8), (8, 8), (250, 250)] {
+            let payload = payload(size);
+            let time = payload.first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes));
+            assert_eq!(payload.len(), len);
+            assert!((before..=now_ns()).contains(&time));
+        }
+    }
+
+    #[test]
+    fn a_group_loses_what_it_is_told_to() {
+        assert!(groups(0.05).unwrap().ends_with(",interface=lo,groups=1,loss=5%"));
+        assert!(groups(0.0).unwrap().ends_with(",groups=1"));
+    }
+}

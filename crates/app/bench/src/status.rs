@@ -1,0 +1,22 @@
+//! What a node says of its network.
+
+use std::time::Duration;
+
+use federate::{Federate, Options};
+use hla::api::RtiConfiguration;
+use kernel::report::{NetworkReport, REPORT_SETTING};
+
+/// The report of the node at `address`, if it gives one in time.
+pub(crate) async fn report(address: &str, patience: Duration) -> Option<NetworkReport> {
+    tokio::time::timeout(patience, ask(address, patience)).await.ok()?
+}
+
+async fn ask(address: &str, patience: Duration) -> Option<NetworkReport> {
+    let mut options = Options::new(address);
+    options.session.connect_timeout = patience;
+    let (federate, _callbacks) = Federate::open(&options).await.ok()?;
+    let configuration =
+        RtiConfiguration { additional_settings: REPORT_SETTING.to_owned(), ..RtiConfiguration::default() };
+    let answer = federate.request_connect_with_configuration(configuration).await.ok()?;
+    NetworkReport::from_json(&answer.message)
+}
