@@ -148,8 +148,9 @@ impl World {
             }
         }
         while let Some(group) = self.nodes[index].poll_cast_ready() {
-            while let Some(frame) = self.nodes[index].poll_cast_frame(now, group, 1_200) {
+            while let Some(next) = self.nodes[index].poll_cast_frame(now, group, 1_200, true) {
                 any = true;
+                let frame = next.frame;
                 assert!(frame.len() <= 1_200, "a frame of {} bytes for a group", frame.len());
                 self.nodes[1 - index].handle_cast_frames(now, [(KEYS[index], frame)]);
             }

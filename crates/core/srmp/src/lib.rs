@@ -9,7 +9,7 @@
 //! Two [profiles](model::Profile): v2 is RFC 4410 byte for byte; v3 is this library's extension with wide numbers, epochs,
 //! authentication and loggers. Members of one profile ignore the other.
 //!
-//! [`Transactions`] are requests and replies over mode 2.
+//! [`Transactions`] are requests and replies over mode 2. [`frames`] carries frames of a layer above, each by the mode that fits it.
 //!
 //! Nothing here knows what the bodies of messages mean.
 
@@ -17,6 +17,7 @@ pub mod auth;
 mod digest;
 mod endpoint;
 mod fault;
+pub mod frames;
 mod histogram;
 mod logger;
 mod mode2;

@@ -2,15 +2,16 @@
 
 mod common;
 
+use bytes::Bytes;
 use common::{Lines, Net, ms};
+use srmp::auth::{GroupKey, Keyring};
+use srmp::frames::{Carriage, DIRECTED_MAX, FRAME_BYTES, Framed, Frames};
 use srmp::model::{Epoch, MemberId, Profile};
 use srmp::rate::Rate;
 use srmp::{Config, Event};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Data elements that take turns.
-const WINDOW: u32 = 4_096;
 /// How long a message is repaired.
 const REPAIRED: Duration = Duration::from_millis(250);
 /// From one message to the next.
@@ -36,9 +37,11 @@ fn site(seed: u64, loss: f64) -> Net {
 }
 
 /// Sends the messages with these numbers.
-fn speak(net: &mut Net, numbers: std::ops::Range<u32>) {
+fn speak(net: &mut Net, frames: &mut Frames, numbers: std::ops::Range<u32>) {
     for number in numbers {
-        net.send_mode1(0, 1 + number % WINDOW, number.to_be_bytes().to_vec());
+        let frame = Bytes::copy_from_slice(&number.to_be_bytes());
+        net.with(0, |endpoint, now| frames.send(&mut (endpoint, now), Carriage::Reliable, frame))
+            .expect("it may");
         net.run(SPACING);
     }
 }
@@ -58,9 +61,9 @@ fn heard(net: &Net, node: usize, began: base::Moment) -> BTreeMap<u32, Duration>
 #[test]
 fn losses_are_repaired_while_messages_are_young() {
     for seed in 0..8 {
-        let mut net = site(seed, 0.05);
+        let (mut net, mut frames) = (site(seed, 0.05), Frames::new());
         let began = net.now;
-        speak(&mut net, 0..5_000);
+        speak(&mut net, &mut frames, 0..5_000);
         net.run(ms(1_000));
         let mut late: Vec<Duration> = Vec::new();
         for node in 1..6 {
@@ -82,16 +85,20 @@ fn losses_are_repaired_while_messages_are_young() {
 
 #[test]
 fn who_joins_asks_for_no_more_than_is_young() {
-    let mut net = site(1, 0.01);
+    let (mut net, mut frames) = (site(1, 0.01), Frames::new());
     let began = net.now;
-    speak(&mut net, 0..2_000);
+    speak(&mut net, &mut frames, 0..2_000);
     let late = net.join(config(7));
-    speak(&mut net, 2_000..3_000);
+    speak(&mut net, &mut frames, 2_000..3_000);
     net.run(ms(1_000));
     let heard = heard(&net, late, began);
     let young = (REPAIRED.as_millis() / SPACING.as_millis()) as u32;
     assert!(heard.range(2_000..).count() == 1_000, "all that was sent since: {}", heard.len());
-    assert!(heard.range(..2_000 - young - 2).next().is_none(), "nothing of the past: {:?}", heard.first_key_value());
+    assert!(
+        heard.range(..2_000 - young - 2).next().is_none(),
+        "nothing of the past: {:?}",
+        heard.first_key_value()
+    );
     let counters = net.node(late).endpoint.counters();
     assert_eq!(counters.receive.digest_mismatches, 0);
     assert!(counters.receive.wants_opened < u64::from(young) + 50, "{:?}", counters.receive);
@@ -99,8 +106,8 @@ fn who_joins_asks_for_no_more_than_is_young() {
 
 #[test]
 fn nothing_is_kept_of_what_is_old() {
-    let mut net = site(2, 0.2);
-    speak(&mut net, 0..1_000);
+    let (mut net, mut frames) = (site(2, 0.2), Frames::new());
+    speak(&mut net, &mut frames, 0..1_000);
     net.run(ms(2_000));
     let kept = net.node(0).endpoint.own_messages().count();
     assert_eq!(kept, 0, "the sender has forgotten them");
@@ -110,4 +117,59 @@ fn nothing_is_kept_of_what_is_old() {
     let before = asked(&net);
     net.run(ms(60_000));
     assert_eq!(asked(&net), before, "what nobody has is not asked for");
+}
+
+#[test]
+fn the_longest_frame_fits_into_one_datagram_in_every_mode() {
+    for (has_key, encrypt) in [(false, false), (true, false), (true, true)] {
+        let mut config = config(1);
+        config.keys = has_key.then(|| Keyring::new(GroupKey::new(1, &[7; 32]).expect("it is long enough")));
+        config.encrypt = encrypt;
+        let length_max = config.length_max;
+        let (mut net, mut frames) = (Net::new(1, Lines::perfect(ms(1))), Frames::new());
+        net.join(config);
+        let frame = Bytes::from(vec![1; FRAME_BYTES]);
+        // With as many versions to be announced as there can be.
+        for number in 0..20 {
+            let carriage = if number < 19 { Carriage::Reliable } else { Carriage::BestEffort };
+            net.with(0, |endpoint, now| frames.send(&mut (endpoint, now), carriage, frame.clone()))
+                .expect("it fits");
+        }
+        // Best effort waits until what reliable frames took of the rate is made up for.
+        net.run(ms(100));
+        let lengths = net.sent.iter().map(|(.., datagram)| datagram.len());
+        assert!(lengths.clone().all(|length| length <= length_max), "{:?}", lengths.clone().max());
+        assert_eq!(lengths.filter(|length| *length > FRAME_BYTES).count(), 20, "none in parts");
+    }
+}
+
+#[test]
+fn frames_for_one_member_wait_for_their_acknowledgements() {
+    let (mut net, mut frames) = (site(3, 0.2), Frames::new());
+    let (mut number, mut heard) = (0_u32, Vec::new());
+    while number < 1_000 {
+        while frames.has_room() && number < 1_000 {
+            let frame = Bytes::copy_from_slice(&number.to_be_bytes());
+            let to = Carriage::Directed(MemberId(2));
+            net.with(0, |endpoint, now| frames.send(&mut (endpoint, now), to, frame)).expect("it may");
+            number += 1;
+        }
+        assert!(number <= DIRECTED_MAX as u32 || frames.directed() == u64::from(number));
+        net.run(ms(5));
+        for (_, event) in std::mem::take(&mut net.nodes[0].as_mut().expect("it lives").events) {
+            frames.handle(event);
+        }
+    }
+    net.run(ms(2_000));
+    let mut others = Frames::new();
+    for (_, event) in std::mem::take(&mut net.nodes[1].as_mut().expect("it lives").events) {
+        if let Framed::Frame(from, frame) = others.handle(event) {
+            assert_eq!(from, MemberId(1));
+            heard.push(u32::from_be_bytes(frame[..].try_into().expect("a whole frame")));
+        }
+    }
+    heard.sort_unstable();
+    assert_eq!(heard, (0..1_000).collect::<Vec<_>>(), "each once");
+    assert_eq!((frames.sent(), frames.directed(), others.received()), (1_000, 1_000, 1_000));
+    assert_eq!(net.count(2, |event| matches!(event, Event::Mode2 { .. })), 0, "nobody else hears them");
 }

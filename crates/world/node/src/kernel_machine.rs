@@ -11,8 +11,8 @@ use kernel::{
 use crate::config::Network;
 use crate::config::network::{DropFirst, NetworkPlan, PlanError, PlannedLink, Topology};
 use crate::driver::StartError;
-use crate::link::CAST_FRAME_BYTES;
 use crate::{Background, Config, FomFiles, Machine};
+use srmp::frames::FRAME_BYTES;
 
 /// How long the node that founds a network looks for one that is there already, when it has links of its own.
 const BOOTSTRAP_WAIT: std::time::Duration = std::time::Duration::from_secs(2);
@@ -66,7 +66,7 @@ fn network_settings(name: &str, network: &Network) -> Result<NetworkConfig, Kern
     settings.node_timeout = network.node_timeout;
     settings.minority_timeout = network.minority_timeout;
     settings.multicast =
-        network.multicast.as_ref().map(|url| Multicast { groups: url.groups, frame_bytes: CAST_FRAME_BYTES });
+        network.multicast.as_ref().map(|url| Multicast { groups: url.groups, frame_bytes: FRAME_BYTES });
     let overlay = &mut settings.overlay;
     overlay.redundancy = plan.redundancy;
     overlay.urls = plan.advertise.iter().map(ToString::to_string).collect();

@@ -18,9 +18,13 @@ fn check(name: &str, kind: Kind, seeds: u64) {
         outcomes.values().map(|outcome| outcome.held_back).filter(|held| *held > 0).collect();
     let founded = outcomes.values().filter(|outcome| outcome.networks > 1).count() as u64;
     let (holding, held) = (held.len() as u64, held.iter().sum::<u64>());
+    let (shared, directed) = outcomes.values().fold((0, 0), |(shared, directed), outcome| {
+        (shared + outcome.multicast.0, directed + outcome.multicast.1)
+    });
     eprintln!(
         "{name}: {runs} runs, {answers} answers, {callbacks} callbacks, {lost} nodes lost, \
-         {held} times a federate was held back in {holding} runs, {founded} runs with two networks, checked {checked:?}"
+         {held} times a federate was held back in {holding} runs, {founded} runs with two networks, \
+         {shared} messages to groups and {directed} to single members of them, checked {checked:?}"
     );
     if runs >= 20 {
         assert!(answers > 50 * runs && callbacks > 10 * runs, "the federates do next to nothing");
@@ -29,6 +33,7 @@ fn check(name: &str, kind: Kind, seeds: u64) {
         let many = runs >= 300;
         assert!(!many || (holding > 2 && held > 20), "hardly a federate is held back");
         assert!(!many || kind == Kind::Mesh || founded > 0, "no founder gave way");
+        assert!(!many || (shared > runs && directed > runs / 20), "hardly anything goes through groups");
         for what in ["exactly_once", "order", "known_class", "handles", "names", "members", "final_state"] {
             assert!(checked.get(what).is_some_and(|times| *times > runs), "{what} looks at next to nothing");
         }

@@ -116,7 +116,7 @@ fn describe_group(group: &GroupReport) -> String {
         group.received_datagrams,
     );
     for (count, what) in [
-        (group.reliable_frames, "frames repaired in the group at need"),
+        (group.reliable_frames, "frames that the group repairs"),
         (group.directed_frames, "frames to one member"),
         (group.repaired_frames, "sent again"),
         (group.recovered_frames, "recovered"),

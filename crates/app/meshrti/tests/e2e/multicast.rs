@@ -349,3 +349,22 @@ fn a_crowd_of_processes_ends_with_the_same_values() {
     assert_eq!((row["complete_members"].as_u64(), row["elements"].as_u64()), (Some(8), Some(8)), "{row}");
     assert!(row["emulated_losses"].as_u64() > Some(0), "{row}");
 }
+
+#[test]
+fn a_site_is_measured_over_links_and_through_a_group() {
+    if !has_multicast() {
+        return;
+    }
+    let words = "bench site --nodes 3 --updates 100 --rate 500 --loss 10% --json";
+    let output = run(&words.split(' ').collect::<Vec<_>>());
+    assert!(output.status.success(), "{output:?}");
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
+    let rows = report["rows"].as_array().expect("there are rows");
+    let carriers: Vec<_> = rows.iter().map(|row| (row["carrier"].as_str(), row["loss"].as_f64())).collect();
+    assert_eq!(carriers, [(Some("links"), None), (Some("group"), Some(0.1))]);
+    for row in rows {
+        assert_eq!(row["samples"], 200, "{row}");
+        assert!(row["sent_bytes_per_update"].as_f64() > Some(250.0), "{row}");
+    }
+    assert!(rows[1]["recovered_frames"].as_u64() > Some(0), "{}", rows[1]);
+}

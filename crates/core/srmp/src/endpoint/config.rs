@@ -174,6 +174,9 @@ impl Config {
         let timing = &mut self.timing;
         // The messages bundle, if they are to be bundled.
         timing.bundle_timeout = Duration::ZERO;
+        // A few members, of which each should know whether the others are there.
+        timing.presence = Some(Duration::from_secs(1));
+        timing.member_timeout = Duration::from_secs(4);
         timing.data_timeout = Some(repaired);
         timing.data_lost = repaired * 2;
         timing.trailing = Duration::from_millis(5);

@@ -54,8 +54,7 @@ impl Sender {
     /// A receiver misses something of ours.
     pub(crate) fn handle_nack(&mut self, now: Moment, wish: NackItem, r_max: Duration) -> Answer {
         self.counters.nacks += 1;
-        let Some(element) =
-            self.table.elements.get_mut(&wish.data).filter(|element| !element.is_retired())
+        let Some(element) = self.table.elements.get_mut(&wish.data).filter(|element| !element.is_retired())
         else {
             self.counters.nacks_unknown += 1;
             return Answer::Ignored;

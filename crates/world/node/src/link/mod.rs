@@ -45,7 +45,7 @@ pub use fabric::{Fabric, FabricAccepting, FabricConnecting, FabricListener};
 pub use frame::{FrameError, LINK_FRAME_BYTES_MAX};
 pub use hello::HelloError;
 pub use kernel::{Carriage, CastCounts, CastEvent, CastFrame, LinkCounts, LinkEvent};
-pub(crate) use multicast::{Casts, FRAME_BYTES as CAST_FRAME_BYTES, check as check_multicast, keep_joining};
+pub(crate) use multicast::{Casts, check as check_multicast, keep_joining};
 pub use multicast::{MulticastUrl, MulticastUrlError};
 pub use options::{BestEffort, DEFAULT_MTU, Fingerprint, LinkOptions, OptionError};
 pub use overlay::{LinkId, TargetId};

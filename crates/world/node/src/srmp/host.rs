@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use base::Moment;
 use bytes::Bytes;
+use srmp::frames::Sending;
 use srmp::model::{DataId, MemberId, StreamKey};
 use srmp::{Endpoint, Peer, SendError, Ticket};
 use tokio::sync::Notify;
@@ -255,6 +256,20 @@ impl SrmpHost {
         state.is_leaving = true;
         drop(state);
         self.shared.wake.notify_one();
+    }
+}
+
+impl Sending for &SrmpHost {
+    fn mode0(&mut self, body: Bytes) -> Result<Ticket, SendError> {
+        self.send0(None, 0, body)
+    }
+
+    fn mode1(&mut self, data: DataId, body: Bytes) -> Result<Ticket, SendError> {
+        self.send1(data, body, false)
+    }
+
+    fn mode2(&mut self, to: MemberId, data: DataId, body: Bytes) -> Result<Ticket, SendError> {
+        self.send2(Peer::Member(to), data, body)
     }
 }
 

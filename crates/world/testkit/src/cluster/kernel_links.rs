@@ -75,6 +75,10 @@ pub(crate) fn kernel(now: Moment, options: &Options, node: usize, start: u32) ->
     timing.silence_max = options.timing.silence;
     timing.backoff.max = options.timing.backoff;
     network.pipe = options.pipe.clone();
+    network.multicast = options.multicast.map(|multicast| kernel::Multicast {
+        groups: multicast.groups,
+        frame_bytes: srmp::frames::FRAME_BYTES,
+    });
     network.node_timeout = options.timing.node;
     network.minority_timeout = options.timing.minority;
     let edges = options.shape.edges.iter().filter(|edge| edge.from == node);

@@ -8,6 +8,7 @@
 //!
 //! With `MESHRTI_LOG=info` (or `warn`, `debug`) a run prints what its nodes log.
 
+mod casts;
 mod faults;
 pub mod invariants;
 mod kernel_links;
@@ -22,6 +23,7 @@ mod shape;
 mod trouble;
 mod world;
 
+pub use casts::Multicast;
 pub use kernel_links::View;
 pub use links::LINK_PORT;
 pub use node::Node;

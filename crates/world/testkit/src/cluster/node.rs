@@ -1,5 +1,6 @@
 //! A host that runs a node: a kernel, the connections of its federates, and its links.
 
+use super::casts::Casts;
 use super::links::{LINK_PORT, Links};
 use super::log;
 use crate::observation::SessionId;
@@ -16,6 +17,7 @@ use std::sync::Arc;
 pub struct Node {
     server: Server,
     links: Links,
+    casts: Casts,
     /// Sessions that are served, and by which network.
     served: Vec<(SessionId, u64)>,
     /// The process stands still; what happened to it since.
@@ -24,10 +26,16 @@ pub struct Node {
 
 impl Node {
     /// A node around `kernel`. Session ids come from `seed`; where other nodes are says `directory`.
-    pub fn new(kernel: Kernel, seed: Seed, directory: Arc<BTreeMap<String, HostId>>) -> Self {
+    pub(super) fn new(
+        kernel: Kernel,
+        seed: Seed,
+        directory: Arc<BTreeMap<String, HostId>>,
+        casts: Casts,
+    ) -> Self {
         Self {
             server: Server::unwatched(kernel, seed),
             links: Links::new(directory),
+            casts,
             served: Vec::new(),
             stopped: None,
         }
@@ -109,6 +117,7 @@ impl Node {
             return self.links.handle(event, self.server.kernel_mut(), port);
         }
         match event {
+            HostEvent::Datagram { from, bytes } => self.casts.handle(from, &bytes, port.now()),
             HostEvent::Opened { port: wanted, socket, .. } if wanted != PORT && wanted != LINK_PORT => {
                 port.reset(socket);
             }
@@ -122,13 +131,16 @@ impl Node {
             self.links.settle(self.server.kernel_mut(), port);
             self.server.give_out(port);
             self.server.hold_back(port);
-            if !self.links.settle(self.server.kernel_mut(), port) {
+            let any = self.links.settle(self.server.kernel_mut(), port);
+            if !self.casts.settle(self.server.kernel_mut(), port) && !any {
                 break;
             }
         }
         if let Some(network) = self.server.kernel().member_of() {
             self.served.extend(self.server.take_fresh().into_iter().map(|session| (session, network)));
         }
-        port.wake(self.server.kernel().poll_timeout().into_iter().chain(self.links.poll_timeout()).min());
+        let timeouts =
+            [self.server.kernel().poll_timeout(), self.links.poll_timeout(), self.casts.poll_timeout()];
+        port.wake(timeouts.into_iter().flatten().min());
     }
 }

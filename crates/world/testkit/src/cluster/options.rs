@@ -1,5 +1,6 @@
 //! What a run of a cluster consists of: drawn from its seed, printed when it fails.
 
+use super::casts::Multicast;
 use super::shape::{Kind, Shape};
 use super::trouble::{Trouble, plan};
 use crate::draw::Draw;
@@ -61,6 +62,8 @@ pub struct Options {
     pub timing: Timing,
     /// Pipes towards neighbours.
     pub pipe: PipeConfig,
+    /// Multicast groups that all nodes share, beside their links.
+    pub multicast: Option<Multicast>,
     /// What goes wrong when.
     pub troubles: Vec<Trouble>,
 }
@@ -85,7 +88,8 @@ impl Options {
         if dense {
             make_dense(&mut members);
         }
-        Self { members, shape, sites, anchor, homes: None, timing, pipe, troubles }
+        let multicast = multicast(seed);
+        Self { members, shape, sites, anchor, homes: None, timing, pipe, multicast, troubles }
     }
 
     /// Federates that do nothing of themselves, and nothing that goes wrong: for scripted scenarios.
@@ -107,6 +111,7 @@ impl Options {
         options.shape = shape;
         options.timing = Timing::USUAL;
         options.pipe = link_pipe();
+        options.multicast = None;
         options.troubles.clear();
         options
     }
@@ -143,6 +148,15 @@ fn pipe(seed: Seed) -> (PipeConfig, bool) {
         ..usual.with_bytes_max(bytes)
     };
     (pipe, false)
+}
+
+/// Every fourth run has groups; some lose nothing, others up to a fifth.
+fn multicast(seed: Seed) -> Option<Multicast> {
+    let mut draw = Draw::new(seed, "multicast");
+    draw.chance(25).then(|| Multicast {
+        groups: draw.between(1, 3) as usize,
+        loss: *draw.pick(&[0, 1, 5, 20]).unwrap_or(&0),
+    })
 }
 
 /// What federates say at once is more than a pipe takes.

@@ -1,5 +1,6 @@
 //! A run: nodes and scripted federates on a simulated network, watched by every property.
 
+use super::casts::Casts;
 use super::invariants::{self, Invariant};
 use super::kernel_links::{self, View};
 use super::ledger::{Ledger, Run};
@@ -60,6 +61,8 @@ pub struct Outcome {
     pub networks: usize,
     /// How often a node held a federate back.
     pub held_back: u64,
+    /// Messages that went through multicast groups, once each for several nodes, and to one node alone: of the nodes that lived to the end.
+    pub multicast: (u64, u64),
     /// How often each property had something to look at.
     pub checked: BTreeMap<&'static str, u64>,
     /// When the run ended.
@@ -157,6 +160,7 @@ impl Cluster {
                 lost_nodes: 0,
                 networks: 0,
                 held_back: 0,
+                multicast: (0, 0),
                 checked: BTreeMap::new(),
                 ended: Moment::ZERO,
             },
@@ -483,6 +487,10 @@ impl Cluster {
     /// Asks every property for its last word.
     fn judge(&mut self) -> Result<(), Failure> {
         for node in self.up() {
+            for (_, stats) in self.kernel(node).network().map(|network| network.routers).unwrap_or_default() {
+                self.outcome.multicast.0 += stats.cast_messages;
+                self.outcome.multicast.1 += stats.directed_messages;
+            }
             let run = Run { node, start: self.starts[node].0 };
             let view = self.view(node);
             if view.member && view.key == kernel_links::key(&self.options, node, run.start) {
@@ -523,7 +531,10 @@ pub(super) fn fresh(
 ) -> Process {
     let seed = kernel_links::seed(options, node, start);
     let kernel = kernel_links::kernel(now, options, node, start);
-    Process::Node(Node::new(kernel, seed.split("sessions"), Arc::clone(directory)))
+    let hosts = (0..options.nodes() as u32).map(HostId).collect();
+    let loss = options.multicast.map_or(0, |multicast| multicast.loss);
+    let casts = Casts::new(hosts, loss, seed.split("casts"));
+    Process::Node(Node::new(kernel, seed.split("sessions"), Arc::clone(directory), casts))
 }
 
 /// How long an answer may take: as long as the trouble lasts, and then until nodes have sorted themselves out.

@@ -7,11 +7,12 @@ use base::NodeKey;
 use kernel::CastEvent;
 use srmp::Event;
 use srmp::auth::{GroupKey, Keyring};
+use srmp::frames::Framed;
 use srmp::model::{Epoch, MemberId, Profile};
 use srmp::rate::Rate;
 use tokio::sync::Notify;
 
-use super::{DIRECTED_MAX, Membership, MulticastUrl, WAITING_MAX};
+use super::{Membership, MulticastUrl, WAITING_MAX};
 use crate::driver::{Hub, Machine};
 use crate::srmp::{HostConfig, OpenError, SrmpEvents, SrmpHost};
 
@@ -91,8 +92,6 @@ fn config(url: &MulticastUrl, group: usize, member: NodeKey) -> Result<HostConfi
     protocol.member = MemberId(member.0);
     // Nodes that count groups differently do not understand each other.
     protocol.session = format!("MeshRTI {} of {} from {}", group, url.groups, url.group);
-    protocol.timing.presence = Some(Duration::from_secs(1));
-    protocol.timing.member_timeout = Duration::from_secs(4);
     protocol.rate.rate_min = Rate::new(url.rate_min as f64).unwrap_or_default();
     if let Some(path) = &url.key {
         let fail = |why: &dyn std::fmt::Display| JoinError::Key {
@@ -115,34 +114,36 @@ pub(crate) fn check(url: &MulticastUrl) -> Result<(), JoinError> {
 
 /// Gives the machine what comes from a group, until the node has left it.
 async fn hear<M: Machine>(hub: Rc<Hub<M>>, group: usize, life: u64, mut events: SrmpEvents) {
-    let (mut frames, mut members, mut answered) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut heard, mut frames, mut members) = (Vec::new(), Vec::new(), Vec::new());
     while let Some(first) = events.recv().await {
-        let mut next = Some(first);
-        while let Some(event) = next {
-            match event {
-                Event::Mode0 { from, body, .. }
-                | Event::Mode1 { from, body, .. }
-                | Event::Mode2 { from: Some(from), body, .. } => frames.push((NodeKey(from.0), body)),
-                Event::Delivered { ticket, .. } | Event::TimedOut { ticket } => answered.push(ticket),
-                Event::MemberSeen { member, .. } => members.push((NodeKey(member.0), true)),
-                Event::MemberLost { member, .. } => members.push((NodeKey(member.0), false)),
-                Event::DuplicateMember { member, address } => {
-                    tracing::warn!(group, %member, %address, "two nodes are one member of a multicast group");
-                }
-                _ => {}
-            }
-            next = if frames.len() < BATCH { events.try_recv() } else { None };
+        heard.push(first);
+        while heard.len() < BATCH
+            && let Some(next) = events.try_recv()
+        {
+            heard.push(next);
         }
         {
             let mut core = hub.core.borrow_mut();
             let core = &mut *core;
             let Some(membership) = core.casts.membership(group, life) else { return };
-            membership.received_frames += frames.len() as u64;
-            let was_full = membership.directed.len() >= DIRECTED_MAX;
-            for ticket in answered.drain(..) {
-                membership.directed.remove(&ticket);
+            let mut has_room = false;
+            for event in heard.drain(..) {
+                match membership.frames.handle(event) {
+                    Framed::Frame(from, frame) => frames.push((NodeKey(from.0), frame)),
+                    Framed::Answered(again) => has_room |= again,
+                    Framed::Other(Event::MemberSeen { member, .. }) => {
+                        members.push((NodeKey(member.0), true));
+                    }
+                    Framed::Other(Event::MemberLost { member, .. }) => {
+                        members.push((NodeKey(member.0), false));
+                    }
+                    Framed::Other(Event::DuplicateMember { member, address }) => {
+                        tracing::warn!(group, %member, %address, "two nodes are one member of a multicast group");
+                    }
+                    Framed::Other(_) => {}
+                }
             }
-            if was_full {
+            if has_room {
                 core.casts.pump(&mut core.machine, hub.clock.now(), group);
             }
         }
@@ -186,47 +187,5 @@ async fn count<M: Machine>(hub: Rc<Hub<M>>, group: usize, life: u64) {
         let Some(membership) = core.casts.membership(group, life) else { return };
         let counts = membership.counts();
         core.machine.handle_cast_counts(group, counts);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::link::multicast::{DIRECTED, FRAME_BYTES};
-    use base::{Moment, Seed};
-    use bytes::Bytes;
-    use srmp::Endpoint;
-    use srmp::model::DataId;
-
-    #[test]
-    fn the_longest_frame_fits_into_one_datagram_in_every_mode() {
-        let folder = std::env::temp_dir().join(format!("meshrti-multicast-{}", std::process::id()));
-        std::fs::write(&folder, [7; 32]).expect("there is room");
-        for key in ["".to_owned(), format!(",key={}", folder.display())] {
-            let url: MulticastUrl = format!("srmp://239.255.44.32:4420{key}").parse().expect("it is one");
-            let protocol = config(&url, 0, NodeKey(5)).expect("it can be").protocol;
-            let now = Moment::from_secs(1);
-            let mut endpoint = Endpoint::new(protocol, Seed(1), now).expect("it can be");
-            let frame = Bytes::from(vec![1; FRAME_BYTES]);
-            // With as many versions to be announced as there can be.
-            for element in 1..20 {
-                endpoint
-                    .send_mode1(now, DataId(DIRECTED.0 + element), frame.clone(), false)
-                    .expect("it fits");
-            }
-            endpoint.send_mode0(now, None, 0, frame.clone()).expect("it fits");
-            let mut sent = 0;
-            for millis in [1_000, 1_100] {
-                // Best effort waits until what reliable frames took of the rate is made up for.
-                let now = Moment::from_millis(millis);
-                endpoint.handle_timeout(now);
-                while let Some(transmit) = endpoint.poll_transmit(now) {
-                    sent += usize::from(transmit.datagram.len() > FRAME_BYTES);
-                    assert!(transmit.datagram.len() <= 1_454, "{}", transmit.datagram.len());
-                }
-            }
-            assert_eq!(sent, 20, "none in segments");
-        }
-        std::fs::remove_file(folder).expect("it is there");
     }
 }

@@ -8,13 +8,14 @@
 mod member;
 mod url;
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::rc::Rc;
 
 use base::Moment;
 use kernel::{Carriage, CastCounts, CastEvent, CastFrame};
-use srmp::model::{DataId, MemberId};
-use srmp::{Peer, SendError, Ticket};
+use srmp::SendError;
+use srmp::frames::{self, FRAME_BYTES, Frames};
+use srmp::model::MemberId;
 use tokio::sync::Notify;
 
 pub(crate) use member::{check, keep_joining};
@@ -23,16 +24,8 @@ pub use url::{MulticastUrl, MulticastUrlError};
 use crate::driver::Machine;
 use crate::srmp::SrmpHost;
 
-/// The longest frame that fits into a datagram of SRMP in every mode, whatever protects it, beside what steers the protocol.
-pub(crate) const FRAME_BYTES: usize = 1_240;
 /// Frames that wait in a host for the rate of its group; what waits in the machine can be overtaken and dropped.
 const WAITING_MAX: u64 = 128;
-/// Frames to single members that are not acknowledged.
-const DIRECTED_MAX: usize = 64;
-/// A reliable frame is a data element until so many others were sent, or [`member::REPAIRED`] has passed: so long the group repairs it.
-const WINDOW: u32 = 4_096;
-/// The data element of all directed frames; those of reliable ones come after it.
-const DIRECTED: DataId = DataId(0);
 
 /// A group that this node takes part in.
 struct Membership {
@@ -41,12 +34,7 @@ struct Membership {
     blocked: bool,
     /// Signalled when it is blocked.
     full: Rc<Notify>,
-    sent_frames: u64,
-    reliable_frames: u64,
-    directed_frames: u64,
-    received_frames: u64,
-    /// Directed frames that are not acknowledged.
-    directed: BTreeSet<Ticket>,
+    frames: Frames,
 }
 
 /// A place for each group.
@@ -96,7 +84,7 @@ impl Casts {
                 membership.full.notify_one();
                 return took;
             }
-            let directed = membership.as_ref().is_none_or(|now| now.directed.len() < DIRECTED_MAX);
+            let directed = membership.as_ref().is_none_or(|now| now.frames.has_room());
             let Some(next) = machine.poll_cast_frame(now, group, FRAME_BYTES, directed) else { return took };
             took = true;
             // Without a membership nobody is covered; the last frames of an earlier one are asked for again.
@@ -124,33 +112,16 @@ impl Casts {
 
 impl Membership {
     fn new(host: Rc<SrmpHost>, full: Rc<Notify>) -> Self {
-        Self {
-            host,
-            blocked: false,
-            full,
-            sent_frames: 0,
-            reliable_frames: 0,
-            directed_frames: 0,
-            received_frames: 0,
-            directed: BTreeSet::new(),
-        }
+        Self { host, blocked: false, full, frames: Frames::new() }
     }
 
     fn send(&mut self, CastFrame { carriage, frame }: CastFrame) -> Result<(), SendError> {
-        match carriage {
-            Carriage::BestEffort => drop(self.host.send0(None, 0, frame)?),
-            Carriage::Reliable => {
-                let element = DataId(DIRECTED.0 + 1 + self.reliable_frames as u32 % WINDOW);
-                self.host.send1(element, frame, false)?;
-                self.reliable_frames += 1;
-            }
-            Carriage::Directed(to) => {
-                let ticket = self.host.send2(Peer::Member(MemberId(to.0)), DIRECTED, frame)?;
-                self.directed.insert(ticket);
-                self.directed_frames += 1;
-            }
-        }
-        self.sent_frames += 1;
+        let carriage = match carriage {
+            Carriage::BestEffort => frames::Carriage::BestEffort,
+            Carriage::Reliable => frames::Carriage::Reliable,
+            Carriage::Directed(to) => frames::Carriage::Directed(MemberId(to.0)),
+        };
+        self.frames.send(&mut &*self.host, carriage, frame)?;
         Ok(())
     }
 
@@ -160,14 +131,14 @@ impl Membership {
             let counters = endpoint.counters();
             let (sent, received) = (&counters.endpoint.sent, &counters.endpoint.received);
             CastCounts {
-                sent_frames: self.sent_frames,
-                reliable_frames: self.reliable_frames,
-                directed_frames: self.directed_frames,
+                sent_frames: self.frames.sent(),
+                reliable_frames: self.frames.reliable(),
+                directed_frames: self.frames.directed(),
                 repaired_frames: counters.send.messages_repaired,
                 recovered_frames: counters.receive.wants_satisfied,
                 sent_datagrams: sent.datagrams,
                 sent_bytes: sent.bytes,
-                received_frames: self.received_frames,
+                received_frames: self.frames.received(),
                 received_datagrams: received.datagrams,
                 emulated_losses: io.emulated_losses,
                 refused: counters.endpoint.faults.total(),
