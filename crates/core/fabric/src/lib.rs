@@ -10,7 +10,7 @@
 //! - [`packet`]: messages cut into packets that queue at links, first come, first served.
 //! - [`arrivals`]: when sources send; [`pattern`]: to whom; [`traffic`]: what.
 //! - [`stats`]: means, quantiles, confidence intervals.
-//! - [`simulation`]: traffic over a topology, and what is measured; [`study`]: whole studies from papers, and networks of
+//! - [`simulation`]: traffic over a topology, and what is measured; [`timeline`]: the same over time; [`study`]: whole studies from papers, and networks of
 //!   one's own.
 //! - [`heap`]: the queue of what is due next.
 
@@ -24,6 +24,7 @@ pub mod simulation;
 pub mod stage;
 pub mod stats;
 pub mod study;
+pub mod timeline;
 pub mod topology;
 pub mod traffic;
 pub mod units;

@@ -8,6 +8,7 @@ use crate::fluid::lanes::Lanes;
 use crate::fluid::{self, Fluid, Sharing};
 use crate::packet::{self, Packets, Queue, Switching};
 use crate::stats::Recorder;
+use crate::timeline::{Slice, Timeline};
 use crate::topology::Topology;
 use crate::traffic::{Delivered, Traffic};
 use crate::units::Picos;
@@ -89,7 +90,18 @@ impl<T: Traffic> Engine<T> {
         }
     }
 
-    /// Bytes that each link has carried since the beginning.
+    /// The same as [`Engine::carried`] gives, for which nothing changes.
+    fn carried_so_far(&self, now: Picos) -> Vec<f64> {
+        match self {
+            Engine::Fluid(run) => run.fluid().carried(now),
+            Engine::Packets(run) => {
+                let packets = run.packets();
+                (0..packets.links()).map(|link| packets.sent(now, link) as f64).collect()
+            }
+        }
+    }
+
+    /// Bytes that each link has carried since the beginning; to be asked once.
     fn carried(&mut self, now: Picos) -> Vec<f64> {
         match self {
             Engine::Fluid(run) => run.take_carried(now),
@@ -134,6 +146,11 @@ pub struct Simulation<T> {
     measured: bool,
     /// Time in the network up to the end of the window, of messages that ended by then.
     time_in_network: u128,
+    /// What happens over time, if it is recorded.
+    timeline: Option<Timeline>,
+    steps: u64,
+    /// The share of the window in which each link was busy, if that is recorded.
+    link_shares: Vec<f64>,
 }
 
 impl<T: Traffic> Simulation<T> {
@@ -158,7 +175,46 @@ impl<T: Traffic> Simulation<T> {
             lost: 0,
             digest: Digest::EMPTY,
         };
-        Self { topology, engine, window, now: window.0, outcome, measured: false, time_in_network: 0 }
+        Self {
+            topology,
+            engine,
+            window,
+            now: window.0,
+            outcome,
+            measured: false,
+            time_in_network: 0,
+            timeline: None,
+            steps: 1_000,
+            link_shares: Vec::new(),
+        }
+    }
+
+    /// Records what happens over time, and how busy each link is; to be called before the first step. The run itself stays what it is.
+    pub fn record(&mut self) {
+        self.timeline = Some(Timeline::new(&self.topology, self.window));
+    }
+
+    /// What happened over time so far, if it is recorded: a hundred slices in the end.
+    pub fn slices(&self) -> &[Slice] {
+        self.timeline.as_ref().map_or(&[], Timeline::slices)
+    }
+
+    /// The share of the window in which each link was busy, by its number; empty before the end, and if it is not recorded.
+    pub fn link_shares(&self) -> &[f64] {
+        &self.link_shares
+    }
+
+    /// The window is simulated in so many steps, instead of a thousand; the run itself stays what it is.
+    pub fn set_steps(&mut self, steps: u64) {
+        self.steps = steps.max(1);
+    }
+
+    /// Ends the run where it is: what is known of the window so far is all.
+    pub fn stop(&mut self) {
+        if !self.measured {
+            self.window.1 = self.now.max(self.window.0 + Picos(1));
+            self.measure();
+        }
     }
 
     /// The network.
@@ -172,16 +228,16 @@ impl<T: Traffic> Simulation<T> {
         (self.now.since(from).as_secs() / to.since(from).as_secs()).min(1.0)
     }
 
-    /// Simulates a thousandth of the window, and after its end the rest; false when all messages have ended. `delivered` is told of each
-    /// message and its latency.
+    /// Simulates a thousandth of the window, or another [part](Self::set_steps), and after its end the rest; false when all messages have
+    /// ended. `delivered` is told of each message and its latency.
     pub fn step(&mut self, mut delivered: impl FnMut(&Delivered, Picos)) -> bool {
         let (from, to) = self.window;
         let until = if self.now >= to {
             Picos::MAX
         } else {
-            (self.now + Picos(to.since(from).0 / 1_000 + 1)).min(to)
+            (self.now + Picos(to.since(from).0 / self.steps + 1)).min(to)
         };
-        let (outcome, time) = (&mut self.outcome, &mut self.time_in_network);
+        let (outcome, time, timeline) = (&mut self.outcome, &mut self.time_in_network, &mut self.timeline);
         let more = self.engine.run_until(until, |message| {
             let latency = message.sojourn() + message.parcel.outside;
             outcome.latency.add(latency);
@@ -189,10 +245,19 @@ impl<T: Traffic> Simulation<T> {
             outcome.digest.word(message.ended.0);
             if message.ended <= to {
                 *time += u128::from(message.sojourn().0);
+                if let Some(timeline) = timeline {
+                    timeline.add(latency);
+                }
             }
             delivered(message, latency);
         });
         self.now = until;
+        if let Some(timeline) =
+            self.timeline.as_mut().filter(|timeline| !self.measured && timeline.is_due(until.min(to)))
+        {
+            let carried = self.engine.carried_so_far(until.min(to));
+            timeline.close(&self.topology, until.min(to), carried, self.engine.in_flight());
+        }
         if !self.measured && (until >= to || !more) {
             self.measure();
         }
@@ -209,6 +274,9 @@ impl<T: Traffic> Simulation<T> {
         for link in 0..self.topology.links() {
             let share = carried[link as usize] / (window * self.topology.class_of(link).rate.bytes_per_ps());
             let outcome = &mut self.outcome;
+            if self.timeline.is_some() {
+                self.link_shares.push(share);
+            }
             if self.topology.is_between_switches(link) {
                 (sum, count) = (sum + share, count + 1);
                 outcome.utilisation_max = outcome.utilisation_max.max(share);

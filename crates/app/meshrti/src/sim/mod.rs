@@ -1,8 +1,10 @@
 //! `meshrti sim`: simulate a network of routers, a group of SRMP members, or a cluster.
 
 mod built_in;
+mod course;
 mod file;
 mod interest;
+mod interrupt;
 mod network;
 mod output;
 mod parallel;
@@ -45,6 +47,8 @@ Examples:
   meshrti sim via-four-hop                           a host's stages beside the table of the VIA paper
   meshrti sim via-torus                              its cluster of 1024 hosts
   meshrti sim examples/simulations/fat-tree.toml     a network by itself, from a file
+  meshrti sim mine.toml --plots charts --csv tables  latencies over time, their distribution, how busy links are
+  meshrti sim via-torus --trace torus.json           messages on their way, to be opened in Perfetto
   meshrti sim srmp-queueing --plots charts           the paper's check by queues, with charts
 
 Routers, and members of groups, are those of the server, byte for byte; hosts, links and time are simulated. The same scenario and seed give
@@ -72,6 +76,9 @@ pub(crate) struct Args {
     /// Simulated length of each run of srmp-queueing and the other experiments with SRMP
     #[arg(long, value_name = "S", value_parser = clap::value_parser!(u32).range(10..=86_400))]
     seconds: Option<u32>,
+    /// Write messages on their way to FILE, for Perfetto (ui.perfetto.dev): networks and via-torus
+    #[arg(long, value_name = "FILE")]
+    trace: Option<std::path::PathBuf>,
     #[command(flatten)]
     files: sheet::FilesFlag,
     #[command(flatten)]
@@ -86,11 +93,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     if args.scenario == "list" {
         return list(args);
     }
-    if (args.seconds.is_some() || args.files.is_given()) && !srmp::is_experiment(&args.scenario) {
-        let what =
-            format_args!("{}: --seconds, --csv and --plots are for {}", args.scenario, srmp::EXPERIMENTS);
-        return Err(Failure::wrong_use(what));
-    }
+    refuse_files(args)?;
     interest::refuse_flags(args, &args.scenario)?;
     if args.scenario == interest::NAME {
         return interest::run(args);
@@ -110,6 +113,12 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let (name, text) = find(&args.scenario)?;
     match network::kind_of(&text).as_deref() {
         Some("network") => return network::run(args, &name, &text),
+        None | Some("router-networks") if args.files.is_given() || args.trace.is_some() => {
+            return Err(Failure::wrong_use(format_args!(
+                "scenario {}: --csv, --plots and --trace are for scenarios with `kind = \"network\"`",
+                args.scenario
+            )));
+        }
         None | Some("router-networks") => {}
         Some(other) => {
             return Err(Failure::wrong_use(format_args!(
@@ -125,6 +134,36 @@ pub(crate) fn run(args: &Args) -> Outcome {
         return Ok(Status::Done);
     }
     simulate(args, &name, &scenario)
+}
+
+/// Fails when files are wanted that a scenario does not have.
+fn refuse_files(args: &Args) -> Result<(), Failure> {
+    let name = &args.scenario;
+    let is_network = via::has_course(name) || !is_built_in(name);
+    if args.seconds.is_some() && !srmp::is_experiment(name) {
+        return Err(Failure::wrong_use(format_args!("{name}: --seconds is for {}", srmp::EXPERIMENTS)));
+    }
+    if args.files.is_given() && !srmp::is_experiment(name) && !is_network {
+        let what = format_args!(
+            "{name}: --csv and --plots are for networks from files, via-torus, {}",
+            srmp::EXPERIMENTS
+        );
+        return Err(Failure::wrong_use(what));
+    }
+    if args.trace.is_some() && !is_network {
+        return Err(Failure::wrong_use(format_args!(
+            "{name}: --trace is for networks from files and via-torus"
+        )));
+    }
+    Ok(())
+}
+
+/// Whether a name is that of a scenario, and not of a file.
+fn is_built_in(name: &str) -> bool {
+    name == interest::NAME
+        || via::find(name).is_some()
+        || srmp::find(name).is_some()
+        || BUILT_IN.iter().any(|built_in| built_in.name == name)
 }
 
 fn list(args: &Args) -> Outcome {

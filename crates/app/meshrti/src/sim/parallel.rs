@@ -4,15 +4,23 @@ use std::num::NonZeroUsize;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use super::interrupt;
 use crate::bench::progress::Progress;
 
 /// Says how far all runs are.
 pub(super) struct Ticker {
     progress: Mutex<(Progress, u64)>,
+    /// Of one run, and of all.
+    steps: u64,
     all: u64,
 }
 
 impl Ticker {
+    /// Steps of a run.
+    pub(super) fn steps(&self) -> u64 {
+        self.steps
+    }
+
     /// One more step of some run is done.
     pub(super) fn tick(&self) {
         let mut progress = self.progress.lock().expect("no thread panics while it holds this");
@@ -22,7 +30,8 @@ impl Ticker {
     }
 }
 
-/// Does `count` runs of `steps` steps each on so many threads (one per core without a wish).
+/// Does `count` runs of `steps` steps each on so many threads (one per core without a wish). Once the user has [stopped](interrupt) it no
+/// other run begins: the results are then those of the first ones.
 ///
 /// # Errors
 /// That of the first run, in order, which fails.
@@ -34,14 +43,15 @@ pub(super) fn in_parallel<T: Send, E: Send>(
 ) -> Result<Vec<T>, E> {
     let jobs = jobs.or_else(|| std::thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
     let next = AtomicUsize::new(0);
-    let ticker = Ticker { progress: Mutex::new((Progress::new("sim"), 0)), all: steps * count as u64 };
+    let ticker = Ticker { progress: Mutex::new((Progress::new("sim"), 0)), steps, all: steps * count as u64 };
     let results = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
         for _ in 0..jobs.min(count) {
             scope.spawn(|| {
                 loop {
                     let index = next.fetch_add(1, Ordering::Relaxed);
-                    if index >= count {
+                    // The first always begins, so that there is something to tell.
+                    if index >= count || index > 0 && interrupt::is_stopped() {
                         return;
                     }
                     let result = work(index, &ticker);

@@ -3,15 +3,29 @@
 use base::Seed;
 use fabric::simulation::{Outcome as Ran, Simulation};
 use fabric::stats::student;
-use fabric::traffic::Traffic;
+use fabric::traffic::{Delivered, Traffic};
+use fabric::units::Picos;
 use serde_json::{Value, json};
 
-use super::Args;
+use super::course::{Course, Trace};
 use super::parallel::Ticker;
+use super::sheet::write_files;
 use super::usage::{peak_rss_bytes, thread_cpu_s};
+use super::{Args, interrupt};
+use crate::exit::Failure;
 
-/// Steps of a simulation.
-pub(super) const STEPS: u64 = 1_000;
+/// Messages of a step, about: a fraction of a second, after which the user may stop it.
+const STEP_MESSAGES: f64 = 100_000.0;
+
+/// Steps of a simulation of so many messages.
+pub(super) fn steps_of(messages: f64) -> u64 {
+    (messages / STEP_MESSAGES).clamp(1_000.0, 1e9) as u64
+}
+
+/// Messages that so many hosts send from the one moment to the other.
+pub(super) fn messages_of(hosts: u32, per_s: f64, (from, to): (Picos, Picos)) -> f64 {
+    f64::from(hosts) * per_s * to.since(from).as_secs()
+}
 
 /// A run, and its processor time in seconds where the system says it.
 pub(super) type Run = (Ran, Option<f64>);
@@ -24,17 +38,101 @@ pub(super) fn seed_of(args: &Args, replication: usize) -> Seed {
     if replication == 0 { Seed(args.seed) } else { Seed(args.seed).split_index(replication as u64) }
 }
 
-/// Runs what is left of a simulation; `begun` is the processor time before it was set up.
+/// What files are to have of a run besides.
+#[derive(Clone, Default)]
+pub(super) struct Wanted {
+    /// Its course over time and links.
+    pub(super) course: bool,
+    /// A trace of its messages.
+    pub(super) trace: bool,
+}
+
+impl Wanted {
+    /// What the first run is to give; the others give nothing but figures.
+    pub(super) fn of(args: &Args, index: usize) -> Self {
+        let (files, trace) = (args.files.is_given(), args.trace.is_some());
+        Self { course: index == 0 && (files || trace), trace: index == 0 && trace }
+    }
+}
+
+/// A run, with what files are to have of it.
+pub(super) struct Recorded {
+    pub(super) run: Run,
+    pub(super) course: Option<Course>,
+    pub(super) trace: Option<Trace>,
+    /// The part of the window that was simulated when the user stopped it.
+    pub(super) stopped_at: Option<f64>,
+}
+
+/// Runs a simulation to its end, or until the user stops it; `begun` is the processor time before it was set up. `delivered` is told of
+/// each message and its latency.
 pub(super) fn run_to_the_end<T: Traffic>(
     begun: Option<f64>,
     simulation: &mut Simulation<T>,
     ticker: &Ticker,
-) -> Run {
-    while simulation.step(|_, _| {}) {
+    wanted: &Wanted,
+    sides: Option<(u32, u32)>,
+    mut delivered: impl FnMut(&Delivered, Picos),
+) -> Recorded {
+    simulation.set_steps(ticker.steps());
+    if wanted.course {
+        simulation.record();
+    }
+    let mut trace = wanted.trace.then(Trace::default);
+    let mut stopped_at = None;
+    while simulation.step(|message, latency| {
+        delivered(message, latency);
+        if let Some(trace) = &mut trace {
+            trace.add(message, latency);
+        }
+    }) {
         ticker.tick();
+        if interrupt::is_stopped() {
+            stopped_at = Some(simulation.progress());
+            simulation.stop();
+            break;
+        }
     }
     let spent = thread_cpu_s().zip(begun).map(|(now, begun)| now - begun);
-    (simulation.outcome(), spent)
+    let course = wanted.course.then(|| Course::of(simulation, sides));
+    Recorded { run: (simulation.outcome(), spent), course, trace, stopped_at }
+}
+
+/// Takes the figures out, writes the files that are wanted of the first run, and says what there is to say about either.
+pub(super) fn finish(
+    args: &Args,
+    title: &str,
+    wanted: usize,
+    recorded: Vec<Recorded>,
+) -> Result<(Vec<Run>, Vec<String>), Failure> {
+    let mut notes = Vec::new();
+    let stopped = recorded.iter().filter_map(|one| one.stopped_at).collect::<Vec<_>>();
+    if interrupt::is_stopped() {
+        let part = stopped.iter().copied().fold(f64::INFINITY, f64::min);
+        let part = if part.is_finite() { part * 100.0 } else { 100.0 };
+        notes.push(format!(
+            "stopped by the user: {} of {wanted} runs, at {part:.0} % of the simulated time or later; figures are of what was simulated until then",
+            recorded.len()
+        ));
+    }
+    let mut runs = Vec::new();
+    for Recorded { run, course, trace, .. } in recorded {
+        if let Some(course) = course {
+            write_files(args, &course.sheets(), &course.pictures(title))?;
+            if let Some((trace, path)) = trace.zip(args.trace.as_deref()) {
+                let left_out = trace.left_out();
+                trace.write(path, &course)?;
+                if left_out > 0 {
+                    notes.push(format!(
+                        "{}: the first messages only, {left_out} others were left out",
+                        path.display()
+                    ));
+                }
+            }
+        }
+        runs.push(run);
+    }
+    Ok((runs, notes))
 }
 
 impl Runs {

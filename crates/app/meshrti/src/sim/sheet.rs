@@ -168,6 +168,12 @@ pub(super) fn publish(
         say("");
         notes.iter().for_each(say);
     }
+    write_files(args, sheets, pictures)?;
+    args.json.write(report)
+}
+
+/// Writes the files that are wanted.
+pub(super) fn write_files(args: &super::Args, sheets: &[Sheet], pictures: &[Picture]) -> Result<(), Failure> {
     if let Some(folder) = &args.files.csv {
         for sheet in sheets {
             write(folder, &format!("{}.csv", sheet.name), &sheet.csv())?;
@@ -180,7 +186,7 @@ pub(super) fn publish(
             write(folder, &format!("{}.svg", picture.name), svg)?;
         }
     }
-    args.json.write(report)
+    Ok(())
 }
 
 fn write(folder: &std::path::Path, name: &str, text: &str) -> Result<(), Failure> {

@@ -206,6 +206,19 @@ impl Fluid {
         self.links.iter_mut().map(|link| std::mem::take(&mut link.carried)).collect()
     }
 
+    /// Bytes that each link has carried since [`Fluid::take_carried`] was last called, as they are at `now`. Nothing changes.
+    pub fn carried(&self, now: Picos) -> Vec<f64> {
+        let mut carried: Vec<f64> = self.links.iter().map(|link| link.carried).collect();
+        for message in self.messages.iter().filter(|message| message.rate > 0.0) {
+            let passed = message.rate * now.since(message.since).0 as f64;
+            let passed = message.uncounted - (message.remaining - passed).max(0.0);
+            for hop in &self.hops[message.path()] {
+                carried[hop.link as usize] += passed;
+            }
+        }
+        carried
+    }
+
     /// Lets the links count what of a message under way has passed.
     fn count(&mut self, now: Picos, id: MessageId) {
         self.bring_up_to(now, id);

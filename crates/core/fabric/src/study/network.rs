@@ -197,6 +197,61 @@ mod tests {
     }
 
     #[test]
+    fn what_is_recorded_over_time_adds_up_and_changes_nothing() {
+        let packets = PacketModel { bytes: 1_250, switching: Switching::StoreAndForward, buffer: None };
+        for model in [Model::Fluid(Sharing::MinShare), Model::Fluid(Sharing::MaxMin), Model::Packets(packets)]
+        {
+            let network = network(Shape::LeafSpine { leaves: 3, spines: 2, hosts_per_leaf: 4 }, model);
+            let run = |record: bool| {
+                let mut simulation = set_up(&network, Seed(1)).unwrap();
+                if record {
+                    simulation.record();
+                }
+                while simulation.step(|_, _| {}) {}
+                simulation
+            };
+            let (bare, recorded) = (run(false), run(true));
+            let outcome = recorded.outcome();
+            assert_eq!(outcome.digest, bare.outcome().digest);
+            assert!(bare.slices().is_empty() && bare.link_shares().is_empty());
+            let slices = recorded.slices();
+            assert_eq!(slices.len() as u64, crate::timeline::SLICES, "{model:?}");
+            assert!(slices.is_sorted_by_key(|slice| slice.until));
+            assert_eq!(slices.last().map(|slice| slice.until), Some(network.window.1));
+            let ended: u64 = slices.iter().map(|slice| slice.ended).sum();
+            assert_eq!(ended + outcome.left_over, outcome.latency.summary.count());
+            assert_eq!(slices.last().map(|slice| slice.in_flight), Some(outcome.left_over));
+            let mean = slices.iter().map(|slice| slice.utilisation).sum::<f64>() / slices.len() as f64;
+            assert!((mean / outcome.utilisation - 1.0).abs() < 1e-3, "{mean} {}", outcome.utilisation);
+            let shares = recorded.link_shares();
+            assert_eq!(shares.len(), recorded.topology().links() as usize);
+            let most = shares.iter().copied().fold(0.0, f64::max);
+            assert_eq!(most, outcome.utilisation_max.max(outcome.host_utilisation_max));
+        }
+    }
+
+    #[test]
+    fn a_run_that_is_stopped_tells_what_it_knows() {
+        let network = network(Shape::Star { hosts: 8 }, Model::Fluid(Sharing::MaxMin));
+        let mut whole = set_up(&network, Seed(1)).unwrap();
+        while whole.step(|_, _| {}) {}
+        let mut part = set_up(&network, Seed(1)).unwrap();
+        part.record();
+        for _ in 0..500 {
+            part.step(|_, _| {});
+        }
+        part.stop();
+        let (whole, stopped) = (whole.outcome(), part.outcome());
+        assert!((49..=50).contains(&part.slices().len()));
+        assert!(stopped.latency.summary.count() < whole.latency.summary.count());
+        let ratio = stopped.host_utilisation_max / whole.host_utilisation_max;
+        assert!((0.7..1.5).contains(&ratio), "shares are of the time that was simulated: {ratio}");
+        let mut fresh = set_up(&network, Seed(1)).unwrap();
+        fresh.stop();
+        assert_eq!(fresh.outcome().latency.summary.count(), 0, "stopped before it began");
+    }
+
+    #[test]
     fn a_hot_spot_fills_small_buffers() {
         let packets =
             PacketModel { bytes: 1_250, switching: Switching::StoreAndForward, buffer: Some(20_000) };

@@ -87,6 +87,14 @@ struct Counts {
 }
 
 impl Shape {
+    /// Switches in the two dimensions of a torus or mesh that has two; the first counts faster in the numbers of switches.
+    pub fn sides(&self) -> Option<(u32, u32)> {
+        match self {
+            Shape::Torus(torus) => torus.flat(),
+            _ => None,
+        }
+    }
+
     /// What it is called.
     pub fn name(&self) -> &'static str {
         match self {

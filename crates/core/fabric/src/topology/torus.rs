@@ -33,6 +33,14 @@ const HOST: u8 = 0;
 const CABLE: u8 = 1;
 
 impl Torus {
+    /// Both sides, if there are two.
+    pub fn flat(&self) -> Option<(u32, u32)> {
+        match self.sides[..] {
+            [columns, rows] => Some((columns, rows)),
+            _ => None,
+        }
+    }
+
     /// Switches.
     pub fn switches(&self) -> u64 {
         self.sides.iter().fold(1, |product, side| product.saturating_mul(u64::from(*side)))

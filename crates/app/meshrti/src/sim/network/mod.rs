@@ -7,10 +7,10 @@ use fabric::study::network::{Network, set_up};
 use fabric::topology::Topology;
 use serde_json::json;
 
-use super::Args;
 use super::parallel::in_parallel;
-use super::ran::{Runs, STEPS, run_to_the_end, seed_of};
+use super::ran::{Runs, Wanted, finish, messages_of, run_to_the_end, seed_of, steps_of};
 use super::usage::thread_cpu_s;
+use super::{Args, interrupt};
 use crate::bench::table::{Table, figure};
 use crate::exit::{Failure, Outcome, Status, say};
 use crate::report::Report;
@@ -34,13 +34,18 @@ pub(super) fn run(args: &Args, name: &str, text: &str) -> Outcome {
         let simulation = set_up(&network, seed_of(args, 0)).map_err(|why| wrong(why.to_string()))?;
         simulation.topology().clone()
     };
-    let runs = in_parallel(args.jobs, usize::from(args.replications), STEPS, |replication, ticker| {
+    interrupt::watch();
+    let wanted = usize::from(args.replications);
+    let steps = steps_of(messages_of(topology.hosts(), network.gaps.per_s(), network.window));
+    let recorded = in_parallel(args.jobs, wanted, steps, |replication, ticker| {
         let begun = thread_cpu_s();
         let simulation = set_up(&network, seed_of(args, replication));
-        simulation
-            .map(|mut simulation| run_to_the_end(begun, &mut simulation, ticker))
-            .map_err(|why| wrong(why.to_string()))
+        let mut simulation = simulation.map_err(|why| wrong(why.to_string()))?;
+        let files = Wanted::of(args, replication);
+        let sides = network.shape.sides();
+        Ok::<_, Failure>(run_to_the_end(begun, &mut simulation, ticker, &files, sides, |_, _| ()))
     })?;
+    let (runs, more) = finish(args, &scenario.title, wanted, recorded)?;
     let runs = Runs(runs);
     let mut report = Report::new("sim network", 1);
     report.seed(args.seed);
@@ -52,14 +57,15 @@ pub(super) fn run(args: &Args, name: &str, text: &str) -> Outcome {
         "links": topology.links(),
         "simulated_s": network.window.1.as_secs(),
     })));
-    let notes = notes(&scenario, &network, &topology, &runs);
+    let mut notes = notes(&scenario, &network, &topology, &runs);
+    notes.extend(more);
     if !args.json.takes_stdout() {
         say(table(&runs));
         notes.iter().for_each(say);
     }
     notes.into_iter().for_each(|note| report.note(note));
     args.json.write(&report)?;
-    Ok(Status::Done)
+    Ok(interrupt::status())
 }
 
 fn table(runs: &Runs) -> String {

@@ -83,6 +83,11 @@ pub(super) fn find(wanted: &str) -> Option<&'static Scenario> {
     SCENARIOS.iter().find(|scenario| scenario.name == wanted)
 }
 
+/// Whether a scenario by that name has a course over time and links, to be written to files.
+pub(super) fn has_course(name: &str) -> bool {
+    name == TORUS
+}
+
 /// Runs it.
 pub(super) fn run(args: &Args, scenario: &Scenario) -> Outcome {
     if args.show {

@@ -11,17 +11,18 @@ use fabric::fluid;
 use fabric::packet::Switching;
 use fabric::simulation::PacketModel;
 use fabric::stage::{fixed, via_cluster};
-use fabric::study::torus::{self as study, Simulation, Study, set_up};
+use fabric::study::torus::{self as study, Study, set_up};
+use fabric::traffic::Delivered;
 use fabric::units::{Picos, parse_size, parse_time};
 use serde_json::{Value, json};
 
 use crate::bench::table::{Table, figure};
-use crate::exit::{Failure, Outcome, Status, say};
+use crate::exit::{Failure, Outcome, say};
 use crate::report::Report;
-use crate::sim::Args;
 use crate::sim::parallel::{Ticker, in_parallel};
-use crate::sim::ran::{Run, Runs, STEPS, run_to_the_end, seed_of};
+use crate::sim::ran::{Recorded, Runs, Wanted, finish, messages_of, run_to_the_end, seed_of, steps_of};
 use crate::sim::usage::thread_cpu_s;
+use crate::sim::{Args, interrupt};
 
 /// What the paper reports: mean and standard deviation of the latency, and the utilisation of links between switches.
 const PAPER: (f64, f64, f64) = (410.0, 130.0, 0.12);
@@ -106,19 +107,31 @@ pub(super) fn run(args: &Args) -> Outcome {
     if args.via.messages.is_some() && studies.len() * replications > 1 {
         return Err(Failure::wrong_use("--messages: only one run can be written"));
     }
-    let mut runs = in_parallel(args.jobs, studies.len() * replications, STEPS, |index, ticker| {
+    interrupt::watch();
+    let wanted = studies.len() * replications;
+    let steps = steps_of(messages_of(network.hosts(), studies[0].gaps.per_s(), studies[0].window));
+    let recorded = in_parallel(args.jobs, wanted, steps, |index, ticker| {
         let (study, replication) = (&studies[index / replications], index % replications);
-        simulate(study, seed_of(args, replication), args.via.messages.as_deref(), ticker)
-    })?
-    .into_iter();
-    let done: Vec<Done> = studies
+        simulate(
+            study,
+            seed_of(args, replication),
+            args.via.messages.as_deref(),
+            ticker,
+            &Wanted::of(args, index),
+        )
+    })?;
+    let (runs, more) = finish(args, &title(&studies[0], args), wanted, recorded)?;
+    let mut runs = runs.into_iter();
+    let done = studies
         .into_iter()
-        .map(|study| Done { study, runs: Runs(runs.by_ref().take(replications).collect()) })
-        .collect();
+        .map(|study| Done { study, runs: Runs(runs.by_ref().take(replications).collect()) });
+    // A run that was stopped has no figures of the later readings.
+    let done: Vec<Done> = done.filter(|done| !done.runs.0.is_empty()).collect();
     let mut report = Report::new("sim via-torus", 1);
     report.seed(args.seed);
     done.iter().for_each(|done| report.row(done.to_value()));
-    let notes = notes(&done[0].study, network);
+    let mut notes = notes(&done[0].study, network);
+    notes.extend(more);
     if !args.json.takes_stdout() {
         say(text(&done));
         notes.iter().for_each(say);
@@ -130,7 +143,21 @@ pub(super) fn run(args: &Args) -> Outcome {
         "hosts": network.hosts(), "switches": network.switches(), "links": network.links(),
     }));
     args.json.write(&report)?;
-    Ok(Status::Done)
+    Ok(interrupt::status())
+}
+
+/// The settings, for charts.
+fn title(study: &Study, args: &Args) -> String {
+    let sides: Vec<String> = study.torus.sides.iter().map(u32::to_string).collect();
+    format!(
+        "torus {} with {} hosts at each switch; {} bytes, {} messages/s a host, {} hops; seed {}",
+        sides.join("x"),
+        study.torus.hosts_per_switch,
+        study.bytes,
+        figure(study.gaps.per_s()),
+        study.hops,
+        args.seed
+    )
 }
 
 /// The readings that are wanted.
@@ -191,36 +218,57 @@ fn reading(base: &Study, sharing: Sharing, direction: Direction, subqueue: Subqu
 }
 
 /// One run, and the processor time it took.
-fn simulate(study: &Study, seed: Seed, messages: Option<&Path>, ticker: &Ticker) -> Result<Run, Failure> {
+fn simulate(
+    study: &Study,
+    seed: Seed,
+    messages: Option<&Path>,
+    ticker: &Ticker,
+    wanted: &Wanted,
+) -> Result<Recorded, Failure> {
     let begun = thread_cpu_s();
     let mut simulation =
         set_up(study, seed).map_err(|why| Failure::wrong_use(format_args!("--torus: {why}")))?;
+    let sides = study.torus.flat();
     let Some(path) = messages else {
-        return Ok(run_to_the_end(begun, &mut simulation, ticker));
+        return Ok(run_to_the_end(begun, &mut simulation, ticker, wanted, sides, |_, _| ()));
     };
-    write_messages(&mut simulation, path, ticker).map_err(|why| {
+    let failure = |why: std::io::Error| {
         Failure::bad_news(format_args!("{}: messages cannot be written: {why}", path.display()))
-    })?;
-    Ok(run_to_the_end(begun, &mut simulation, ticker))
+    };
+    let mut file = MessageFile::create(path).map_err(failure)?;
+    let recorded = run_to_the_end(begun, &mut simulation, ticker, wanted, sides, |message, latency| {
+        file.add(message, latency);
+    });
+    file.finish().map_err(failure)?;
+    Ok(recorded)
 }
 
-/// Runs, and writes every message when it has ended. Times are in picoseconds.
-fn write_messages(simulation: &mut Simulation, path: &Path, ticker: &Ticker) -> std::io::Result<()> {
-    let mut file = std::io::BufWriter::new(std::fs::File::create(path)?);
-    writeln!(file, "number,source,destination,bytes,born_ps,latency_ps")?;
-    let mut failed = None;
-    while simulation.step(|message, latency| {
+/// Every message when it has ended. Times are in picoseconds.
+struct MessageFile {
+    file: std::io::BufWriter<std::fs::File>,
+    failed: Option<std::io::Error>,
+}
+
+impl MessageFile {
+    fn create(path: &Path) -> std::io::Result<Self> {
+        let mut file = std::io::BufWriter::new(std::fs::File::create(path)?);
+        writeln!(file, "number,source,destination,bytes,born_ps,latency_ps")?;
+        Ok(Self { file, failed: None })
+    }
+
+    fn add(&mut self, message: &Delivered, latency: Picos) {
         let (to, bytes) = (message.parcel.destination, message.parcel.bytes);
         let line = writeln!(
-            file,
+            self.file,
             "{},{},{to},{bytes},{},{}",
             message.number, message.source, message.born.0, latency.0
         );
-        failed = failed.take().or(line.err());
-    }) {
-        ticker.tick();
+        self.failed = self.failed.take().or(line.err());
     }
-    failed.map_or_else(|| file.flush(), Err)
+
+    fn finish(mut self) -> std::io::Result<()> {
+        self.failed.map_or_else(|| self.file.flush(), Err)
+    }
 }
 
 impl Done {

@@ -1,0 +1,293 @@
+//! The course of a run over time and over the links of its network: as tables for files, as charts, and as a trace.
+
+use std::io::Write as _;
+use std::path::Path;
+
+use fabric::simulation::Simulation;
+use fabric::stats::Recorder;
+use fabric::timeline::Slice;
+use fabric::topology::Topology;
+use fabric::traffic::{Delivered, Traffic};
+use fabric::units::Picos;
+use plot::{Axis, Chart, HeatMap, Mark, Series};
+use serde_json::{Value, json};
+
+use super::sheet::{Picture, Sheet, maybe, number};
+use crate::exit::Failure;
+
+/// Messages of a trace, at most: viewers take a few hundred megabytes.
+const TRACED_MAX: usize = 200_000;
+
+/// The process that stands for the network in a trace; others are hosts.
+const NETWORK: u32 = u32::MAX;
+
+/// What was recorded of a run.
+pub(super) struct Course {
+    slices: Vec<Slice>,
+    /// Links with where they lead from and to, and how busy they were.
+    links: Vec<(String, String, bool, f64)>,
+    latency: Recorder,
+    /// Sides of a torus or mesh of two dimensions, by which links between switches have a place.
+    sides: Option<(u32, u32)>,
+}
+
+impl Course {
+    /// The course of a simulation that was [recorded](Simulation::record) and is over.
+    pub(super) fn of<T: Traffic>(simulation: &Simulation<T>, sides: Option<(u32, u32)>) -> Self {
+        let topology = simulation.topology();
+        let link = |(number, share): (usize, &f64)| {
+            let number = number as u32;
+            let (from, to) = (topology.from(number), topology.to(number));
+            let between = topology.is_between_switches(number);
+            (name(topology, from), name(topology, to), between, *share)
+        };
+        Self {
+            slices: simulation.slices().to_vec(),
+            links: simulation.link_shares().iter().enumerate().map(link).collect(),
+            latency: simulation.outcome().latency,
+            sides,
+        }
+    }
+
+    /// Tables for files: the course over time, the latencies, the links.
+    pub(super) fn sheets(&self) -> Vec<Sheet> {
+        let mut time = Sheet::new(
+            "timeline",
+            "Over time",
+            &[
+                ("until_s", "until s"),
+                ("ended", "messages"),
+                ("mean_us", "mean µs"),
+                ("p50_us", "p50"),
+                ("p99_us", "p99"),
+                ("utilisation", "utilisation"),
+                ("utilisation_max", "busiest"),
+                ("in_flight", "in flight"),
+            ],
+        );
+        for slice in &self.slices {
+            time.row(vec![
+                number(slice.until.as_secs()),
+                slice.ended.into(),
+                maybe(slice.mean_us),
+                maybe(slice.p50_us),
+                maybe(slice.p99_us),
+                number(slice.utilisation),
+                number(slice.utilisation_max),
+                slice.in_flight.into(),
+            ]);
+        }
+        let mut latency = Sheet::new(
+            "latency",
+            "Latencies",
+            &[("from_us", "from µs"), ("messages", "messages"), ("share_up_to", "share up to")],
+        );
+        for (from, count, share) in self.bins() {
+            latency.row(vec![number(from), count.into(), number(share)]);
+        }
+        let mut links = Sheet::new(
+            "links",
+            "Links",
+            &[("from", "from"), ("to", "to"), ("between_switches", "between switches"), ("busy", "busy")],
+        );
+        for (from, to, between, share) in &self.links {
+            links.row(vec![from.clone().into(), to.clone().into(), (*between).into(), number(*share)]);
+        }
+        vec![time, latency, links]
+    }
+
+    /// Charts: latency over time, messages and links over time, the distribution of latencies, how busy links are.
+    pub(super) fn pictures(&self, title: &str) -> Vec<Picture> {
+        let mut pictures = vec![
+            Picture::chart("latency-over-time", &self.latency_over_time(title)),
+            Picture::chart("load-over-time", &self.load_over_time(title)),
+            Picture::chart("latency-histogram", &self.histogram(title)),
+            Picture::chart("latency-cdf", &self.distribution(title)),
+            Picture::chart("links", &self.ranked(title)),
+        ];
+        if let Some(map) = self.heat(title) {
+            pictures.push(Picture::heat("links-heat", &map));
+        }
+        pictures
+    }
+
+    /// Bins of the histogram that hold something: from where on, in microseconds, how many, and the share up to their end.
+    fn bins(&self) -> Vec<(f64, u64, f64)> {
+        let all = self.latency.summary.count().max(1) as f64;
+        let mut sum = 0;
+        let bins = self.latency.histogram.bins().filter(|(_, count)| *count > 0);
+        bins.map(|(from, count)| {
+            sum += count;
+            (Picos(from).as_micros(), count, sum as f64 / all)
+        })
+        .collect()
+    }
+
+    fn over_time(&self, value: impl Fn(&Slice) -> Option<f64>) -> Vec<(f64, f64)> {
+        self.slices.iter().filter_map(|slice| Some((slice.until.as_secs(), value(slice)?))).collect()
+    }
+
+    fn latency_over_time(&self, title: &str) -> Chart {
+        let mut chart = Chart::new(
+            "Latency over time",
+            Axis::linear("time, s"),
+            Axis::linear("latency of messages that end then, µs").from(0.0),
+        )
+        .with_subtitle(title);
+        let mean = self.over_time(|slice| slice.mean_us);
+        chart.add(Series::new("mean", Mark::Line, mean));
+        chart.add(Series::new("median", Mark::Line, self.over_time(|slice| slice.p50_us)));
+        chart.add(Series::new("99 %", Mark::Dashed, self.over_time(|slice| slice.p99_us)));
+        chart
+    }
+
+    fn load_over_time(&self, title: &str) -> Chart {
+        let mut chart =
+            Chart::new("Links over time", Axis::linear("time, s"), Axis::linear("busy, %").from(0.0))
+                .with_subtitle(title);
+        let percent = |share: f64| Some(share * 100.0);
+        let mean = self.over_time(|slice| percent(slice.utilisation));
+        chart.add(Series::new("links between switches, mean", Mark::Line, mean));
+        let most = self.over_time(|slice| percent(slice.utilisation_max));
+        chart.add(Series::new("busiest link", Mark::Dashed, most));
+        chart
+    }
+
+    fn histogram(&self, title: &str) -> Chart {
+        let mut chart = Chart::new("Latencies", Axis::log("latency, µs"), Axis::log("messages").from(1.0))
+            .with_subtitle(title);
+        let bars = self.bins().into_iter().map(|(from, count, _)| (from, count as f64));
+        chart.add(Series::new("messages", Mark::Steps, bars));
+        chart
+    }
+
+    fn distribution(&self, title: &str) -> Chart {
+        let axis = Axis::linear("share of messages").from(0.0).to(1.0);
+        let mut chart =
+            Chart::new("Latencies, cumulative", Axis::log("latency, µs"), axis).with_subtitle(title);
+        let steps = self.bins().into_iter().map(|(from, _, share)| (from, share));
+        chart.add(Series::new("messages up to", Mark::Steps, steps));
+        chart
+    }
+
+    /// Links by how busy they are: a flat line is a load that is spread evenly.
+    fn ranked(&self, title: &str) -> Chart {
+        let mut chart = Chart::new(
+            "How busy links are",
+            Axis::linear("share of the links, the busiest first, %").from(0.0).to(100.0),
+            Axis::linear("busy, %").from(0.0),
+        )
+        .with_subtitle(title);
+        for (between, label) in [(true, "between switches"), (false, "at hosts")] {
+            let links = self.links.iter().filter(|link| link.2 == between);
+            let mut shares: Vec<f64> = links.map(|(.., share)| share * 100.0).collect();
+            if shares.is_empty() {
+                continue;
+            }
+            shares.sort_by(|a, b| b.total_cmp(a));
+            let last = (shares.len() - 1).max(1) as f64;
+            // A chart has a few hundred places.
+            let step = shares.len().div_ceil(400);
+            let points = shares.iter().enumerate().step_by(step);
+            let points = points.map(|(rank, share)| (100.0 * rank as f64 / last, *share));
+            chart.add(Series::new(label, Mark::Line, points));
+        }
+        chart
+    }
+
+    /// By switch, the busiest of the links that leave it for others.
+    fn heat(&self, title: &str) -> Option<HeatMap> {
+        let (columns, rows) = self.sides?;
+        let mut values = vec![vec![None::<f64>; columns as usize]; rows as usize];
+        for (from, _, between, share) in &self.links {
+            let switch = from.strip_prefix("switch ").and_then(|number| number.parse::<u32>().ok());
+            let Some(switch) = switch.filter(|_| *between) else { continue };
+            let place = values.get_mut((switch / columns) as usize)?.get_mut((switch % columns) as usize)?;
+            *place = Some(place.unwrap_or(0.0).max(share * 100.0));
+        }
+        Some(HeatMap {
+            title: "The busiest link out of each switch, % of the time".to_owned(),
+            subtitle: title.to_owned(),
+            x: "first dimension".to_owned(),
+            columns: (0..columns).map(|column| column.to_string()).collect(),
+            y: "second dimension".to_owned(),
+            rows: (0..rows).map(|row| row.to_string()).collect(),
+            values,
+            log: false,
+        })
+    }
+}
+
+/// A node of a network, for people.
+fn name(topology: &Topology, node: u32) -> String {
+    match node.checked_sub(topology.hosts()) {
+        None => format!("host {node}"),
+        Some(switch) => format!("switch {switch}"),
+    }
+}
+
+/// Messages on their way, in the JSON of Chrome's trace viewer, which Perfetto opens.
+#[derive(Default)]
+pub(super) struct Trace {
+    events: Vec<Value>,
+    left_out: u64,
+}
+
+impl Trace {
+    /// A message ended.
+    pub(super) fn add(&mut self, message: &Delivered, latency: Picos) {
+        if self.events.len() >= 2 * TRACED_MAX {
+            self.left_out += 1;
+            return;
+        }
+        let (source, destination) = (message.source, message.parcel.destination);
+        let event = |phase: &str, at: f64| {
+            json!({
+                "ph": phase, "cat": "message", "name": format!("to {destination}"), "id": message.number,
+                "pid": source, "tid": 0, "ts": at,
+                "args": { "bytes": message.parcel.bytes, "destination": destination },
+            })
+        };
+        let born = message.born.as_micros();
+        self.events.push(event("b", born));
+        self.events.push(event("e", born + latency.as_micros()));
+    }
+
+    /// Messages that found no room.
+    pub(super) fn left_out(&self) -> u64 {
+        self.left_out
+    }
+
+    /// Writes it, with what the slices count.
+    pub(super) fn write(mut self, path: &Path, course: &Course) -> Result<(), Failure> {
+        let mut sources: Vec<u64> = self.events.iter().filter_map(|event| event["pid"].as_u64()).collect();
+        sources.sort_unstable();
+        sources.dedup();
+        self.events.extend(sources.into_iter().map(|source| {
+            json!({ "ph": "M", "name": "process_name", "pid": source, "args": { "name": format!("host {source}") } })
+        }));
+        self.events.push(json!({
+            "ph": "M", "name": "process_name", "pid": NETWORK, "args": { "name": "network" },
+        }));
+        for slice in &course.slices {
+            for (counter, value) in [
+                ("messages in the network", slice.in_flight as f64),
+                ("links between switches busy, %", slice.utilisation * 100.0),
+            ] {
+                self.events.push(json!({
+                    "ph": "C", "name": counter, "pid": NETWORK, "ts": slice.until.as_micros(),
+                    "args": { "value": value },
+                }));
+            }
+        }
+        let trace = json!({ "displayTimeUnit": "ns", "traceEvents": self.events });
+        let file = std::fs::File::create(path).map(std::io::BufWriter::new);
+        let written = file.and_then(|mut file| {
+            serde_json::to_writer(&mut file, &trace).map_err(std::io::Error::other)?;
+            file.flush()
+        });
+        written.map_err(|error| {
+            Failure::bad_news(format_args!("{}: the trace cannot be written: {error}", path.display()))
+        })
+    }
+}
