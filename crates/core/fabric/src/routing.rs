@@ -1,6 +1,6 @@
 //! Routes as functions of the topology: nothing is kept for each pair of hosts.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use crate::topology::{Topology, Torus};
 
@@ -42,6 +42,8 @@ pub enum Routes {
     DimensionOrder(Torus),
     /// Along a shortest path, drawn by a hash among equals (ECMP). In trees and fat trees that is up, then down.
     Shortest(ShortestPaths),
+    /// By a table of the next link.
+    Table(NextLinks),
 }
 
 impl Routes {
@@ -50,6 +52,7 @@ impl Routes {
         match self {
             Routes::DimensionOrder(torus) => torus.route(topology, source, destination, path),
             Routes::Shortest(paths) => paths.path(topology, source, destination, flow, path),
+            Routes::Table(next) => next.path(topology, source, destination, path),
         }
     }
 }
@@ -140,6 +143,101 @@ impl ShortestPaths {
         let last = topology.out_of(hosts + switch).find(|link| topology.to(*link) == destination);
         path.extend(last);
     }
+}
+
+/// By destination, the link that each switch passes on by: for networks of a few hundred switches, whose routes may be written by
+/// hand.
+#[derive(Clone, Debug)]
+pub struct NextLinks {
+    switches: u32,
+    /// By destination, then by switch.
+    next: Vec<u32>,
+}
+
+/// No link: at the destination, or without a way.
+const NO_LINK: u32 = u32::MAX;
+
+impl NextLinks {
+    /// The quickest ways: the least delay, then the fewest links, then the lowest numbers. Every cable must be duplex.
+    pub fn quickest(topology: &Topology) -> Self {
+        let (hosts, switches) = (topology.hosts(), topology.switches());
+        let mut next = vec![NO_LINK; switches as usize * switches as usize];
+        for (destination, row) in (0..switches).zip(next.chunks_mut(switches.max(1) as usize)) {
+            let mut cost = vec![(u64::MAX, u32::MAX); switches as usize];
+            cost[destination as usize] = (0, 0);
+            let mut due = BTreeSet::from([(0_u64, 0_u32, destination)]);
+            while let Some((delay, links, switch)) = due.pop_first() {
+                for link in topology.out_of(hosts + switch) {
+                    let Some(neighbour) = topology.to(link).checked_sub(hosts) else { continue };
+                    let through =
+                        (delay.saturating_add(topology.class_of(link).delay.0), links.saturating_add(1));
+                    let known = &mut cost[neighbour as usize];
+                    if through < *known {
+                        due.remove(&(known.0, known.1, neighbour));
+                        *known = through;
+                        due.insert((through.0, through.1, neighbour));
+                        row[neighbour as usize] =
+                            link_between(topology, neighbour, switch).unwrap_or(NO_LINK);
+                    }
+                }
+            }
+        }
+        Self { switches, next }
+    }
+
+    /// At a switch, what goes to another one goes by this neighbour first. False when it is none.
+    pub fn set(&mut self, topology: &Topology, at: u32, to: u32, via: u32) -> bool {
+        let link = link_between(topology, at, via);
+        if let Some(link) = link {
+            self.next[to as usize * self.switches as usize + at as usize] = link;
+        }
+        link.is_some()
+    }
+
+    /// The first two switches of which one does not reach the other.
+    pub fn apart(&self) -> Option<(u32, u32)> {
+        let pairs = (0..self.switches).flat_map(|from| (0..self.switches).map(move |to| (from, to)));
+        pairs.into_iter().find(|(from, to)| from != to && self.next(*to, *from) == NO_LINK)
+    }
+
+    /// The first two switches whose route leads back.
+    pub fn circle(&self, topology: &Topology) -> Option<(u32, u32)> {
+        let mut pairs = (0..self.switches).flat_map(|from| (0..self.switches).map(move |to| (from, to)));
+        pairs.find(|(from, to)| {
+            let mut at = *from;
+            for _ in 0..self.switches {
+                if at == *to {
+                    return false;
+                }
+                at = topology.to(self.next(*to, at)) - topology.hosts();
+            }
+            at != *to
+        })
+    }
+
+    #[inline]
+    fn next(&self, destination: u32, at: u32) -> u32 {
+        self.next[destination as usize * self.switches as usize + at as usize]
+    }
+
+    fn path(&self, topology: &Topology, source: u32, destination: u32, path: &mut Vec<u32>) {
+        let hosts = topology.hosts();
+        let first = topology.out_of(source).start;
+        path.push(first);
+        let mut switch = topology.to(first) - hosts;
+        let goal = topology.to(topology.out_of(destination).start) - hosts;
+        while switch != goal {
+            let link = self.next(goal, switch);
+            path.push(link);
+            switch = topology.to(link) - hosts;
+        }
+        path.extend(topology.out_of(hosts + switch).find(|link| topology.to(*link) == destination));
+    }
+}
+
+/// The link from one switch to another.
+fn link_between(topology: &Topology, from: u32, to: u32) -> Option<u32> {
+    topology.out_of(topology.hosts() + from).find(|link| topology.to(*link) == topology.hosts() + to)
 }
 
 #[cfg(test)]

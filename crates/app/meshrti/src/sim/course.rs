@@ -27,25 +27,34 @@ pub(super) struct Course {
     /// Links with where they lead from and to, and how busy they were.
     links: Vec<(String, String, bool, f64)>,
     latency: Recorder,
-    /// Sides of a torus or mesh of two dimensions, by which links between switches have a place.
+    /// By which links between switches have a place.
     sides: Option<(u32, u32)>,
+}
+
+/// Where switches are, and what they are called.
+#[derive(Default)]
+pub(super) struct Plan {
+    /// Sides of a torus or mesh of two dimensions.
+    pub(super) sides: Option<(u32, u32)>,
+    /// Names of switches, if they have names.
+    pub(super) names: Vec<String>,
 }
 
 impl Course {
     /// The course of a simulation that was [recorded](Simulation::record) and is over.
-    pub(super) fn of<T: Traffic>(simulation: &Simulation<T>, sides: Option<(u32, u32)>) -> Self {
+    pub(super) fn of<T: Traffic>(simulation: &Simulation<T>, plan: Plan) -> Self {
         let topology = simulation.topology();
         let link = |(number, share): (usize, &f64)| {
             let number = number as u32;
             let (from, to) = (topology.from(number), topology.to(number));
             let between = topology.is_between_switches(number);
-            (name(topology, from), name(topology, to), between, *share)
+            (plan.name(topology, from), plan.name(topology, to), between, *share)
         };
         Self {
             slices: simulation.slices().to_vec(),
             links: simulation.link_shares().iter().enumerate().map(link).collect(),
             latency: simulation.outcome().latency,
-            sides,
+            sides: plan.sides,
         }
     }
 
@@ -218,11 +227,15 @@ impl Course {
     }
 }
 
-/// A node of a network, for people.
-fn name(topology: &Topology, node: u32) -> String {
-    match node.checked_sub(topology.hosts()) {
-        None => format!("host {node}"),
-        Some(switch) => format!("switch {switch}"),
+impl Plan {
+    /// A node, for people.
+    fn name(&self, topology: &Topology, node: u32) -> String {
+        match node.checked_sub(topology.hosts()) {
+            None => format!("host {node}"),
+            Some(switch) => {
+                self.names.get(switch as usize).cloned().unwrap_or_else(|| format!("switch {switch}"))
+            }
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use fabric::traffic::{Delivered, Traffic};
 use fabric::units::Picos;
 use serde_json::{Value, json};
 
-use super::course::{Course, Trace};
+use super::course::{Course, Plan, Trace};
 use super::parallel::Ticker;
 use super::sheet::write_files;
 use super::usage::{peak_rss_bytes, thread_cpu_s};
@@ -71,7 +71,7 @@ pub(super) fn run_to_the_end<T: Traffic>(
     simulation: &mut Simulation<T>,
     ticker: &Ticker,
     wanted: &Wanted,
-    sides: Option<(u32, u32)>,
+    plan: Plan,
     mut delivered: impl FnMut(&Delivered, Picos),
 ) -> Recorded {
     simulation.set_steps(ticker.steps());
@@ -94,7 +94,7 @@ pub(super) fn run_to_the_end<T: Traffic>(
         }
     }
     let spent = thread_cpu_s().zip(begun).map(|(now, begun)| now - begun);
-    let course = wanted.course.then(|| Course::of(simulation, sides));
+    let course = wanted.course.then(|| Course::of(simulation, plan));
     Recorded { run: (simulation.outcome(), spent), course, trace, stopped_at }
 }
 

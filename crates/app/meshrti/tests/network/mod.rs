@@ -46,6 +46,7 @@ fn the_examples_give_what_they_gave() {
     let reports = [
         short("fat-tree.toml", "until = \"100ms\"", "until = \"10ms\""),
         short("hot-spot.toml", "until = \"2s\"", "until = \"200ms\""),
+        short("juo-wan.toml", "until = \"10s\"", "until = \"1s\""),
     ];
     assert!(reports.iter().all(|report| report["schema"] == "meshrti.sim.network/1"));
     is_golden("networks-small.csv", &csv(&columns, &reports));
@@ -135,4 +136,55 @@ fn ctrl_c_gives_what_is_known_so_far() {
     assert_eq!(status.code(), Some(130), "{said}");
     assert!(said.contains("stopped by the user: 1 of 3 runs"), "{said}");
     assert!(said.contains("mean µs"), "{said}");
+}
+
+#[test]
+fn a_table_of_sites_is_read_by_name() {
+    let text = std::fs::read_to_string(example("juo-wan.toml")).expect("the example is there");
+    let short = text.replacen("until = \"10s\"", "until = \"1s\"", 1);
+    for (from, to, why) in [
+        (
+            "between = [\"NORFOLK\", \"MAUI\"]",
+            "between = [\"NORFOLK\", \"MAUII\"]",
+            "line 2 of `lines`: there is no site `MAUII`",
+        ),
+        ("name = \"MAUI\"", "name = \"NORFOLK\"", "two sites are called `NORFOLK`"),
+        (
+            "to = \"MAUI\", via = \"NORFOLK\"",
+            "to = \"MAUI\", via = \"OAHU\"",
+            "entry 1 of `routes`: there is no site `OAHU`",
+        ),
+        (
+            "hosts = { rate",
+            "switches = { rate = \"1Gbit/s\", delay = \"1us\" }\nhosts = { rate",
+            "leave `switches` out",
+        ),
+        (
+            "{ at = \"DAYTON\", to = \"MAUI\", via = \"NORFOLK\" }",
+            "{ at = \"NORFOLK\", to = \"DAYTON\", via = \"SAN-DIEGO\" }",
+            "routes from NORFOLK to DAYTON go in a circle",
+        ),
+        ("rate = \"10Mbit/s\", delay = \"33ms\"", "rate = \"0Mbit/s\", delay = \"33ms\"", "rate"),
+    ] {
+        assert!(short.contains(from), "{from}");
+        let (status, error) = refusal(&[path(&file("wan-wrong.toml", &short.replacen(from, to, 1)))]);
+        assert_eq!((status, error.contains(why)), (Some(2), true), "{to}: {error}");
+    }
+    // Straight ways load the lines less, and are quicker.
+    let (before, rest) = short.split_once("# The quickest way").expect("it has routes");
+    let straight = before.to_owned() + rest.split_once("\n]\n").expect("they end").1;
+    let mean = |name: &str, text: &str| {
+        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+        let report = report(&[path(&file(&format!("{name}.toml"), text)), "--csv", path(&folder)]);
+        let links = std::fs::read_to_string(folder.join("links.csv")).expect("it was written");
+        let direct = links.lines().find(|line| line.starts_with("MAUI,DAYTON,true,"));
+        let share: f64 = direct.and_then(|line| line.rsplit(',').next()?.parse().ok()).expect("a share");
+        (report["rows"][0]["mean_us"].as_f64().expect("a number"), share)
+    };
+    let (by_norfolk, unused) = mean("wan-by-norfolk", &short);
+    let (direct, used) = mean("wan-straight", &straight);
+    assert!(
+        direct < 0.8 * by_norfolk && unused == 0.0 && used > 0.01,
+        "{direct} {by_norfolk} {unused} {used}"
+    );
 }

@@ -10,7 +10,7 @@ use crate::fluid::lanes::Subqueue;
 use crate::pattern::{Destinations, Pattern, PatternError};
 use crate::routing::{RouteError, Routes, ShortestPaths};
 use crate::simulation::{Model, Simulation};
-use crate::topology::{LinkClass, Shape, Topology, TopologyError};
+use crate::topology::{LinkClass, Shape, Topology, TopologyError, WanError};
 use crate::traffic::{Parcel, Traffic};
 use crate::units::Picos;
 
@@ -21,7 +21,7 @@ pub struct Network {
     pub shape: Shape,
     /// Links from and to hosts,
     pub host_link: LinkClass,
-    /// and links between switches.
+    /// and links between switches; of no meaning for a [`Wan`](crate::topology::Wan), whose lines differ.
     pub cable: LinkClass,
     /// Who sends to whom,
     pub pattern: Pattern,
@@ -48,6 +48,9 @@ pub enum NetworkError {
     /// Some host cannot be reached.
     #[error(transparent)]
     Route(#[from] RouteError),
+    /// Some site cannot, or a route leads astray.
+    #[error(transparent)]
+    Wan(#[from] WanError),
     /// The pattern does not suit it.
     #[error(transparent)]
     Pattern(#[from] PatternError),
@@ -67,6 +70,7 @@ pub fn set_up(network: &Network, seed: Seed) -> Result<Simulation<Senders>, Netw
     let topology = Arc::new(network.shape.build(network.host_link.clone(), network.cable.clone())?);
     let routes = match &network.shape {
         Shape::Torus(torus) => Routes::DimensionOrder(torus.clone()),
+        Shape::Wan(wan) => Routes::Table(wan.routes(&topology)?),
         _ => {
             let paths = ShortestPaths::new(&topology)?;
             paths.check(&topology)?;

@@ -5,9 +5,11 @@
 
 mod shape;
 mod torus;
+mod wan;
 
 pub use shape::Shape;
 pub use torus::{Straight, Torus};
+pub use wan::{Detour, Line, Site, Wan, WanError};
 
 use crate::units::{Picos, Rate};
 
@@ -44,6 +46,9 @@ pub enum TopologyError {
         /// How many.
         parts: u64,
     },
+    /// A table of sites that is none.
+    #[error(transparent)]
+    Wan(#[from] WanError),
 }
 
 /// Hosts, switches and links.

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use base::Seed;
 
-use super::{Builder, LinkClass, Topology, TopologyError, Torus};
+use super::{Builder, LinkClass, Topology, TopologyError, Torus, Wan};
 use crate::arrivals::below;
 
 /// A network by its name and numbers.
@@ -70,9 +70,11 @@ pub enum Shape {
         /// Where chance comes from.
         seed: Seed,
     },
+    /// Sites joined by lines, each with a rate and a delay of its own.
+    Wan(Wan),
 }
 
-/// Classes of links.
+/// Classes of links, but for those of a [`Wan`].
 const HOST: u8 = 0;
 const CABLE: u8 = 1;
 
@@ -95,6 +97,14 @@ impl Shape {
         }
     }
 
+    /// The names of its switches, where they have names.
+    pub fn switch_names(&self) -> Vec<String> {
+        match self {
+            Shape::Wan(wan) => wan.sites.iter().map(|site| site.name.clone()).collect(),
+            _ => Vec::new(),
+        }
+    }
+
     /// What it is called.
     pub fn name(&self) -> &'static str {
         match self {
@@ -107,6 +117,7 @@ impl Shape {
             Shape::LeafSpine { .. } => "leaf-spine",
             Shape::Dragonfly { .. } => "dragonfly",
             Shape::RandomRegular { .. } => "random-regular",
+            Shape::Wan(_) => "wan",
         }
     }
 
@@ -117,6 +128,9 @@ impl Shape {
     pub fn build(&self, host: LinkClass, cable: LinkClass) -> Result<Topology, TopologyError> {
         if let Shape::Torus(torus) = self {
             return torus.build(host, cable);
+        }
+        if let Shape::Wan(wan) = self {
+            return wan.build(host);
         }
         self.check()?;
         let counts = self.counts();
@@ -143,7 +157,7 @@ impl Shape {
         };
         let one = |what, value| at_least(what, value, 1, "at least 1");
         match self {
-            Shape::Torus(_) => Ok(()),
+            Shape::Torus(_) | Shape::Wan(_) => Ok(()),
             Shape::Star { hosts } => one("the number of hosts", *hosts),
             Shape::FullMesh { switches, hosts_per_switch } => {
                 one("the number of switches", *switches)?;
@@ -206,6 +220,8 @@ impl Shape {
             Shape::Torus(torus) => {
                 counts(torus.switches(), &torus.hosts_per_switch, torus.switches(), torus.cables() / 2)
             }
+            // Not laid by these counts: sites differ.
+            Shape::Wan(wan) => counts(0, &0, wan.sites.len() as u64, wan.lines.len() as u64),
             Shape::Star { hosts } => counts(1, hosts, 1, 0),
             Shape::FullMesh { switches, hosts_per_switch } => {
                 let n = wide(switches);
@@ -250,7 +266,7 @@ impl Shape {
     /// Lays the cables between switches, each told once to `cable`.
     fn lay(&self, mut cable: impl FnMut(u32, u32), switches: u32) {
         match self {
-            Shape::Torus(_) | Shape::Star { .. } => {}
+            Shape::Torus(_) | Shape::Wan(_) | Shape::Star { .. } => {}
             Shape::FullMesh { .. } => (0..switches).for_each(|a| (a + 1..switches).for_each(|b| cable(a, b))),
             Shape::Tree { fan_outs, .. } => tree(fan_outs, switches, cable),
             Shape::FatTree { ports } => fat_tree(*ports / 2, cable),

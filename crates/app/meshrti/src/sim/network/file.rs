@@ -52,13 +52,49 @@ enum Topology {
     LeafSpine { leaves: u32, spines: u32, hosts_per_leaf: u32 },
     Dragonfly { hosts_per_switch: u32, group: u32, global: u32 },
     RandomRegular { switches: u32, degree: u32, hosts_per_switch: u32 },
+    Wan(Wan),
+}
+
+/// Sites joined by lines.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Wan {
+    sites: Vec<Site>,
+    lines: Vec<Line>,
+    #[serde(default)]
+    routes: Vec<Route>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Site {
+    name: String,
+    hosts: u32,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    between: [String; 2],
+    rate: Rate,
+    delay: Time,
+}
+
+/// At one site, what goes to another goes by a third first.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Route {
+    at: String,
+    to: String,
+    via: String,
 }
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Links {
     hosts: Link,
-    switches: Link,
+    /// None in a WAN, whose lines have rates of their own.
+    switches: Option<Link>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -191,6 +227,16 @@ impl Scenario {
         if let Some((key, _)) = gaps.iter().find(|(_, time)| time.0 == Picos::ZERO) {
             return Err(format!("[traffic]: `{key}` is zero"));
         }
+        match (&scenario.topology, &scenario.links.switches) {
+            (Topology::Wan(_), Some(_)) => {
+                let why =
+                    "[links]: leave `switches` out: the lines of a `wan` have rates and delays of their own";
+                return Err(why.to_owned());
+            }
+            (Topology::Wan(wan), None) => wan.check()?,
+            (_, None) => return Err("[links]: `switches` is missing: links between switches".to_owned()),
+            (_, Some(_)) => {}
+        }
         if traffic.message_size.0 == 0 {
             return Err("[traffic]: `message_size` is zero".to_owned());
         }
@@ -220,7 +266,7 @@ impl Scenario {
         Network {
             shape: self.topology.shape(Seed(seed)),
             host_link: class("host", &self.links.hosts),
-            cable: class("cable", &self.links.switches),
+            cable: class("cable", self.links.switches.as_ref().unwrap_or(&self.links.hosts)),
             pattern: match self.traffic.pattern {
                 Pattern::Uniform => pattern::Pattern::Uniform,
                 Pattern::Permutation => pattern::Pattern::Permutation,
@@ -240,6 +286,58 @@ impl Scenario {
             host_time: self.hosts.per_message.0,
             model: self.model.model(),
             subqueue,
+        }
+    }
+}
+
+impl Wan {
+    fn site(&self, name: &str) -> Option<u32> {
+        self.sites.iter().position(|site| site.name == name).map(|site| site as u32)
+    }
+
+    /// Every site has one name, and every other name is that of a site.
+    fn check(&self) -> Result<(), String> {
+        for (at, site) in self.sites.iter().enumerate() {
+            if self.sites[..at].iter().any(|other| other.name == site.name) {
+                return Err(format!("[topology]: two sites are called `{}`", site.name));
+            }
+        }
+        let lines = self.lines.iter().zip(1..).flat_map(|(line, number)| {
+            line.between.iter().map(move |name| (format!("line {number} of `lines`"), name))
+        });
+        let routes = self.routes.iter().zip(1..).flat_map(|(route, number)| {
+            [&route.at, &route.to, &route.via].map(|name| (format!("entry {number} of `routes`"), name))
+        });
+        match lines.chain(routes).find(|(_, name)| self.site(name).is_none()) {
+            None => Ok(()),
+            Some((place, name)) => {
+                let known: Vec<&str> = self.sites.iter().map(|site| site.name.as_str()).collect();
+                Err(format!(
+                    "[topology]: {place}: there is no site `{name}` (there are: {})",
+                    known.join(", ")
+                ))
+            }
+        }
+    }
+
+    fn table(&self) -> fabric::topology::Wan {
+        // All names were checked.
+        let site = |name: &str| self.site(name).unwrap_or(u32::MAX);
+        let line = |line: &Line| fabric::topology::Line {
+            ends: (site(&line.between[0]), site(&line.between[1])),
+            rate: line.rate.0,
+            delay: line.delay.0,
+        };
+        let route = |route: &Route| fabric::topology::Detour {
+            at: site(&route.at),
+            to: site(&route.to),
+            via: site(&route.via),
+        };
+        let known = |site: &Site| fabric::topology::Site { name: site.name.clone(), hosts: site.hosts };
+        fabric::topology::Wan {
+            sites: self.sites.iter().map(known).collect(),
+            lines: self.lines.iter().map(line).collect(),
+            detours: self.routes.iter().map(route).collect(),
         }
     }
 }
@@ -288,6 +386,7 @@ impl Topology {
             Topology::RandomRegular { switches, degree, hosts_per_switch } => {
                 Shape::RandomRegular { switches, degree, hosts_per_switch, seed }
             }
+            Topology::Wan(ref wan) => Shape::Wan(wan.table()),
         }
     }
 }

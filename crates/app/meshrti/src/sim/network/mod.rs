@@ -4,9 +4,10 @@ mod file;
 
 use fabric::simulation::Model;
 use fabric::study::network::{Network, set_up};
-use fabric::topology::Topology;
+use fabric::topology::{Shape, Topology};
 use serde_json::json;
 
+use super::course::Plan;
 use super::parallel::in_parallel;
 use super::ran::{Runs, Wanted, finish, messages_of, run_to_the_end, seed_of, steps_of};
 use super::usage::thread_cpu_s;
@@ -42,8 +43,8 @@ pub(super) fn run(args: &Args, name: &str, text: &str) -> Outcome {
         let simulation = set_up(&network, seed_of(args, replication));
         let mut simulation = simulation.map_err(|why| wrong(why.to_string()))?;
         let files = Wanted::of(args, replication);
-        let sides = network.shape.sides();
-        Ok::<_, Failure>(run_to_the_end(begun, &mut simulation, ticker, &files, sides, |_, _| ()))
+        let plan = Plan { sides: network.shape.sides(), names: network.shape.switch_names() };
+        Ok::<_, Failure>(run_to_the_end(begun, &mut simulation, ticker, &files, plan, |_, _| ()))
     })?;
     let (runs, more) = finish(args, &scenario.title, wanted, recorded)?;
     let runs = Runs(runs);
@@ -109,6 +110,17 @@ fn table(runs: &Runs) -> String {
     table.text()
 }
 
+/// The rates of links between switches.
+fn between_switches(network: &Network) -> String {
+    let Shape::Wan(wan) = &network.shape else { return network.cable.rate.to_string() };
+    let by_rate = |line: &&fabric::topology::Line| line.rate.bits_per_s();
+    match (wan.lines.iter().min_by_key(by_rate), wan.lines.iter().max_by_key(by_rate)) {
+        (Some(least), Some(most)) if least.rate != most.rate => format!("{} to {}", least.rate, most.rate),
+        (Some(least), _) => least.rate.to_string(),
+        (None, _) => "none".to_owned(),
+    }
+}
+
 /// What was simulated, and what to make of it.
 fn notes(scenario: &Scenario, network: &Network, topology: &Topology, runs: &Runs) -> Vec<String> {
     let ran = runs.pooled();
@@ -122,7 +134,7 @@ fn notes(scenario: &Scenario, network: &Network, topology: &Topology, runs: &Run
             topology.switches(),
             topology.links(),
             network.host_link.rate,
-            network.cable.rate,
+            between_switches(network),
         ),
         format!(
             "{} bytes a message, {} messages per second and host from {} to {}: {:.2} Mbit/s a host; digest {}",

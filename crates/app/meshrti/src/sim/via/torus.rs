@@ -19,6 +19,7 @@ use serde_json::{Value, json};
 use crate::bench::table::{Table, figure};
 use crate::exit::{Failure, Outcome, say};
 use crate::report::Report;
+use crate::sim::course::Plan;
 use crate::sim::parallel::{Ticker, in_parallel};
 use crate::sim::ran::{Recorded, Runs, Wanted, finish, messages_of, run_to_the_end, seed_of, steps_of};
 use crate::sim::usage::thread_cpu_s;
@@ -228,15 +229,15 @@ fn simulate(
     let begun = thread_cpu_s();
     let mut simulation =
         set_up(study, seed).map_err(|why| Failure::wrong_use(format_args!("--torus: {why}")))?;
-    let sides = study.torus.flat();
+    let plan = Plan { sides: study.torus.flat(), names: Vec::new() };
     let Some(path) = messages else {
-        return Ok(run_to_the_end(begun, &mut simulation, ticker, wanted, sides, |_, _| ()));
+        return Ok(run_to_the_end(begun, &mut simulation, ticker, wanted, plan, |_, _| ()));
     };
     let failure = |why: std::io::Error| {
         Failure::bad_news(format_args!("{}: messages cannot be written: {why}", path.display()))
     };
     let mut file = MessageFile::create(path).map_err(failure)?;
-    let recorded = run_to_the_end(begun, &mut simulation, ticker, wanted, sides, |message, latency| {
+    let recorded = run_to_the_end(begun, &mut simulation, ticker, wanted, plan, |message, latency| {
         file.add(message, latency);
     });
     file.finish().map_err(failure)?;

@@ -1,0 +1,239 @@
+//! Sites joined by lines, from a table: wide-area networks.
+
+use std::collections::BTreeSet;
+
+use super::{Builder, LinkClass, Topology, TopologyError};
+use crate::routing::NextLinks;
+use crate::units::{Picos, Rate};
+
+/// Classes of lines, at most: those of hosts take one of 256.
+const CLASSES_MAX: usize = 255;
+
+/// A site: one switch with its hosts.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Site {
+    /// Its name.
+    pub name: String,
+    /// Hosts at it; 0 for one that passes on only.
+    pub hosts: u32,
+}
+
+/// A duplex line between two sites.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Line {
+    /// The sites, by number.
+    pub ends: (u32, u32),
+    /// What it carries, each way.
+    pub rate: Rate,
+    /// How long a bit travels.
+    pub delay: Picos,
+}
+
+/// A route that is written by hand: at one site, what goes to another one goes by a third first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Detour {
+    /// Here,
+    pub at: u32,
+    /// what goes there,
+    pub to: u32,
+    /// goes to this neighbour first.
+    pub via: u32,
+}
+
+/// A table of sites.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Wan {
+    /// Sites. Their hosts are numbered site by site.
+    pub sites: Vec<Site>,
+    /// Lines between them, each pair once.
+    pub lines: Vec<Line>,
+    /// Routes written by hand; all others are the quickest: the least delay, then the fewest lines.
+    pub detours: Vec<Detour>,
+}
+
+/// Why a table is none.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum WanError {
+    /// A line that cannot be.
+    #[error("the line between {0} and {1} {2}")]
+    Line(String, String, &'static str),
+    /// Lines of too many kinds.
+    #[error("{0} kinds of lines are too many: at most {CLASSES_MAX} pairs of rate and delay are told apart")]
+    Kinds(usize),
+    /// A site without a way to another.
+    #[error("no line leads from {0} to {1}")]
+    Apart(String, String),
+    /// A route by a site that is no neighbour.
+    #[error("the route at {at} to {to} goes by {via}, and no line joins {at} and {via}")]
+    NotJoined {
+        /// Here,
+        at: String,
+        /// to there,
+        to: String,
+        /// by this one.
+        via: String,
+    },
+    /// Routes that lead back.
+    #[error("routes from {0} to {1} go in a circle")]
+    Circle(String, String),
+}
+
+impl Wan {
+    fn name(&self, site: u32) -> String {
+        self.sites.get(site as usize).map_or_else(|| format!("site {site}"), |site| site.name.clone())
+    }
+
+    /// Builds it, with links of class `host` at the hosts.
+    ///
+    /// # Errors
+    /// Lines that cannot be, or too many parts.
+    pub(super) fn build(&self, host: LinkClass) -> Result<Topology, TopologyError> {
+        let mut classes = vec![host];
+        let mut laid = BTreeSet::new();
+        let mut cables = Vec::new();
+        for Line { ends: (a, b), rate, delay } in &self.lines {
+            let wrong = |why| WanError::Line(self.name(*a), self.name(*b), why);
+            if a == b {
+                return Err(wrong("joins a site to itself").into());
+            }
+            if (*a).max(*b) as usize >= self.sites.len() {
+                return Err(wrong("joins a site that there is not").into());
+            }
+            if !laid.insert((*a.min(b), *a.max(b))) {
+                return Err(wrong("is there twice").into());
+            }
+            let known = classes[1..].iter().position(|class| (class.rate, class.delay) == (*rate, *delay));
+            let class = known.unwrap_or_else(|| {
+                classes.push(LinkClass { name: "line".to_owned(), rate: *rate, delay: *delay });
+                classes.len() - 2
+            });
+            cables.push((*a, *b, class + 1));
+        }
+        if classes.len() > CLASSES_MAX {
+            return Err(WanError::Kinds(classes.len() - 1).into());
+        }
+        let hosts: u64 = self.sites.iter().map(|site| u64::from(site.hosts)).sum();
+        let links = 2 * (hosts + cables.len() as u64);
+        let mut builder = Builder::new(hosts, self.sites.len() as u64, links, classes)?;
+        let hosts = hosts as u32;
+        for (a, b, class) in cables {
+            builder.cable(hosts + a, hosts + b, class as u8);
+        }
+        let mut host = 0;
+        for (site, at) in self.sites.iter().zip(0..) {
+            for _ in 0..site.hosts {
+                builder.cable(host, hosts + at, 0);
+                host += 1;
+            }
+        }
+        Ok(builder.build())
+    }
+
+    /// The routes: quickest, but for those written by hand.
+    ///
+    /// # Errors
+    /// A site cannot reach another, a route goes by a site that is no neighbour, or in a circle.
+    pub fn routes(&self, topology: &Topology) -> Result<NextLinks, WanError> {
+        let mut next = NextLinks::quickest(topology);
+        for &Detour { at, to, via } in &self.detours {
+            if !next.set(topology, at, to, via) {
+                return Err(WanError::NotJoined {
+                    at: self.name(at),
+                    to: self.name(to),
+                    via: self.name(via),
+                });
+            }
+        }
+        if let Some((from, to)) = next.apart() {
+            return Err(WanError::Apart(self.name(from), self.name(to)));
+        }
+        if let Some((from, to)) = next.circle(topology) {
+            return Err(WanError::Circle(self.name(from), self.name(to)));
+        }
+        Ok(next)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::routing::Routes;
+
+    /// Four sites in a square with one slow diagonal, two hosts each.
+    fn square() -> Wan {
+        let site = |name: &str| Site { name: name.to_owned(), hosts: 2 };
+        let line = |ends, ms| Line { ends, rate: Rate::mbit(10), delay: Picos::from_millis(ms) };
+        Wan {
+            sites: ["A", "B", "C", "D"].map(site).to_vec(),
+            lines: vec![
+                line((0, 1), 10),
+                line((1, 2), 10),
+                line((2, 3), 10),
+                line((3, 0), 10),
+                line((0, 2), 30),
+            ],
+            detours: Vec::new(),
+        }
+    }
+
+    fn host() -> LinkClass {
+        LinkClass { name: "host".to_owned(), rate: Rate::mbit(100), delay: Picos::ZERO }
+    }
+
+    /// The sites that a message between two hosts passes.
+    fn way(wan: &Wan, source: u32, destination: u32) -> String {
+        let topology = wan.build(host()).unwrap();
+        let routes = Routes::Table(wan.routes(&topology).unwrap());
+        let mut path = Vec::new();
+        routes.path(&topology, source, destination, 7, &mut path);
+        assert_eq!(topology.from(path[0]), source);
+        assert_eq!(topology.to(path[path.len() - 1]), destination);
+        let switches = path[..path.len() - 1].iter().map(|link| topology.to(*link) - topology.hosts());
+        switches.map(|site| wan.sites[site as usize].name.clone()).collect()
+    }
+
+    #[test]
+    fn messages_take_the_quickest_way_or_that_which_is_written() {
+        let mut wan = square();
+        assert_eq!(way(&wan, 0, 1), "A", "within a site");
+        assert_eq!(way(&wan, 0, 2), "AB");
+        assert_eq!(way(&wan, 0, 4), "ABC", "20 ms by B or D before 30 ms");
+        wan.detours = vec![Detour { at: 0, to: 2, via: 3 }];
+        assert_eq!(way(&wan, 0, 4), "ADC");
+        wan.detours = vec![Detour { at: 0, to: 2, via: 2 }];
+        assert_eq!(way(&wan, 0, 4), "AC");
+        assert_eq!(way(&wan, 4, 0), "CBA", "the way back is another route");
+    }
+
+    #[test]
+    fn what_cannot_be_is_told_by_name() {
+        let say = |change: &dyn Fn(&mut Wan)| {
+            let mut wan = square();
+            change(&mut wan);
+            let built = wan.build(host()).map_err(|error| error.to_string());
+            built.and_then(|topology| wan.routes(&topology).map_err(|error| error.to_string())).unwrap_err()
+        };
+        assert_eq!(say(&|wan| wan.lines[0].ends = (1, 1)), "the line between B and B joins a site to itself");
+        assert_eq!(say(&|wan| wan.lines[4].ends = (1, 0)), "the line between B and A is there twice");
+        assert_eq!(say(&|wan| wan.lines.truncate(2)), "no line leads from A to D");
+        let detour = |at, to, via| Detour { at, to, via };
+        assert_eq!(
+            say(&|wan| wan.detours.push(detour(1, 3, 3))),
+            "the route at B to D goes by D, and no line joins B and D"
+        );
+        assert_eq!(
+            say(&|wan| wan.detours = vec![detour(0, 2, 1), detour(1, 2, 0)]),
+            "routes from A to C go in a circle"
+        );
+        let many = |wan: &mut Wan| {
+            wan.sites = (0..300).map(|site| Site { name: site.to_string(), hosts: 1 }).collect();
+            let line = |ends: u32| Line {
+                ends: (ends, ends + 1),
+                rate: Rate::mbit(1),
+                delay: Picos::from_millis(u64::from(ends)),
+            };
+            wan.lines = (0..299).map(line).collect();
+        };
+        assert!(say(&many).starts_with("299 kinds of lines are too many"));
+    }
+}
