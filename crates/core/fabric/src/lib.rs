@@ -8,7 +8,7 @@
 //! - [`stage`]: what a message passes on the way from one program to another, with profiles of real hardware.
 //! - [`fluid`]: messages that share links as fluid, and runs of them.
 //! - [`packet`]: messages cut into packets that queue at links, first come, first served.
-//! - [`arrivals`]: when sources send; [`pattern`]: to whom; [`traffic`]: what.
+//! - [`arrivals`]: when sources send; [`pattern`]: to whom; [`traffic`]: what; [`recording`]: all of it as it was elsewhere.
 //! - [`stats`]: means, quantiles, confidence intervals.
 //! - [`simulation`]: traffic over a topology, and what is measured; [`timeline`]: the same over time; [`study`]: whole studies from papers, and networks of
 //!   one's own.
@@ -19,6 +19,7 @@ pub mod fluid;
 pub mod heap;
 pub mod packet;
 pub mod pattern;
+pub mod recording;
 pub mod routing;
 pub mod simulation;
 pub mod stage;

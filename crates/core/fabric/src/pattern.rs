@@ -13,6 +13,8 @@ pub enum Pattern {
     Permutation,
     /// The host so many numbers further, around the end.
     Shift(u32),
+    /// Every other host in turn, each host beginning with the next one, so that nobody is sent to by two at a time.
+    AllToAll,
     /// The host whose number has the bits in reverse; hosts must be a power of two. Hosts that would send to themselves are silent.
     BitReversal,
     /// A part of the messages (0 to 1) to one host, the others uniformly.
@@ -61,7 +63,7 @@ pub struct Destinations {
     hosts: u32,
     /// By host; empty when nothing is drawn for each message.
     streams: Vec<Rng>,
-    /// By host, for a permutation.
+    /// By host: of a permutation where it sends, with all to all how many it sent.
     fixed: Vec<u32>,
 }
 
@@ -91,6 +93,7 @@ impl Destinations {
                 return Err(PatternError::NoPowerOfTwo(hosts));
             }
             Pattern::Shift(_) | Pattern::BitReversal => {}
+            Pattern::AllToAll => destinations.fixed = vec![0; hosts as usize],
             Pattern::Permutation => destinations.fixed = cycle(hosts, &mut seed.rng()),
         }
         Ok(destinations)
@@ -98,7 +101,7 @@ impl Destinations {
 
     /// True when each host always sends to the same one.
     pub fn are_fixed(&self) -> bool {
-        self.streams.is_empty()
+        self.streams.is_empty() && self.pattern != Pattern::AllToAll
     }
 
     /// True when a host never sends.
@@ -112,6 +115,12 @@ impl Destinations {
             Pattern::Permutation => self.fixed[host as usize],
             Pattern::Shift(shift) => ((u64::from(host) + u64::from(shift)) % u64::from(self.hosts)) as u32,
             Pattern::BitReversal => reversed(host, self.hosts),
+            Pattern::AllToAll => {
+                let sent = &mut self.fixed[host as usize];
+                let step = 1 + *sent % (self.hosts - 1);
+                *sent = step;
+                ((u64::from(host) + u64::from(step)) % u64::from(self.hosts)) as u32
+            }
             Pattern::Uniform => self.other(host),
             Pattern::HotSpot { host: spot, share } => {
                 let hot = unit(&mut self.streams[host as usize]) < share;

@@ -188,3 +188,38 @@ fn a_table_of_sites_is_read_by_name() {
         "{direct} {by_norfolk} {unused} {used}"
     );
 }
+
+#[test]
+fn recorded_messages_are_sent_again() {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    let text = std::fs::read_to_string(example("fat-tree.toml")).expect("the example is there");
+    let (head, traffic) = text.split_once("[traffic]").expect("it has traffic");
+    let (_, tail) = traffic.split_once("[model]").expect("and a model");
+    let with = |traffic: &str| format!("{head}[traffic]\n{traffic}\n[model]{tail}");
+    // What the run of a torus writes is read, wherever it is from.
+    let messages = folder.join("recorded.csv");
+    let torus =
+        ["via-torus", "--torus", "4x4", "--hops", "2", "--until", "1600ms", "--messages", path(&messages)];
+    let first = report(&torus);
+    let scenario = file("replay.toml", &with("trace = \"recorded.csv\""));
+    let again = report(&[path(&scenario)]);
+    assert_eq!(again["rows"][0]["messages"], first["rows"][0]["messages"]);
+    let notes = again["notes"].to_string();
+    assert!(notes.contains("32,768 bytes a message"), "{notes}");
+    let from =
+        report(&[path(&file("replay-late.toml", &with("trace = \"recorded.csv\"\nfrom = \"1550ms\"")))]);
+    assert!(from["rows"][0]["messages"].as_u64() < first["rows"][0]["messages"].as_u64());
+    for (traffic, why) in [
+        ("trace = \"nowhere.csv\"", "nowhere.csv: "),
+        (
+            "trace = \"recorded.csv\"\nmessage_size = \"1kB\"",
+            "a `trace` says it all: leave `message_size` out",
+        ),
+        ("pattern = \"uniform\"", "`arrivals` is missing (or name a `trace`)"),
+        ("trace = \"recorded.csv\"\nfrom = \"9s\"", "no message from 9s to"),
+        ("trace = \"replay.toml\"", "line 1: there is no column `source`"),
+    ] {
+        let (status, error) = refusal(&[path(&file("replay-wrong.toml", &with(traffic)))]);
+        assert_eq!((status, error.contains(why)), (Some(2), true), "{traffic}: {error}");
+    }
+}

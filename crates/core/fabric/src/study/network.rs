@@ -8,6 +8,7 @@ use base::Seed;
 use crate::arrivals::{Gaps, Sources};
 use crate::fluid::lanes::Subqueue;
 use crate::pattern::{Destinations, Pattern, PatternError};
+use crate::recording::{Recording, RecordingError};
 use crate::routing::{RouteError, Routes, ShortestPaths};
 use crate::simulation::{Model, Simulation};
 use crate::topology::{LinkClass, Shape, Topology, TopologyError, WanError};
@@ -23,12 +24,8 @@ pub struct Network {
     pub host_link: LinkClass,
     /// and links between switches; of no meaning for a [`Wan`](crate::topology::Wan), whose lines differ.
     pub cable: LinkClass,
-    /// Who sends to whom,
-    pub pattern: Pattern,
-    /// when,
-    pub gaps: Gaps,
-    /// and how much: bytes of a message, at least 1.
-    pub bytes: u64,
+    /// Who sends what, when and to whom.
+    pub load: Load,
     /// When hosts begin to send, and when they stop.
     pub window: (Picos, Picos),
     /// What both hosts together take for a message.
@@ -37,6 +34,41 @@ pub struct Network {
     pub model: Model,
     /// What waits behind what, as fluid: [`Subqueue::Flow`] or [`Subqueue::Message`].
     pub subqueue: Subqueue,
+}
+
+/// Who sends what, when and to whom.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Load {
+    /// Drawn for each host.
+    Drawn {
+        /// Who sends to whom,
+        pattern: Pattern,
+        /// when,
+        gaps: Gaps,
+        /// and how much: bytes of a message, at least 1.
+        bytes: u64,
+    },
+    /// As it was elsewhere.
+    Recorded(Arc<Recording>),
+}
+
+impl Load {
+    /// Messages of all hosts from the one moment to the other: how many are expected, and their bytes on average.
+    pub fn expected(&self, hosts: u32, window: (Picos, Picos)) -> (f64, f64) {
+        match self {
+            Load::Drawn { gaps, bytes, .. } => {
+                let messages = f64::from(hosts) * gaps.per_s() * window.1.since(window.0).as_secs();
+                (messages, *bytes as f64)
+            }
+            Load::Recorded(recording) => {
+                let (messages, bytes) =
+                    recording.within(window).fold((0.0, 0.0), |(messages, bytes), (_, sent)| {
+                        (messages + 1.0, bytes + sent.bytes as f64)
+                    });
+                (messages, bytes / f64::max(messages, 1.0))
+            }
+        }
+    }
 }
 
 /// Why a network cannot be simulated.
@@ -54,6 +86,9 @@ pub enum NetworkError {
     /// The pattern does not suit it.
     #[error(transparent)]
     Pattern(#[from] PatternError),
+    /// The recording does not suit it.
+    #[error(transparent)]
+    Recording(#[from] RecordingError),
     /// A subqueue of another study.
     #[error("subqueues by port are known on tori with straight ways only")]
     Ports,
@@ -80,11 +115,9 @@ pub fn set_up(network: &Network, seed: Seed) -> Result<Simulation<Senders>, Netw
     let hosts = topology.hosts();
     let fluid = matches!(network.model, Model::Fluid(_));
     let senders = Senders {
-        sources: Sources::new(network.gaps, hosts, seed),
-        destinations: Destinations::new(network.pattern, hosts, seed)?,
+        sending: Sending::new(&network.load, hosts, network.window, seed)?,
         routes,
         window: network.window,
-        bytes: network.bytes,
         host_time: network.host_time,
         counts_delay: fluid,
         lanes: (fluid && network.subqueue == Subqueue::Flow).then(BTreeMap::new),
@@ -95,17 +128,79 @@ pub fn set_up(network: &Network, seed: Seed) -> Result<Simulation<Senders>, Netw
 
 /// Hosts that send.
 pub struct Senders {
-    sources: Sources,
-    destinations: Destinations,
+    sending: Sending,
     routes: Routes,
     window: (Picos, Picos),
-    bytes: u64,
     host_time: Picos,
     /// Fluid knows no delay of links, so that it counts as time outside; packets take it on the way.
     counts_delay: bool,
     /// The lane of each flow so far, where flows have lanes.
     lanes: Option<BTreeMap<(u32, u32), u32>>,
     topology: Arc<Topology>,
+}
+
+/// What is sent next.
+enum Sending {
+    Drawn {
+        sources: Sources,
+        destinations: Destinations,
+        bytes: u64,
+    },
+    /// With how many of its messages each host has sent.
+    Recorded {
+        recording: Arc<Recording>,
+        sent: Vec<usize>,
+    },
+}
+
+impl Sending {
+    fn new(load: &Load, hosts: u32, window: (Picos, Picos), seed: Seed) -> Result<Self, NetworkError> {
+        Ok(match load {
+            Load::Drawn { pattern, gaps, bytes } => Self::Drawn {
+                sources: Sources::new(*gaps, hosts, seed),
+                destinations: Destinations::new(*pattern, hosts, seed)?,
+                bytes: *bytes,
+            },
+            Load::Recorded(recording) => {
+                recording.check(hosts, window)?;
+                let before = |host| recording.of(host).partition_point(|sent| sent.at < window.0);
+                Self::Recorded { sent: (0..hosts).map(before).collect(), recording: Arc::clone(recording) }
+            }
+        })
+    }
+
+    fn first(&mut self, source: u32, from: Picos) -> Option<Picos> {
+        match self {
+            Self::Drawn { destinations, .. } if destinations.is_silent(source) => None,
+            Self::Drawn { sources, .. } => Some(sources.first(source, from)),
+            Self::Recorded { .. } => self.recorded(source),
+        }
+    }
+
+    fn next(&mut self, source: u32, now: Picos) -> Option<Picos> {
+        match self {
+            Self::Drawn { sources, .. } => Some(sources.next(source, now)),
+            Self::Recorded { .. } => self.recorded(source),
+        }
+    }
+
+    fn recorded(&self, source: u32) -> Option<Picos> {
+        let Self::Recorded { recording, sent } = self else { return None };
+        recording.of(source).get(sent[source as usize]).map(|next| next.at)
+    }
+
+    /// Where the message that is sent now goes, and its bytes.
+    fn take(&mut self, source: u32) -> (u32, u64) {
+        match self {
+            Self::Drawn { destinations, bytes, .. } => (destinations.next(source), *bytes),
+            Self::Recorded { recording, sent } => {
+                let at = &mut sent[source as usize];
+                let next = recording.of(source)[*at];
+                *at += 1;
+                (next.to, next.bytes)
+            }
+        }
+    }
 }
 
 impl Senders {
@@ -116,15 +211,12 @@ impl Senders {
 
 impl Traffic for Senders {
     fn first(&mut self, source: u32) -> Option<Picos> {
-        if self.destinations.is_silent(source) {
-            return None;
-        }
-        let first = self.sources.first(source, self.window.0);
+        let first = self.sending.first(source, self.window.0)?;
         self.within(first)
     }
 
     fn message(&mut self, source: u32, path: &mut Vec<u32>, lanes: &mut Vec<u32>) -> Parcel {
-        let destination = self.destinations.next(source);
+        let (destination, bytes) = self.sending.take(source);
         let flow = u64::from(source) << 32 | u64::from(destination);
         self.routes.path(&self.topology, source, destination, flow, path);
         if let Some(known) = &mut self.lanes {
@@ -135,11 +227,11 @@ impl Traffic for Senders {
         if self.counts_delay {
             outside += path.iter().map(|link| self.topology.class_of(*link).delay).sum();
         }
-        Parcel { destination, bytes: self.bytes, outside }
+        Parcel { destination, bytes, outside }
     }
 
     fn next(&mut self, source: u32, now: Picos) -> Option<Picos> {
-        let next = self.sources.next(source, now);
+        let next = self.sending.next(source, now)?;
         self.within(next)
     }
 }
@@ -162,9 +254,11 @@ mod tests {
             shape,
             host_link: class("host", 1_000),
             cable: class("cable", 1_000),
-            pattern: Pattern::Uniform,
-            gaps: Gaps::Poisson(Picos::from_millis(1)),
-            bytes: 12_500,
+            load: Load::Drawn {
+                pattern: Pattern::Uniform,
+                gaps: Gaps::Poisson(Picos::from_millis(1)),
+                bytes: 12_500,
+            },
             window: (Picos::ZERO, Picos::from_millis(20)),
             host_time: Picos::from_micros(10),
             model,
@@ -256,11 +350,60 @@ mod tests {
     }
 
     #[test]
+    fn a_recording_of_a_run_is_that_run() {
+        let model = Model::Fluid(Sharing::MaxMin);
+        let drawn = network(Shape::LeafSpine { leaves: 3, spines: 2, hosts_per_leaf: 4 }, model);
+        let mut messages = Vec::new();
+        let mut first = set_up(&drawn, Seed(1)).unwrap();
+        while first.step(|message, _| {
+            let (to, bytes) = (message.parcel.destination, message.parcel.bytes);
+            messages.push((message.source, crate::recording::Sent { at: message.born, to, bytes }));
+        }) {}
+        let recording = Arc::new(Recording::new(messages));
+        let again = Network { load: Load::Recorded(Arc::clone(&recording)), ..drawn.clone() };
+        let mut second = set_up(&again, Seed(99)).unwrap();
+        while second.step(|_, _| {}) {}
+        assert_eq!(second.outcome().digest, first.outcome().digest);
+        let expected = again.load.expected(12, again.window);
+        assert_eq!(expected, (first.outcome().latency.summary.count() as f64, 12_500.0));
+        let drawn_expected = drawn.load.expected(12, drawn.window);
+        assert!((drawn_expected.0 / expected.0 - 1.0).abs() < 0.2, "{drawn_expected:?} {expected:?}");
+
+        let say = |shape: Shape, window| {
+            let wrong = Network { shape, window, ..again.clone() };
+            set_up(&wrong, Seed(1)).map(|_| ()).unwrap_err().to_string()
+        };
+        assert!(say(Shape::Star { hosts: 5 }, again.window).contains("there are 5 hosts"));
+        let late = (Picos::from_secs(5), Picos::from_secs(6));
+        assert!(say(again.shape.clone(), late).contains("no message from 5s to 6s"));
+        let home = Recording::new([(3, crate::recording::Sent { at: Picos::ZERO, to: 3, bytes: 1 })]);
+        assert_eq!(home.check(9, again.window), Err(RecordingError::Home { host: 3 }));
+    }
+
+    #[test]
+    fn all_to_all_reaches_everybody_as_often() {
+        let load = Load::Drawn {
+            pattern: Pattern::AllToAll,
+            gaps: Gaps::Constant(Picos::from_millis(1)),
+            bytes: 1_250,
+        };
+        let network = Network { load, ..network(Shape::Star { hosts: 5 }, Model::Fluid(Sharing::MaxMin)) };
+        let mut simulation = set_up(&network, Seed(1)).unwrap();
+        let mut counts = BTreeMap::new();
+        while simulation.step(|message, _| {
+            *counts.entry((message.source, message.parcel.destination)).or_insert(0) += 1;
+        }) {}
+        assert_eq!(counts.len(), 20);
+        assert!(counts.values().all(|count| *count == 5), "{counts:?}");
+    }
+
+    #[test]
     fn a_hot_spot_fills_small_buffers() {
         let packets =
             PacketModel { bytes: 1_250, switching: Switching::StoreAndForward, buffer: Some(20_000) };
         let pattern = Pattern::HotSpot { host: 0, share: 0.9 };
-        let hot = Network { pattern, ..network(Shape::Star { hosts: 16 }, Model::Packets(packets)) };
+        let load = Load::Drawn { pattern, gaps: Gaps::Poisson(Picos::from_millis(1)), bytes: 12_500 };
+        let hot = Network { load, ..network(Shape::Star { hosts: 16 }, Model::Packets(packets)) };
         let mut simulation = set_up(&hot, Seed(1)).unwrap();
         let mut arrived = 0;
         while simulation.step(|_, _| arrived += 1) {}

@@ -1,5 +1,8 @@
 //! The file: TOML. Times, rates and sizes are texts with a unit.
 
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
 use base::Seed;
 use fabric::arrivals::Gaps;
 use fabric::fluid;
@@ -7,10 +10,12 @@ use fabric::fluid::lanes;
 use fabric::packet::Switching;
 use fabric::pattern;
 use fabric::simulation::{Model, PacketModel};
-use fabric::study::network::Network;
+use fabric::study::network::{Load, Network};
 use fabric::topology::{LinkClass, Shape, Torus};
 use fabric::units::{self, Picos};
 use serde::Deserialize;
+
+use super::recording;
 
 /// What a file says of its kind, whatever else it says.
 #[derive(Deserialize)]
@@ -107,12 +112,15 @@ struct Link {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Traffic {
-    pattern: Pattern,
-    arrivals: Arrivals,
-    message_size: Size,
+    pattern: Option<Pattern>,
+    arrivals: Option<Arrivals>,
+    message_size: Option<Size>,
+    /// In place of these three: a file of messages, by its path from that of the scenario.
+    trace: Option<PathBuf>,
     #[serde(default)]
     from: Time,
-    until: Time,
+    /// Without one: until the last message of the trace.
+    until: Option<Time>,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -121,6 +129,7 @@ enum Pattern {
     Uniform,
     Permutation,
     BitReversal,
+    AllToAll,
     Shift(u32),
     #[serde(untagged)]
     HotSpot(HotSpot),
@@ -212,21 +221,7 @@ impl Scenario {
     /// What is wrong, with line and column where TOML says them.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let scenario: Self = toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())?;
-        let traffic = &scenario.traffic;
-        if traffic.until.0 <= traffic.from.0 {
-            return Err(format!(
-                "[traffic]: `until` is {}, not after `from`, {}",
-                traffic.until.0, traffic.from.0
-            ));
-        }
-        let gaps: &[(&str, Time)] = match &traffic.arrivals {
-            Arrivals::Poisson { mean_gap } => &[("mean_gap", *mean_gap)],
-            Arrivals::Constant { gap } => &[("gap", *gap)],
-            Arrivals::OnOff { gap, on, off } => &[("gap", *gap), ("on", *on), ("off", *off)],
-        };
-        if let Some((key, _)) = gaps.iter().find(|(_, time)| time.0 == Picos::ZERO) {
-            return Err(format!("[traffic]: `{key}` is zero"));
-        }
+        scenario.traffic.check()?;
         match (&scenario.topology, &scenario.links.switches) {
             (Topology::Wan(_), Some(_)) => {
                 let why =
@@ -237,22 +232,23 @@ impl Scenario {
             (_, None) => return Err("[links]: `switches` is missing: links between switches".to_owned()),
             (_, Some(_)) => {}
         }
-        if traffic.message_size.0 == 0 {
-            return Err("[traffic]: `message_size` is zero".to_owned());
-        }
         if let ModelTable::Packets { packet_size, .. } = scenario.model {
             if !(1..=1 << 24).contains(&packet_size.0) {
                 return Err("[model]: `packet_size` is not from 1B to 16MiB".to_owned());
             }
-            if traffic.message_size.0.div_ceil(packet_size.0) > u64::from(u32::MAX) {
+            let bytes = scenario.traffic.message_size.map_or(0, |size| size.0);
+            if bytes.div_ceil(packet_size.0) > u64::from(u32::MAX) {
                 return Err("[model]: a message has more than 2^32 packets".to_owned());
             }
         }
         Ok(scenario)
     }
 
-    /// What is to be simulated. `seed` is for networks that are drawn.
-    pub(super) fn network(&self, seed: u64) -> Network {
+    /// What is to be simulated. `seed` is for networks that are drawn; `folder` is where the file is.
+    ///
+    /// # Errors
+    /// The trace is none.
+    pub(super) fn network(&self, seed: u64, folder: &Path) -> Result<Network, String> {
         let class = |name: &str, link: &Link| LinkClass {
             name: name.to_owned(),
             rate: link.rate.0,
@@ -263,30 +259,85 @@ impl Scenario {
             | ModelTable::MaxMin { subqueue: Subqueue::Message } => lanes::Subqueue::Message,
             _ => lanes::Subqueue::Flow,
         };
-        Network {
+        let (load, window) = self.traffic.load(folder)?;
+        Ok(Network {
             shape: self.topology.shape(Seed(seed)),
             host_link: class("host", &self.links.hosts),
             cable: class("cable", self.links.switches.as_ref().unwrap_or(&self.links.hosts)),
-            pattern: match self.traffic.pattern {
-                Pattern::Uniform => pattern::Pattern::Uniform,
-                Pattern::Permutation => pattern::Pattern::Permutation,
-                Pattern::BitReversal => pattern::Pattern::BitReversal,
-                Pattern::Shift(shift) => pattern::Pattern::Shift(shift),
-                Pattern::HotSpot(HotSpot { hot_spot: host, share }) => {
-                    pattern::Pattern::HotSpot { host, share }
-                }
-            },
-            gaps: match self.traffic.arrivals {
-                Arrivals::Poisson { mean_gap } => Gaps::Poisson(mean_gap.0),
-                Arrivals::Constant { gap } => Gaps::Constant(gap.0),
-                Arrivals::OnOff { gap, on, off } => Gaps::OnOff { gap: gap.0, on: on.0, off: off.0 },
-            },
-            bytes: self.traffic.message_size.0,
-            window: (self.traffic.from.0, self.traffic.until.0),
+            load,
+            window,
             host_time: self.hosts.per_message.0,
             model: self.model.model(),
             subqueue,
+        })
+    }
+}
+
+impl Traffic {
+    /// It is drawn or recorded, and not both.
+    fn check(&self) -> Result<(), String> {
+        if let Some(until) = self.until.filter(|until| until.0 <= self.from.0) {
+            return Err(format!("[traffic]: `until` is {}, not after `from`, {}", until.0, self.from.0));
         }
+        let drawn = [
+            ("pattern", self.pattern.is_some()),
+            ("arrivals", self.arrivals.is_some()),
+            ("message_size", self.message_size.is_some()),
+        ];
+        if self.trace.is_some() {
+            return match drawn.iter().find(|(_, is_there)| *is_there) {
+                Some((key, _)) => Err(format!("[traffic]: a `trace` says it all: leave `{key}` out")),
+                None => Ok(()),
+            };
+        }
+        if let Some((key, _)) = drawn.iter().find(|(_, is_there)| !*is_there) {
+            return Err(format!("[traffic]: `{key}` is missing (or name a `trace`)"));
+        }
+        if self.until.is_none() {
+            return Err("[traffic]: `until` is missing".to_owned());
+        }
+        let gaps: &[(&str, Time)] = match &self.arrivals {
+            Some(Arrivals::Poisson { mean_gap }) => &[("mean_gap", *mean_gap)],
+            Some(Arrivals::Constant { gap }) => &[("gap", *gap)],
+            Some(Arrivals::OnOff { gap, on, off }) => &[("gap", *gap), ("on", *on), ("off", *off)],
+            None => &[],
+        };
+        if let Some((key, _)) = gaps.iter().find(|(_, time)| time.0 == Picos::ZERO) {
+            return Err(format!("[traffic]: `{key}` is zero"));
+        }
+        if self.message_size.is_some_and(|size| size.0 == 0) {
+            return Err("[traffic]: `message_size` is zero".to_owned());
+        }
+        Ok(())
+    }
+
+    /// What is sent, and from when to when.
+    fn load(&self, folder: &Path) -> Result<(Load, (Picos, Picos)), String> {
+        if let Some(trace) = &self.trace {
+            let recording = recording::read(&folder.join(trace))?;
+            let last = recording.last().map_or(self.from.0 + Picos(1), |last| last + Picos(1));
+            let until = self.until.map_or(last.max(self.from.0 + Picos(1)), |until| until.0);
+            return Ok((Load::Recorded(Arc::new(recording)), (self.from.0, until)));
+        }
+        let (Some(pattern), Some(arrivals), Some(bytes), Some(until)) =
+            (self.pattern, self.arrivals, self.message_size, self.until)
+        else {
+            return Err("[traffic]: something is missing".to_owned());
+        };
+        let pattern = match pattern {
+            Pattern::Uniform => pattern::Pattern::Uniform,
+            Pattern::Permutation => pattern::Pattern::Permutation,
+            Pattern::BitReversal => pattern::Pattern::BitReversal,
+            Pattern::AllToAll => pattern::Pattern::AllToAll,
+            Pattern::Shift(shift) => pattern::Pattern::Shift(shift),
+            Pattern::HotSpot(HotSpot { hot_spot: host, share }) => pattern::Pattern::HotSpot { host, share },
+        };
+        let gaps = match arrivals {
+            Arrivals::Poisson { mean_gap } => Gaps::Poisson(mean_gap.0),
+            Arrivals::Constant { gap } => Gaps::Constant(gap.0),
+            Arrivals::OnOff { gap, on, off } => Gaps::OnOff { gap: gap.0, on: on.0, off: off.0 },
+        };
+        Ok((Load::Drawn { pattern, gaps, bytes: bytes.0 }, (self.from.0, until.0)))
     }
 }
 

@@ -1,6 +1,9 @@
 //! Scenario files of networks by themselves: a shape, links, traffic, a model.
 
 mod file;
+mod recording;
+
+use std::path::Path;
 
 use fabric::simulation::Model;
 use fabric::study::network::{Network, set_up};
@@ -9,7 +12,7 @@ use serde_json::json;
 
 use super::course::Plan;
 use super::parallel::in_parallel;
-use super::ran::{Runs, Wanted, finish, messages_of, run_to_the_end, seed_of, steps_of};
+use super::ran::{Runs, Wanted, finish, run_to_the_end, seed_of, steps_of};
 use super::usage::thread_cpu_s;
 use super::{Args, interrupt};
 use crate::bench::table::{Table, figure};
@@ -30,14 +33,15 @@ pub(super) fn run(args: &Args, name: &str, text: &str) -> Outcome {
         say(text.trim_end());
         return Ok(Status::Done);
     }
-    let network = scenario.network(args.seed);
+    let folder = Path::new(&args.scenario).parent().unwrap_or(Path::new(""));
+    let network = scenario.network(args.seed, folder).map_err(wrong)?;
     let topology = {
         let simulation = set_up(&network, seed_of(args, 0)).map_err(|why| wrong(why.to_string()))?;
         simulation.topology().clone()
     };
     interrupt::watch();
     let wanted = usize::from(args.replications);
-    let steps = steps_of(messages_of(topology.hosts(), network.gaps.per_s(), network.window));
+    let steps = steps_of(network.load.expected(topology.hosts(), network.window).0);
     let recorded = in_parallel(args.jobs, wanted, steps, |replication, ticker| {
         let begun = thread_cpu_s();
         let simulation = set_up(&network, seed_of(args, replication));
@@ -124,7 +128,8 @@ fn between_switches(network: &Network) -> String {
 /// What was simulated, and what to make of it.
 fn notes(scenario: &Scenario, network: &Network, topology: &Topology, runs: &Runs) -> Vec<String> {
     let ran = runs.pooled();
-    let per_s = network.gaps.per_s();
+    let (messages, bytes) = network.load.expected(topology.hosts(), network.window);
+    let per_s = messages / f64::from(topology.hosts()) / network.window.1.since(network.window.0).as_secs();
     let mut notes = vec![
         scenario.title.clone(),
         format!(
@@ -138,15 +143,15 @@ fn notes(scenario: &Scenario, network: &Network, topology: &Topology, runs: &Run
         ),
         format!(
             "{} bytes a message, {} messages per second and host from {} to {}: {:.2} Mbit/s a host; digest {}",
-            network.bytes,
+            figure(bytes),
             figure(per_s),
             network.window.0,
             network.window.1,
-            per_s * network.bytes as f64 * 8e-6,
+            per_s * bytes * 8e-6,
             ran.digest,
         ),
     ];
-    let load = per_s * network.bytes as f64 * 8.0 / network.host_link.rate.bits_per_s() as f64;
+    let load = per_s * bytes * 8.0 / network.host_link.rate.bits_per_s() as f64;
     if load >= 1.0 {
         notes.push(format!(
             "warning: a host sends {load:.2} times what its link can carry: queues grow without end, and the figures say how long \

@@ -6,14 +6,22 @@ fn example(name: &str) -> String {
     std::fs::read_to_string(path).expect("the example is in the repository")
 }
 
+/// The pattern and size of messages that are drawn.
+fn drawn(network: &Network) -> (pattern::Pattern, u64) {
+    match network.load {
+        Load::Drawn { pattern, bytes, .. } => (pattern, bytes),
+        Load::Recorded(_) => panic!("they are recorded"),
+    }
+}
+
 #[test]
 fn examples_are_read_whole() {
-    let fat_tree = Scenario::parse(&example("fat-tree.toml")).unwrap().network(1);
+    let fat_tree = Scenario::parse(&example("fat-tree.toml")).unwrap().network(1, Path::new("")).unwrap();
     assert_eq!(fat_tree.shape, Shape::FatTree { ports: 8 });
     assert_eq!(fat_tree.model, Model::Fluid(fluid::Sharing::MaxMin));
-    assert_eq!((fat_tree.bytes, fat_tree.host_time), (65_536, Picos::from_micros(20)));
-    let hot_spot = Scenario::parse(&example("hot-spot.toml")).unwrap().network(1);
-    assert_eq!(hot_spot.pattern, pattern::Pattern::HotSpot { host: 0, share: 0.1 });
+    assert_eq!((drawn(&fat_tree).1, fat_tree.host_time), (65_536, Picos::from_micros(20)));
+    let hot_spot = Scenario::parse(&example("hot-spot.toml")).unwrap().network(1, Path::new("")).unwrap();
+    assert_eq!(drawn(&hot_spot).0, pattern::Pattern::HotSpot { host: 0, share: 0.1 });
     let packets = PacketModel { bytes: 1_500, switching: Switching::StoreAndForward, buffer: Some(131_072) };
     assert_eq!(hot_spot.model, Model::Packets(packets));
     assert_eq!(hot_spot.host_link.delay, Picos::from_nanos(4_500));
@@ -41,10 +49,14 @@ fn every_shape_and_pattern_can_be_written() {
     for (other, expected) in [
         ("\"permutation\"", pattern::Pattern::Permutation),
         ("\"bit-reversal\"", pattern::Pattern::BitReversal),
+        ("\"all-to-all\"", pattern::Pattern::AllToAll),
         ("{ shift = 5 }", pattern::Pattern::Shift(5)),
     ] {
-        let network = Scenario::parse(&text.replacen("\"uniform\"", other, 1)).unwrap().network(1);
-        assert_eq!(network.pattern, expected);
+        let network = Scenario::parse(&text.replacen("\"uniform\"", other, 1))
+            .unwrap()
+            .network(1, Path::new(""))
+            .unwrap();
+        assert_eq!(drawn(&network).0, expected);
     }
 }
 
@@ -69,7 +81,7 @@ fn faults_are_told_precisely() {
         ("per_message", "per_mesage", "unknown field `per_mesage`"),
         ("kind = \"max-min\"", "kind = \"fluid\"", "unknown variant `fluid`"),
         ("subqueue = \"flow\"", "subqueue = \"port\"", "unknown variant `port`"),
-        ("until = \"100ms\"", "", "missing field `until`"),
+        ("until = \"100ms\"", "", "`until` is missing"),
     ] {
         let said = say(from, to);
         assert!(said.contains(why), "{to}: {said}");
