@@ -42,7 +42,7 @@ pub(super) struct Plan {
 
 impl Course {
     /// The course of a simulation that was [recorded](Simulation::record) and is over.
-    pub(super) fn of<T: Traffic>(simulation: &Simulation<T>, plan: Plan) -> Self {
+    pub(super) fn of<T: Traffic>(simulation: &Simulation<T>, plan: &Plan) -> Self {
         let topology = simulation.topology();
         let link = |(number, share): (usize, &f64)| {
             let number = number as u32;

@@ -71,7 +71,7 @@ pub(super) fn run_to_the_end<T: Traffic>(
     simulation: &mut Simulation<T>,
     ticker: &Ticker,
     wanted: &Wanted,
-    plan: Plan,
+    plan: &Plan,
     mut delivered: impl FnMut(&Delivered, Picos),
 ) -> Recorded {
     simulation.set_steps(ticker.steps());

@@ -48,7 +48,7 @@ pub(super) fn run(args: &Args, name: &str, text: &str) -> Outcome {
         let mut simulation = simulation.map_err(|why| wrong(why.to_string()))?;
         let files = Wanted::of(args, replication);
         let plan = Plan { sides: network.shape.sides(), names: network.shape.switch_names() };
-        Ok::<_, Failure>(run_to_the_end(begun, &mut simulation, ticker, &files, plan, |_, _| ()))
+        Ok::<_, Failure>(run_to_the_end(begun, &mut simulation, ticker, &files, &plan, |_, _| ()))
     })?;
     let (runs, more) = finish(args, &scenario.title, wanted, recorded)?;
     let runs = Runs(runs);

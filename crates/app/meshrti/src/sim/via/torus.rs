@@ -231,13 +231,13 @@ fn simulate(
         set_up(study, seed).map_err(|why| Failure::wrong_use(format_args!("--torus: {why}")))?;
     let plan = Plan { sides: study.torus.flat(), names: Vec::new() };
     let Some(path) = messages else {
-        return Ok(run_to_the_end(begun, &mut simulation, ticker, wanted, plan, |_, _| ()));
+        return Ok(run_to_the_end(begun, &mut simulation, ticker, wanted, &plan, |_, _| ()));
     };
     let failure = |why: std::io::Error| {
         Failure::bad_news(format_args!("{}: messages cannot be written: {why}", path.display()))
     };
     let mut file = MessageFile::create(path).map_err(failure)?;
-    let recorded = run_to_the_end(begun, &mut simulation, ticker, wanted, plan, |message, latency| {
+    let recorded = run_to_the_end(begun, &mut simulation, ticker, wanted, &plan, |message, latency| {
         file.add(message, latency);
     });
     file.finish().map_err(failure)?;
