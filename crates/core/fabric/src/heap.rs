@@ -1,4 +1,4 @@
-//! A priority queue whose entries can be changed: what is due next, by time and then by number.
+//! Priority queues: what is due next, by time and then by number. One whose entries can be changed, and a leaner one.
 
 /// No place: not in the queue.
 const NOWHERE: u32 = u32::MAX;
@@ -105,6 +105,66 @@ impl IndexedHeap {
     }
 }
 
+/// Times with numbers, the least first; the number breaks ties. Of entries only the first can be changed, for which it keeps no places: a
+/// queue of many costs less than an [`IndexedHeap`].
+#[derive(Clone, Debug, Default)]
+pub struct EventHeap {
+    items: Vec<(u64, u32)>,
+}
+
+impl EventHeap {
+    /// The entry that is first.
+    #[inline]
+    pub fn first(&self) -> Option<(u64, u32)> {
+        self.items.first().copied()
+    }
+
+    /// Adds an entry.
+    #[inline]
+    pub fn push(&mut self, item: (u64, u32)) {
+        let mut place = self.items.len();
+        self.items.push(item);
+        while place > 0 {
+            let parent = (place - 1) / ARITY;
+            if self.items[parent] <= item {
+                break;
+            }
+            self.items[place] = self.items[parent];
+            place = parent;
+        }
+        self.items[place] = item;
+    }
+
+    /// Puts an entry in the place of the first one.
+    #[inline]
+    pub fn replace_first(&mut self, item: (u64, u32)) {
+        let mut place = 0;
+        loop {
+            let first = place * ARITY + 1;
+            let children = self.items.get(first..(first + ARITY).min(self.items.len())).unwrap_or(&[]);
+            let Some((at, least)) = children.iter().copied().enumerate().min_by_key(|(_, child)| *child)
+            else {
+                break;
+            };
+            if item <= least {
+                break;
+            }
+            self.items[place] = least;
+            place = first + at;
+        }
+        self.items[place] = item;
+    }
+
+    /// Removes the first entry.
+    #[inline]
+    pub fn pop(&mut self) {
+        let last = self.items.pop();
+        if let Some(last) = last.filter(|_| !self.items.is_empty()) {
+            self.replace_first(last);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -125,6 +185,29 @@ mod tests {
                 let sorted: BTreeSet<(u64, u32)> = entries.collect();
                 prop_assert_eq!(heap.first(), sorted.first().copied());
                 prop_assert_eq!((heap.len(), heap.is_empty()), (sorted.len(), sorted.is_empty()));
+            }
+        }
+
+        #[test]
+        fn comes_out_in_order(actions in prop::collection::vec((0u8..3, 0u64..50, 0u32..9), 1..300)) {
+            let (mut heap, mut model) = (EventHeap::default(), Vec::new());
+            for (what, time, link) in actions {
+                match what {
+                    _ if model.is_empty() => heap.push((time, link)),
+                    0 => heap.push((time, link)),
+                    1 => heap.replace_first((time, link)),
+                    _ => heap.pop(),
+                }
+                if what > 0 && !model.is_empty() {
+                    model.remove(0);
+                    if what == 1 {
+                        model.push((time, link));
+                    }
+                } else {
+                    model.push((time, link));
+                }
+                model.sort_unstable();
+                prop_assert_eq!(heap.first(), model.first().copied());
             }
         }
     }

@@ -123,11 +123,7 @@ impl ShortestPaths {
 
     fn path(&self, topology: &Topology, source: u32, destination: u32, flow: u64, path: &mut Vec<u32>) {
         let hosts = topology.hosts();
-        let first = topology.out_of(source).start;
-        path.push(first);
-        let mut switch = topology.to(first) - hosts;
-        let goal = topology.to(topology.out_of(destination).start) - hosts;
-        while switch != goal {
+        walk(topology, source, destination, path, |switch, goal| {
             let left = self.distance(goal, switch);
             let closer = |link: &u32| {
                 topology.to(*link).checked_sub(hosts).is_some_and(|next| self.distance(goal, next) < left)
@@ -136,12 +132,8 @@ impl ShortestPaths {
             let count = ways.clone().filter(closer).count() as u64;
             // A good hash of flow and switch, so that choices at successive switches do not depend on one another.
             let drawn = base::Seed(flow).split_index(u64::from(switch)).0;
-            let Some(link) = ways.filter(closer).nth((drawn % count.max(1)) as usize) else { return };
-            path.push(link);
-            switch = topology.to(link) - hosts;
-        }
-        let last = topology.out_of(hosts + switch).find(|link| topology.to(*link) == destination);
-        path.extend(last);
+            ways.filter(closer).nth((drawn % count.max(1)) as usize)
+        });
     }
 }
 
@@ -221,18 +213,30 @@ impl NextLinks {
     }
 
     fn path(&self, topology: &Topology, source: u32, destination: u32, path: &mut Vec<u32>) {
-        let hosts = topology.hosts();
-        let first = topology.out_of(source).start;
-        path.push(first);
-        let mut switch = topology.to(first) - hosts;
-        let goal = topology.to(topology.out_of(destination).start) - hosts;
-        while switch != goal {
-            let link = self.next(goal, switch);
-            path.push(link);
-            switch = topology.to(link) - hosts;
-        }
-        path.extend(topology.out_of(hosts + switch).find(|link| topology.to(*link) == destination));
+        walk(topology, source, destination, path, |switch, goal| Some(self.next(goal, switch)));
     }
+}
+
+/// Adds the links from one host to another to `path`: `next` says by which a switch passes on what goes to another switch.
+#[inline]
+fn walk(
+    topology: &Topology,
+    source: u32,
+    destination: u32,
+    path: &mut Vec<u32>,
+    next: impl Fn(u32, u32) -> Option<u32>,
+) {
+    let hosts = topology.hosts();
+    let first = topology.out_of(source).start;
+    path.push(first);
+    let mut switch = topology.to(first) - hosts;
+    let goal = topology.to(topology.out_of(destination).start) - hosts;
+    while switch != goal {
+        let Some(link) = next(switch, goal) else { return };
+        path.push(link);
+        switch = topology.to(link) - hosts;
+    }
+    path.extend(topology.out_of(hosts + switch).find(|link| topology.to(*link) == destination));
 }
 
 /// The link from one switch to another.

@@ -30,6 +30,11 @@ impl Ticker {
     }
 }
 
+/// Threads for so many runs: as wished, or one per core.
+pub(super) fn threads(jobs: Option<NonZeroUsize>, count: usize) -> usize {
+    jobs.or_else(|| std::thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get).min(count)
+}
+
 /// Does `count` runs of `steps` steps each on so many threads (one per core without a wish). Once the user has [stopped](interrupt) it no
 /// other run begins: the results are then those of the first ones.
 ///
@@ -41,12 +46,12 @@ pub(super) fn in_parallel<T: Send, E: Send>(
     steps: u64,
     work: impl Fn(usize, &Ticker) -> Result<T, E> + Sync,
 ) -> Result<Vec<T>, E> {
-    let jobs = jobs.or_else(|| std::thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
+    let jobs = threads(jobs, count);
     let next = AtomicUsize::new(0);
     let ticker = Ticker { progress: Mutex::new((Progress::new("sim"), 0)), steps, all: steps * count as u64 };
     let results = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
-        for _ in 0..jobs.min(count) {
+        for _ in 0..jobs {
             scope.spawn(|| {
                 loop {
                     let index = next.fetch_add(1, Ordering::Relaxed);

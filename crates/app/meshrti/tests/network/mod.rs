@@ -70,6 +70,11 @@ fn what_is_wrong_is_told_and_too_much_is_warned_of() {
         let (status, error) = say(from, to);
         assert_eq!((status, error.contains(why)), (Some(2), true), "{to}: {error}");
     }
+    let star = text.replacen("shape = \"fat-tree\"\nports = 8", "shape = \"star\"\nhosts = 600000000", 1);
+    let (status, error) = refusal(&[path(&file("large.toml", &star)), "--replications", "4", "--jobs", "4"]);
+    assert_eq!(status, Some(1), "{error}");
+    assert!(error.contains("this needs about 558.8 GiB of memory, and "), "{error}");
+    assert!(error.contains("4 runs at a time"), "{error}");
     let hot =
         file("hot.toml", &text.replacen("\"63us\"", "\"10us\"", 1).replacen("\"100ms\"", "\"50us\"", 1));
     let notes = report(&[path(&hot)])["notes"].to_string();

@@ -2,7 +2,7 @@
 
 use super::lanes::Lanes;
 use super::{Fluid, MessageId};
-use crate::heap::IndexedHeap;
+use crate::heap::EventHeap;
 use crate::traffic::{Delivered, Traffic};
 use crate::units::Picos;
 
@@ -11,7 +11,7 @@ pub struct Run<T> {
     fluid: Fluid,
     lanes: Lanes,
     traffic: T,
-    births: IndexedHeap,
+    births: EventHeap,
     /// By message; `ended` is not set yet.
     under_way: Vec<Delivered>,
     born: u64,
@@ -24,10 +24,10 @@ pub struct Run<T> {
 impl<T: Traffic> Run<T> {
     /// A run of sources 0 to `sources` - 1.
     pub fn new(fluid: Fluid, lanes: Lanes, mut traffic: T, sources: u32) -> Self {
-        let mut births = IndexedHeap::default();
+        let mut births = EventHeap::default();
         for source in 0..sources {
             if let Some(first) = traffic.first(source) {
-                births.set(source, first.0);
+                births.push((first.0, source));
             }
         }
         Self {
@@ -98,8 +98,8 @@ impl<T: Traffic> Run<T> {
         self.own_lanes.clear();
         let parcel = self.traffic.message(source, &mut self.path, &mut self.own_lanes);
         match self.traffic.next(source, now) {
-            Some(next) => self.births.set(source, next.max(now).0),
-            None => self.births.remove(source),
+            Some(next) => self.births.replace_first((next.max(now).0, source)),
+            None => self.births.pop(),
         }
         let id = self.fluid.add(&self.path, parcel.bytes);
         let record = Delivered { number: self.born, source, parcel, born: now, ended: Picos::ZERO };

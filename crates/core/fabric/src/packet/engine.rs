@@ -1,6 +1,6 @@
 //! Packets under way, and the links that they queue at.
 
-use super::queue::EventHeap;
+use crate::heap::EventHeap;
 use crate::units::{Picos, Rate};
 
 /// The end of a list.

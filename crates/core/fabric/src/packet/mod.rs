@@ -5,7 +5,6 @@
 //! each link needs one pending event, that of its oldest packet under way, and each crossing of a link by a packet is one event.
 
 mod engine;
-mod queue;
 pub mod run;
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,7 @@
 //! A run: messages are born at sources, go as packets, and are complete or lost.
 
 use super::Packets;
-use crate::heap::IndexedHeap;
+use crate::heap::EventHeap;
 use crate::traffic::{Delivered, Traffic};
 use crate::units::Picos;
 
@@ -9,7 +9,7 @@ use crate::units::Picos;
 pub struct Run<T> {
     packets: Packets,
     traffic: T,
-    births: IndexedHeap,
+    births: EventHeap,
     /// By message; `ended` is not set yet.
     under_way: Vec<Delivered>,
     born: u64,
@@ -22,10 +22,10 @@ pub struct Run<T> {
 impl<T: Traffic> Run<T> {
     /// A run of sources 0 to `sources` - 1.
     pub fn new(packets: Packets, mut traffic: T, sources: u32) -> Self {
-        let mut births = IndexedHeap::default();
+        let mut births = EventHeap::default();
         for source in 0..sources {
             if let Some(first) = traffic.first(source) {
-                births.set(source, first.0);
+                births.push((first.0, source));
             }
         }
         let (path, lanes) = (Vec::new(), Vec::new());
@@ -82,8 +82,8 @@ impl<T: Traffic> Run<T> {
         self.lanes.clear();
         let parcel = self.traffic.message(source, &mut self.path, &mut self.lanes);
         match self.traffic.next(source, now) {
-            Some(next) => self.births.set(source, next.max(now).0),
-            None => self.births.remove(source),
+            Some(next) => self.births.replace_first((next.max(now).0, source)),
+            None => self.births.pop(),
         }
         let id = self.packets.send(now, &self.path, parcel.bytes) as usize;
         let record = Delivered { number: self.born, source, parcel, born: now, ended: Picos::ZERO };

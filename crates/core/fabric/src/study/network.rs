@@ -11,7 +11,7 @@ use crate::pattern::{Destinations, Pattern, PatternError};
 use crate::recording::{Recording, RecordingError};
 use crate::routing::{RouteError, Routes, ShortestPaths};
 use crate::simulation::{Model, Simulation};
-use crate::topology::{LinkClass, Shape, Topology, TopologyError, WanError};
+use crate::topology::{LinkClass, PARTS_MAX, Shape, Topology, TopologyError, WanError};
 use crate::traffic::{Parcel, Traffic};
 use crate::units::Picos;
 
@@ -34,6 +34,28 @@ pub struct Network {
     pub model: Model,
     /// What waits behind what, as fluid: [`Subqueue::Flow`] or [`Subqueue::Message`].
     pub subqueue: Subqueue,
+}
+
+/// Memory for a host: two streams of chance, its place in the queue of births, its first link, messages of its own.
+const HOST_BYTES: u64 = 150;
+/// Memory for a link while it is built and afterwards, as fluid and with packets.
+const FLUID_LINK_BYTES: u64 = 50;
+const PACKET_LINK_BYTES: u64 = 130;
+
+/// Memory that a network of that shape takes at least, in bytes, before any message waits: for those who want to know before it is built.
+/// `None` for one with more parts than can be [built](Shape::build).
+pub fn memory_bytes(shape: &Shape, packets: bool) -> Option<u64> {
+    let (hosts, switches, links) = shape.parts();
+    if hosts.saturating_add(switches).max(links) > PARTS_MAX {
+        return None;
+    }
+    let link = if packets { PACKET_LINK_BYTES } else { FLUID_LINK_BYTES };
+    let routes = match shape {
+        Shape::Torus(_) => 0,
+        Shape::Wan(_) => switches.saturating_mul(switches).saturating_mul(4),
+        _ => switches.saturating_mul(switches).saturating_mul(2),
+    };
+    Some(hosts.saturating_mul(HOST_BYTES).saturating_add(links.saturating_mul(link)).saturating_add(routes))
 }
 
 /// Who sends what, when and to whom.
@@ -347,6 +369,31 @@ mod tests {
         let mut fresh = set_up(&network, Seed(1)).unwrap();
         fresh.stop();
         assert_eq!(fresh.outcome().latency.summary.count(), 0, "stopped before it began");
+    }
+
+    #[test]
+    fn parts_are_known_before_they_are_built() {
+        let site = |hosts: u32| crate::topology::Site { name: hosts.to_string(), hosts };
+        let line = crate::topology::Line { ends: (0, 1), rate: Rate::mbit(1), delay: Picos::ZERO };
+        let wan =
+            crate::topology::Wan { sites: vec![site(3), site(4)], lines: vec![line], detours: Vec::new() };
+        let torus = crate::topology::Torus { sides: vec![3, 4], hosts_per_switch: 2, wraps: true };
+        for shape in [
+            Shape::Wan(wan),
+            Shape::Torus(torus),
+            Shape::Star { hosts: 8 },
+            Shape::FatTree { ports: 4 },
+            Shape::Dragonfly { hosts_per_switch: 1, group: 2, global: 1 },
+        ] {
+            let host = LinkClass { name: "host".to_owned(), rate: Rate::mbit(1), delay: Picos::ZERO };
+            let built = shape.build(host.clone(), host).unwrap();
+            let built = (built.hosts().into(), built.switches().into(), built.links().into());
+            assert_eq!(shape.parts(), built, "{shape:?}");
+        }
+        let million = crate::topology::Torus { sides: vec![512, 512], hosts_per_switch: 4, wraps: true };
+        let needed = memory_bytes(&Shape::Torus(million), false).unwrap();
+        assert!((250 << 20..400 << 20).contains(&needed), "a million hosts: {needed}");
+        assert_eq!(memory_bytes(&Shape::Star { hosts: u32::MAX }, true), None, "too many to be built");
     }
 
     #[test]

@@ -97,6 +97,20 @@ impl Shape {
         }
     }
 
+    /// Hosts, switches and directed links that it will have.
+    pub fn parts(&self) -> (u64, u64, u64) {
+        if let Shape::Torus(torus) = self {
+            let hosts = torus.hosts();
+            return (hosts, torus.switches(), torus.cables().saturating_add(hosts.saturating_mul(2)));
+        }
+        let counts = self.counts();
+        let hosts = match self {
+            Shape::Wan(wan) => wan.sites.iter().map(|site| u64::from(site.hosts)).sum(),
+            _ => counts.with_hosts.saturating_mul(counts.hosts_at_each),
+        };
+        (hosts, counts.switches, counts.cables.saturating_add(hosts).saturating_mul(2))
+    }
+
     /// The names of its switches, where they have names.
     pub fn switch_names(&self) -> Vec<String> {
         match self {

@@ -6,14 +6,14 @@ mod recording;
 use std::path::Path;
 
 use fabric::simulation::Model;
-use fabric::study::network::{Network, set_up};
+use fabric::study::network::{Network, memory_bytes, set_up};
 use fabric::topology::{Shape, Topology};
 use serde_json::json;
 
 use super::course::Plan;
-use super::parallel::in_parallel;
+use super::parallel::{in_parallel, threads};
 use super::ran::{Runs, Wanted, finish, run_to_the_end, seed_of, steps_of};
-use super::usage::thread_cpu_s;
+use super::usage::{refuse_too_large, thread_cpu_s};
 use super::{Args, interrupt};
 use crate::bench::table::{Table, figure};
 use crate::exit::{Failure, Outcome, Status, say};
@@ -35,12 +35,14 @@ pub(super) fn run(args: &Args, name: &str, text: &str) -> Outcome {
     }
     let folder = Path::new(&args.scenario).parent().unwrap_or(Path::new(""));
     let network = scenario.network(args.seed, folder).map_err(wrong)?;
+    let wanted = usize::from(args.replications);
+    let packets = matches!(network.model, Model::Packets(_));
+    refuse_too_large(memory_bytes(&network.shape, packets), threads(args.jobs, wanted))?;
     let topology = {
         let simulation = set_up(&network, seed_of(args, 0)).map_err(|why| wrong(why.to_string()))?;
         simulation.topology().clone()
     };
     interrupt::watch();
-    let wanted = usize::from(args.replications);
     let steps = steps_of(network.load.expected(topology.hosts(), network.window).0);
     let recorded = in_parallel(args.jobs, wanted, steps, |replication, ticker| {
         let begun = thread_cpu_s();

@@ -11,7 +11,9 @@ use fabric::fluid;
 use fabric::packet::Switching;
 use fabric::simulation::PacketModel;
 use fabric::stage::{fixed, via_cluster};
+use fabric::study::network::memory_bytes;
 use fabric::study::torus::{self as study, Study, set_up};
+use fabric::topology::Shape;
 use fabric::traffic::Delivered;
 use fabric::units::{Picos, parse_size, parse_time};
 use serde_json::{Value, json};
@@ -20,9 +22,9 @@ use crate::bench::table::{Table, figure};
 use crate::exit::{Failure, Outcome, say};
 use crate::report::Report;
 use crate::sim::course::Plan;
-use crate::sim::parallel::{Ticker, in_parallel};
+use crate::sim::parallel::{Ticker, in_parallel, threads};
 use crate::sim::ran::{Recorded, Runs, Wanted, finish, messages_of, run_to_the_end, seed_of, steps_of};
-use crate::sim::usage::thread_cpu_s;
+use crate::sim::usage::{refuse_too_large, thread_cpu_s};
 use crate::sim::{Args, interrupt};
 
 /// What the paper reports: mean and standard deviation of the latency, and the utilisation of links between switches.
@@ -101,6 +103,9 @@ struct Done {
 /// Simulates and compares.
 pub(super) fn run(args: &Args) -> Outcome {
     let studies = studies(args);
+    let all = studies.len() * usize::from(args.replications);
+    let shape = Shape::Torus(studies[0].torus.clone());
+    refuse_too_large(memory_bytes(&shape, studies[0].packets.is_some()), threads(args.jobs, all))?;
     let first = set_up(&studies[0], Seed(args.seed));
     let first = first.map_err(|why| Failure::wrong_use(format_args!("--torus: {why}")))?;
     let network = first.topology();
