@@ -168,7 +168,7 @@ fn a_few_receivers_as_a_table_and_wrong_use() {
         ),
         (["srmp-scale", "--receivers", "0"], "0 is not in 1.."),
         (["srmp-tcp", "--receivers", "5"], "srmp-q1 have receivers"),
-        (["table1", "--seconds", "100"], "--seconds, --csv and --plots are for srmp-queueing"),
+        (["table1", "--seconds", "100"], "--seconds is for srmp-queueing"),
         (["srmp-q1", "--seconds", "5"], "5 is not in 10.."),
     ] {
         let output = sim(&arguments);

@@ -85,11 +85,12 @@ impl Execution {
             return;
         };
         if let Some(out) = remote.spoken.get_mut(&what) {
-            // Who leaves because the stream ended may have heard of that late, when it had begun anew: it comes back for that.
+            // Who leaves because the stream ended may have heard of that late, when it had begun anew: it comes back for that, a round
+            // trip later, and the more it is behind, the longer that takes.
             let is_behind = out.followers.remove(&from) && !out.served.contains(&from);
-            if is_behind && out.beginning == Beginning::Over && is_kept(out, net.history.first(topic)) {
+            if is_behind && out.beginning != Beginning::Pending && is_kept(out, net.history.first(topic)) {
                 out.beginning = Beginning::Kept;
-                net.timers.set(Timer::Begin(topic), plane.now + net.limits.begin_kept);
+                net.timers.set(Timer::Begin(topic), plane.now + net.limits.history_age);
             }
         }
         self.undeclare_unfollowed(plane, from, what);
