@@ -35,12 +35,10 @@ impl Server {
         let (mut own, mut addresses) = (Vec::new(), Vec::new());
         let mut before: Option<String> = None;
         for number in 1..=nodes {
-            let (process, words) = launcher.start(&role::node(number, before.as_deref())).await?;
-            let [address, links] = &words[..] else {
-                return Err(BenchError::Unusable(format!("node {number} does not say where it listens")));
-            };
-            before = Some(links.clone());
-            addresses.push(address.clone());
+            let (process, address, links) =
+                start_node(launcher, number, &role::node(number, before.as_deref())).await?;
+            before = Some(links);
+            addresses.push(address);
             own.push(process);
         }
         let (near, far) = (addresses.first(), addresses.last());
@@ -97,6 +95,19 @@ impl Server {
         })?;
         usage::resident_bytes(own.id())
     }
+}
+
+/// Starts the role of a node: its process, where federates find it, and where other nodes do.
+pub(crate) async fn start_node(
+    launcher: &Launcher,
+    number: usize,
+    words: &[String],
+) -> Result<(Process, String, String), BenchError> {
+    let (process, said) = launcher.start(words).await?;
+    let [address, links] = &said[..] else {
+        return Err(BenchError::Unusable(format!("node {number} does not say where it listens")));
+    };
+    Ok((process, address.clone(), links.clone()))
 }
 
 /// A name for a federation execution that nobody else uses.

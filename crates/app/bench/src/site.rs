@@ -11,7 +11,7 @@ use kernel::report::NodeSummary;
 
 use crate::member::{Member, Payload, received, reflected, stalled};
 use crate::process::{PATIENCE, Process, orders, say};
-use crate::server::federation_name;
+use crate::server::{federation_name, start_node};
 use crate::status::report;
 use crate::{BenchError, Launcher, Rounds, role, usage};
 
@@ -89,26 +89,11 @@ pub async fn measure(
     if carrier != Carrier::Links {
         nodes.await_groups().await?;
     }
-    let mut delays = Rounds::new(plan.size);
-    let mut before = None;
-    for count in [WARM_UP, plan.updates] {
-        if count == plan.updates {
-            before = Some(nodes.counts().await?);
-        }
-        for listener in &mut listeners {
-            listener.tell(&format!("expect {count}")).await?;
-        }
-        send(&publisher, object, plan, count, |done| progress(done, plan.updates)).await?;
-        for listener in &mut listeners {
-            let heard = listener.hear("delays").await?;
-            if count == plan.updates {
-                heard.iter().filter_map(|word| word.parse().ok()).for_each(|nanos: u64| {
-                    delays.record(Duration::from_nanos(nanos));
-                });
-            }
-        }
-    }
-    let (before, after) = (before.unwrap_or_default(), nodes.counts().await?);
+    exchange(&publisher, object, &mut listeners, plan, WARM_UP, |_| ()).await?;
+    let before = nodes.counts().await?;
+    let progress = |done| progress(done, plan.updates);
+    let delays = exchange(&publisher, object, &mut listeners, plan, plan.updates, progress).await?;
+    let after = nodes.counts().await?;
     drop(listeners);
     publisher.leave(&federation).await?;
     let updates = plan.updates as f64;
@@ -121,6 +106,28 @@ pub async fn measure(
         asked_again: after.asked_again - before.asked_again,
         cpu_s: after.cpu_s.zip(before.cpu_s).map(|(after, before)| (after - before) / updates),
     })
+}
+
+/// Sends so many updates, and waits until all listeners have all of them: the delays.
+async fn exchange(
+    publisher: &Member,
+    object: hla::handle::ObjectInstanceHandle,
+    listeners: &mut [Process],
+    plan: &Plan,
+    count: u64,
+    progress: impl FnMut(u64),
+) -> Result<Rounds, BenchError> {
+    for listener in &mut *listeners {
+        listener.tell(&format!("expect {count}")).await?;
+    }
+    send(publisher, object, plan, count, progress).await?;
+    let mut delays = Rounds::new(plan.size);
+    for listener in listeners {
+        let heard = listener.hear("delays").await?;
+        let nanos = heard.iter().filter_map(|word| word.parse().ok());
+        nanos.for_each(|nanos| delays.record(Duration::from_nanos(nanos)));
+    }
+    Ok(delays)
 }
 
 /// Updates at the plan's rate, each with the time at which it was sent.
@@ -206,12 +213,9 @@ impl Nodes {
         let (mut nodes, mut join) = (Self { processes: Vec::new(), addresses: Vec::new() }, None);
         for number in 1..=count {
             let words = role::site_node(number, groups.as_deref(), join.as_deref());
-            let (process, said) = launcher.start(&words).await?;
-            let [address, links] = &said[..] else {
-                return Err(BenchError::Unusable(format!("node {number} does not say where it listens")));
-            };
-            join.get_or_insert_with(|| links.clone());
-            nodes.addresses.push(address.clone());
+            let (process, address, links) = start_node(launcher, number, &words).await?;
+            join.get_or_insert(links);
+            nodes.addresses.push(address);
             nodes.processes.push(process);
         }
         Ok(nodes)

@@ -36,6 +36,11 @@ impl Gaps {
             }
         }
     }
+
+    /// Messages that so many sources are expected to send from the one moment to the other.
+    pub fn expected(self, sources: u32, (from, to): (Picos, Picos)) -> f64 {
+        f64::from(sources) * self.per_s() * to.since(from).as_secs()
+    }
 }
 
 /// The sources of a run: when each sends next.

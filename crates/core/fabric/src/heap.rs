@@ -82,18 +82,11 @@ impl IndexedHeap {
     }
 
     fn sink(&mut self, mut place: usize, item: Item) {
-        loop {
-            let first = place * ARITY + 1;
-            let children = self.items.get(first..(first + ARITY).min(self.items.len())).unwrap_or(&[]);
-            let Some((at, least)) = children.iter().copied().enumerate().min_by_key(|(_, child)| *child)
-            else {
-                break;
-            };
-            if item <= least {
-                break;
-            }
+        while let Some((child, least)) = least_child(&self.items, place)
+            && item > least
+        {
             self.put(place, least);
-            place = first + at;
+            place = child;
         }
         self.put(place, item);
     }
@@ -103,6 +96,15 @@ impl IndexedHeap {
         self.items[place] = item;
         self.places[item.id as usize] = place as u32; // a place per id, which is a u32
     }
+}
+
+/// The least of the children of a place, and where it is.
+#[inline]
+fn least_child<T: Copy + Ord>(items: &[T], place: usize) -> Option<(usize, T)> {
+    let first = place * ARITY + 1;
+    let children = items.get(first..(first + ARITY).min(items.len()))?;
+    let (at, least) = children.iter().copied().enumerate().min_by_key(|(_, child)| *child)?;
+    Some((first + at, least))
 }
 
 /// Times with numbers, the least first; the number breaks ties. Of entries only the first can be changed, for which it keeps no places: a
@@ -139,18 +141,11 @@ impl EventHeap {
     #[inline]
     pub fn replace_first(&mut self, item: (u64, u32)) {
         let mut place = 0;
-        loop {
-            let first = place * ARITY + 1;
-            let children = self.items.get(first..(first + ARITY).min(self.items.len())).unwrap_or(&[]);
-            let Some((at, least)) = children.iter().copied().enumerate().min_by_key(|(_, child)| *child)
-            else {
-                break;
-            };
-            if item <= least {
-                break;
-            }
+        while let Some((child, least)) = least_child(&self.items, place)
+            && item > least
+        {
             self.items[place] = least;
-            place = first + at;
+            place = child;
         }
         self.items[place] = item;
     }

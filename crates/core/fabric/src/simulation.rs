@@ -105,10 +105,7 @@ impl<T: Traffic> Engine<T> {
     fn carried(&mut self, now: Picos) -> Vec<f64> {
         match self {
             Engine::Fluid(run) => run.take_carried(now),
-            Engine::Packets(run) => {
-                let packets = run.packets();
-                (0..packets.links()).map(|link| packets.sent(now, link) as f64).collect()
-            }
+            Engine::Packets(_) => self.carried_so_far(now),
         }
     }
 

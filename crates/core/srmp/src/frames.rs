@@ -10,6 +10,7 @@ use crate::model::{DataId, MemberId};
 use base::Moment;
 use bytes::Bytes;
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 /// The longest frame that fits into one datagram of profile v3 in every mode, whatever protects it, beside what steers the
 /// protocol.
@@ -18,19 +19,10 @@ pub const FRAME_BYTES: usize = 1_240;
 pub const WINDOW: u32 = 4_096;
 /// Frames for single members that may be without acknowledgement.
 pub const DIRECTED_MAX: usize = 64;
+/// How long a reliable frame is repaired within a site: a layer that repairs by itself has asked for it long since.
+pub const REPAIRED: Duration = Duration::from_millis(250);
 /// The data element of all frames for single members; those of reliable ones come after it.
 const DIRECTED: DataId = DataId(0);
-
-/// How a frame is carried.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Carriage {
-    /// To all members; it may be lost.
-    BestEffort,
-    /// To all members; what is lost is repaired while the frame is young.
-    Reliable,
-    /// To this member, until it is acknowledged, or that fails.
-    Directed(MemberId),
-}
 
 /// What sends for a member: its [`Endpoint`], or what drives one.
 pub trait Sending {
@@ -83,7 +75,7 @@ pub enum Framed {
 /// The frames of one member of one group.
 #[derive(Clone, Debug, Default)]
 pub struct Frames {
-    sent: u64,
+    best_effort: u64,
     reliable: u64,
     directed: u64,
     received: u64,
@@ -98,33 +90,40 @@ impl Frames {
         Self::default()
     }
 
-    /// Sends a frame.
+    /// Sends a frame to all members; it may be lost.
     ///
     /// # Errors
-    /// Those of the mode; nothing was sent then.
-    pub fn send(
+    /// Those of mode 0; nothing was sent then.
+    pub fn send_best_effort(&mut self, by: &mut impl Sending, frame: Bytes) -> Result<(), SendError> {
+        by.mode0(frame)?;
+        self.best_effort += 1;
+        Ok(())
+    }
+
+    /// Sends a frame to all members; what is lost is repaired while the frame is young.
+    ///
+    /// # Errors
+    /// Those of mode 1; nothing was sent then.
+    pub fn send_reliable(&mut self, by: &mut impl Sending, frame: Bytes) -> Result<(), SendError> {
+        let place = (self.reliable % u64::from(WINDOW)) as u32;
+        by.mode1(DataId(DIRECTED.0 + 1 + place), frame)?;
+        self.reliable += 1;
+        Ok(())
+    }
+
+    /// Sends a frame to one member, until it is acknowledged, or that fails.
+    ///
+    /// # Errors
+    /// Those of mode 2; nothing was sent then.
+    pub fn send_directed(
         &mut self,
         by: &mut impl Sending,
-        carriage: Carriage,
+        to: MemberId,
         frame: Bytes,
-    ) -> Result<Ticket, SendError> {
-        let ticket = match carriage {
-            Carriage::BestEffort => by.mode0(frame)?,
-            Carriage::Reliable => {
-                let place = (self.reliable % u64::from(WINDOW)) as u32;
-                let ticket = by.mode1(DataId(DIRECTED.0 + 1 + place), frame)?;
-                self.reliable += 1;
-                ticket
-            }
-            Carriage::Directed(to) => {
-                let ticket = by.mode2(to, DIRECTED, frame)?;
-                self.pending.insert(ticket);
-                self.directed += 1;
-                ticket
-            }
-        };
-        self.sent += 1;
-        Ok(ticket)
+    ) -> Result<(), SendError> {
+        self.pending.insert(by.mode2(to, DIRECTED, frame)?);
+        self.directed += 1;
+        Ok(())
     }
 
     /// Whether another frame for a single member may be sent now.
@@ -151,10 +150,10 @@ impl Frames {
         }
     }
 
-    /// Frames sent, of all carriages.
+    /// Frames sent, of all modes.
     #[must_use]
     pub fn sent(&self) -> u64 {
-        self.sent
+        self.best_effort + self.reliable + self.directed
     }
 
     /// Reliable frames among them.

@@ -5,15 +5,13 @@ mod common;
 use bytes::Bytes;
 use common::{Lines, Net, ms};
 use srmp::auth::{GroupKey, Keyring};
-use srmp::frames::{Carriage, DIRECTED_MAX, FRAME_BYTES, Framed, Frames};
+use srmp::frames::{DIRECTED_MAX, FRAME_BYTES, Framed, Frames, REPAIRED};
 use srmp::model::{Epoch, MemberId, Profile};
 use srmp::rate::Rate;
 use srmp::{Config, Event};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// How long a message is repaired.
-const REPAIRED: Duration = Duration::from_millis(250);
 /// From one message to the next.
 const SPACING: Duration = Duration::from_millis(2);
 
@@ -40,8 +38,7 @@ fn site(seed: u64, loss: f64) -> Net {
 fn speak(net: &mut Net, frames: &mut Frames, numbers: std::ops::Range<u32>) {
     for number in numbers {
         let frame = Bytes::copy_from_slice(&number.to_be_bytes());
-        net.with(0, |endpoint, now| frames.send(&mut (endpoint, now), Carriage::Reliable, frame))
-            .expect("it may");
+        net.with(0, |endpoint, now| frames.send_reliable(&mut (endpoint, now), frame)).expect("it may");
         net.run(SPACING);
     }
 }
@@ -131,9 +128,11 @@ fn the_longest_frame_fits_into_one_datagram_in_every_mode() {
         let frame = Bytes::from(vec![1; FRAME_BYTES]);
         // With as many versions to be announced as there can be.
         for number in 0..20 {
-            let carriage = if number < 19 { Carriage::Reliable } else { Carriage::BestEffort };
-            net.with(0, |endpoint, now| frames.send(&mut (endpoint, now), carriage, frame.clone()))
-                .expect("it fits");
+            net.with(0, |endpoint, now| match number {
+                0..19 => frames.send_reliable(&mut (endpoint, now), frame.clone()),
+                _ => frames.send_best_effort(&mut (endpoint, now), frame.clone()),
+            })
+            .expect("it fits");
         }
         // Best effort waits until what reliable frames took of the rate is made up for.
         net.run(ms(100));
@@ -150,8 +149,8 @@ fn frames_for_one_member_wait_for_their_acknowledgements() {
     while number < 1_000 {
         while frames.has_room() && number < 1_000 {
             let frame = Bytes::copy_from_slice(&number.to_be_bytes());
-            let to = Carriage::Directed(MemberId(2));
-            net.with(0, |endpoint, now| frames.send(&mut (endpoint, now), to, frame)).expect("it may");
+            net.with(0, |endpoint, now| frames.send_directed(&mut (endpoint, now), MemberId(2), frame))
+                .expect("it may");
             number += 1;
         }
         assert!(number <= DIRECTED_MAX as u32 || frames.directed() == u64::from(number));

@@ -24,15 +24,22 @@ const NETWORK: u32 = u32::MAX;
 /// What was recorded of a run.
 pub(super) struct Course {
     slices: Vec<Slice>,
-    /// Links with where they lead from and to, and how busy they were.
-    links: Vec<(String, String, bool, f64)>,
+    links: Vec<Link>,
     latency: Recorder,
     /// By which links between switches have a place.
     sides: Option<(u32, u32)>,
 }
 
+/// A link, and how busy it was.
+struct Link {
+    from: String,
+    to: String,
+    /// The switch that it leaves for another one; none at hosts.
+    switch: Option<u32>,
+    share: f64,
+}
+
 /// Where switches are, and what they are called.
-#[derive(Default)]
 pub(super) struct Plan {
     /// Sides of a torus or mesh of two dimensions.
     pub(super) sides: Option<(u32, u32)>,
@@ -47,8 +54,8 @@ impl Course {
         let link = |(number, share): (usize, &f64)| {
             let number = number as u32;
             let (from, to) = (topology.from(number), topology.to(number));
-            let between = topology.is_between_switches(number);
-            (plan.name(topology, from), plan.name(topology, to), between, *share)
+            let switch = topology.is_between_switches(number).then(|| from - topology.hosts());
+            Link { from: plan.name(topology, from), to: plan.name(topology, to), switch, share: *share }
         };
         Self {
             slices: simulation.slices().to_vec(),
@@ -99,8 +106,8 @@ impl Course {
             "Links",
             &[("from", "from"), ("to", "to"), ("between_switches", "between switches"), ("busy", "busy")],
         );
-        for (from, to, between, share) in &self.links {
-            links.row(vec![from.clone().into(), to.clone().into(), (*between).into(), number(*share)]);
+        for Link { from, to, switch, share } in &self.links {
+            links.row(vec![from.clone().into(), to.clone().into(), switch.is_some().into(), number(*share)]);
         }
         vec![time, latency, links]
     }
@@ -188,8 +195,8 @@ impl Course {
         )
         .with_subtitle(title);
         for (between, label) in [(true, "between switches"), (false, "at hosts")] {
-            let links = self.links.iter().filter(|link| link.2 == between);
-            let mut shares: Vec<f64> = links.map(|(.., share)| share * 100.0).collect();
+            let links = self.links.iter().filter(|link| link.switch.is_some() == between);
+            let mut shares: Vec<f64> = links.map(|link| link.share * 100.0).collect();
             if shares.is_empty() {
                 continue;
             }
@@ -208,9 +215,8 @@ impl Course {
     fn heat(&self, title: &str) -> Option<HeatMap> {
         let (columns, rows) = self.sides?;
         let mut values = vec![vec![None::<f64>; columns as usize]; rows as usize];
-        for (from, _, between, share) in &self.links {
-            let switch = from.strip_prefix("switch ").and_then(|number| number.parse::<u32>().ok());
-            let Some(switch) = switch.filter(|_| *between) else { continue };
+        for Link { switch, share, .. } in &self.links {
+            let Some(switch) = *switch else { continue };
             let place = values.get_mut((switch / columns) as usize)?.get_mut((switch % columns) as usize)?;
             *place = Some(place.unwrap_or(0.0).max(share * 100.0));
         }

@@ -22,11 +22,6 @@ pub(super) fn steps_of(messages: f64) -> u64 {
     (messages / STEP_MESSAGES).clamp(1_000.0, 1e9) as u64
 }
 
-/// Messages that so many hosts send from the one moment to the other.
-pub(super) fn messages_of(hosts: u32, per_s: f64, (from, to): (Picos, Picos)) -> f64 {
-    f64::from(hosts) * per_s * to.since(from).as_secs()
-}
-
 /// A run, and its processor time in seconds where the system says it.
 pub(super) type Run = (Ran, Option<f64>);
 

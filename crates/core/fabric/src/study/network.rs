@@ -78,10 +78,7 @@ impl Load {
     /// Messages of all hosts from the one moment to the other: how many are expected, and their bytes on average.
     pub fn expected(&self, hosts: u32, window: (Picos, Picos)) -> (f64, f64) {
         match self {
-            Load::Drawn { gaps, bytes, .. } => {
-                let messages = f64::from(hosts) * gaps.per_s() * window.1.since(window.0).as_secs();
-                (messages, *bytes as f64)
-            }
+            Load::Drawn { gaps, bytes, .. } => (gaps.expected(hosts, window), *bytes as f64),
             Load::Recorded(recording) => {
                 let (messages, bytes) =
                     recording.within(window).fold((0.0, 0.0), |(messages, bytes), (_, sent)| {

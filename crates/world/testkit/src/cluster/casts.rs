@@ -3,18 +3,15 @@
 use crate::draw::Draw;
 use base::{Moment, NodeKey, Seed};
 use bytes::{BufMut, Bytes, BytesMut};
-use kernel::{CastEvent, Kernel};
+use kernel::{Carriage, CastEvent, Kernel};
 use netsim::{HostId, Port};
-use srmp::frames::{Carriage, FRAME_BYTES, Framed, Frames};
+use srmp::frames::{FRAME_BYTES, Framed, Frames, REPAIRED};
 use srmp::model::{Epoch, MemberId, Profile};
 use srmp::rate::Rate;
 use srmp::{Channel, Config, Destination, Endpoint, Event};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::time::Duration;
 
-/// How long a reliable frame is repaired: as `node` does.
-const REPAIRED: Duration = Duration::from_millis(250);
 /// Nothing waits for the rate of a group.
 const RATE: f64 = 1e9;
 /// The port of all members.
@@ -119,12 +116,13 @@ impl Casts {
             let directed = membership.as_ref().is_none_or(|membership| membership.frames.has_room());
             let Some(next) = kernel.poll_cast_frame(now, group, FRAME_BYTES, directed) else { return };
             let Some(Membership { endpoint, frames }) = membership.as_deref_mut() else { continue };
-            let carriage = match next.carriage {
-                kernel::Carriage::BestEffort => Carriage::BestEffort,
-                kernel::Carriage::Reliable => Carriage::Reliable,
-                kernel::Carriage::Directed(to) => Carriage::Directed(MemberId(to.0)),
+            let by = &mut (endpoint, now);
+            let sent = match next.carriage {
+                Carriage::BestEffort => frames.send_best_effort(by, next.frame),
+                Carriage::Reliable => frames.send_reliable(by, next.frame),
+                Carriage::Directed(to) => frames.send_directed(by, MemberId(to.0), next.frame),
             };
-            if let Err(error) = frames.send(&mut (endpoint, now), carriage, next.frame) {
+            if let Err(error) = sent {
                 tracing::debug!(group, %error, "a frame was not sent to its group");
             }
         }

@@ -279,36 +279,41 @@ impl Traffic {
         if let Some(until) = self.until.filter(|until| until.0 <= self.from.0) {
             return Err(format!("[traffic]: `until` is {}, not after `from`, {}", until.0, self.from.0));
         }
-        let drawn = [
-            ("pattern", self.pattern.is_some()),
-            ("arrivals", self.arrivals.is_some()),
-            ("message_size", self.message_size.is_some()),
-        ];
         if self.trace.is_some() {
+            let drawn = [
+                ("pattern", self.pattern.is_some()),
+                ("arrivals", self.arrivals.is_some()),
+                ("message_size", self.message_size.is_some()),
+            ];
             return match drawn.iter().find(|(_, is_there)| *is_there) {
                 Some((key, _)) => Err(format!("[traffic]: a `trace` says it all: leave `{key}` out")),
                 None => Ok(()),
             };
         }
-        if let Some((key, _)) = drawn.iter().find(|(_, is_there)| !*is_there) {
-            return Err(format!("[traffic]: `{key}` is missing (or name a `trace`)"));
-        }
-        if self.until.is_none() {
-            return Err("[traffic]: `until` is missing".to_owned());
-        }
-        let gaps: &[(&str, Time)] = match &self.arrivals {
-            Some(Arrivals::Poisson { mean_gap }) => &[("mean_gap", *mean_gap)],
-            Some(Arrivals::Constant { gap }) => &[("gap", *gap)],
-            Some(Arrivals::OnOff { gap, on, off }) => &[("gap", *gap), ("on", *on), ("off", *off)],
-            None => &[],
+        let (_, arrivals, bytes, _) = self.drawn()?;
+        let gaps: &[(&str, Time)] = match arrivals {
+            Arrivals::Poisson { mean_gap } => &[("mean_gap", mean_gap)],
+            Arrivals::Constant { gap } => &[("gap", gap)],
+            Arrivals::OnOff { gap, on, off } => &[("gap", gap), ("on", on), ("off", off)],
         };
         if let Some((key, _)) = gaps.iter().find(|(_, time)| time.0 == Picos::ZERO) {
             return Err(format!("[traffic]: `{key}` is zero"));
         }
-        if self.message_size.is_some_and(|size| size.0 == 0) {
+        if bytes.0 == 0 {
             return Err("[traffic]: `message_size` is zero".to_owned());
         }
         Ok(())
+    }
+
+    /// What there must be without a trace.
+    fn drawn(&self) -> Result<(Pattern, Arrivals, Size, Time), String> {
+        let missing = |key: &str| format!("[traffic]: `{key}` is missing (or name a `trace`)");
+        Ok((
+            self.pattern.ok_or_else(|| missing("pattern"))?,
+            self.arrivals.ok_or_else(|| missing("arrivals"))?,
+            self.message_size.ok_or_else(|| missing("message_size"))?,
+            self.until.ok_or_else(|| missing("until"))?,
+        ))
     }
 
     /// What is sent, and from when to when.
@@ -319,11 +324,7 @@ impl Traffic {
             let until = self.until.map_or(last.max(self.from.0 + Picos(1)), |until| until.0);
             return Ok((Load::Recorded(Arc::new(recording)), (self.from.0, until)));
         }
-        let (Some(pattern), Some(arrivals), Some(bytes), Some(until)) =
-            (self.pattern, self.arrivals, self.message_size, self.until)
-        else {
-            return Err("[traffic]: something is missing".to_owned());
-        };
+        let (pattern, arrivals, bytes, until) = self.drawn()?;
         let pattern = match pattern {
             Pattern::Uniform => pattern::Pattern::Uniform,
             Pattern::Permutation => pattern::Pattern::Permutation,

@@ -39,16 +39,12 @@ fn parse(text: &str) -> Result<Recording, String> {
                 format!("line {number}: {} values under {} headings", cells.len(), headings.len())
             })
         };
-        let wrong = |place: usize| {
-            move |text: &str| {
-                format!("line {number}: `{text}` is no `{}`", ["?", "host", "size", "time"][place])
-            }
-        };
-        let host = |place| cell(place).and_then(|text| text.parse::<u32>().map_err(|_| wrong(1)(text)));
+        let wrong = |what: &str, text: &str| format!("line {number}: `{text}` is no `{what}`");
+        let host = |place| cell(place).and_then(|text| text.parse::<u32>().map_err(|_| wrong("host", text)));
         let size = cell(bytes)?;
-        let size = size.parse().ok().filter(|bytes| *bytes > 0_u64).ok_or_else(|| wrong(2)(size))?;
+        let size = size.parse().ok().filter(|bytes| *bytes > 0_u64).ok_or_else(|| wrong("size", size))?;
         let at = cell(time)?;
-        let at = moment(at, in_seconds).ok_or_else(|| wrong(3)(at))?;
+        let at = moment(at, in_seconds).ok_or_else(|| wrong("time", at))?;
         messages.push((host(source)?, Sent { at, to: host(destination)?, bytes: size }));
     }
     Ok(Recording::new(messages))

@@ -23,7 +23,7 @@ use crate::exit::{Failure, Outcome, say};
 use crate::report::Report;
 use crate::sim::course::Plan;
 use crate::sim::parallel::{Ticker, in_parallel, threads};
-use crate::sim::ran::{Recorded, Runs, Wanted, finish, messages_of, run_to_the_end, seed_of, steps_of};
+use crate::sim::ran::{Recorded, Runs, Wanted, finish, run_to_the_end, seed_of, steps_of};
 use crate::sim::usage::{refuse_too_large, thread_cpu_s};
 use crate::sim::{Args, interrupt};
 
@@ -115,7 +115,7 @@ pub(super) fn run(args: &Args) -> Outcome {
     }
     interrupt::watch();
     let wanted = studies.len() * replications;
-    let steps = steps_of(messages_of(network.hosts(), studies[0].gaps.per_s(), studies[0].window));
+    let steps = steps_of(studies[0].gaps.expected(network.hosts(), studies[0].window));
     let recorded = in_parallel(args.jobs, wanted, steps, |index, ticker| {
         let (study, replication) = (&studies[index / replications], index % replications);
         simulate(

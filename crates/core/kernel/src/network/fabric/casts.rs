@@ -32,8 +32,7 @@ impl Fabric {
             self.routers[speaks].set_covered(client, group, groups & 1 << group != 0);
         }
         let covered = self.routers[speaks].covered(client) != 0;
-        let own = self.directed.iter().find(|(_, other)| **other == key).map(|(own, _)| *own);
-        match own {
+        match self.directed_at(key) {
             Some(_) if !covered => self.end_directed(now, key),
             // What waits goes by a group that still reaches it.
             Some(own) => self.note_cast_ready(own),
@@ -45,11 +44,15 @@ impl Fabric {
         }
     }
 
+    /// The pipe for what is directed at a neighbour.
+    fn directed_at(&self, key: NodeKey) -> Option<ClientId> {
+        self.directed.iter().find(|(_, other)| **other == key).map(|(own, _)| *own)
+    }
+
     /// What is directed at a neighbour goes over its link, if there is one. What waits is asked for again.
     pub(super) fn end_directed(&mut self, now: Moment, key: NodeKey) {
         let speaks = self.speaks();
-        let own = self.directed.iter().find(|(_, other)| **other == key).map(|(own, _)| *own);
-        let Some(own) = own else { return };
+        let Some(own) = self.directed_at(key) else { return };
         self.directed.remove(&own);
         self.directed_ready.retain(|(_, client)| *client != own);
         self.routers[speaks].remove_client(now, own);

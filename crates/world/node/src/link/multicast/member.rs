@@ -7,7 +7,7 @@ use base::NodeKey;
 use kernel::CastEvent;
 use srmp::Event;
 use srmp::auth::{GroupKey, Keyring};
-use srmp::frames::Framed;
+use srmp::frames::{Framed, REPAIRED};
 use srmp::model::{Epoch, MemberId, Profile};
 use srmp::rate::Rate;
 use tokio::sync::Notify;
@@ -20,8 +20,6 @@ use crate::srmp::{HostConfig, OpenError, SrmpEvents, SrmpHost};
 const BATCH: usize = 64;
 /// How often the machine is told what was counted.
 const COUNTED: Duration = Duration::from_secs(1);
-/// How long the group repairs a reliable frame. Then the streams of the nodes have asked for it long since.
-const REPAIRED: Duration = Duration::from_millis(250);
 /// The number of the one key of a site.
 const KEY_ID: u8 = 1;
 

@@ -14,7 +14,7 @@ use std::rc::Rc;
 use base::Moment;
 use kernel::{Carriage, CastCounts, CastEvent, CastFrame};
 use srmp::SendError;
-use srmp::frames::{self, FRAME_BYTES, Frames};
+use srmp::frames::{FRAME_BYTES, Frames};
 use srmp::model::MemberId;
 use tokio::sync::Notify;
 
@@ -116,13 +116,12 @@ impl Membership {
     }
 
     fn send(&mut self, CastFrame { carriage, frame }: CastFrame) -> Result<(), SendError> {
-        let carriage = match carriage {
-            Carriage::BestEffort => frames::Carriage::BestEffort,
-            Carriage::Reliable => frames::Carriage::Reliable,
-            Carriage::Directed(to) => frames::Carriage::Directed(MemberId(to.0)),
-        };
-        self.frames.send(&mut &*self.host, carriage, frame)?;
-        Ok(())
+        let (frames, by) = (&mut self.frames, &mut &*self.host);
+        match carriage {
+            Carriage::BestEffort => frames.send_best_effort(by, frame),
+            Carriage::Reliable => frames.send_reliable(by, frame),
+            Carriage::Directed(to) => frames.send_directed(by, MemberId(to.0), frame),
+        }
     }
 
     fn counts(&self) -> CastCounts {
