@@ -180,6 +180,12 @@ impl Kernel {
         None
     }
 
+    /// Messages of routers that came over all links together, and that went out over them, so far.
+    #[must_use]
+    pub fn link_messages(&self) -> (u64, u64) {
+        self.network.as_ref().map_or((0, 0), |network| network.link_messages())
+    }
+
     /// The network as this node sees it; `None` for a node by itself.
     #[must_use]
     pub fn network(&self) -> Option<NetworkStatus> {

@@ -61,6 +61,11 @@ pub struct NetworkStatus {
 }
 
 impl Network {
+    /// Messages of routers that came over links, and that went out over them.
+    pub(crate) fn link_messages(&self) -> (u64, u64) {
+        self.fabric.neighbour_messages()
+    }
+
     pub(crate) fn status(&self, rti: &Rti) -> NetworkStatus {
         let log = self.order.log();
         let roles = log.members();

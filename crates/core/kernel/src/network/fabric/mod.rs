@@ -351,6 +351,15 @@ impl Fabric {
             .collect()
     }
 
+    /// Messages that came from all neighbours, and that went to them.
+    pub(crate) fn neighbour_messages(&self) -> (u64, u64) {
+        let ports = self.neighbours.values().flatten();
+        let stats = ports.filter_map(|port| self.routers[port.router].pipe_stats(port.client));
+        stats.fold((0, 0), |(received, sent), stats| {
+            (received + stats.received_messages, sent + stats.sent_messages)
+        })
+    }
+
     /// The channels to a neighbour.
     pub(crate) fn channels(&self, key: NodeKey) -> Vec<ChannelStatus> {
         let ports = self.neighbours.get(&key).map(Vec::as_slice).unwrap_or_default();

@@ -1,0 +1,83 @@
+//! A process that runs federates.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use base::{Deadlines, Moment};
+
+use crate::member::Member;
+use crate::wires::{SocketId, Turn};
+
+/// One read has so many bytes at most.
+const READ_BYTES: usize = 256 << 10;
+
+/// Federates of one process.
+pub(crate) struct Crew {
+    members: Vec<Member>,
+    by_socket: BTreeMap<SocketId, usize>,
+    timers: Deadlines<usize>,
+    /// Who is to be seen to with the next turn, whatever comes.
+    due: BTreeSet<usize>,
+}
+
+impl Crew {
+    pub(crate) fn new(members: Vec<Member>) -> Self {
+        let due = (0..members.len()).collect();
+        Self { members, by_socket: BTreeMap::new(), timers: Deadlines::new(), due }
+    }
+
+    pub(crate) fn members(&self) -> &[Member] {
+        &self.members
+    }
+
+    /// All begin their work with the next turn.
+    pub(crate) fn begin(&mut self) {
+        self.members.iter_mut().for_each(Member::begin);
+        self.due.extend(0..self.members.len());
+    }
+
+    pub(crate) fn poll_timeout(&self) -> Option<Moment> {
+        if self.due.is_empty() { self.timers.next() } else { Some(Moment::ZERO) }
+    }
+
+    /// Does all that there is to do.
+    pub(crate) fn turn(&mut self, turn: &mut Turn<'_>) {
+        while let Some(index) = self.timers.pop_due(turn.now()) {
+            self.due.insert(index);
+        }
+        let mut ready = Vec::new();
+        while let Some(socket) = turn.next_ready() {
+            ready.push(socket);
+        }
+        for socket in ready {
+            let chunks = turn.read(socket, READ_BYTES);
+            let Some(&index) = self.by_socket.get(&socket) else { continue };
+            for chunk in chunks {
+                self.members[index].take(turn, chunk);
+            }
+            self.due.remove(&index);
+            self.see_to(turn, index);
+        }
+        for index in std::mem::take(&mut self.due) {
+            self.see_to(turn, index);
+        }
+    }
+
+    fn see_to(&mut self, turn: &mut Turn<'_>, index: usize) {
+        let member = &mut self.members[index];
+        let before = member.socket();
+        member.go_on(turn);
+        let after = member.socket();
+        if before != after {
+            if let Some(gone) = before {
+                self.by_socket.remove(&gone);
+            }
+            if let Some(new) = after {
+                self.by_socket.insert(new, index);
+            }
+        }
+        match member.poll_timeout() {
+            Some(at) => self.timers.set(index, at),
+            None => drop(self.timers.clear(index)),
+        }
+    }
+}

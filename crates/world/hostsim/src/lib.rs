@@ -1,0 +1,33 @@
+//! Whole nodes and federates as processes of simulated computers.
+//!
+//! The kernels are those of the server, and the sessions those of the federate library; what is simulated is what is around them:
+//! cores that processes share, sockets, wake-ups, and the time that each step of a process takes. With costs that were measured on a
+//! computer the run says how long a message would take there, and how many of them there could be.
+//!
+//! - [`HostModel`]: what steps cost.
+//! - [`Federation`]: nodes, computers, and what federates do.
+//! - [`run`]: a run, and its [`Report`].
+//! - [`fit`]: costs from measurements.
+//!
+//! A run is a function of its federation and of nothing else.
+
+mod chunk;
+mod crew;
+mod federation;
+pub mod fit;
+mod member;
+mod model;
+mod node;
+mod part;
+mod run;
+mod scheduler;
+mod setup;
+mod wires;
+mod world;
+
+pub use federation::{
+    COUNT_MAX, Federation, FederationError, Joined, NODES_MAX, Placement, SIZE_BYTES_MAX, SIZE_BYTES_MIN,
+    SUBSCRIBERS_MAX, Task, Work,
+};
+pub use model::{COST_NS_MAX, Costs, HostModel, ModelError, READ_PART};
+pub use run::{Done, Report, RunError, run};

@@ -1,0 +1,217 @@
+//! A federate: its session, what it sets up, and what it does then.
+
+use base::Moment;
+use bytes::{Bytes, BytesMut};
+use fedpro::client::{Action, Config, Event, Session};
+use hla::api::call_response::CallResponse as Answer;
+use hla::api::callback_request::CallbackRequest as Callback;
+
+use crate::chunk::{Chunk, Counted};
+use crate::part::Part;
+use crate::scheduler::ProcessId;
+use crate::setup::Setup;
+use crate::wires::{SocketId, Turn};
+
+/// One write has so many bytes at most.
+const WRITE_BYTES: usize = 256 << 10;
+/// So much of what waits is written at once.
+const EAGER_BYTES: usize = 64 << 10;
+/// Calls without an answer at which a federate that floods pauses; it goes on at half of it.
+const WINDOW: usize = 4_096;
+
+/// A federate.
+pub(crate) struct Member {
+    node: ProcessId,
+    session: Session,
+    socket: Option<SocketId>,
+    full: bool,
+    setup: Setup,
+    part: Part,
+    /// The orchestrator let it begin.
+    begun: bool,
+    paused: bool,
+    buffer: BytesMut,
+    lost: Option<String>,
+}
+
+impl Member {
+    /// A federate whose session begins now.
+    pub(crate) fn new(now: Moment, node: ProcessId, setup: Setup, part: Part) -> Self {
+        Self {
+            node,
+            session: Session::new(now, Config::default()),
+            socket: None,
+            full: false,
+            setup,
+            part,
+            begun: false,
+            paused: false,
+            buffer: BytesMut::new(),
+            lost: None,
+        }
+    }
+
+    /// What it does, and did.
+    pub(crate) fn part(&self) -> &Part {
+        &self.part
+    }
+
+    /// It is joined.
+    pub(crate) fn is_joined(&self) -> bool {
+        self.setup.is_answered()
+    }
+
+    /// It is joined, and knows whom it needs.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.setup.is_done()
+    }
+
+    /// Why it cannot go on.
+    pub(crate) fn trouble(&self) -> Option<&str> {
+        self.lost.as_deref().or(self.setup.trouble())
+    }
+
+    /// Its work begins with the next turn.
+    pub(crate) fn begin(&mut self) {
+        self.begun = true;
+    }
+
+    pub(crate) fn socket(&self) -> Option<SocketId> {
+        self.socket
+    }
+
+    pub(crate) fn poll_timeout(&self) -> Option<Moment> {
+        let own = if self.begun { self.part.poll_timeout() } else { None };
+        Moment::sooner(self.session.poll_timeout(), own)
+    }
+
+    /// Takes what came.
+    pub(crate) fn take(&mut self, turn: &mut Turn<'_>, chunk: Chunk) {
+        match chunk {
+            Chunk::Bytes(bytes, counted) => {
+                turn.spend(f64::from(counted.callbacks) * turn.costs().federate_callback_ns);
+                self.session.handle_bytes(turn.now(), bytes);
+            }
+            Chunk::Room => self.full = false,
+            Chunk::Closed => {
+                self.socket = None;
+                self.session.handle_closed(turn.now(), "closed by the node");
+            }
+            Chunk::Opened { .. } | Chunk::Frames(_) => {}
+        }
+    }
+
+    /// Does all that there is to do.
+    pub(crate) fn go_on(&mut self, turn: &mut Turn<'_>) {
+        if self.session.poll_timeout().is_some_and(|at| at <= turn.now()) {
+            self.session.handle_timeout(turn.now());
+        }
+        loop {
+            let mut any = false;
+            while let Some(action) = self.session.poll_action() {
+                any = true;
+                self.obey(turn, action);
+            }
+            while let Some(event) = self.session.poll_event() {
+                any = true;
+                self.learn(turn, event);
+            }
+            any |= self.act(turn);
+            if !any {
+                break;
+            }
+        }
+        self.transmit(turn);
+    }
+
+    fn obey(&mut self, turn: &mut Turn<'_>, action: Action) {
+        match action {
+            Action::Connect => {
+                self.socket = Some(turn.connect(self.node, false));
+                self.session.handle_connected(turn.now());
+            }
+            Action::CloseConnection => {
+                if let Some(socket) = self.socket.take() {
+                    turn.close(socket);
+                }
+            }
+        }
+    }
+
+    fn learn(&mut self, turn: &mut Turn<'_>, event: Event) {
+        match event {
+            Event::Established => self.setup.begin(),
+            Event::Response { response, .. } => match response.call_response {
+                Some(Answer::ExceptionData(data)) => {
+                    self.lost = Some(format!("{}: {}", data.exception_name, data.details));
+                }
+                Some(answer) => self.setup.answered(answer),
+                None => {}
+            },
+            Event::Callback { callback, request } => {
+                self.session.callback_done(turn.now(), callback, Ok(()));
+                match request.callback_request {
+                    Some(Callback::DiscoverObjectInstance(found)) => self.setup.discovered(&found),
+                    Some(Callback::ReflectAttributeValues(reflect)) => {
+                        let value =
+                            reflect.attribute_values.and_then(|mut map| map.attribute_handle_value.pop());
+                        if let Some(value) = value {
+                            self.part.reflected(turn.now(), &value.value);
+                        }
+                    }
+                    _ => {}
+                }
+            }
+            Event::Lost { reason } => self.lost = Some(reason.to_string()),
+            Event::Terminated => self.lost = Some("terminated".to_owned()),
+            Event::Interrupted { .. } | Event::Resumed | Event::Writable => {}
+        }
+    }
+
+    /// Makes the calls that it can make now; says whether there was one.
+    fn act(&mut self, turn: &mut Turn<'_>) -> bool {
+        if let Some(call) = self.setup.poll_call() {
+            self.call(turn, &call);
+            return true;
+        }
+        let mut any = false;
+        let waiting = self.session.outstanding_calls();
+        self.paused &= waiting > WINDOW / 2;
+        while !self.paused
+            && self.setup.is_done()
+            && let Some(payload) = self.part.poll_update(turn.now(), self.begun)
+        {
+            any = true;
+            let call = self.setup.update(payload);
+            self.call(turn, &call);
+            self.paused = self.session.outstanding_calls() >= WINDOW;
+            if self.session.unsent_bytes() >= EAGER_BYTES {
+                self.transmit(turn);
+            }
+        }
+        any
+    }
+
+    fn call(&mut self, turn: &Turn<'_>, call: &hla::api::CallRequest) {
+        if let Err(error) = self.session.call(turn.now(), call) {
+            self.lost = Some(error.to_string());
+        }
+    }
+
+    fn transmit(&mut self, turn: &mut Turn<'_>) {
+        let Some(socket) = self.socket else { return };
+        while !self.full {
+            if !turn.has_room(socket) {
+                self.full = true;
+                return;
+            }
+            if self.session.poll_transmit(turn.now(), &mut self.buffer, WRITE_BYTES) == 0 {
+                return;
+            }
+            let bytes: Bytes = self.buffer.split().freeze();
+            let counted = Counted::of(&bytes);
+            turn.spend(f64::from(counted.calls) * turn.costs().federate_call_ns);
+            turn.write(socket, Chunk::Bytes(bytes, counted));
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! What steps of a process cost on a kind of computer.
+
+/// Processor time and waiting of single steps, in nanoseconds. All are measured by calibrating, none is universal.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Costs {
+    /// Time from the moment at which something comes for a process that sleeps, until it runs on an idle core. No processor time.
+    pub wake_ns: f64,
+    /// A turn: waiting for events, being scheduled, finding out what is ready.
+    pub turn_ns: f64,
+    /// Writing once to a socket, its way through the system to the other end included; a read costs [`READ_PART`] of it.
+    pub write_ns: f64,
+    /// Each byte that is written or read.
+    pub byte_ns: f64,
+    /// At a node: taking a call of a federate in, finding who wants it, answering.
+    pub call_ns: f64,
+    /// At a node: a callback to a federate, and its acknowledgement.
+    pub callback_ns: f64,
+    /// At nodes: a message over a link, half of it at either end.
+    pub link_message_ns: f64,
+    /// At a federate: making a call, and taking its answer.
+    pub federate_call_ns: f64,
+    /// At a federate: taking a callback, and acknowledging it.
+    pub federate_callback_ns: f64,
+}
+
+/// The part of a write that a read costs. A choice: in the runs of a calibration each write meets about one read, so that only
+/// their sum can be known.
+pub const READ_PART: f64 = 0.25;
+
+impl Costs {
+    /// Number of costs.
+    pub const COUNT: usize = 9;
+
+    /// What they are called, in the order of [`Costs::to_array`].
+    pub const NAMES: [&'static str; Self::COUNT] = [
+        "wake_ns",
+        "turn_ns",
+        "write_ns",
+        "byte_ns",
+        "call_ns",
+        "callback_ns",
+        "link_message_ns",
+        "federate_call_ns",
+        "federate_callback_ns",
+    ];
+
+    /// All of them.
+    pub fn to_array(self) -> [f64; Self::COUNT] {
+        [
+            self.wake_ns,
+            self.turn_ns,
+            self.write_ns,
+            self.byte_ns,
+            self.call_ns,
+            self.callback_ns,
+            self.link_message_ns,
+            self.federate_call_ns,
+            self.federate_callback_ns,
+        ]
+    }
+
+    /// The reverse of [`Costs::to_array`].
+    pub fn from_array(array: [f64; Self::COUNT]) -> Self {
+        let [
+            wake_ns,
+            turn_ns,
+            write_ns,
+            byte_ns,
+            call_ns,
+            callback_ns,
+            link_message_ns,
+            federate_call_ns,
+            federate_callback_ns,
+        ] = array;
+        Self {
+            wake_ns,
+            turn_ns,
+            write_ns,
+            byte_ns,
+            call_ns,
+            callback_ns,
+            link_message_ns,
+            federate_call_ns,
+            federate_callback_ns,
+        }
+    }
+}
+
+/// A kind of computer.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct HostModel {
+    /// Processes that run at the same time.
+    pub cores: u32,
+    /// What their steps cost.
+    pub costs: Costs,
+}
+
+/// The largest cost that is accepted, in nanoseconds: a second.
+pub const COST_NS_MAX: f64 = 1e9;
+
+/// A cost that is none.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+pub enum ModelError {
+    /// No core.
+    #[error("`cores` is 0; expected at least 1")]
+    Cores,
+    /// A cost out of range.
+    #[error("`{name}` is {value}; expected a number of nanoseconds from 0 to 1e9")]
+    Cost {
+        /// Which.
+        name: &'static str,
+        /// What it is.
+        value: f64,
+    },
+}
+
+impl HostModel {
+    /// A computer of 2026 in a data centre with two virtual cores, as one calibration measured it.
+    pub const EXAMPLE: HostModel = HostModel {
+        cores: 2,
+        costs: Costs {
+            wake_ns: 6_000.0,
+            turn_ns: 4_000.0,
+            write_ns: 8_000.0,
+            byte_ns: 0.3,
+            call_ns: 700.0,
+            callback_ns: 350.0,
+            link_message_ns: 500.0,
+            federate_call_ns: 450.0,
+            federate_callback_ns: 450.0,
+        },
+    };
+
+    /// Checks the ranges.
+    ///
+    /// # Errors
+    /// [`ModelError`].
+    pub fn check(&self) -> Result<(), ModelError> {
+        if self.cores == 0 {
+            return Err(ModelError::Cores);
+        }
+        for (name, value) in Costs::NAMES.into_iter().zip(self.costs.to_array()) {
+            if !(0.0..=COST_NS_MAX).contains(&value) {
+                return Err(ModelError::Cost { name, value });
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn costs_have_an_order_and_a_range() {
+        let costs = HostModel::EXAMPLE.costs;
+        assert_eq!(Costs::from_array(costs.to_array()), costs);
+        assert_eq!(HostModel::EXAMPLE.check(), Ok(()));
+        let none = HostModel { cores: 0, ..HostModel::EXAMPLE };
+        assert_eq!(none.check(), Err(ModelError::Cores));
+        for wrong in [-1.0, f64::NAN, f64::INFINITY] {
+            let costs = Costs { byte_ns: wrong, ..costs };
+            let said = HostModel { costs, ..HostModel::EXAMPLE }.check().unwrap_err().to_string();
+            assert!(said.starts_with("`byte_ns` is "), "{said}");
+        }
+    }
+}

@@ -1,0 +1,289 @@
+//! A process that runs a node: a kernel, driven as the server drives it.
+
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use base::{Moment, NodeKey, Seed};
+use bytes::BytesMut;
+use kernel::{Config, ConnId, Kernel, LinkEvent, LinkId, LinkTarget, LinkTerms, NetworkConfig, NoFoms};
+
+use crate::chunk::{Chunk, Counted};
+use crate::federation::Joined;
+use crate::scheduler::ProcessId;
+use crate::wires::{SocketId, Turn};
+
+/// One read or write of a federate's connection has so many bytes at most.
+const IO_BYTES: usize = 256 << 10;
+/// Frames are collected until so many bytes of them go with one write.
+const LINK_WRITE_BYTES: usize = 64 << 10;
+/// A connection's answer waits for the writes to this many others that what it said has caused.
+const WRITES_BEFORE_ANSWER: usize = 8;
+
+/// A node.
+pub(crate) struct Node {
+    kernel: Kernel,
+    seed: Seed,
+    sessions: u64,
+    /// The processes of all nodes, by their number.
+    directory: Rc<Vec<ProcessId>>,
+    federates: BTreeSet<SocketId>,
+    links: BTreeSet<SocketId>,
+    /// Sockets that took no more than they did.
+    full: BTreeSet<SocketId>,
+    /// Federates that the kernel holds back, and of whom something is there to be read.
+    held: BTreeSet<SocketId>,
+    buffer: BytesMut,
+}
+
+fn conn(socket: SocketId) -> ConnId {
+    ConnId(u64::from(socket.0))
+}
+
+fn link(socket: SocketId) -> LinkId {
+    LinkId(u64::from(socket.0))
+}
+
+/// The other way round: numbers of connections and links are those of sockets.
+fn socket(number: u64) -> SocketId {
+    SocketId(u32::try_from(number).expect("numbers of sockets fit"))
+}
+
+impl Node {
+    /// Node `number` of `count` that are joined in some way.
+    ///
+    /// # Errors
+    /// The settings do not fit.
+    pub(crate) fn new(
+        number: usize,
+        count: usize,
+        joined: Joined,
+        seed: Seed,
+        directory: Rc<Vec<ProcessId>>,
+    ) -> Result<Self, kernel::NetworkError> {
+        let source = Box::new(NoFoms);
+        let kernel = if count == 1 {
+            Kernel::new(Config::default(), source)
+        } else {
+            let key = NodeKey(seed.split("key").0.max(1));
+            let name = format!("node {number}");
+            let mut network = NetworkConfig::new(key, seed, &name, joined.topology());
+            network.overlay.urls = vec![number.to_string()];
+            network.bootstrap = (number == 0).then_some(std::time::Duration::ZERO);
+            let target =
+                |to: usize| LinkTarget { url: to.to_string(), name: None, terms: LinkTerms::default() };
+            network.targets = joined.target(number).map(target).into_iter().collect();
+            Kernel::in_network(Moment::ZERO, Config::default(), network, source)?
+        };
+        Ok(Self {
+            kernel,
+            seed: seed.split("sessions"),
+            sessions: 0,
+            directory,
+            federates: BTreeSet::new(),
+            links: BTreeSet::new(),
+            full: BTreeSet::new(),
+            held: BTreeSet::new(),
+            buffer: BytesMut::new(),
+        })
+    }
+
+    /// Nodes that it knows to be members, itself included, once it is one.
+    pub(crate) fn members(&self) -> Option<usize> {
+        self.kernel.member_of()?;
+        self.kernel.network().map(|network| network.members.len())
+    }
+
+    pub(crate) fn poll_timeout(&self) -> Option<Moment> {
+        self.kernel.poll_timeout()
+    }
+
+    /// Does all that there is to do.
+    pub(crate) fn turn(&mut self, turn: &mut Turn<'_>) {
+        if self.kernel.poll_timeout().is_some_and(|at| at <= turn.now()) {
+            self.kernel.handle_timeout(turn.now());
+        }
+        self.give_out(turn, None);
+        let mut ready = Vec::new();
+        while let Some(socket) = turn.next_ready() {
+            ready.push(socket);
+        }
+        for socket in ready {
+            self.take_in(turn, socket);
+        }
+    }
+
+    /// Reads a socket once.
+    fn take_in(&mut self, turn: &mut Turn<'_>, socket: SocketId) {
+        if self.federates.contains(&socket) && self.kernel.is_held(conn(socket)) {
+            self.held.insert(socket);
+            return;
+        }
+        for chunk in turn.read(socket, IO_BYTES) {
+            self.take(turn, socket, chunk);
+        }
+    }
+
+    fn take(&mut self, turn: &mut Turn<'_>, socket: SocketId, chunk: Chunk) {
+        match chunk {
+            Chunk::Opened { by_node: true } => {
+                self.links.insert(socket);
+                self.kernel.handle_link_up(turn.now(), link(socket), None);
+            }
+            Chunk::Opened { by_node: false } => {
+                self.federates.insert(socket);
+                self.sessions += 1;
+                let session = self.seed.split_index(self.sessions).0.max(1);
+                self.kernel.handle_open(turn.now(), conn(socket), session);
+            }
+            Chunk::Bytes(bytes, counted) => {
+                turn.spend(f64::from(counted.calls) * turn.costs().call_ns);
+                self.kernel.handle_bytes(turn.now(), conn(socket), bytes);
+                return self.give_out(turn, Some(socket));
+            }
+            Chunk::Frames(frames) => {
+                let before = self.kernel.link_messages().0;
+                for frame in frames {
+                    self.kernel.handle_link_frame(turn.now(), link(socket), frame);
+                }
+                let messages = self.kernel.link_messages().0 - before;
+                turn.spend(messages as f64 * turn.costs().link_message_ns / 2.0);
+            }
+            Chunk::Room => {
+                if self.full.remove(&socket) {
+                    self.write(turn, socket);
+                }
+            }
+            Chunk::Closed if self.links.remove(&socket) => {
+                self.kernel.handle_link_down(turn.now(), link(socket), "closed by the other end");
+            }
+            Chunk::Closed => {
+                self.federates.remove(&socket);
+                self.kernel.handle_closed(turn.now(), conn(socket));
+            }
+        }
+        self.give_out(turn, None);
+    }
+
+    /// Writes what the kernel has: first over links, then to federates, but not at once to the one that has just been read.
+    fn give_out(&mut self, turn: &mut Turn<'_>, origin: Option<SocketId>) {
+        self.serve_links(turn);
+        let (mut others, mut waits) = (0, None);
+        while let Some(conn) = self.kernel.poll_ready() {
+            let socket = socket(conn.0);
+            if Some(socket) == origin && others < WRITES_BEFORE_ANSWER {
+                waits = origin;
+                continue;
+            }
+            self.write(turn, socket);
+            others += 1;
+        }
+        if let Some(origin) = waits {
+            self.write(turn, origin);
+        }
+        // Room in a queue may have made the kernel send more, to anybody.
+        loop {
+            let mut any = self.serve_links(turn);
+            while let Some(conn) = self.kernel.poll_ready() {
+                self.write(turn, socket(conn.0));
+                any = true;
+            }
+            if !any {
+                return;
+            }
+        }
+    }
+
+    fn serve_links(&mut self, turn: &mut Turn<'_>) -> bool {
+        let mut any = false;
+        while let Some(event) = self.kernel.poll_link_event() {
+            any = true;
+            self.obey(turn, event);
+        }
+        while let Some(id) = self.kernel.poll_link_ready() {
+            any |= self.write_link(turn, socket(id.0));
+        }
+        while let Some(released) = self.kernel.poll_released() {
+            let socket = socket(released.0);
+            if self.held.remove(&socket) {
+                self.take_in(turn, socket);
+            }
+        }
+        any
+    }
+
+    fn obey(&mut self, turn: &mut Turn<'_>, event: LinkEvent) {
+        match event {
+            LinkEvent::Connect { target, url } => {
+                let to = url.parse().ok().and_then(|number: usize| self.directory.get(number));
+                let Some(to) = to else {
+                    return self.kernel.handle_link_failed(turn.now(), target, "there is no such node");
+                };
+                let socket = turn.connect(*to, true);
+                self.links.insert(socket);
+                self.kernel.handle_link_up(turn.now(), link(socket), Some(target));
+            }
+            LinkEvent::Close { link, .. } => {
+                let socket = socket(link.0);
+                self.write_link(turn, socket);
+                self.links.remove(&socket);
+                turn.close(socket);
+            }
+        }
+    }
+
+    fn write(&mut self, turn: &mut Turn<'_>, socket: SocketId) {
+        if self.links.contains(&socket) {
+            self.write_link(turn, socket);
+        } else {
+            self.write_federate(turn, socket);
+        }
+    }
+
+    fn write_federate(&mut self, turn: &mut Turn<'_>, socket: SocketId) {
+        loop {
+            if !turn.has_room(socket) {
+                self.full.insert(socket);
+                return;
+            }
+            let transmit = self.kernel.poll_transmit(turn.now(), conn(socket), &mut self.buffer, IO_BYTES);
+            if !self.buffer.is_empty() {
+                let bytes = self.buffer.split().freeze();
+                let counted = Counted::of(&bytes);
+                turn.spend(f64::from(counted.callbacks) * turn.costs().callback_ns);
+                turn.write(socket, Chunk::Bytes(bytes, counted));
+            }
+            if transmit.close_after {
+                self.federates.remove(&socket);
+                turn.close(socket);
+            }
+            if !transmit.more || transmit.close_after {
+                return;
+            }
+        }
+    }
+
+    fn write_link(&mut self, turn: &mut Turn<'_>, socket: SocketId) -> bool {
+        let mut any = false;
+        loop {
+            if !turn.has_room(socket) {
+                self.full.insert(socket);
+                return any;
+            }
+            let before = self.kernel.link_messages().1;
+            let (mut frames, mut bytes) = (Vec::new(), 0);
+            while bytes < LINK_WRITE_BYTES
+                && let Some(frame) = self.kernel.poll_link_frame(turn.now(), link(socket))
+            {
+                bytes += frame.len();
+                frames.push(frame);
+            }
+            if frames.is_empty() {
+                return any;
+            }
+            any = true;
+            let messages = self.kernel.link_messages().1 - before;
+            turn.spend(messages as f64 * turn.costs().link_message_ns / 2.0);
+            turn.write(socket, Chunk::Frames(frames));
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! What a federate does once it is set up.
+
+use base::{Moment, Seed};
+use bytes::{BufMut as _, Bytes, BytesMut};
+use fabric::arrivals::{Gaps, Sources};
+use fabric::units::Picos;
+use std::time::Duration;
+
+/// What a federate does, and what it has seen.
+#[derive(Clone, Debug)]
+pub(crate) struct Part {
+    what: What,
+    size: usize,
+    number: u64,
+    /// Answers that are owed.
+    owed: Vec<Bytes>,
+    /// Times, in nanoseconds: there and back for one who asks, from birth to reflect for a listener.
+    pub(crate) times_ns: Vec<u64>,
+    /// When it began, and when all was done.
+    pub(crate) began: Option<Moment>,
+    pub(crate) finished: Option<Moment>,
+}
+
+#[derive(Clone, Debug)]
+enum What {
+    /// Asks, `left` times more; the first `warm_up` do not count.
+    Ask { left: u32, warm_up: u32, asked: Option<Moment> },
+    /// Answers each reflect.
+    Answer,
+    /// Updates as often as it is let.
+    Flood { left: u32 },
+    /// Updates at its own pace.
+    Pace { left: u32, gaps: Sources, next: Option<Moment> },
+    /// Takes reflects, so many of them.
+    Listen { expected: u32 },
+}
+
+impl Part {
+    fn new(what: What, size: u32) -> Self {
+        Self {
+            what,
+            size: size as usize,
+            number: 0,
+            owed: Vec::new(),
+            times_ns: Vec::new(),
+            began: None,
+            finished: None,
+        }
+    }
+
+    pub(crate) fn asker(size: u32, count: u32, warm_up: u32) -> Self {
+        Self::new(What::Ask { left: count.saturating_add(warm_up), warm_up, asked: None }, size)
+    }
+
+    pub(crate) fn answerer(size: u32) -> Self {
+        Self::new(What::Answer, size)
+    }
+
+    pub(crate) fn flooder(size: u32, count: u32) -> Self {
+        Self::new(What::Flood { left: count }, size)
+    }
+
+    pub(crate) fn pacer(size: u32, count: u32, mean_gap: Duration, seed: Seed) -> Self {
+        let picos = u64::try_from(mean_gap.as_nanos()).unwrap_or(u64::MAX).saturating_mul(1_000);
+        let gaps = Sources::new(Gaps::Poisson(Picos(picos)), 1, seed);
+        Self::new(What::Pace { left: count, gaps, next: None }, size)
+    }
+
+    pub(crate) fn listener(size: u32, expected: u32) -> Self {
+        Self::new(What::Listen { expected }, size)
+    }
+
+    /// It is done, or never is but needs nothing more.
+    pub(crate) fn is_done(&self) -> bool {
+        self.finished.is_some() || matches!(self.what, What::Answer)
+    }
+
+    /// When it has something to do by itself.
+    pub(crate) fn poll_timeout(&self) -> Option<Moment> {
+        match &self.what {
+            What::Pace { next, .. } => *next,
+            _ => None,
+        }
+    }
+
+    /// The payload of the next update that is to be made now, if there is one.
+    pub(crate) fn poll_update(&mut self, now: Moment, begun: bool) -> Option<Bytes> {
+        if !begun {
+            return None;
+        }
+        let began = *self.began.get_or_insert(now);
+        let born = match &mut self.what {
+            What::Answer => return self.owed.pop(),
+            What::Listen { .. } => return None,
+            What::Ask { left, asked, .. } => {
+                if asked.is_some() || *left == 0 {
+                    return None;
+                }
+                *left -= 1;
+                *asked = Some(now);
+                now
+            }
+            What::Flood { left } => {
+                if *left == 0 {
+                    self.finished.get_or_insert(now);
+                    return None;
+                }
+                *left -= 1;
+                now
+            }
+            What::Pace { left, gaps, next } => {
+                let due = match *next {
+                    Some(due) => due,
+                    None if self.number > 0 => return None, // all were made
+                    None => moment(gaps.first(0, picos(began))),
+                };
+                *next = Some(due);
+                if due > now {
+                    return None;
+                }
+                *left -= 1;
+                *next = (*left > 0).then(|| moment(gaps.next(0, picos(due))));
+                if next.is_none() {
+                    self.finished.get_or_insert(now);
+                }
+                due
+            }
+        };
+        self.number += 1;
+        let mut payload = BytesMut::zeroed(self.size);
+        (&mut payload[..8]).put_u64(self.number);
+        (&mut payload[8..16]).put_u64(born.as_nanos());
+        Some(payload.freeze())
+    }
+
+    /// A reflect came.
+    pub(crate) fn reflected(&mut self, now: Moment, payload: &Bytes) {
+        match &mut self.what {
+            What::Answer => self.owed.push(payload.clone()),
+            What::Ask { left, warm_up, asked } => {
+                let Some(asked) = asked.take() else { return };
+                if self.number > u64::from(*warm_up) {
+                    self.times_ns.push(nanos(now.since(asked)));
+                }
+                if *left == 0 {
+                    self.finished = Some(now);
+                }
+            }
+            What::Listen { expected } => {
+                let born = payload.get(8..16).and_then(|octets| octets.try_into().ok());
+                let born = Moment::from_nanos(born.map_or(0, u64::from_be_bytes));
+                self.times_ns.push(nanos(now.since(born)));
+                if self.times_ns.len() >= *expected as usize {
+                    self.finished.get_or_insert(now);
+                }
+            }
+            What::Flood { .. } | What::Pace { .. } => {}
+        }
+    }
+}
+
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+fn picos(at: Moment) -> Picos {
+    Picos::from_nanos(at.as_nanos())
+}
+
+fn moment(at: Picos) -> Moment {
+    Moment::from_nanos(at.0.div_ceil(1_000))
+}

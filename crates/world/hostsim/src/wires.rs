@@ -1,0 +1,339 @@
+//! Sockets between processes, and the computers that these run on.
+
+use std::collections::VecDeque;
+
+use base::{Digest, Moment};
+use netsim::EventQueue;
+use netsim::cluster::{Departure, Ethernet, Port};
+
+use crate::chunk::Chunk;
+use crate::model::{Costs, HostModel, READ_PART};
+use crate::scheduler::{ProcessId, Scheduler};
+
+/// One end of a connection.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) struct SocketId(pub(crate) u32);
+
+impl SocketId {
+    /// The other end.
+    fn peer(self) -> Self {
+        Self(self.0 ^ 1)
+    }
+}
+
+/// Bytes that wait on the way to a process before its peer finds the socket full: what the buffers of both ends of a loopback
+/// connection hold on Linux, about.
+const SOCKET_BYTES: usize = 4 << 20;
+
+/// Something that happens.
+pub(crate) enum Event {
+    /// A process begins a turn.
+    Run(ProcessId),
+    /// Its turn is over.
+    Done(ProcessId),
+    /// A process wanted to be woken at this moment.
+    Timer(ProcessId),
+    /// A chunk, by slot, has come.
+    Arrived(u32),
+    /// A chunk, by slot, queues at the switch's port towards its computer.
+    AtSwitch(u32),
+}
+
+struct Socket {
+    owner: ProcessId,
+    inbox: VecDeque<Chunk>,
+    /// In the inbox, and on the way to it.
+    bytes: usize,
+    /// The peer waits for room.
+    full: bool,
+    closed: bool,
+}
+
+struct Flight {
+    to: SocketId,
+    chunk: Chunk,
+    departure: Option<Departure>,
+}
+
+/// What a process has to look at.
+#[derive(Default)]
+struct Place {
+    computer: usize,
+    /// Sockets with something in them, in the order in which it came.
+    ready: VecDeque<SocketId>,
+    /// When its timer goes off.
+    timer: Option<Moment>,
+    /// Processor time so far, in nanoseconds.
+    busy_ns: f64,
+}
+
+struct Computer {
+    scheduler: Scheduler,
+    out: Port,
+    into: Port,
+}
+
+/// All sockets, all computers, and what is under way.
+pub(crate) struct Wires {
+    pub(crate) now: Moment,
+    model: HostModel,
+    ethernet: Ethernet,
+    pub(crate) queue: EventQueue<Event>,
+    computers: Vec<Computer>,
+    places: Vec<Place>,
+    sockets: Vec<Socket>,
+    flights: Vec<Option<Flight>>,
+    free: Vec<u32>,
+    pub(crate) events: u64,
+    pub(crate) digest: Digest,
+}
+
+impl Wires {
+    pub(crate) fn new(model: HostModel, ethernet: Ethernet, computers: usize) -> Self {
+        let computer = |_| Computer {
+            scheduler: Scheduler::new(model.cores),
+            out: Port::default(),
+            into: Port::default(),
+        };
+        Self {
+            now: Moment::ZERO,
+            model,
+            ethernet,
+            queue: EventQueue::new(),
+            computers: (0..computers).map(computer).collect(),
+            places: Vec::new(),
+            sockets: Vec::new(),
+            flights: Vec::new(),
+            free: Vec::new(),
+            events: 0,
+            digest: Digest::EMPTY,
+        }
+    }
+
+    /// Adds a process to a computer, and lets it begin.
+    pub(crate) fn add_process(&mut self, computer: usize) -> ProcessId {
+        let id = ProcessId(u32::try_from(self.places.len()).expect("fewer than 2^32 processes"));
+        self.places.push(Place { computer, ..Place::default() });
+        for computer in &mut self.computers {
+            computer.scheduler.know(id);
+        }
+        self.wake(id);
+        id
+    }
+
+    /// Processor time of a process so far, in nanoseconds.
+    pub(crate) fn busy_ns(&self, process: ProcessId) -> f64 {
+        self.places[process.0 as usize].busy_ns
+    }
+
+    /// The process is to run soon.
+    pub(crate) fn wake(&mut self, process: ProcessId) {
+        let computer = self.places[process.0 as usize].computer;
+        if self.computers[computer].scheduler.wake(process) {
+            self.queue.push(self.now + nanos(self.model.costs.wake_ns), Event::Run(process));
+        }
+    }
+
+    /// The process begins a turn now.
+    pub(crate) fn begin(&mut self, process: ProcessId) -> Turn<'_> {
+        let computer = self.places[process.0 as usize].computer;
+        self.computers[computer].scheduler.begin(process, self.now);
+        let costs = self.model.costs;
+        let mut turn = Turn { wires: self, costs, process, spent_ns: 0.0 };
+        turn.spend(costs.turn_ns);
+        turn
+    }
+
+    /// The turn of a process is over: another one follows, or another process runs, or it sleeps until `timer`.
+    pub(crate) fn end(&mut self, process: ProcessId, timer: Option<Moment>) {
+        let now = self.now;
+        let place = &mut self.places[process.0 as usize];
+        let due = timer.is_some_and(|at| at <= now);
+        let wants_more = due || !place.ready.is_empty();
+        if let Some(at) = timer.filter(|at| !due && Some(*at) != place.timer) {
+            self.queue.push(at, Event::Timer(process));
+        }
+        place.timer = timer;
+        let computer = &mut self.computers[place.computer];
+        if let Some(next) = computer.scheduler.end(process, now, wants_more) {
+            self.queue.push(now, Event::Run(next));
+        }
+    }
+
+    /// A timer went off; one that was moved leaves its event behind.
+    pub(crate) fn timer(&mut self, process: ProcessId) {
+        if self.places[process.0 as usize].timer == Some(self.now) {
+            self.wake(process);
+        }
+    }
+
+    /// A chunk has come.
+    pub(crate) fn arrived(&mut self, slot: u32) {
+        let Some(Flight { to, chunk, .. }) = self.flights[slot as usize].take() else { return };
+        self.free.push(slot);
+        self.digest.word(self.now.as_nanos());
+        self.digest.word(u64::from(to.0) << 32 | chunk.bytes() as u64 & 0xffff_ffff);
+        self.put(to, chunk);
+    }
+
+    /// A chunk queues for the last part of its way.
+    pub(crate) fn at_switch(&mut self, slot: u32) {
+        let ethernet = self.ethernet;
+        let Some(Flight { to, chunk, departure: Some(departure) }) = &self.flights[slot as usize] else {
+            return;
+        };
+        let (departure, bytes) = (*departure, chunk.bytes());
+        let computer = self.places[self.sockets[to.0 as usize].owner.0 as usize].computer;
+        let heard = ethernet.arrive(&mut self.computers[computer].into, &departure, bytes);
+        self.queue.push(heard, Event::Arrived(slot));
+    }
+
+    fn put(&mut self, to: SocketId, chunk: Chunk) {
+        let socket = &mut self.sockets[to.0 as usize];
+        if socket.closed {
+            return;
+        }
+        socket.inbox.push_back(chunk);
+        let owner = socket.owner;
+        if socket.inbox.len() == 1 {
+            self.places[owner.0 as usize].ready.push_back(to);
+        }
+        self.wake(owner);
+    }
+
+    fn launch(&mut self, now: Moment, from: SocketId, chunk: Chunk) {
+        let to = from.peer();
+        let bytes = chunk.bytes();
+        let computer_of =
+            |socket: SocketId| self.places[self.sockets[socket.0 as usize].owner.0 as usize].computer;
+        let (near, far) = (computer_of(from), computer_of(to));
+        self.sockets[to.0 as usize].bytes += bytes;
+        let departure =
+            (near != far).then(|| self.ethernet.depart(&mut self.computers[near].out, now, bytes));
+        let flight = Some(Flight { to, chunk, departure });
+        let slot = match self.free.pop() {
+            Some(slot) => {
+                self.flights[slot as usize] = flight;
+                slot
+            }
+            None => {
+                self.flights.push(flight);
+                u32::try_from(self.flights.len() - 1).expect("fewer than 2^32 chunks under way")
+            }
+        };
+        match departure {
+            Some(departure) => self.queue.push(departure.head, Event::AtSwitch(slot)),
+            None => self.queue.push(now, Event::Arrived(slot)),
+        }
+    }
+}
+
+/// Time from nanoseconds with a fraction.
+fn nanos(ns: f64) -> std::time::Duration {
+    std::time::Duration::from_nanos(ns as u64) // costs are not negative, and sums of them far below 2^64
+}
+
+/// A turn of a process: what it does takes time, which is now later with each step.
+pub(crate) struct Turn<'a> {
+    wires: &'a mut Wires,
+    costs: Costs,
+    process: ProcessId,
+    spent_ns: f64,
+}
+
+impl Turn<'_> {
+    /// The present, as far as the process has come.
+    pub(crate) fn now(&self) -> Moment {
+        self.wires.now + nanos(self.spent_ns)
+    }
+
+    /// What steps cost.
+    pub(crate) fn costs(&self) -> Costs {
+        self.costs
+    }
+
+    /// Takes processor time.
+    pub(crate) fn spend(&mut self, ns: f64) {
+        self.spent_ns += ns;
+    }
+
+    /// The next socket with something in it; each once, until something new comes.
+    pub(crate) fn next_ready(&mut self) -> Option<SocketId> {
+        self.wires.places[self.process.0 as usize].ready.pop_front()
+    }
+
+    /// What is in a socket, up to so many bytes, and at least one chunk of what there is. What is left waits for another turn.
+    pub(crate) fn read(&mut self, socket: SocketId, bytes_max: usize) -> Vec<Chunk> {
+        let place = &mut self.wires.places[self.process.0 as usize];
+        let end = &mut self.wires.sockets[socket.0 as usize];
+        let (mut chunks, mut bytes) = (Vec::new(), 0);
+        while let Some(chunk) = end.inbox.pop_front() {
+            bytes += chunk.bytes();
+            chunks.push(chunk);
+            if bytes >= bytes_max {
+                break;
+            }
+        }
+        if !end.inbox.is_empty() {
+            place.ready.push_back(socket);
+        }
+        if bytes > 0 {
+            end.bytes -= bytes;
+            let room = end.full && end.bytes < SOCKET_BYTES / 2;
+            end.full &= !room;
+            self.spent_ns += READ_PART * self.costs.write_ns + self.costs.byte_ns * bytes as f64;
+            if room {
+                let now = self.now();
+                self.wires.launch(now, socket, Chunk::Room);
+            }
+        }
+        chunks
+    }
+
+    /// Whether a socket takes something; if not, [`Chunk::Room`] comes when it does again.
+    pub(crate) fn has_room(&mut self, socket: SocketId) -> bool {
+        let far = &mut self.wires.sockets[socket.peer().0 as usize];
+        far.full = far.bytes >= SOCKET_BYTES;
+        !far.full
+    }
+
+    /// Writes; it is on its way when that has been paid.
+    pub(crate) fn write(&mut self, socket: SocketId, chunk: Chunk) {
+        self.spent_ns += self.costs.write_ns + self.costs.byte_ns * chunk.bytes() as f64;
+        let now = self.now();
+        self.wires.launch(now, socket, chunk);
+    }
+
+    /// Connects to another process.
+    pub(crate) fn connect(&mut self, to: ProcessId, by_node: bool) -> SocketId {
+        let first = u32::try_from(self.wires.sockets.len()).expect("fewer than 2^32 sockets");
+        for owner in [self.process, to] {
+            self.wires.sockets.push(Socket {
+                owner,
+                inbox: VecDeque::new(),
+                bytes: 0,
+                full: false,
+                closed: false,
+            });
+        }
+        let socket = SocketId(first);
+        self.write(socket, Chunk::Opened { by_node });
+        socket
+    }
+
+    /// Closes a socket: what was written before arrives, then its peer learns of it.
+    pub(crate) fn close(&mut self, socket: SocketId) {
+        let end = &mut self.wires.sockets[socket.0 as usize];
+        if !std::mem::replace(&mut end.closed, true) {
+            end.inbox.clear();
+            self.write(socket, Chunk::Closed);
+        }
+    }
+
+    /// Ends the turn.
+    pub(crate) fn finish(self) {
+        let until = self.now();
+        self.wires.places[self.process.0 as usize].busy_ns += self.spent_ns;
+        self.wires.queue.push(until, Event::Done(self.process));
+    }
+}

@@ -1,0 +1,101 @@
+//! Processes on computers, and what happens to them.
+
+use base::Moment;
+use netsim::cluster::Ethernet;
+
+use crate::crew::Crew;
+use crate::model::HostModel;
+use crate::node::Node;
+use crate::scheduler::ProcessId;
+use crate::wires::{Event, Turn, Wires};
+
+/// What a process runs.
+pub(crate) enum Program {
+    Node(Box<Node>),
+    Crew(Crew),
+}
+
+impl Program {
+    fn turn(&mut self, turn: &mut Turn<'_>) {
+        match self {
+            Program::Node(node) => node.turn(turn),
+            Program::Crew(crew) => crew.turn(turn),
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<Moment> {
+        match self {
+            Program::Node(node) => node.poll_timeout(),
+            Program::Crew(crew) => crew.poll_timeout(),
+        }
+    }
+}
+
+/// The simulated world.
+pub(crate) struct World {
+    pub(crate) wires: Wires,
+    programs: Vec<Program>,
+}
+
+impl World {
+    pub(crate) fn new(model: HostModel, ethernet: Ethernet, computers: usize) -> Self {
+        Self { wires: Wires::new(model, ethernet, computers), programs: Vec::new() }
+    }
+
+    /// Adds a process to a computer; it begins at once.
+    pub(crate) fn add(&mut self, computer: usize, program: Program) -> ProcessId {
+        self.programs.push(program);
+        self.wires.add_process(computer)
+    }
+
+    pub(crate) fn now(&self) -> Moment {
+        self.wires.now
+    }
+
+    /// Nodes, in the order in which they were added.
+    pub(crate) fn nodes(&self) -> impl Iterator<Item = &Node> {
+        self.programs.iter().filter_map(|program| match program {
+            Program::Node(node) => Some(&**node),
+            Program::Crew(_) => None,
+        })
+    }
+
+    /// Processes of federates, likewise.
+    pub(crate) fn crews(&self) -> impl Iterator<Item = &Crew> {
+        self.programs.iter().filter_map(|program| match program {
+            Program::Crew(crew) => Some(crew),
+            Program::Node(_) => None,
+        })
+    }
+
+    /// Lets the federates of a process begin.
+    pub(crate) fn begin(&mut self, process: ProcessId) {
+        if let Program::Crew(crew) = &mut self.programs[process.0 as usize] {
+            crew.begin();
+            self.wires.wake(process);
+        }
+    }
+
+    /// Lets everything happen that happens at or before `until`.
+    pub(crate) fn run_until(&mut self, until: Moment) {
+        while let Some((at, event)) = self.wires.queue.pop_until(until) {
+            self.wires.now = at;
+            self.wires.events += 1;
+            match event {
+                Event::Run(process) => {
+                    let mut turn = self.wires.begin(process);
+                    self.programs[process.0 as usize].turn(&mut turn);
+                    turn.finish();
+                }
+                Event::Done(process) => {
+                    let timer = self.programs[process.0 as usize].poll_timeout();
+                    self.wires.end(process, timer);
+                }
+                Event::Timer(process) => self.wires.timer(process),
+                Event::Arrived(slot) => self.wires.arrived(slot),
+                Event::AtSwitch(slot) => self.wires.at_switch(slot),
+            }
+        }
+        self.wires.now = self.wires.now.max(until);
+    }
+}

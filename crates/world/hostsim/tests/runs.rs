@@ -1,0 +1,136 @@
+//! Whole runs, held against what their costs add up to.
+
+use std::time::Duration;
+
+use base::Seed;
+use hostsim::{Costs, Federation, HostModel, Joined, Placement, READ_PART, Report, Task, Work, run};
+use netsim::cluster::Ethernet;
+
+const FREE: Costs = Costs {
+    wake_ns: 0.0,
+    turn_ns: 0.0,
+    write_ns: 0.0,
+    byte_ns: 0.0,
+    call_ns: 0.0,
+    callback_ns: 0.0,
+    link_message_ns: 0.0,
+    federate_call_ns: 0.0,
+    federate_callback_ns: 0.0,
+};
+
+fn federation(nodes: u16, cores: u32, costs: Costs, task: Task) -> Federation {
+    Federation {
+        nodes,
+        joined: Joined::Chain,
+        work: vec![Work { task, size_bytes: 16, from: 0, to: nodes - 1 }],
+        hosts: HostModel { cores, costs },
+        placement: Placement::Together,
+        ethernet: Ethernet::GIGABIT,
+        seed: Seed(1),
+    }
+}
+
+fn done(federation: &Federation) -> Report {
+    run(federation, |_| true).unwrap()
+}
+
+const TRIPS: Task = Task::RoundTrips { count: 50, warm_up: 5 };
+
+/// A cost by itself is in a round trip as often as that step is on the way.
+#[test]
+fn a_round_trip_is_the_sum_of_its_steps() {
+    let p50 = |nodes, costs| {
+        let report = done(&federation(nodes, 8, costs, TRIPS));
+        assert_eq!(report.done[0].reflects, 50);
+        report.done[0].quantile_us(0.5).unwrap() * 1e3
+    };
+    for nodes in [1, 2, 4] {
+        // Four processes in turn with one node: asker, node, answerer, node; two more for each node more.
+        let steps = f64::from(2 * (u32::from(nodes) + 1));
+        let links = f64::from(2 * (u32::from(nodes) - 1));
+        let near = |costs: Costs, expected: f64| {
+            let found = p50(nodes, costs);
+            assert!(
+                (found / expected - 1.0).abs() < 0.02,
+                "{nodes} nodes, {costs:?}: {found} and not {expected}"
+            );
+        };
+        near(Costs { wake_ns: 10_000.0, ..FREE }, 10_000.0 * steps);
+        near(Costs { wake_ns: 100_000.0, turn_ns: 10_000.0, ..FREE }, 110_000.0 * steps);
+        let io = 1.0 + READ_PART;
+        near(Costs { wake_ns: 100_000.0, write_ns: 8_000.0, ..FREE }, steps * (100_000.0 + 8_000.0 * io));
+        near(Costs { wake_ns: 100_000.0, call_ns: 9_000.0, ..FREE }, 100_000.0 * steps + 2.0 * 9_000.0);
+        near(Costs { wake_ns: 100_000.0, callback_ns: 9_000.0, ..FREE }, 100_000.0 * steps + 2.0 * 9_000.0);
+        let link = Costs { wake_ns: 100_000.0, link_message_ns: 9_000.0, ..FREE };
+        near(link, 100_000.0 * steps + 9_000.0 * links);
+        let federates = Costs { federate_call_ns: 4_000.0, federate_callback_ns: 5_000.0, ..FREE };
+        near(Costs { wake_ns: 100_000.0, ..federates }, 100_000.0 * steps + 2.0 * 9_000.0);
+    }
+}
+
+/// With a core for each process a flood is as fast as its busiest process, with one core as slow as all of them together.
+#[test]
+fn a_flood_is_as_fast_as_its_bottleneck() {
+    let costs = Costs {
+        call_ns: 2_000.0,
+        callback_ns: 1_000.0,
+        federate_call_ns: 500.0,
+        federate_callback_ns: 800.0,
+        ..FREE
+    };
+    let flood = Task::Flood { count: 20_000, subscribers: 1 };
+    let per_s = |cores| done(&federation(1, cores, costs, flood)).done[0].per_s();
+    let (many, one) = (per_s(8), per_s(1));
+    assert!((many * 3_000e-9 - 1.0).abs() < 0.03, "{many}/s");
+    assert!((one * 4_300e-9 - 1.0).abs() < 0.03, "{one}/s");
+}
+
+#[test]
+fn nothing_is_lost_and_a_run_repeats_itself() {
+    let flood = Task::Flood { count: 3_000, subscribers: 4 };
+    let costs = HostModel { cores: 2, ..EXAMPLE }.costs;
+    let mut federation = federation(3, 2, costs, flood);
+    federation.work.push(Work { task: TRIPS, size_bytes: 5_000, from: 2, to: 1 });
+    for joined in [Joined::Chain, Joined::Star, Joined::Mesh] {
+        for placement in [Placement::Together, Placement::ByNode, Placement::Apart] {
+            let federation = Federation { joined, placement, ..federation.clone() };
+            let report = done(&federation);
+            assert_eq!(report.done[0].reflects, 12_000);
+            assert_eq!(report.done[1].reflects, 50);
+            assert_eq!(done(&federation), report);
+        }
+    }
+}
+
+/// Queues do not form where there is room: times are those of an update by itself, more or less, and processors are idle for
+/// the part that the load leaves.
+#[test]
+fn a_pace_that_can_be_kept_is_kept() {
+    let mean_gap = Duration::from_micros(500);
+    let paced = Task::Paced { count: 4_000, mean_gap, subscribers: 1 };
+    let report = done(&federation(1, 4, EXAMPLE.costs, paced));
+    let took = report.took.as_secs_f64();
+    assert!((took / 2.0 - 1.0).abs() < 0.1, "{took} s");
+    let p50 = report.done[0].quantile_us(0.5).unwrap();
+    let trip = done(&federation(1, 4, EXAMPLE.costs, TRIPS)).done[0].quantile_us(0.5).unwrap();
+    assert!((0.4..0.7).contains(&(p50 / trip)), "{p50} of {trip} us");
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let say = |change: &dyn Fn(&mut Federation)| {
+        let mut federation = federation(2, 2, FREE, TRIPS);
+        change(&mut federation);
+        run(&federation, |_| true).unwrap_err().to_string()
+    };
+    assert_eq!(say(&|f| f.nodes = 0), "the number of nodes must be from 1 to 1000, not 0");
+    assert_eq!(say(&|f| f.work.clear()), "the number of tasks must be from 1 to 1000, not 0");
+    assert_eq!(say(&|f| f.work[0].to = 2), "task 1 is at node 2, but nodes are numbered from 0 to 1");
+    assert_eq!(
+        say(&|f| f.work[0].size_bytes = 3),
+        "the size of an update in bytes must be from 16 to 1048576, not 3"
+    );
+    assert_eq!(say(&|f| f.hosts.cores = 0), "host model: `cores` is 0; expected at least 1");
+}
+
+const EXAMPLE: HostModel = HostModel::EXAMPLE;
