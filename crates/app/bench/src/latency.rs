@@ -146,34 +146,44 @@ impl Ring {
         warm_up: u64,
         count: u64,
     ) -> Result<Rounds, BenchError> {
-        let Self { member, ping, number, .. } = self;
-        let updates = member.federate.updates();
-        let mut rounds = Rounds::new(size);
-        let mut payload = vec![0; size];
-        for round in 0..warm_up + count {
-            *number += 1;
-            payload[..SIZE_BYTES_MIN].copy_from_slice(&number.to_be_bytes());
-            let value = Bytes::copy_from_slice(&payload);
-            let begun = Instant::now();
-            updates.update_attribute_values(*ping, [(member.ping.attribute, value)], "").await?;
-            loop {
-                let callback = crate::member::received(member.callbacks.recv().await)?;
-                if reflected(callback).is_some_and(|value| value[..] == payload[..]) {
-                    break;
-                }
-            }
-            if round >= warm_up {
-                rounds.record(begun.elapsed());
-            }
-        }
-        updates.drained().await?;
-        Ok(rounds)
+        round_trips(&mut self.member, self.ping, &mut self.number, size, (warm_up, count)).await
     }
 
     async fn end(self, federation: &str) -> Result<(), BenchError> {
         drop(self.echo);
         self.member.leave(federation).await
     }
+}
+
+/// Round trips with a federate that answers: some that are not counted, and some that are. `number` is that of the last one, ever.
+pub(crate) async fn round_trips(
+    member: &mut Member,
+    ping: ObjectInstanceHandle,
+    number: &mut u64,
+    size: usize,
+    (warm_up, count): (u64, u64),
+) -> Result<Rounds, BenchError> {
+    let updates = member.federate.updates();
+    let mut rounds = Rounds::new(size);
+    let mut payload = vec![0; size];
+    for round in 0..warm_up + count {
+        *number += 1;
+        payload[..SIZE_BYTES_MIN].copy_from_slice(&number.to_be_bytes());
+        let value = Bytes::copy_from_slice(&payload);
+        let begun = Instant::now();
+        updates.update_attribute_values(ping, [(member.ping.attribute, value)], "").await?;
+        loop {
+            let callback = crate::member::received(member.callbacks.recv().await)?;
+            if reflected(callback).is_some_and(|value| value[..] == payload[..]) {
+                break;
+            }
+        }
+        if round >= warm_up {
+            rounds.record(begun.elapsed());
+        }
+    }
+    updates.drained().await?;
+    Ok(rounds)
 }
 
 #[cfg(test)]

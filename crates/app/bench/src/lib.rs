@@ -7,6 +7,7 @@
 //!
 //! - [`latency`]: update → reflect → update → reflect round trips;
 //! - [`throughput`]: one federate floods, one counts;
+//! - [`federation`]: a network of nodes, and what federates do there, as the simulator has it;
 //! - [`fanout`]: one update to many subscribers, against as many single updates;
 //! - [`memory`]: what idle federates and registered objects cost the server;
 //! - [`kills`]: what a federation over many nodes promises while nodes are killed;
@@ -18,6 +19,7 @@
 
 mod error;
 pub mod fanout;
+pub mod federation;
 pub mod floor;
 pub mod kills;
 pub mod latency;
@@ -37,5 +39,5 @@ mod wire;
 pub use error::BenchError;
 pub use process::Launcher;
 pub use rounds::Rounds;
-pub use server::Server;
+pub use server::{Joined, Server};
 pub use wire::message_bytes;

@@ -10,7 +10,7 @@ use crate::BenchError;
 use crate::process::PATIENCE;
 
 /// The object model of the benchmarks.
-const FOM: &str = include_str!("../foms/MeshRTI-Bench.xml");
+pub(crate) const FOM: &str = include_str!("../foms/MeshRTI-Bench.xml");
 
 /// A class with an attribute `Payload`.
 #[derive(Clone, Copy, Debug)]

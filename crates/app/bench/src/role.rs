@@ -15,7 +15,7 @@ use crate::kills::nodes;
 use crate::member::{Member, Payload, received, reflected};
 use crate::process::{orders, say};
 use crate::srmp::crowd;
-use crate::{BenchError, floor, site};
+use crate::{BenchError, federation, floor, site};
 
 pub(crate) fn relay(onward: Option<&str>) -> Vec<String> {
     let mut words = words(["relay"]);
@@ -47,6 +47,10 @@ pub(crate) fn server() -> Vec<String> {
 
 pub(crate) fn echo(server: &str, federation: &str) -> Vec<String> {
     words(["echo", server, federation])
+}
+
+pub(crate) fn asker(server: &str, federation: &str) -> Vec<String> {
+    words(["asker", server, federation])
 }
 
 pub(crate) fn publisher(server: &str, federation: &str) -> Vec<String> {
@@ -83,6 +87,9 @@ pub fn play(words: &[String]) -> Result<(), BenchError> {
         ["floor-end", relay] => floor::far_end(relay).map_err(BenchError::system("far end of the relay")),
         ["server"] => serve(),
         ["echo", server, federation] => run(spawned(play_echo(server.to_owned(), federation.to_owned()))),
+        ["asker", server, federation] => {
+            run(spawned(federation::play_asker(server.to_owned(), federation.to_owned())))
+        }
         ["publisher", server, federation] => {
             run(spawned(play_publisher(server.to_owned(), federation.to_owned())))
         }
@@ -98,7 +105,7 @@ pub fn play(words: &[String]) -> Result<(), BenchError> {
     }
 }
 
-fn number(word: &str) -> Result<usize, BenchError> {
+pub(crate) fn number(word: &str) -> Result<usize, BenchError> {
     word.parse().map_err(|_| BenchError::Unusable(format!("`{word}` is no number")))
 }
 

@@ -6,10 +6,20 @@ use crate::{BenchError, Launcher, role, usage};
 /// The server under test: one of our own, in a process of its own, a chain of nodes of our own, or any other server.
 #[derive(Debug)]
 pub struct Server {
-    address: String,
-    far_address: String,
-    links: usize,
+    /// Where federates find its nodes; never empty.
+    addresses: Vec<String>,
     own: Vec<Process>,
+}
+
+/// How nodes of one network are joined.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Joined {
+    /// Each to the one before it.
+    Chain,
+    /// Each to the first.
+    Star,
+    /// Each to every other one.
+    Mesh,
 }
 
 impl Server {
@@ -27,49 +37,64 @@ impl Server {
     /// # Errors
     /// The system gives no process.
     pub async fn chain(launcher: &Launcher, nodes: usize) -> Result<Self, BenchError> {
+        Self::network(launcher, nodes, Joined::Chain).await
+    }
+
+    /// Starts `nodes` servers on loopback that are one network. They end when this is dropped.
+    ///
+    /// # Errors
+    /// The system gives no process.
+    pub async fn network(launcher: &Launcher, nodes: usize, joined: Joined) -> Result<Self, BenchError> {
         if nodes <= 1 {
             let (process, words) = launcher.start(&role::server()).await?;
             let address = words.first().cloned().unwrap_or_default();
-            return Ok(Self { far_address: address.clone(), address, links: 0, own: vec![process] });
+            return Ok(Self { addresses: vec![address], own: vec![process] });
         }
         let (mut own, mut addresses) = (Vec::new(), Vec::new());
-        let mut before: Option<String> = None;
+        let mut join: Option<String> = None;
         for number in 1..=nodes {
-            let (process, address, links) =
-                start_node(launcher, number, &role::node(number, before.as_deref())).await?;
-            before = Some(links);
+            let words = match joined {
+                Joined::Chain | Joined::Star => role::node(number, join.as_deref()),
+                Joined::Mesh => role::site_node(number, None, join.as_deref()),
+            };
+            let (process, address, links) = start_node(launcher, number, &words).await?;
+            if joined == Joined::Chain || join.is_none() {
+                join = Some(links);
+            }
             addresses.push(address);
             own.push(process);
         }
-        let (near, far) = (addresses.first(), addresses.last());
-        let (address, far_address) = (near.cloned().unwrap_or_default(), far.cloned().unwrap_or_default());
-        Ok(Self { address, far_address, links: nodes - 1, own })
+        Ok(Self { addresses, own })
     }
 
     /// A server that runs already, at `HOST` or `HOST:PORT`.
     pub fn at(address: impl Into<String>) -> Self {
-        let address = address.into();
-        Self { far_address: address.clone(), address, links: 0, own: Vec::new() }
+        Self { addresses: vec![address.into()], own: Vec::new() }
     }
 
     /// Two nodes of one network that run already, with a link between them: one for each federate of a pair.
     pub fn between(address: impl Into<String>, far_address: impl Into<String>) -> Self {
-        Self { address: address.into(), far_address: far_address.into(), links: 1, own: Vec::new() }
+        Self { addresses: vec![address.into(), far_address.into()], own: Vec::new() }
     }
 
     /// Where federates find it: `HOST` or `HOST:PORT`.
     pub fn address(&self) -> &str {
-        &self.address
+        &self.addresses[0]
+    }
+
+    /// Where federates find one of its nodes, by its number from 0.
+    pub(crate) fn address_of(&self, node: usize) -> Option<&str> {
+        self.addresses.get(node).map(String::as_str)
     }
 
     /// Where the other federate of a pair finds it: another node, or the same as [`Server::address`].
     pub fn far_address(&self) -> &str {
-        &self.far_address
+        &self.addresses[self.addresses.len() - 1]
     }
 
-    /// Links between the two.
+    /// Links between the two, of a chain.
     pub fn links(&self) -> usize {
-        self.links
+        self.addresses.len() - 1
     }
 
     /// Processor time it has used, all nodes together, in seconds, if it is ours and the system says so.

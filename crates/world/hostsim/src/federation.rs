@@ -187,6 +187,11 @@ impl Federation {
 }
 
 impl Work {
+    /// Updates or round trips that are measured.
+    pub fn count(&self) -> u32 {
+        self.task.counts().0
+    }
+
     /// Times that are taken: one a round trip, or one a reflect.
     pub(crate) fn expected_times(&self) -> u64 {
         let (count, subscribers) = self.task.counts();

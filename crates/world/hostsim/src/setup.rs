@@ -192,7 +192,7 @@ impl Setup {
         let attribute_handle = self.updates.and_then(|class| self.attributes[class as usize]);
         let value = api::AttributeHandleValue { attribute_handle, value };
         let update = api::UpdateAttributeValuesRequest {
-            object_instance: self.object.clone(),
+            object_instance: self.object,
             attribute_values: Some(api::AttributeHandleValueMap { attribute_handle_value: vec![value] }),
             user_supplied_tag: Bytes::new(),
         };

@@ -51,6 +51,8 @@ enum What {
     Memory(memory::Args),
     /// The bare network by itself: a relay that passes bytes on
     Floor(floor::Args),
+    /// A federation from a scenario file of the simulator, with real processes, beside what the simulator says
+    Federation(crate::sim::federation::LiveArgs),
     /// Kill nodes while federates talk: was anything lost, and how long does it take to go on?
     Kills(kills::Args),
     /// Nodes of one site, over links and through a multicast group that loses datagrams
@@ -74,6 +76,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         What::Fanout(args) => block_on(fanout::run(args)),
         What::Memory(args) => block_on(memory::run(args)),
         What::Floor(args) => block_on(floor::run(args)),
+        What::Federation(args) => block_on(crate::sim::federation::run_live(args)),
         What::Kills(args) => block_on(kills::run(args)),
         What::Site(args) => block_on(site::run(args)),
         What::Srmp(args) => srmp::run(args),
@@ -127,13 +130,13 @@ impl Target {
 }
 
 /// How this program starts the processes of a benchmark.
-fn launcher() -> Result<Launcher, Failure> {
+pub(crate) fn launcher() -> Result<Launcher, Failure> {
     let program = std::env::current_exe()
         .map_err(|error| Failure::bad_news(format_args!("this program cannot find itself: {error}")))?;
     Ok(Launcher::new(program, ["--quiet", "bench", "role"]))
 }
 
 #[allow(clippy::needless_pass_by_value)] // it is a function for `map_err`
-fn failure(error: BenchError) -> Failure {
+pub(crate) fn failure(error: BenchError) -> Failure {
     Failure::bad_news(error)
 }

@@ -2,6 +2,7 @@
 
 mod built_in;
 mod course;
+pub(crate) mod federation;
 mod file;
 mod interest;
 mod interrupt;
@@ -49,6 +50,8 @@ Examples:
   meshrti sim examples/simulations/fat-tree.toml     a network by itself, from a file
   meshrti sim mine.toml --plots charts --csv tables  latencies over time, their distribution, how busy links are
   meshrti sim via-torus --trace torus.json           messages on their way, to be opened in Perfetto
+  meshrti sim calibrate --hosts hosts.toml           what messages cost on this machine, as a host model
+  meshrti sim examples/simulations/federation.toml   whole nodes and federates on computers with such costs
   meshrti sim srmp-queueing --plots charts           the paper's check by queues, with charts
 
 Routers, and members of groups, are those of the server, byte for byte; hosts, links and time are simulated. The same scenario and seed give
@@ -86,8 +89,12 @@ pub(crate) struct Args {
     #[command(flatten)]
     via: via::Flags,
     #[command(flatten)]
+    federation: federation::HostOptions,
+    #[command(flatten)]
     json: JsonFlag,
 }
+
+pub(crate) use network::kind_of;
 
 pub(crate) fn run(args: &Args) -> Outcome {
     if args.scenario == "list" {
@@ -95,6 +102,13 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     refuse_files(args)?;
     interest::refuse_flags(args, &args.scenario)?;
+    if args.scenario == federation::calibrate::NAME {
+        via::refuse_flags(args, &args.scenario)?;
+        return federation::calibrate::run(args);
+    }
+    if is_built_in(&args.scenario) {
+        federation::refuse_flags(args, &args.scenario)?;
+    }
     if args.scenario == interest::NAME {
         return interest::run(args);
     }
@@ -112,17 +126,21 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     let (name, text) = find(&args.scenario)?;
     match network::kind_of(&text).as_deref() {
-        Some("network") => return network::run(args, &name, &text),
+        Some("network") => {
+            federation::refuse_flags(args, &args.scenario)?;
+            return network::run(args, &name, &text);
+        }
+        Some(federation::KIND) => return federation::run(args, &name, &text),
         None | Some("router-networks") if args.files.is_given() || args.trace.is_some() => {
             return Err(Failure::wrong_use(format_args!(
                 "scenario {}: --csv, --plots and --trace are for scenarios with `kind = \"network\"`",
                 args.scenario
             )));
         }
-        None | Some("router-networks") => {}
+        None | Some("router-networks") => federation::refuse_flags(args, &args.scenario)?,
         Some(other) => {
             return Err(Failure::wrong_use(format_args!(
-                "scenario {}: unknown kind `{other}`, expected `network` or `router-networks`",
+                "scenario {}: unknown kind `{other}`, expected `network`, `federation` or `router-networks`",
                 args.scenario
             )));
         }
@@ -161,6 +179,7 @@ fn refuse_files(args: &Args) -> Result<(), Failure> {
 /// Whether a name is that of a scenario, and not of a file.
 fn is_built_in(name: &str) -> bool {
     name == interest::NAME
+        || name == federation::calibrate::NAME
         || via::find(name).is_some()
         || srmp::find(name).is_some()
         || BUILT_IN.iter().any(|built_in| built_in.name == name)
@@ -175,9 +194,10 @@ fn list(args: &Args) -> Outcome {
         report.row(json!({ "scenario": built_in.name, "title": scenario.title }));
         table.line([built_in.name.to_owned(), scenario.title]);
     }
-    let interest = std::iter::once((interest::NAME, interest::TITLE));
+    let interest =
+        [(interest::NAME, interest::TITLE), (federation::calibrate::NAME, federation::calibrate::TITLE)];
     let srmp = srmp::SCENARIOS.iter().map(|scenario| (scenario.name, scenario.title));
-    let srmp = interest.chain(srmp);
+    let srmp = interest.into_iter().chain(srmp);
     for (name, title) in srmp.chain(via::SCENARIOS.iter().map(|scenario| (scenario.name, scenario.title))) {
         report.row(json!({ "scenario": name, "title": title }));
         table.line([name.to_owned(), title.to_owned()]);

@@ -35,6 +35,35 @@ pub(super) fn threads(jobs: Option<NonZeroUsize>, count: usize) -> usize {
     jobs.or_else(|| std::thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get).min(count)
 }
 
+/// Does something with each of these on so many threads (one per core without a wish): the results, in order.
+///
+/// # Errors
+/// That of the first, in order, which fails.
+pub(super) fn each_in_parallel<I: Sync, T: Send, E: Send>(
+    jobs: Option<NonZeroUsize>,
+    items: &[I],
+    work: impl Fn(&I) -> Result<T, E> + Sync,
+) -> Result<Vec<T>, E> {
+    let next = AtomicUsize::new(0);
+    let results = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..threads(jobs, items.len()) {
+            scope.spawn(|| {
+                while let Some((index, item)) = {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    items.get(index).map(|item| (index, item))
+                } {
+                    let result = work(item);
+                    results.lock().expect("no thread panics while it holds this").push((index, result));
+                }
+            });
+        }
+    });
+    let mut results = results.into_inner().expect("no thread panics while it holds this");
+    results.sort_by_key(|(index, _)| *index);
+    results.into_iter().map(|(_, result)| result).collect()
+}
+
 /// Does `count` runs of `steps` steps each on so many threads (one per core without a wish). Once the user has [stopped](interrupt) it no
 /// other run begins: the results are then those of the first ones.
 ///
@@ -46,26 +75,12 @@ pub(super) fn in_parallel<T: Send, E: Send>(
     steps: u64,
     work: impl Fn(usize, &Ticker) -> Result<T, E> + Sync,
 ) -> Result<Vec<T>, E> {
-    let jobs = threads(jobs, count);
-    let next = AtomicUsize::new(0);
     let ticker = Ticker { progress: Mutex::new((Progress::new("sim"), 0)), steps, all: steps * count as u64 };
-    let results = Mutex::new(Vec::new());
-    std::thread::scope(|scope| {
-        for _ in 0..jobs {
-            scope.spawn(|| {
-                loop {
-                    let index = next.fetch_add(1, Ordering::Relaxed);
-                    // The first always begins, so that there is something to tell.
-                    if index >= count || index > 0 && interrupt::is_stopped() {
-                        return;
-                    }
-                    let result = work(index, &ticker);
-                    results.lock().expect("no thread panics while it holds this").push((index, result));
-                }
-            });
-        }
-    });
-    let mut results = results.into_inner().expect("no thread panics while it holds this");
-    results.sort_by_key(|(index, _)| *index);
-    results.into_iter().map(|(_, result)| result).collect()
+    let all: Vec<usize> = (0..count).collect();
+    let results = each_in_parallel(jobs, &all, |index| {
+        // The first always begins, so that there is something to tell.
+        let begins = *index == 0 || !interrupt::is_stopped();
+        begins.then(|| work(*index, &ticker)).transpose()
+    })?;
+    Ok(results.into_iter().flatten().collect())
 }

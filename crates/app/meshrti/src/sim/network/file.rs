@@ -24,7 +24,7 @@ struct Peek {
 }
 
 /// The kind of a scenario file, if it says one.
-pub(in crate::sim) fn kind_of(text: &str) -> Option<String> {
+pub(crate) fn kind_of(text: &str) -> Option<String> {
     toml::from_str::<Peek>(text).ok()?.kind
 }
 
@@ -188,7 +188,7 @@ macro_rules! unit {
     ($name:ident, $of:ty, $parse:expr) => {
         #[derive(Clone, Copy, Debug, Deserialize)]
         #[serde(try_from = "toml::Value")]
-        struct $name($of);
+        pub(in crate::sim) struct $name(pub(in crate::sim) $of);
 
         impl TryFrom<toml::Value> for $name {
             type Error = String;

@@ -20,7 +20,8 @@ use crate::exit::{Failure, Outcome, Status, say};
 use crate::report::Report;
 use file::Scenario;
 
-pub(super) use file::kind_of;
+pub(crate) use file::kind_of;
+pub(super) use file::{Rate, Size, Time};
 
 /// From this share of time on the busiest link is called full.
 const FULL: f64 = 0.99;

@@ -1,0 +1,236 @@
+//! A network of nodes and what federates do there, each process by itself: what the simulator of whole federations predicts, measured.
+
+use std::time::{Duration, Instant};
+
+use federate::{Federate, Options, fom};
+
+use crate::latency::{SIZE_BYTES_MIN, round_trips};
+use crate::member::{FOM, Member};
+use crate::process::{Process, orders, say};
+use crate::server::{Joined, Server, federation_name};
+use crate::{BenchError, Launcher, Rounds, role, usage};
+
+/// What federates do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Task {
+    /// One updates, another one answers each reflect by an update with the same payload.
+    RoundTrips {
+        /// How many are measured.
+        count: u64,
+        /// Before these, so many that are not.
+        warm_up: u64,
+    },
+    /// One updates as fast as it is let.
+    Flood {
+        /// Updates.
+        count: u64,
+        /// Subscribing federates, in one process.
+        subscribers: usize,
+    },
+}
+
+/// A task, and where it happens.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Work {
+    /// What is done.
+    pub task: Task,
+    /// Payload, in bytes; at least [`SIZE_BYTES_MIN`].
+    pub size: usize,
+    /// The node of the federate that begins, from 0.
+    pub from: usize,
+    /// The node of the others.
+    pub to: usize,
+}
+
+/// What to measure.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Nodes; each is a process.
+    pub nodes: usize,
+    /// How they are joined.
+    pub joined: Joined,
+    /// What federates do, all at the same time, each task in a federation execution and with two processes of its own.
+    pub work: Vec<Work>,
+}
+
+/// What came of a task.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Done {
+    /// Quantiles of round trips: 50, 90 and 99 %, in microseconds.
+    pub quantiles_us: Option<[f64; 3]>,
+    /// Reflects per second of each subscriber, of a flood.
+    pub per_s: Option<f64>,
+    /// Processor time of the processes of the one who began and of the others, in seconds, where the system says it.
+    pub cpu_s: [Option<f64>; 2],
+}
+
+/// What came of all.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Measured {
+    /// By task.
+    pub done: Vec<Done>,
+    /// Processor time of each node while the tasks were done, in seconds, where the system says it.
+    pub nodes_cpu_s: Vec<Option<f64>>,
+    /// How long that was.
+    pub took: Duration,
+}
+
+/// Shortest payload of a task.
+pub const PAYLOAD_BYTES_MIN: usize = SIZE_BYTES_MIN;
+
+/// Starts nodes and federates, lets all begin, and ends them.
+///
+/// # Errors
+/// The system or a node does not what is asked of it; an update was lost or refused.
+pub async fn measure(launcher: &Launcher, plan: &Plan) -> Result<Measured, BenchError> {
+    let server = Server::network(launcher, plan.nodes, plan.joined).await?;
+    let mut groups = Vec::new();
+    for (index, work) in plan.work.iter().enumerate() {
+        groups.push(Group::start(launcher, &server, index, *work).await?);
+    }
+    // What comes of joining is over.
+    tokio::time::sleep(CALM).await;
+    for group in &mut groups {
+        group.warm_up().await?;
+    }
+    let nodes_before: Vec<_> = server.cpu_s_of_nodes().collect();
+    let cpu_before: Vec<_> = groups.iter().map(Group::cpu_s).collect();
+    let begun = Instant::now();
+    for group in &mut groups {
+        group.begin().await?;
+    }
+    let mut done = Vec::new();
+    for (group, before) in groups.iter_mut().zip(cpu_before) {
+        let (quantiles_us, per_s) = group.end(begun).await?;
+        let after = group.cpu_s();
+        done.push(Done { quantiles_us, per_s, cpu_s: [0, 1].map(|i| difference(after[i], before[i])) });
+    }
+    let took = begun.elapsed();
+    let nodes_cpu_s =
+        server.cpu_s_of_nodes().zip(nodes_before).map(|(after, before)| difference(after, before)).collect();
+    Ok(Measured { done, nodes_cpu_s, took })
+}
+
+/// Between joining and the beginning.
+const CALM: Duration = Duration::from_millis(300);
+
+fn difference(after: Option<f64>, before: Option<f64>) -> Option<f64> {
+    after.zip(before).map(|(after, before)| after - before)
+}
+
+/// The processes of a task.
+struct Group {
+    work: Work,
+    near: Process,
+    far: Process,
+    /// Keeps the federation execution.
+    _founder: Federate,
+}
+
+impl Group {
+    async fn start(
+        launcher: &Launcher,
+        server: &Server,
+        index: usize,
+        work: Work,
+    ) -> Result<Self, BenchError> {
+        let address = |node: usize| {
+            let none = || BenchError::Unusable(format!("task {} is at node {node}, which is not", index + 1));
+            server.address_of(node).ok_or_else(none)
+        };
+        let (near, far) = (address(work.from)?, address(work.to)?);
+        let federation = federation_name(&format!("federation {}", index + 1));
+        let (founder, _) = Federate::connect(Options::new(near)).await?;
+        founder.create_federation_execution(&federation, fom::content("MeshRTI-Bench.xml", FOM)).await?;
+        let ((near, _), (far, _)) = match work.task {
+            Task::RoundTrips { .. } => {
+                let near = launcher.start(&role::asker(near, &federation)).await?;
+                (near, launcher.start(&role::echo(far, &federation)).await?)
+            }
+            Task::Flood { subscribers, .. } => {
+                let far = launcher.start(&role::sinks(far, &federation, subscribers)).await?;
+                (launcher.start(&role::publisher(near, &federation)).await?, far)
+            }
+        };
+        Ok(Self { work, near, far, _founder: founder })
+    }
+
+    /// A short run that is not measured: everybody knows everybody then.
+    async fn warm_up(&mut self) -> Result<(), BenchError> {
+        let task = match self.work.task {
+            Task::RoundTrips { .. } => Task::RoundTrips { count: 1, warm_up: 100 },
+            Task::Flood { count, subscribers } => Task::Flood { count: count / 20 + 1, subscribers },
+        };
+        let whole = std::mem::replace(&mut self.work.task, task);
+        self.begin().await?;
+        let ended = self.end(Instant::now()).await;
+        self.work.task = whole;
+        ended.map(|_| ())
+    }
+
+    fn cpu_s(&self) -> [Option<f64>; 2] {
+        [usage::cpu_s(self.near.id()), usage::cpu_s(self.far.id())]
+    }
+
+    async fn begin(&mut self) -> Result<(), BenchError> {
+        let size = self.work.size;
+        match self.work.task {
+            Task::RoundTrips { count, warm_up } => {
+                self.near.tell(&format!("rounds {size} {warm_up} {count}")).await
+            }
+            Task::Flood { count, subscribers } => {
+                self.far.tell(&format!("expect {}", count * subscribers as u64)).await?;
+                self.near.tell(&format!("flood {size} {count}")).await
+            }
+        }
+    }
+
+    /// Waits until it is done: quantiles, or a rate.
+    async fn end(&mut self, begun: Instant) -> Result<(Option<[f64; 3]>, Option<f64>), BenchError> {
+        match self.work.task {
+            Task::RoundTrips { .. } => {
+                let words = self.near.hear("took").await?;
+                let nanos = |at: usize| words.get(at).and_then(|word| word.parse::<f64>().ok());
+                let quantiles = nanos(0).zip(nanos(1)).zip(nanos(2));
+                let quantiles = quantiles.map(|((p50, p90), p99)| [p50, p90, p99]);
+                if quantiles.is_none() {
+                    return Err(BenchError::Unusable("a federate says no times".to_owned()));
+                }
+                Ok((quantiles, None))
+            }
+            Task::Flood { count, subscribers } => {
+                let expected = count * subscribers as u64;
+                let received = self.far.hear_number("got").await?;
+                let seconds = begun.elapsed().as_secs_f64();
+                let sent = self.near.hear("sent").await?;
+                let failed = sent.get(1).and_then(|word| word.parse().ok()).unwrap_or(0);
+                if received != expected || failed > 0 {
+                    return Err(BenchError::Lossy { sent: expected, received, failed });
+                }
+                Ok((None, Some(count as f64 / seconds)))
+            }
+        }
+    }
+}
+
+/// Asks: `rounds SIZE WARM_UP COUNT` is answered by `took P50 P90 P99`, in microseconds.
+pub(crate) async fn play_asker(server: String, federation: String) -> Result<(), BenchError> {
+    let mut orders = orders();
+    let mut member = Member::join(&server, &federation).await?;
+    member.want(member.pong).await?;
+    let ping = member.offer(member.ping).await?;
+    say("ready");
+    let (mut number, mut found) = (0, false);
+    while let Some(order) = orders.recv().await {
+        let [_, size, warm_up, count] = &order[..] else { continue };
+        if !std::mem::replace(&mut found, true) {
+            member.await_object(member.pong).await?;
+        }
+        let (warm_up, count) = (role::number(warm_up)? as u64, role::number(count)? as u64);
+        let size = role::number(size)?;
+        let rounds: Rounds = round_trips(&mut member, ping, &mut number, size, (warm_up, count)).await?;
+        let [p50, p90, p99] = [0.5, 0.9, 0.99].map(|quantile| rounds.quantile_us(quantile));
+        say(&format!("took {p50} {p90} {p99}"));
+    }
+    Ok(())
+}

@@ -1,0 +1,390 @@
+//! `meshrti sim calibrate`: what steps cost on this machine, from live runs with 1 to 3 nodes; and whether the simulator then
+//! predicts runs with 4 to 6.
+
+use std::num::NonZeroUsize;
+
+use base::Seed;
+use bench::federation::{Measured, measure};
+use hostsim::fit::{Figures, Fit, fit};
+use hostsim::{Costs, Federation, HostModel, Joined, Placement, Task, Work};
+use netsim::cluster::Ethernet;
+use serde_json::{Value, json};
+
+use super::file::live_plan;
+use super::{hosts, simulate};
+use crate::bench::progress::Progress;
+use crate::bench::table::{Table, figure};
+use crate::bench::{failure, launcher, size};
+use crate::exit::{Failure, Outcome, Status, block_on, say};
+use crate::report::Report;
+use crate::sim::parallel::each_in_parallel;
+use crate::sim::{Args, interrupt};
+
+/// The name of the command.
+pub(crate) const NAME: &str = "calibrate";
+/// What it is.
+pub(crate) const TITLE: &str =
+    "measure what messages cost on this machine, and predict runs that were not measured";
+
+/// Rounds of all measurements without another wish.
+const ROUNDS: u8 = 3;
+/// Live round trips, and those before them.
+const TRIPS: (u32, u32) = (3_000, 300);
+/// Updates of a live flood, over its subscribers.
+const UPDATES: u32 = 150_000;
+/// The same simulated, where each is like the other.
+const SIMULATED_TRIPS: (u32, u32) = (60, 10);
+const SIMULATED_UPDATES: u32 = 16_000;
+/// A good model predicts half of the figures so well, and each so well.
+const MEDIAN_MAX: f64 = 0.10;
+const WORST_MAX: f64 = 0.20;
+
+/// A run: nodes in a chain, with a pair of federates at its ends.
+#[derive(Clone, Copy)]
+struct Case {
+    nodes: u16,
+    size_bytes: u32,
+    /// Subscribers of a flood; none of round trips.
+    subscribers: Option<u32>,
+}
+
+const fn trips(nodes: u16, size_bytes: u32) -> Case {
+    Case { nodes, size_bytes, subscribers: None }
+}
+
+const fn flood(nodes: u16, size_bytes: u32, subscribers: u32) -> Case {
+    Case { nodes, size_bytes, subscribers: Some(subscribers) }
+}
+
+/// What costs are fitted to.
+const KNOWN: [Case; 11] = [
+    trips(1, 16),
+    trips(1, 4_096),
+    trips(2, 16),
+    trips(3, 16),
+    trips(3, 4_096),
+    flood(1, 16, 1),
+    flood(1, 1_024, 1),
+    flood(2, 16, 1),
+    flood(3, 64, 1),
+    flood(1, 64, 4),
+    flood(2, 1_024, 3),
+];
+
+/// What is predicted.
+const UNKNOWN: [Case; 12] = [
+    trips(4, 64),
+    trips(4, 8_192),
+    trips(5, 16),
+    trips(5, 1_024),
+    trips(6, 16),
+    trips(6, 4_096),
+    flood(4, 16, 1),
+    flood(4, 256, 1),
+    flood(4, 64, 2),
+    flood(5, 64, 1),
+    flood(5, 512, 3),
+    flood(6, 16, 1),
+];
+
+impl Case {
+    fn federation(self, hosts: HostModel, live: bool) -> Federation {
+        let (count, warm_up) = if live { TRIPS } else { SIMULATED_TRIPS };
+        let updates = if live { UPDATES } else { SIMULATED_UPDATES };
+        let task = match self.subscribers {
+            None => Task::RoundTrips { count, warm_up },
+            Some(subscribers) => Task::Flood { count: updates / subscribers, subscribers },
+        };
+        Federation {
+            nodes: self.nodes,
+            joined: Joined::Chain,
+            work: vec![Work { task, size_bytes: self.size_bytes, from: 0, to: self.nodes - 1 }],
+            hosts,
+            placement: Placement::Together,
+            ethernet: Ethernet::GIGABIT,
+            seed: Seed(1),
+        }
+    }
+
+    fn name(self) -> String {
+        let size = size::name(self.size_bytes as usize);
+        match self.subscribers {
+            None => format!("round trips, {size}"),
+            Some(1) => format!("flood, {size}"),
+            Some(subscribers) => format!("flood, {size}, {subscribers} subscribers"),
+        }
+    }
+
+    fn figures(self, measured: &Measured) -> Figures {
+        let done = measured.done[0];
+        if self.subscribers.is_none() {
+            let p50_us = done.quantiles_us.map(|quantiles| quantiles[0]);
+            return Figures { p50_us, per_s: None, cpu_us: Vec::new() };
+        }
+        let updates = f64::from(self.federation(HostModel::EXAMPLE, true).work[0].count());
+        let processes = done.cpu_s.into_iter().chain(measured.nodes_cpu_s.iter().copied());
+        let cpu_us = processes.map(|cpu_s| cpu_s.unwrap_or(0.0) * 1e6 / updates).collect();
+        Figures { p50_us: None, per_s: done.per_s, cpu_us }
+    }
+}
+
+/// Measures, fits, predicts, measures again.
+pub(crate) fn run(args: &Args) -> Outcome {
+    if args.show || args.replications != 1 {
+        return Err(Failure::wrong_use(format_args!("{NAME}: --show and --replications do not apply here")));
+    }
+    interrupt::watch();
+    let rounds = args.federation.rounds.unwrap_or(ROUNDS);
+    let cases: Vec<Case> = KNOWN.into_iter().chain(UNKNOWN).collect();
+    let mut measured = Vec::new();
+    block_on(async {
+        measured = measure_all(&cases, rounds).await?;
+        Ok(Status::Done)
+    })?;
+    let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let start = HostModel { cores: u32::try_from(cores).unwrap_or(u32::MAX), ..HostModel::EXAMPLE };
+    let fit = find(start, &measured[..KNOWN.len()], args.jobs)?;
+    let model = HostModel { costs: fit.costs, ..start };
+    let all = [model.costs];
+    let predicted = predict(&cases, start, &all, args.jobs)?.pop().unwrap_or_default();
+    let lines: Vec<Line> = cases
+        .iter()
+        .zip(measured.iter().zip(&predicted))
+        .enumerate()
+        .filter_map(|(at, (case, (measured, predicted)))| {
+            Line::new(*case, at < KNOWN.len(), measured, predicted)
+        })
+        .collect();
+    tell(args, &model, &fit, &lines, rounds)
+}
+
+/// Medians of all figures over so many rounds, each of all cases in turn, so that what the machine does besides meets all.
+async fn measure_all(cases: &[Case], rounds: u8) -> Result<Vec<Figures>, Failure> {
+    let launcher = launcher()?;
+    let mut progress = Progress::new("measuring");
+    let mut found: Vec<Vec<Figures>> = vec![Vec::new(); cases.len()];
+    let all = cases.len() as u64 * u64::from(rounds);
+    for round in 0..u64::from(rounds) {
+        for (at, case) in cases.iter().enumerate() {
+            progress.at(round * cases.len() as u64 + at as u64, all);
+            let plan = live_plan(&case.federation(HostModel::EXAMPLE, true)).map_err(Failure::bad_news)?;
+            let measured = Box::pin(measure(&launcher, &plan)).await.map_err(failure)?;
+            found[at].push(case.figures(&measured));
+        }
+    }
+    Ok(found.iter().map(|rounds| medians(rounds)).collect())
+}
+
+fn medians(rounds: &[Figures]) -> Figures {
+    let of = |pick: &dyn Fn(&Figures) -> Option<f64>| median(rounds.iter().filter_map(pick).collect());
+    let processes = rounds.iter().map(|figures| figures.cpu_us.len()).max().unwrap_or(0);
+    Figures {
+        p50_us: of(&|figures| figures.p50_us),
+        per_s: of(&|figures| figures.per_s),
+        cpu_us: (0..processes)
+            .map(|process| of(&|figures| figures.cpu_us.get(process).copied()).unwrap_or(0.0))
+            .collect(),
+    }
+}
+
+fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    match values.len() {
+        0 => None,
+        count if count % 2 == 1 => Some(values[middle]),
+        _ => Some((values[middle - 1] + values[middle]) / 2.0),
+    }
+}
+
+/// The costs with which runs are most like what was measured.
+fn find(start: HostModel, measured: &[Figures], jobs: Option<NonZeroUsize>) -> Result<Fit, Failure> {
+    let mut progress = Progress::new("fitting");
+    let mut asked = 0;
+    fit(start.costs, |candidates| {
+        asked += candidates.len() as u64;
+        progress.at(asked, EXPECTED_CANDIDATES.max(asked));
+        let predicted = predict(&KNOWN, start, candidates, jobs)?;
+        let errors = |figures: Vec<Figures>| {
+            figures.iter().zip(measured).flat_map(|(found, measured)| found.errors(measured)).collect()
+        };
+        Ok(predicted.into_iter().map(errors).collect())
+    })
+}
+
+/// How many sets of costs a fit looks at, about.
+const EXPECTED_CANDIDATES: u64 = 80;
+
+/// What runs of these cases give, for each of these costs.
+fn predict(
+    cases: &[Case],
+    model: HostModel,
+    candidates: &[Costs],
+    jobs: Option<NonZeroUsize>,
+) -> Result<Vec<Vec<Figures>>, Failure> {
+    let runs: Vec<Federation> = candidates
+        .iter()
+        .flat_map(|costs| {
+            cases.iter().map(|case| case.federation(HostModel { costs: *costs, ..model }, false))
+        })
+        .collect();
+    let mut figures = each_in_parallel(jobs, &runs, |federation| {
+        let report = simulate(federation, |_| ())?;
+        if interrupt::is_stopped() {
+            return Err(Failure::interrupted());
+        }
+        Figures::of(&report).ok_or_else(|| Failure::bad_news("a run without a task"))
+    })?
+    .into_iter();
+    Ok(candidates.iter().map(|_| figures.by_ref().take(cases.len()).collect()).collect())
+}
+
+/// What was measured and what is predicted of a case.
+struct Line {
+    case: Case,
+    known: bool,
+    measured: f64,
+    predicted: f64,
+}
+
+impl Line {
+    fn new(case: Case, known: bool, measured: &Figures, predicted: &Figures) -> Option<Self> {
+        let of = |figures: &Figures| figures.p50_us.or(figures.per_s);
+        Some(Self { case, known, measured: of(measured)?, predicted: of(predicted)? })
+    }
+
+    fn error(&self) -> f64 {
+        self.predicted / self.measured - 1.0
+    }
+
+    fn unit(&self) -> &'static str {
+        if self.case.subscribers.is_none() { "p50_us" } else { "reflects_per_s" }
+    }
+
+    fn row(&self) -> Value {
+        json!({
+            "kind": if self.known { "fitted" } else { "predicted" },
+            "nodes": self.case.nodes,
+            "size_bytes": self.case.size_bytes,
+            "subscribers": self.case.subscribers,
+            "what": self.unit(),
+            "measured": self.measured,
+            "simulated": self.predicted,
+            "error_ratio": self.error(),
+        })
+    }
+}
+
+fn table(lines: &[Line]) -> String {
+    let mut table = Table::new(["", "nodes", "run", "figure", "measured", "simulated", "error %"]);
+    for line in lines {
+        table.line([
+            if line.known { "fitted" } else { "predicted" }.to_owned(),
+            line.case.nodes.to_string(),
+            line.case.name(),
+            line.unit().to_owned(),
+            figure(line.measured),
+            figure(line.predicted),
+            format!("{:+.1}", 100.0 * line.error()),
+        ]);
+    }
+    table.text()
+}
+
+/// Prints and writes what was found; bad news when the predictions are not good.
+fn tell(args: &Args, model: &HostModel, fit: &Fit, lines: &[Line], rounds: u8) -> Outcome {
+    let errors: Vec<f64> = lines.iter().filter(|line| !line.known).map(|line| line.error().abs()).collect();
+    let worst = errors.iter().copied().fold(0.0, f64::max);
+    let middle = median(errors).unwrap_or(0.0);
+    let good = middle < MEDIAN_MAX && worst < WORST_MAX;
+    let text = hosts::text(model);
+    if let Some(path) = &args.federation.hosts {
+        let head = "# Costs of steps on one computer, as `meshrti sim calibrate` measured them.\n";
+        std::fs::write(path, format!("{head}{text}")).map_err(|error| {
+            Failure::bad_news(format_args!("{}: the host model cannot be written: {error}", path.display()))
+        })?;
+    }
+    let notes = [
+        format!(
+            "costs were fitted to runs with 1 to 3 nodes: error {:.1} % (root of the mean square), {} steps, medians of {rounds} rounds",
+            100.0 * fit.rms,
+            fit.steps
+        ),
+        format!(
+            "predictions of runs with 4 to 6 nodes: error {:.1} % (median), {:.1} % (worst): {}",
+            100.0 * middle,
+            100.0 * worst,
+            if good {
+                "the model holds on this machine"
+            } else {
+                "more than 10 % or 20 %: the model does not hold, or the machine had other work"
+            }
+        ),
+    ];
+    let mut report = Report::new("sim calibrate", 1);
+    lines.iter().for_each(|line| report.row(line.row()));
+    let costs: serde_json::Map<String, Value> = Costs::NAMES
+        .into_iter()
+        .zip(model.costs.to_array())
+        .map(|(name, cost)| (name.to_owned(), json!(cost)))
+        .collect();
+    report.summary(json!({
+        "cores": model.cores,
+        "costs": costs,
+        "fit_rms_ratio": fit.rms,
+        "median_error_ratio": middle,
+        "worst_error_ratio": worst,
+    }));
+    notes.iter().for_each(|note| report.note(note.clone()));
+    if !args.json.takes_stdout() {
+        say(table(lines));
+        say("");
+        say(text);
+        notes.iter().for_each(say);
+    }
+    args.json.write(&report)?;
+    Ok(if good { Status::Done } else { Status::BadNews })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_case_can_be_simulated_and_measured() {
+        for case in KNOWN.into_iter().chain(UNKNOWN) {
+            for live in [true, false] {
+                case.federation(HostModel::EXAMPLE, live).check().unwrap();
+            }
+            assert_eq!(
+                live_plan(&case.federation(HostModel::EXAMPLE, true)).unwrap().nodes,
+                case.nodes.into()
+            );
+        }
+        assert!(KNOWN.iter().all(|case| case.nodes <= 3) && UNKNOWN.iter().all(|case| case.nodes >= 4));
+    }
+
+    #[test]
+    fn medians_are_those_of_each_figure() {
+        let figures = |per_s, cpu| Figures { p50_us: None, per_s: Some(per_s), cpu_us: vec![cpu, 1.0] };
+        let all = [figures(3.0, 9.0), figures(1.0, 7.0), figures(2.0, 8.0)];
+        assert_eq!(medians(&all), Figures { p50_us: None, per_s: Some(2.0), cpu_us: vec![8.0, 1.0] });
+        assert_eq!(median(vec![4.0, 1.0]), Some(2.5));
+        assert_eq!(median(vec![]), None);
+    }
+
+    /// What a model made is found again from it: the loop of the command, with runs in place of measurements.
+    #[test]
+    fn costs_of_simulated_measurements_are_found_again() {
+        let truth = Costs::from_array(HostModel::EXAMPLE.costs.to_array().map(|cost| cost * 1.7));
+        let measured = predict(&KNOWN, HostModel::EXAMPLE, &[truth], None).unwrap().remove(0);
+        let fit = find(HostModel::EXAMPLE, &measured, None).unwrap();
+        assert!(fit.rms < 0.03, "{fit:?}");
+        let unknown = |costs| predict(&UNKNOWN[..3], HostModel::EXAMPLE, &[costs], None).unwrap().remove(0);
+        for (found, wanted) in unknown(fit.costs).iter().zip(unknown(truth)) {
+            for error in found.errors(&wanted) {
+                assert!(error.abs() < 0.05, "{found:?} {wanted:?}");
+            }
+        }
+    }
+}

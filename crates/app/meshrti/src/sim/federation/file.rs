@@ -1,0 +1,332 @@
+//! The file: TOML. Times, rates and sizes are texts with a unit.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use base::Seed;
+use bench::federation as live;
+use fabric::units::Picos;
+use hostsim::{Federation, HostModel, Joined, Placement, Task, Work};
+use netsim::cluster::{Ethernet, Framing};
+use serde::Deserialize;
+
+use super::hosts;
+use crate::sim::network::{Rate, Size, Time};
+
+/// A federation: nodes, computers, what federates do.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Scenario {
+    #[allow(dead_code)] // looked at before
+    kind: String,
+    /// A line for people.
+    pub(super) title: String,
+    nodes: Nodes,
+    #[serde(default)]
+    hosts: Hosts,
+    network: Option<Network>,
+    tasks: Vec<TaskTable>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Nodes {
+    count: u16,
+    #[serde(default)]
+    joined: JoinedName,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum JoinedName {
+    #[default]
+    Chain,
+    Star,
+    Mesh,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Hosts {
+    /// A host model, by its path from that of the scenario.
+    model: Option<PathBuf>,
+    #[serde(default)]
+    placement: PlacementName,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum PlacementName {
+    #[default]
+    Together,
+    ByNode,
+    Apart,
+}
+
+/// Between computers.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Network {
+    rate: Rate,
+    #[serde(default)]
+    delay: Time,
+    #[serde(default)]
+    forwarding: Time,
+    #[serde(default)]
+    interrupt: Time,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(tag = "task", rename_all = "kebab-case", deny_unknown_fields)]
+enum TaskTable {
+    RoundTrips {
+        from: u16,
+        to: u16,
+        size: Size,
+        count: u32,
+        #[serde(default = "warm_up")]
+        warm_up: u32,
+    },
+    Flood {
+        from: u16,
+        to: u16,
+        size: Size,
+        count: u32,
+        #[serde(default = "one")]
+        subscribers: u32,
+    },
+    Paced {
+        from: u16,
+        to: u16,
+        size: Size,
+        count: u32,
+        mean_gap: Time,
+        #[serde(default = "one")]
+        subscribers: u32,
+    },
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn warm_up() -> u32 {
+    50
+}
+
+impl Scenario {
+    /// Reads a scenario.
+    ///
+    /// # Errors
+    /// What is wrong, with line and column where TOML says them.
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        let scenario: Self = toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())?;
+        match (scenario.placement(), scenario.network) {
+            (Placement::Together, Some(_)) => {
+                Err("[network]: leave it out: with `placement = \"together\"` all is on one computer"
+                    .to_owned())
+            }
+            (Placement::ByNode | Placement::Apart, None) => {
+                Err("[network] is missing: what is between the computers (`rate`, `delay`)".to_owned())
+            }
+            _ => Ok(scenario),
+        }
+    }
+
+    fn placement(&self) -> Placement {
+        match self.hosts.placement {
+            PlacementName::Together => Placement::Together,
+            PlacementName::ByNode => Placement::ByNode,
+            PlacementName::Apart => Placement::Apart,
+        }
+    }
+
+    fn joined(&self) -> Joined {
+        match self.nodes.joined {
+            JoinedName::Chain => Joined::Chain,
+            JoinedName::Star => Joined::Star,
+            JoinedName::Mesh => Joined::Mesh,
+        }
+    }
+
+    /// What the simulator runs. `folder` is that of the file; `model` replaces the host model that it names.
+    ///
+    /// # Errors
+    /// A number out of range, or no host model.
+    pub(super) fn federation(
+        &self,
+        folder: &Path,
+        model: Option<&Path>,
+        seed: Seed,
+    ) -> Result<Federation, String> {
+        let named = self.hosts.model.as_ref().map(|path| folder.join(path));
+        let hosts = match model.map(Path::to_owned).or(named) {
+            Some(path) => hosts::read(&path)?,
+            None => HostModel::EXAMPLE,
+        };
+        let work = self.tasks.iter().map(TaskTable::work).collect::<Result<_, _>>()?;
+        let federation = Federation {
+            nodes: self.nodes.count,
+            joined: self.joined(),
+            work,
+            hosts,
+            placement: self.placement(),
+            ethernet: self.network.map_or(Ethernet::GIGABIT, |network| network.ethernet()),
+            seed,
+        };
+        federation.check().map_err(|why| why.to_string())?;
+        Ok(federation)
+    }
+}
+
+impl Network {
+    fn ethernet(self) -> Ethernet {
+        Ethernet {
+            rate: self.rate.0.bits_per_s(),
+            propagation: duration(self.delay.0),
+            forwarding: duration(self.forwarding.0),
+            interrupt: duration(self.interrupt.0),
+            framing: Framing::TCP,
+        }
+    }
+}
+
+fn duration(time: Picos) -> Duration {
+    Duration::from_nanos(time.0 / 1_000)
+}
+
+impl TaskTable {
+    fn work(&self) -> Result<Work, String> {
+        let (task, from, to, size) = match *self {
+            TaskTable::RoundTrips { from, to, size, count, warm_up } => {
+                (Task::RoundTrips { count, warm_up }, from, to, size)
+            }
+            TaskTable::Flood { from, to, size, count, subscribers } => {
+                (Task::Flood { count, subscribers }, from, to, size)
+            }
+            TaskTable::Paced { from, to, size, count, mean_gap, subscribers } => {
+                if mean_gap.0 == Picos::ZERO {
+                    return Err("[[tasks]]: `mean_gap` is zero: that is a `flood`".to_owned());
+                }
+                (Task::Paced { count, mean_gap: duration(mean_gap.0), subscribers }, from, to, size)
+            }
+        };
+        let size_bytes = u32::try_from(size.0).unwrap_or(u32::MAX);
+        Ok(Work { task, size_bytes, from, to })
+    }
+}
+
+/// The same for real processes on this machine.
+///
+/// # Errors
+/// Something that this machine cannot be.
+pub(super) fn live_plan(federation: &Federation) -> Result<live::Plan, String> {
+    if federation.placement != Placement::Together {
+        return Err(
+            "[hosts]: this machine is one computer: `placement` other than `together` can only be simulated"
+                .to_owned(),
+        );
+    }
+    let work = federation.work.iter().map(live_work).collect::<Result<_, _>>()?;
+    let joined = match federation.joined {
+        Joined::Chain => bench::Joined::Chain,
+        Joined::Star => bench::Joined::Star,
+        Joined::Mesh => bench::Joined::Mesh,
+    };
+    Ok(live::Plan { nodes: federation.nodes.into(), joined, work })
+}
+
+fn live_work(work: &Work) -> Result<live::Work, String> {
+    let task = match work.task {
+        Task::RoundTrips { count, warm_up } => {
+            live::Task::RoundTrips { count: count.into(), warm_up: warm_up.into() }
+        }
+        Task::Flood { count, subscribers } => {
+            live::Task::Flood { count: count.into(), subscribers: subscribers as usize }
+        }
+        Task::Paced { .. } => {
+            let why =
+                "[[tasks]]: `paced` can only be simulated: processes have no timers that are fine enough";
+            return Err(why.to_owned());
+        }
+    };
+    Ok(live::Work { task, size: work.size_bytes as usize, from: work.from.into(), to: work.to.into() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = r#"
+kind = "federation"
+title = "three nodes"
+
+[nodes]
+count = 3
+joined = "star"
+
+[[tasks]]
+task = "round-trips"
+from = 1
+to = 2
+size = "64B"
+count = 100
+
+[[tasks]]
+task = "flood"
+from = 0
+to = 2
+size = "1KiB"
+count = 1000
+subscribers = 5
+"#;
+
+    fn federation(text: &str) -> Result<Federation, String> {
+        Scenario::parse(text)?.federation(Path::new(""), None, Seed(1))
+    }
+
+    #[test]
+    fn a_file_is_a_federation_and_a_plan() {
+        let federation = federation(TEXT).unwrap();
+        assert_eq!((federation.nodes, federation.joined), (3, Joined::Star));
+        assert_eq!(federation.hosts, HostModel::EXAMPLE);
+        let trips = Task::RoundTrips { count: 100, warm_up: 50 };
+        assert_eq!(federation.work[0], Work { task: trips, size_bytes: 64, from: 1, to: 2 });
+        let plan = live_plan(&federation).unwrap();
+        assert_eq!(plan.nodes, 3);
+        let flood = live::Task::Flood { count: 1_000, subscribers: 5 };
+        assert_eq!(plan.work[1], live::Work { task: flood, size: 1_024, from: 0, to: 2 });
+    }
+
+    #[test]
+    fn computers_of_their_own_need_a_network() {
+        let by_node =
+            TEXT.replace("[[tasks]]\ntask = \"r", "[hosts]\nplacement = \"by-node\"\n[[tasks]]\ntask = \"r");
+        assert!(federation(&by_node).unwrap_err().contains("[network] is missing"));
+        let network = by_node + "\n[network]\nrate = \"10Gbit/s\"\ndelay = \"2us\"\n";
+        let federation = federation(&network).unwrap();
+        assert_eq!(
+            (federation.ethernet.rate, federation.ethernet.propagation.as_nanos()),
+            (10_000_000_000, 2_000)
+        );
+        assert!(live_plan(&federation).unwrap_err().contains("one computer"));
+        let alone = TEXT.to_owned() + "\n[network]\nrate = \"10Gbit/s\"\n";
+        assert!(Scenario::parse(&alone).unwrap_err().contains("leave it out"));
+    }
+
+    #[test]
+    fn what_is_wrong_is_told() {
+        let say = |from: &str, to: &str| federation(&TEXT.replacen(from, to, 1)).unwrap_err();
+        assert!(say("count = 3", "count = 0").contains("the number of nodes must be from 1"));
+        assert!(say("to = 2", "to = 3").contains("task 1 is at node 3, but nodes are numbered from 0 to 2"));
+        assert!(say("\"64B\"", "64").contains("the unit is missing"));
+        assert!(say("\"64B\"", "\"8B\"").contains("must be from 16 to 1048576, not 8"));
+        assert!(say("subscribers", "subscriber").contains("unknown field `subscriber`"));
+        assert!(say("round-trips", "trips").contains("unknown variant `trips`"));
+        assert!(say("joined = \"star\"", "joined = \"ring\"").contains("unknown variant `ring`"));
+        let paced = TEXT.replace("task = \"flood\"", "task = \"paced\"\nmean_gap = \"0us\"");
+        assert!(federation(&paced).unwrap_err().contains("`mean_gap` is zero"));
+        let paced = federation(&paced.replace("\"0us\"", "\"20us\"")).unwrap();
+        assert!(live_plan(&paced).unwrap_err().contains("`paced` can only be simulated"));
+    }
+}

@@ -1,0 +1,132 @@
+//! `meshrti bench federation`: a scenario of the simulator with real processes on this machine, beside what the simulator says.
+
+use std::path::PathBuf;
+
+use base::Seed;
+use bench::federation::{Measured, measure};
+use hostsim::{Federation, Report as Simulated, Task};
+use serde_json::{Value, json};
+
+use super::file::{Scenario, live_plan};
+use super::folder_of;
+use crate::bench::table::{Table, figure, or_dash};
+use crate::bench::{failure, launcher, size};
+use crate::exit::{Failure, Outcome, Status, say};
+use crate::report::{JsonFlag, Report};
+
+/// A federation from a scenario file of the simulator: nodes and federates as processes on this machine.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  meshrti bench federation examples/simulations/federation.toml          what this machine does
+  meshrti bench federation mine.toml --sim --hosts hosts.toml            and what the simulator says of it
+  meshrti sim calibrate --hosts hosts.toml                               where the host model comes from")]
+pub(crate) struct LiveArgs {
+    /// A scenario file with `kind = \"federation\"`
+    #[arg(value_name = "FILE")]
+    scenario: String,
+    /// With real processes; the default unless there is --sim
+    #[arg(long)]
+    live: bool,
+    /// As the simulator says; with --live beside it
+    #[arg(long)]
+    sim: bool,
+    /// The host model of the simulator, in place of that of the file
+    #[arg(long, value_name = "FILE", requires = "sim")]
+    hosts: Option<PathBuf>,
+    #[command(flatten)]
+    json: JsonFlag,
+}
+
+/// Measures, simulates, or both.
+pub(crate) async fn run_live(args: &LiveArgs) -> Outcome {
+    let wrong = |why: String| Failure::wrong_use(format_args!("scenario {}: {why}", args.scenario));
+    let text = std::fs::read_to_string(&args.scenario)
+        .map_err(|error| wrong(format!("it cannot be read: {error}")))?;
+    if crate::sim::kind_of(&text).as_deref() != Some(super::KIND) {
+        return Err(wrong(format!("its kind is not `{}`", super::KIND)));
+    }
+    let scenario = Scenario::parse(&text).map_err(wrong)?;
+    let folder = folder_of(&args.scenario);
+    let federation = scenario.federation(folder, args.hosts.as_deref(), Seed(1)).map_err(wrong)?;
+    let measured = if args.live || !args.sim {
+        let plan = live_plan(&federation).map_err(wrong)?;
+        Some(Box::pin(measure(&launcher()?, &plan)).await.map_err(failure)?)
+    } else {
+        None
+    };
+    let simulated = if args.sim { Some(super::simulate(&federation, |_| ())?) } else { None };
+    let lines = lines(&federation, measured.as_ref(), simulated.as_ref());
+    let mut report = Report::new("bench federation", 1);
+    lines.iter().for_each(|line| report.row(line.row()));
+    report.note(scenario.title.clone());
+    if !args.json.takes_stdout() {
+        say(table(&lines));
+        say(&scenario.title);
+    }
+    args.json.write(&report)?;
+    Ok(Status::Done)
+}
+
+/// One figure of one task.
+struct Line {
+    task: usize,
+    what: &'static str,
+    size_bytes: u32,
+    measured: Option<f64>,
+    simulated: Option<f64>,
+}
+
+fn lines(federation: &Federation, measured: Option<&Measured>, simulated: Option<&Simulated>) -> Vec<Line> {
+    let mut lines = Vec::new();
+    for (task, work) in federation.work.iter().enumerate() {
+        let live = measured.map(|measured| measured.done[task]);
+        let sim = simulated.map(|simulated| &simulated.done[task]);
+        let mut line = |what, measured, simulated| {
+            lines.push(Line { task: task + 1, what, size_bytes: work.size_bytes, measured, simulated });
+        };
+        if matches!(work.task, Task::RoundTrips { .. }) {
+            for (at, (what, share)) in
+                [("p50_us", 0.5), ("p90_us", 0.9), ("p99_us", 0.99)].into_iter().enumerate()
+            {
+                let live = live.and_then(|done| Some(done.quantiles_us?[at]));
+                line(what, live, sim.and_then(|done| done.quantile_us(share)));
+            }
+        } else {
+            line("reflects_per_s", live.and_then(|done| done.per_s), sim.map(hostsim::Done::per_s));
+        }
+    }
+    lines
+}
+
+impl Line {
+    fn error_ratio(&self) -> Option<f64> {
+        self.simulated.zip(self.measured).map(|(simulated, measured)| simulated / measured - 1.0)
+    }
+
+    fn row(&self) -> Value {
+        json!({
+            "task": self.task,
+            "what": self.what,
+            "size_bytes": self.size_bytes,
+            "measured": self.measured,
+            "simulated": self.simulated,
+            "error_ratio": self.error_ratio(),
+        })
+    }
+}
+
+fn table(lines: &[Line]) -> String {
+    let mut table = Table::new(["task", "payload", "what", "measured", "simulated", "error %"]);
+    for line in lines {
+        table.line([
+            line.task.to_string(),
+            size::name(line.size_bytes as usize),
+            line.what.to_owned(),
+            or_dash(line.measured),
+            or_dash(line.simulated),
+            line.error_ratio().map_or_else(|| "-".to_owned(), |error| figure(100.0 * error)),
+        ]);
+    }
+    table.text()
+}

@@ -1,0 +1,121 @@
+//! Scenario files of whole federations: nodes and federates as processes of simulated computers, or of this machine.
+
+pub(crate) mod calibrate;
+mod file;
+mod hosts;
+mod live;
+mod results;
+
+use std::path::{Path, PathBuf};
+
+use base::Seed;
+use hostsim::{Federation, RunError};
+use serde_json::json;
+
+use super::parallel::in_parallel;
+use super::{Args, interrupt};
+use crate::exit::{Failure, Outcome, Status, say};
+use crate::report::Report;
+use file::Scenario;
+
+pub(crate) use live::{LiveArgs, run_live};
+
+/// The kind of such scenarios.
+pub(super) const KIND: &str = "federation";
+
+/// Options of federations and of calibrating.
+#[derive(clap::Args, Clone, PartialEq, Default)]
+#[command(next_help_heading = "Options of federations and calibrate")]
+pub(super) struct HostOptions {
+    /// The host model: for a federation the one to use, for calibrate where to write it
+    #[arg(long, value_name = "FILE")]
+    hosts: Option<PathBuf>,
+    /// calibrate: measure everything so often, and take medians [default: 3]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=99))]
+    rounds: Option<u8>,
+}
+
+/// Fails when options of federations are used with something else.
+pub(super) fn refuse_flags(args: &Args, what: &str) -> Result<(), Failure> {
+    if args.federation != HostOptions::default() {
+        return Err(Failure::wrong_use(format_args!(
+            "{what}: --hosts and --rounds are for federations and calibrate"
+        )));
+    }
+    Ok(())
+}
+
+/// Steps of the progress of a run.
+const STEPS: u64 = 200;
+
+/// Reads a scenario, simulates it, and reports.
+pub(super) fn run(args: &Args, name: &str, text: &str) -> Outcome {
+    let wrong = |why: String| Failure::wrong_use(format_args!("scenario {}: {why}", args.scenario));
+    if args.federation.rounds.is_some() {
+        return Err(wrong("--rounds is for calibrate".to_owned()));
+    }
+    let scenario = Scenario::parse(text).map_err(wrong)?;
+    if args.show {
+        say(text.trim_end());
+        return Ok(Status::Done);
+    }
+    let model = args.federation.hosts.as_deref();
+    let federation = scenario.federation(folder_of(&args.scenario), model, Seed(args.seed)).map_err(wrong)?;
+    interrupt::watch();
+    let replications = usize::from(args.replications);
+    let outcomes = in_parallel(args.jobs, replications, STEPS, |replication, ticker| {
+        let federation = replica(&federation, replication);
+        let mut told = 0;
+        simulate(&federation, |share| {
+            let now = (share * STEPS as f64) as u64;
+            (told..now).for_each(|_| ticker.tick());
+            told = told.max(now);
+        })
+    })?;
+    let mut report = Report::new("sim federation", 1);
+    report.seed(args.seed);
+    let rows = results::rows(name, &federation, &outcomes);
+    let mut notes = results::notes(&scenario.title, &federation, &outcomes);
+    if outcomes.len() < replications {
+        notes.push(format!("stopped: {} of {replications} replications", outcomes.len()));
+    } else if interrupt::is_stopped() {
+        notes.push("stopped: figures are of what was simulated until then".to_owned());
+    }
+    if !args.json.takes_stdout() {
+        say(results::table(&federation, &outcomes));
+        notes.iter().for_each(say);
+    }
+    rows.into_iter().for_each(|row| report.row(row));
+    notes.into_iter().for_each(|note| report.note(note));
+    report.summary(json!({
+        "nodes": federation.nodes,
+        "joined": federation.joined.name(),
+        "replications": outcomes.len(),
+        "events": outcomes.iter().map(|outcome| outcome.events).sum::<u64>(),
+    }));
+    args.json.write(&report)?;
+    Ok(interrupt::status())
+}
+
+/// The folder that paths in a scenario are relative to.
+fn folder_of(scenario: &str) -> &Path {
+    Path::new(scenario).parent().unwrap_or(Path::new(""))
+}
+
+/// The same federation with other chance; the first is as it is.
+fn replica(federation: &Federation, number: usize) -> Federation {
+    let seed = match number {
+        0 => federation.seed,
+        _ => federation.seed.split("replication").split_index(number as u64),
+    };
+    Federation { seed, ..federation.clone() }
+}
+
+/// One run, until it ends or the user stops it.
+fn simulate(federation: &Federation, mut progress: impl FnMut(f64)) -> Result<hostsim::Report, Failure> {
+    let outcome = hostsim::run(federation, |share| {
+        progress(share);
+        !interrupt::is_stopped()
+    });
+    outcome.map_err(|why: RunError| Failure::bad_news(format_args!("the simulation came to nothing: {why}")))
+}

@@ -1,0 +1,148 @@
+//! What runs of a federation gave, as a table, rows and notes.
+
+use hostsim::{Done, Federation, Placement, Report, Task, Work};
+use serde_json::{Value, json};
+
+use crate::bench::size;
+use crate::bench::table::{Table, figure, or_dash};
+
+/// From this share of time on a process or a computer is called full.
+const FULL: f64 = 0.98;
+
+/// A task over all runs.
+struct Pooled {
+    work: Work,
+    /// Rising, in nanoseconds.
+    times_ns: Vec<u64>,
+    per_s: f64,
+}
+
+fn pooled(task: usize, runs: &[Report]) -> Option<Pooled> {
+    let of = || runs.iter().map(|run| &run.done[task]);
+    let work = of().next()?.work;
+    let mut times_ns: Vec<u64> = of().flat_map(|done| done.times_ns.iter().copied()).collect();
+    times_ns.sort_unstable();
+    let per_s = of().map(Done::per_s).sum::<f64>() / runs.len() as f64;
+    Some(Pooled { work, times_ns, per_s })
+}
+
+impl Pooled {
+    fn quantile_us(&self, share: f64) -> Option<f64> {
+        let last = self.times_ns.len().checked_sub(1)?;
+        Some(self.times_ns[(share * last as f64).round() as usize] as f64 / 1e3)
+    }
+
+    fn mean_us(&self) -> Option<f64> {
+        let sum: u128 = self.times_ns.iter().map(|time| u128::from(*time)).sum();
+        (!self.times_ns.is_empty()).then(|| sum as f64 / 1e3 / self.times_ns.len() as f64)
+    }
+}
+
+/// Subscribers of a task; none of round trips.
+fn subscribers(work: &Work) -> Option<u32> {
+    match work.task {
+        Task::RoundTrips { .. } => None,
+        Task::Flood { subscribers, .. } | Task::Paced { subscribers, .. } => Some(subscribers),
+    }
+}
+
+pub(super) fn rows(name: &str, federation: &Federation, runs: &[Report]) -> Vec<Value> {
+    let all = (0..federation.work.len()).filter_map(|task| Some((task, pooled(task, runs)?)));
+    let row = |(task, pooled): (usize, Pooled)| {
+        json!({
+            "scenario": name,
+            "task": task + 1,
+            "what": pooled.work.task.name(),
+            "from": pooled.work.from,
+            "to": pooled.work.to,
+            "size_bytes": pooled.work.size_bytes,
+            "subscribers": subscribers(&pooled.work),
+            "samples": pooled.times_ns.len(),
+            "mean_us": pooled.mean_us(),
+            "p50_us": pooled.quantile_us(0.5),
+            "p90_us": pooled.quantile_us(0.9),
+            "p99_us": pooled.quantile_us(0.99),
+            "max_us": pooled.quantile_us(1.0),
+            "reflects_per_s": pooled.per_s,
+        })
+    };
+    all.map(row).collect()
+}
+
+pub(super) fn table(federation: &Federation, runs: &[Report]) -> String {
+    let mut table = Table::new([
+        "task",
+        "from",
+        "to",
+        "payload",
+        "subscribers",
+        "samples",
+        "mean µs",
+        "p50",
+        "p90",
+        "p99",
+        "max",
+        "reflects/s",
+    ]);
+    for task in 0..federation.work.len() {
+        let Some(pooled) = pooled(task, runs) else { continue };
+        let quantile = |share| or_dash(pooled.quantile_us(share));
+        table.line([
+            pooled.work.task.name().to_owned(),
+            pooled.work.from.to_string(),
+            pooled.work.to.to_string(),
+            size::name(pooled.work.size_bytes as usize),
+            subscribers(&pooled.work).map_or_else(|| "-".to_owned(), |count| count.to_string()),
+            figure(pooled.times_ns.len() as f64).trim_end_matches(".00").to_owned(),
+            or_dash(pooled.mean_us()),
+            quantile(0.5),
+            quantile(0.9),
+            quantile(0.99),
+            quantile(1.0),
+            figure(pooled.per_s),
+        ]);
+    }
+    table.text()
+}
+
+/// What was simulated, and what to make of it; of the first run where it is about processors.
+pub(super) fn notes(title: &str, federation: &Federation, runs: &[Report]) -> Vec<String> {
+    let placement = match federation.placement {
+        Placement::Together => "all processes on one computer",
+        Placement::ByNode => "each node with its federates on a computer of its own",
+        Placement::Apart => "each process on a computer of its own",
+    };
+    let mut notes = vec![
+        title.to_owned(),
+        format!(
+            "{} nodes as a {}, {placement} of {} cores",
+            federation.nodes,
+            federation.joined.name(),
+            federation.hosts.cores
+        ),
+    ];
+    let Some(first) = runs.first() else { return notes };
+    let spent = first.took.as_secs_f64() * 1e9;
+    let share = |ns: f64| if spent > 0.0 { ns / spent } else { 0.0 };
+    let nodes: Vec<f64> = first.nodes_ns.iter().map(|ns| share(*ns)).collect();
+    if let Some((node, most)) = nodes.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1)) {
+        notes.push(format!("busiest node: {node}, at work for {:.1} % of the time", 100.0 * most));
+    }
+    let federates = first.done.iter().flat_map(|done| done.federates_ns).map(share);
+    let busiest = federates.fold(0.0, f64::max);
+    notes.push(format!("busiest process of federates: at work for {:.1} % of the time", 100.0 * busiest));
+    if federation.placement == Placement::Together {
+        let all: f64 = nodes.iter().sum::<f64>()
+            + first.done.iter().flat_map(|done| done.federates_ns).map(share).sum::<f64>();
+        let cores = all / f64::from(federation.hosts.cores);
+        notes.push(format!("the computer: its cores were at work for {:.1} % of the time", 100.0 * cores));
+        let paced = federation.work.iter().any(|work| matches!(work.task, Task::Paced { .. }));
+        if cores >= FULL && paced {
+            notes.push(
+                "warning: the computer is full: queues grow, and times say how long the run was".to_owned(),
+            );
+        }
+    }
+    notes.push(format!("digest {}", first.digest));
+    notes
+}
