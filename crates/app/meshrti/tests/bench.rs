@@ -144,3 +144,41 @@ fn srmp_reports_costs_and_delays_beside_bare_sockets() {
     }
     assert_numbers(&rows[4], &["p50_us", "floor_p50_us", "added_p50_us", "offered_per_s"]);
 }
+
+#[test]
+fn a_federation_is_measured_and_simulated_from_one_file() {
+    let text = "kind = \"federation\"\ntitle = \"small\"\n\n[nodes]\ncount = 2\n\n\
+        [[tasks]]\ntask = \"round-trips\"\nfrom = 0\nto = 1\nsize = \"64B\"\ncount = 20\nwarm_up = 2\n\n\
+        [[tasks]]\ntask = \"flood\"\nfrom = 1\nto = 0\nsize = \"100B\"\ncount = 500\nsubscribers = 2\n";
+    let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("bench-federation.toml");
+    std::fs::write(&path, text).expect("the folder is there");
+    let path = path.to_str().expect("the folder is UTF-8");
+    let both = report(&["federation", path, "--live", "--sim"]);
+    assert_eq!(both["schema"], "meshrti.bench.federation/1");
+    let rows = both["rows"].as_array().unwrap();
+    let found: Vec<_> = rows.iter().map(|row| (row["task"].as_u64(), row["what"].as_str())).collect();
+    let what = [(1, "p50_us"), (1, "p90_us"), (1, "p99_us"), (2, "reflects_per_s")];
+    assert_eq!(found, what.map(|(task, what)| (Some(task), Some(what))));
+    rows.iter().for_each(|row| assert_numbers(row, &["measured", "simulated", "error_ratio"]));
+    let live = report(&["federation", path]);
+    assert!(
+        live["rows"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|row| row["measured"].is_number() && row["simulated"].is_null())
+    );
+    let mesh = text.replace("count = 2\n\n", "count = 3\njoined = \"mesh\"\n\n");
+    std::fs::write(path, mesh).expect("the folder is there");
+    let mesh = report(&["federation", path, "--live"]);
+    assert!(mesh["rows"].as_array().unwrap().iter().all(|row| row["measured"].is_number()));
+    let apart = text.replace(
+        "[[tasks]]\ntask = \"r",
+        "[hosts]\nplacement = \"apart\"\n[network]\nrate = \"1Gbit/s\"\n[[tasks]]\ntask = \"r",
+    );
+    std::fs::write(path, apart).expect("the folder is there");
+    let output = meshrti(&["bench", "federation", path]);
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("can only be simulated"), "{said}");
+}

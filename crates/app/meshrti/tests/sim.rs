@@ -1,6 +1,7 @@
 //! `meshrti sim`: the built-in scenario gives the figures it always gave, they are as good as they must be, and wrong use is
 //! told precisely.
 
+mod federation;
 #[path = "common/golden.rs"]
 mod golden;
 mod network;

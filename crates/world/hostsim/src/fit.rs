@@ -175,12 +175,12 @@ fn solve(mut matrix: Matrix, mut right: Vector) -> Vector {
         let pivot = (column..Costs::COUNT).max_by(|a, b| size(a).total_cmp(&size(b))).unwrap_or(column);
         matrix.swap(column, pivot);
         right.swap(column, pivot);
-        for row in column + 1..Costs::COUNT {
-            let part = matrix[row][column] / matrix[column][column];
-            for i in column..Costs::COUNT {
-                matrix[row][i] -= part * matrix[column][i];
-            }
-            right[row] -= part * right[column];
+        let (above, below) = matrix.split_at_mut(column + 1);
+        let pivot = &above[column];
+        for (row, line) in below.iter_mut().enumerate() {
+            let part = line[column] / pivot[column];
+            line.iter_mut().zip(pivot).for_each(|(value, own)| *value -= part * own);
+            right[column + 1 + row] -= part * right[column];
         }
     }
     for row in (0..Costs::COUNT).rev() {

@@ -9,6 +9,7 @@ mod interrupt;
 mod network;
 mod output;
 mod parallel;
+mod pool;
 mod ran;
 mod sheet;
 mod srmp;
@@ -52,15 +53,19 @@ Examples:
   meshrti sim via-torus --trace torus.json           messages on their way, to be opened in Perfetto
   meshrti sim calibrate --hosts hosts.toml           what messages cost on this machine, as a host model
   meshrti sim examples/simulations/federation.toml   whole nodes and federates on computers with such costs
+  meshrti sim pool seed-*.json                       reports with different seeds as one
   meshrti sim srmp-queueing --plots charts           the paper's check by queues, with charts
 
 Routers, and members of groups, are those of the server, byte for byte; hosts, links and time are simulated. The same scenario and seed give
 the same figures on every machine, whatever the number of jobs."
 )]
 pub(crate) struct Args {
-    /// Name of a built-in scenario, a scenario file, or `list`
+    /// Name of a built-in scenario, a scenario file, `calibrate`, `pool` or `list`
     #[arg(value_name = "SCENARIO")]
     scenario: String,
+    /// pool: reports of one scenario with different seeds, as --json wrote them
+    #[arg(value_name = "REPORT")]
+    reports: Vec<std::path::PathBuf>,
     /// Where chance comes from
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -100,6 +105,10 @@ pub(crate) fn run(args: &Args) -> Outcome {
     if args.scenario == "list" {
         return list(args);
     }
+    if args.scenario == pool::NAME {
+        return pool::run(args);
+    }
+    pool::refuse_reports(args)?;
     refuse_files(args)?;
     interest::refuse_flags(args, &args.scenario)?;
     if args.scenario == federation::calibrate::NAME {

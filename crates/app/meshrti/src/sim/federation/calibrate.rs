@@ -245,12 +245,15 @@ struct Line {
     known: bool,
     measured: f64,
     predicted: f64,
+    /// Processor time per update of the one who begins, the others, and each node: measured and predicted.
+    cpu_us: [Vec<f64>; 2],
 }
 
 impl Line {
     fn new(case: Case, known: bool, measured: &Figures, predicted: &Figures) -> Option<Self> {
         let of = |figures: &Figures| figures.p50_us.or(figures.per_s);
-        Some(Self { case, known, measured: of(measured)?, predicted: of(predicted)? })
+        let cpu_us = [measured, predicted].map(|figures| figures.cpu_us.clone());
+        Some(Self { case, known, measured: of(measured)?, predicted: of(predicted)?, cpu_us })
     }
 
     fn error(&self) -> f64 {
@@ -271,6 +274,8 @@ impl Line {
             "measured": self.measured,
             "simulated": self.predicted,
             "error_ratio": self.error(),
+            "measured_cpu_us": self.cpu_us[0],
+            "simulated_cpu_us": self.cpu_us[1],
         })
     }
 }
