@@ -61,7 +61,7 @@ pub struct Outcome {
 /// What moves the messages.
 enum Engine<T> {
     Fluid(Box<fluid::run::Run<T>>),
-    Packets(Box<packet::run::Run<T>>),
+    Packets(Box<packet::run::Run<T, Packets>>),
 }
 
 impl<T: Traffic> Engine<T> {
@@ -75,7 +75,7 @@ impl<T: Traffic> Engine<T> {
             Model::Packets(model) => {
                 let queue = |link| {
                     let class = topology.class_of(link);
-                    Queue { rate: class.rate, delay: class.delay, buffer: model.buffer }
+                    Queue { rate: class.rate, delay: class.delay, overhead: 0, buffer: model.buffer }
                 };
                 let packets = Packets::new(model.switching, model.bytes, (0..topology.links()).map(queue));
                 Engine::Packets(Box::new(packet::run::Run::new(packets, traffic, hosts)))
