@@ -188,7 +188,12 @@ impl Packets {
         backlog(&self.links[link as usize], now.0)
     }
 
-    /// The most bytes that waited at a link when a packet came, itself included.
+    /// Whether the room at a link is limited.
+    pub fn is_limited(&self, link: u32) -> bool {
+        self.links[link as usize].buffer != u64::MAX
+    }
+
+    /// The most bytes that waited at a link of limited room when a packet came, itself included.
     pub fn backlog_max(&self, link: u32) -> u64 {
         self.links[link as usize].backlog_max
     }

@@ -7,6 +7,7 @@
 //! [`Packets`] does that, and drops what finds no room. Whatever else may happen to packets costs a second event for each crossing: taking
 //! turns, waiting for room or for tokens, marks and losses are those of [`ports`].
 
+mod counts;
 mod engine;
 pub mod ports;
 pub mod run;
@@ -14,5 +15,6 @@ mod store;
 #[cfg(test)]
 mod tests;
 
+pub use counts::{LinkCounts, PacketCounts};
 pub use engine::{Packets, Queue, Switching};
 pub use store::{Gone, MessageId};

@@ -1,7 +1,7 @@
 //! A run: messages are born at sources, go as packets, and are complete or lost.
 
-use super::ports::Ports;
-use super::{Gone, MessageId, Packets};
+use super::ports::{Deadlock, Ports};
+use super::{Gone, LinkCounts, MessageId, PacketCounts, Packets};
 use crate::heap::EventHeap;
 use crate::traffic::{Delivered, Traffic};
 use crate::units::Picos;
@@ -16,6 +16,24 @@ pub trait Moving {
 
     /// Lets the next event happen; answers when a message is gone.
     fn step(&mut self) -> Option<Gone>;
+
+    /// Number of links.
+    fn links(&self) -> u32;
+
+    /// Bytes that a link has sent so far, with the overhead of packets.
+    fn sent(&self, now: Picos, link: u32) -> u64;
+
+    /// Crossings of a link by a packet so far.
+    fn crossings(&self) -> u64;
+
+    /// Packets that arrived so far, and those of them with a mark.
+    fn arrived(&self) -> (u64, u64);
+
+    /// What a link has counted so far.
+    fn counts(&self, link: u32) -> LinkCounts;
+
+    /// Links that wait for each other.
+    fn deadlock(&self) -> Option<Deadlock>;
 }
 
 impl Moving for Packets {
@@ -32,6 +50,35 @@ impl Moving for Packets {
     fn step(&mut self) -> Option<Gone> {
         Packets::step(self)
     }
+
+    fn links(&self) -> u32 {
+        Packets::links(self)
+    }
+
+    fn sent(&self, now: Picos, link: u32) -> u64 {
+        Packets::sent(self, now, link)
+    }
+
+    fn crossings(&self) -> u64 {
+        Packets::crossings(self)
+    }
+
+    fn arrived(&self) -> (u64, u64) {
+        (Packets::arrived(self), 0)
+    }
+
+    fn counts(&self, link: u32) -> LinkCounts {
+        LinkCounts {
+            dropped: self.dropped(link),
+            backlog_max: self.is_limited(link).then(|| self.backlog_max(link)),
+            ..LinkCounts::default()
+        }
+    }
+
+    /// Who finds no room is dropped, and so nobody waits for it.
+    fn deadlock(&self) -> Option<Deadlock> {
+        None
+    }
 }
 
 impl Moving for Ports {
@@ -47,6 +94,36 @@ impl Moving for Ports {
     #[inline]
     fn step(&mut self) -> Option<Gone> {
         Ports::step(self)
+    }
+
+    fn links(&self) -> u32 {
+        Ports::links(self)
+    }
+
+    fn sent(&self, now: Picos, link: u32) -> u64 {
+        Ports::sent(self, now, link)
+    }
+
+    fn crossings(&self) -> u64 {
+        Ports::crossings(self)
+    }
+
+    fn arrived(&self) -> (u64, u64) {
+        Ports::arrived(self)
+    }
+
+    fn counts(&self, link: u32) -> LinkCounts {
+        let counts = Ports::counts(self, link);
+        LinkCounts {
+            dropped: counts.dropped,
+            lost: counts.lost,
+            marked: counts.marked,
+            backlog_max: Some(counts.backlog_max),
+        }
+    }
+
+    fn deadlock(&self) -> Option<Deadlock> {
+        Ports::deadlock(self)
     }
 }
 
@@ -115,9 +192,16 @@ impl<T: Traffic, M: Moving> Run<T, M> {
         (self.born, self.lost)
     }
 
-    /// Messages that arrived with a mark on some packet.
-    pub fn marked(&self) -> u64 {
-        self.marked
+    /// What became of packets so far.
+    pub fn counts(&self) -> PacketCounts {
+        let (arrived, marked) = self.packets.arrived();
+        let mut counts =
+            PacketCounts { arrived, marked, messages_marked: self.marked, ..PacketCounts::default() };
+        for link in (0..self.packets.links()).map(|link| self.packets.counts(link)) {
+            counts.dropped += link.dropped;
+            counts.lost += link.lost;
+        }
+        counts
     }
 
     /// Messages born that have not ended.

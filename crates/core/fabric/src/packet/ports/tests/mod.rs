@@ -282,6 +282,13 @@ impl Ports {
     }
 }
 
+/// What a planner is told before a network is built counts on these.
+#[test]
+fn links_and_queues_are_small() {
+    let of_link = size_of::<Link>() + size_of::<Queue>();
+    assert!(of_link <= 300, "{of_link}");
+}
+
 /// One loss more on another link changes nothing on this one.
 #[test]
 fn losses_are_those_of_the_share_and_of_the_link_alone() {

@@ -33,7 +33,8 @@ fn a_full_port_stops_its_feeders() {
     assert_eq!(ended.last().map(|(at, _, _)| at / 1_000), Some(10_000 + 100 + 1_000_000 + 100));
     // After 300 us 28 or 29 of 100 packets are through, and up to three are at the port or on their way to it.
     assert!((68_000..=71_000).contains(&held_back), "{held_back}");
-    assert_eq!(ports.counts(2).backlog_max, 3_000);
+    // Of the three one is always on its way.
+    assert_eq!(ports.counts(2).backlog_max, 2_000);
     // Senders that took turns end together.
     assert!(ended[1].0 - ended[0].0 <= 20_000_000, "{ended:?}");
 }
