@@ -116,11 +116,11 @@ pub enum NetworkError {
     #[error(transparent)]
     Recording(#[from] RecordingError),
     /// A link that does what a fluid knows nothing of.
-    #[error("{link} {why}: a fluid has no packets, so that this needs the model of packets")]
+    #[error("{why} on {link}: a fluid has no packets, so that this needs the model of packets")]
     Fluid {
         /// Which links.
         link: String,
-        /// What they do.
+        /// What there is.
         why: &'static str,
     },
     /// A packet that does not fit.
@@ -134,14 +134,14 @@ pub enum NetworkError {
         payload: u32,
     },
     /// A link that carries nothing.
-    #[error("{link} lose all packets: a share is below 100%")]
+    #[error("all packets are lost on {link}: a share is below 100%")]
     AllLost {
         /// Which links.
         link: String,
     },
     /// A bucket without use.
     #[error(
-        "tokens of {link} change nothing: the sustained rate is below that of the link, and the depth more than zero"
+        "a bucket of tokens on {link} changes nothing: the sustained rate is below that of the link, and the depth more than zero"
     )]
     Tokens {
         /// Which links.

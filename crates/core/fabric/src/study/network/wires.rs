@@ -72,12 +72,10 @@ impl Network {
             let wrong = |why| Err(NetworkError::Fluid { link: name.clone(), why });
             let Wire { overhead, payload: _, loss, bucket } = class.wire;
             match () {
-                () if loss != Share::NONE => return wrong("lose packets"),
-                () if bucket.is_some() => return wrong("have a bucket of tokens"),
+                () if loss != Share::NONE => return wrong("packets are lost"),
+                () if bucket.is_some() => return wrong("a bucket of tokens"),
                 () if overhead > 0 && self.payload().is_none() => {
-                    return wrong(
-                        "have an overhead for each packet, and no link says how much a packet holds",
-                    );
+                    return wrong("an overhead for each packet (and no link that says how much one holds)");
                 }
                 () => {}
             }

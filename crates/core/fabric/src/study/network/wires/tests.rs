@@ -265,15 +265,15 @@ fn what_links_and_models_cannot_be_is_told() {
     for (network, why) in [
         (
             star(with(Wire { loss: some, ..Wire::default() }), 1, 1, fluid),
-            "links of hosts lose packets: a fluid has no packets",
+            "packets are lost on links of hosts: a fluid has no packets",
         ),
         (
             star(with(Wire { bucket: bucket(1, 1), ..Wire::default() }), 1, 1, fluid),
-            "links of hosts have a bucket of tokens: a fluid",
+            "a bucket of tokens on links of hosts: a fluid",
         ),
         (
             star(with(Wire { overhead: 1, ..Wire::default() }), 1, 1, fluid),
-            "no link says how much a packet holds",
+            "no link that says how much one holds) on links of hosts",
         ),
         (
             star(ethernet(), 1, 1, Model::Packets(packets(1_500))),
@@ -281,7 +281,7 @@ fn what_links_and_models_cannot_be_is_told() {
         ),
         (
             star(with(Wire { loss: Share::ALL, ..Wire::default() }), 1, 1, Model::Packets(packets(9))),
-            "links of hosts lose all packets",
+            "all packets are lost on links of hosts",
         ),
         (
             star(
@@ -290,11 +290,11 @@ fn what_links_and_models_cannot_be_is_told() {
                 1,
                 Model::Packets(packets(9)),
             ),
-            "tokens of links of hosts change nothing",
+            "a bucket of tokens on links of hosts changes nothing",
         ),
         (
             star(with(Wire { bucket: bucket(10, 0), ..Wire::default() }), 1, 1, Model::Packets(packets(9))),
-            "tokens of links of hosts change nothing",
+            "a bucket of tokens on links of hosts changes nothing",
         ),
         (
             star(ethernet(), 1, 1, Model::Packets(PacketModel { buffer: Some(1_065), ..packets(1_000) })),
@@ -318,7 +318,7 @@ fn what_links_and_models_cannot_be_is_told() {
             ),
             "marked above 9000 bytes, and never more than 9000 bytes wait",
         ),
-        (Network { model: fluid, ..row(["0", "1%"], 3) }, "the line between S1 and S2 lose packets"),
+        (Network { model: fluid, ..row(["0", "1%"], 3) }, "packets are lost on the line between S1 and S2"),
     ] {
         let said = refusal(&network);
         assert!(said.contains(why), "{said}");
