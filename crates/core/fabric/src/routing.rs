@@ -247,13 +247,18 @@ fn link_between(topology: &Topology, from: u32, to: u32) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::topology::{Builder, LinkClass, Shape};
+    use crate::topology::{Builder, LinkClass, Shape, Wire};
     use crate::units::{Picos, Rate};
     use base::Seed;
     use std::collections::BTreeSet;
 
     fn class(name: &str) -> LinkClass {
-        LinkClass { name: name.to_owned(), rate: Rate::mbit(1_000), delay: Picos::ZERO }
+        LinkClass {
+            name: name.to_owned(),
+            rate: Rate::mbit(1_000),
+            delay: Picos::ZERO,
+            wire: Wire::default(),
+        }
     }
 
     #[test]

@@ -2,35 +2,32 @@
 
 use std::sync::Arc;
 
-use base::Digest;
+use base::{Digest, Seed};
 
 use crate::fluid::lanes::Lanes;
 use crate::fluid::{self, Fluid, Sharing};
-use crate::packet::{self, Packets, Queue, Switching};
+use crate::packet::ports::{Deadlock, Ports};
+use crate::packet::run::Moving;
+use crate::packet::{self, LinkCounts, PacketCounts, Packets};
 use crate::stats::Recorder;
 use crate::timeline::{Slice, Timeline};
 use crate::topology::Topology;
 use crate::traffic::{Delivered, Traffic};
 use crate::units::Picos;
 
+mod packets;
+
+pub use packets::PacketModel;
+
+use packets::Mover;
+
 /// How messages move.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Model {
     /// As fluid that shares links.
     Fluid(Sharing),
-    /// As packets, first come, first served at each link.
+    /// As packets that queue at each link.
     Packets(PacketModel),
-}
-
-/// Messages as packets.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct PacketModel {
-    /// Most bytes of a packet.
-    pub bytes: u32,
-    /// When switches pass them on.
-    pub switching: Switching,
-    /// Bytes that may wait at a port of a switch; a packet that finds no room is dropped. `None`: there is always room.
-    pub buffer: Option<u64>,
 }
 
 /// What came out.
@@ -52,8 +49,12 @@ pub struct Outcome {
     pub rate_changes: u64,
     /// Messages that had not ended at the end of the window.
     pub left_over: u64,
-    /// Messages that lost a packet at a full buffer.
+    /// Messages that lost a packet, at a full buffer or on a link.
     pub lost: u64,
+    /// What became of packets; `None` for fluid.
+    pub packets: Option<PacketCounts>,
+    /// Links that wait for each other, for which the run was ended.
+    pub deadlock: Option<Deadlock>,
     /// A fingerprint of all messages and their times.
     pub digest: Digest,
 }
@@ -61,25 +62,24 @@ pub struct Outcome {
 /// What moves the messages.
 enum Engine<T> {
     Fluid(Box<fluid::run::Run<T>>),
-    Packets(Box<packet::run::Run<T>>),
+    Packets(Box<packet::run::Run<T, Packets>>),
+    Ports(Box<packet::run::Run<T, Ports>>),
 }
 
 impl<T: Traffic> Engine<T> {
-    fn new(model: Model, topology: &Topology, traffic: T, lanes: usize) -> Self {
+    fn new(model: Model, topology: &Topology, traffic: T, lanes: usize, seed: Seed) -> Self {
         let hosts = topology.hosts();
         match model {
             Model::Fluid(sharing) => {
                 let fluid = Fluid::new(sharing, topology.rates());
                 Engine::Fluid(Box::new(fluid::run::Run::new(fluid, Lanes::new(lanes), traffic, hosts)))
             }
-            Model::Packets(model) => {
-                let queue = |link| {
-                    let class = topology.class_of(link);
-                    Queue { rate: class.rate, delay: class.delay, buffer: model.buffer }
-                };
-                let packets = Packets::new(model.switching, model.bytes, (0..topology.links()).map(queue));
-                Engine::Packets(Box::new(packet::run::Run::new(packets, traffic, hosts)))
-            }
+            Model::Packets(model) => match model.mover(topology, seed) {
+                Mover::Packets(packets) => {
+                    Engine::Packets(Box::new(packet::run::Run::new(packets, traffic, hosts)))
+                }
+                Mover::Ports(ports) => Engine::Ports(Box::new(packet::run::Run::new(ports, traffic, hosts))),
+            },
         }
     }
 
@@ -87,17 +87,25 @@ impl<T: Traffic> Engine<T> {
         match self {
             Engine::Fluid(run) => run.run_until(until, delivered),
             Engine::Packets(run) => run.run_until(until, delivered),
+            Engine::Ports(run) => run.run_until(until, delivered),
+        }
+    }
+
+    /// What moves packets, if they are.
+    fn packets(&self) -> Option<&dyn Moving> {
+        match self {
+            Engine::Fluid(_) => None,
+            Engine::Packets(run) => Some(run.packets()),
+            Engine::Ports(run) => Some(run.packets()),
         }
     }
 
     /// The same as [`Engine::carried`] gives, for which nothing changes.
     fn carried_so_far(&self, now: Picos) -> Vec<f64> {
-        match self {
-            Engine::Fluid(run) => run.fluid().carried(now),
-            Engine::Packets(run) => {
-                let packets = run.packets();
-                (0..packets.links()).map(|link| packets.sent(now, link) as f64).collect()
-            }
+        match (self, self.packets()) {
+            (Engine::Fluid(run), _) => run.fluid().carried(now),
+            (_, Some(packets)) => (0..packets.links()).map(|link| packets.sent(now, link) as f64).collect(),
+            (_, None) => Vec::new(),
         }
     }
 
@@ -105,7 +113,7 @@ impl<T: Traffic> Engine<T> {
     fn carried(&mut self, now: Picos) -> Vec<f64> {
         match self {
             Engine::Fluid(run) => run.take_carried(now),
-            Engine::Packets(_) => self.carried_so_far(now),
+            Engine::Packets(_) | Engine::Ports(_) => self.carried_so_far(now),
         }
     }
 
@@ -113,13 +121,7 @@ impl<T: Traffic> Engine<T> {
         match self {
             Engine::Fluid(run) => run.in_flight(),
             Engine::Packets(run) => run.in_flight(),
-        }
-    }
-
-    fn lost(&self) -> u64 {
-        match self {
-            Engine::Fluid(_) => 0,
-            Engine::Packets(run) => run.born_and_lost().1,
+            Engine::Ports(run) => run.in_flight(),
         }
     }
 
@@ -128,6 +130,16 @@ impl<T: Traffic> Engine<T> {
         match self {
             Engine::Fluid(run) => (run.events(), run.fluid().rate_changes()),
             Engine::Packets(run) => (run.born_and_lost().0 + run.packets().crossings(), 0),
+            Engine::Ports(run) => (run.born_and_lost().0 + run.packets().crossings(), 0),
+        }
+    }
+
+    /// Messages that lost a packet, and what became of packets.
+    fn packet_counts(&self) -> Option<(u64, PacketCounts)> {
+        match self {
+            Engine::Fluid(_) => None,
+            Engine::Packets(run) => Some((run.born_and_lost().1, run.counts())),
+            Engine::Ports(run) => Some((run.born_and_lost().1, run.counts())),
         }
     }
 }
@@ -148,18 +160,21 @@ pub struct Simulation<T> {
     steps: u64,
     /// The share of the window in which each link was busy, if that is recorded.
     link_shares: Vec<f64>,
+    /// What became of packets at each link in the window, if that is recorded.
+    link_counts: Vec<LinkCounts>,
 }
 
 impl<T: Traffic> Simulation<T> {
-    /// `traffic` of all hosts over a topology; as fluid, messages wait in so many lanes.
+    /// `traffic` of all hosts over a topology; as fluid, messages wait in so many lanes. The chance of links is that of `seed`.
     pub fn new(
         topology: Arc<Topology>,
         traffic: T,
         lanes: usize,
         model: Model,
         window: (Picos, Picos),
+        seed: Seed,
     ) -> Self {
-        let engine = Engine::new(model, &topology, traffic, lanes);
+        let engine = Engine::new(model, &topology, traffic, lanes, seed);
         let outcome = Outcome {
             latency: Recorder::default(),
             utilisation: 0.0,
@@ -170,6 +185,8 @@ impl<T: Traffic> Simulation<T> {
             rate_changes: 0,
             left_over: 0,
             lost: 0,
+            packets: None,
+            deadlock: None,
             digest: Digest::EMPTY,
         };
         Self {
@@ -183,6 +200,7 @@ impl<T: Traffic> Simulation<T> {
             timeline: None,
             steps: 1_000,
             link_shares: Vec::new(),
+            link_counts: Vec::new(),
         }
     }
 
@@ -199,6 +217,11 @@ impl<T: Traffic> Simulation<T> {
     /// The share of the window in which each link was busy, by its number; empty before the end, and if it is not recorded.
     pub fn link_shares(&self) -> &[f64] {
         &self.link_shares
+    }
+
+    /// What became of packets at each link in the window, by its number; empty before the end, if it is not recorded, and for fluid.
+    pub fn link_counts(&self) -> &[LinkCounts] {
+        &self.link_counts
     }
 
     /// The window is simulated in so many steps, instead of a thousand; the run itself stays what it is.
@@ -226,7 +249,7 @@ impl<T: Traffic> Simulation<T> {
     }
 
     /// Simulates a thousandth of the window, or another [part](Self::set_steps), and after its end the rest; false when all messages have
-    /// ended. `delivered` is told of each message and its latency.
+    /// ended, or when links wait for each other for ever. `delivered` is told of each message and its latency.
     pub fn step(&mut self, mut delivered: impl FnMut(&Delivered, Picos)) -> bool {
         let (from, to) = self.window;
         let until = if self.now >= to {
@@ -258,6 +281,12 @@ impl<T: Traffic> Simulation<T> {
         if !self.measured && (until >= to || !more) {
             self.measure();
         }
+        let deadlock = self.engine.packets().and_then(Moving::deadlock);
+        if deadlock.is_some() {
+            self.outcome.deadlock = deadlock;
+            self.stop();
+            return false;
+        }
         more || until < to
     }
 
@@ -269,7 +298,8 @@ impl<T: Traffic> Simulation<T> {
         let carried = self.engine.carried(to);
         let (mut sum, mut count) = (0.0, 0u32);
         for link in 0..self.topology.links() {
-            let share = carried[link as usize] / (window * self.topology.class_of(link).rate.bytes_per_ps());
+            let capacity = self.topology.class_of(link).capacity().bytes_per_ps();
+            let share = carried[link as usize] / (window * capacity);
             let outcome = &mut self.outcome;
             if self.timeline.is_some() {
                 self.link_shares.push(share);
@@ -283,16 +313,21 @@ impl<T: Traffic> Simulation<T> {
         }
         self.outcome.utilisation = sum / f64::from(count.max(1));
         self.outcome.left_over = self.engine.in_flight();
+        if let Some(packets) = self.engine.packets().filter(|_| self.timeline.is_some()) {
+            self.link_counts = (0..packets.links()).map(|link| packets.counts(link)).collect();
+        }
     }
 
     /// What came out so far.
     pub fn outcome(&self) -> Outcome {
         let window = self.now.min(self.window.1).since(self.window.0);
         let (events, rate_changes) = self.engine.events();
+        let counts = self.engine.packet_counts();
         Outcome {
             events,
             rate_changes,
-            lost: self.engine.lost(),
+            lost: counts.map_or(0, |(lost, _)| lost),
+            packets: counts.map(|(_, packets)| packets),
             in_flight: self.time_in_network as f64 / (window.0 as f64).max(1.0),
             ..self.outcome.clone()
         }

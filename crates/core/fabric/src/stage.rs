@@ -50,6 +50,35 @@ impl TokenRate {
     }
 }
 
+/// A [`TokenRate`] and how full its bucket is.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Bucket {
+    rate: TokenRate,
+    tokens: f64,
+    /// When there were so many tokens. Whoever holds bytes back at the end moves this on.
+    pub(crate) since: Picos,
+}
+
+impl Bucket {
+    /// A full one.
+    pub(crate) fn new(rate: TokenRate) -> Self {
+        Self { rate, tokens: rate.depth as f64, since: Picos::ZERO }
+    }
+
+    /// How long `bytes` take that begin at `begin`, which is not before the last bytes have gone; nothing is spent.
+    pub(crate) fn time_of(&self, begin: Picos, bytes: u64) -> (Picos, f64) {
+        let grown = begin.since(self.since).0 as f64 * self.rate.sustained.bytes_per_ps();
+        self.rate.time_of(bytes, (self.tokens + grown).min(self.rate.depth as f64))
+    }
+
+    /// The same, and the tokens are spent.
+    pub(crate) fn take(&mut self, begin: Picos, bytes: u64) -> Picos {
+        let (time, left) = self.time_of(begin, bytes);
+        (self.tokens, self.since) = (left, begin + time);
+        time
+    }
+}
+
 /// One stage.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Stage {
@@ -76,31 +105,29 @@ struct Server {
     stage: Stage,
     /// When it is free.
     free: Picos,
-    /// Tokens when it was last free.
-    tokens: f64,
+    bucket: Option<Bucket>,
 }
 
 impl Server {
     fn new(stage: Stage) -> Self {
-        let tokens = stage.bytes.map_or(0.0, |rate| rate.depth as f64);
-        Self { stage, free: Picos::ZERO, tokens }
+        let bucket = stage.bytes.map(Bucket::new);
+        Self { stage, free: Picos::ZERO, bucket }
     }
 
     fn pass(&mut self, bytes: u64, front: Front) -> Front {
         if bytes <= self.stage.skipped_up_to {
             return front;
         }
-        let Some(rate) = self.stage.bytes else {
+        let Some(bucket) = &mut self.bucket else {
             let tail = front.tail.max(self.free) + self.stage.fixed;
             self.free = tail;
             return Front { head: tail, tail };
         };
         let begin = front.head.max(self.free) + self.stage.fixed;
-        let grown = begin.since(self.free).0 as f64 * rate.sustained.bytes_per_ps();
-        let (time, left) = rate.time_of(bytes, (self.tokens + grown).min(rate.depth as f64));
+        let time = bucket.take(begin, bytes);
         // The last byte cannot leave before it came.
         let tail = (begin + time).max(front.tail + self.stage.fixed);
-        (self.free, self.tokens) = (tail, left);
+        (self.free, bucket.since) = (tail, tail);
         Front { head: begin, tail }
     }
 }

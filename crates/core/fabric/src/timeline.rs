@@ -75,7 +75,7 @@ impl Timeline {
         let (mut sum, mut count, mut most) = (0.0, 0_u32, 0.0_f64);
         for link in 0..topology.links() {
             let passed = carried[link as usize] - self.carried[link as usize];
-            let share = passed / (spent * topology.class_of(link).rate.bytes_per_ps());
+            let share = passed / (spent * topology.class_of(link).capacity().bytes_per_ps());
             most = most.max(share);
             if topology.is_between_switches(link) {
                 (sum, count) = (sum + share, count + 1);

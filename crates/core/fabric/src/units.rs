@@ -142,6 +142,47 @@ impl fmt::Display for Rate {
     }
 }
 
+/// A part of a whole, from none to all, in steps of 10^-12.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Share(u64);
+
+/// The whole.
+const WHOLE: u64 = 1_000_000_000_000;
+
+impl Share {
+    /// Nothing.
+    pub const NONE: Share = Share(0);
+    /// Everything.
+    pub const ALL: Share = Share(WHOLE);
+
+    /// As a number from 0 to 1.
+    pub fn as_f64(self) -> f64 {
+        self.0 as f64 / WHOLE as f64
+    }
+
+    /// A number of 64 bits, each as likely as the others, is below this with the chance of this share (but for one in 2^64).
+    pub fn bound(self) -> u64 {
+        let bound = (u128::from(self.0) << 64) / u128::from(WHOLE);
+        u64::try_from(bound).unwrap_or(u64::MAX)
+    }
+}
+
+impl fmt::Debug for Share {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// In percent: `0.1%`.
+impl fmt::Display for Share {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (percent, part) = (self.0 / (WHOLE / 100), self.0 % (WHOLE / 100));
+        let digits = format!("{part:010}");
+        let digits = digits.trim_end_matches('0');
+        if digits.is_empty() { write!(f, "{percent}%") } else { write!(f, "{percent}.{digits}%") }
+    }
+}
+
 /// A unit: how it is written, and how many of the smallest unit it is.
 type Unit = (&'static str, u64);
 
@@ -184,6 +225,18 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
     parse(text, &SIZES).map_err(|why| format!("`{text}` is no size: {why}, such as 32KiB or 1500B"))
 }
 
+/// A share such as `0.1%` or `0.001`.
+///
+/// # Errors
+/// `text` is none, or more than everything.
+pub fn parse_share(text: &str) -> Result<Share, String> {
+    let say = |why: &str| format!("`{text}` is no share: {why}, such as 0.1% or 0.001");
+    let percent = text.strip_suffix('%').map(str::trim_end);
+    let (number, scale) = percent.map_or((text, WHOLE), |number| (number, WHOLE / 100));
+    let parts = scaled(number, scale).ok_or_else(|| say("expected a number in steps of 10^-12"))?;
+    if parts > WHOLE { Err(say("expected at most 100%")) } else { Ok(Share(parts)) }
+}
+
 /// A decimal number and one of `units`, in the smallest unit, without any rounding.
 fn parse(text: &str, units: &[Unit]) -> Result<u64, String> {
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
@@ -197,14 +250,19 @@ fn parse(text: &str, units: &[Unit]) -> Result<u64, String> {
     let Some((_, scale)) = known.filter(|_| !number.is_empty()) else {
         return Err(format!("expected a number and one of {}", names()));
     };
+    scaled(number, *scale).ok_or_else(|| format!("expected a whole number of {}", units[units.len() - 1].0))
+}
+
+/// A decimal number of digits, so many times; `None` if it is none, or if what comes out is no whole number that fits.
+fn scaled(number: &str, scale: u64) -> Option<u64> {
     let (whole, part) = number.split_once('.').unwrap_or((number, "0"));
-    let value = || -> Option<u64> {
-        let one = 10u128.checked_pow(u32::try_from(part.len()).ok()?)?;
-        let total = whole.parse::<u64>().ok().map(u128::from)?.checked_mul(one)?;
-        let scaled = total.checked_add(part.parse().ok()?)?.checked_mul(u128::from(*scale))?;
-        if scaled % one == 0 { u64::try_from(scaled / one).ok() } else { None }
-    };
-    value().ok_or_else(|| format!("expected a whole number of {}", units[units.len() - 1].0))
+    if !whole.bytes().chain(part.bytes()).all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let one = 10u128.checked_pow(u32::try_from(part.len()).ok()?)?;
+    let total = whole.parse::<u64>().ok().map(u128::from)?.checked_mul(one)?;
+    let scaled = total.checked_add(part.parse().ok()?)?.checked_mul(u128::from(scale))?;
+    if scaled % one == 0 { u64::try_from(scaled / one).ok() } else { None }
 }
 
 fn write_whole(f: &mut fmt::Formatter<'_>, value: u64, units: &[Unit]) -> fmt::Result {
@@ -229,6 +287,34 @@ mod tests {
         assert_eq!(parse_time("2.45 us"), Ok(Picos::from_nanos(2_450)));
         assert_eq!(parse_size("32KiB"), Ok(32_768));
         assert_eq!(parse_size("1.5kB"), Ok(1_500));
+    }
+
+    #[test]
+    fn shares_are_numbers_or_percent() {
+        for (text, share, bound) in [
+            ("0.1%", "0.1%", 18_446_744_073_709_551),
+            ("0.001", "0.1%", 18_446_744_073_709_551),
+            ("50 %", "50%", 1 << 63),
+            ("1", "100%", u64::MAX),
+            ("0.000000000001", "0.0000000001%", 18_446_744),
+            ("0", "0%", 0),
+        ] {
+            let read = parse_share(text).unwrap();
+            assert_eq!((read.to_string().as_str(), read.bound()), (share, bound), "{text}");
+            assert_eq!(parse_share(&read.to_string()), Ok(read));
+        }
+        assert_eq!(parse_share("12.5%").map(Share::as_f64), Ok(0.125));
+        for (text, why) in [
+            ("101%", "at most 100%"),
+            ("1.5", "at most 100%"),
+            ("-0.1", "expected a number"),
+            ("+0.1", "expected a number"),
+            ("0.0000000000001", "in steps of 10^-12"),
+            ("%", "expected a number"),
+            ("some", "expected a number"),
+        ] {
+            assert!(parse_share(text).unwrap_err().contains(why), "{text}");
+        }
     }
 
     #[test]

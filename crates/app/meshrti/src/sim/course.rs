@@ -3,6 +3,7 @@
 use std::io::Write as _;
 use std::path::Path;
 
+use fabric::packet::LinkCounts;
 use fabric::simulation::Simulation;
 use fabric::stats::Recorder;
 use fabric::timeline::Slice;
@@ -37,6 +38,8 @@ struct Link {
     /// The switch that it leaves for another one; none at hosts.
     switch: Option<u32>,
     share: f64,
+    /// Of its packets; none for fluid.
+    counts: Option<LinkCounts>,
 }
 
 /// Where switches are, and what they are called.
@@ -55,7 +58,14 @@ impl Course {
             let number = number as u32;
             let (from, to) = (topology.from(number), topology.to(number));
             let switch = topology.is_between_switches(number).then(|| from - topology.hosts());
-            Link { from: plan.name(topology, from), to: plan.name(topology, to), switch, share: *share }
+            let counts = simulation.link_counts().get(number as usize).copied();
+            Link {
+                from: plan.name(topology, from),
+                to: plan.name(topology, to),
+                switch,
+                share: *share,
+                counts,
+            }
         };
         Self {
             slices: simulation.slices().to_vec(),
@@ -104,10 +114,29 @@ impl Course {
         let mut links = Sheet::new(
             "links",
             "Links",
-            &[("from", "from"), ("to", "to"), ("between_switches", "between switches"), ("busy", "busy")],
+            &[
+                ("from", "from"),
+                ("to", "to"),
+                ("between_switches", "between switches"),
+                ("busy", "busy"),
+                ("packets_dropped", "dropped"),
+                ("packets_lost", "lost"),
+                ("packets_marked", "marked"),
+                ("backlog_max_bytes", "most waiting"),
+            ],
         );
-        for Link { from, to, switch, share } in &self.links {
-            links.row(vec![from.clone().into(), to.clone().into(), switch.is_some().into(), number(*share)]);
+        for Link { from, to, switch, share, counts } in &self.links {
+            let of = |count: fn(&LinkCounts) -> u64| Value::from(counts.as_ref().map(count));
+            links.row(vec![
+                from.clone().into(),
+                to.clone().into(),
+                switch.is_some().into(),
+                number(*share),
+                of(|counts| counts.dropped),
+                of(|counts| counts.lost),
+                of(|counts| counts.marked),
+                counts.and_then(|counts| counts.backlog_max).into(),
+            ]);
         }
         vec![time, latency, links]
     }
@@ -235,7 +264,7 @@ impl Course {
 
 impl Plan {
     /// A node, for people.
-    fn name(&self, topology: &Topology, node: u32) -> String {
+    pub(super) fn name(&self, topology: &Topology, node: u32) -> String {
         match node.checked_sub(topology.hosts()) {
             None => format!("host {node}"),
             Some(switch) => {

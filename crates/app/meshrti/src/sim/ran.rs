@@ -141,6 +141,10 @@ impl Runs {
             pooled.rate_changes += ran.rate_changes;
             pooled.left_over += ran.left_over;
             pooled.lost += ran.lost;
+            if let (Some(all), Some(more)) = (&mut pooled.packets, ran.packets) {
+                all.add(more);
+            }
+            pooled.deadlock = pooled.deadlock.or_else(|| ran.deadlock.clone());
             pooled.utilisation += ran.utilisation;
             pooled.utilisation_max = pooled.utilisation_max.max(ran.utilisation_max);
             pooled.host_utilisation_max = pooled.host_utilisation_max.max(ran.host_utilisation_max);
@@ -193,6 +197,12 @@ impl Runs {
             "messages_in_network": three(ran.in_flight),
             "host_utilisation_max": (ran.host_utilisation_max * 1e6).round() / 1e6,
             "lost": ran.lost,
+            "marked": ran.packets.map(|packets| packets.messages_marked),
+            "packets_arrived": ran.packets.map(|packets| packets.arrived),
+            "packets_marked": ran.packets.map(|packets| packets.marked),
+            "packets_dropped": ran.packets.map(|packets| packets.dropped),
+            "packets_lost": ran.packets.map(|packets| packets.lost),
+            "deadlock_s": ran.deadlock.as_ref().map(|deadlock| deadlock.since.as_secs()),
             "left_over": ran.left_over,
             "events": ran.events,
             "rate_changes": ran.rate_changes,

@@ -12,7 +12,7 @@ mod engine;
 pub mod lanes;
 mod max_min;
 pub mod run;
-mod runs;
+pub(crate) mod runs;
 #[cfg(test)]
 mod tests;
 

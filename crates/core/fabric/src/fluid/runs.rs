@@ -2,14 +2,14 @@
 
 /// Gives out runs of indices, and takes them back for the next of the same length.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Runs {
+pub(crate) struct Runs {
     end: u32,
     free: Vec<Vec<u32>>,
 }
 
 impl Runs {
     /// The first index of `length` free neighbours, and whether the array must grow for them.
-    pub(super) fn take(&mut self, length: usize) -> u32 {
+    pub(crate) fn take(&mut self, length: usize) -> u32 {
         if let Some(first) = self.free.get_mut(length).and_then(Vec::pop) {
             return first;
         }
@@ -19,7 +19,7 @@ impl Runs {
     }
 
     /// Gives back what [`Runs::take`] gave.
-    pub(super) fn give_back(&mut self, first: u32, length: usize) {
+    pub(crate) fn give_back(&mut self, first: u32, length: usize) {
         if self.free.len() <= length {
             self.free.resize_with(length + 1, Vec::new);
         }
@@ -27,7 +27,7 @@ impl Runs {
     }
 
     /// How long the array must be for all runs given out so far.
-    pub(super) fn end(&self) -> usize {
+    pub(crate) fn end(&self) -> usize {
         self.end as usize
     }
 }

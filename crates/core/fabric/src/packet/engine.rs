@@ -1,13 +1,8 @@
 //! Packets under way, and the links that they queue at.
 
+use super::store::{Fate, Gone, MessageId, NONE, Packet, Store};
 use crate::heap::EventHeap;
 use crate::units::{Picos, Rate};
-
-/// The end of a list.
-const NONE: u32 = u32::MAX;
-
-/// A message that was sent and is not gone. Reused afterwards.
-pub type MessageId = u32;
 
 /// When a switch begins to pass a packet on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -22,6 +17,16 @@ pub enum Switching {
     },
 }
 
+impl Switching {
+    /// Bytes of the header that a packet is passed on by before it has come whole; `None` when it must have.
+    pub(super) fn header(self) -> Option<u64> {
+        match self {
+            Switching::StoreAndForward => None,
+            Switching::CutThrough { header } => Some(header),
+        }
+    }
+}
+
 /// A directed link with its queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Queue {
@@ -29,17 +34,10 @@ pub struct Queue {
     pub rate: Rate,
     /// From the last byte on the link until it can go on: propagation and forwarding.
     pub delay: Picos,
-    /// Bytes that may wait here; a packet that finds no room is dropped. `None`: there is always room.
+    /// Bytes that each packet takes on the wire beside its own.
+    pub overhead: u32,
+    /// Bytes on the wire that may wait here; a packet that finds no room is dropped. `None`: there is always room.
     pub buffer: Option<u64>,
-}
-
-/// A message all of whose packets are gone.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Gone {
-    /// Which.
-    pub message: MessageId,
-    /// Packets that were dropped on the way: a message is complete without any.
-    pub dropped: u32,
 }
 
 #[derive(Clone, Debug)]
@@ -53,6 +51,7 @@ struct Link {
     /// Its packets under way, oldest first.
     head: u32,
     tail: u32,
+    overhead: u32,
     rate: Rate,
     buffer: u64,
     /// Counters: bytes sent, time at work, packets dropped, most bytes waiting.
@@ -62,36 +61,13 @@ struct Link {
     backlog_max: u64,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Packet {
-    /// When it is at the next link (its header, with cut-through), or has arrived.
-    at: u64,
-    /// When its last byte is there.
-    tail_at: u64,
-    next: u32,
-    message: MessageId,
-    hop: u32,
-    bytes: u32,
-}
-
-#[derive(Clone, Debug, Default)]
-struct Message {
-    path: Vec<u32>,
-    left: u32,
-    dropped: u32,
-}
-
 /// Packets on links.
 #[derive(Clone, Debug)]
 pub struct Packets {
     switching: Switching,
-    full_bytes: u32,
     links: Vec<Link>,
     events: EventHeap,
-    packets: Vec<Packet>,
-    unused_packets: u32,
-    messages: Vec<Message>,
-    unused_messages: Vec<MessageId>,
+    store: Store,
     crossings: u64,
 }
 
@@ -101,18 +77,14 @@ impl Packets {
     /// # Panics
     /// `packet_bytes` is 0: a mistake of the caller.
     pub fn new(switching: Switching, packet_bytes: u32, queues: impl IntoIterator<Item = Queue>) -> Self {
-        assert!(packet_bytes > 0, "a packet has at least a byte");
-        let header = match switching {
-            Switching::StoreAndForward => u64::from(packet_bytes),
-            Switching::CutThrough { header } => header,
-        };
         let link = |queue: Queue| Link {
             free: 0,
-            full: queue.rate.time_of(u64::from(packet_bytes)).0,
-            header: queue.rate.time_of(header).0,
+            full: queue.rate.time_of(u64::from(packet_bytes) + u64::from(queue.overhead)).0,
+            header: switching.header().map_or(0, |header| queue.rate.time_of(header).0),
             delay: queue.delay.0,
             head: NONE,
             tail: NONE,
+            overhead: queue.overhead,
             rate: queue.rate,
             buffer: queue.buffer.unwrap_or(u64::MAX),
             bytes: 0,
@@ -122,13 +94,9 @@ impl Packets {
         };
         Self {
             switching,
-            full_bytes: packet_bytes,
             links: queues.into_iter().map(link).collect(),
             events: EventHeap::default(),
-            packets: Vec::new(),
-            unused_packets: NONE,
-            messages: Vec::new(),
-            unused_messages: Vec::new(),
+            store: Store::new(packet_bytes),
             crossings: 0,
         }
     }
@@ -139,20 +107,9 @@ impl Packets {
     /// # Panics
     /// `path` is empty or has a link that there is not, or there are no bytes: a mistake of the caller.
     pub fn send(&mut self, now: Picos, path: &[u32], bytes: u64) -> MessageId {
-        assert!(!path.is_empty() && bytes > 0, "a message needs a link and a byte");
-        let full = u64::from(self.full_bytes);
-        let count = u32::try_from(bytes.div_ceil(full)).expect("a message has fewer than 2^32 packets");
-        let id = self.unused_messages.pop().unwrap_or(self.messages.len() as u32);
-        if id as usize == self.messages.len() {
-            self.messages.push(Message::default());
-        }
-        let message = &mut self.messages[id as usize];
-        message.path.clear();
-        message.path.extend_from_slice(path);
-        (message.left, message.dropped) = (count, 0);
-        for number in 0..u64::from(count) {
-            let size = (bytes - number * full).min(full) as u32; // at most `full`, which is a u32
-            let packet = self.take_packet(id, size, now);
+        let (id, sizes) = self.store.begin(path, bytes);
+        for size in sizes {
+            let packet = self.store.take(id, size, now.0);
             self.enqueue(now.0, path[0], packet, path.len() == 1);
         }
         id
@@ -169,31 +126,36 @@ impl Packets {
         let (now, link) = self.events.first()?;
         let from = &mut self.links[link as usize];
         let id = from.head;
-        let Packet { next, message, hop, bytes, .. } = self.packets[id as usize];
+        let Packet { next, message, hop, bytes, .. } = self.store.packets[id as usize];
         from.head = next;
         if next == NONE {
             from.tail = NONE;
             self.events.pop();
         } else {
-            self.events.replace_first((self.packets[next as usize].at, link));
+            self.events.replace_first((self.store.packets[next as usize].at, link));
         }
         self.crossings += 1;
-        let path = &self.messages[message as usize].path;
+        let path = &self.store.messages[message as usize].path;
         let Some(&onward) = path.get(hop as usize + 1) else {
-            return self.gone(id, false);
+            return self.store.gone(id, Fate::Arrived { marked: false });
         };
         let last = hop as usize + 2 == path.len();
         let to = &self.links[onward as usize];
         if to.buffer != u64::MAX {
             let waiting = backlog(to, now);
-            if waiting + u64::from(bytes) > to.buffer {
+            if waiting + u64::from(bytes) + u64::from(to.overhead) > to.buffer {
                 self.links[onward as usize].dropped += 1;
-                return self.gone(id, true);
+                return self.store.gone(id, Fate::Dropped);
             }
         }
-        self.packets[id as usize].hop += 1;
+        self.store.packets[id as usize].hop += 1;
         self.enqueue(now, onward, id, last);
         None
+    }
+
+    /// Packets that arrived so far.
+    pub fn arrived(&self) -> u64 {
+        self.store.arrived
     }
 
     /// Crossings of a link by a packet so far.
@@ -201,7 +163,7 @@ impl Packets {
         self.crossings
     }
 
-    /// Bytes that a link has sent so far.
+    /// Bytes that a link has sent so far, with the overhead of packets.
     pub fn sent(&self, now: Picos, link: u32) -> u64 {
         self.bytes(link) - self.backlog(now, link).min(self.bytes(link))
     }
@@ -226,7 +188,12 @@ impl Packets {
         backlog(&self.links[link as usize], now.0)
     }
 
-    /// The most bytes that waited at a link when a packet came, itself included.
+    /// Whether the room at a link is limited.
+    pub fn is_limited(&self, link: u32) -> bool {
+        self.links[link as usize].buffer != u64::MAX
+    }
+
+    /// The most bytes that waited at a link of limited room when a packet came, itself included.
     pub fn backlog_max(&self, link: u32) -> u64 {
         self.links[link as usize].backlog_max
     }
@@ -236,37 +203,18 @@ impl Packets {
         self.links[link as usize].dropped
     }
 
-    fn take_packet(&mut self, message: MessageId, bytes: u32, now: Picos) -> u32 {
-        let packet = Packet { at: now.0, tail_at: now.0, next: NONE, message, hop: 0, bytes };
-        let id = self.unused_packets;
-        match self.packets.get_mut(id as usize) {
-            Some(place) => {
-                self.unused_packets = place.next;
-                *place = packet;
-                id
-            }
-            None => {
-                self.packets.push(packet);
-                self.packets.len() as u32 - 1
-            }
-        }
-    }
-
     /// Puts a packet that is there behind all others of a link.
     #[inline]
     fn enqueue(&mut self, now: u64, onto: u32, id: u32, last: bool) {
-        let packet = &mut self.packets[id as usize];
+        let packet = &mut self.store.packets[id as usize];
         let link = &mut self.links[onto as usize];
-        let time = if packet.bytes == self.full_bytes {
-            link.full
-        } else {
-            link.rate.time_of(u64::from(packet.bytes)).0
-        };
+        let wire = u64::from(packet.bytes) + u64::from(link.overhead);
+        let time = if packet.bytes == self.store.full { link.full } else { link.rate.time_of(wire).0 };
         let start = link.free.max(now);
         // Packets that are cut through may be slower to come than to go.
         let end = (start + time).max(packet.tail_at);
         link.free = end;
-        link.bytes += u64::from(packet.bytes);
+        link.bytes += wire;
         link.busy += time;
         packet.tail_at = end + link.delay;
         packet.at = match self.switching {
@@ -282,24 +230,9 @@ impl Packets {
             link.head = id;
             self.events.push((at, onto));
         } else {
-            self.packets[link.tail as usize].next = id;
+            self.store.packets[link.tail as usize].next = id;
         }
         link.tail = id;
-    }
-
-    fn gone(&mut self, packet: u32, dropped: bool) -> Option<Gone> {
-        let place = &mut self.packets[packet as usize];
-        place.next = self.unused_packets;
-        let id = place.message;
-        self.unused_packets = packet;
-        let message = &mut self.messages[id as usize];
-        message.left -= 1;
-        message.dropped += u32::from(dropped);
-        if message.left > 0 {
-            return None;
-        }
-        self.unused_messages.push(id);
-        Some(Gone { message: id, dropped: message.dropped })
     }
 }
 

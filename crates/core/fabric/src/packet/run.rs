@@ -1,13 +1,135 @@
 //! A run: messages are born at sources, go as packets, and are complete or lost.
 
-use super::Packets;
+use super::ports::{Deadlock, Ports};
+use super::{Gone, LinkCounts, MessageId, PacketCounts, Packets};
 use crate::heap::EventHeap;
 use crate::traffic::{Delivered, Traffic};
 use crate::units::Picos;
 
+/// What moves packets.
+pub trait Moving {
+    /// Sends a message between two `ends` by `path`.
+    fn send(&mut self, now: Picos, ends: (u32, u32), path: &[u32], bytes: u64) -> MessageId;
+
+    /// When the next event is due.
+    fn next_event(&self) -> Option<Picos>;
+
+    /// Lets the next event happen; answers when a message is gone.
+    fn step(&mut self) -> Option<Gone>;
+
+    /// Number of links.
+    fn links(&self) -> u32;
+
+    /// Bytes that a link has sent so far, with the overhead of packets.
+    fn sent(&self, now: Picos, link: u32) -> u64;
+
+    /// Crossings of a link by a packet so far.
+    fn crossings(&self) -> u64;
+
+    /// Packets that arrived so far, and those of them with a mark.
+    fn arrived(&self) -> (u64, u64);
+
+    /// What a link has counted so far.
+    fn counts(&self, link: u32) -> LinkCounts;
+
+    /// Links that wait for each other.
+    fn deadlock(&self) -> Option<Deadlock>;
+}
+
+impl Moving for Packets {
+    fn send(&mut self, now: Picos, _: (u32, u32), path: &[u32], bytes: u64) -> MessageId {
+        Packets::send(self, now, path, bytes)
+    }
+
+    #[inline]
+    fn next_event(&self) -> Option<Picos> {
+        Packets::next_event(self)
+    }
+
+    #[inline]
+    fn step(&mut self) -> Option<Gone> {
+        Packets::step(self)
+    }
+
+    fn links(&self) -> u32 {
+        Packets::links(self)
+    }
+
+    fn sent(&self, now: Picos, link: u32) -> u64 {
+        Packets::sent(self, now, link)
+    }
+
+    fn crossings(&self) -> u64 {
+        Packets::crossings(self)
+    }
+
+    fn arrived(&self) -> (u64, u64) {
+        (Packets::arrived(self), 0)
+    }
+
+    fn counts(&self, link: u32) -> LinkCounts {
+        LinkCounts {
+            dropped: self.dropped(link),
+            backlog_max: self.is_limited(link).then(|| self.backlog_max(link)),
+            ..LinkCounts::default()
+        }
+    }
+
+    /// Who finds no room is dropped, and so nobody waits for it.
+    fn deadlock(&self) -> Option<Deadlock> {
+        None
+    }
+}
+
+impl Moving for Ports {
+    fn send(&mut self, now: Picos, ends: (u32, u32), path: &[u32], bytes: u64) -> MessageId {
+        Ports::send(self, now, ends, path, bytes)
+    }
+
+    #[inline]
+    fn next_event(&self) -> Option<Picos> {
+        Ports::next_event(self)
+    }
+
+    #[inline]
+    fn step(&mut self) -> Option<Gone> {
+        Ports::step(self)
+    }
+
+    fn links(&self) -> u32 {
+        Ports::links(self)
+    }
+
+    fn sent(&self, now: Picos, link: u32) -> u64 {
+        Ports::sent(self, now, link)
+    }
+
+    fn crossings(&self) -> u64 {
+        Ports::crossings(self)
+    }
+
+    fn arrived(&self) -> (u64, u64) {
+        Ports::arrived(self)
+    }
+
+    fn counts(&self, link: u32) -> LinkCounts {
+        let counts = Ports::counts(self, link);
+        LinkCounts {
+            dropped: counts.dropped,
+            lost: counts.lost,
+            marked: counts.marked,
+            backlog_max: Some(counts.backlog_max),
+        }
+    }
+
+    fn deadlock(&self) -> Option<Deadlock> {
+        Ports::deadlock(self)
+    }
+}
+
 /// A run of `traffic` over `packets`.
-pub struct Run<T> {
-    packets: Packets,
+pub struct Run<T, M> {
+    packets: M,
     traffic: T,
     births: EventHeap,
     /// By message; `ended` is not set yet.
@@ -15,13 +137,14 @@ pub struct Run<T> {
     born: u64,
     ended: u64,
     lost: u64,
+    marked: u64,
     path: Vec<u32>,
     lanes: Vec<u32>,
 }
 
-impl<T: Traffic> Run<T> {
+impl<T: Traffic, M: Moving> Run<T, M> {
     /// A run of sources 0 to `sources` - 1.
-    pub fn new(packets: Packets, mut traffic: T, sources: u32) -> Self {
+    pub fn new(packets: M, mut traffic: T, sources: u32) -> Self {
         let mut births = EventHeap::default();
         for source in 0..sources {
             if let Some(first) = traffic.first(source) {
@@ -29,7 +152,8 @@ impl<T: Traffic> Run<T> {
             }
         }
         let (path, lanes) = (Vec::new(), Vec::new());
-        Self { packets, traffic, births, under_way: Vec::new(), born: 0, ended: 0, lost: 0, path, lanes }
+        let under_way = Vec::new();
+        Self { packets, traffic, births, under_way, born: 0, ended: 0, lost: 0, marked: 0, path, lanes }
     }
 
     /// Runs until nothing is left to happen up to `until`; false when nothing is left at all. `delivered` is told of messages
@@ -47,6 +171,7 @@ impl<T: Traffic> Run<T> {
                         self.ended += 1;
                         let message = Delivered { ended: now, ..self.under_way[gone.message as usize] };
                         if gone.dropped == 0 {
+                            self.marked += u64::from(gone.marked > 0);
                             delivered(&message);
                         } else {
                             self.lost += 1;
@@ -67,13 +192,25 @@ impl<T: Traffic> Run<T> {
         (self.born, self.lost)
     }
 
+    /// What became of packets so far.
+    pub fn counts(&self) -> PacketCounts {
+        let (arrived, marked) = self.packets.arrived();
+        let mut counts =
+            PacketCounts { arrived, marked, messages_marked: self.marked, ..PacketCounts::default() };
+        for link in (0..self.packets.links()).map(|link| self.packets.counts(link)) {
+            counts.dropped += link.dropped;
+            counts.lost += link.lost;
+        }
+        counts
+    }
+
     /// Messages born that have not ended.
     pub fn in_flight(&self) -> u64 {
         self.born - self.ended
     }
 
     /// The packets.
-    pub fn packets(&self) -> &Packets {
+    pub fn packets(&self) -> &M {
         &self.packets
     }
 
@@ -85,7 +222,8 @@ impl<T: Traffic> Run<T> {
             Some(next) => self.births.replace_first((next.max(now).0, source)),
             None => self.births.pop(),
         }
-        let id = self.packets.send(now, &self.path, parcel.bytes) as usize;
+        let ends = (source, parcel.destination);
+        let id = self.packets.send(now, ends, &self.path, parcel.bytes) as usize;
         let record = Delivered { number: self.born, source, parcel, born: now, ended: Picos::ZERO };
         self.born += 1;
         match self.under_way.get_mut(id) {

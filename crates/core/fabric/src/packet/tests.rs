@@ -12,7 +12,7 @@ use crate::units::{Picos, Rate};
 const RATE: Rate = Rate::mbit(800); // 10 ns per byte
 
 fn queue(rate: Rate, delay_ns: u64) -> Queue {
-    Queue { rate, delay: Picos::from_nanos(delay_ns), buffer: None }
+    Queue { rate, delay: Picos::from_nanos(delay_ns), overhead: 0, buffer: None }
 }
 
 /// The time of one message over `rates`, in nanoseconds, with a delay of 100 ns at each link.

@@ -1,5 +1,7 @@
 //! Any network under any traffic: what scenario files describe.
 
+mod wires;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -38,18 +40,23 @@ pub struct Network {
 
 /// Memory for a host: two streams of chance, its place in the queue of births, its first link, messages of its own.
 const HOST_BYTES: u64 = 150;
-/// Memory for a link while it is built and afterwards, as fluid and with packets.
+/// Memory for a link while it is built and afterwards, as fluid, with packets, and with packets that need more than first come, first served.
 const FLUID_LINK_BYTES: u64 = 50;
 const PACKET_LINK_BYTES: u64 = 130;
+const PORT_LINK_BYTES: u64 = 320;
 
 /// Memory that a network of that shape takes at least, in bytes, before any message waits: for those who want to know before it is built.
 /// `None` for one with more parts than can be [built](Shape::build).
-pub fn memory_bytes(shape: &Shape, packets: bool) -> Option<u64> {
+pub fn memory_bytes(shape: &Shape, model: Model) -> Option<u64> {
     let (hosts, switches, links) = shape.parts();
     if hosts.saturating_add(switches).max(links) > PARTS_MAX {
         return None;
     }
-    let link = if packets { PACKET_LINK_BYTES } else { FLUID_LINK_BYTES };
+    let link = match model {
+        Model::Fluid(_) => FLUID_LINK_BYTES,
+        Model::Packets(model) if model.is_plain() => PACKET_LINK_BYTES,
+        Model::Packets(_) => PORT_LINK_BYTES,
+    };
     let routes = match shape {
         Shape::Torus(_) => 0,
         Shape::Wan(_) => switches.saturating_mul(switches).saturating_mul(4),
@@ -108,6 +115,75 @@ pub enum NetworkError {
     /// The recording does not suit it.
     #[error(transparent)]
     Recording(#[from] RecordingError),
+    /// A link that does what a fluid knows nothing of.
+    #[error("{why} on {link}: a fluid has no packets, so that this needs the model of packets")]
+    Fluid {
+        /// Which links.
+        link: String,
+        /// What there is.
+        why: &'static str,
+    },
+    /// A packet that does not fit.
+    #[error("packets of {packet} bytes are too large for {link}: one holds {payload} bytes of a message")]
+    Payload {
+        /// Which links.
+        link: String,
+        /// Bytes of a packet,
+        packet: u32,
+        /// and what one may have there.
+        payload: u32,
+    },
+    /// A link that carries nothing.
+    #[error("all packets are lost on {link}: a share is below 100%")]
+    AllLost {
+        /// Which links.
+        link: String,
+    },
+    /// A bucket without use.
+    #[error(
+        "a bucket of tokens on {link} changes nothing: the sustained rate is below that of the link, and the depth more than zero"
+    )]
+    Tokens {
+        /// Which links.
+        link: String,
+    },
+    /// A port that takes no packet.
+    #[error(
+        "a buffer of {buffer} bytes has no room for a packet on {link}, which takes {wire} bytes with its overhead"
+    )]
+    Buffer {
+        /// Which links.
+        link: String,
+        /// Bytes of a packet,
+        wire: u64,
+        /// and room for them.
+        buffer: u64,
+    },
+    /// Turns in which nothing can be sent.
+    #[error(
+        "a quantum of {quantum} bytes is less than a packet on {link}, which takes {wire} bytes with its overhead"
+    )]
+    Quantum {
+        /// Which links.
+        link: String,
+        /// Bytes of a packet,
+        wire: u64,
+        /// and of a turn.
+        quantum: u64,
+    },
+    /// Nobody ever waits for room.
+    #[error("back-pressure needs a limit: without one there is always room")]
+    NoLimit,
+    /// No packet ever gets a mark.
+    #[error(
+        "packets are marked above {above} bytes, and never more than {buffer} bytes wait: nothing would be marked"
+    )]
+    NeverMarked {
+        /// Bytes above which packets are marked,
+        above: u64,
+        /// and the most that can wait.
+        buffer: u64,
+    },
     /// A subqueue of another study.
     #[error("subqueues by port are known on tori with straight ways only")]
     Ports,
@@ -121,7 +197,14 @@ pub fn set_up(network: &Network, seed: Seed) -> Result<Simulation<Senders>, Netw
     if network.subqueue == Subqueue::Port {
         return Err(NetworkError::Ports);
     }
-    let topology = Arc::new(network.shape.build(network.host_link.clone(), network.cable.clone())?);
+    let (shape, host_link, cable) = match &network.model {
+        Model::Fluid(_) => network.as_fluid()?,
+        Model::Packets(model) => {
+            network.check_packets(model)?;
+            (network.shape.clone(), network.host_link.clone(), network.cable.clone())
+        }
+    };
+    let topology = Arc::new(shape.build(host_link, cable)?);
     let routes = match &network.shape {
         Shape::Torus(torus) => Routes::DimensionOrder(torus.clone()),
         Shape::Wan(wan) => Routes::Table(wan.routes(&topology)?),
@@ -142,7 +225,7 @@ pub fn set_up(network: &Network, seed: Seed) -> Result<Simulation<Senders>, Netw
         lanes: (fluid && network.subqueue == Subqueue::Flow).then(BTreeMap::new),
         topology: Arc::clone(&topology),
     };
-    Ok(Simulation::new(topology, senders, 0, network.model, network.window))
+    Ok(Simulation::new(topology, senders, 0, network.model, network.window, seed))
 }
 
 /// Hosts that send.
@@ -259,8 +342,8 @@ impl Traffic for Senders {
 mod tests {
     use super::*;
     use crate::fluid::Sharing;
-    use crate::packet::Switching;
     use crate::simulation::PacketModel;
+    use crate::topology::Wire;
     use crate::units::Rate;
 
     fn network(shape: Shape, model: Model) -> Network {
@@ -268,6 +351,7 @@ mod tests {
             name: name.to_owned(),
             rate: Rate::mbit(mbit),
             delay: Picos::from_micros(1),
+            wire: Wire::default(),
         };
         Network {
             shape,
@@ -287,7 +371,7 @@ mod tests {
 
     #[test]
     fn every_shape_under_every_model() {
-        let packets = PacketModel { bytes: 1_250, switching: Switching::StoreAndForward, buffer: None };
+        let packets = PacketModel::new(1_250);
         for shape in [
             Shape::Star { hosts: 8 },
             Shape::FatTree { ports: 4 },
@@ -315,7 +399,7 @@ mod tests {
 
     #[test]
     fn what_is_recorded_over_time_adds_up_and_changes_nothing() {
-        let packets = PacketModel { bytes: 1_250, switching: Switching::StoreAndForward, buffer: None };
+        let packets = PacketModel::new(1_250);
         for model in [Model::Fluid(Sharing::MinShare), Model::Fluid(Sharing::MaxMin), Model::Packets(packets)]
         {
             let network = network(Shape::LeafSpine { leaves: 3, spines: 2, hosts_per_leaf: 4 }, model);
@@ -371,7 +455,12 @@ mod tests {
     #[test]
     fn parts_are_known_before_they_are_built() {
         let site = |hosts: u32| crate::topology::Site { name: hosts.to_string(), hosts };
-        let line = crate::topology::Line { ends: (0, 1), rate: Rate::mbit(1), delay: Picos::ZERO };
+        let line = crate::topology::Line {
+            ends: (0, 1),
+            rate: Rate::mbit(1),
+            delay: Picos::ZERO,
+            wire: Wire::default(),
+        };
         let wan =
             crate::topology::Wan { sites: vec![site(3), site(4)], lines: vec![line], detours: Vec::new() };
         let torus = crate::topology::Torus { sides: vec![3, 4], hosts_per_switch: 2, wraps: true };
@@ -382,15 +471,21 @@ mod tests {
             Shape::FatTree { ports: 4 },
             Shape::Dragonfly { hosts_per_switch: 1, group: 2, global: 1 },
         ] {
-            let host = LinkClass { name: "host".to_owned(), rate: Rate::mbit(1), delay: Picos::ZERO };
+            let host = LinkClass {
+                name: "host".to_owned(),
+                rate: Rate::mbit(1),
+                delay: Picos::ZERO,
+                wire: Wire::default(),
+            };
             let built = shape.build(host.clone(), host).unwrap();
             let built = (built.hosts().into(), built.switches().into(), built.links().into());
             assert_eq!(shape.parts(), built, "{shape:?}");
         }
         let million = crate::topology::Torus { sides: vec![512, 512], hosts_per_switch: 4, wraps: true };
-        let needed = memory_bytes(&Shape::Torus(million), false).unwrap();
+        let needed = memory_bytes(&Shape::Torus(million), Model::Fluid(Sharing::MinShare)).unwrap();
         assert!((250 << 20..400 << 20).contains(&needed), "a million hosts: {needed}");
-        assert_eq!(memory_bytes(&Shape::Star { hosts: u32::MAX }, true), None, "too many to be built");
+        let packets = Model::Packets(PacketModel::new(1));
+        assert_eq!(memory_bytes(&Shape::Star { hosts: u32::MAX }, packets), None, "too many to be built");
     }
 
     #[test]
@@ -443,8 +538,7 @@ mod tests {
 
     #[test]
     fn a_hot_spot_fills_small_buffers() {
-        let packets =
-            PacketModel { bytes: 1_250, switching: Switching::StoreAndForward, buffer: Some(20_000) };
+        let packets = PacketModel { buffer: Some(20_000), ..PacketModel::new(1_250) };
         let pattern = Pattern::HotSpot { host: 0, share: 0.9 };
         let load = Load::Drawn { pattern, gaps: Gaps::Poisson(Picos::from_millis(1)), bytes: 12_500 };
         let hot = Network { load, ..network(Shape::Star { hosts: 16 }, Model::Packets(packets)) };

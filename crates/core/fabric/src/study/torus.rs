@@ -12,7 +12,7 @@ use crate::fluid::Sharing;
 use crate::fluid::lanes::Subqueue;
 use crate::simulation::{Model, Outcome, PacketModel};
 use crate::stage::{fixed, via_cluster};
-use crate::topology::{LinkClass, Straight, Topology, TopologyError, Torus};
+use crate::topology::{LinkClass, Straight, Topology, TopologyError, Torus, Wire};
 use crate::traffic::{Parcel, Traffic};
 use crate::units::{Picos, Rate};
 
@@ -80,12 +80,17 @@ pub type Simulation = crate::simulation::Simulation<Hosts>;
 /// # Errors
 /// There is no such torus.
 pub fn set_up(study: &Study, seed: Seed) -> Result<Simulation, TopologyError> {
-    let class = |name: &str| LinkClass { name: name.to_owned(), rate: study.rate, delay: Picos::ZERO };
+    let class = |name: &str| LinkClass {
+        name: name.to_owned(),
+        rate: study.rate,
+        delay: Picos::ZERO,
+        wire: Wire::default(),
+    };
     let topology = Arc::new(study.torus.build(class("host"), class("cable"))?);
     let hosts = Hosts::new(study, &topology, seed);
     let lanes = hosts.lanes();
     let model = study.packets.map_or(Model::Fluid(study.sharing), Model::Packets);
-    Ok(Simulation::new(topology, hosts, lanes, model, study.window))
+    Ok(Simulation::new(topology, hosts, lanes, model, study.window, seed))
 }
 
 /// Runs a study to its end.

@@ -6,10 +6,12 @@
 mod shape;
 mod torus;
 mod wan;
+mod wire;
 
 pub use shape::Shape;
 pub use torus::{Straight, Torus};
 pub use wan::{Detour, Line, Site, Wan, WanError};
+pub use wire::{LINK_SETS, LinkSet, Sustained, Transport, Wire};
 
 use crate::units::{Picos, Rate};
 
@@ -25,6 +27,8 @@ pub struct LinkClass {
     pub rate: Rate,
     /// How long a bit travels.
     pub delay: Picos,
+    /// What else it does.
+    pub wire: Wire,
 }
 
 /// Why there is no such topology.
@@ -99,6 +103,11 @@ impl Topology {
     /// What a link is like.
     pub fn class_of(&self, link: u32) -> &LinkClass {
         &self.classes[usize::from(self.class[link as usize])]
+    }
+
+    /// What links there are.
+    pub fn classes(&self) -> &[LinkClass] {
+        &self.classes
     }
 
     /// True for links between switches.

@@ -184,11 +184,12 @@ impl Torus {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::topology::Wire;
     use crate::units::{Picos, Rate};
     use proptest::prelude::*;
 
     fn class(name: &str) -> LinkClass {
-        LinkClass { name: name.to_owned(), rate: Rate::mbit(856), delay: Picos::ZERO }
+        LinkClass { name: name.to_owned(), rate: Rate::mbit(856), delay: Picos::ZERO, wire: Wire::default() }
     }
 
     fn build(torus: &Torus) -> Topology {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Builder, LinkClass, Topology, TopologyError};
+use super::{Builder, LinkClass, Topology, TopologyError, Wire};
 use crate::routing::NextLinks;
 use crate::units::{Picos, Rate};
 
@@ -27,6 +27,8 @@ pub struct Line {
     pub rate: Rate,
     /// How long a bit travels.
     pub delay: Picos,
+    /// What else it does, each way.
+    pub wire: Wire,
 }
 
 /// A route that is written by hand: at one site, what goes to another one goes by a third first.
@@ -58,7 +60,7 @@ pub enum WanError {
     #[error("the line between {0} and {1} {2}")]
     Line(String, String, &'static str),
     /// Lines of too many kinds.
-    #[error("{0} kinds of lines are too many: at most {CLASSES_MAX} pairs of rate and delay are told apart")]
+    #[error("{0} kinds of lines are too many: at most {CLASSES_MAX} are told apart")]
     Kinds(usize),
     /// A site without a way to another.
     #[error("no line leads from {0} to {1}")]
@@ -91,7 +93,7 @@ impl Wan {
         let mut classes = vec![host];
         let mut laid = BTreeSet::new();
         let mut cables = Vec::new();
-        for Line { ends: (a, b), rate, delay } in &self.lines {
+        for Line { ends: (a, b), rate, delay, wire } in &self.lines {
             let wrong = |why| WanError::Line(self.name(*a), self.name(*b), why);
             if a == b {
                 return Err(wrong("joins a site to itself").into());
@@ -102,9 +104,10 @@ impl Wan {
             if !laid.insert((*a.min(b), *a.max(b))) {
                 return Err(wrong("is there twice").into());
             }
-            let known = classes[1..].iter().position(|class| (class.rate, class.delay) == (*rate, *delay));
+            let line = LinkClass { name: "line".to_owned(), rate: *rate, delay: *delay, wire: *wire };
+            let known = classes[1..].iter().position(|class| *class == line);
             let class = known.unwrap_or_else(|| {
-                classes.push(LinkClass { name: "line".to_owned(), rate: *rate, delay: *delay });
+                classes.push(line);
                 classes.len() - 2
             });
             cables.push((*a, *b, class + 1));
@@ -162,7 +165,12 @@ mod tests {
     /// Four sites in a square with one slow diagonal, two hosts each.
     fn square() -> Wan {
         let site = |name: &str| Site { name: name.to_owned(), hosts: 2 };
-        let line = |ends, ms| Line { ends, rate: Rate::mbit(10), delay: Picos::from_millis(ms) };
+        let line = |ends, ms| Line {
+            ends,
+            rate: Rate::mbit(10),
+            delay: Picos::from_millis(ms),
+            wire: Wire::default(),
+        };
         Wan {
             sites: ["A", "B", "C", "D"].map(site).to_vec(),
             lines: vec![
@@ -177,7 +185,12 @@ mod tests {
     }
 
     fn host() -> LinkClass {
-        LinkClass { name: "host".to_owned(), rate: Rate::mbit(100), delay: Picos::ZERO }
+        LinkClass {
+            name: "host".to_owned(),
+            rate: Rate::mbit(100),
+            delay: Picos::ZERO,
+            wire: Wire::default(),
+        }
     }
 
     /// The sites that a message between two hosts passes.
@@ -231,6 +244,7 @@ mod tests {
                 ends: (ends, ends + 1),
                 rate: Rate::mbit(1),
                 delay: Picos::from_millis(u64::from(ends)),
+                wire: Wire::default(),
             };
             wan.lines = (0..299).map(line).collect();
         };

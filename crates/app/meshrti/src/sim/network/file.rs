@@ -1,5 +1,8 @@
 //! The file: TOML. Times, rates and sizes are texts with a unit.
 
+mod links;
+mod packets;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -7,15 +10,16 @@ use base::Seed;
 use fabric::arrivals::Gaps;
 use fabric::fluid;
 use fabric::fluid::lanes;
-use fabric::packet::Switching;
 use fabric::pattern;
-use fabric::simulation::{Model, PacketModel};
+use fabric::simulation::Model;
 use fabric::study::network::{Load, Network};
 use fabric::topology::{LinkClass, Shape, Torus};
 use fabric::units::{self, Picos};
 use serde::Deserialize;
 
 use super::recording;
+use links::{Line, Link};
+use packets::Packets;
 
 /// What a file says of its kind, whatever else it says.
 #[derive(Deserialize)]
@@ -77,14 +81,6 @@ struct Site {
     hosts: u32,
 }
 
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Line {
-    between: [String; 2],
-    rate: Rate,
-    delay: Time,
-}
-
 /// At one site, what goes to another goes by a third first.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -100,13 +96,6 @@ struct Links {
     hosts: Link,
     /// None in a WAN, whose lines have rates of their own.
     switches: Option<Link>,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Link {
-    rate: Rate,
-    delay: Time,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -161,11 +150,7 @@ enum ModelTable {
         #[serde(default)]
         subqueue: Subqueue,
     },
-    Packets {
-        packet_size: Size,
-        cut_through: Option<Size>,
-        buffer: Option<Size>,
-    },
+    Packets(Packets),
 }
 
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
@@ -181,6 +166,14 @@ enum Subqueue {
 struct Hosts {
     /// Of both hosts together.
     per_message: Time,
+}
+
+/// The part of a scenario that says what there is.
+struct Wires {
+    shape: Shape,
+    host_link: LinkClass,
+    cable: LinkClass,
+    model: Model,
 }
 
 /// A value that is written as a text with a unit.
@@ -203,6 +196,8 @@ macro_rules! unit {
         }
     };
 }
+
+use unit;
 
 unit!(Time, Picos, units::parse_time);
 unit!(Rate, units::Rate, units::parse_rate);
@@ -232,15 +227,7 @@ impl Scenario {
             (_, None) => return Err("[links]: `switches` is missing: links between switches".to_owned()),
             (_, Some(_)) => {}
         }
-        if let ModelTable::Packets { packet_size, .. } = scenario.model {
-            if !(1..=1 << 24).contains(&packet_size.0) {
-                return Err("[model]: `packet_size` is not from 1B to 16MiB".to_owned());
-            }
-            let bytes = scenario.traffic.message_size.map_or(0, |size| size.0);
-            if bytes.div_ceil(packet_size.0) > u64::from(u32::MAX) {
-                return Err("[model]: a message has more than 2^32 packets".to_owned());
-            }
-        }
+        scenario.wires(Seed(0))?;
         Ok(scenario)
     }
 
@@ -249,27 +236,41 @@ impl Scenario {
     /// # Errors
     /// The trace is none.
     pub(super) fn network(&self, seed: u64, folder: &Path) -> Result<Network, String> {
-        let class = |name: &str, link: &Link| LinkClass {
-            name: name.to_owned(),
-            rate: link.rate.0,
-            delay: link.delay.0,
-        };
         let subqueue = match self.model {
             ModelTable::MinShare { subqueue: Subqueue::Message }
             | ModelTable::MaxMin { subqueue: Subqueue::Message } => lanes::Subqueue::Message,
             _ => lanes::Subqueue::Flow,
         };
         let (load, window) = self.traffic.load(folder)?;
-        Ok(Network {
-            shape: self.topology.shape(Seed(seed)),
-            host_link: class("host", &self.links.hosts),
-            cable: class("cable", self.links.switches.as_ref().unwrap_or(&self.links.hosts)),
-            load,
-            window,
-            host_time: self.hosts.per_message.0,
-            model: self.model.model(),
-            subqueue,
-        })
+        let Wires { shape, host_link, cable, model } = self.wires(Seed(seed))?;
+        let host_time = self.hosts.per_message.0;
+        Ok(Network { shape, host_link, cable, load, window, host_time, model, subqueue })
+    }
+
+    /// The network, and how messages move in it.
+    fn wires(&self, seed: Seed) -> Result<Wires, String> {
+        let host_link = self.links.hosts.class("host", "[links]: `hosts`")?;
+        let cable = match &self.links.switches {
+            Some(link) => link.class("cable", "[links]: `switches`")?,
+            None => host_link.clone(),
+        };
+        let shape = self.topology.shape(seed)?;
+        let model = match &self.model {
+            ModelTable::MinShare { .. } => Model::Fluid(fluid::Sharing::MinShare),
+            ModelTable::MaxMin { .. } => Model::Fluid(fluid::Sharing::MaxMin),
+            ModelTable::Packets(packets) => {
+                let lines = match &shape {
+                    Shape::Wan(wan) => wan.lines.iter().map(|line| line.wire).collect(),
+                    _ => vec![cable.wire],
+                };
+                let wires = || lines.iter().chain([&host_link.wire]);
+                let payload = wires().filter_map(|wire| wire.payload).min();
+                let overhead = wires().map(|wire| wire.overhead).max().unwrap_or(0);
+                let message = self.traffic.message_size.map(|size| size.0);
+                Model::Packets(packets.model(payload, overhead, message)?)
+            }
+        };
+        Ok(Wires { shape, host_link, cable, model })
     }
 }
 
@@ -372,13 +373,11 @@ impl Wan {
         }
     }
 
-    fn table(&self) -> fabric::topology::Wan {
+    fn table(&self) -> Result<fabric::topology::Wan, String> {
         // All names were checked.
         let site = |name: &str| self.site(name).unwrap_or(u32::MAX);
-        let line = |line: &Line| fabric::topology::Line {
-            ends: (site(&line.between[0]), site(&line.between[1])),
-            rate: line.rate.0,
-            delay: line.delay.0,
+        let line = |(line, number): (&Line, usize)| {
+            line.line(number, (site(&line.between[0]), site(&line.between[1])))
         };
         let route = |route: &Route| fabric::topology::Detour {
             at: site(&route.at),
@@ -386,38 +385,20 @@ impl Wan {
             via: site(&route.via),
         };
         let known = |site: &Site| fabric::topology::Site { name: site.name.clone(), hosts: site.hosts };
-        fabric::topology::Wan {
+        Ok(fabric::topology::Wan {
             sites: self.sites.iter().map(known).collect(),
-            lines: self.lines.iter().map(line).collect(),
+            lines: self.lines.iter().zip(1..).map(line).collect::<Result<_, _>>()?,
             detours: self.routes.iter().map(route).collect(),
-        }
-    }
-}
-
-impl ModelTable {
-    fn model(self) -> Model {
-        match self {
-            ModelTable::MinShare { .. } => Model::Fluid(fluid::Sharing::MinShare),
-            ModelTable::MaxMin { .. } => Model::Fluid(fluid::Sharing::MaxMin),
-            ModelTable::Packets { packet_size: Size(bytes), cut_through, buffer } => {
-                Model::Packets(PacketModel {
-                    bytes: bytes as u32, // at most 16 MiB, as was checked
-                    switching: cut_through.map_or(Switching::StoreAndForward, |Size(header)| {
-                        Switching::CutThrough { header: header.min(bytes) }
-                    }),
-                    buffer: buffer.map(|Size(buffer)| buffer),
-                })
-            }
-        }
+        })
     }
 }
 
 impl Topology {
-    fn shape(&self, seed: Seed) -> Shape {
+    fn shape(&self, seed: Seed) -> Result<Shape, String> {
         let grid = |sides: &[u32], hosts_per_switch, wraps| {
             Shape::Torus(Torus { sides: sides.to_vec(), hosts_per_switch, wraps })
         };
-        match *self {
+        Ok(match *self {
             Topology::Torus { ref sides, hosts_per_switch } => grid(sides, hosts_per_switch, true),
             Topology::Mesh { ref sides, hosts_per_switch } => grid(sides, hosts_per_switch, false),
             Topology::Ring { switches, hosts_per_switch } => grid(&[switches], hosts_per_switch, true),
@@ -438,8 +419,8 @@ impl Topology {
             Topology::RandomRegular { switches, degree, hosts_per_switch } => {
                 Shape::RandomRegular { switches, degree, hosts_per_switch, seed }
             }
-            Topology::Wan(ref wan) => Shape::Wan(wan.table()),
-        }
+            Topology::Wan(ref wan) => Shape::Wan(wan.table()?),
+        })
     }
 }
 

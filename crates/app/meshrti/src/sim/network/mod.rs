@@ -5,8 +5,10 @@ mod recording;
 
 use std::path::Path;
 
+use fabric::packet::PacketCounts;
+use fabric::packet::ports::Deadlock;
 use fabric::simulation::Model;
-use fabric::study::network::{Network, memory_bytes, set_up};
+use fabric::study::network::{Network, set_up};
 use fabric::topology::{Shape, Topology};
 use serde_json::json;
 
@@ -37,8 +39,7 @@ pub(super) fn run(args: &Args, name: &str, text: &str) -> Outcome {
     let folder = Path::new(&args.scenario).parent().unwrap_or(Path::new(""));
     let network = scenario.network(args.seed, folder).map_err(wrong)?;
     let wanted = usize::from(args.replications);
-    let packets = matches!(network.model, Model::Packets(_));
-    refuse_too_large(memory_bytes(&network.shape, packets), threads(args.jobs, wanted))?;
+    refuse_too_large(network.memory_bytes(), threads(args.jobs, wanted))?;
     let topology = {
         let simulation = set_up(&network, seed_of(args, 0)).map_err(|why| wrong(why.to_string()))?;
         simulation.topology().clone()
@@ -50,7 +51,7 @@ pub(super) fn run(args: &Args, name: &str, text: &str) -> Outcome {
         let simulation = set_up(&network, seed_of(args, replication));
         let mut simulation = simulation.map_err(|why| wrong(why.to_string()))?;
         let files = Wanted::of(args, replication);
-        let plan = Plan { sides: network.shape.sides(), names: network.shape.switch_names() };
+        let plan = plan(&network);
         Ok::<_, Failure>(run_to_the_end(begun, &mut simulation, ticker, &files, &plan, |_, _| ()))
     })?;
     let (runs, more) = finish(args, &scenario.title, wanted, recorded)?;
@@ -73,7 +74,15 @@ pub(super) fn run(args: &Args, name: &str, text: &str) -> Outcome {
     }
     notes.into_iter().for_each(|note| report.note(note));
     args.json.write(&report)?;
-    Ok(interrupt::status())
+    match (interrupt::status(), runs.pooled().deadlock) {
+        (Status::Done, Some(_)) => Ok(Status::BadNews),
+        (status, _) => Ok(status),
+    }
+}
+
+/// Where switches are, and what they are called.
+fn plan(network: &Network) -> Plan {
+    Plan { sides: network.shape.sides(), names: network.shape.switch_names() }
 }
 
 fn table(runs: &Runs) -> String {
@@ -154,7 +163,7 @@ fn notes(scenario: &Scenario, network: &Network, topology: &Topology, runs: &Run
             ran.digest,
         ),
     ];
-    let load = per_s * bytes * 8.0 / network.host_link.rate.bits_per_s() as f64;
+    let load = per_s * bytes * 8.0 / network.goodput(&network.host_link).bits_per_s() as f64;
     if load >= 1.0 {
         notes.push(format!(
             "warning: a host sends {load:.2} times what its link can carry: queues grow without end, and the figures say how long \
@@ -167,10 +176,55 @@ fn notes(scenario: &Scenario, network: &Network, topology: &Topology, runs: &Run
             ran.left_over
         ));
     }
+    notes.extend(ran.packets.and_then(|packets| packet_note(&packets, ran.latency.summary.count())));
+    notes.extend(ran.deadlock.as_ref().map(|deadlock| deadlock_note(deadlock, topology, &plan(network))));
     if let (true, Model::Packets(_)) = (ran.lost > 0, network.model) {
         notes.push(
             "latencies are those of messages all of whose packets arrived; nothing is sent again".to_owned(),
         );
     }
     notes
+}
+
+/// What became of packets, if anything did but that they arrived.
+fn packet_note(packets: &PacketCounts, messages: u64) -> Option<String> {
+    let PacketCounts { arrived, marked, dropped, lost, messages_marked } = *packets;
+    if marked + dropped + lost == 0 {
+        return None;
+    }
+    let percent = |part: u64, of: u64| 100.0 * part as f64 / of.max(1) as f64;
+    let sent = arrived + dropped + lost;
+    Some(format!(
+        "of {} packets {dropped} found no room ({:.3} %) and {lost} were lost on links ({:.3} %); {:.2} % of those that arrived had a mark \
+         of congestion, and so {:.2} % of the messages",
+        figure(sent as f64),
+        percent(dropped, sent),
+        percent(lost, sent),
+        percent(marked, arrived),
+        percent(messages_marked, messages),
+    ))
+}
+
+/// Which links wait for each other.
+fn deadlock_note(deadlock: &Deadlock, topology: &Topology, plan: &Plan) -> String {
+    const NAMED: usize = 12;
+    let name = |link: &u32| {
+        format!(
+            "{} to {}",
+            plan.name(topology, topology.from(*link)),
+            plan.name(topology, topology.to(*link))
+        )
+    };
+    let mut links: Vec<String> = deadlock.links.iter().take(NAMED).map(name).collect();
+    if deadlock.links.len() > NAMED {
+        links.push(format!("and {} more", deadlock.links.len() - NAMED));
+    }
+    format!(
+        "deadlock: from {} on {} links wait for each other, each for room at the next and the last for the first: {}. Nothing there would \
+         ever move again, so the run was ended, and figures are of what was simulated until then. Back-pressure needs routes that \
+         form no circle, or room for all that is sent",
+        deadlock.since,
+        deadlock.links.len(),
+        links.join(", "),
+    )
 }

@@ -9,7 +9,7 @@ use clap::ValueEnum;
 use fabric::arrivals::Gaps;
 use fabric::fluid;
 use fabric::packet::Switching;
-use fabric::simulation::PacketModel;
+use fabric::simulation::{Model, PacketModel};
 use fabric::stage::{fixed, via_cluster};
 use fabric::study::network::memory_bytes;
 use fabric::study::torus::{self as study, Study, set_up};
@@ -105,7 +105,8 @@ pub(super) fn run(args: &Args) -> Outcome {
     let studies = studies(args);
     let all = studies.len() * usize::from(args.replications);
     let shape = Shape::Torus(studies[0].torus.clone());
-    refuse_too_large(memory_bytes(&shape, studies[0].packets.is_some()), threads(args.jobs, all))?;
+    let model = studies[0].packets.map_or(Model::Fluid(studies[0].sharing), Model::Packets);
+    refuse_too_large(memory_bytes(&shape, model), threads(args.jobs, all))?;
     let first = set_up(&studies[0], Seed(args.seed));
     let first = first.map_err(|why| Failure::wrong_use(format_args!("--torus: {why}")))?;
     let network = first.topology();
@@ -177,11 +178,10 @@ fn studies(args: &Args) -> Vec<Study> {
     base.hops = flags.hops.unwrap_or(base.hops);
     base.bytes = flags.message_size.unwrap_or(base.bytes);
     base.packets = flags.packets.map(|bytes| PacketModel {
-        bytes,
-        buffer: None,
         switching: flags.cut_through.map_or(Switching::StoreAndForward, |header| Switching::CutThrough {
             header: header.min(bytes.into()),
         }),
+        ..PacketModel::new(bytes)
     });
     base.window.1 = flags.until.unwrap_or(base.window.1);
     if let Some(per_s) = flags.messages_per_s {

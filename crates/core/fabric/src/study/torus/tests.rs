@@ -12,7 +12,8 @@ fn short(seconds: u64) -> Study {
 #[test]
 fn every_link_between_switches_carries_four_flows() {
     let study = Study::default();
-    let class = || LinkClass { name: String::new(), rate: study.rate, delay: Picos::ZERO };
+    let class =
+        || LinkClass { name: String::new(), rate: study.rate, delay: Picos::ZERO, wire: Wire::default() };
     let topology = Arc::new(study.torus.build(class(), class()).unwrap());
     let mut hosts = Hosts::new(&study, &topology, Seed(1));
     let mut flows = vec![0; topology.links() as usize];
@@ -123,7 +124,7 @@ fn packets_go_the_same_ways() {
         (Switching::StoreAndForward, 5.0 * 1_024.0 / 107.0),
         (Switching::CutThrough { header: 16 }, 5.0 * 16.0 / 107.0),
     ] {
-        let model = PacketModel { bytes: 1_024, switching, buffer: None };
+        let model = PacketModel { switching, ..PacketModel::new(1_024) };
         let outcome = run(&Study { packets: Some(model), ..base.clone() }, Seed(1)).unwrap();
         let summary = outcome.latency.summary;
         assert_eq!(summary.count(), fluid.latency.summary.count());

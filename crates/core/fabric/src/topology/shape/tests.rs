@@ -1,9 +1,10 @@
 use super::*;
 use crate::routing::ShortestPaths;
+use crate::topology::Wire;
 use crate::units::{Picos, Rate};
 
 fn class(name: &str) -> LinkClass {
-    LinkClass { name: name.to_owned(), rate: Rate::mbit(1_000), delay: Picos::ZERO }
+    LinkClass { name: name.to_owned(), rate: Rate::mbit(1_000), delay: Picos::ZERO, wire: Wire::default() }
 }
 
 /// Hosts, switches, cables between switches, and the longest shortest path between switches.

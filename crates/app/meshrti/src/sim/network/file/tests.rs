@@ -1,4 +1,5 @@
 use super::*;
+use fabric::simulation::PacketModel;
 use std::path::PathBuf;
 
 fn example(name: &str) -> String {
@@ -22,7 +23,7 @@ fn examples_are_read_whole() {
     assert_eq!((drawn(&fat_tree).1, fat_tree.host_time), (65_536, Picos::from_micros(20)));
     let hot_spot = Scenario::parse(&example("hot-spot.toml")).unwrap().network(1, Path::new("")).unwrap();
     assert_eq!(drawn(&hot_spot).0, pattern::Pattern::HotSpot { host: 0, share: 0.1 });
-    let packets = PacketModel { bytes: 1_500, switching: Switching::StoreAndForward, buffer: Some(131_072) };
+    let packets = PacketModel { buffer: Some(131_072), ..PacketModel::new(1_500) };
     assert_eq!(hot_spot.model, Model::Packets(packets));
     assert_eq!(hot_spot.host_link.delay, Picos::from_nanos(4_500));
     let kind = |text: &str| kind_of(text).unwrap_or_default();

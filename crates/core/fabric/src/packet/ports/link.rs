@@ -1,0 +1,160 @@
+//! A link of [`Ports`](super::Ports): what it sends, and what waits for it.
+
+use base::{Rng, Seed};
+use rand_core::RngCore as _;
+
+use super::list::List;
+use crate::packet::{Queue, Switching};
+use crate::stage::{Bucket, TokenRate};
+use crate::units::{Picos, Rate, Share};
+
+/// Packets that are lost on a link.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Loss {
+    /// How many of them, each by itself.
+    pub share: Share,
+    /// Where chance comes from: of this link alone, so that no other changes it.
+    pub seed: Seed,
+}
+
+/// A directed link with its queue, and with what may limit it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Port {
+    /// As without limits.
+    pub queue: Queue,
+    /// In place of its rate: one that is higher while tokens last. Packets wait for tokens (they are shaped, and not dropped).
+    pub tokens: Option<TokenRate>,
+    /// Packets that do not arrive.
+    pub loss: Option<Loss>,
+}
+
+/// What a link counted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counts {
+    /// Bytes on the wire that it has begun to send.
+    pub(super) bytes: u64,
+    /// Time at work for these.
+    pub(super) busy: u64,
+    /// Packets that found no room,
+    pub dropped: u64,
+    /// or were lost on the way;
+    pub lost: u64,
+    /// packets that found more waiting than the mark, themselves included.
+    pub marked: u64,
+    /// The most bytes that waited in its port of a switch.
+    pub backlog_max: u64,
+}
+
+/// What is being sent.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sending {
+    pub(super) begin: u64,
+    pub(super) end: u64,
+    pub(super) bytes: u64,
+    /// It came over another link, and so it holds room here.
+    pub(super) holds_room: bool,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Link {
+    rate: Rate,
+    /// Time of a packet of full size, and of a header.
+    full: u64,
+    header: u64,
+    pub(super) delay: u64,
+    pub(super) overhead: u32,
+    /// Of no meaning when it is idle.
+    pub(super) sending: Sending,
+    pub(super) is_busy: bool,
+    /// Queues that may send, in turn.
+    pub(super) ring: List,
+    /// Packets under way to the other end.
+    pub(super) way: List,
+    /// Queues of this link that were given room at the other end and have not heard of it.
+    pub(super) words: List,
+    /// Queues of other links that wait for room here.
+    pub(super) waiters: List,
+    /// Most bytes that may wait here.
+    pub(super) limit: u64,
+    /// Bytes that wait here, are under way here, or may come: of packets that came over another link.
+    pub(super) taken: u64,
+    /// Bytes in its queues, without what is being sent.
+    pub(super) queued: u64,
+    pub(super) limits: Option<Box<Limits>>,
+    pub(super) counts: Counts,
+}
+
+/// What few links have.
+#[derive(Clone, Debug)]
+pub(super) struct Limits {
+    bucket: Option<Bucket>,
+    /// Packets are lost when a number that is drawn is below the bound.
+    loss: Option<(Rng, u64)>,
+}
+
+impl Link {
+    pub(super) fn new(port: Port, full: u32, switching: Switching) -> Self {
+        let Port { queue, tokens, loss } = port;
+        let limits = (tokens.is_some() || loss.is_some()).then(|| {
+            let loss = loss.map(|loss| (loss.seed.rng(), loss.share.bound()));
+            Box::new(Limits { bucket: tokens.map(Bucket::new), loss })
+        });
+        Self {
+            rate: queue.rate,
+            full: queue.rate.time_of(u64::from(full) + u64::from(queue.overhead)).0,
+            header: switching.header().map_or(0, |header| queue.rate.time_of(header).0),
+            delay: queue.delay.0,
+            overhead: queue.overhead,
+            sending: Sending { begin: 0, end: 0, bytes: 0, holds_room: false },
+            is_busy: false,
+            ring: List::EMPTY,
+            way: List::EMPTY,
+            words: List::EMPTY,
+            waiters: List::EMPTY,
+            limit: queue.buffer.unwrap_or(u64::MAX),
+            taken: 0,
+            queued: 0,
+            limits,
+            counts: Counts::default(),
+        }
+    }
+
+    /// Bytes of a packet on the wire.
+    #[inline]
+    pub(super) fn wire(&self, bytes: u32) -> u64 {
+        u64::from(bytes) + u64::from(self.overhead)
+    }
+
+    /// How long a packet takes that begins now, and how long its header of `header` bytes, if that goes ahead. Tokens are spent.
+    #[inline]
+    pub(super) fn times(&mut self, now: u64, wire: u64, full: u32, header: Option<u64>) -> (u64, u64) {
+        if let Some(bucket) = self.limits.as_mut().and_then(|limits| limits.bucket.as_mut()) {
+            let ahead = header.map_or(0, |header| bucket.time_of(Picos(now), header).0.0);
+            return (bucket.take(Picos(now), wire).0, ahead);
+        }
+        let is_full = wire == self.wire(full);
+        (if is_full { self.full } else { self.rate.time_of(wire).0 }, self.header)
+    }
+
+    /// Whether the next packet is lost.
+    #[inline]
+    pub(super) fn loses(&mut self) -> bool {
+        let loss = self.limits.as_mut().and_then(|limits| limits.loss.as_mut());
+        loss.is_some_and(|(stream, bound)| stream.next_u64() < *bound)
+    }
+
+    /// Bytes of the packet that is being sent that have not left.
+    #[inline]
+    pub(super) fn rest(&self, now: u64) -> u64 {
+        if !self.is_busy || now >= self.sending.end {
+            return 0;
+        }
+        let Sending { begin, end, bytes, .. } = self.sending;
+        (u128::from(bytes) * u128::from(end - now) / u128::from(end - begin)) as u64 // at most `bytes`
+    }
+
+    /// Bytes that wait, the rest of what is being sent included.
+    pub(super) fn backlog(&self, now: u64) -> u64 {
+        self.queued + self.rest(now)
+    }
+}

@@ -1,0 +1,133 @@
+//! Back-pressure: nobody loses, who is behind waits, and circles are told.
+
+use super::*;
+
+fn held(discipline: Discipline, ports: Vec<Port>, paths: Vec<Vec<u32>>, sent: Vec<Sent>) -> Case {
+    Case { rules: Rules { full: Full::Wait, ..rules(discipline) }, ports, paths, sent }
+}
+
+fn limited(buffer: u64) -> Port {
+    let queue = Plain { buffer: Some(buffer), ..port(RATE).queue };
+    Port { queue, ..port(RATE) }
+}
+
+/// Two senders into one link: nothing is lost, the link is never idle, and what has no room stays at the senders.
+#[test]
+fn a_full_port_stops_its_feeders() {
+    let case = held(
+        Discipline::Fifo,
+        vec![limited(3_000); 3],
+        vec![vec![0, 2], vec![1, 2]],
+        vec![(0, 0, 50_000), (0, 1, 50_000)],
+    );
+    let mut held_back = 0;
+    let (ports, ended) = run(&case, |ports, now| {
+        is_sound(ports, now);
+        if now <= 300_000_000 {
+            held_back = ports.backlog(Picos(now), 0) + ports.backlog(Picos(now), 1);
+        }
+    });
+    assert!(ended.iter().all(|(_, _, gone)| gone.dropped == 0));
+    assert_eq!(ports.arrived().0, 100);
+    // A packet and a delay until it begins, 100 packets, a delay.
+    assert_eq!(ended.last().map(|(at, _, _)| at / 1_000), Some(10_000 + 100 + 1_000_000 + 100));
+    // After 300 us 28 or 29 of 100 packets are through, and up to three are at the port or on their way to it.
+    assert!((68_000..=71_000).contains(&held_back), "{held_back}");
+    // Of the three one is always on its way.
+    assert_eq!(ports.counts(2).backlog_max, 2_000);
+    // Senders that took turns end together.
+    assert!(ended[1].0 - ended[0].0 <= 20_000_000, "{ended:?}");
+}
+
+/// Room is promised from the moment a packet sets out, and word of it takes as long as the way: a port with room for what is under way both ways keeps a
+/// link at work, half of it half the time.
+#[test]
+fn a_long_link_needs_room_for_what_is_under_way() {
+    let took = |buffer| {
+        let long = Plain { delay: Picos::from_micros(500), ..port(RATE).queue };
+        let ports = vec![Port { queue: long, ..port(RATE) }, limited(buffer)];
+        let (_, ended) =
+            run(&held(Discipline::Fifo, ports, vec![vec![0, 1]], vec![(0, 0, 1_000_000)]), is_sound);
+        ended[0].0 / 1_000_000
+    };
+    // There and back is 1 ms: 100 kB, and a packet at each end.
+    let (enough, half) = (took(102_000), took(51_000));
+    assert!((10_500..10_600).contains(&enough), "{enough}");
+    assert!((19_500..20_600).contains(&half), "{half}");
+}
+
+/// A message to a free link waits behind one to a full link when both stand in one queue, and does not when flows have their own.
+#[test]
+fn one_queue_for_all_holds_up_whoever_is_behind() {
+    let slow = |buffer| {
+        let queue = Plain { rate: Rate::mbit(8), ..limited(buffer).queue };
+        Port { queue, ..port(RATE) }
+    };
+    let end_of_other = |discipline| {
+        let case = held(
+            discipline,
+            vec![port(RATE), limited(4_000), slow(4_000), limited(4_000)],
+            vec![vec![0, 1, 2], vec![0, 1, 3]],
+            vec![(0, 0, 20_000), (1_000, 1, 1_000)],
+        );
+        let (_, ended) = run(&case, is_sound);
+        ended.iter().find(|(_, number, _)| *number == 1).map(|(at, _, _)| at / 1_000_000)
+    };
+    // The slow link takes 1 ms for each packet: four of 20 fit, and four before.
+    let (fifo, turns) = (end_of_other(Discipline::Fifo), end_of_other(round_robin(1_000, Flows::Pairs)));
+    assert!(fifo > Some(10_000), "{fifo:?}");
+    assert!(turns < Some(100), "{turns:?}");
+}
+
+/// Four ports in a ring, each message two links on: all are full, and each waits for the next.
+fn ring(bytes: u64, discipline: Discipline) -> Case {
+    // Links 0 to 3 come from hosts, 4 to 7 are the ring.
+    let paths = (0..4).map(|at| vec![at, 4 + at, 4 + (at + 1) % 4, 4 + (at + 2) % 4]).collect();
+    held(discipline, vec![limited(2_000); 8], paths, (0..4).map(|path| (0, path, bytes)).collect())
+}
+
+#[test]
+fn links_that_wait_for_each_other_are_told() {
+    for discipline in
+        [Discipline::Fifo, round_robin(1_000, Flows::Pairs), round_robin(1_000, Flows::Messages)]
+    {
+        let case = ring(30_000, discipline);
+        let (ports, ended) = run(&case, is_sound);
+        has_ended(&case, &ports, &ended);
+        let deadlock = ports.deadlock().expect("the ring is full");
+        assert_eq!(deadlock.links, [4, 5, 6, 7], "{discipline:?}");
+        // Two packets are promised room at each port when the first of them comes, and finds none at the next.
+        assert_eq!(deadlock.since, Picos::from_nanos(10_100), "{discipline:?}");
+        assert!(ended.is_empty());
+    }
+    // A packet for each port moves on: nothing is stuck, and nothing is said to be on the way.
+    let (ports, ended) = run(&ring(1_000, Discipline::Fifo), |ports, now| {
+        is_sound(ports, now);
+        assert_eq!(ports.deadlock(), None);
+    });
+    assert_eq!((ended.len(), ports.arrived().0), (4, 4));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    /// Whoever is said to be stuck never moves again, and is said to be stuck as soon as nothing can move.
+    #[test]
+    fn a_circle_is_for_ever(case in cases(), bytes in 5_000u64..40_000) {
+        let mut case = case;
+        case.rules.full = Full::Wait;
+        case.sent.iter_mut().for_each(|sent| sent.2 = sent.2 + bytes);
+        let mut stuck: Option<(Vec<u32>, Vec<u64>)> = None;
+        let (ports, ended) = run(&case, |ports, _| {
+            let begun = |links: &[u32]| links.iter().map(|link| ports.counts(*link).bytes).collect::<Vec<u64>>();
+            match &stuck {
+                // Links of one circle may still send what was not to wait, when each flow has a queue.
+                Some((links, bytes)) if ports.flows.is_none() => assert_eq!(bytes, &begun(links)),
+                Some(_) => assert!(ports.deadlock().is_some()),
+                None => stuck = ports.deadlock().map(|circle| (circle.links.clone(), begun(&circle.links))),
+            }
+        });
+        has_ended(&case, &ports, &ended);
+        prop_assert_eq!(stuck.is_some(), ports.deadlock().is_some());
+    }
+}

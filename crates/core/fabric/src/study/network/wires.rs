@@ -1,0 +1,136 @@
+//! Links of a network under its model: what packets do with them, and what a fluid can.
+
+use super::{Load, Network, NetworkError, memory_bytes};
+use crate::packet::ports::{Discipline, Full};
+use crate::simulation::{Model, PacketModel};
+use crate::topology::{LinkClass, Shape, Wire};
+use crate::units::{Rate, Share};
+
+impl Network {
+    /// Every kind of link with a name for people.
+    fn classes(&self) -> Vec<(String, LinkClass)> {
+        let mut classes = vec![("links of hosts".to_owned(), self.host_link.clone())];
+        match &self.shape {
+            Shape::Wan(wan) => classes.extend(wan.lines.iter().map(|line| {
+                let site = |site: u32| wan.sites.get(site as usize).map_or("?", |site| site.name.as_str());
+                let name = format!("the line between {} and {}", site(line.ends.0), site(line.ends.1));
+                let class =
+                    LinkClass { name: name.clone(), rate: line.rate, delay: line.delay, wire: line.wire };
+                (name, class)
+            })),
+            _ => classes.push(("links between switches".to_owned(), self.cable.clone())),
+        }
+        classes
+    }
+
+    /// Most bytes of a message that fit into one packet on every link; `None`: any number.
+    pub fn payload(&self) -> Option<u32> {
+        self.classes().iter().filter_map(|(_, class)| class.wire.payload).min()
+    }
+
+    /// Memory that it takes at least, in bytes; see [`memory_bytes`].
+    pub fn memory_bytes(&self) -> Option<u64> {
+        let plain = self.classes().iter().all(|(_, class)| class.wire.is_plain());
+        match self.model {
+            Model::Packets(model) if !plain => {
+                // Whatever the rules, links need the engine that knows all of them.
+                memory_bytes(&self.shape, Model::Packets(PacketModel { mark_above: Some(0), ..model }))
+            }
+            model => memory_bytes(&self.shape, model),
+        }
+    }
+
+    /// Bytes of messages, and the packets that they are cut into: of all hosts in the window, or of one message where all are alike, since
+    /// only the ratio means something.
+    fn cut(&self) -> (u64, u64) {
+        let packet = match self.model {
+            Model::Packets(model) => Some(model.bytes),
+            Model::Fluid(_) => self.payload(),
+        };
+        let packets = |bytes: u64| packet.map_or(1, |packet| bytes.div_ceil(u64::from(packet.max(1))));
+        match &self.load {
+            Load::Drawn { bytes, .. } => (*bytes, packets(*bytes)),
+            Load::Recorded(recording) => recording
+                .within(self.window)
+                .fold((0, 0), |(bytes, count), (_, sent)| (bytes + sent.bytes, count + packets(sent.bytes))),
+        }
+    }
+
+    /// The rate of messages that a link carries in the long run, the overhead of their packets taken off.
+    pub fn goodput(&self, class: &LinkClass) -> Rate {
+        let (bytes, packets) = self.cut();
+        let bits = class.capacity().bits_per_s() as f64 * class.efficiency(bytes, packets);
+        Rate::from_bits_per_s(bits as u64).unwrap_or(class.capacity())
+    }
+
+    /// The same network as a fluid sees it: links are slower by what packets take beside their messages.
+    ///
+    /// # Errors
+    /// A link does what only packets know.
+    pub(super) fn as_fluid(&self) -> Result<(Shape, LinkClass, LinkClass), NetworkError> {
+        for (name, class) in self.classes() {
+            let wrong = |why| Err(NetworkError::Fluid { link: name.clone(), why });
+            let Wire { overhead, payload: _, loss, bucket } = class.wire;
+            match () {
+                () if loss != Share::NONE => return wrong("packets are lost"),
+                () if bucket.is_some() => return wrong("a bucket of tokens"),
+                () if overhead > 0 && self.payload().is_none() => {
+                    return wrong("an overhead for each packet (and no link that says how much one holds)");
+                }
+                () => {}
+            }
+        }
+        let thin = |class: &LinkClass| LinkClass {
+            rate: if class.wire.overhead > 0 { self.goodput(class) } else { class.rate },
+            wire: Wire::default(),
+            ..class.clone()
+        };
+        let mut shape = self.shape.clone();
+        if let Shape::Wan(wan) = &mut shape {
+            for line in &mut wan.lines {
+                let class =
+                    LinkClass { name: String::new(), rate: line.rate, delay: line.delay, wire: line.wire };
+                (line.rate, line.wire) = (thin(&class).rate, Wire::default());
+            }
+        }
+        Ok((shape, thin(&self.host_link), thin(&self.cable)))
+    }
+
+    /// Fails where packets and links do not suit each other.
+    ///
+    /// # Errors
+    /// What is wrong, and where.
+    pub(super) fn check_packets(&self, model: &PacketModel) -> Result<(), NetworkError> {
+        for (link, class) in self.classes() {
+            let payload = class.wire.payload.unwrap_or(u32::MAX);
+            if model.bytes > payload {
+                return Err(NetworkError::Payload { link, packet: model.bytes, payload });
+            }
+            if class.wire.loss >= Share::ALL {
+                return Err(NetworkError::AllLost { link });
+            }
+            if class.tokens().is_some_and(|tokens| tokens.sustained >= tokens.peak || tokens.depth == 0) {
+                return Err(NetworkError::Tokens { link });
+            }
+            let wire = u64::from(model.bytes) + u64::from(class.wire.overhead);
+            if let Some(buffer) = model.buffer.filter(|buffer| *buffer < wire) {
+                return Err(NetworkError::Buffer { link, wire, buffer });
+            }
+            if let Discipline::DeficitRoundRobin { quantum, .. } = model.discipline
+                && quantum < wire
+            {
+                return Err(NetworkError::Quantum { link, wire, quantum });
+            }
+        }
+        match (model.buffer, model.mark_above) {
+            (None, _) if model.full == Full::Wait => Err(NetworkError::NoLimit),
+            (Some(buffer), Some(above)) if above >= buffer => {
+                Err(NetworkError::NeverMarked { above, buffer })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
