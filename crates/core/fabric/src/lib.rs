@@ -15,6 +15,7 @@
 //! - [`heap`]: the queue of what is due next.
 
 pub mod arrivals;
+mod births;
 pub mod fluid;
 pub mod heap;
 pub mod packet;

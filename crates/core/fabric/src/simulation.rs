@@ -4,20 +4,31 @@ use std::sync::Arc;
 
 use base::Digest;
 
+use crate::fluid::end_to_end::EndToEnd;
+use crate::fluid::hops::HopByHop;
 use crate::fluid::lanes::Lanes;
-use crate::fluid::{self, Fluid, Sharing};
+use crate::fluid::run::{Carrier, Run};
+use crate::fluid::stored::Stored;
+use crate::fluid::{Fluid, Sharing};
 use crate::packet::{self, Packets, Queue, Switching};
 use crate::stats::Recorder;
 use crate::timeline::{Slice, Timeline};
 use crate::topology::Topology;
-use crate::traffic::{Delivered, Traffic};
+use crate::traffic::{Delivered, Exchanges, Traffic};
 use crate::units::Picos;
 
 /// How messages move.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Model {
-    /// As fluid that shares links.
+    /// As fluid that shares links, each message at one rate over its whole path.
     Fluid(Sharing),
+    /// As fluid that shares links, each of which has a queue of its own and passes on what comes as it comes.
+    HopByHop {
+        /// Bytes of each subqueue that may wait at a switch; one that is full stops what feeds it. `None`: there is always room.
+        buffer: Option<u64>,
+    },
+    /// As fluid that shares links, each of which has a queue of its own that messages enter when they have come whole.
+    StoreAndForward,
     /// As packets, first come, first served at each link.
     Packets(PacketModel),
 }
@@ -54,23 +65,58 @@ pub struct Outcome {
     pub left_over: u64,
     /// Messages that lost a packet at a full buffer.
     pub lost: u64,
+    /// Of requests and their responses, where messages are answered.
+    pub exchanges: Option<Exchanges>,
     /// A fingerprint of all messages and their times.
     pub digest: Digest,
 }
 
+impl Model {
+    /// True when messages are cut into packets.
+    pub fn is_packets(self) -> bool {
+        matches!(self, Model::Packets(_))
+    }
+
+    /// True when a message is served at each link by itself, so that what it waits behind there can only be a message of its flow.
+    pub fn is_hop_by_hop(self) -> bool {
+        matches!(self, Model::HopByHop { .. } | Model::StoreAndForward)
+    }
+}
+
 /// What moves the messages.
 enum Engine<T> {
-    Fluid(Box<fluid::run::Run<T>>),
+    EndToEnd(Box<Run<T, EndToEnd>>),
+    HopByHop(Box<Run<T, HopByHop>>),
+    Stored(Box<Run<T, Stored>>),
     Packets(Box<packet::run::Run<T>>),
+}
+
+/// The same of whichever run it is.
+macro_rules! of_any {
+    ($engine:expr, $run:ident => $fluid:expr, $packets:expr) => {
+        match $engine {
+            Engine::EndToEnd($run) => $fluid,
+            Engine::HopByHop($run) => $fluid,
+            Engine::Stored($run) => $fluid,
+            Engine::Packets($run) => $packets,
+        }
+    };
 }
 
 impl<T: Traffic> Engine<T> {
     fn new(model: Model, topology: &Topology, traffic: T, lanes: usize) -> Self {
-        let hosts = topology.hosts();
+        let sources = traffic.sources(topology.hosts());
         match model {
             Model::Fluid(sharing) => {
-                let fluid = Fluid::new(sharing, topology.rates());
-                Engine::Fluid(Box::new(fluid::run::Run::new(fluid, Lanes::new(lanes), traffic, hosts)))
+                let carrier = EndToEnd::new(Fluid::new(sharing, topology.rates()), Lanes::new(lanes));
+                Engine::EndToEnd(Box::new(Run::new(carrier, traffic, sources)))
+            }
+            Model::HopByHop { buffer } => {
+                let carrier = HopByHop::new(buffer, topology.rates());
+                Engine::HopByHop(Box::new(Run::new(carrier, traffic, sources)))
+            }
+            Model::StoreAndForward => {
+                Engine::Stored(Box::new(Run::new(Stored::new(topology.rates()), traffic, sources)))
             }
             Model::Packets(model) => {
                 let queue = |link| {
@@ -78,57 +124,48 @@ impl<T: Traffic> Engine<T> {
                     Queue { rate: class.rate, delay: class.delay, buffer: model.buffer }
                 };
                 let packets = Packets::new(model.switching, model.bytes, (0..topology.links()).map(queue));
-                Engine::Packets(Box::new(packet::run::Run::new(packets, traffic, hosts)))
+                Engine::Packets(Box::new(packet::run::Run::new(packets, traffic, sources)))
             }
         }
     }
 
     fn run_until(&mut self, until: Picos, delivered: impl FnMut(&Delivered)) -> bool {
-        match self {
-            Engine::Fluid(run) => run.run_until(until, delivered),
-            Engine::Packets(run) => run.run_until(until, delivered),
-        }
+        of_any!(self, run => run.run_until(until, delivered), run.run_until(until, delivered))
     }
 
     /// The same as [`Engine::carried`] gives, for which nothing changes.
     fn carried_so_far(&self, now: Picos) -> Vec<f64> {
-        match self {
-            Engine::Fluid(run) => run.fluid().carried(now),
-            Engine::Packets(run) => {
-                let packets = run.packets();
-                (0..packets.links()).map(|link| packets.sent(now, link) as f64).collect()
-            }
-        }
+        of_any!(self, run => run.carrier().carried(now), {
+            let packets = run.packets();
+            (0..packets.links()).map(|link| packets.sent(now, link) as f64).collect()
+        })
     }
 
     /// Bytes that each link has carried since the beginning; to be asked once.
     fn carried(&mut self, now: Picos) -> Vec<f64> {
         match self {
-            Engine::Fluid(run) => run.take_carried(now),
-            Engine::Packets(_) => self.carried_so_far(now),
+            Engine::EndToEnd(run) => run.carrier_mut().take_carried(now),
+            _ => self.carried_so_far(now),
         }
     }
 
     fn in_flight(&self) -> u64 {
-        match self {
-            Engine::Fluid(run) => run.in_flight(),
-            Engine::Packets(run) => run.in_flight(),
-        }
+        of_any!(self, run => run.in_flight(), run.in_flight())
     }
 
     fn lost(&self) -> u64 {
-        match self {
-            Engine::Fluid(_) => 0,
-            Engine::Packets(run) => run.born_and_lost().1,
-        }
+        of_any!(self, _run => 0, _run.born_and_lost().1)
     }
 
     /// Events, and changes of rates.
     fn events(&self) -> (u64, u64) {
-        match self {
-            Engine::Fluid(run) => (run.events(), run.fluid().rate_changes()),
-            Engine::Packets(run) => (run.born_and_lost().0 + run.packets().crossings(), 0),
-        }
+        of_any!(self, run => (run.events(), run.carrier().rate_changes()), {
+            (run.born_and_lost().0 + run.packets().crossings(), 0)
+        })
+    }
+
+    fn traffic(&self) -> &T {
+        of_any!(self, run => run.traffic(), run.traffic())
     }
 }
 
@@ -170,6 +207,7 @@ impl<T: Traffic> Simulation<T> {
             rate_changes: 0,
             left_over: 0,
             lost: 0,
+            exchanges: None,
             digest: Digest::EMPTY,
         };
         Self {
@@ -293,6 +331,7 @@ impl<T: Traffic> Simulation<T> {
             events,
             rate_changes,
             lost: self.engine.lost(),
+            exchanges: self.engine.traffic().exchanges().cloned(),
             in_flight: self.time_in_network as f64 / (window.0 as f64).max(1.0),
             ..self.outcome.clone()
         }

@@ -132,7 +132,7 @@ pub fn set_up(network: &Network, seed: Seed) -> Result<Simulation<Senders>, Netw
         }
     };
     let hosts = topology.hosts();
-    let fluid = matches!(network.model, Model::Fluid(_));
+    let fluid = !network.model.is_packets();
     let senders = Senders {
         sending: Sending::new(&network.load, hosts, network.window, seed)?,
         routes,
@@ -295,18 +295,28 @@ mod tests {
             Shape::Dragonfly { hosts_per_switch: 1, group: 2, global: 1 },
         ] {
             let mut counts = Vec::new();
-            for model in
-                [Model::Fluid(Sharing::MinShare), Model::Fluid(Sharing::MaxMin), Model::Packets(packets)]
-            {
+            for model in [
+                Model::Fluid(Sharing::MinShare),
+                Model::Fluid(Sharing::MaxMin),
+                Model::HopByHop { buffer: None },
+                Model::HopByHop { buffer: Some(5_000) },
+                Model::StoreAndForward,
+                Model::Packets(packets),
+            ] {
                 let mut simulation = set_up(&network(shape.clone(), model), Seed(1)).unwrap();
                 while simulation.step(|_, _| {}) {}
                 let outcome = simulation.outcome();
                 counts.push(outcome.latency.summary.count());
-                // 100 us on the wire, 10 us in hosts, and at least two links with 1 us each; packets take one more at a link more.
-                let alone = if matches!(model, Model::Packets(_)) { 122 } else { 112 };
+                // 100 us on the wire, 10 us in hosts, and at least two links with 1 us each; a packet, or all that is stored, is on the
+                // wire again at a link more.
+                let (alone, more) = match model {
+                    Model::Packets(_) => (122, 70),
+                    Model::StoreAndForward => (212, 170),
+                    _ => (112, 70),
+                };
                 let least = outcome.latency.summary.min().unwrap();
                 assert!(least >= Picos::from_micros(alone), "{shape:?} {model:?}: {least}");
-                assert!(least < Picos::from_micros(alone + 70), "{shape:?} {model:?}: {least}");
+                assert!(least < Picos::from_micros(alone + more), "{shape:?} {model:?}: {least}");
                 assert!((0.05..0.3).contains(&outcome.host_utilisation_max));
             }
             assert!(counts[0] > 20 && counts.iter().all(|count| *count == counts[0]), "{counts:?}");
@@ -316,8 +326,13 @@ mod tests {
     #[test]
     fn what_is_recorded_over_time_adds_up_and_changes_nothing() {
         let packets = PacketModel { bytes: 1_250, switching: Switching::StoreAndForward, buffer: None };
-        for model in [Model::Fluid(Sharing::MinShare), Model::Fluid(Sharing::MaxMin), Model::Packets(packets)]
-        {
+        for model in [
+            Model::Fluid(Sharing::MinShare),
+            Model::Fluid(Sharing::MaxMin),
+            Model::HopByHop { buffer: None },
+            Model::StoreAndForward,
+            Model::Packets(packets),
+        ] {
             let network = network(Shape::LeafSpine { leaves: 3, spines: 2, hosts_per_leaf: 4 }, model);
             let run = |record: bool| {
                 let mut simulation = set_up(&network, Seed(1)).unwrap();
