@@ -76,7 +76,9 @@ pub enum StudyError {
     #[error(transparent)]
     Topology(#[from] TopologyError),
     /// Messages that came by one port are in the queues of several flows.
-    #[error("where each link has a queue of its own, messages wait behind those of their flow, or behind none: not behind those of a port")]
+    #[error(
+        "where each link has a queue of its own, messages wait behind those of their flow, or behind none: not behind those of a port"
+    )]
     Ports,
 }
 

@@ -113,7 +113,10 @@ fn a_full_buffer_stops_what_feeds_it() {
     assert_eq!((queue.next_event(), queue.step()), (Some(Picos::from_micros(80)), None));
     for (us, at_host, at_switch) in [(80, 920.0, 60.0), (1_080, 670.0, 60.0), (3_760, 0.0, 60.0)] {
         let backlogs = queue.backlogs(Picos::from_micros(us), 0);
-        assert!((backlogs[0] - at_host).abs() < 1e-4 && (backlogs[1] - at_switch).abs() < 1e-4, "{backlogs:?}");
+        assert!(
+            (backlogs[0] - at_host).abs() < 1e-4 && (backlogs[1] - at_switch).abs() < 1e-4,
+            "{backlogs:?}"
+        );
     }
     // Nobody else is kept from the first link's other half meanwhile, nor given more of it.
     let paths = [vec![0, 1], vec![0]];
@@ -162,7 +165,8 @@ fn nets() -> impl Strategy<Value = Net> {
 fn in_small_steps(net: &Net, buffer: f64, step: u64) -> Vec<Picos> {
     let share = |link: u32, active: &[Vec<bool>]| {
         let crossing = |flow: usize| net.paths[flow].iter().zip(&active[flow]);
-        let n = (0..net.paths.len()).flat_map(crossing).filter(|(at, active)| **at == link && **active).count();
+        let n =
+            (0..net.paths.len()).flat_map(crossing).filter(|(at, active)| **at == link && **active).count();
         Rate::mbit(net.mbit[link as usize]).bytes_per_ps() / n.max(1) as f64
     };
     // By flow, and by place on its path: bytes that have come, and at the end what has left the last.

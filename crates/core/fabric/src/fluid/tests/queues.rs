@@ -65,13 +65,7 @@ fn sojourns(sizes: Sizes, lanes: Option<u32>, rho: f64, messages: u64) -> Record
     sojourns_on(whole, sizes, lanes, rho, messages)
 }
 
-fn sojourns_on(
-    carrier: impl Carrier,
-    sizes: Sizes,
-    lanes: Option<u32>,
-    rho: f64,
-    messages: u64,
-) -> Recorder {
+fn sojourns_on(carrier: impl Carrier, sizes: Sizes, lanes: Option<u32>, rho: f64, messages: u64) -> Recorder {
     let gap = Picos((SERVICE_US * 1e6 / rho) as u64 * 4);
     let traffic = Poisson {
         sources: Sources::new(Gaps::Poisson(gap), 4, Seed(8)),

@@ -51,7 +51,8 @@ fn latency_rises_with_load_and_idle_shares_cost_something() {
         let gap = Picos(Picos::from_secs(1).0 / per_s);
         let means = [Sharing::MinShare, Sharing::MaxMin].map(|sharing| {
             let window = (Picos::ZERO, Picos(gap.0 * 20));
-            let study = Study { gaps: Gaps::Poisson(gap), model: Model::Fluid(sharing), window, ..Study::default() };
+            let study =
+                Study { gaps: Gaps::Poisson(gap), model: Model::Fluid(sharing), window, ..Study::default() };
             run(&study, Seed(3)).unwrap().latency.summary.mean_us()
         });
         assert!(means[0] >= means[1] && means[1] >= 331.76, "{means:?}");
