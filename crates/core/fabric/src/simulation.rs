@@ -11,11 +11,14 @@ use crate::fluid::run::{Carrier, Run};
 use crate::fluid::stored::Stored;
 use crate::fluid::{Fluid, Sharing};
 use crate::packet::{self, Packets, Queue, Switching};
-use crate::stats::Recorder;
+use crate::stats::{Recorder, Truncation, WarmUp};
 use crate::timeline::{Slice, Timeline};
 use crate::topology::Topology;
 use crate::traffic::{Delivered, Exchanges, Traffic};
 use crate::units::Picos;
+
+/// So many messages more in the network are no chance.
+const GROWTH_MIN: f64 = 10.0;
 
 /// How messages move.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -65,6 +68,10 @@ pub struct Outcome {
     pub left_over: u64,
     /// Messages that lost a packet at a full buffer.
     pub lost: u64,
+    /// What to leave out at the beginning by MSER-5; nothing is left out of the other figures. `None` with few messages.
+    pub warm_up: Option<Truncation>,
+    /// True when more and more messages were in the network: the last figures are not the last word.
+    pub backlog_grows: bool,
     /// Of requests and their responses, where messages are answered.
     pub exchanges: Option<Exchanges>,
     /// A fingerprint of all messages and their times.
@@ -178,6 +185,9 @@ pub struct Simulation<T> {
     now: Picos,
     outcome: Outcome,
     measured: bool,
+    warm_up: WarmUp,
+    /// By quarter of the window: messages in the network at the ends of steps, and how many these were.
+    quarters: [(u64, u64); 4],
     /// Time in the network up to the end of the window, of messages that ended by then.
     time_in_network: u128,
     /// What happens over time, if it is recorded.
@@ -207,6 +217,8 @@ impl<T: Traffic> Simulation<T> {
             rate_changes: 0,
             left_over: 0,
             lost: 0,
+            warm_up: None,
+            backlog_grows: false,
             exchanges: None,
             digest: Digest::EMPTY,
         };
@@ -217,6 +229,8 @@ impl<T: Traffic> Simulation<T> {
             now: window.0,
             outcome,
             measured: false,
+            warm_up: WarmUp::default(),
+            quarters: [(0, 0); 4],
             time_in_network: 0,
             timeline: None,
             steps: 1_000,
@@ -273,9 +287,11 @@ impl<T: Traffic> Simulation<T> {
             (self.now + Picos(to.since(from).0 / self.steps + 1)).min(to)
         };
         let (outcome, time, timeline) = (&mut self.outcome, &mut self.time_in_network, &mut self.timeline);
+        let warm_up = &mut self.warm_up;
         let more = self.engine.run_until(until, |message| {
             let latency = message.sojourn() + message.parcel.outside;
             outcome.latency.add(latency);
+            warm_up.add(message.ended, latency);
             outcome.digest.word(message.number);
             outcome.digest.word(message.ended.0);
             if message.ended <= to {
@@ -286,6 +302,12 @@ impl<T: Traffic> Simulation<T> {
             }
             delivered(message, latency);
         });
+        if self.now < to {
+            let passed = u128::from(self.now.since(from).0) * 4 / u128::from(to.since(from).0);
+            let (sum, steps) = &mut self.quarters[passed as usize]; // below 4: the step began before the end
+            *sum += self.engine.in_flight();
+            *steps += 1;
+        }
         self.now = until;
         if let Some(timeline) =
             self.timeline.as_mut().filter(|timeline| !self.measured && timeline.is_due(until.min(to)))
@@ -323,6 +345,14 @@ impl<T: Traffic> Simulation<T> {
         self.outcome.left_over = self.engine.in_flight();
     }
 
+    /// Whether more messages were in the network in each quarter than in the one before, the first left out, and half as many more in
+    /// the end: a queue without end grows as the run does.
+    fn backlog_grows(&self) -> bool {
+        let [_, second, third, fourth] =
+            self.quarters.map(|(sum, steps)| sum as f64 / f64::max(steps as f64, 1.0));
+        second < third && third < fourth && fourth > 1.5 * second && fourth > second + GROWTH_MIN
+    }
+
     /// What came out so far.
     pub fn outcome(&self) -> Outcome {
         let window = self.now.min(self.window.1).since(self.window.0);
@@ -331,6 +361,8 @@ impl<T: Traffic> Simulation<T> {
             events,
             rate_changes,
             lost: self.engine.lost(),
+            warm_up: self.warm_up.truncation(self.window.0),
+            backlog_grows: self.backlog_grows(),
             exchanges: self.engine.traffic().exchanges().cloned(),
             in_flight: self.time_in_network as f64 / (window.0 as f64).max(1.0),
             ..self.outcome.clone()

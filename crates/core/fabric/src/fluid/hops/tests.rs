@@ -125,6 +125,42 @@ fn a_full_buffer_stops_what_feeds_it() {
     assert!(close(&ends, &[4_000.0, 400.0]), "{ends:?}");
 }
 
+/// Lets everything happen up to a moment.
+fn play(queue: &mut HopByHop, until_us: u64) -> Picos {
+    let until = Picos::from_micros(until_us);
+    while queue.next_event().is_some_and(|next| next <= until) {
+        queue.step();
+    }
+    until
+}
+
+#[test]
+fn a_buffer_that_was_full_fills_again() {
+    // Flow 1 halves the second link until 200 us: full at 120. Flow 2 halves the first from 300 to 500: empty at 420. Then flow 1 again,
+    // from 600: what comes is all of the first link until it is full once more.
+    let mut queue = HopByHop::new(Some(60), rates(&[8, 8]));
+    queue.send(Picos::ZERO, &[0, 1], &[0], 1_000);
+    queue.send(Picos::ZERO, &[1], &[1], 100);
+    let mut check = |sent: Option<(&[u32], u32)>, at_us, waiting: [f64; 2]| {
+        let now = play(&mut queue, at_us);
+        let backlogs = queue.backlogs(now, 0);
+        let close = (0..2).all(|place| (backlogs[place] - waiting[place]).abs() < 1e-4);
+        assert!(close, "at {now}: {backlogs:?} instead of {waiting:?}");
+        if let Some((path, lane)) = sent {
+            queue.send(now, path, &[lane], 100);
+        }
+    };
+    check(None, 60, [940.0, 30.0]);
+    check(None, 150, [865.0, 60.0]);
+    check(None, 250, [790.0, 60.0]);
+    check(Some((&[0], 2)), 300, [740.0, 60.0]);
+    check(None, 360, [710.0, 30.0]);
+    check(None, 450, [665.0, 0.0]);
+    check(Some((&[1], 1)), 600, [540.0, 0.0]);
+    check(None, 660, [480.0, 30.0]);
+    check(None, 740, [410.0, 60.0]);
+}
+
 #[test]
 fn stored_messages_pay_at_every_link_and_keep_the_order_of_their_flow() {
     let paths = [vec![0, 1, 2], vec![1]];

@@ -314,3 +314,32 @@ fn a_script_says_who_sends_when_and_a_pattern_to_whom() {
     let large = of(101, Pattern::Uniform, Model::StoreAndForward);
     assert_eq!(set_up(&large, Seed(1)).map(|_| ()).unwrap_err().to_string(), "there are more than 100 hosts");
 }
+
+/// At 8 Mbit/s a message of 1,000 bytes takes a millisecond: more than one in a millisecond cannot be carried, and is told so.
+#[test]
+fn a_load_that_cannot_be_carried_is_seen_by_its_backlog() {
+    let slow = |gap_us, model| {
+        let class = LinkClass { name: "host".to_owned(), rate: Rate::mbit(8), delay: Picos::ZERO };
+        let load = Load::Drawn {
+            pattern: Pattern::Permutation,
+            gaps: Gaps::Poisson(Picos::from_micros(gap_us)),
+            sizes: Sizes::Constant(1_000),
+        };
+        let base = network(Shape::Star { hosts: 8 }, model);
+        let window = (Picos::from_secs(1), Picos::from_secs(3));
+        let network = Network { host_link: class.clone(), cable: class, load, window, ..base };
+        let mut simulation = set_up(&network, Seed(1)).unwrap();
+        while simulation.step(|_, _| {}) {}
+        simulation.outcome()
+    };
+    let packets = PacketModel { bytes: 1_000, switching: Switching::StoreAndForward, buffer: None };
+    for model in [Model::Fluid(Sharing::MinShare), Model::HopByHop { buffer: None }, Model::Packets(packets)]
+    {
+        let (carried, not) = (slow(1_500, model), slow(800, model));
+        assert!(!carried.backlog_grows && not.backlog_grows, "{model:?}");
+        let truncation = carried.warm_up.unwrap();
+        assert!(truncation.share <= 0.5 && truncation.until >= Picos::from_secs(1), "{truncation:?}");
+        let mean = carried.latency.summary.mean_us();
+        assert!((truncation.mean_us / mean - 1.0).abs() < 0.3, "{truncation:?} {mean}");
+    }
+}
