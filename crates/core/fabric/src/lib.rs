@@ -8,20 +8,25 @@
 //! - [`stage`]: what a message passes on the way from one program to another, with profiles of real hardware.
 //! - [`fluid`]: messages that share links as fluid, and runs of them.
 //! - [`packet`]: messages cut into packets that queue at links, first come, first served.
-//! - [`arrivals`]: when sources send; [`pattern`]: to whom; [`traffic`]: what; [`recording`]: all of it as it was elsewhere.
+//! - [`arrivals`]: when sources send; [`pattern`]: to whom; [`sizes`]: how much; [`traffic`]: what; [`exchange`]: requests that are answered;
+//!   [`recording`]: all of it as it was elsewhere; [`script`]: as somebody else says.
 //! - [`stats`]: means, quantiles, confidence intervals.
 //! - [`simulation`]: traffic over a topology, and what is measured; [`timeline`]: the same over time; [`study`]: whole studies from papers, and networks of
 //!   one's own.
 //! - [`heap`]: the queue of what is due next.
 
 pub mod arrivals;
+mod births;
+pub mod exchange;
 pub mod fluid;
 pub mod heap;
 pub mod packet;
 pub mod pattern;
 pub mod recording;
 pub mod routing;
+pub mod script;
 pub mod simulation;
+pub mod sizes;
 pub mod stage;
 pub mod stats;
 pub mod study;

@@ -17,6 +17,13 @@ pub enum Pattern {
     AllToAll,
     /// The host whose number has the bits in reverse; hosts must be a power of two. Hosts that would send to themselves are silent.
     BitReversal,
+    /// The host at the mirrored place when all are written row by row into a square, the number of which they must be. Hosts on the
+    /// diagonal are silent.
+    Transpose,
+    /// The host nearly half of the way around: (hosts + 1) / 2 - 1 numbers further.
+    Tornado,
+    /// Any host at most so many numbers away, around the end, drawn for each message.
+    Near(u32),
     /// A part of the messages (0 to 1) to one host, the others uniformly.
     HotSpot {
         /// That host.
@@ -35,6 +42,17 @@ pub enum PatternError {
     /// Not a power of two.
     #[error("bit reversal needs a number of hosts that is a power of two, not {0}")]
     NoPowerOfTwo(u32),
+    /// Not a square.
+    #[error("a transpose needs a number of hosts that is a square, not {0}")]
+    NoSquare(u32),
+    /// Hosts on both sides that are the same.
+    #[error("hosts at most {distance} numbers away are not {distance} on each side: there are {hosts} hosts, which allow 1 to {most}", most = (.hosts - 1) / 2)]
+    NotNear {
+        /// So far away at most.
+        distance: u32,
+        /// How many there are.
+        hosts: u32,
+    },
     /// A host that there is not.
     #[error("host {host} is none of the {hosts} hosts, which are numbered from 0")]
     NoHost {
@@ -88,11 +106,19 @@ impl Destinations {
                 return Err(PatternError::NoShare(share));
             }
             Pattern::HotSpot { .. } => destinations.streams = (0..hosts).map(stream).collect(),
+            Pattern::Near(distance) if distance == 0 || distance > (hosts - 1) / 2 => {
+                return Err(PatternError::NotNear { distance, hosts });
+            }
+            Pattern::Near(_) => destinations.streams = (0..hosts).map(stream).collect(),
+            Pattern::Transpose if hosts.isqrt().pow(2) != hosts => {
+                return Err(PatternError::NoSquare(hosts));
+            }
+            Pattern::Tornado if hosts == 2 => return Err(PatternError::Home { shift: 0, hosts }),
             Pattern::Shift(shift) if shift % hosts == 0 => return Err(PatternError::Home { shift, hosts }),
             Pattern::BitReversal if !hosts.is_power_of_two() => {
                 return Err(PatternError::NoPowerOfTwo(hosts));
             }
-            Pattern::Shift(_) | Pattern::BitReversal => {}
+            Pattern::Shift(_) | Pattern::BitReversal | Pattern::Transpose | Pattern::Tornado => {}
             Pattern::AllToAll => destinations.fixed = vec![0; hosts as usize],
             Pattern::Permutation => destinations.fixed = cycle(hosts, &mut seed.rng()),
         }
@@ -106,20 +132,32 @@ impl Destinations {
 
     /// True when a host never sends.
     pub fn is_silent(&self, host: u32) -> bool {
-        self.pattern == Pattern::BitReversal && reversed(host, self.hosts) == host
+        match self.pattern {
+            Pattern::BitReversal => reversed(host, self.hosts) == host,
+            Pattern::Transpose => transposed(host, self.hosts) == host,
+            _ => false,
+        }
     }
 
     /// Where the next message of a host goes.
     pub fn next(&mut self, host: u32) -> u32 {
         match self.pattern {
             Pattern::Permutation => self.fixed[host as usize],
-            Pattern::Shift(shift) => ((u64::from(host) + u64::from(shift)) % u64::from(self.hosts)) as u32,
+            Pattern::Shift(shift) => self.further(host, shift),
+            Pattern::Tornado => self.further(host, self.hosts.div_ceil(2) - 1),
             Pattern::BitReversal => reversed(host, self.hosts),
+            Pattern::Transpose => transposed(host, self.hosts),
+            Pattern::Near(distance) => {
+                let drawn = below(&mut self.streams[host as usize], 2 * distance);
+                // Forwards first, then backwards: that is nearly all the way around.
+                let forwards = if drawn < distance { drawn + 1 } else { self.hosts + distance - drawn - 1 };
+                self.further(host, forwards)
+            }
             Pattern::AllToAll => {
                 let sent = &mut self.fixed[host as usize];
                 let step = 1 + *sent % (self.hosts - 1);
                 *sent = step;
-                ((u64::from(host) + u64::from(step)) % u64::from(self.hosts)) as u32
+                self.further(host, step)
             }
             Pattern::Uniform => self.other(host),
             Pattern::HotSpot { host: spot, share } => {
@@ -127,6 +165,11 @@ impl Destinations {
                 if hot && host != spot { spot } else { self.other(host) }
             }
         }
+    }
+
+    /// The host so many numbers further, around the end.
+    fn further(&self, host: u32, shift: u32) -> u32 {
+        ((u64::from(host) + u64::from(shift)) % u64::from(self.hosts)) as u32
     }
 
     /// Any host but this one.
@@ -138,6 +181,11 @@ impl Destinations {
 
 fn reversed(host: u32, hosts: u32) -> u32 {
     host.reverse_bits() >> (u32::BITS - hosts.trailing_zeros())
+}
+
+fn transposed(host: u32, hosts: u32) -> u32 {
+    let side = hosts.isqrt();
+    host % side * side + host / side
 }
 
 /// A random permutation that is one cycle (Sattolo 1986), so that nobody sends to itself.
@@ -166,6 +214,14 @@ mod tests {
         let mut reversal = new(Pattern::BitReversal);
         assert_eq!((reversal.next(1), reversal.next(12)), (8, 3));
         assert!(reversal.is_silent(6) && !reversal.is_silent(1));
+        let mut transpose = new(Pattern::Transpose);
+        assert_eq!((transpose.next(1), transpose.next(11)), (4, 14));
+        assert!(transpose.is_silent(5) && !transpose.is_silent(4));
+        let mut tornado = new(Pattern::Tornado);
+        assert_eq!([tornado.next(0), tornado.next(12)], [7, 3]);
+        let mut near = new(Pattern::Near(2));
+        let reached: BTreeSet<u32> = (0..100).map(|_| near.next(1)).collect();
+        assert_eq!(reached, BTreeSet::from([15, 0, 2, 3]));
         let mut uniform = new(Pattern::Uniform);
         let mut counts = [0; 16];
         (0..15_000).for_each(|_| counts[uniform.next(3) as usize] += 1);
@@ -181,6 +237,10 @@ mod tests {
         let say = |pattern, hosts| Destinations::new(pattern, hosts, Seed(1)).unwrap_err().to_string();
         assert!(say(Pattern::Uniform, 1).contains("one host"));
         assert!(say(Pattern::BitReversal, 12).contains("power of two, not 12"));
+        assert!(say(Pattern::Transpose, 12).contains("a square, not 12"));
+        assert!(say(Pattern::Tornado, 2).contains("a shift of 0"));
+        assert!(say(Pattern::Near(0), 4).contains("there are 4 hosts, which allow 1 to 1"));
+        assert!(say(Pattern::Near(2), 4).contains("at most 2 numbers away"));
         assert!(say(Pattern::Shift(8), 4).contains("leads each of the 4 hosts to itself"));
         assert!(say(Pattern::HotSpot { host: 9, share: 0.1 }, 4).contains("host 9 is none of the 4"));
         assert!(say(Pattern::HotSpot { host: 1, share: 1.5 }, 4).contains("1.5; expected 0 to 1"));

@@ -4,15 +4,19 @@ use std::sync::Arc;
 
 use base::{Digest, Seed};
 
+use crate::fluid::end_to_end::EndToEnd;
+use crate::fluid::hops::HopByHop;
 use crate::fluid::lanes::Lanes;
-use crate::fluid::{self, Fluid, Sharing};
+use crate::fluid::run::{Carrier, Run};
+use crate::fluid::stored::Stored;
+use crate::fluid::{Fluid, Sharing};
 use crate::packet::ports::{Deadlock, Ports};
 use crate::packet::run::Moving;
 use crate::packet::{self, LinkCounts, PacketCounts, Packets};
-use crate::stats::Recorder;
+use crate::stats::{Recorder, Truncation, WarmUp};
 use crate::timeline::{Slice, Timeline};
 use crate::topology::Topology;
-use crate::traffic::{Delivered, Traffic};
+use crate::traffic::{Delivered, Exchanges, Traffic};
 use crate::units::Picos;
 
 mod packets;
@@ -21,11 +25,21 @@ pub use packets::PacketModel;
 
 use packets::Mover;
 
+/// So many messages more in the network are no chance.
+const GROWTH_MIN: f64 = 10.0;
+
 /// How messages move.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Model {
-    /// As fluid that shares links.
+    /// As fluid that shares links, each message at one rate over its whole path.
     Fluid(Sharing),
+    /// As fluid that shares links, each of which has a queue of its own and passes on what comes as it comes.
+    HopByHop {
+        /// Bytes of each subqueue that may wait at a switch; one that is full stops what feeds it. `None`: there is always room.
+        buffer: Option<u64>,
+    },
+    /// As fluid that shares links, each of which has a queue of its own that messages enter when they have come whole.
+    StoreAndForward,
     /// As packets that queue at each link.
     Packets(PacketModel),
 }
@@ -55,92 +69,119 @@ pub struct Outcome {
     pub packets: Option<PacketCounts>,
     /// Links that wait for each other, for which the run was ended.
     pub deadlock: Option<Deadlock>,
+    /// What to leave out at the beginning by MSER-5; nothing is left out of the other figures. `None` with few messages.
+    pub warm_up: Option<Truncation>,
+    /// True when more and more messages were in the network: the last figures are not the last word.
+    pub backlog_grows: bool,
+    /// Of requests and their responses, where messages are answered.
+    pub exchanges: Option<Exchanges>,
     /// A fingerprint of all messages and their times.
     pub digest: Digest,
 }
 
+impl Model {
+    /// True when messages are cut into packets.
+    pub fn is_packets(self) -> bool {
+        matches!(self, Model::Packets(_))
+    }
+
+    /// True when a message is served at each link by itself, so that what it waits behind there can only be a message of its flow.
+    pub fn is_hop_by_hop(self) -> bool {
+        matches!(self, Model::HopByHop { .. } | Model::StoreAndForward)
+    }
+}
+
 /// What moves the messages.
 enum Engine<T> {
-    Fluid(Box<fluid::run::Run<T>>),
+    EndToEnd(Box<Run<T, EndToEnd>>),
+    HopByHop(Box<Run<T, HopByHop>>),
+    Stored(Box<Run<T, Stored>>),
     Packets(Box<packet::run::Run<T, Packets>>),
     Ports(Box<packet::run::Run<T, Ports>>),
 }
 
+/// The same of whichever run it is.
+macro_rules! of_any {
+    ($engine:expr, $run:ident => $fluid:expr, $packets:expr) => {
+        match $engine {
+            Engine::EndToEnd($run) => $fluid,
+            Engine::HopByHop($run) => $fluid,
+            Engine::Stored($run) => $fluid,
+            Engine::Packets($run) => $packets,
+            Engine::Ports($run) => $packets,
+        }
+    };
+}
+
 impl<T: Traffic> Engine<T> {
     fn new(model: Model, topology: &Topology, traffic: T, lanes: usize, seed: Seed) -> Self {
-        let hosts = topology.hosts();
+        let sources = traffic.sources(topology.hosts());
         match model {
             Model::Fluid(sharing) => {
-                let fluid = Fluid::new(sharing, topology.rates());
-                Engine::Fluid(Box::new(fluid::run::Run::new(fluid, Lanes::new(lanes), traffic, hosts)))
+                let carrier = EndToEnd::new(Fluid::new(sharing, topology.rates()), Lanes::new(lanes));
+                Engine::EndToEnd(Box::new(Run::new(carrier, traffic, sources)))
+            }
+            Model::HopByHop { buffer } => {
+                let carrier = HopByHop::new(buffer, topology.rates());
+                Engine::HopByHop(Box::new(Run::new(carrier, traffic, sources)))
+            }
+            Model::StoreAndForward => {
+                Engine::Stored(Box::new(Run::new(Stored::new(topology.rates()), traffic, sources)))
             }
             Model::Packets(model) => match model.mover(topology, seed) {
                 Mover::Packets(packets) => {
-                    Engine::Packets(Box::new(packet::run::Run::new(packets, traffic, hosts)))
+                    Engine::Packets(Box::new(packet::run::Run::new(packets, traffic, sources)))
                 }
-                Mover::Ports(ports) => Engine::Ports(Box::new(packet::run::Run::new(ports, traffic, hosts))),
+                Mover::Ports(ports) => {
+                    Engine::Ports(Box::new(packet::run::Run::new(ports, traffic, sources)))
+                }
             },
         }
     }
 
     fn run_until(&mut self, until: Picos, delivered: impl FnMut(&Delivered)) -> bool {
-        match self {
-            Engine::Fluid(run) => run.run_until(until, delivered),
-            Engine::Packets(run) => run.run_until(until, delivered),
-            Engine::Ports(run) => run.run_until(until, delivered),
-        }
+        of_any!(self, run => run.run_until(until, delivered), run.run_until(until, delivered))
     }
 
     /// What moves packets, if they are.
     fn packets(&self) -> Option<&dyn Moving> {
-        match self {
-            Engine::Fluid(_) => None,
-            Engine::Packets(run) => Some(run.packets()),
-            Engine::Ports(run) => Some(run.packets()),
-        }
+        of_any!(self, _run => None, Some(_run.packets()))
     }
 
     /// The same as [`Engine::carried`] gives, for which nothing changes.
     fn carried_so_far(&self, now: Picos) -> Vec<f64> {
-        match (self, self.packets()) {
-            (Engine::Fluid(run), _) => run.fluid().carried(now),
-            (_, Some(packets)) => (0..packets.links()).map(|link| packets.sent(now, link) as f64).collect(),
-            (_, None) => Vec::new(),
-        }
+        of_any!(self, run => run.carrier().carried(now), {
+            let packets = run.packets();
+            (0..packets.links()).map(|link| packets.sent(now, link) as f64).collect()
+        })
     }
 
     /// Bytes that each link has carried since the beginning; to be asked once.
     fn carried(&mut self, now: Picos) -> Vec<f64> {
         match self {
-            Engine::Fluid(run) => run.take_carried(now),
-            Engine::Packets(_) | Engine::Ports(_) => self.carried_so_far(now),
+            Engine::EndToEnd(run) => run.carrier_mut().take_carried(now),
+            _ => self.carried_so_far(now),
         }
     }
 
     fn in_flight(&self) -> u64 {
-        match self {
-            Engine::Fluid(run) => run.in_flight(),
-            Engine::Packets(run) => run.in_flight(),
-            Engine::Ports(run) => run.in_flight(),
-        }
+        of_any!(self, run => run.in_flight(), run.in_flight())
     }
 
     /// Events, and changes of rates.
     fn events(&self) -> (u64, u64) {
-        match self {
-            Engine::Fluid(run) => (run.events(), run.fluid().rate_changes()),
-            Engine::Packets(run) => (run.born_and_lost().0 + run.packets().crossings(), 0),
-            Engine::Ports(run) => (run.born_and_lost().0 + run.packets().crossings(), 0),
-        }
+        of_any!(self, run => (run.events(), run.carrier().rate_changes()), {
+            (run.born_and_lost().0 + run.packets().crossings(), 0)
+        })
     }
 
     /// Messages that lost a packet, and what became of packets.
     fn packet_counts(&self) -> Option<(u64, PacketCounts)> {
-        match self {
-            Engine::Fluid(_) => None,
-            Engine::Packets(run) => Some((run.born_and_lost().1, run.counts())),
-            Engine::Ports(run) => Some((run.born_and_lost().1, run.counts())),
-        }
+        of_any!(self, _run => None, Some((_run.born_and_lost().1, _run.counts())))
+    }
+
+    fn traffic(&self) -> &T {
+        of_any!(self, run => run.traffic(), run.traffic())
     }
 }
 
@@ -153,6 +194,9 @@ pub struct Simulation<T> {
     now: Picos,
     outcome: Outcome,
     measured: bool,
+    warm_up: WarmUp,
+    /// By quarter of the window: messages in the network at the ends of steps, and how many these were.
+    quarters: [(u64, u64); 4],
     /// Time in the network up to the end of the window, of messages that ended by then.
     time_in_network: u128,
     /// What happens over time, if it is recorded.
@@ -187,6 +231,9 @@ impl<T: Traffic> Simulation<T> {
             lost: 0,
             packets: None,
             deadlock: None,
+            warm_up: None,
+            backlog_grows: false,
+            exchanges: None,
             digest: Digest::EMPTY,
         };
         Self {
@@ -196,6 +243,8 @@ impl<T: Traffic> Simulation<T> {
             now: window.0,
             outcome,
             measured: false,
+            warm_up: WarmUp::default(),
+            quarters: [(0, 0); 4],
             time_in_network: 0,
             timeline: None,
             steps: 1_000,
@@ -258,9 +307,11 @@ impl<T: Traffic> Simulation<T> {
             (self.now + Picos(to.since(from).0 / self.steps + 1)).min(to)
         };
         let (outcome, time, timeline) = (&mut self.outcome, &mut self.time_in_network, &mut self.timeline);
+        let warm_up = &mut self.warm_up;
         let more = self.engine.run_until(until, |message| {
             let latency = message.sojourn() + message.parcel.outside;
             outcome.latency.add(latency);
+            warm_up.add(message.ended, latency);
             outcome.digest.word(message.number);
             outcome.digest.word(message.ended.0);
             if message.ended <= to {
@@ -271,6 +322,12 @@ impl<T: Traffic> Simulation<T> {
             }
             delivered(message, latency);
         });
+        if self.now < to {
+            let passed = u128::from(self.now.since(from).0) * 4 / u128::from(to.since(from).0);
+            let (sum, steps) = &mut self.quarters[passed as usize]; // below 4: the step began before the end
+            *sum += self.engine.in_flight();
+            *steps += 1;
+        }
         self.now = until;
         if let Some(timeline) =
             self.timeline.as_mut().filter(|timeline| !self.measured && timeline.is_due(until.min(to)))
@@ -318,6 +375,14 @@ impl<T: Traffic> Simulation<T> {
         }
     }
 
+    /// Whether more messages were in the network in each quarter than in the one before, the first left out, and half as many more in
+    /// the end: a queue without end grows as the run does.
+    fn backlog_grows(&self) -> bool {
+        let [_, second, third, fourth] =
+            self.quarters.map(|(sum, steps)| sum as f64 / f64::max(steps as f64, 1.0));
+        second < third && third < fourth && fourth > 1.5 * second && fourth > second + GROWTH_MIN
+    }
+
     /// What came out so far.
     pub fn outcome(&self) -> Outcome {
         let window = self.now.min(self.window.1).since(self.window.0);
@@ -328,6 +393,9 @@ impl<T: Traffic> Simulation<T> {
             rate_changes,
             lost: counts.map_or(0, |(lost, _)| lost),
             packets: counts.map(|(_, packets)| packets),
+            warm_up: self.warm_up.truncation(self.window.0),
+            backlog_grows: self.backlog_grows(),
+            exchanges: self.engine.traffic().exchanges().cloned(),
             in_flight: self.time_in_network as f64 / (window.0 as f64).max(1.0),
             ..self.outcome.clone()
         }

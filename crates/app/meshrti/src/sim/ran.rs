@@ -3,7 +3,7 @@
 use base::Seed;
 use fabric::simulation::{Outcome as Ran, Simulation};
 use fabric::stats::student;
-use fabric::traffic::{Delivered, Traffic};
+use fabric::traffic::{Delivered, Exchanges, Traffic};
 use fabric::units::Picos;
 use serde_json::{Value, json};
 
@@ -20,6 +20,46 @@ const STEP_MESSAGES: f64 = 100_000.0;
 /// Steps of a simulation of so many messages.
 pub(super) fn steps_of(messages: f64) -> u64 {
     (messages / STEP_MESSAGES).clamp(1_000.0, 1e9) as u64
+}
+
+/// Requests and their responses, for a report.
+fn exchanges(exchanges: &Exchanges) -> Value {
+    let summary = &exchanges.latency.summary;
+    let three = |value: f64| (value * 1e3).round() / 1e3;
+    let quantile = |share| three(exchanges.latency.histogram.quantile(share) * 1e-6);
+    json!({
+        "count": summary.count(),
+        "failed": exchanges.failed,
+        "mean_us": three(summary.mean_us()),
+        "std_us": three(summary.std_us()),
+        "min_us": summary.min().map(|time| three(time.as_micros())),
+        "p50_us": quantile(0.5),
+        "p90_us": quantile(0.9),
+        "p99_us": quantile(0.99),
+        "p999_us": quantile(0.999),
+        "max_us": summary.max().map(|time| three(time.as_micros())),
+    })
+}
+
+/// What MSER-5 says of the first run, for people.
+pub(super) fn warm_up_note(ran: &Ran) -> Option<String> {
+    let truncation = ran.warm_up?;
+    Some(format!(
+        "by MSER-5 the first run has settled at {:.3} s, after {:.1} % of its messages; the mean of the others is {:.1} µs{}",
+        truncation.until.as_secs(),
+        100.0 * truncation.share,
+        truncation.mean_us,
+        if truncation.share >= 0.49 { ", but a run whose first half differs is too short" } else { "" }
+    ))
+}
+
+/// The warning of a backlog that grows, for people.
+pub(super) fn growth_note(ran: &Ran) -> Option<String> {
+    ran.backlog_grows.then(|| {
+        "warning: more and more messages were in the network as the run went on: the load cannot be carried, or the run is too short, and \
+         the figures say how long it was"
+            .to_owned()
+    })
 }
 
 /// A run, and its processor time in seconds where the system says it.
@@ -149,6 +189,11 @@ impl Runs {
             pooled.utilisation_max = pooled.utilisation_max.max(ran.utilisation_max);
             pooled.host_utilisation_max = pooled.host_utilisation_max.max(ran.host_utilisation_max);
             pooled.in_flight += ran.in_flight;
+            pooled.backlog_grows |= ran.backlog_grows;
+            if let (Some(all), Some(more)) = (&mut pooled.exchanges, &ran.exchanges) {
+                all.latency.merge(&more.latency);
+                all.failed += more.failed;
+            }
             pooled.digest.word(ran.digest.value());
         }
         pooled.utilisation /= self.0.len() as f64;
@@ -204,6 +249,13 @@ impl Runs {
             "packets_lost": ran.packets.map(|packets| packets.lost),
             "deadlock_s": ran.deadlock.as_ref().map(|deadlock| deadlock.since.as_secs()),
             "left_over": ran.left_over,
+            "backlog_grows": ran.backlog_grows,
+            "mser5": self.0[0].0.warm_up.map(|truncation| json!({
+                "left_out_share": three(truncation.share),
+                "until_s": truncation.until.as_secs(),
+                "mean_us": three(truncation.mean_us),
+            })),
+            "exchanges": ran.exchanges.as_ref().map(exchanges),
             "events": ran.events,
             "rate_changes": ran.rate_changes,
             "digest": ran.digest.to_string(),

@@ -82,6 +82,59 @@ fn what_is_wrong_is_told_and_too_much_is_warned_of() {
 }
 
 #[test]
+fn requests_and_responses_are_told_there_and_back() {
+    let text = std::fs::read_to_string(example("request-response.toml")).expect("the example is there");
+    let text = text.replacen("until = \"2s\"", "until = \"300ms\"", 1);
+    let of = |text: &str| report(&[path(&file("exchange.toml", text))]);
+    let whole = of(&text);
+    let row = &whole["rows"][0];
+    let exchanges = &row["exchanges"];
+    let count = exchanges["count"].as_u64().expect("a number");
+    assert!(count > 300 && row["messages"] == 2 * count && exchanges["failed"] == 0, "{row}");
+    // Four links of 4.5 us, 60 us in hosts, and no less than nothing for the rest.
+    assert!(exchanges["min_us"].as_f64() > Some(78.0), "{exchanges}");
+    let notes = whole["notes"].to_string();
+    assert!(notes.contains("requests were answered from 0ps to 300ms, there and back: mean "), "{notes}");
+    assert!(notes.contains("by MSER-5 the first run has settled at "), "{notes}");
+    assert!(!notes.contains("warning"), "a closed loop carries what it can: {notes}");
+    // Who thinks half as long asks more often, and waits longer.
+    let eager = of(&text.replacen("mean = \"20ms\"", "mean = \"5ms\"", 1))["rows"][0]["exchanges"].clone();
+    assert!(
+        eager["count"].as_u64() > Some(count) && eager["mean_us"].as_f64() > exchanges["mean_us"].as_f64()
+    );
+}
+
+#[test]
+fn objects_send_from_their_hosts() {
+    let text = std::fs::read_to_string(example("fat-tree.toml")).expect("the example is there");
+    let arrivals = "{ process = \"poisson\", mean_gap = \"63us\" }";
+    let lines = text.lines().filter(|line| !line.starts_with("message_size"));
+    let text = lines.collect::<Vec<_>>().join("\n");
+    let with = |objects: &str, until: &str| {
+        assert!(text.contains(arrivals));
+        let text = text.replacen(arrivals, objects, 1).replacen("\"100ms\"", until, 1);
+        file("objects.toml", &text)
+    };
+    let scenario = with("{ process = \"objects\", workload = \"full4\", per_host = 10 }", "\"2s\"");
+    let first = report(&[path(&scenario)]);
+    let messages = first["rows"][0]["messages"].as_f64().expect("a number");
+    assert!((2_000.0..9_000.0).contains(&messages), "{messages}");
+    assert_eq!(report(&[path(&scenario)])["rows"][0]["digest"], first["rows"][0]["digest"]);
+
+    let class = "[[class]]\nname = \"ship\"\ncount = 5\npreset = \"table1\"\n";
+    file("ships.toml", class);
+    let ships = with("{ process = \"objects\", workload = \"ships.toml\" }", "\"2s\"");
+    let messages = report(&[path(&ships)])["rows"][0]["messages"].as_f64().expect("a number");
+    assert!((messages / (128.0 * 5.0 * 2.77 * 2.0) - 1.0).abs() < 0.2, "{messages}");
+    let none = with("{ process = \"objects\", workload = \"boats.toml\" }", "\"2s\"");
+    let (status, error) = refusal(&[path(&none)]);
+    assert!(
+        status == Some(2) && error.contains("boats.toml") && error.contains("presets are table1"),
+        "{error}"
+    );
+}
+
+#[test]
 fn files_tell_the_course_over_time_and_links() {
     let text = std::fs::read_to_string(example("fat-tree.toml")).expect("the example is there");
     let scenario = file("course.toml", &text.replacen("until = \"100ms\"", "until = \"5ms\"", 1));

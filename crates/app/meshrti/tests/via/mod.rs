@@ -80,6 +80,40 @@ fn a_small_torus_is_what_it_was() {
     assert!(got.starts_with(&csv(&columns, &[alone])), "the number of threads makes a difference");
 }
 
+/// Queues of links by themselves, beside end to end.
+#[test]
+fn queues_at_every_link_are_what_they_were() {
+    let run = |sharing: &str, more: &[&str]| {
+        let words = ["via-torus", "--torus", "8x8", "--until", "1700ms", "--sharing", sharing];
+        report(&[words.as_slice(), more].concat())
+    };
+    let reports = [
+        run("hop-by-hop", &[]),
+        run("hop-by-hop", &["--subqueue-buffer", "4KiB"]),
+        run("hop-by-hop", &["--subqueue", "message", "--direction", "message"]),
+        run("store-and-forward", &[]),
+        run("store-and-forward", &["--subqueue", "message"]),
+    ];
+    let columns = [
+        "sharing",
+        "direction",
+        "subqueue",
+        "subqueue_buffer_bytes",
+        "messages",
+        "unloaded_us",
+        "mean_us",
+        "std_us",
+        "p50_us",
+        "p99_us",
+        "utilisation",
+        "left_over",
+        "backlog_grows",
+        "events",
+        "digest",
+    ];
+    is_golden("via-torus-hops-small.csv", &csv(&columns, &reports));
+}
+
 #[test]
 fn every_message_can_be_written() {
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("messages.csv");
@@ -118,6 +152,12 @@ fn wrong_use_of_via_torus_is_told() {
         (&["via-torus", "--messages-per-s", "0"], "is not in 0.001"),
         (&["via-torus", "--readings", "--sharing", "max-min"], "cannot be used with"),
         (&["via-torus", "--messages", "x", "--replications", "2"], "only one run can be written"),
+        (&["via-torus", "--subqueue-buffer", "4KiB"], "with --sharing hop-by-hop only"),
+        (&["via-torus", "--sharing", "hop-by-hop", "--subqueue-buffer", "4096"], "the unit is missing"),
+        (
+            &["via-torus", "--sharing", "store-and-forward", "--subqueue", "port"],
+            "--subqueue port: where each link has a queue of its own",
+        ),
         (&["via-torus", "--receivers", "5"], "srmp-q1 have receivers"),
         (&["via-four-hop", "--hops", "3"], "the options of via-torus do not apply"),
         (&["router-tree-vs-mesh", "--torus", "4x4"], "the options of via-torus do not apply"),

@@ -1,24 +1,30 @@
-//! Fluid flows: messages that hold all links of their path at once and share their rates.
+//! Fluid flows: messages that share the rates of links.
 //!
 //! Messages are bit-divisible, as in the ideal fluid-flow queue of the VIA paper (Fig. 3): a link of rate C that n
-//! messages cross offers each C/n. Over a path of several links there are two couplings ([`Sharing`]): the least of the
-//! offers, or the max-min fair rates. Either way a message is served at one rate over its whole path (cut-through), so
-//! that one serialisation is paid, not one per hop.
+//! messages cross offers each C/n. The paper does not say how that couples over several links, and there are four ways:
 //!
-//! [`Fluid`] is a machine without queues: messages start when its owner says so. What waits behind what is decided
+//! - [`end_to_end`]: a message holds all links of its path at once and moves at one rate, the least of the offers or the max-min fair
+//!   one ([`Sharing`]). One serialisation is paid, not one per hop (cut-through).
+//! - [`hops`]: each link has a queue with backlogs, and what comes in is passed on as it comes.
+//! - [`stored`]: each link has a queue, and messages are passed on when they have come whole.
+//!
+//! [`Fluid`] is the machine of the first two, without queues: messages start when its owner says so. What waits behind what is decided
 //! by [`lanes`], and [`run`] drives everything.
 
+pub mod end_to_end;
 mod engine;
+pub mod hops;
 pub mod lanes;
 mod max_min;
 pub mod run;
 pub(crate) mod runs;
+pub mod stored;
 #[cfg(test)]
 mod tests;
 
 pub use engine::{Fluid, MessageId};
 
-/// How messages share the links of their paths.
+/// How messages share the links of their paths end to end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sharing {
     /// The least of C/n over the links of the path. What a message cannot use elsewhere is left idle.

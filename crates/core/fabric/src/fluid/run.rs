@@ -1,67 +1,68 @@
-//! A run: messages are born at sources, wait in lanes, move as fluid, and end.
+//! A run: messages are born at sources, are carried as fluid, and end.
 
-use super::lanes::Lanes;
-use super::{Fluid, MessageId};
-use crate::heap::EventHeap;
+use super::MessageId;
+use crate::births::Births;
 use crate::traffic::{Delivered, Traffic};
 use crate::units::Picos;
 
-/// A run of `traffic` over `fluid`.
-pub struct Run<T> {
-    fluid: Fluid,
-    lanes: Lanes,
-    traffic: T,
-    births: EventHeap,
-    /// By message; `ended` is not set yet.
-    under_way: Vec<Delivered>,
-    born: u64,
-    ended: u64,
-    path: Vec<u32>,
-    own_lanes: Vec<u32>,
-    free: Vec<MessageId>,
+/// What carries messages over links, in one of the ways of [`crate::fluid`].
+pub trait Carrier {
+    /// Takes a message that is born now. Its number is another's after its end.
+    fn send(&mut self, now: Picos, path: &[u32], lanes: &[u32], bytes: u64) -> MessageId;
+
+    /// When something happens next.
+    fn next_event(&self) -> Option<Picos>;
+
+    /// Lets it happen; answers the message that has ended by it. Nothing happens when nothing is due ever.
+    fn step(&mut self) -> Option<MessageId>;
+
+    /// Bytes that each link has carried by `now`. Nothing changes.
+    fn carried(&self, now: Picos) -> Vec<f64>;
+
+    /// How often a rate was set.
+    fn rate_changes(&self) -> u64;
 }
 
-impl<T: Traffic> Run<T> {
+/// A run of `traffic` over what carries it.
+pub struct Run<T, C> {
+    carrier: C,
+    births: Births<T>,
+    /// By message; `ended` is not set yet.
+    under_way: Vec<Delivered>,
+    ended: u64,
+    steps: u64,
+}
+
+impl<T: Traffic, C: Carrier> Run<T, C> {
     /// A run of sources 0 to `sources` - 1.
-    pub fn new(fluid: Fluid, lanes: Lanes, mut traffic: T, sources: u32) -> Self {
-        let mut births = EventHeap::default();
-        for source in 0..sources {
-            if let Some(first) = traffic.first(source) {
-                births.push((first.0, source));
-            }
-        }
-        Self {
-            fluid,
-            lanes,
-            traffic,
-            births,
-            under_way: Vec::new(),
-            born: 0,
-            ended: 0,
-            path: Vec::new(),
-            own_lanes: Vec::new(),
-            free: Vec::new(),
-        }
+    pub fn new(carrier: C, traffic: T, sources: u32) -> Self {
+        let births = Births::new(traffic, sources);
+        Self { carrier, births, under_way: Vec::new(), ended: 0, steps: 0 }
     }
 
     /// Runs until nothing is left to happen up to `until`; false when nothing is left at all.
     pub fn run_until(&mut self, until: Picos, mut delivered: impl FnMut(&Delivered)) -> bool {
         loop {
-            let birth = self.births.first();
-            let end = self.fluid.next_end();
+            let birth = self.births.next();
             // At the same moment what ends makes room for what is born.
-            match (end, birth) {
-                (Some((now, id)), birth) if birth.is_none_or(|(birth, _)| now.0 <= birth) => {
+            match (self.carrier.next_event(), birth) {
+                (Some(now), birth) if birth.is_none_or(|birth| now <= birth) => {
                     if now > until {
                         return true;
                     }
-                    delivered(&self.end(now, id));
+                    self.steps += 1;
+                    if let Some(id) = self.carrier.step() {
+                        self.ended += 1;
+                        let message = Delivered { ended: now, ..self.under_way[id as usize] };
+                        self.births.ended(&message, true);
+                        delivered(&message);
+                    }
                 }
-                (_, Some((now, source))) => {
-                    if now > until.0 {
+                (_, Some(now)) => {
+                    if now > until {
                         return true;
                     }
-                    self.bear(Picos(now), source);
+                    self.bear(now);
                 }
                 (_, None) => return false,
             }
@@ -70,60 +71,41 @@ impl<T: Traffic> Run<T> {
 
     /// Messages born so far.
     pub fn born(&self) -> u64 {
-        self.born
+        self.births.born()
     }
 
     /// Messages born that have not ended: waiting or moving.
     pub fn in_flight(&self) -> u64 {
-        self.born - self.ended
+        self.born() - self.ended
     }
 
-    /// Events so far: births and ends.
+    /// Events so far: births, and what happened on the way; end to end that is the ends.
     pub fn events(&self) -> u64 {
-        self.born + self.ended
+        self.born() + self.steps
     }
 
-    /// The messages under way.
-    pub fn fluid(&self) -> &Fluid {
-        &self.fluid
+    /// What carries the messages.
+    pub fn carrier(&self) -> &C {
+        &self.carrier
     }
 
-    /// Bytes carried by each link since this was last called; see [`Fluid::take_carried`].
-    pub fn take_carried(&mut self, now: Picos) -> Vec<f64> {
-        self.fluid.take_carried(now)
+    /// The same, to be changed: for counters that are taken.
+    pub fn carrier_mut(&mut self) -> &mut C {
+        &mut self.carrier
     }
 
-    fn bear(&mut self, now: Picos, source: u32) {
-        self.path.clear();
-        self.own_lanes.clear();
-        let parcel = self.traffic.message(source, &mut self.path, &mut self.own_lanes);
-        match self.traffic.next(source, now) {
-            Some(next) => self.births.replace_first((next.max(now).0, source)),
-            None => self.births.pop(),
-        }
-        let id = self.fluid.add(&self.path, parcel.bytes);
-        let record = Delivered { number: self.born, source, parcel, born: now, ended: Picos::ZERO };
-        self.born += 1;
+    /// Who sends what.
+    pub fn traffic(&self) -> &T {
+        self.births.traffic()
+    }
+
+    fn bear(&mut self, now: Picos) {
+        let Some(record) = self.births.send(now) else { return };
+        let (path, lanes) = self.births.way();
+        let id = self.carrier.send(now, path, lanes, record.parcel.bytes);
         match self.under_way.get_mut(id as usize) {
             Some(place) => *place = record,
             None => self.under_way.push(record),
         }
-        if self.own_lanes.is_empty() || self.lanes.join(id, &self.own_lanes) {
-            self.fluid.start(now, id);
-        }
-    }
-
-    fn end(&mut self, now: Picos, id: MessageId) -> Delivered {
-        self.fluid.end(now, id);
-        self.ended += 1;
-        if self.lanes.holds(id) {
-            let mut free = std::mem::take(&mut self.free);
-            self.lanes.leave(id, &mut free);
-            for id in free.drain(..) {
-                self.fluid.start(now, id);
-            }
-            self.free = free;
-        }
-        Delivered { ended: now, ..self.under_way[id as usize] }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::ports::{Deadlock, Ports};
 use super::{Gone, LinkCounts, MessageId, PacketCounts, Packets};
-use crate::heap::EventHeap;
+use crate::births::Births;
 use crate::traffic::{Delivered, Traffic};
 use crate::units::Picos;
 
@@ -130,37 +130,26 @@ impl Moving for Ports {
 /// A run of `traffic` over `packets`.
 pub struct Run<T, M> {
     packets: M,
-    traffic: T,
-    births: EventHeap,
+    births: Births<T>,
     /// By message; `ended` is not set yet.
     under_way: Vec<Delivered>,
-    born: u64,
     ended: u64,
     lost: u64,
     marked: u64,
-    path: Vec<u32>,
-    lanes: Vec<u32>,
 }
 
 impl<T: Traffic, M: Moving> Run<T, M> {
     /// A run of sources 0 to `sources` - 1.
-    pub fn new(packets: M, mut traffic: T, sources: u32) -> Self {
-        let mut births = EventHeap::default();
-        for source in 0..sources {
-            if let Some(first) = traffic.first(source) {
-                births.push((first.0, source));
-            }
-        }
-        let (path, lanes) = (Vec::new(), Vec::new());
-        let under_way = Vec::new();
-        Self { packets, traffic, births, under_way, born: 0, ended: 0, lost: 0, marked: 0, path, lanes }
+    pub fn new(packets: M, traffic: T, sources: u32) -> Self {
+        let births = Births::new(traffic, sources);
+        Self { packets, births, under_way: Vec::new(), ended: 0, lost: 0, marked: 0 }
     }
 
     /// Runs until nothing is left to happen up to `until`; false when nothing is left at all. `delivered` is told of messages
     /// all of which arrived.
     pub fn run_until(&mut self, until: Picos, mut delivered: impl FnMut(&Delivered)) -> bool {
         loop {
-            let birth = self.births.first().map_or(Picos::MAX, |(time, _)| Picos(time));
+            let birth = self.births.next().unwrap_or(Picos::MAX);
             // At the same moment packets move before messages are born.
             match self.packets.next_event() {
                 Some(now) if now <= birth => {
@@ -170,6 +159,7 @@ impl<T: Traffic, M: Moving> Run<T, M> {
                     if let Some(gone) = self.packets.step() {
                         self.ended += 1;
                         let message = Delivered { ended: now, ..self.under_way[gone.message as usize] };
+                        self.births.ended(&message, gone.dropped == 0);
                         if gone.dropped == 0 {
                             self.marked += u64::from(gone.marked > 0);
                             delivered(&message);
@@ -178,10 +168,10 @@ impl<T: Traffic, M: Moving> Run<T, M> {
                         }
                     }
                 }
-                _ => match self.births.first() {
+                _ => match self.births.next() {
                     None => return false,
-                    Some(_) if birth > until => return true,
-                    Some((_, source)) => self.bear(birth, source),
+                    Some(birth) if birth > until => return true,
+                    Some(birth) => self.bear(birth),
                 },
             }
         }
@@ -189,7 +179,7 @@ impl<T: Traffic, M: Moving> Run<T, M> {
 
     /// Messages born so far, and those of them that lost a packet.
     pub fn born_and_lost(&self) -> (u64, u64) {
-        (self.born, self.lost)
+        (self.births.born(), self.lost)
     }
 
     /// What became of packets so far.
@@ -206,7 +196,7 @@ impl<T: Traffic, M: Moving> Run<T, M> {
 
     /// Messages born that have not ended.
     pub fn in_flight(&self) -> u64 {
-        self.born - self.ended
+        self.births.born() - self.ended
     }
 
     /// The packets.
@@ -214,18 +204,15 @@ impl<T: Traffic, M: Moving> Run<T, M> {
         &self.packets
     }
 
-    fn bear(&mut self, now: Picos, source: u32) {
-        self.path.clear();
-        self.lanes.clear();
-        let parcel = self.traffic.message(source, &mut self.path, &mut self.lanes);
-        match self.traffic.next(source, now) {
-            Some(next) => self.births.replace_first((next.max(now).0, source)),
-            None => self.births.pop(),
-        }
-        let ends = (source, parcel.destination);
-        let id = self.packets.send(now, ends, &self.path, parcel.bytes) as usize;
-        let record = Delivered { number: self.born, source, parcel, born: now, ended: Picos::ZERO };
-        self.born += 1;
+    /// Who sends what.
+    pub fn traffic(&self) -> &T {
+        self.births.traffic()
+    }
+
+    fn bear(&mut self, now: Picos) {
+        let Some(record) = self.births.send(now) else { return };
+        let ends = (record.source, record.parcel.destination);
+        let id = self.packets.send(now, ends, self.births.way().0, record.parcel.bytes) as usize;
         match self.under_way.get_mut(id) {
             Some(place) => *place = record,
             None => self.under_way.push(record),

@@ -3,10 +3,12 @@
 mod batches;
 mod histogram;
 mod summary;
+mod warm_up;
 
 pub use batches::{Batches, Interval, student};
 pub use histogram::Histogram;
 pub use summary::Summary;
+pub use warm_up::{Truncation, WarmUp};
 
 use crate::units::Picos;
 

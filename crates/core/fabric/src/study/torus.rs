@@ -10,7 +10,7 @@ use base::{Rng, Seed};
 use crate::arrivals::{Gaps, Sources, below};
 use crate::fluid::Sharing;
 use crate::fluid::lanes::Subqueue;
-use crate::simulation::{Model, Outcome, PacketModel};
+use crate::simulation::{Model, Outcome};
 use crate::stage::{fixed, via_cluster};
 use crate::topology::{LinkClass, Straight, Topology, TopologyError, Torus, Wire};
 use crate::traffic::{Parcel, Traffic};
@@ -46,12 +46,10 @@ pub struct Study {
     pub direction: Direction,
     /// what waits behind what,
     pub subqueue: Subqueue,
-    /// how messages share links,
-    pub sharing: Sharing,
-    /// whether messages share the links of hosts as well;
+    /// how messages share links, or whether they are packets,
+    pub model: Model,
+    /// and whether messages share the links of hosts as well.
     pub host_links_shared: bool,
-    /// or packets instead of fluid, first come, first served at each link.
-    pub packets: Option<PacketModel>,
 }
 
 impl Default for Study {
@@ -65,11 +63,23 @@ impl Default for Study {
             window: (Picos::from_millis(1_500), Picos::from_secs(10)),
             direction: Direction::Slot,
             subqueue: Subqueue::Flow,
-            sharing: Sharing::MinShare,
+            model: Model::Fluid(Sharing::MinShare),
             host_links_shared: true,
-            packets: None,
         }
     }
+}
+
+/// Why a study cannot be.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum StudyError {
+    /// There is no such torus.
+    #[error(transparent)]
+    Topology(#[from] TopologyError),
+    /// Messages that came by one port are in the queues of several flows.
+    #[error(
+        "where each link has a queue of its own, messages wait behind those of their flow, or behind none: not behind those of a port"
+    )]
+    Ports,
 }
 
 /// The study at work.
@@ -78,8 +88,11 @@ pub type Simulation = crate::simulation::Simulation<Hosts>;
 /// Sets a study up, with the chance of `seed`.
 ///
 /// # Errors
-/// There is no such torus.
-pub fn set_up(study: &Study, seed: Seed) -> Result<Simulation, TopologyError> {
+/// See [`StudyError`].
+pub fn set_up(study: &Study, seed: Seed) -> Result<Simulation, StudyError> {
+    if study.model.is_hop_by_hop() && study.subqueue == Subqueue::Port {
+        return Err(StudyError::Ports);
+    }
     let class = |name: &str| LinkClass {
         name: name.to_owned(),
         rate: study.rate,
@@ -89,15 +102,14 @@ pub fn set_up(study: &Study, seed: Seed) -> Result<Simulation, TopologyError> {
     let topology = Arc::new(study.torus.build(class("host"), class("cable"))?);
     let hosts = Hosts::new(study, &topology, seed);
     let lanes = hosts.lanes();
-    let model = study.packets.map_or(Model::Fluid(study.sharing), Model::Packets);
-    Ok(Simulation::new(topology, hosts, lanes, model, study.window, seed))
+    Ok(Simulation::new(topology, hosts, lanes, study.model, study.window, seed))
 }
 
 /// Runs a study to its end.
 ///
 /// # Errors
-/// There is no such torus.
-pub fn run(study: &Study, seed: Seed) -> Result<Outcome, TopologyError> {
+/// See [`StudyError`].
+pub fn run(study: &Study, seed: Seed) -> Result<Outcome, StudyError> {
     let mut simulation = set_up(study, seed)?;
     while simulation.step(|_, _| {}) {}
     Ok(simulation.outcome())
@@ -147,7 +159,7 @@ impl Hosts {
             direction: study.direction,
             subqueue: study.subqueue,
             host_links: study.host_links_shared,
-            packets: study.packets.is_some(),
+            packets: study.model.is_packets(),
             directions,
             torus: study.torus.clone(),
             topology: Arc::clone(topology),

@@ -2,24 +2,23 @@
 
 mod links;
 mod packets;
+mod traffic;
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::Path;
 
 use base::Seed;
-use fabric::arrivals::Gaps;
 use fabric::fluid;
 use fabric::fluid::lanes;
-use fabric::pattern;
 use fabric::simulation::Model;
-use fabric::study::network::{Load, Network};
+use fabric::study::network::Network;
 use fabric::topology::{LinkClass, Shape, Torus};
 use fabric::units::{self, Picos};
 use serde::Deserialize;
 
-use super::recording;
+use super::{objects, recording};
 use links::{Line, Link};
 use packets::Packets;
+use traffic::Traffic;
 
 /// What a file says of its kind, whatever else it says.
 #[derive(Deserialize)]
@@ -98,47 +97,6 @@ struct Links {
     switches: Option<Link>,
 }
 
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Traffic {
-    pattern: Option<Pattern>,
-    arrivals: Option<Arrivals>,
-    message_size: Option<Size>,
-    /// In place of these three: a file of messages, by its path from that of the scenario.
-    trace: Option<PathBuf>,
-    #[serde(default)]
-    from: Time,
-    /// Without one: until the last message of the trace.
-    until: Option<Time>,
-}
-
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Pattern {
-    Uniform,
-    Permutation,
-    BitReversal,
-    AllToAll,
-    Shift(u32),
-    #[serde(untagged)]
-    HotSpot(HotSpot),
-}
-
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct HotSpot {
-    hot_spot: u32,
-    share: f64,
-}
-
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(tag = "process", rename_all = "kebab-case", deny_unknown_fields)]
-enum Arrivals {
-    Poisson { mean_gap: Time },
-    Constant { gap: Time },
-    OnOff { gap: Time, on: Time, off: Time },
-}
-
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 enum ModelTable {
@@ -147,6 +105,15 @@ enum ModelTable {
         subqueue: Subqueue,
     },
     MaxMin {
+        #[serde(default)]
+        subqueue: Subqueue,
+    },
+    HopByHop {
+        #[serde(default)]
+        subqueue: Subqueue,
+        buffer: Option<Size>,
+    },
+    StoreAndForward {
         #[serde(default)]
         subqueue: Subqueue,
     },
@@ -227,6 +194,12 @@ impl Scenario {
             (_, None) => return Err("[links]: `switches` is missing: links between switches".to_owned()),
             (_, Some(_)) => {}
         }
+        if let ModelTable::HopByHop { buffer: Some(Size(0)), .. } = scenario.model {
+            return Err(
+                "[model]: `buffer` is zero: write \"1B\" for hardly any, or leave it out for no limit"
+                    .to_owned(),
+            );
+        }
         scenario.wires(Seed(0))?;
         Ok(scenario)
     }
@@ -238,7 +211,9 @@ impl Scenario {
     pub(super) fn network(&self, seed: u64, folder: &Path) -> Result<Network, String> {
         let subqueue = match self.model {
             ModelTable::MinShare { subqueue: Subqueue::Message }
-            | ModelTable::MaxMin { subqueue: Subqueue::Message } => lanes::Subqueue::Message,
+            | ModelTable::MaxMin { subqueue: Subqueue::Message }
+            | ModelTable::HopByHop { subqueue: Subqueue::Message, .. }
+            | ModelTable::StoreAndForward { subqueue: Subqueue::Message } => lanes::Subqueue::Message,
             _ => lanes::Subqueue::Flow,
         };
         let (load, window) = self.traffic.load(folder)?;
@@ -258,6 +233,10 @@ impl Scenario {
         let model = match &self.model {
             ModelTable::MinShare { .. } => Model::Fluid(fluid::Sharing::MinShare),
             ModelTable::MaxMin { .. } => Model::Fluid(fluid::Sharing::MaxMin),
+            ModelTable::HopByHop { buffer, .. } => {
+                Model::HopByHop { buffer: buffer.map(|Size(buffer)| buffer) }
+            }
+            ModelTable::StoreAndForward { .. } => Model::StoreAndForward,
             ModelTable::Packets(packets) => {
                 let lines = match &shape {
                     Shape::Wan(wan) => wan.lines.iter().map(|line| line.wire).collect(),
@@ -266,80 +245,10 @@ impl Scenario {
                 let wires = || lines.iter().chain([&host_link.wire]);
                 let payload = wires().filter_map(|wire| wire.payload).min();
                 let overhead = wires().map(|wire| wire.overhead).max().unwrap_or(0);
-                let message = self.traffic.message_size.map(|size| size.0);
-                Model::Packets(packets.model(payload, overhead, message)?)
+                Model::Packets(packets.model(payload, overhead, self.traffic.longest())?)
             }
         };
         Ok(Wires { shape, host_link, cable, model })
-    }
-}
-
-impl Traffic {
-    /// It is drawn or recorded, and not both.
-    fn check(&self) -> Result<(), String> {
-        if let Some(until) = self.until.filter(|until| until.0 <= self.from.0) {
-            return Err(format!("[traffic]: `until` is {}, not after `from`, {}", until.0, self.from.0));
-        }
-        if self.trace.is_some() {
-            let drawn = [
-                ("pattern", self.pattern.is_some()),
-                ("arrivals", self.arrivals.is_some()),
-                ("message_size", self.message_size.is_some()),
-            ];
-            return match drawn.iter().find(|(_, is_there)| *is_there) {
-                Some((key, _)) => Err(format!("[traffic]: a `trace` says it all: leave `{key}` out")),
-                None => Ok(()),
-            };
-        }
-        let (_, arrivals, bytes, _) = self.drawn()?;
-        let gaps: &[(&str, Time)] = match arrivals {
-            Arrivals::Poisson { mean_gap } => &[("mean_gap", mean_gap)],
-            Arrivals::Constant { gap } => &[("gap", gap)],
-            Arrivals::OnOff { gap, on, off } => &[("gap", gap), ("on", on), ("off", off)],
-        };
-        if let Some((key, _)) = gaps.iter().find(|(_, time)| time.0 == Picos::ZERO) {
-            return Err(format!("[traffic]: `{key}` is zero"));
-        }
-        if bytes.0 == 0 {
-            return Err("[traffic]: `message_size` is zero".to_owned());
-        }
-        Ok(())
-    }
-
-    /// What there must be without a trace.
-    fn drawn(&self) -> Result<(Pattern, Arrivals, Size, Time), String> {
-        let missing = |key: &str| format!("[traffic]: `{key}` is missing (or name a `trace`)");
-        Ok((
-            self.pattern.ok_or_else(|| missing("pattern"))?,
-            self.arrivals.ok_or_else(|| missing("arrivals"))?,
-            self.message_size.ok_or_else(|| missing("message_size"))?,
-            self.until.ok_or_else(|| missing("until"))?,
-        ))
-    }
-
-    /// What is sent, and from when to when.
-    fn load(&self, folder: &Path) -> Result<(Load, (Picos, Picos)), String> {
-        if let Some(trace) = &self.trace {
-            let recording = recording::read(&folder.join(trace))?;
-            let last = recording.last().map_or(self.from.0 + Picos(1), |last| last + Picos(1));
-            let until = self.until.map_or(last.max(self.from.0 + Picos(1)), |until| until.0);
-            return Ok((Load::Recorded(Arc::new(recording)), (self.from.0, until)));
-        }
-        let (pattern, arrivals, bytes, until) = self.drawn()?;
-        let pattern = match pattern {
-            Pattern::Uniform => pattern::Pattern::Uniform,
-            Pattern::Permutation => pattern::Pattern::Permutation,
-            Pattern::BitReversal => pattern::Pattern::BitReversal,
-            Pattern::AllToAll => pattern::Pattern::AllToAll,
-            Pattern::Shift(shift) => pattern::Pattern::Shift(shift),
-            Pattern::HotSpot(HotSpot { hot_spot: host, share }) => pattern::Pattern::HotSpot { host, share },
-        };
-        let gaps = match arrivals {
-            Arrivals::Poisson { mean_gap } => Gaps::Poisson(mean_gap.0),
-            Arrivals::Constant { gap } => Gaps::Constant(gap.0),
-            Arrivals::OnOff { gap, on, off } => Gaps::OnOff { gap: gap.0, on: on.0, off: off.0 },
-        };
-        Ok((Load::Drawn { pattern, gaps, bytes: bytes.0 }, (self.from.0, until.0)))
     }
 }
 

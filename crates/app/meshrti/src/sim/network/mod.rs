@@ -1,6 +1,7 @@
 //! Scenario files of networks by themselves: a shape, links, traffic, a model.
 
 mod file;
+mod objects;
 mod recording;
 
 use std::path::Path;
@@ -8,13 +9,15 @@ use std::path::Path;
 use fabric::packet::PacketCounts;
 use fabric::packet::ports::Deadlock;
 use fabric::simulation::Model;
-use fabric::study::network::{Network, set_up};
+use fabric::study::network::{Load, Network, set_up};
 use fabric::topology::{Shape, Topology};
+use fabric::traffic::Exchanges;
+use fabric::units::Picos;
 use serde_json::json;
 
 use super::course::Plan;
 use super::parallel::{in_parallel, threads};
-use super::ran::{Runs, Wanted, finish, run_to_the_end, seed_of, steps_of};
+use super::ran::{Runs, Wanted, finish, growth_note, run_to_the_end, seed_of, steps_of, warm_up_note};
 use super::usage::{refuse_too_large, thread_cpu_s};
 use super::{Args, interrupt};
 use crate::bench::table::{Table, figure};
@@ -106,7 +109,7 @@ fn table(runs: &Runs) -> String {
     let (summary, quantile) =
         (ran.latency.summary, |share| figure(ran.latency.histogram.quantile(share) * 1e-6));
     let dash = || "-".to_owned();
-    let micros = |time: Option<fabric::units::Picos>| time.map_or_else(dash, |time| figure(time.as_micros()));
+    let micros = |time: Option<Picos>| time.map_or_else(dash, |time| figure(time.as_micros()));
     table.line([
         figure(summary.count() as f64),
         figure(summary.mean_us()),
@@ -137,6 +140,27 @@ fn between_switches(network: &Network) -> String {
     }
 }
 
+/// Of requests and their responses: how many, and how long from the one to the other.
+fn of_exchanges(exchanges: &Exchanges, window: (Picos, Picos), digest: &str) -> String {
+    let (summary, quantile) =
+        (&exchanges.latency.summary, |share| figure(exchanges.latency.histogram.quantile(share) * 1e-6));
+    let failed = match exchanges.failed {
+        0 => String::new(),
+        failed => format!("; {failed} lost their request or response"),
+    };
+    format!(
+        "{} requests were answered from {} to {}, there and back: mean {} µs, std {}, p50 {}, p99 {}, p99.9 {}{failed}; digest {digest}",
+        figure(summary.count() as f64),
+        window.0,
+        window.1,
+        figure(summary.mean_us()),
+        figure(summary.std_us()),
+        quantile(0.5),
+        quantile(0.99),
+        quantile(0.999),
+    )
+}
+
 /// What was simulated, and what to make of it.
 fn notes(scenario: &Scenario, network: &Network, topology: &Topology, runs: &Runs) -> Vec<String> {
     let ran = runs.pooled();
@@ -153,31 +177,45 @@ fn notes(scenario: &Scenario, network: &Network, topology: &Topology, runs: &Run
             network.host_link.rate,
             between_switches(network),
         ),
-        format!(
-            "{} bytes a message, {} messages per second and host from {} to {}: {:.2} Mbit/s a host; digest {}",
-            figure(bytes),
-            figure(per_s),
-            network.window.0,
-            network.window.1,
-            per_s * bytes * 8e-6,
-            ran.digest,
-        ),
     ];
-    let load = per_s * bytes * 8.0 / network.goodput(&network.host_link).bits_per_s() as f64;
+    let load = match (&network.load, &ran.exchanges) {
+        (Load::Exchanged(_), Some(exchanges)) => {
+            notes.push(of_exchanges(exchanges, network.window, &ran.digest.to_string()));
+            0.0 // clients wait for what the network can do
+        }
+        _ => {
+            notes.push(format!(
+                "{} bytes a message, {} messages per second and host from {} to {}: {:.2} Mbit/s a host; digest {}",
+                figure(bytes),
+                figure(per_s),
+                network.window.0,
+                network.window.1,
+                per_s * bytes * 8e-6,
+                ran.digest,
+            ));
+            per_s * bytes * 8.0 / network.goodput(&network.host_link).bits_per_s() as f64
+        }
+    };
     if load >= 1.0 {
         notes.push(format!(
             "warning: a host sends {load:.2} times what its link can carry: queues grow without end, and the figures say how long \
              the run was"
         ));
-    } else if ran.utilisation_max.max(ran.host_utilisation_max) >= FULL && ran.lost == 0 {
+    } else if ran.utilisation_max.max(ran.host_utilisation_max) >= FULL
+        && ran.lost == 0
+        && ran.exchanges.is_none()
+    {
         notes.push(format!(
             "warning: the busiest link was full, and {} messages were still under way at the end: queues grow without end, or nearly \
              so, and the figures say how long the run was",
             ran.left_over
         ));
+    } else {
+        notes.extend(growth_note(&ran));
     }
     notes.extend(ran.packets.and_then(|packets| packet_note(&packets, ran.latency.summary.count())));
     notes.extend(ran.deadlock.as_ref().map(|deadlock| deadlock_note(deadlock, topology, &plan(network))));
+    notes.extend(warm_up_note(&runs.0[0].0));
     if let (true, Model::Packets(_)) = (ran.lost > 0, network.model) {
         notes.push(
             "latencies are those of messages all of whose packets arrived; nothing is sent again".to_owned(),

@@ -43,6 +43,9 @@ pub(super) struct Flags {
     /// What waits behind what: messages of a flow, nothing, messages that come by the same port [default: flow]
     #[arg(long, value_enum, value_name = "OF")]
     subqueue: Option<torus::Subqueue>,
+    /// Hop by hop, at most SIZE of each subqueue waits at a switch; one that is full stops what feeds it [default: no limit]
+    #[arg(long, value_name = "SIZE", value_parser = torus::size, conflicts_with_all = ["packets", "readings"])]
+    subqueue_buffer: Option<u64>,
     /// Messages do not share the links of hosts
     #[arg(long)]
     private_host_links: bool,

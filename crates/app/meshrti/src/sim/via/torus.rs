@@ -23,8 +23,11 @@ use crate::exit::{Failure, Outcome, say};
 use crate::report::Report;
 use crate::sim::course::Plan;
 use crate::sim::parallel::{Ticker, in_parallel, threads};
-use crate::sim::ran::{Recorded, Runs, Wanted, finish, run_to_the_end, seed_of, steps_of};
+use crate::sim::ran::{
+    Recorded, Runs, Wanted, finish, growth_note, run_to_the_end, seed_of, steps_of, warm_up_note,
+};
 use crate::sim::usage::{refuse_too_large, thread_cpu_s};
+use crate::sim::via::Flags;
 use crate::sim::{Args, interrupt};
 
 /// What the paper reports: mean and standard deviation of the latency, and the utilisation of links between switches.
@@ -34,9 +37,18 @@ const PAPER_MESSAGES_PER_S: f64 = 61.7;
 
 #[derive(ValueEnum, Clone, Copy, PartialEq)]
 pub(super) enum Sharing {
+    /// The least of what the links of the path offer
     MinShare,
+    /// Max-min fair rates
     MaxMin,
+    /// Each link by itself, passing on what comes as it comes
+    HopByHop,
+    /// Each link by itself, passing messages on when they have come whole
+    StoreAndForward,
 }
+
+/// Those of [`Sharing`] that are readings of the paper: its Table 1 shows that one serialisation is paid, by messages that are alone.
+const END_TO_END: [Sharing; 2] = [Sharing::MinShare, Sharing::MaxMin];
 
 #[derive(ValueEnum, Clone, Copy, PartialEq)]
 pub(super) enum Direction {
@@ -102,13 +114,17 @@ struct Done {
 
 /// Simulates and compares.
 pub(super) fn run(args: &Args) -> Outcome {
+    if args.via.subqueue_buffer.is_some() && args.via.sharing != Some(Sharing::HopByHop) {
+        return Err(Failure::wrong_use(
+            "--subqueue-buffer: backlogs wait at switches with --sharing hop-by-hop only",
+        ));
+    }
     let studies = studies(args);
     let all = studies.len() * usize::from(args.replications);
     let shape = Shape::Torus(studies[0].torus.clone());
-    let model = studies[0].packets.map_or(Model::Fluid(studies[0].sharing), Model::Packets);
-    refuse_too_large(memory_bytes(&shape, model), threads(args.jobs, all))?;
+    refuse_too_large(memory_bytes(&shape, studies[0].model), threads(args.jobs, all))?;
     let first = set_up(&studies[0], Seed(args.seed));
-    let first = first.map_err(|why| Failure::wrong_use(format_args!("--torus: {why}")))?;
+    let first = first.map_err(wrong_study)?;
     let network = first.topology();
     let replications = usize::from(args.replications);
     if args.via.messages.is_some() && studies.len() * replications > 1 {
@@ -138,6 +154,8 @@ pub(super) fn run(args: &Args) -> Outcome {
     report.seed(args.seed);
     done.iter().for_each(|done| report.row(done.to_value()));
     let mut notes = notes(&done[0].study, network);
+    notes.extend(done.iter().find_map(|done| growth_note(&done.runs.pooled())));
+    notes.extend(warm_up_note(&done[0].runs.0[0].0));
     notes.extend(more);
     if !args.json.takes_stdout() {
         say(text(&done));
@@ -151,6 +169,15 @@ pub(super) fn run(args: &Args) -> Outcome {
     }));
     args.json.write(&report)?;
     Ok(interrupt::status())
+}
+
+/// Which option is wrong.
+fn wrong_study(why: study::StudyError) -> Failure {
+    let option = match why {
+        study::StudyError::Topology(_) => "--torus",
+        study::StudyError::Ports => "--subqueue port",
+    };
+    Failure::wrong_use(format_args!("{option}: {why}"))
 }
 
 /// The settings, for charts.
@@ -177,38 +204,50 @@ fn studies(args: &Args) -> Vec<Study> {
     base.torus.hosts_per_switch = flags.hosts_per_switch.unwrap_or(base.torus.hosts_per_switch);
     base.hops = flags.hops.unwrap_or(base.hops);
     base.bytes = flags.message_size.unwrap_or(base.bytes);
-    base.packets = flags.packets.map(|bytes| PacketModel {
-        switching: flags.cut_through.map_or(Switching::StoreAndForward, |header| Switching::CutThrough {
-            header: header.min(bytes.into()),
-        }),
-        ..PacketModel::new(bytes)
-    });
     base.window.1 = flags.until.unwrap_or(base.window.1);
     if let Some(per_s) = flags.messages_per_s {
         base.gaps = Gaps::Poisson(Picos((1e12 / per_s).round() as u64));
     }
     if !flags.readings {
-        let sharing = flags.sharing.unwrap_or(Sharing::MinShare);
         let direction = flags.direction.unwrap_or(Direction::Slot);
-        return vec![reading(&base, sharing, direction, flags.subqueue.unwrap_or(Subqueue::Flow))];
+        return vec![reading(&base, model(flags), direction, flags.subqueue.unwrap_or(Subqueue::Flow))];
     }
     let mut all = Vec::new();
-    for sharing in Sharing::value_variants() {
+    for sharing in END_TO_END {
         for direction in Direction::value_variants() {
             for subqueue in Subqueue::value_variants() {
-                all.push(reading(&base, *sharing, *direction, *subqueue));
+                all.push(reading(&base, fluid_model(sharing, None), *direction, *subqueue));
             }
         }
     }
     all
 }
 
-fn reading(base: &Study, sharing: Sharing, direction: Direction, subqueue: Subqueue) -> Study {
+/// How messages move.
+fn model(flags: &Flags) -> Model {
+    let Some(bytes) = flags.packets else {
+        return fluid_model(flags.sharing.unwrap_or(Sharing::MinShare), flags.subqueue_buffer);
+    };
+    Model::Packets(PacketModel {
+        switching: flags.cut_through.map_or(Switching::StoreAndForward, |header| Switching::CutThrough {
+            header: header.min(bytes.into()),
+        }),
+        ..PacketModel::new(bytes)
+    })
+}
+
+fn fluid_model(sharing: Sharing, buffer: Option<u64>) -> Model {
+    match sharing {
+        Sharing::MinShare => Model::Fluid(fluid::Sharing::MinShare),
+        Sharing::MaxMin => Model::Fluid(fluid::Sharing::MaxMin),
+        Sharing::HopByHop => Model::HopByHop { buffer },
+        Sharing::StoreAndForward => Model::StoreAndForward,
+    }
+}
+
+fn reading(base: &Study, model: Model, direction: Direction, subqueue: Subqueue) -> Study {
     Study {
-        sharing: match sharing {
-            Sharing::MinShare => fluid::Sharing::MinShare,
-            Sharing::MaxMin => fluid::Sharing::MaxMin,
-        },
+        model,
         direction: match direction {
             Direction::Slot => study::Direction::Slot,
             Direction::Host => study::Direction::Host,
@@ -232,8 +271,7 @@ fn simulate(
     wanted: &Wanted,
 ) -> Result<Recorded, Failure> {
     let begun = thread_cpu_s();
-    let mut simulation =
-        set_up(study, seed).map_err(|why| Failure::wrong_use(format_args!("--torus: {why}")))?;
+    let mut simulation = set_up(study, seed).map_err(wrong_study)?;
     let plan = Plan { sides: study.torus.flat(), names: Vec::new() };
     let Some(path) = messages else {
         return Ok(run_to_the_end(begun, &mut simulation, ticker, wanted, &plan, |_, _| ()));
@@ -281,10 +319,12 @@ impl Done {
     fn words(&self) -> [&'static str; 3] {
         let study = &self.study;
         [
-            match study.sharing {
-                _ if study.packets.is_some() => "packets",
-                fluid::Sharing::MinShare => "min-share",
-                fluid::Sharing::MaxMin => "max-min",
+            match study.model {
+                Model::Packets(_) => "packets",
+                Model::Fluid(fluid::Sharing::MinShare) => "min-share",
+                Model::Fluid(fluid::Sharing::MaxMin) => "max-min",
+                Model::HopByHop { .. } => "hop-by-hop",
+                Model::StoreAndForward => "store-and-forward",
             },
             match study.direction {
                 study::Direction::Slot => "slot",
@@ -292,7 +332,7 @@ impl Done {
                 study::Direction::Message => "message",
             },
             match study.subqueue {
-                _ if study.packets.is_some() => "link",
+                _ if study.model.is_packets() => "link",
                 fluid::lanes::Subqueue::Flow => "flow",
                 fluid::lanes::Subqueue::Message => "message",
                 fluid::lanes::Subqueue::Port => "port",
@@ -308,19 +348,35 @@ impl Done {
             "subqueue": subqueue,
             "host_links_shared": self.study.host_links_shared,
             "simulated_s": self.study.window.1.as_secs(),
-            "packet_bytes": self.study.packets.map(|packets| packets.bytes),
+            "packet_bytes": packets_of(&self.study).map(|packets| packets.bytes),
+            "subqueue_buffer_bytes": match self.study.model {
+                Model::HopByHop { buffer } => buffer,
+                _ => None,
+            },
             "unloaded_us": (unloaded_us(&self.study) * 1e3).round() / 1e3,
         });
         self.runs.row(own)
     }
 }
 
-/// A message by itself: all links of its path have one rate. Each link after the first costs a packet more, or a header.
+fn packets_of(study: &Study) -> Option<PacketModel> {
+    match study.model {
+        Model::Packets(packets) => Some(packets),
+        _ => None,
+    }
+}
+
+/// A message by itself: all links of its path have one rate. Each link after the first costs what has to come before it is passed on: a
+/// packet, a header, or all of it.
 fn unloaded_us(study: &Study) -> f64 {
-    let again = study.packets.map_or(0, |packets| match packets.switching {
-        Switching::StoreAndForward => u64::from(packets.bytes).min(study.bytes),
-        Switching::CutThrough { header } => header.min(study.bytes),
-    });
+    let again = match study.model {
+        Model::Fluid(_) | Model::HopByHop { .. } => 0,
+        Model::StoreAndForward => study.bytes,
+        Model::Packets(packets) => match packets.switching {
+            Switching::StoreAndForward => u64::from(packets.bytes).min(study.bytes),
+            Switching::CutThrough { header } => header.min(study.bytes),
+        },
+    };
     let links = u64::from(study.hops) + 1;
     (fixed(&via_cluster()) + study.rate.time_of(study.bytes + links * again)).as_micros()
 }

@@ -1,5 +1,6 @@
 //! Rates against brute force, and times against closed forms.
 
+mod jackson;
 mod queues;
 
 use super::{Fluid, MessageId, Sharing};

@@ -3,8 +3,11 @@
 use base::{Rng, Seed};
 
 use crate::arrivals::{Gaps, Sources, exponential, unit};
+use crate::fluid::end_to_end::EndToEnd;
+use crate::fluid::hops::HopByHop;
 use crate::fluid::lanes::Lanes;
-use crate::fluid::run::Run;
+use crate::fluid::run::{Carrier, Run};
+use crate::fluid::stored::Stored;
 use crate::fluid::{Fluid, Sharing};
 use crate::stats::Recorder;
 use crate::traffic::{Parcel, Traffic};
@@ -58,6 +61,11 @@ impl Traffic for Poisson {
 
 /// Time in the network with load `rho` in all: 4 sources, one link.
 fn sojourns(sizes: Sizes, lanes: Option<u32>, rho: f64, messages: u64) -> Recorder {
+    let whole = EndToEnd::new(Fluid::new(Sharing::MinShare, [RATE]), Lanes::new(lanes.unwrap_or(0) as usize));
+    sojourns_on(whole, sizes, lanes, rho, messages)
+}
+
+fn sojourns_on(carrier: impl Carrier, sizes: Sizes, lanes: Option<u32>, rho: f64, messages: u64) -> Recorder {
     let gap = Picos((SERVICE_US * 1e6 / rho) as u64 * 4);
     let traffic = Poisson {
         sources: Sources::new(Gaps::Poisson(gap), 4, Seed(8)),
@@ -67,8 +75,7 @@ fn sojourns(sizes: Sizes, lanes: Option<u32>, rho: f64, messages: u64) -> Record
         path: vec![0],
         end: Picos(gap.0 / 4 * messages),
     };
-    let lanes = Lanes::new(lanes.unwrap_or(0) as usize);
-    let mut run = Run::new(Fluid::new(Sharing::MinShare, [RATE]), lanes, traffic, 4);
+    let mut run = Run::new(carrier, traffic, 4);
     let mut recorder = Recorder::default();
     assert!(!run.run_until(Picos::MAX, |message| recorder.add(message.sojourn())));
     assert_eq!((run.in_flight(), run.born()), (0, recorder.summary.count()));
@@ -89,6 +96,17 @@ fn check(what: &str, recorder: &Recorder, expected_us: f64) {
 fn a_shared_link_is_insensitive_to_sizes() {
     for sizes in [Sizes::Fixed, Sizes::Exponential, Sizes::TwoPoint] {
         check(&format!("{sizes:?}"), &sojourns(sizes, None, 0.6, 100_000), SERVICE_US / 0.4);
+    }
+}
+
+/// On one link there is nothing to couple: the same, with queues that links have by themselves.
+#[test]
+fn one_link_hop_by_hop_shares_its_processor_too() {
+    for sizes in [Sizes::Exponential, Sizes::TwoPoint] {
+        let hops = sojourns_on(HopByHop::new(None, [RATE]), sizes, None, 0.6, 100_000);
+        let stored = sojourns_on(Stored::new([RATE]), sizes, None, 0.6, 100_000);
+        check(&format!("{sizes:?}"), &hops, SERVICE_US / 0.4);
+        check(&format!("{sizes:?}, stored"), &stored, SERVICE_US / 0.4);
     }
 }
 
@@ -114,7 +132,7 @@ fn bytes_are_conserved_and_lanes_keep_order() {
             end: Picos::from_secs(10),
         };
         let fluid = Fluid::new(sharing, [RATE, Rate::mbit(900), RATE]);
-        let mut run = Run::new(fluid, Lanes::new(4), traffic, 4);
+        let mut run = Run::new(EndToEnd::new(fluid, Lanes::new(4)), traffic, 4);
         let (mut bytes, mut carried) = (0, vec![0.0; 3]);
         let mut last = [None; 4];
         for second in 1..20 {
@@ -124,7 +142,7 @@ fn bytes_are_conserved_and_lanes_keep_order() {
                 assert!(before < Some(message.number));
             });
             // Reading the counters in between must not change their sum.
-            let more = run.take_carried(Picos::from_secs(second));
+            let more = run.carrier_mut().take_carried(Picos::from_secs(second));
             carried.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
         }
         assert_eq!(run.in_flight(), 0);

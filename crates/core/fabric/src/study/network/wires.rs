@@ -45,11 +45,24 @@ impl Network {
     fn cut(&self) -> (u64, u64) {
         let packet = match self.model {
             Model::Packets(model) => Some(model.bytes),
-            Model::Fluid(_) => self.payload(),
+            Model::Fluid(_) | Model::HopByHop { .. } | Model::StoreAndForward => self.payload(),
         };
         let packets = |bytes: u64| packet.map_or(1, |packet| bytes.div_ceil(u64::from(packet.max(1))));
+        let of_mean = |mean: f64| {
+            let bytes = (mean.round() as u64).max(1);
+            (bytes, packets(bytes))
+        };
         match &self.load {
-            Load::Drawn { bytes, .. } => (*bytes, packets(*bytes)),
+            // Of lengths that are drawn: those of the mean, since that is what a link sees in the long run.
+            Load::Drawn { sizes, .. } => of_mean(sizes.mean()),
+            Load::Exchanged(exchange) => {
+                let (asked, told) = (of_mean(exchange.request.mean()), of_mean(exchange.response.mean()));
+                (asked.0 + told.0, asked.1 + told.1)
+            }
+            Load::Scripted { script, .. } => {
+                let (messages, mean) = script.0.expected(1, self.window);
+                of_mean(if messages > 0.0 { mean } else { 1.0 })
+            }
             Load::Recorded(recording) => recording
                 .within(self.window)
                 .fold((0, 0), |(bytes, count), (_, sent)| (bytes + sent.bytes, count + packets(sent.bytes))),

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::packet::Switching;
+use crate::simulation::PacketModel;
 
 fn short(seconds: u64) -> Study {
     let begin = Picos::from_millis(1_500);
@@ -35,7 +36,7 @@ fn every_link_between_switches_carries_four_flows() {
 #[test]
 fn the_paper_s_figures_are_met_by_both_couplings() {
     for sharing in [Sharing::MinShare, Sharing::MaxMin] {
-        let outcome = run(&Study { sharing, ..short(1) }, Seed(1)).unwrap();
+        let outcome = run(&Study { model: Model::Fluid(sharing), ..short(1) }, Seed(1)).unwrap();
         let (mean, std) = (outcome.latency.summary.mean_us(), outcome.latency.summary.std_us());
         assert!((mean / 410.0 - 1.0).abs() < 0.05 && (std / 130.0 - 1.0).abs() < 0.2, "{mean} {std}");
         // One second is a ninth of the paper's run, so that chance is three times as large.
@@ -51,13 +52,47 @@ fn latency_rises_with_load_and_idle_shares_cost_something() {
         let gap = Picos(Picos::from_secs(1).0 / per_s);
         let means = [Sharing::MinShare, Sharing::MaxMin].map(|sharing| {
             let window = (Picos::ZERO, Picos(gap.0 * 20));
-            let study = Study { gaps: Gaps::Poisson(gap), sharing, window, ..Study::default() };
+            let study =
+                Study { gaps: Gaps::Poisson(gap), model: Model::Fluid(sharing), window, ..Study::default() };
             run(&study, Seed(3)).unwrap().latency.summary.mean_us()
         });
         assert!(means[0] >= means[1] && means[1] >= 331.76, "{means:?}");
         assert!(means[0] > last[0] && means[1] > last[1], "{means:?} after {last:?}");
         last = means;
     }
+}
+
+/// Queues of their own at each link: backlogs at switches save a little of what holding whole paths costs, and the less room there is for
+/// them the less they save.
+#[test]
+fn fluid_hop_by_hop_is_a_little_faster_than_end_to_end() {
+    let mean = |model| run(&Study { model, ..short(1) }, Seed(1)).unwrap().latency.summary.mean_us();
+    let whole = [Sharing::MinShare, Sharing::MaxMin].map(|sharing| mean(Model::Fluid(sharing)));
+    let hops = [1, 4_096, 1 << 30].map(|bytes| mean(Model::HopByHop { buffer: Some(bytes) }));
+    assert!((hops[0] / whole[0] - 1.0).abs() < 1e-4, "without buffers it is min-share: {hops:?} {whole:?}");
+    assert!(hops[0] > hops[1] && hops[1] > hops[2] && hops[2] > 331.76, "{hops:?}");
+    assert!(hops[2] < whole[1] && hops[2] > 0.99 * whole[1], "{hops:?} {whole:?}");
+    assert_eq!(hops[2], mean(Model::HopByHop { buffer: None }));
+}
+
+/// Messages that are stored at each link, and wait for nobody: links that are shared are symmetric queues, so that each has the mean of a
+/// queue by itself, S / (1 - rho), although messages keep their size on the way (Kelly 1979, section 3.3).
+#[test]
+fn stored_messages_meet_kelly_s_closed_form() {
+    let study = Study { model: Model::StoreAndForward, subqueue: Subqueue::Message, ..short(1) };
+    let outcome = run(&study, Seed(1)).unwrap();
+    let (service, rho) = (306.243, 0.030_624_3);
+    let expected = 25.52 + service * (2.0 / (1.0 - rho) + 4.0 / (1.0 - 4.0 * rho));
+    let (mean, interval) = (outcome.latency.summary.mean_us(), outcome.latency.batches.interval().unwrap());
+    assert!((mean - expected).abs() < 2.0 * interval.half_width_us, "{mean} not {expected}: {interval:?}");
+    assert!(interval.half_width_us < 0.01 * expected, "{interval:?} says nothing");
+    let least = outcome.latency.summary.min().unwrap().as_micros();
+    assert!((least - (25.52 + 6.0 * service)).abs() < 0.01, "{least}");
+    assert_eq!(outcome.events, 7 * outcome.latency.summary.count());
+    assert_eq!(
+        run(&Study { subqueue: Subqueue::Port, ..study }, Seed(1)).map(|_| ()),
+        Err(StudyError::Ports)
+    );
 }
 
 #[test]
@@ -81,7 +116,10 @@ fn readings_differ_and_runs_repeat() {
         Study { direction: Direction::Message, ..base.clone() },
         Study { subqueue: Subqueue::Message, ..base.clone() },
         Study { subqueue: Subqueue::Port, ..base.clone() },
-        Study { sharing: Sharing::MaxMin, ..base.clone() },
+        Study { model: Model::Fluid(Sharing::MaxMin), ..base.clone() },
+        Study { model: Model::HopByHop { buffer: None }, ..base.clone() },
+        Study { model: Model::HopByHop { buffer: Some(4_096) }, ..base.clone() },
+        Study { model: Model::StoreAndForward, ..base.clone() },
     ];
     let digests = readings.map(|study| {
         let digests = [0; 2].map(|_| run(&study, Seed(2)).unwrap().digest.value());
@@ -125,7 +163,7 @@ fn packets_go_the_same_ways() {
         (Switching::CutThrough { header: 16 }, 5.0 * 16.0 / 107.0),
     ] {
         let model = PacketModel { switching, ..PacketModel::new(1_024) };
-        let outcome = run(&Study { packets: Some(model), ..base.clone() }, Seed(1)).unwrap();
+        let outcome = run(&Study { model: Model::Packets(model), ..base.clone() }, Seed(1)).unwrap();
         let summary = outcome.latency.summary;
         assert_eq!(summary.count(), fluid.latency.summary.count());
         let least = summary.min().unwrap().as_micros();

@@ -40,7 +40,7 @@ enum Discipline {
 
 impl Packets {
     /// The model. `payload` is what a packet holds on every link, if links say it, and `overhead` what it takes at most besides;
-    /// `message` is the size of messages, where they have one.
+    /// `message` is the longest message, as far as it is known.
     ///
     /// # Errors
     /// What is missing or senseless.
@@ -48,7 +48,7 @@ impl Packets {
         &self,
         payload: Option<u32>,
         overhead: u32,
-        message: Option<u64>,
+        message: u64,
     ) -> Result<PacketModel, String> {
         let bytes = self.packet_size.map(|size| size.0).or(payload.map(u64::from));
         let bytes = bytes.ok_or(
@@ -56,7 +56,7 @@ impl Packets {
         )?;
         let packet = u32::try_from(bytes).ok().filter(|_| (1..=PACKET_MAX).contains(&bytes));
         let packet = packet.ok_or("[model]: `packet_size` is not from 1B to 16MiB")?;
-        if message.unwrap_or(0).div_ceil(bytes) > u64::from(u32::MAX) {
+        if message.div_ceil(bytes) > u64::from(u32::MAX) {
             return Err("[model]: a message has more than 2^32 packets".to_owned());
         }
         if let (Some(_), None) = (self.when_full, self.buffer) {

@@ -1,5 +1,10 @@
 use super::*;
+use fabric::arrivals::Gaps;
+use fabric::exchange::{Exchange, Span};
+use fabric::pattern;
 use fabric::simulation::PacketModel;
+use fabric::sizes::Sizes;
+use fabric::study::network::Load;
 use std::path::PathBuf;
 
 fn example(name: &str) -> String {
@@ -9,9 +14,9 @@ fn example(name: &str) -> String {
 
 /// The pattern and size of messages that are drawn.
 fn drawn(network: &Network) -> (pattern::Pattern, u64) {
-    match network.load {
-        Load::Drawn { pattern, bytes, .. } => (pattern, bytes),
-        Load::Recorded(_) => panic!("they are recorded"),
+    match &network.load {
+        Load::Drawn { pattern, sizes: Sizes::Constant(bytes), .. } => (*pattern, *bytes),
+        other => panic!("{other:?}"),
     }
 }
 
@@ -52,6 +57,9 @@ fn every_shape_and_pattern_can_be_written() {
         ("\"bit-reversal\"", pattern::Pattern::BitReversal),
         ("\"all-to-all\"", pattern::Pattern::AllToAll),
         ("{ shift = 5 }", pattern::Pattern::Shift(5)),
+        ("\"transpose\"", pattern::Pattern::Transpose),
+        ("\"tornado\"", pattern::Pattern::Tornado),
+        ("{ near = 3 }", pattern::Pattern::Near(3)),
     ] {
         let network = Scenario::parse(&text.replacen("\"uniform\"", other, 1))
             .unwrap()
@@ -89,4 +97,115 @@ fn faults_are_told_precisely() {
     }
     let packets = example("hot-spot.toml").replacen("\"1500B\"", "\"0B\"", 1);
     assert!(Scenario::parse(&packets).unwrap_err().contains("`packet_size` is not from 1B"));
+}
+
+fn network(text: &str) -> Network {
+    Scenario::parse(text).unwrap_or_else(|why| panic!("{why}")).network(1, Path::new("")).unwrap()
+}
+
+#[test]
+fn every_model_of_fluid_can_be_written() {
+    let text = example("fat-tree.toml");
+    let kind = "kind = \"max-min\" # or min-share, hop-by-hop, store-and-forward, packets";
+    assert!(text.contains(kind));
+    for (other, model) in [
+        ("kind = \"min-share\"", Model::Fluid(fluid::Sharing::MinShare)),
+        ("kind = \"hop-by-hop\"", Model::HopByHop { buffer: None }),
+        ("kind = \"hop-by-hop\"\nbuffer = \"4KiB\"", Model::HopByHop { buffer: Some(4_096) }),
+        ("kind = \"store-and-forward\"", Model::StoreAndForward),
+    ] {
+        let text = text.replacen(kind, other, 1);
+        assert_eq!((network(&text).model, network(&text).subqueue), (model, lanes::Subqueue::Flow));
+        let by_message = text.replacen("subqueue = \"flow\"", "subqueue = \"message\"", 1);
+        assert_eq!(network(&by_message).subqueue, lanes::Subqueue::Message);
+    }
+    let say = |other: &str| Scenario::parse(&text.replacen(kind, other, 1)).unwrap_err();
+    assert!(say("kind = \"hop-by-hop\"\nbuffer = \"0B\"").contains("[model]: `buffer` is zero"));
+    assert!(say("kind = \"store-and-forward\"\nbuffer = \"1B\"").contains("unknown field `buffer`"));
+}
+
+#[test]
+fn sizes_and_exchanges_can_be_written() {
+    let text = example("fat-tree.toml");
+    let sized = |sizes: &str| text.replacen("\"64KiB\"", sizes, 1);
+    for (written, expected) in [
+        ("{ distribution = \"exponential\", mean = \"2kB\" }", Sizes::Exponential(2_000)),
+        (
+            "{ distribution = \"pareto\", mean = \"2kB\", alpha = 1.5 }",
+            Sizes::Pareto { mean: 2_000, alpha: 1.5 },
+        ),
+        (
+            "{ distribution = \"log-normal\", mean = \"2kB\", cv = 2.0 }",
+            Sizes::LogNormal { mean: 2_000, cv: 2.0 },
+        ),
+        (
+            "{ distribution = \"table\", sizes = [\"100B\", \"1kB\"], weights = [0.9, 0.1] }",
+            Sizes::Table(vec![(100, 0.9), (1_000, 0.1)].into()),
+        ),
+    ] {
+        match network(&sized(written)).load {
+            Load::Drawn { sizes, gaps: Gaps::Poisson(_), .. } => assert_eq!(sizes, expected),
+            other => panic!("{other:?}"),
+        }
+    }
+    for (written, why) in [
+        ("{ distribution = \"pareto\", mean = \"2kB\", alpha = 1 }", "alpha is 1; expected more than 1"),
+        ("{ distribution = \"pareto\", mean = 2000, alpha = 1.5 }", "the unit is missing"),
+        ("{ distribution = \"pareto\", mean = \"2kB\" }", "missing field `alpha`"),
+        ("{ distribution = \"zipf\" }", "unknown variant `zipf`"),
+        ("{ distribution = \"table\", sizes = [\"1B\"], weights = [1, 2] }", "1 `sizes` and 2 `weights`"),
+    ] {
+        let said = Scenario::parse(&sized(written)).unwrap_err();
+        assert!(said.contains(why), "{written}: {said}");
+    }
+
+    let exchange = example("request-response.toml");
+    let expected = Exchange {
+        clients: Some(40),
+        pattern: pattern::Pattern::HotSpot { host: 40, share: 1.0 },
+        request: Sizes::Constant(400),
+        response: Sizes::LogNormal { mean: 65_536, cv: 1.5 },
+        service: Span::Exponential(Picos::from_micros(100)),
+        think: Span::Exponential(Picos::from_millis(20)),
+    };
+    assert_eq!(network(&exchange).load, Load::Exchanged(expected));
+    let constant = exchange.replacen("{ mean = \"20ms\" }", "\"20ms\"", 1);
+    match network(&constant).load {
+        Load::Exchanged(Exchange { think, .. }) => assert_eq!(think, Span::Constant(Picos::from_millis(20))),
+        other => panic!("{other:?}"),
+    }
+    for (from, to, why) in [
+        ("clients = 40", "clients = 0", "`clients` is zero"),
+        ("{ mean = \"20ms\" }", "{ mean = 20 }", "the unit is missing"),
+        ("{ mean = \"20ms\" }", "{ median = \"20ms\" }", "unknown field `median`"),
+        ("cv = 1.5", "cv = 0", "`response_size`: cv is 0"),
+        ("message_size = \"400B\"", "", "`message_size` is missing"),
+    ] {
+        assert!(exchange.contains(from), "{from}");
+        let said = Scenario::parse(&exchange.replacen(from, to, 1)).unwrap_err();
+        assert!(said.contains(why), "{to}: {said}");
+    }
+}
+
+#[test]
+fn objects_can_be_written() {
+    let text = example("fat-tree.toml");
+    let (arrivals, size) = ("{ process = \"poisson\", mean_gap = \"63us\" }", "message_size = \"64KiB\"");
+    assert!(text.contains(arrivals) && text.contains(size));
+    let with = |objects: &str, size_too: bool| {
+        let text = text.replacen(arrivals, objects, 1);
+        if size_too { text } else { text.replacen(size, "", 1) }
+    };
+    let preset = "{ process = \"objects\", workload = \"table1\", per_host = 20 }";
+    let network = network(&with(preset, false));
+    assert!(matches!(network.load, Load::Scripted { pattern: pattern::Pattern::Uniform, .. }));
+    // 2.75 and 0.02 messages a second from each object, for a tenth of one.
+    let (messages, bytes) = network.load.expected(128, network.window);
+    assert!(
+        (messages / (128.0 * 20.0 * 2.77 * 0.1) - 1.0).abs() < 1e-6 && bytes == 250.0,
+        "{messages} {bytes}"
+    );
+    assert!(Scenario::parse(&with(preset, true)).unwrap_err().contains("leave `message_size` out"));
+    let missing = Scenario::parse(&with("{ process = \"objects\", workload = \"full4\" }", false)).unwrap();
+    assert!(missing.network(1, Path::new("")).unwrap_err().contains("say in `per_host`"));
 }

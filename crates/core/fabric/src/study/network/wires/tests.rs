@@ -11,6 +11,7 @@ use crate::packet::PacketCounts;
 use crate::packet::ports::Flows;
 use crate::pattern::Pattern;
 use crate::simulation::Outcome;
+use crate::sizes::Sizes;
 use crate::topology::{Line, LinkSet, Site, Sustained, Torus, Transport, Wan};
 use crate::units::{Picos, parse_share};
 
@@ -28,7 +29,7 @@ fn star(link: LinkClass, bytes: u64, gap_us: u64, model: Model) -> Network {
         load: Load::Drawn {
             pattern: Pattern::Shift(1),
             gaps: Gaps::Constant(Picos::from_micros(gap_us)),
-            bytes,
+            sizes: Sizes::Constant(bytes),
         },
         window: (Picos::ZERO, Picos::from_millis(100)),
         host_time: Picos::ZERO,
@@ -85,7 +86,7 @@ fn links_of_via_give_the_latency_of_its_paper() {
         load: Load::Drawn {
             pattern: Pattern::Shift(4),
             gaps: Gaps::Constant(Picos::from_millis(10)),
-            bytes: 32_768,
+            sizes: Sizes::Constant(32_768),
         },
         host_time: Picos::from_nanos(25_520 - 6 * 500),
         ..star(named("via-clan"), 1, 1, Model::Fluid(Sharing::MinShare))
@@ -111,7 +112,7 @@ fn row(shares: [&str; 2], sites: u32) -> Network {
         load: Load::Drawn {
             pattern: Pattern::Shift(2),
             gaps: Gaps::Constant(Picos::from_micros(100)),
-            bytes: 1_000,
+            sizes: Sizes::Constant(1_000),
         },
         ..star(named("via-clan"), 1, 1, Model::Packets(packets(1_000)))
     }
@@ -157,7 +158,8 @@ fn losses_of_a_line_are_counted_and_are_its_own() {
 
 /// The messages of a network between its second and third site.
 fn recorded(network: &Network) -> crate::recording::Recording {
-    let Load::Drawn { bytes, .. } = network.load else { panic!("they are drawn") };
+    let Load::Drawn { sizes, .. } = &network.load else { panic!("they are drawn") };
+    let bytes = sizes.most();
     let sent = (0..2_000u64).map(|number| {
         let at = Picos::from_micros(50 * number);
         ((number % 2 + 2) as u32, crate::recording::Sent { at, to: (number % 2 + 4) as u32, bytes })
@@ -171,7 +173,7 @@ fn congestion_is_marked_before_it_loses() {
         load: Load::Drawn {
             pattern: Pattern::HotSpot { host: 0, share: 0.9 },
             gaps: Gaps::Poisson(Picos::from_micros(400)),
-            bytes: 14_720,
+            sizes: Sizes::Constant(14_720),
         },
         ..star(named("gigabit-ethernet"), 1, 1, Model::Packets(model))
     };
@@ -194,7 +196,7 @@ fn back_pressure_loses_nothing_or_says_why_it_stands_still() {
         load: Load::Drawn {
             pattern: Pattern::Shift(shift),
             gaps: Gaps::Constant(Picos::from_micros(200)),
-            bytes: 100_000,
+            sizes: Sizes::Constant(100_000),
         },
         window: (Picos::ZERO, Picos::from_millis(5)),
         ..star(named("via-clan"), 1, 1, Model::Packets(holds))
@@ -233,7 +235,7 @@ fn turns_come_near_a_fluid_as_packets_shrink() {
             load: Load::Drawn {
                 pattern: Pattern::HotSpot { host: 0, share: 0.5 },
                 gaps: Gaps::Poisson(Picos::from_micros(900)),
-                bytes: 16_384,
+                sizes: Sizes::Constant(16_384),
             },
             window: (Picos::ZERO, Picos::from_millis(1_000)),
             ..star(LinkClass { delay: Picos::ZERO, ..named("via-clan") }, 1, 1, Model::Packets(model))
