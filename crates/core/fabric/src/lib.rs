@@ -15,8 +15,11 @@
 //! - [`heap`]: the queue of what is due next.
 
 pub mod arrivals;
+mod births;
+mod chunks;
 pub mod fluid;
 pub mod heap;
+pub mod ladder;
 pub mod packet;
 pub mod pattern;
 pub mod recording;

@@ -2,7 +2,7 @@
 
 use super::lanes::Lanes;
 use super::{Fluid, MessageId};
-use crate::heap::EventHeap;
+use crate::births::Births;
 use crate::traffic::{Delivered, Traffic};
 use crate::units::Picos;
 
@@ -10,58 +10,38 @@ use crate::units::Picos;
 pub struct Run<T> {
     fluid: Fluid,
     lanes: Lanes,
-    traffic: T,
-    births: EventHeap,
+    births: Births<T>,
     /// By message; `ended` is not set yet.
     under_way: Vec<Delivered>,
-    born: u64,
     ended: u64,
-    path: Vec<u32>,
-    own_lanes: Vec<u32>,
     free: Vec<MessageId>,
 }
 
 impl<T: Traffic> Run<T> {
     /// A run of sources 0 to `sources` - 1.
-    pub fn new(fluid: Fluid, lanes: Lanes, mut traffic: T, sources: u32) -> Self {
-        let mut births = EventHeap::default();
-        for source in 0..sources {
-            if let Some(first) = traffic.first(source) {
-                births.push((first.0, source));
-            }
-        }
-        Self {
-            fluid,
-            lanes,
-            traffic,
-            births,
-            under_way: Vec::new(),
-            born: 0,
-            ended: 0,
-            path: Vec::new(),
-            own_lanes: Vec::new(),
-            free: Vec::new(),
-        }
+    pub fn new(fluid: Fluid, lanes: Lanes, traffic: T, sources: u32) -> Self {
+        let births = Births::new(traffic, sources);
+        Self { fluid, lanes, births, under_way: Vec::new(), ended: 0, free: Vec::new() }
     }
 
     /// Runs until nothing is left to happen up to `until`; false when nothing is left at all.
     pub fn run_until(&mut self, until: Picos, mut delivered: impl FnMut(&Delivered)) -> bool {
         loop {
-            let birth = self.births.first();
+            let birth = self.births.next();
             let end = self.fluid.next_end();
             // At the same moment what ends makes room for what is born.
             match (end, birth) {
-                (Some((now, id)), birth) if birth.is_none_or(|(birth, _)| now.0 <= birth) => {
+                (Some((now, id)), birth) if birth.is_none_or(|birth| now <= birth) => {
                     if now > until {
                         return true;
                     }
                     delivered(&self.end(now, id));
                 }
-                (_, Some((now, source))) => {
-                    if now > until.0 {
+                (_, Some(now)) => {
+                    if now > until {
                         return true;
                     }
-                    self.bear(Picos(now), source);
+                    self.bear();
                 }
                 (_, None) => return false,
             }
@@ -70,17 +50,17 @@ impl<T: Traffic> Run<T> {
 
     /// Messages born so far.
     pub fn born(&self) -> u64 {
-        self.born
+        self.births.born()
     }
 
     /// Messages born that have not ended: waiting or moving.
     pub fn in_flight(&self) -> u64 {
-        self.born - self.ended
+        self.births.born() - self.ended
     }
 
     /// Events so far: births and ends.
     pub fn events(&self) -> u64 {
-        self.born + self.ended
+        self.births.born() + self.ended
     }
 
     /// The messages under way.
@@ -93,28 +73,28 @@ impl<T: Traffic> Run<T> {
         self.fluid.take_carried(now)
     }
 
-    fn bear(&mut self, now: Picos, source: u32) {
-        self.path.clear();
-        self.own_lanes.clear();
-        let parcel = self.traffic.message(source, &mut self.path, &mut self.own_lanes);
-        match self.traffic.next(source, now) {
-            Some(next) => self.births.replace_first((next.max(now).0, source)),
-            None => self.births.pop(),
-        }
-        let id = self.fluid.add(&self.path, parcel.bytes);
-        let record = Delivered { number: self.born, source, parcel, born: now, ended: Picos::ZERO };
-        self.born += 1;
+    fn bear(&mut self) {
+        let (fluid, lanes) = (&self.fluid, &self.lanes);
+        let message = self.births.send(|path, next_lanes| {
+            fluid.look(path);
+            lanes.look(next_lanes);
+        });
+        let Some(message) = message else { return };
+        let (path, own_lanes) = self.births.way();
+        let id = self.fluid.add(path, message.parcel.bytes);
         match self.under_way.get_mut(id as usize) {
-            Some(place) => *place = record,
-            None => self.under_way.push(record),
+            Some(place) => *place = message,
+            None => self.under_way.push(message),
         }
-        if self.own_lanes.is_empty() || self.lanes.join(id, &self.own_lanes) {
-            self.fluid.start(now, id);
+        if own_lanes.is_empty() || self.lanes.join(id, own_lanes) {
+            self.fluid.start(message.born, id);
         }
     }
 
     fn end(&mut self, now: Picos, id: MessageId) -> Delivered {
         self.fluid.end(now, id);
+        let lanes = &self.lanes;
+        self.fluid.look_at_ends(|next| lanes.look_of(next));
         self.ended += 1;
         if self.lanes.holds(id) {
             let mut free = std::mem::take(&mut self.free);

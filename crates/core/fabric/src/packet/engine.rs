@@ -1,6 +1,8 @@
 //! Packets under way, and the links that they queue at.
 
-use crate::heap::EventHeap;
+use std::hint::black_box;
+
+use crate::ladder::Ladder;
 use crate::units::{Picos, Rate};
 
 /// The end of a list.
@@ -87,7 +89,7 @@ pub struct Packets {
     switching: Switching,
     full_bytes: u32,
     links: Vec<Link>,
-    events: EventHeap,
+    events: Ladder,
     packets: Vec<Packet>,
     unused_packets: u32,
     messages: Vec<Message>,
@@ -124,7 +126,7 @@ impl Packets {
             switching,
             full_bytes: packet_bytes,
             links: queues.into_iter().map(link).collect(),
-            events: EventHeap::default(),
+            events: Ladder::default(),
             packets: Vec::new(),
             unused_packets: NONE,
             messages: Vec::new(),
@@ -158,6 +160,12 @@ impl Packets {
         id
     }
 
+    /// Reads the first link of a path that a message takes soon, so that it is near then.
+    #[inline]
+    pub fn look(&self, path: &[u32]) {
+        black_box(path.first().map(|link| self.links[*link as usize].tail));
+    }
+
     /// When the next event is due.
     #[inline]
     pub fn next_event(&self) -> Option<Picos> {
@@ -177,6 +185,7 @@ impl Packets {
         } else {
             self.events.replace_first((self.packets[next as usize].at, link));
         }
+        self.look_ahead();
         self.crossings += 1;
         let path = &self.messages[message as usize].path;
         let Some(&onward) = path.get(hop as usize + 1) else {
@@ -194,6 +203,32 @@ impl Packets {
         self.packets[id as usize].hop += 1;
         self.enqueue(now, onward, id, last);
         None
+    }
+
+    /// Reads what the next events need: links, their oldest packets, and the links that these go on to. One after the other, each for all events, so that
+    /// the waits for memory overlap.
+    fn look_ahead(&mut self) {
+        let (links, packets, messages) = (&self.links, &self.packets, &self.messages);
+        let next = self.events.fresh();
+        let of = |link: u32| &links[link as usize];
+        let oldest = |link: u32| &packets[of(link).head as usize];
+        let path = |link: u32| &messages[oldest(link).message as usize].path;
+        for &(_, link) in next {
+            black_box((of(link).head, of(link).busy));
+        }
+        for &(_, link) in next {
+            black_box((
+                oldest(link).message,
+                packets.get(oldest(link).next as usize).map(|packet| packet.at),
+            ));
+        }
+        for &(_, link) in next {
+            black_box(path(link).first());
+        }
+        for &(_, link) in next {
+            let onward = path(link).get(oldest(link).hop as usize + 1).map(|onward| of(*onward));
+            black_box(onward.map(|onward| (onward.free, onward.busy)));
+        }
     }
 
     /// Crossings of a link by a packet so far.

@@ -253,6 +253,16 @@ impl Traffic for Senders {
         let next = self.sending.next(source, now)?;
         self.within(next)
     }
+
+    fn is_independent(&self) -> bool {
+        true
+    }
+
+    fn look(&self, source: u32) {
+        if let Sending::Drawn { sources, .. } = &self.sending {
+            sources.look(source);
+        }
+    }
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //! "The switch tables are configured such that all traffic that is sourced within the subnet will be transferred to a destination that
 //! is four switch hops away. The direction of the transfer (up, down, left, or right) is uniformly distributed."
 
+use std::hint::black_box;
 use std::sync::Arc;
 
 use base::{Rng, Seed};
@@ -224,6 +225,16 @@ impl Traffic for Hosts {
     fn next(&mut self, source: u32, now: Picos) -> Option<Picos> {
         let next = self.sources.next(source, now);
         self.within(next)
+    }
+
+    fn is_independent(&self) -> bool {
+        true
+    }
+
+    #[inline]
+    fn look(&self, source: u32) {
+        self.sources.look(source);
+        black_box((self.ways.get(source as usize), self.streams.get(source as usize)));
     }
 }
 
