@@ -130,7 +130,7 @@ mod tests {
 
     impl Traffic for Random {
         fn first(&mut self, source: u32) -> Option<Picos> {
-            (source % 5 > 0).then(|| self.sources.first(source, Picos::ZERO))
+            (!source.is_multiple_of(5)).then(|| self.sources.first(source, Picos::ZERO))
         }
 
         fn message(&mut self, source: u32, path: &mut Vec<u32>, lanes: &mut Vec<u32>) -> Parcel {
