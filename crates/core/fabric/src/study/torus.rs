@@ -202,7 +202,7 @@ impl Traffic for Hosts {
         let hosts_per_switch = self.torus.hosts_per_switch;
         let way =
             Straight { dimension: direction as usize / 2, backwards: direction % 2 == 1, hops: self.hops };
-        path.push(self.topology.out_of(source).start);
+        path.push(self.torus.first_link(source));
         let switch = self.torus.walk(&self.topology, source / hosts_per_switch, way, path);
         let destination = switch * hosts_per_switch + source % hosts_per_switch;
         path.push(self.torus.last_link(&self.topology, destination));
