@@ -1,5 +1,7 @@
 //! When sources send. Each has a stream of chance of its own: one source more changes nothing in the others.
 
+use std::hint::black_box;
+
 use base::{Rng, Seed};
 use rand_core::RngCore;
 
@@ -87,6 +89,12 @@ impl Sources {
                 if now + gap < end { now + gap } else { self.burst(source, end, on, off) }
             }
         }
+    }
+
+    /// Reads the state of a source that sends soon, so that it is near then.
+    #[inline]
+    pub fn look(&self, source: u32) {
+        black_box(self.streams[source as usize].clone());
     }
 
     /// Begins a burst after a silence that begins at `silent`.

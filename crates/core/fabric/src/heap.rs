@@ -25,6 +25,12 @@ impl IndexedHeap {
         self.items.first().map(|item| (item.key, item.id))
     }
 
+    /// The upper entries: the first three are among them, and most of those that follow soon.
+    #[inline]
+    pub fn upper(&self) -> impl Iterator<Item = u32> + '_ {
+        self.items.iter().take(1 + ARITY + ARITY * ARITY).map(|item| item.id)
+    }
+
     /// Number of entries.
     pub fn len(&self) -> usize {
         self.items.len()

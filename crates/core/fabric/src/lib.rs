@@ -17,9 +17,11 @@
 
 pub mod arrivals;
 mod births;
+mod chunks;
 pub mod exchange;
 pub mod fluid;
 pub mod heap;
+pub mod ladder;
 pub mod packet;
 pub mod pattern;
 pub mod recording;

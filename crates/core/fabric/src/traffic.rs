@@ -15,6 +15,15 @@ pub trait Traffic {
     /// When `source`, which sends now, sends the next time; `None` when never again, or not before it is [woken](Traffic::ended).
     fn next(&mut self, source: u32, now: Picos) -> Option<Picos>;
 
+    /// True when what a source sends and when depends on nothing that happens to messages, so that it can be asked before that moment
+    /// comes: [`Traffic::message`] and [`Traffic::next`] in turn for each source.
+    fn is_independent(&self) -> bool {
+        false
+    }
+
+    /// Reads what the next message of `source` needs, so that it is near when that is asked for soon; changes nothing.
+    fn look(&self, _source: u32) {}
+
     /// So many sources there are in a network of so many hosts: one for each, unless some have several.
     fn sources(&self, hosts: u32) -> u32 {
         hosts

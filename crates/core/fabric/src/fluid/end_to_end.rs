@@ -34,6 +34,11 @@ impl Carrier for EndToEnd {
         id
     }
 
+    fn look(&self, path: &[u32], lanes: &[u32]) {
+        self.fluid.look(path);
+        self.lanes.look(lanes);
+    }
+
     #[inline]
     fn next_event(&self) -> Option<Picos> {
         self.fluid.next_end().map(|(now, _)| now)
@@ -42,6 +47,8 @@ impl Carrier for EndToEnd {
     fn step(&mut self) -> Option<MessageId> {
         let (now, id) = self.fluid.next_end()?;
         self.fluid.end(now, id);
+        let lanes = &self.lanes;
+        self.fluid.look_at_ends(|next| lanes.look_of(next));
         if self.lanes.holds(id) {
             let mut free = std::mem::take(&mut self.free);
             self.lanes.leave(id, &mut free);

@@ -1,5 +1,7 @@
 //! The messages under way, and their rates.
 
+use std::hint::black_box;
+
 use super::Sharing;
 use super::max_min::Solver;
 use super::runs::Runs;
@@ -16,6 +18,7 @@ pub type MessageId = u32;
 
 /// A directed link.
 #[derive(Clone, Debug)]
+#[repr(align(32))] // so that none lies across two lines of the cache
 pub(super) struct Link {
     /// Bytes per picosecond.
     pub(super) capacity: f64,
@@ -68,6 +71,8 @@ pub struct Fluid {
     pub(super) hops: Vec<Hop>,
     runs: Runs,
     unused: Vec<MessageId>,
+    /// By message: whether its links were read because it ends soon.
+    looked_at: Vec<bool>,
     ends: IndexedHeap,
     solver: Solver,
     rate_changes: u64,
@@ -92,6 +97,7 @@ impl Fluid {
             hops: Vec::new(),
             runs: Runs::default(),
             unused: Vec::new(),
+            looked_at: Vec::new(),
             ends: IndexedHeap::default(),
             solver,
             rate_changes: 0,
@@ -121,10 +127,46 @@ impl Fluid {
             hops: path.len() as u32,
         };
         match self.messages.get_mut(id as usize) {
-            Some(place) => *place = message,
-            None => self.messages.push(message),
+            Some(place) => {
+                *place = message;
+                self.looked_at[id as usize] = false;
+            }
+            None => {
+                self.messages.push(message);
+                self.looked_at.push(false);
+            }
         }
         id
+    }
+
+    /// Reads the links of a path that a message takes soon, so that they are near then; changes nothing.
+    #[inline]
+    pub fn look(&self, path: &[u32]) {
+        for link in path {
+            self.look_at(*link);
+        }
+    }
+
+    #[inline]
+    fn look_at(&self, link: u32) {
+        black_box(self.links[link as usize].active);
+        self.solver.look(link);
+    }
+
+    /// Reads the links of messages that end soon, several at once; `next` is told of these messages. For most calls there is nothing to do.
+    #[inline]
+    pub fn look_at_ends(&mut self, mut next: impl FnMut(MessageId)) {
+        if self.ends.first().is_none_or(|(_, id)| self.looked_at[id as usize]) {
+            return;
+        }
+        for id in self.ends.upper() {
+            if !std::mem::replace(&mut self.looked_at[id as usize], true) {
+                for hop in &self.hops[self.messages[id as usize].path()] {
+                    self.look_at(hop.link);
+                }
+                next(id);
+            }
+        }
     }
 
     /// Lets a message move that was added.

@@ -3,6 +3,8 @@
 //! A message joins all its lanes when it is born and may start when it is first in each. Everybody joins in the order of
 //! birth, so that the oldest waiting message is always first everywhere: nothing can wait for itself.
 
+use std::hint::black_box;
+
 use super::MessageId;
 use super::runs::Runs;
 
@@ -82,6 +84,23 @@ impl Lanes {
         }
         self.waiting[message as usize] = Waiting { first, lanes: lanes.len() as u32, behind };
         behind == 0
+    }
+
+    /// Reads lanes that somebody joins soon, so that they are near then.
+    #[inline]
+    pub fn look(&self, lanes: &[u32]) {
+        for lane in lanes {
+            black_box(self.lanes.get(*lane as usize).map(|lane| lane.head));
+        }
+    }
+
+    /// Reads the lanes of a message that leaves them soon.
+    #[inline]
+    pub fn look_of(&self, message: MessageId) {
+        let Some(&Waiting { first, lanes, .. }) = self.waiting.get(message as usize) else { return };
+        for at in first..first + lanes {
+            black_box(self.lanes[self.members[at as usize].lane as usize].head);
+        }
     }
 
     /// True when a message is in some lane.

@@ -10,6 +10,9 @@ pub trait Carrier {
     /// Takes a message that is born now. Its number is another's after its end.
     fn send(&mut self, now: Picos, path: &[u32], lanes: &[u32], bytes: u64) -> MessageId;
 
+    /// Reads what a message with this way and these lanes needs when it is sent soon; changes nothing.
+    fn look(&self, _path: &[u32], _lanes: &[u32]) {}
+
     /// When something happens next.
     fn next_event(&self) -> Option<Picos>;
 
@@ -62,7 +65,7 @@ impl<T: Traffic, C: Carrier> Run<T, C> {
                     if now > until {
                         return true;
                     }
-                    self.bear(now);
+                    self.bear();
                 }
                 (_, None) => return false,
             }
@@ -99,13 +102,14 @@ impl<T: Traffic, C: Carrier> Run<T, C> {
         self.births.traffic()
     }
 
-    fn bear(&mut self, now: Picos) {
-        let Some(record) = self.births.send(now) else { return };
+    fn bear(&mut self) {
+        let carrier = &self.carrier;
+        let Some(message) = self.births.send(|path, lanes| carrier.look(path, lanes)) else { return };
         let (path, lanes) = self.births.way();
-        let id = self.carrier.send(now, path, lanes, record.parcel.bytes);
+        let id = self.carrier.send(message.born, path, lanes, message.parcel.bytes);
         match self.under_way.get_mut(id as usize) {
-            Some(place) => *place = record,
-            None => self.under_way.push(record),
+            Some(place) => *place = message,
+            None => self.under_way.push(message),
         }
     }
 }

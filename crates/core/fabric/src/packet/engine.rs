@@ -1,7 +1,9 @@
 //! Packets under way, and the links that they queue at.
 
+use std::hint::black_box;
+
 use super::store::{Fate, Gone, MessageId, NONE, Packet, Store};
-use crate::heap::EventHeap;
+use crate::ladder::Ladder;
 use crate::units::{Picos, Rate};
 
 /// When a switch begins to pass a packet on.
@@ -66,7 +68,7 @@ struct Link {
 pub struct Packets {
     switching: Switching,
     links: Vec<Link>,
-    events: EventHeap,
+    events: Ladder,
     store: Store,
     crossings: u64,
 }
@@ -95,7 +97,7 @@ impl Packets {
         Self {
             switching,
             links: queues.into_iter().map(link).collect(),
-            events: EventHeap::default(),
+            events: Ladder::default(),
             store: Store::new(packet_bytes),
             crossings: 0,
         }
@@ -113,6 +115,12 @@ impl Packets {
             self.enqueue(now.0, path[0], packet, path.len() == 1);
         }
         id
+    }
+
+    /// Reads the first link of a path that a message takes soon, so that it is near then.
+    #[inline]
+    pub fn look(&self, path: &[u32]) {
+        black_box(path.first().map(|link| self.links[*link as usize].tail));
     }
 
     /// When the next event is due.
@@ -134,6 +142,7 @@ impl Packets {
         } else {
             self.events.replace_first((self.store.packets[next as usize].at, link));
         }
+        self.look_ahead();
         self.crossings += 1;
         let path = &self.store.messages[message as usize].path;
         let Some(&onward) = path.get(hop as usize + 1) else {
@@ -156,6 +165,32 @@ impl Packets {
     /// Packets that arrived so far.
     pub fn arrived(&self) -> u64 {
         self.store.arrived
+    }
+
+    /// Reads what the next events need: links, their oldest packets, and the links that these go on to. One after the other, each for all events, so that
+    /// the waits for memory overlap.
+    fn look_ahead(&mut self) {
+        let (links, packets, messages) = (&self.links, &self.store.packets, &self.store.messages);
+        let next = self.events.fresh();
+        let of = |link: u32| &links[link as usize];
+        let oldest = |link: u32| &packets[of(link).head as usize];
+        let path = |link: u32| &messages[oldest(link).message as usize].path;
+        for &(_, link) in next {
+            black_box((of(link).head, of(link).busy));
+        }
+        for &(_, link) in next {
+            black_box((
+                oldest(link).message,
+                packets.get(oldest(link).next as usize).map(|packet| packet.at),
+            ));
+        }
+        for &(_, link) in next {
+            black_box(path(link).first());
+        }
+        for &(_, link) in next {
+            let onward = path(link).get(oldest(link).hop as usize + 1).map(|onward| of(*onward));
+            black_box(onward.map(|onward| (onward.free, onward.busy)));
+        }
     }
 
     /// Crossings of a link by a packet so far.

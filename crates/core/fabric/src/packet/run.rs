@@ -11,6 +11,9 @@ pub trait Moving {
     /// Sends a message between two `ends` by `path`.
     fn send(&mut self, now: Picos, ends: (u32, u32), path: &[u32], bytes: u64) -> MessageId;
 
+    /// Reads what a message needs that takes a path soon; changes nothing.
+    fn look(&self, _path: &[u32]) {}
+
     /// When the next event is due.
     fn next_event(&self) -> Option<Picos>;
 
@@ -39,6 +42,11 @@ pub trait Moving {
 impl Moving for Packets {
     fn send(&mut self, now: Picos, _: (u32, u32), path: &[u32], bytes: u64) -> MessageId {
         Packets::send(self, now, path, bytes)
+    }
+
+    #[inline]
+    fn look(&self, path: &[u32]) {
+        Packets::look(self, path);
     }
 
     #[inline]
@@ -149,10 +157,10 @@ impl<T: Traffic, M: Moving> Run<T, M> {
     /// all of which arrived.
     pub fn run_until(&mut self, until: Picos, mut delivered: impl FnMut(&Delivered)) -> bool {
         loop {
-            let birth = self.births.next().unwrap_or(Picos::MAX);
+            let birth = self.births.next();
             // At the same moment packets move before messages are born.
             match self.packets.next_event() {
-                Some(now) if now <= birth => {
+                Some(now) if birth.is_none_or(|birth| now <= birth) => {
                     if now > until {
                         return true;
                     }
@@ -168,10 +176,10 @@ impl<T: Traffic, M: Moving> Run<T, M> {
                         }
                     }
                 }
-                _ => match self.births.next() {
+                _ => match birth {
                     None => return false,
                     Some(birth) if birth > until => return true,
-                    Some(birth) => self.bear(birth),
+                    Some(_) => self.bear(),
                 },
             }
         }
@@ -209,13 +217,15 @@ impl<T: Traffic, M: Moving> Run<T, M> {
         self.births.traffic()
     }
 
-    fn bear(&mut self, now: Picos) {
-        let Some(record) = self.births.send(now) else { return };
-        let ends = (record.source, record.parcel.destination);
-        let id = self.packets.send(now, ends, self.births.way().0, record.parcel.bytes) as usize;
+    fn bear(&mut self) {
+        let packets = &self.packets;
+        let Some(message) = self.births.send(|path, _| packets.look(path)) else { return };
+        let ends = (message.source, message.parcel.destination);
+        let (path, _) = self.births.way();
+        let id = self.packets.send(message.born, ends, path, message.parcel.bytes) as usize;
         match self.under_way.get_mut(id) {
-            Some(place) => *place = record,
-            None => self.under_way.push(record),
+            Some(place) => *place = message,
+            None => self.under_way.push(message),
         }
     }
 }

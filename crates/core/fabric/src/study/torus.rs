@@ -3,6 +3,7 @@
 //! "The switch tables are configured such that all traffic that is sourced within the subnet will be transferred to a destination that
 //! is four switch hops away. The direction of the transfer (up, down, left, or right) is uniformly distributed."
 
+use std::hint::black_box;
 use std::sync::Arc;
 
 use base::{Rng, Seed};
@@ -218,7 +219,7 @@ impl Traffic for Hosts {
         let hosts_per_switch = self.torus.hosts_per_switch;
         let way =
             Straight { dimension: direction as usize / 2, backwards: direction % 2 == 1, hops: self.hops };
-        path.push(self.topology.out_of(source).start);
+        path.push(self.torus.first_link(source));
         let switch = self.torus.walk(&self.topology, source / hosts_per_switch, way, path);
         let destination = switch * hosts_per_switch + source % hosts_per_switch;
         path.push(self.torus.last_link(&self.topology, destination));
@@ -241,6 +242,16 @@ impl Traffic for Hosts {
     fn next(&mut self, source: u32, now: Picos) -> Option<Picos> {
         let next = self.sources.next(source, now);
         self.within(next)
+    }
+
+    fn is_independent(&self) -> bool {
+        true
+    }
+
+    #[inline]
+    fn look(&self, source: u32) {
+        self.sources.look(source);
+        black_box((self.ways.get(source as usize), self.streams.get(source as usize)));
     }
 }
 

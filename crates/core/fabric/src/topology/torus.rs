@@ -117,14 +117,35 @@ impl Torus {
 
     /// The next switch in a direction; `None` at the border of a mesh.
     pub fn neighbour(&self, switch: u32, dimension: usize, backwards: bool) -> Option<u32> {
-        let (at, stride, side) = self.place(switch, dimension);
+        self.step(switch, self.place(switch, dimension), backwards).map(|(next, _)| next)
+    }
+
+    /// The next switch in a direction and its coordinate, from one at that place.
+    #[inline]
+    fn step(&self, switch: u32, (at, stride, side): (u32, u32, u32), backwards: bool) -> Option<(u32, u32)> {
         match (backwards, self.wraps) {
-            (false, _) if at + 1 < side => Some(switch + stride),
-            (false, true) => Some(switch - at * stride),
-            (true, _) if at > 0 => Some(switch - stride),
-            (true, true) => Some(switch + (side - 1) * stride),
+            (false, _) if at + 1 < side => Some((switch + stride, at + 1)),
+            (false, true) => Some((switch - at * stride, 0)),
+            (true, _) if at > 0 => Some((switch - stride, at - 1)),
+            (true, true) => Some((switch + (side - 1) * stride, side - 1)),
             _ => None,
         }
+    }
+
+    /// The first link out of a switch. On a torus all have as many, so that it is computed and nothing read.
+    #[inline]
+    fn first_out(&self, topology: &Topology, switch: u32) -> u32 {
+        if self.wraps {
+            let ports = 2 * self.sides.len() as u32 + self.hosts_per_switch;
+            topology.hosts() + switch * ports
+        } else {
+            topology.out_of(topology.hosts() + switch).start
+        }
+    }
+
+    /// The link from a host: its only one, and those of hosts come first.
+    pub fn first_link(&self, host: u32) -> u32 {
+        host
     }
 
     /// Coordinate of a switch in a dimension, the distance of neighbours there, and its side.
@@ -147,12 +168,12 @@ impl Torus {
     /// Walks straight on from a switch, adds the links to `path`, and answers with the switch it comes to. At the border
     /// of a mesh it stops.
     pub fn walk(&self, topology: &Topology, from: u32, way: Straight, path: &mut Vec<u32>) -> u32 {
-        let mut switch = from;
+        let (mut switch, (mut at, stride, side)) = (from, self.place(from, way.dimension));
         for _ in 0..way.hops {
-            let Some(next) = self.neighbour(switch, way.dimension, way.backwards) else { break };
+            let Some(next) = self.step(switch, (at, stride, side), way.backwards) else { break };
             let port = self.port(switch, way.dimension, way.backwards);
-            path.push(topology.out_of(topology.hosts() + switch).start + port);
-            switch = next;
+            path.push(self.first_out(topology, switch) + port);
+            (switch, at) = next;
         }
         switch
     }
@@ -162,7 +183,7 @@ impl Torus {
     pub fn route(&self, topology: &Topology, source: u32, destination: u32, path: &mut Vec<u32>) {
         let goal = destination / self.hosts_per_switch;
         let mut switch = source / self.hosts_per_switch;
-        path.push(topology.out_of(source).start);
+        path.push(self.first_link(source));
         for dimension in 0..self.sides.len() {
             let (at, _, side) = self.place(switch, dimension);
             let (to, _, _) = self.place(goal, dimension);
@@ -177,7 +198,11 @@ impl Torus {
     /// The link from its switch to a host.
     pub fn last_link(&self, topology: &Topology, host: u32) -> u32 {
         let (switch, k) = (host / self.hosts_per_switch, host % self.hosts_per_switch);
-        topology.out_of(topology.hosts() + switch).end - self.hosts_per_switch + k
+        if self.wraps {
+            self.first_out(topology, switch) + 2 * self.sides.len() as u32 + k
+        } else {
+            topology.out_of(topology.hosts() + switch).end - self.hosts_per_switch + k
+        }
     }
 }
 

@@ -217,4 +217,14 @@ impl Traffic for Senders {
             _ => None,
         }
     }
+
+    fn is_independent(&self) -> bool {
+        !matches!(self.sending, Sending::Exchanged(_))
+    }
+
+    fn look(&self, source: u32) {
+        if let Sending::Drawn { sources, .. } = &self.sending {
+            sources.look(source);
+        }
+    }
 }

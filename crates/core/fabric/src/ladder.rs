@@ -1,0 +1,232 @@
+//! A queue of what is due next, for many entries that are due far from now: a ladder queue (Tang, Goh and Thng 2005).
+//!
+//! A heap of many entries touches a place of memory per level for each that goes in or out, and most of those places are in no
+//! cache. Here an entry goes into the bucket of its time, of which only the end is touched, and buckets are only
+//! sorted when their time comes: what is due next lies sorted in a short list. A bucket of many is first spread over
+//! the finer buckets of another rung. The order is that of a heap: by time, then by number.
+
+use crate::chunks::{Bucket, Chunks};
+
+/// A time and a number.
+type Item = (u64, u32);
+
+/// Buckets of no more entries than this are sorted, and the sorted list is not made much longer.
+const SORTED: usize = 64;
+/// Entries wanted in a bucket, and most buckets of a rung.
+const WANTED: usize = 24;
+const BUCKETS: usize = 256;
+
+/// Buckets of equal width, one after the other in time.
+#[derive(Clone, Debug, Default)]
+struct Rung {
+    /// The first moment of the first bucket, and the last one of the last.
+    begin: u64,
+    last: u64,
+    /// A bucket is 2^`shift` long.
+    shift: u32,
+    /// The first bucket that was not opened.
+    next: usize,
+    buckets: Vec<Bucket>,
+}
+
+/// Times with numbers, the least first; the number breaks ties. Entries may come in any order.
+#[derive(Clone, Debug, Default)]
+pub struct Ladder {
+    /// Everything up to the moment `near_last`, the least at the end.
+    near: Vec<Item>,
+    near_last: u64,
+    /// From wide to narrow: each fills the bucket that was opened last of the one before it.
+    rungs: Vec<Rung>,
+    /// Later than all rungs.
+    far: Bucket,
+    chunks: Chunks,
+    /// Rungs that are not in use, and a list to spread from.
+    spare: Vec<Rung>,
+    spreading: Vec<Item>,
+    /// Whether `near` was filled since [`Ladder::fresh`] was called.
+    fresh: bool,
+}
+
+impl Ladder {
+    /// The entry that is first.
+    #[inline]
+    pub fn first(&self) -> Option<(u64, u32)> {
+        self.near.last().copied()
+    }
+
+    /// Adds an entry.
+    #[inline]
+    pub fn push(&mut self, item: (u64, u32)) {
+        self.put(item);
+        if self.near.is_empty() {
+            self.refill();
+        }
+    }
+
+    /// Puts an entry in the place of the first one.
+    #[inline]
+    pub fn replace_first(&mut self, item: (u64, u32)) {
+        self.near.pop();
+        self.push(item);
+    }
+
+    /// Removes the first entry.
+    #[inline]
+    pub fn pop(&mut self) {
+        self.near.pop();
+        if self.near.is_empty() {
+            self.refill();
+        }
+    }
+
+    /// Those of the next entries that were sorted since this was last called, the first one last: to look ahead.
+    pub fn fresh(&mut self) -> &[(u64, u32)] {
+        if std::mem::take(&mut self.fresh) { &self.near } else { &[] }
+    }
+
+    #[inline]
+    fn put(&mut self, item: Item) {
+        let time = item.0;
+        if time <= self.near_last {
+            return self.put_near(item);
+        }
+        match self.rungs.iter_mut().rev().find(|rung| time <= rung.last) {
+            Some(rung) => {
+                let bucket = &mut rung.buckets[((time - rung.begin) >> rung.shift) as usize];
+                self.chunks.put(bucket, item);
+            }
+            None => self.chunks.put(&mut self.far, item),
+        }
+    }
+
+    #[inline]
+    fn put_near(&mut self, item: Item) {
+        let place = self.near.partition_point(|other| *other > item);
+        self.near.insert(place, item);
+        if self.near.len() > 2 * SORTED {
+            self.thin_out();
+        }
+    }
+
+    /// So many entries came so near that keeping them sorted costs too much: they become a rung.
+    #[cold]
+    fn thin_out(&mut self) {
+        let mut items = std::mem::take(&mut self.near);
+        self.spread(&mut items, self.near_last);
+        self.near = items;
+        self.refill();
+    }
+
+    /// Sorts the next entries, if there are any.
+    fn refill(&mut self) {
+        while self.near.is_empty() {
+            let (mut bucket, last) = match self.rungs.last_mut() {
+                None if self.far.is_empty() => return,
+                None => (std::mem::take(&mut self.far), u64::MAX),
+                Some(rung) => match rung.open() {
+                    Some(opened) => opened,
+                    None => {
+                        self.spare.extend(self.rungs.pop());
+                        continue;
+                    }
+                },
+            };
+            let mut items = std::mem::take(&mut self.spreading);
+            self.chunks.empty(&mut bucket, &mut items);
+            // What is far is late without limit: its own last moment is taken, and later ones stay far.
+            let last = if self.rungs.is_empty() { latest(&items) } else { last };
+            if items.len() <= SORTED || items.iter().all(|item| item.0 == items[0].0) {
+                items.sort_unstable_by(|a, b| b.cmp(a));
+                std::mem::swap(&mut self.near, &mut items);
+                (self.near_last, self.fresh) = (last, true);
+            } else {
+                self.spread(&mut items, last);
+            }
+            self.spreading = items;
+        }
+    }
+
+    /// Spreads entries over a rung up to the moment `last`.
+    fn spread(&mut self, items: &mut Vec<Item>, last: u64) {
+        let begin = items.iter().map(|item| item.0).min().unwrap_or(last);
+        let mut rung = self.spare.pop().unwrap_or_default();
+        let wanted = (items.len() / WANTED).next_power_of_two().clamp(2, BUCKETS);
+        // The least width with which there are not more.
+        rung.shift = (u64::BITS - (last - begin).leading_zeros()).saturating_sub(wanted.ilog2());
+        (rung.begin, rung.last, rung.next) = (begin, last, 0);
+        rung.buckets.clear();
+        rung.buckets.resize(((last - begin) >> rung.shift) as usize + 1, Bucket::default());
+        for item in items.drain(..) {
+            self.chunks.put(&mut rung.buckets[((item.0 - begin) >> rung.shift) as usize], item);
+        }
+        self.rungs.push(rung);
+    }
+}
+
+impl Rung {
+    /// The next bucket that has something, and its last moment.
+    fn open(&mut self) -> Option<(Bucket, u64)> {
+        let empty = self.buckets[self.next..].iter().take_while(|bucket| bucket.is_empty()).count();
+        let at = self.next + empty;
+        let bucket = std::mem::take(self.buckets.get_mut(at)?);
+        self.next = at + 1;
+        let first = self.begin + ((at as u64) << self.shift);
+        Some((bucket, first.saturating_add((1 << self.shift) - 1).min(self.last)))
+    }
+}
+
+fn latest(items: &[Item]) -> u64 {
+    items.iter().map(|item| item.0).max().unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    /// Gaps of all orders of magnitude, so that rungs nest and pushes come everywhere.
+    fn later() -> impl Strategy<Value = u64> {
+        (0u32..64, any::<u64>()).prop_map(|(shift, random)| random >> shift)
+    }
+
+    proptest! {
+        #[test]
+        fn comes_out_in_order(actions in prop::collection::vec((0u8..8, later(), any::<u32>()), 1..3000), crowd: bool) {
+            let (mut ladder, mut model) = (Ladder::default(), BTreeSet::new());
+            for (what, gap, number) in actions {
+                let now = model.first().map_or(0, |first: &(u64, u32)| first.0);
+                let item = (if crowd { now.saturating_add(gap % 1000) } else { now.saturating_add(gap) }, number);
+                match what {
+                    _ if model.contains(&item) => {}
+                    0 if !model.is_empty() => {
+                        ladder.pop();
+                        model.pop_first();
+                    }
+                    1..=3 if !model.is_empty() => {
+                        ladder.replace_first(item);
+                        model.pop_first();
+                        model.insert(item);
+                    }
+                    // Earlier than what is first.
+                    4 => {
+                        let early = (item.0 / 2, number);
+                        if model.insert(early) {
+                            ladder.push(early);
+                        }
+                    }
+                    _ => {
+                        ladder.push(item);
+                        model.insert(item);
+                    }
+                }
+                prop_assert_eq!(ladder.first(), model.first().copied());
+            }
+            while let Some(first) = model.pop_first() {
+                prop_assert_eq!(ladder.first(), Some(first));
+                ladder.pop();
+            }
+            prop_assert_eq!(ladder.first(), None);
+        }
+    }
+}
