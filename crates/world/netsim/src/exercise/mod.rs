@@ -205,8 +205,9 @@ impl Exercise {
     pub fn memory_bytes(&self) -> Result<u64, ExerciseError> {
         let blueprint = self.blueprint()?;
         let (links, hosts) = (blueprint.links() as u64, blueprint.parts.len() as u64);
-        // A mesh is taken to hold; what a tree cannot carry waits until the end.
-        let waits = if self.joined == Joined::Mesh { 0.0 } else { (self.settle + self.window).as_secs_f64() };
+        // A mesh is taken to hold; what a tree cannot carry waits until the end. Nobody looks long at what is overloaded.
+        let counted = (self.settle + self.window).min(OVERLOADED_FOR).as_secs_f64();
+        let waits = if self.joined == Joined::Mesh { 0.0 } else { counted };
         let waiting = (self.crowd.updates_per_s() * waits) as u64;
         let entities = self.crowd.entities as u64;
         Ok(links * LINK_BYTES + hosts * HOST_BYTES + entities * ENTITY_BYTES + waiting * WAITING_BYTES)
@@ -223,6 +224,8 @@ const HOST_BYTES: u64 = 60_000;
 const ENTITY_BYTES: u64 = 100;
 /// Of an update that waits for routers, all its copies.
 const WAITING_BYTES: u64 = 2_000;
+/// So long a tree may be overloaded within the memory that is foreseen.
+const OVERLOADED_FOR: Duration = Duration::from_secs(10);
 
 fn build(exercise: &Exercise, blueprint: &Blueprint) -> Result<Cluster<Station<Simulator>>, RunError> {
     let Exercise { crowd, hardware, seed, .. } = exercise;

@@ -203,6 +203,22 @@ fn a_run_is_a_function_of_its_seed_and_can_be_stopped() {
 }
 
 #[test]
+fn memory_is_foreseen_by_what_there_is() {
+    let of = |exercise: &Exercise| exercise.memory_bytes().expect("it can be");
+    let (tree, mesh) = (of(&small(Joined::Tree)), of(&small(Joined::Mesh)));
+    let more = |change: &dyn Fn(&mut Exercise)| {
+        let mut exercise = small(Joined::Mesh);
+        change(&mut exercise);
+        of(&exercise)
+    };
+    assert_eq!(more(&|exercise| exercise.crowd.entities = 1_400) - mesh, 1_000 * 100);
+    // Six leaf routers in place of eight have 26 links less between them.
+    assert_eq!(mesh - more(&|exercise| exercise.simulators_per_router = 7), 26 * 40_000 + 2 * 60_000);
+    let long = |seconds| of(&Exercise { window: Duration::from_secs(seconds), ..small(Joined::Tree) });
+    assert!(tree < long(9) && long(10) == long(3_600), "a tree may have to keep what it cannot carry");
+}
+
+#[test]
 fn what_cannot_be_is_refused_with_the_reason() {
     let say = |exercise: Exercise| run(&exercise, |_| true).unwrap_err().to_string();
     let with = |change: &dyn Fn(&mut Exercise)| {
