@@ -1,6 +1,7 @@
 //! `meshrti sim`: the built-in scenario gives the figures it always gave, they are as good as they must be, and wrong use is
 //! told precisely.
 
+mod exercise;
 mod federation;
 #[path = "common/golden.rs"]
 mod golden;
@@ -29,6 +30,31 @@ fn report(arguments: &[&str]) -> Value {
 fn refusal(arguments: &[&str]) -> (Option<i32>, String) {
     let output = meshrti(&[&["sim"], arguments].concat());
     (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+/// Starts a simulation that takes long, stops it by Ctrl-C once it listens, and gives its exit status and what it said.
+#[cfg(unix)]
+fn stopped(arguments: &[&str]) -> (Option<i32>, String) {
+    use std::io::{BufRead as _, BufReader, Read as _};
+    use std::process::Stdio;
+    let mut child = Command::new(env!("CARGO_BIN_EXE_meshrti"))
+        .args([&["sim"], arguments, &["--verbose"]].concat())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let mut log = BufReader::new(child.stderr.take().expect("it is piped"));
+    let mut line = String::new();
+    // Before it listens to signals Ctrl-C would end it without a word.
+    while !line.contains("Ctrl-C") {
+        line.clear();
+        assert!(log.read_line(&mut line).expect("it can be read") > 0, "it ended early");
+    }
+    let told = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(told.expect("there is such a command").success());
+    let mut said = String::new();
+    child.stdout.take().expect("it is piped").read_to_string(&mut said).expect("it can be read");
+    (child.wait().expect("it ends").code(), said)
 }
 
 /// A file in the folder for tests' own files.
@@ -90,6 +116,7 @@ fn tree_against_mesh_is_what_it_was_and_what_it_must_be() {
     is_golden("router-tree-vs-mesh.csv", &csv(&report));
     links_are_those_of_the_paper(&report);
     the_mesh_is_as_much_faster_as_it_must_be(&report);
+    large_messages_are_limited_by_bandwidth(&report);
     late_starters_part_the_tree_in_two(&report);
 }
 
@@ -120,6 +147,26 @@ fn the_mesh_is_as_much_faster_as_it_must_be(report: &Value) {
     }
     // In step, all pairs are delayed alike: contention alone makes no groups.
     assert!(rows.values().all(|row| row["bimodal"] == false));
+}
+
+/// Figures 13 to 16 and 19 of the paper, over all sizes.
+fn large_messages_are_limited_by_bandwidth(report: &Value) {
+    let (other, large) = (rows(report, "other sizes"), rows(report, "large messages"));
+    for topology in ["tree", "mesh"] {
+        for hops in [0, 2, 3] {
+            let at = |rows: &BTreeMap<(&str, u64, u64), &Value>, size| {
+                number(rows[&(topology, hops, size)], "bandwidth_mb_per_s")
+            };
+            // A small message costs time for itself, a large one for its bytes.
+            assert!(at(&other, 64) > 7.0 * at(&other, 8), "{topology}, {hops} hops");
+            assert!(at(&large, 1_000_000) < 1.1 * at(&large, 262_144), "{topology}, {hops} hops");
+        }
+    }
+    for ((topology, hops, _), row) in other.iter().chain(&large) {
+        if *topology == "mesh" && *hops == 0 {
+            assert!((number(row, "speedup_ratio") - 1.0).abs() < 0.01, "{row}");
+        }
+    }
 }
 
 /// Figure 18 of the paper.
@@ -169,6 +216,35 @@ fn a_file_of_ones_own_whatever_the_jobs() {
     assert!(rows.iter().all(|row| row["ci95_us"].is_number()));
     let other = report(&[path, "--seed", "8", "--replications", "3"]);
     assert_ne!(one["rows"], other["rows"], "chance comes from the seed");
+}
+
+#[test]
+fn the_papers_figures_are_tables_and_charts() {
+    let text = small().replace("histogram_of_bytes = []", "histogram_of_bytes = [1000]");
+    let scenario = file("figures.toml", &text.replace("pairs = [1, 4]", "pairs = [4]"));
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("figures");
+    let path = |path: &PathBuf| path.to_str().expect("a name of plain characters").to_owned();
+    let report = report(&[&path(&scenario), "--csv", &path(&folder), "--plots", &path(&folder)]);
+    let read = |name: &str| std::fs::read_to_string(folder.join(name)).expect("it was written");
+    let rows = |name: &str| read(name).lines().count() - 1;
+    assert_eq!(rows("exchanges.csv"), report["rows"].as_array().expect("rows").len());
+    assert_eq!(rows("pairs.csv"), 2 * 2 * 4, "four pairs for each topology and distance");
+    assert!(read("pairs.csv").trim_end().ends_with(",1"), "all of them up to the last");
+    for chart in ["times-tree", "times-mesh", "ratio", "ratio-linear", "bandwidth"] {
+        assert!(read(&format!("{chart}.svg")).contains("2 hops"), "{chart}");
+    }
+    for topology in ["tree", "mesh"] {
+        assert!(read(&format!("cdf-exchanges-{topology}-1000.svg")).contains("share of pairs"));
+    }
+}
+
+#[test]
+fn table_1_of_the_router_paper_is_counted_by_the_routers() {
+    let report = report(&["router-table1"]);
+    assert_eq!(report["schema"], "meshrti.sim.router-table1/1");
+    assert_eq!(report["summary"]["passed"], true);
+    let columns = ["topology", "hops", "links", "paper_links", "equal"];
+    is_golden("router-table1.csv", &via::csv(&columns, &[report]));
 }
 
 #[test]

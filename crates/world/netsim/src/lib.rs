@@ -10,6 +10,7 @@
 //! - [`Simulation`]: hosts of a type of yours ([`Host`]) on a network, run until some moment.
 //! - [`cluster`]: hosts whose processor time and network interface cost something, for questions of "how fast".
 //! - [`routers`]: the router machine on such a cluster, as tree and as mesh, and pairs of federates that load it.
+//! - [`exercise`]: simulated entities over such networks: how much clients, routers and lines have to do.
 //! - [`queueing`]: queues in closed form, and sites that multicast over lines of limited rate.
 //! - [`srmp`]: groups of SRMP members on emulated lines, loaded by simulated entities.
 //! - [`tcp`]: one end of a TCP connection, as a machine.
@@ -20,6 +21,7 @@
 //! host, link or rule leaves alone what happens elsewhere.
 
 pub mod cluster;
+pub mod exercise;
 mod fault;
 mod link;
 mod network;

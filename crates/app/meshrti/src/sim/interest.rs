@@ -38,9 +38,9 @@ enum Joined {
 #[derive(clap::Args, Clone, PartialEq, Default)]
 #[command(next_help_heading = "Options of interest-scale")]
 pub(super) struct Options {
-    /// How many nodes [default: 100]
+    /// How many nodes [default: 100]; of exercises: hosts
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(3..=4_000))]
-    nodes: Option<u16>,
+    pub(super) nodes: Option<u16>,
     /// Federates at each node [default: 3]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=100))]
     federates: Option<u16>,
@@ -51,10 +51,23 @@ pub(super) struct Options {
 
 /// Fails when options of interest-scale are used with something else.
 pub(super) fn refuse_flags(args: &Args, name: &str) -> Result<(), Failure> {
-    if name != NAME && args.interest != Options::default() {
+    // Exercises, too, have nodes; others refuse them when it is known what they are.
+    let nodes = if super::is_from_file(name) { args.interest.nodes } else { None };
+    if name != NAME && args.interest != (Options { nodes, ..Options::default() }) {
         return Err(Failure::wrong_use(format_args!("{name}: the options of {NAME} do not apply here")));
     }
     Ok(())
+}
+
+/// Fails when nodes are wanted of something that has none.
+pub(super) fn refuse_nodes(args: &Args) -> Result<(), Failure> {
+    match args.interest.nodes {
+        None => Ok(()),
+        Some(_) => Err(Failure::wrong_use(format_args!(
+            "{}: --nodes is for {NAME} and for scenarios with `kind = \"exercise\"`",
+            args.scenario
+        ))),
+    }
 }
 
 /// Runs it.

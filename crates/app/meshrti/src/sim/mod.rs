@@ -2,35 +2,31 @@
 
 mod built_in;
 mod course;
+mod exercise;
 pub(crate) mod federation;
-mod file;
+mod hardware;
 mod interest;
 mod interrupt;
 mod network;
-mod output;
 mod parallel;
 mod pool;
 mod ran;
+mod routers;
 mod sheet;
 mod srmp;
 mod stats;
 mod usage;
 mod via;
-mod work;
 
 use std::num::NonZeroUsize;
 use std::path::Path;
-use std::time::Instant;
 
-use base::Seed;
 use serde_json::json;
 
-use crate::bench::progress::Progress;
 use crate::bench::table::Table;
 use crate::exit::{Failure, Outcome, Status, say};
 use crate::report::{JsonFlag, Report};
 use built_in::BUILT_IN;
-use file::Scenario;
 
 /// Simulate a network of routers, of SRMP members, or of a cluster, before building it.
 #[derive(clap::Args)]
@@ -43,6 +39,10 @@ Examples:
   meshrti sim router-tree-vs-mesh --show > mine.toml its text, to be changed
   meshrti sim mine.toml --replications 5             your own, five times with different chance
   meshrti sim router-tree-vs-mesh --json out.json    with a report for machines
+  meshrti sim router-table1                          links that messages cross, beside the paper's table
+  meshrti sim juo                                    simulators at sites over a WAN, as a tree and as a mesh
+  meshrti sim sfexpress --plots charts               50,000 and 100,000 vehicles on 1,904 processors
+  meshrti sim million --nodes 420 --seconds 1        a million entities, or a part of them
   meshrti sim srmp-table1                            the evaluation of the SRMP paper, in three readings
   meshrti sim srmp-goals --receivers 1000            what a large group of SRMP members costs and takes
   meshrti sim interest-scale --nodes 100             whole nodes: what a change of interest costs
@@ -81,8 +81,8 @@ pub(crate) struct Args {
     /// Receivers of srmp-scale, srmp-goals and, at most, srmp-q1 [default: 1000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(netsim::srmp::scale::RECEIVERS_MAX)))]
     receivers: Option<u32>,
-    /// Simulated length of each run of srmp-queueing and the other experiments with SRMP
-    #[arg(long, value_name = "S", value_parser = clap::value_parser!(u32).range(10..=86_400))]
+    /// Simulated length of each run of exercises, of srmp-queueing and of the other experiments with SRMP
+    #[arg(long, value_name = "S", value_parser = clap::value_parser!(u32).range(1..=86_400))]
     seconds: Option<u32>,
     /// Write messages on their way to FILE, for Perfetto (ui.perfetto.dev): networks and via-torus
     #[arg(long, value_name = "FILE")]
@@ -91,6 +91,8 @@ pub(crate) struct Args {
     files: sheet::FilesFlag,
     #[command(flatten)]
     interest: interest::Options,
+    #[command(flatten)]
+    exercise: exercise::ExerciseFlags,
     #[command(flatten)]
     via: via::Flags,
     #[command(flatten)]
@@ -119,13 +121,16 @@ pub(crate) fn run(args: &Args) -> Outcome {
         federation::refuse_flags(args, &args.scenario)?;
     }
     if args.scenario == interest::NAME {
+        exercise::refuse_flags(args)?;
         return interest::run(args);
     }
     if let Some(scenario) = via::find(&args.scenario) {
+        exercise::refuse_flags(args)?;
         return via::run(args, scenario);
     }
     via::refuse_flags(args, &args.scenario)?;
     if let Some(scenario) = srmp::find(&args.scenario) {
+        exercise::refuse_flags(args)?;
         return srmp::run(args, scenario);
     }
     if args.receivers.is_some() {
@@ -133,51 +138,74 @@ pub(crate) fn run(args: &Args) -> Outcome {
             "--receivers: only srmp-scale, srmp-goals and srmp-q1 have receivers",
         ));
     }
+    if args.scenario == routers::TABLE_1 {
+        exercise::refuse_flags(args)?;
+        return routers::table1(args);
+    }
+    run_file(args)
+}
+
+/// Runs a scenario that is a file, or is built in as one.
+fn run_file(args: &Args) -> Outcome {
     let (name, text) = find(&args.scenario)?;
-    match network::kind_of(&text).as_deref() {
-        Some("network") => {
-            federation::refuse_flags(args, &args.scenario)?;
-            return network::run(args, &name, &text);
-        }
-        Some(federation::KIND) => return federation::run(args, &name, &text),
-        None | Some("router-networks") if args.files.is_given() || args.trace.is_some() => {
-            return Err(Failure::wrong_use(format_args!(
-                "scenario {}: --csv, --plots and --trace are for scenarios with `kind = \"network\"`",
-                args.scenario
-            )));
-        }
-        None | Some("router-networks") => federation::refuse_flags(args, &args.scenario)?,
-        Some(other) => {
-            return Err(Failure::wrong_use(format_args!(
-                "scenario {}: unknown kind `{other}`, expected `network`, `federation` or `router-networks`",
-                args.scenario
-            )));
+    let kind = network::kind_of(&text);
+    let kind = kind.as_deref().unwrap_or("router-networks");
+    if kind != "network" && args.trace.is_some() {
+        return Err(Failure::wrong_use(format_args!(
+            "{}: --trace is for networks from files and via-torus",
+            args.scenario
+        )));
+    }
+    if kind != federation::KIND {
+        federation::refuse_flags(args, &args.scenario)?;
+    }
+    if kind != "exercise" {
+        exercise::refuse_flags(args)?;
+        interest::refuse_nodes(args)?;
+        if args.seconds.is_some() {
+            let what = format_args!("scenario {}: --seconds is for {}", args.scenario, seconds_for());
+            return Err(Failure::wrong_use(what));
         }
     }
-    let scenario = Scenario::parse(&text)
-        .map_err(|why| Failure::wrong_use(format_args!("scenario {}: {why}", args.scenario)))?;
-    if args.show {
-        say(text.trim_end());
-        return Ok(Status::Done);
+    match kind {
+        "exercise" => exercise::run(args, &name, &text),
+        "network" => network::run(args, &name, &text),
+        federation::KIND => federation::run(args, &name, &text),
+        "router-networks" => routers::run(args, &name, &text),
+        other => Err(Failure::wrong_use(format_args!(
+            "scenario {}: unknown kind `{other}`, expected `network`, `federation`, `router-networks` or `exercise`",
+            args.scenario
+        ))),
     }
-    simulate(args, &name, &scenario)
+}
+
+/// Whose simulated length can be chosen.
+fn seconds_for() -> String {
+    format!("scenarios with `kind = \"exercise\"` and {}", srmp::EXPERIMENTS)
 }
 
 /// Fails when files are wanted that a scenario does not have.
 fn refuse_files(args: &Args) -> Result<(), Failure> {
     let name = &args.scenario;
-    let is_network = via::has_course(name) || !is_built_in(name);
-    if args.seconds.is_some() && !srmp::is_experiment(name) {
-        return Err(Failure::wrong_use(format_args!("{name}: --seconds is for {}", srmp::EXPERIMENTS)));
+    // What a file is about is known when it was read.
+    let is_file = is_from_file(name);
+    let is_experiment = srmp::is_experiment(name);
+    if args.seconds.is_some() && !is_experiment && !is_file {
+        return Err(Failure::wrong_use(format_args!("{name}: --seconds is for {}", seconds_for())));
     }
-    if args.files.is_given() && !srmp::is_experiment(name) && !is_network {
+    if args.seconds.is_some_and(|seconds| seconds < 10) && is_experiment {
+        return Err(Failure::wrong_use(format_args!("{name}: --seconds must be 10 or more")));
+    }
+    let has_files = is_experiment || is_file || via::has_course(name) || name == routers::TABLE_1;
+    if args.files.is_given() && !has_files {
         let what = format_args!(
-            "{name}: --csv and --plots are for networks from files, via-torus, {}",
+            "{name}: --csv and --plots are for scenarios from files, {}, via-torus, {}",
+            routers::TABLE_1,
             srmp::EXPERIMENTS
         );
         return Err(Failure::wrong_use(what));
     }
-    if args.trace.is_some() && !is_network {
+    if args.trace.is_some() && !via::has_course(name) && !is_file {
         return Err(Failure::wrong_use(format_args!(
             "{name}: --trace is for networks from files and via-torus"
         )));
@@ -185,10 +213,16 @@ fn refuse_files(args: &Args) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Whether a scenario is a file, or is built in as one.
+fn is_from_file(name: &str) -> bool {
+    !is_built_in(name) || BUILT_IN.iter().any(|built_in| built_in.name == name)
+}
+
 /// Whether a name is that of a scenario, and not of a file.
 fn is_built_in(name: &str) -> bool {
     name == interest::NAME
         || name == federation::calibrate::NAME
+        || name == routers::TABLE_1
         || via::find(name).is_some()
         || srmp::find(name).is_some()
         || BUILT_IN.iter().any(|built_in| built_in.name == name)
@@ -198,13 +232,15 @@ fn list(args: &Args) -> Outcome {
     let mut report = Report::new("sim list", 1);
     let mut table = Table::new(["scenario", "what it is"]);
     for built_in in BUILT_IN {
-        let scenario = Scenario::parse(built_in.text)
-            .map_err(|why| Failure::bad_news(format_args!("scenario {}: {why}", built_in.name)))?;
-        report.row(json!({ "scenario": built_in.name, "title": scenario.title }));
-        table.line([built_in.name.to_owned(), scenario.title]);
+        let title = built_in.title();
+        report.row(json!({ "scenario": built_in.name, "title": title }));
+        table.line([built_in.name.to_owned(), title]);
     }
-    let interest =
-        [(interest::NAME, interest::TITLE), (federation::calibrate::NAME, federation::calibrate::TITLE)];
+    let interest = [
+        (routers::TABLE_1, routers::TABLE_1_TITLE),
+        (interest::NAME, interest::TITLE),
+        (federation::calibrate::NAME, federation::calibrate::TITLE),
+    ];
     let srmp = srmp::SCENARIOS.iter().map(|scenario| (scenario.name, scenario.title));
     let srmp = interest.into_iter().chain(srmp);
     for (name, title) in srmp.chain(via::SCENARIOS.iter().map(|scenario| (scenario.name, scenario.title))) {
@@ -232,45 +268,4 @@ fn find(wanted: &str) -> Result<(String, String), Failure> {
     let name =
         Path::new(wanted).file_stem().map_or(wanted.into(), |stem| stem.to_string_lossy().into_owned());
     Ok((name, text))
-}
-
-fn simulate(args: &Args, name: &str, scenario: &Scenario) -> Outcome {
-    let begun = Instant::now();
-    let jobs = args.jobs.or_else(|| std::thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
-    let mut progress = Progress::new("sim");
-    let replications = usize::from(args.replications);
-    let done = work::run_all(scenario.points(), Seed(args.seed), replications, jobs, |done, all| {
-        progress.at(done, all);
-    });
-    drop(progress);
-    let done = done.map_err(|failed| {
-        let (run, error) = (&failed.run, &failed.error);
-        let (shape, hops, pairs) = (run.shape.name(), run.hops, run.pairs);
-        let what = format_args!("scenario {}: {shape}, {hops} hops, {pairs} pairs: {error}", args.scenario);
-        Failure::bad_news(what)
-    })?;
-    let wall_s = begun.elapsed().as_secs_f64();
-    let mut report = Report::new("sim router-tree-vs-mesh", 1);
-    report.seed(args.seed);
-    let results = output::results(scenario, &done);
-    results.rows.iter().for_each(|row| report.row(row.to_value()));
-    report.note(format!("scenario {name}: {}", scenario.title));
-    report.note("times are there and back; speed-up is the mean of the tree over that of the mesh");
-    output::notes(scenario, &results).into_iter().for_each(|note| report.note(note));
-    let events: u64 = done.iter().flat_map(|done| &done.outcomes).map(|outcome| outcome.events).sum();
-    report.summary(json!({
-        "scenario": name,
-        "replications": replications,
-        "jobs": jobs,
-        "wall_s": wall_s,
-        "events": events,
-        "events_per_s": events as f64 / wall_s,
-        "distributions": results.distributions.iter().map(output::Distribution::to_value).collect::<Vec<_>>(),
-    }));
-    if !args.json.takes_stdout() {
-        say(output::text(scenario, &results));
-        say(format_args!("{events} events in {wall_s:.1} s on {jobs} threads"));
-    }
-    args.json.write(&report)?;
-    Ok(Status::Done)
 }

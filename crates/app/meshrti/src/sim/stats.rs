@@ -63,7 +63,7 @@ pub(super) fn sum_up(replications: &[Vec<Duration>], discard_largest: usize) -> 
 }
 
 /// A time in µs.
-fn micros(time: Duration) -> f64 {
+pub(super) fn micros(time: Duration) -> f64 {
     time.as_nanos() as f64 / 1e3
 }
 

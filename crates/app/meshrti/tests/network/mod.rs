@@ -168,30 +168,11 @@ fn files_tell_the_course_over_time_and_links() {
 #[cfg(unix)]
 #[test]
 fn ctrl_c_gives_what_is_known_so_far() {
-    use std::io::{BufRead as _, BufReader, Read as _};
-    use std::process::{Command, Stdio};
     let text = std::fs::read_to_string(example("fat-tree.toml")).expect("the example is there");
     // Long enough that nobody sees its end.
     let scenario = file("long.toml", &text.replacen("until = \"100ms\"", "until = \"9999s\"", 1));
-    let mut child = Command::new(env!("CARGO_BIN_EXE_meshrti"))
-        .args(["sim", path(&scenario), "--verbose", "--replications", "3", "--jobs", "1"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the program starts");
-    let mut log = BufReader::new(child.stderr.take().expect("it is piped"));
-    let mut line = String::new();
-    // Before it listens to signals Ctrl-C would end it without a word.
-    while !line.contains("Ctrl-C") {
-        line.clear();
-        assert!(log.read_line(&mut line).expect("it can be read") > 0, "it ended early");
-    }
-    let told = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
-    assert!(told.expect("there is such a command").success());
-    let status = child.wait().expect("it ends");
-    let mut said = String::new();
-    child.stdout.take().expect("it is piped").read_to_string(&mut said).expect("it can be read");
-    assert_eq!(status.code(), Some(130), "{said}");
+    let (status, said) = super::stopped(&[path(&scenario), "--replications", "3", "--jobs", "1"]);
+    assert_eq!(status, Some(130), "{said}");
     assert!(said.contains("stopped by the user: 1 of 3 runs"), "{said}");
     assert!(said.contains("mean µs"), "{said}");
 }

@@ -77,6 +77,11 @@ impl<J> Cpu<J> {
         self.current.take_if(|running| running.done <= now).map(|running| running.job)
     }
 
+    /// The work of all jobs that wait; that of the job under way is counted as done.
+    pub fn backlog(&self) -> Duration {
+        self.next.iter().chain(&self.inbox).map(|waiting| waiting.work).sum()
+    }
+
     /// Counters.
     pub fn stats(&self) -> &CpuStats {
         &self.stats
@@ -100,11 +105,13 @@ mod tests {
         let us = Duration::from_micros;
         cpu.push(Moment::ZERO, 'a', us(2));
         cpu.push(Moment::ZERO, 'b', us(1));
+        assert_eq!(cpu.backlog(), us(3));
         assert_eq!(cpu.begin(Moment::ZERO), Some(Moment::from_micros(2)));
         assert_eq!(cpu.begin(Moment::ZERO), None, "one at a time");
         assert_eq!(cpu.finish(Moment::from_micros(1)), None);
         assert_eq!(cpu.finish(Moment::from_micros(2)), Some('a'));
         cpu.push_next(Moment::from_micros(2), 'c', us(5));
+        assert_eq!(cpu.backlog(), us(6));
         assert_eq!(cpu.begin(Moment::from_micros(2)), Some(Moment::from_micros(7)));
         assert_eq!(cpu.finish(Moment::from_micros(7)), Some('c'));
         assert_eq!(cpu.begin(Moment::from_micros(7)), Some(Moment::from_micros(8)));

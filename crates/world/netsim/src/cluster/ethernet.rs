@@ -89,7 +89,7 @@ impl Ethernet {
         let wire = self.framing.wire_bytes(bytes);
         let rate = self.rate.max(1);
         let on = port.line.carry(now, rate, wire);
-        port.count(now, on.start, wire);
+        port.stats.count(now, on.start, wire);
         let crossing = self.propagation + self.forwarding;
         let first = on.start + transmission(self.framing.first_packet_bytes(bytes), rate);
         Departure { head: first.min(on.end) + crossing, tail: on.end + crossing }
@@ -101,7 +101,7 @@ impl Ethernet {
     pub fn arrive(&self, port: &mut Port, departure: &Departure, bytes: usize) -> Moment {
         let wire = self.framing.wire_bytes(bytes);
         let on = port.line.carry(departure.head, self.rate.max(1), wire);
-        port.count(departure.head, on.start, wire);
+        port.stats.count(departure.head, on.start, wire);
         let end = on.end.max(departure.tail);
         port.line.hold(end);
         end + self.propagation + self.interrupt
@@ -109,16 +109,23 @@ impl Ethernet {
 }
 
 /// Time on the wire, rounded up.
-fn transmission(bytes: usize, rate: u64) -> Duration {
+pub(super) fn transmission(bytes: usize, rate: u64) -> Duration {
     let nanos = (bytes as u128 * 8 * 1_000_000_000).div_ceil(u128::from(rate));
     Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
 }
 
+impl PortStats {
+    pub(super) fn count(&mut self, now: Moment, start: Moment, wire: usize) {
+        self.messages += 1;
+        self.wire_bytes += wire as u64;
+        self.waited += start.since(now);
+    }
+}
+
 impl Port {
-    fn count(&mut self, now: Moment, start: Moment, wire: usize) {
-        self.stats.messages += 1;
-        self.stats.wire_bytes += wire as u64;
-        self.stats.waited += start.since(now);
+    /// How long what is queued now will take.
+    pub fn backlog(&self, now: Moment) -> Duration {
+        self.line.busy_until().since(now)
     }
 
     /// Counters.

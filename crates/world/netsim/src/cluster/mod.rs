@@ -2,7 +2,8 @@
 //!
 //! Other than on a [`Network`](crate::Network), whose hosts think in no time, here everything that a host does costs time of its one
 //! processor ([`Cpu`], [`Cost`]), and everything that it sends queues for links with a rate ([`Port`], [`Ethernet`]). What runs on
-//! a host is a [`Process`]: a machine that is handed messages, and asked for those that it wants to send.
+//! a host is a [`Process`]: a machine that is handed messages, and asked for those that it wants to send. Hosts may be at several
+//! sites, each with a switch, and with lines ([`Line`]) between them.
 //!
 //! The run is a function of the processes and of nothing else: events of the same moment happen in the order in which they were
 //! caused.
@@ -10,16 +11,19 @@
 mod cost;
 mod cpu;
 mod ethernet;
+mod lines;
 #[cfg(test)]
 mod tests;
 
 pub use cost::Cost;
 pub use cpu::{Cpu, CpuStats};
 pub use ethernet::{Departure, Ethernet, Framing, Port, PortStats};
+pub use lines::{Line, SiteId};
 
 use crate::{Digest, EventQueue, HostId};
 use base::Moment;
 use bytes::Bytes;
+use lines::Lines;
 use std::time::Duration;
 
 /// What a host is made of.
@@ -82,6 +86,8 @@ enum Job {
 enum Event {
     /// The processor of a host has done its job.
     Done(HostId),
+    /// A message, by slot, queues at the line to the site of its receiver.
+    AtLine(u32),
     /// A message, by slot, queues at the switch's port towards its receiver.
     AtSwitch(u32),
     /// A message, by slot, is in the receiver's memory.
@@ -98,6 +104,7 @@ struct Flight {
 
 struct HostState<P> {
     spec: HostSpec,
+    site: SiteId,
     process: P,
     cpu: Cpu<Job>,
     /// Towards the switch.
@@ -112,6 +119,7 @@ struct HostState<P> {
 /// Hosts and the switch between them.
 pub struct Cluster<P> {
     ethernet: Ethernet,
+    lines: Lines,
     hosts: Vec<HostState<P>>,
     queue: EventQueue<Event>,
     flights: Vec<Option<Flight>>,
@@ -126,6 +134,7 @@ impl<P: Process> Cluster<P> {
     pub fn new(ethernet: Ethernet) -> Self {
         Self {
             ethernet,
+            lines: Lines::default(),
             hosts: Vec::new(),
             queue: EventQueue::new(),
             flights: Vec::new(),
@@ -136,11 +145,23 @@ impl<P: Process> Cluster<P> {
         }
     }
 
-    /// Adds a host. Its process is asked for what it wants when the cluster runs on.
+    /// Adds a host, to the first site. Its process is asked for what it wants when the cluster runs on.
     pub fn add_host(&mut self, spec: HostSpec, process: P) -> HostId {
+        self.add_host_at(SiteId(0), spec, process)
+    }
+
+    /// Says what the line from one site to another is like, before anything is on it.
+    pub fn set_line(&mut self, from: SiteId, to: SiteId, line: Line) {
+        self.lines.set(from, to, line);
+    }
+
+    /// Adds a host to a site. Sites whose hosts speak to each other need a [line](Cluster::set_line) each way: to send without one is
+    /// a mistake of the program, and panics.
+    pub fn add_host_at(&mut self, site: SiteId, spec: HostSpec, process: P) -> HostId {
         let id = HostId(u32::try_from(self.hosts.len()).expect("fewer than 2^32 hosts"));
         self.hosts.push(HostState {
             spec,
+            site,
             process,
             cpu: Cpu::new(),
             out: Port::default(),
@@ -178,6 +199,7 @@ impl<P: Process> Cluster<P> {
         self.events += 1;
         match event {
             Event::Done(host) => self.job_done(host)?,
+            Event::AtLine(slot) => self.at_line(slot),
             Event::AtSwitch(slot) => self.at_switch(slot),
             Event::Arrived(slot) => self.arrived(slot),
             Event::Wake(host) => self.wake(host),
@@ -261,8 +283,8 @@ impl<P: Process> Cluster<P> {
     /// A message queues at the port of its host.
     fn launch(&mut self, from: HostId, message: Message) {
         let (now, ethernet, bytes) = (self.now, self.ethernet, message.bytes.len());
-        let host = self.host_mut(from);
-        let departure = ethernet.depart(&mut host.out, now, bytes);
+        let far = self.host(from).site != self.host(message.host).site;
+        let departure = ethernet.depart(&mut self.host_mut(from).out, now, bytes);
         let flight = Some(Flight { from, departure, message });
         let slot = match self.free.pop() {
             Some(slot) => {
@@ -274,7 +296,18 @@ impl<P: Process> Cluster<P> {
                 u32::try_from(self.flights.len() - 1).expect("fewer than 2^32 messages under way")
             }
         };
-        self.queue.push(departure.head, Event::AtSwitch(slot));
+        self.queue.push(departure.head, if far { Event::AtLine(slot) } else { Event::AtSwitch(slot) });
+    }
+
+    fn at_line(&mut self, slot: u32) {
+        let Some(flight) = &self.flights[slot as usize] else { return };
+        let ends = (self.host(flight.from).site, self.host(flight.message.host).site);
+        let bytes = flight.message.bytes.len();
+        let over = self.lines.cross(ends, &self.ethernet.framing, &flight.departure, bytes);
+        self.queue.push(over.head, Event::AtSwitch(slot));
+        if let Some(flight) = &mut self.flights[slot as usize] {
+            flight.departure = over;
+        }
     }
 
     fn at_switch(&mut self, slot: u32) {
@@ -336,6 +369,18 @@ impl<P: Process> Cluster<P> {
     /// Counters of a host's processor.
     pub fn cpu(&self, host: HostId) -> &CpuStats {
         self.host(host).cpu.stats()
+    }
+
+    /// What waits for a host's processor and for its ports, as time that it will take: processor, port towards the switch, port of the
+    /// switch.
+    pub fn backlog(&self, host: HostId) -> [Duration; 3] {
+        let (now, host) = (self.now, self.host(host));
+        [host.cpu.backlog(), host.out.backlog(now), host.into.backlog(now)]
+    }
+
+    /// Counters of the line from one site to another, and how long what is queued there will take; `None`: there is no such line.
+    pub fn line(&self, from: SiteId, to: SiteId) -> Option<(PortStats, Duration)> {
+        self.lines.stats((from, to), self.now)
     }
 
     /// Counters of a host's port towards the switch, and of the switch's port towards the host.

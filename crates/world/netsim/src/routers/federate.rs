@@ -2,6 +2,7 @@
 
 use super::RunError;
 use super::message::{Letter, Mailbox};
+use super::station::Application;
 use base::Moment;
 use bytes::Bytes;
 use router::{ClientId, Router};
@@ -90,14 +91,15 @@ impl Asker {
     }
 }
 
-impl Federate {
-    /// When it has something to do by itself.
-    pub(super) fn poll_timeout(&self) -> Option<Moment> {
+impl Application for Federate {
+    type Message = Letter;
+    type Interest = Mailbox;
+
+    fn poll_timeout(&self) -> Option<Moment> {
         self.asks.as_ref().filter(|asker| asker.sums.is_empty()).map(|asker| asker.start)
     }
 
-    /// Takes what came for it, and says what it has to say.
-    pub(super) fn act(&mut self, now: Moment, router: &mut Router<Letter, Mailbox>) -> Result<(), RunError> {
+    fn act(&mut self, now: Moment, router: &mut Router<Letter, Mailbox>) -> Result<(), RunError> {
         if self.poll_timeout().is_some_and(|start| start <= now) {
             self.ask(now, router)?;
         }
@@ -114,7 +116,9 @@ impl Federate {
         }
         Ok(())
     }
+}
 
+impl Federate {
     fn ask(&mut self, now: Moment, router: &mut Router<Letter, Mailbox>) -> Result<(), RunError> {
         let Some(asker) = &mut self.asks else { return Ok(()) };
         let partner = asker.partner;

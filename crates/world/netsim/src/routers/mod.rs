@@ -10,8 +10,8 @@
 mod federate;
 mod layout;
 mod message;
-mod network;
-mod station;
+pub(crate) mod network;
+pub(crate) mod station;
 #[cfg(test)]
 mod tests;
 
@@ -251,7 +251,7 @@ fn run_to_end(network: &mut RouterNetwork) -> Result<Moment, RunError> {
 fn askers(network: &RouterNetwork) -> impl Iterator<Item = &Asker> {
     let federates = network.federates.iter();
     let stations = federates.map(|host| network.cluster.process(*host));
-    stations.filter_map(|station| station.federate.as_ref()?.asks.as_ref())
+    stations.filter_map(|station| station.application.as_ref()?.asks.as_ref())
 }
 
 /// The time for which each part was at work: processors, ports towards the switch, ports of the switch; by host.
@@ -273,7 +273,7 @@ fn outcome(
 ) -> Result<Outcome, RunError> {
     let mut links = Links::NONE;
     for host in &network.federates {
-        if let Some(federate) = &network.cluster.process(*host).federate {
+        if let Some(federate) = &network.cluster.process(*host).application {
             links.add(federate.links);
         }
     }

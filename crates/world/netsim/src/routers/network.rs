@@ -1,18 +1,19 @@
-//! A layout made into processes on the hosts of a cluster.
+//! A topology made into processes, and a layout into processes on the hosts of a cluster.
 
 use super::federate::{Federate, Links};
 use super::message::Mailbox;
-use super::station::Station;
+use super::station::{Application, RouterOf, Station};
 use super::{Hardware, Layout, RunError, Shape};
 use crate::HostId;
 use crate::cluster::Cluster;
 use base::{Moment, Seed};
-use router::topology::Ends;
-use router::{ClientConfig, LinkChange, MemoryPipe, Router, RouterConfig, RouterId};
+use router::topology::{Ends, Topology};
+use router::{ClientConfig, LinkChange, MemoryPipe, PipeConfig, Router, RouterConfig, RouterId};
+use std::time::Duration;
 
 /// A router network whose links are up and whose federates have declared their interest. Host numbers are process numbers.
 pub(super) struct RouterNetwork {
-    pub(super) cluster: Cluster<Station>,
+    pub(super) cluster: Cluster<Station<Federate>>,
     /// The hosts of the federates.
     pub(super) federates: Vec<HostId>,
 }
@@ -26,39 +27,22 @@ impl RouterNetwork {
         seed: Seed,
         mut prepare: impl FnMut(&mut Federate),
     ) -> Result<Self, RunError> {
-        let start = Moment::ZERO;
         let topology = layout.topology(shape);
-        let config = |i: usize| {
-            let id = RouterId(u32::try_from(i).expect("limits of layouts keep routers far below 2^32"));
-            RouterConfig::new(id, seed.split("routers").split_index(i as u64))
+        let seat = |number: usize, router: &mut RouterOf<Federate>| {
+            let client = router.add_client(Moment::ZERO, ClientConfig::local()).map_err(RunError::Client)?;
+            let number = u32::try_from(number).expect("limits of layouts keep federates far below 2^32");
+            router.set_interest(Moment::ZERO, client, Mailbox(number), true).map_err(RunError::Client)?;
+            let mut federate = Federate { number, client, asks: None, links: Links::NONE };
+            prepare(&mut federate);
+            Ok(federate)
         };
-        let mut routers: Vec<_> = (0..topology.routers.len()).map(|i| Router::new(config(i))).collect();
-        let wiring = topology.wire(start, &mut routers, &hardware.pipe).map_err(RunError::Client)?;
-        for (router, client) in wiring.links.iter().flat_map(|ends| [ends.a, ends.b]) {
-            routers[router].handle_link(start, client, LinkChange::Up).map_err(RunError::Client)?;
-        }
         let first_federate = topology.entries.first().copied().unwrap_or(0);
-        let mut stations: Vec<Station> = Vec::new();
-        // For each router, its station and its place there.
-        let mut places = Vec::new();
-        for (index, (router, place)) in routers.into_iter().zip(&topology.routers).enumerate() {
-            if place.process == stations.len() {
-                stations.push(Station { pipe_work: hardware.memory_pipe, ..Station::default() });
-            }
-            let station = &mut stations[place.process];
-            places.push((place.process, station.routers.len()));
-            station.routers.push(router);
-            if index >= first_federate {
-                let number = index - first_federate;
-                station.federate = Some(seat(station, number, &mut prepare)?);
-            }
-        }
-        join(&mut stations, &places, &wiring.memory, &wiring.links);
+        let settings = Settings { pipe: &hardware.pipe, pipe_work: hardware.memory_pipe, seed };
+        let stations = assemble(&topology, first_federate, &settings, seat)?;
         let mut cluster = Cluster::new(hardware.ethernet);
         let mut federates = Vec::new();
-        for mut station in stations {
-            station.collect()?;
-            let seats_federate = station.federate.is_some();
+        for station in stations {
+            let seats_federate = station.application.is_some();
             let spec = if seats_federate { hardware.federate } else { hardware.router };
             let host = cluster.add_host(spec, station);
             if seats_federate {
@@ -69,23 +53,59 @@ impl RouterNetwork {
     }
 }
 
-/// Puts a federate behind the one router of a station.
-fn seat(
-    station: &mut Station,
-    number: usize,
-    prepare: &mut impl FnMut(&mut Federate),
-) -> Result<Federate, RunError> {
-    let router = &mut station.routers[0];
-    let client = router.add_client(Moment::ZERO, ClientConfig::local()).map_err(RunError::Client)?;
-    let number = u32::try_from(number).expect("limits of layouts keep federates far below 2^32");
-    router.set_interest(Moment::ZERO, client, Mailbox(number), true).map_err(RunError::Client)?;
-    let mut federate = Federate { number, client, asks: None, links: Links::NONE };
-    prepare(&mut federate);
-    Ok(federate)
+/// What is the same for all routers.
+pub(crate) struct Settings<'a> {
+    /// Their pipes.
+    pub(crate) pipe: &'a PipeConfig,
+    /// Processor time for each parcel that crosses a memory pipe.
+    pub(crate) pipe_work: Duration,
+    pub(crate) seed: Seed,
+}
+
+/// The processes of a topology, with their links up: host `n` of a cluster is to run the one at place `n`. From the router `first_seat` on
+/// each has an application, which `seat` makes, by number from 0.
+pub(crate) fn assemble<A: Application>(
+    topology: &Topology,
+    first_seat: usize,
+    settings: &Settings<'_>,
+    mut seat: impl FnMut(usize, &mut RouterOf<A>) -> Result<A, RunError>,
+) -> Result<Vec<Station<A>>, RunError> {
+    let start = Moment::ZERO;
+    let config = |i: usize| {
+        let id = RouterId(u32::try_from(i).expect("limits of layouts keep routers far below 2^32"));
+        RouterConfig::new(id, settings.seed.split("routers").split_index(i as u64))
+    };
+    let mut routers: Vec<_> = (0..topology.routers.len()).map(|i| Router::new(config(i))).collect();
+    let wiring = topology.wire(start, &mut routers, settings.pipe).map_err(RunError::Client)?;
+    for (router, client) in wiring.links.iter().flat_map(|ends| [ends.a, ends.b]) {
+        routers[router].handle_link(start, client, LinkChange::Up).map_err(RunError::Client)?;
+    }
+    let mut stations: Vec<Station<A>> = Vec::new();
+    // For each router, its station and its place there.
+    let mut places = Vec::new();
+    for (index, (router, place)) in routers.into_iter().zip(&topology.routers).enumerate() {
+        if place.process == stations.len() {
+            stations.push(Station::new(settings.pipe_work));
+        }
+        let station = &mut stations[place.process];
+        places.push((place.process, station.routers.len()));
+        station.routers.push(router);
+        if let Some(number) = index.checked_sub(first_seat) {
+            station.application = Some(seat(number, &mut station.routers[0])?);
+        }
+    }
+    join(&mut stations, &places, &wiring.memory, &wiring.links);
+    stations.iter_mut().try_for_each(Station::collect)?;
+    Ok(stations)
 }
 
 /// Joins the stations by links, and the routers within them by memory pipes.
-fn join(stations: &mut [Station], places: &[(usize, usize)], memory: &[MemoryPipe], links: &[Ends]) {
+fn join<A: Application>(
+    stations: &mut [Station<A>],
+    places: &[(usize, usize)],
+    memory: &[MemoryPipe],
+    links: &[Ends],
+) {
     for pipe in memory {
         let (station, a) = places[pipe.a.0];
         let (_, b) = places[pipe.b.0];

@@ -1,8 +1,6 @@
-//! A process of a router network on a simulated host: one router, or the three of a triad.
+//! A process of a router network on a simulated host: one router, or the three of a triad, or one with an application.
 
 use super::RunError;
-use super::federate::Federate;
-use super::message::{Letter, Mailbox};
 use crate::HostId;
 use crate::cluster::{Input, Message, Process};
 use base::Moment;
@@ -11,12 +9,28 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 /// A client of one of the routers here: the router's index, and its id there.
-pub(super) type Place = (usize, ClientId);
+pub(crate) type Place = (usize, ClientId);
 
-/// The routers of one process, and the federate behind them if there is one.
-#[derive(Debug, Default)]
-pub(super) struct Station {
-    pub(super) routers: Vec<Router<Letter, Mailbox>>,
+/// What sits behind the one router of a process of its own.
+pub(crate) trait Application {
+    /// What it sends and takes.
+    type Message: router::Message;
+    /// By what it says what it wants.
+    type Interest: router::Interest<Topic = <Self::Message as router::Message>::Topic>;
+
+    /// Takes what came for it, and says what it has to say.
+    fn act(&mut self, now: Moment, router: &mut RouterOf<Self>) -> Result<(), RunError>;
+
+    /// When it has something to do by itself.
+    fn poll_timeout(&self) -> Option<Moment>;
+}
+
+/// The router that an application speaks to.
+pub(crate) type RouterOf<A> = Router<<A as Application>::Message, <A as Application>::Interest>;
+
+/// The routers of one process, and the application behind them if there is one.
+pub(crate) struct Station<A: Application> {
+    pub(crate) routers: Vec<RouterOf<A>>,
     pub(super) pipes: Vec<MemoryPipe>,
     /// Processor time for each parcel that crosses a memory pipe.
     pub(super) pipe_work: Duration,
@@ -24,12 +38,25 @@ pub(super) struct Station {
     pub(super) inward: Vec<Place>,
     /// Where their frames go, and on which channel.
     pub(super) outward: BTreeMap<Place, (HostId, u32)>,
-    pub(super) federate: Option<Federate>,
+    pub(crate) application: Option<A>,
     /// Clients whose pipes are not drained.
     pub(super) ready: VecDeque<Place>,
 }
 
-impl Station {
+impl<A: Application> Station<A> {
+    /// A process without routers.
+    pub(super) fn new(pipe_work: Duration) -> Self {
+        Self {
+            routers: Vec::new(),
+            pipes: Vec::new(),
+            pipe_work,
+            inward: Vec::new(),
+            outward: BTreeMap::new(),
+            application: None,
+            ready: VecDeque::new(),
+        }
+    }
+
     /// Drains the routers' events and lists the clients that have frames.
     pub(super) fn collect(&mut self) -> Result<(), RunError> {
         for (index, router) in self.routers.iter_mut().enumerate() {
@@ -59,7 +86,7 @@ impl Station {
     }
 }
 
-impl Process for Station {
+impl<A: Application> Process for Station<A> {
     type Error = RunError;
 
     fn handle(&mut self, now: Moment, input: Input) -> Result<Duration, RunError> {
@@ -78,8 +105,8 @@ impl Process for Station {
             }
         }
         let moved = pump(now, &mut self.routers, &self.pipes).map_err(RunError::Frame)?;
-        if let Some(federate) = &mut self.federate {
-            federate.act(now, &mut self.routers[0])?;
+        if let Some(application) = &mut self.application {
+            application.act(now, &mut self.routers[0])?;
         }
         self.collect()?;
         Ok(self.pipe_work.saturating_mul(u32::try_from(moved).unwrap_or(u32::MAX)))
@@ -99,6 +126,6 @@ impl Process for Station {
 
     fn poll_timeout(&self) -> Option<Moment> {
         let routers = self.routers.iter().filter_map(Router::poll_timeout);
-        routers.chain(self.federate.as_ref().and_then(Federate::poll_timeout)).min()
+        routers.chain(self.application.as_ref().and_then(A::poll_timeout)).min()
     }
 }

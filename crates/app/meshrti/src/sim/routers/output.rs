@@ -7,10 +7,10 @@ use netsim::routers::Shape;
 use serde_json::{Value, json};
 
 use super::file::Scenario;
-use super::stats::{Summary, ci95, histogram, sum_up};
 use super::work::Done;
 use crate::bench::size;
 use crate::bench::table::{Table, figure, or_dash};
+use crate::sim::stats::{Summary, ci95, histogram, micros, sum_up};
 
 /// Everything that is shown.
 pub(super) struct Results {
@@ -20,29 +20,31 @@ pub(super) struct Results {
 
 /// One line of the tables.
 pub(super) struct Row {
-    study: usize,
+    pub(super) study: usize,
     study_name: String,
-    shape: Shape,
-    hops: usize,
-    size: usize,
-    pairs: usize,
-    links: u8,
-    times: Summary,
+    pub(super) shape: Shape,
+    pub(super) hops: usize,
+    pub(super) size: usize,
+    pub(super) pairs: usize,
+    pub(super) links: u8,
+    pub(super) times: Summary,
     ci95: Option<f64>,
     /// Mean of the tree over that of the mesh.
-    speedup: Option<f64>,
-    busiest: String,
-    utilisation: f64,
+    pub(super) speedup: Option<f64>,
+    pub(super) busiest: String,
+    pub(super) utilisation: f64,
 }
 
 /// How the times of the pairs are distributed.
 pub(super) struct Distribution {
-    study: usize,
-    shape: Shape,
-    hops: usize,
-    size: usize,
-    pairs: usize,
+    pub(super) study: usize,
+    pub(super) shape: Shape,
+    pub(super) hops: usize,
+    pub(super) size: usize,
+    pub(super) pairs: usize,
     bins: Vec<(f64, usize)>,
+    /// The mean times of all pairs in µs, in order.
+    pub(super) times: Vec<f64>,
 }
 
 /// What rows are compared by: all but the topology.
@@ -51,6 +53,11 @@ type Key = (usize, usize, usize, usize);
 impl Row {
     fn key(&self) -> Key {
         (self.study, self.hops, self.size, self.pairs)
+    }
+
+    /// The paper's B: bytes of a message over its mean time there and back, in 10^6 bytes per second.
+    pub(super) fn bandwidth_mb_per_s(&self) -> f64 {
+        self.size as f64 / self.times.mean
     }
 
     /// As a row of the report. Times are given to 10 ns, ratios to four digits.
@@ -71,6 +78,7 @@ impl Row {
             "p50_us": us(self.times.p50),
             "max_us": us(self.times.max),
             "speedup_ratio": self.speedup.map(ratio),
+            "bandwidth_mb_per_s": ratio(self.bandwidth_mb_per_s()),
             "bimodality_ratio": ratio(self.times.bimodality),
             "slow_ratio": ratio(self.times.split.slow_share),
             "slow_over_fast_ratio": ratio(self.times.split.slow_over_fast),
@@ -107,6 +115,8 @@ pub(super) fn results(scenario: &Scenario, done: &[Done]) -> Results {
                 .collect();
             results.rows.push(row(scenario, done, size, &times));
             if study.histogram_of_bytes.contains(&size) {
+                let mut sorted: Vec<f64> = times.iter().flatten().copied().map(micros).collect();
+                sorted.sort_by(f64::total_cmp);
                 results.distributions.push(Distribution {
                     study: done.point.study,
                     shape: done.point.run.shape,
@@ -114,6 +124,7 @@ pub(super) fn results(scenario: &Scenario, done: &[Done]) -> Results {
                     size,
                     pairs: done.point.run.pairs,
                     bins: histogram(&times.concat()),
+                    times: sorted,
                 });
             }
         }

@@ -1,11 +1,10 @@
 //! Scenario files: TOML, with the unit in each key.
 
-use std::time::Duration;
-
 use base::Seed;
-use netsim::cluster::{Cost, Ethernet, Framing, HostSpec};
 use netsim::routers::{Hardware, Layout, Run, Shape, Start};
 use serde::Deserialize;
+
+use crate::sim::hardware::{EthernetTable, FederateTable, Micros, RouterTable, hardware};
 
 /// A scenario of router networks.
 #[derive(Clone, Debug, Deserialize)]
@@ -34,37 +33,6 @@ enum Kind {
 struct Network {
     fan_outs: Vec<usize>,
     federates_per_leaf: usize,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct EthernetTable {
-    rate_mbit_per_s: u32,
-    propagation_us: Micros,
-    forwarding_us: Micros,
-    interrupt_us: Micros,
-    payload_bytes_max: usize,
-    overhead_bytes: usize,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RouterTable {
-    receive_us: Micros,
-    receive_ns_per_byte: NanosPerByte,
-    send_us: Micros,
-    send_ns_per_byte: NanosPerByte,
-    memory_pipe_us: Micros,
-    frame_bytes_max: usize,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct FederateTable {
-    receive_us: Micros,
-    receive_ns_per_byte: NanosPerByte,
-    send_us: Micros,
-    send_ns_per_byte: NanosPerByte,
 }
 
 /// One question to the network.
@@ -98,41 +66,6 @@ pub(super) struct Study {
 enum TopologyName {
     Tree,
     Mesh,
-}
-
-/// A duration in microseconds, to the nanosecond.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(try_from = "f64")]
-struct Micros(Duration);
-
-impl TryFrom<f64> for Micros {
-    type Error = String;
-
-    fn try_from(us: f64) -> Result<Self, String> {
-        const HOUR_US: f64 = 3.6e9;
-        if (0.0..=HOUR_US).contains(&us) {
-            Ok(Self(Duration::from_nanos((us * 1e3).round() as u64)))
-        } else {
-            Err(format!("{us} is no time in microseconds: expected 0 to {HOUR_US} (an hour)"))
-        }
-    }
-}
-
-/// Nanoseconds per byte, kept in picoseconds.
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(try_from = "f64")]
-struct NanosPerByte(u64);
-
-impl TryFrom<f64> for NanosPerByte {
-    type Error = String;
-
-    fn try_from(ns: f64) -> Result<Self, String> {
-        if (0.0..=1e6).contains(&ns) {
-            Ok(Self((ns * 1e3).round() as u64))
-        } else {
-            Err(format!("{ns} is no cost in nanoseconds per byte: expected 0 to 1000000"))
-        }
-    }
 }
 
 /// The runs that a study needs for one point of its tables.
@@ -170,37 +103,42 @@ impl Scenario {
                 ));
             }
         }
-        match scenario.studies.is_empty() {
-            false if scenario.ethernet.rate_mbit_per_s > 0 => Ok(scenario),
-            false => Err("`rate_mbit_per_s` must be at least 1".to_owned()),
-            true => Err("there is no [[study]]".to_owned()),
-        }
+        scenario.hardware()?;
+        if scenario.studies.is_empty() { Err("there is no [[study]]".to_owned()) } else { Ok(scenario) }
+    }
+
+    fn hardware(&self) -> Result<Hardware, String> {
+        hardware(&self.ethernet, &self.router, &self.federate)
     }
 
     /// All points of all studies, in the order of the tables.
-    pub(super) fn points(&self) -> Vec<Point> {
+    ///
+    /// # Errors
+    /// What is wrong with the hosts or links.
+    pub(super) fn points(&self) -> Result<Vec<Point>, String> {
+        let hardware = self.hardware()?;
         let mut points = Vec::new();
         for (index, study) in self.studies.iter().enumerate() {
             for topology in &study.topologies {
                 for &hops in &study.hops {
                     for &pairs in &study.pairs {
                         for sizes in study.runs_of_sizes() {
-                            let run = self.run(study, *topology, hops, pairs, sizes);
+                            let run = self.run(study, &hardware, *topology, (hops, pairs), sizes);
                             points.push(Point { study: index, run });
                         }
                     }
                 }
             }
         }
-        points
+        Ok(points)
     }
 
     fn run(
         &self,
         study: &Study,
+        hardware: &Hardware,
         topology: TopologyName,
-        hops: usize,
-        pairs: usize,
+        (hops, pairs): (usize, usize),
         sizes: Vec<usize>,
     ) -> Run {
         Run {
@@ -212,7 +150,7 @@ impl Scenario {
                 fan_outs: self.network.fan_outs.clone(),
                 federates_per_leaf: self.network.federates_per_leaf,
             },
-            hardware: self.hardware(),
+            hardware: hardware.clone(),
             hops,
             pairs,
             sizes,
@@ -226,40 +164,14 @@ impl Scenario {
             seed: Seed(0),
         }
     }
-
-    fn hardware(&self) -> Hardware {
-        let (net, router, federate) = (&self.ethernet, &self.router, &self.federate);
-        let cost = |fixed: Micros, each: NanosPerByte| Cost { per_message: fixed.0, per_byte_ps: each.0 };
-        Hardware {
-            ethernet: Ethernet {
-                rate: u64::from(net.rate_mbit_per_s) * 1_000_000,
-                propagation: net.propagation_us.0,
-                forwarding: net.forwarding_us.0,
-                interrupt: net.interrupt_us.0,
-                framing: Framing {
-                    payload_bytes_max: net.payload_bytes_max,
-                    overhead_bytes: net.overhead_bytes,
-                },
-            },
-            router: HostSpec {
-                receive: cost(router.receive_us, router.receive_ns_per_byte),
-                send: cost(router.send_us, router.send_ns_per_byte),
-            },
-            federate: HostSpec {
-                receive: cost(federate.receive_us, federate.receive_ns_per_byte),
-                send: cost(federate.send_us, federate.send_ns_per_byte),
-            },
-            memory_pipe: router.memory_pipe_us.0,
-            pipe: router_pipe(router.frame_bytes_max),
-        }
-    }
-}
-
-fn router_pipe(frame_bytes_max: usize) -> netsim::routers::PipeConfig {
-    netsim::routers::PipeConfig { frame_bytes_max, ..Default::default() }
 }
 
 impl Study {
+    /// Whether all pairs are at the same size at the same time.
+    pub(super) fn in_step(&self) -> bool {
+        !self.one_after_another
+    }
+
     fn runs_of_sizes(&self) -> Vec<Vec<usize>> {
         if self.one_after_another {
             vec![self.sizes_bytes.clone()]
@@ -271,14 +183,16 @@ impl Study {
 
 #[cfg(test)]
 mod tests {
-    use super::super::built_in::BUILT_IN;
     use super::*;
+    use crate::sim::built_in::BUILT_IN;
+    use netsim::cluster::Ethernet;
+    use std::time::Duration;
 
     #[test]
     fn built_in_scenarios_are_read_whole() {
         let scenario = Scenario::parse(BUILT_IN[0].text).unwrap();
-        let points = scenario.points();
-        assert_eq!(points.len(), 2 * 4 * 5 + 2 * 3);
+        let points = scenario.points().unwrap();
+        assert_eq!(points.len(), 2 * 4 * 5 + 2 * 3 + 2 * 3 * (5 + 2));
         let run = &points[0].run;
         assert_eq!(run.hardware.ethernet, Ethernet::GIGABIT);
         assert_eq!(run.hardware.router.send.of(1_000), Duration::from_micros(16));

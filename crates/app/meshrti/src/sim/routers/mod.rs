@@ -1,0 +1,87 @@
+//! Networks of routers under the load of pairs of federates: scenario files, and Table 1 of the paper.
+
+mod charts;
+mod file;
+mod output;
+mod table1;
+mod work;
+
+use std::time::Instant;
+
+use base::Seed;
+use serde_json::json;
+
+use super::parallel::threads;
+use super::sheet::write_files;
+use super::{Args, interrupt};
+use crate::exit::{Failure, Outcome, Status, say};
+use crate::report::Report;
+use file::Scenario;
+
+/// The name of the scenario that counts links.
+pub(super) const TABLE_1: &str = "router-table1";
+/// What it is.
+pub(super) const TABLE_1_TITLE: &str = "Table 1 of the router paper: links that messages cross in a tree and in a mesh, as the routers count them";
+
+/// Runs [`TABLE_1`].
+pub(super) fn table1(args: &Args) -> Outcome {
+    if args.show {
+        return Err(Failure::wrong_use(format_args!("{TABLE_1}: there is no file to show")));
+    }
+    if args.replications != 1 {
+        return Err(Failure::wrong_use(format_args!("{TABLE_1}: --replications does not apply here")));
+    }
+    table1::run_table(args)
+}
+
+/// Reads a scenario, simulates it, and reports.
+pub(super) fn run(args: &Args, name: &str, text: &str) -> Outcome {
+    let wrong = |why: String| Failure::wrong_use(format_args!("scenario {}: {why}", args.scenario));
+    let scenario = Scenario::parse(text).map_err(wrong)?;
+    if args.show {
+        say(text.trim_end());
+        return Ok(Status::Done);
+    }
+    let begun = Instant::now();
+    let points = scenario.points().map_err(wrong)?;
+    let replications = usize::from(args.replications);
+    let all = points.len() * replications;
+    interrupt::watch();
+    let done = work::run_all(points, Seed(args.seed), replications, args.jobs);
+    let done = done.map_err(|failed| {
+        let (run, error) = (&failed.run, &failed.error);
+        let (shape, hops, pairs) = (run.shape.name(), run.hops, run.pairs);
+        let what = format_args!("scenario {}: {shape}, {hops} hops, {pairs} pairs: {error}", args.scenario);
+        Failure::bad_news(what)
+    })?;
+    let (wall_s, jobs) = (begun.elapsed().as_secs_f64(), threads(args.jobs, all));
+    let mut report = Report::new("sim router-tree-vs-mesh", 1);
+    report.seed(args.seed);
+    let results = output::results(&scenario, &done);
+    results.rows.iter().for_each(|row| report.row(row.to_value()));
+    report.note(format!("scenario {name}: {}", scenario.title));
+    report.note("times are there and back; speed-up is the mean of the tree over that of the mesh");
+    output::notes(&scenario, &results).into_iter().for_each(|note| report.note(note));
+    let runs: usize = done.iter().map(|done| done.outcomes.len()).sum();
+    let stopped = interrupt::is_stopped()
+        .then(|| format!("stopped by the user: {runs} of {all} runs; figures are of these"));
+    stopped.iter().for_each(|note| report.note(note.clone()));
+    let events: u64 = done.iter().flat_map(|done| &done.outcomes).map(|outcome| outcome.events).sum();
+    report.summary(json!({
+        "scenario": name,
+        "replications": replications,
+        "jobs": jobs,
+        "wall_s": wall_s,
+        "events": events,
+        "events_per_s": events as f64 / wall_s,
+        "distributions": results.distributions.iter().map(output::Distribution::to_value).collect::<Vec<_>>(),
+    }));
+    if !args.json.takes_stdout() {
+        say(output::text(&scenario, &results));
+        say(format_args!("{events} events in {wall_s:.1} s on {jobs} threads"));
+        stopped.iter().for_each(say);
+    }
+    write_files(args, &charts::sheets(&scenario, &results), &charts::pictures(&scenario, &results))?;
+    args.json.write(&report)?;
+    Ok(interrupt::status())
+}
