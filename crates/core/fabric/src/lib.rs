@@ -13,7 +13,7 @@
 //! - [`stats`]: means, quantiles, confidence intervals.
 //! - [`simulation`]: traffic over a topology, and what is measured; [`timeline`]: the same over time; [`study`]: whole studies from papers, and networks of
 //!   one's own.
-//! - [`heap`]: the queue of what is due next.
+//! - [`ladder`] and [`heap`]: queues of what is due next, for many entries and for such as change.
 
 pub mod arrivals;
 mod births;

@@ -115,6 +115,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     interest::refuse_flags(args, &args.scenario)?;
     if args.scenario == federation::calibrate::NAME {
         via::refuse_flags(args, &args.scenario)?;
+        exercise::refuse_flags(args)?;
         return federation::calibrate::run(args);
     }
     if is_built_in(&args.scenario) {

@@ -130,8 +130,9 @@ impl Case {
 
 /// Measures, fits, predicts, measures again.
 pub(crate) fn run(args: &Args) -> Outcome {
-    if args.show || args.replications != 1 {
-        return Err(Failure::wrong_use(format_args!("{NAME}: --show and --replications do not apply here")));
+    if args.show || args.replications != 1 || args.receivers.is_some() {
+        let what = "--show, --replications and --receivers do not apply here";
+        return Err(Failure::wrong_use(format_args!("{NAME}: {what}")));
     }
     interrupt::watch();
     let rounds = args.federation.rounds.unwrap_or(ROUNDS);

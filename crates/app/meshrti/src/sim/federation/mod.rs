@@ -54,6 +54,9 @@ pub(super) fn run(args: &Args, name: &str, text: &str) -> Outcome {
     if args.federation.rounds.is_some() {
         return Err(wrong("--rounds is for calibrate".to_owned()));
     }
+    if args.files.is_given() {
+        return Err(wrong("--csv and --plots are not for federations".to_owned()));
+    }
     let scenario = Scenario::parse(text).map_err(wrong)?;
     if args.show {
         say(text.trim_end());
