@@ -124,7 +124,7 @@ pub(super) fn run(args: &Args) -> Outcome {
     let shape = Shape::Torus(studies[0].torus.clone());
     refuse_too_large(memory_bytes(&shape, studies[0].model), threads(args.jobs, all))?;
     let first = set_up(&studies[0], Seed(args.seed));
-    let first = first.map_err(wrong_study)?;
+    let first = first.map_err(|why| wrong_study(&why))?;
     let network = first.topology();
     let replications = usize::from(args.replications);
     if args.via.messages.is_some() && studies.len() * replications > 1 {
@@ -172,7 +172,7 @@ pub(super) fn run(args: &Args) -> Outcome {
 }
 
 /// Which option is wrong.
-fn wrong_study(why: study::StudyError) -> Failure {
+fn wrong_study(why: &study::StudyError) -> Failure {
     let option = match why {
         study::StudyError::Topology(_) => "--torus",
         study::StudyError::Ports => "--subqueue port",
@@ -271,7 +271,7 @@ fn simulate(
     wanted: &Wanted,
 ) -> Result<Recorded, Failure> {
     let begun = thread_cpu_s();
-    let mut simulation = set_up(study, seed).map_err(wrong_study)?;
+    let mut simulation = set_up(study, seed).map_err(|why| wrong_study(&why))?;
     let plan = Plan { sides: study.torus.flat(), names: Vec::new() };
     let Some(path) = messages else {
         return Ok(run_to_the_end(begun, &mut simulation, ticker, wanted, &plan, |_, _| ()));
