@@ -52,6 +52,104 @@ fn the_examples_give_what_they_gave() {
     is_golden("networks-small.csv", &csv(&columns, &reports));
 }
 
+/// The examples of packets with rules: nothing is lost where ports push back, and marks and losses are told.
+#[test]
+fn packets_are_marked_held_back_and_lost_as_the_examples_say() {
+    let short = |name: &str, from: &str, to: &str| {
+        let text = std::fs::read_to_string(example(name)).expect("the example is there");
+        assert!(text.contains(from));
+        report(&[path(&file(name, &text.replacen(from, to, 1)))])
+    };
+    let of = |report: &serde_json::Value, key: &str| report["rows"][0][key].as_u64();
+    let cluster = short("storage-cluster.toml", "until = \"50ms\"", "until = \"5ms\"");
+    for key in ["lost", "packets_dropped", "packets_lost"] {
+        assert_eq!(of(&cluster, key), Some(0), "{key}");
+    }
+    assert!(of(&cluster, "packets_marked") > Some(100) && of(&cluster, "marked") > Some(10), "{cluster}");
+    assert!(cluster["rows"][0]["deadlock_s"].is_null());
+    let wan = short("lossy-wan.toml", "until = \"20s\"", "until = \"5s\"");
+    assert!(of(&wan, "packets_lost") > Some(5) && of(&wan, "packets_lost") >= of(&wan, "lost"), "{wan}");
+    let notes = wan["notes"].to_string();
+    assert!(notes.contains("were lost on links") && notes.contains("nothing is sent again"), "{notes}");
+    let fluid = short("fat-tree.toml", "until = \"100ms\"", "until = \"1ms\"");
+    assert_eq!((of(&fluid, "packets_arrived"), of(&fluid, "marked")), (None, None));
+}
+
+/// Six switches in a ring, each with a host that sends to the next but one: all ports fill up, and each waits for the next.
+#[test]
+fn a_circle_of_full_ports_is_told_and_is_bad_news() {
+    let text = std::fs::read_to_string(example("storage-cluster.toml")).expect("the example is there");
+    let ring = text
+        .replacen(
+            "shape = \"leaf-spine\"\nleaves = 4\nspines = 2\nhosts_per_leaf = 8",
+            "shape = \"ring\"\nswitches = 6\nhosts_per_switch = 1",
+            1,
+        )
+        .replacen("{ hot_spot = 0, share = 0.12 }", "{ shift = 2 }", 1)
+        .replacen("\"120us\"", "\"5us\"", 1)
+        .replacen("\"256KiB\"", "\"8kB\"", 1)
+        .replacen("\"64KiB\" # packets", "\"6kB\" # packets", 1)
+        .replacen("discipline = \"deficit-round-robin\"", "discipline = \"fifo\"", 1)
+        .replacen("quantum = \"3kB\"", "", 1)
+        .replacen("until = \"50ms\"", "until = \"5ms\"", 1)
+        .replacen("100-gigabit", "10-gigabit", 1);
+    let scenario = file("ring.toml", &ring);
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_meshrti"))
+        .args(["sim", path(&scenario)])
+        .output()
+        .expect("the program starts");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{said} {}", String::from_utf8_lossy(&output.stderr));
+    assert!(said.contains("mean µs") && said.contains("6 links wait for each other"), "{said}");
+    for (from, to) in [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 0)] {
+        assert!(said.contains(&format!("switch {from} to switch {to}")), "{said}");
+    }
+}
+
+#[test]
+fn models_of_packets_and_links_are_held_to_what_makes_sense() {
+    let text = std::fs::read_to_string(example("storage-cluster.toml")).expect("the example is there");
+    let wan = std::fs::read_to_string(example("lossy-wan.toml")).expect("the example is there");
+    for (text, from, to, why) in [
+        (
+            &text,
+            "quantum = \"3kB\"",
+            "quantum = \"1kB\"",
+            "a quantum of 1000 bytes is less than a packet on links of hosts, which takes 1538",
+        ),
+        (
+            &text,
+            "buffer = \"256KiB\"",
+            "buffer = \"1500B\"",
+            "a buffer of 1500 bytes has no room for a packet on links of hosts, which takes 1538",
+        ),
+        (
+            &text,
+            "mark_above = \"64KiB\"",
+            "mark_above = \"1MiB\"",
+            "marked above 1048576 bytes, and never more than 262144 bytes wait",
+        ),
+        (
+            &text,
+            "kind = \"packets\"",
+            "kind = \"packets\"\npacket_size = \"9kB\"",
+            "packets of 9000 bytes are too large for links of hosts: one holds 1472",
+        ),
+        (
+            &wan,
+            "kind = \"packets\"\nbuffer = \"512KiB\"",
+            "kind = \"max-min\"",
+            "packets are lost on the line between HARBOUR and SHIP: a fluid has no packets",
+        ),
+        (&wan, "loss = \"0.5%\"", "loss = \"100%\"", "line 1 of `lines`: `loss` is 100%"),
+        (&wan, "delay = \"4ms\", rate", "rate", "line 2 of `lines`: `delay` is missing"),
+    ] {
+        assert!(text.contains(from), "{from}");
+        let (status, error) = refusal(&[path(&file("packets-wrong.toml", &text.replacen(from, to, 1)))]);
+        assert_eq!((status, error.contains(why)), (Some(2), true), "{to}: {error}");
+    }
+}
+
 #[test]
 fn what_is_wrong_is_told_and_too_much_is_warned_of() {
     let text = std::fs::read_to_string(example("fat-tree.toml")).expect("the example is there");
@@ -217,7 +315,7 @@ fn a_table_of_sites_is_read_by_name() {
         let report = report(&[path(&file(&format!("{name}.toml"), text)), "--csv", path(&folder)]);
         let links = std::fs::read_to_string(folder.join("links.csv")).expect("it was written");
         let direct = links.lines().find(|line| line.starts_with("MAUI,DAYTON,true,"));
-        let share: f64 = direct.and_then(|line| line.rsplit(',').next()?.parse().ok()).expect("a share");
+        let share: f64 = direct.and_then(|line| line.split(',').nth(3)?.parse().ok()).expect("a share");
         (report["rows"][0]["mean_us"].as_f64().expect("a number"), share)
     };
     let (by_norfolk, unused) = mean("wan-by-norfolk", &short);

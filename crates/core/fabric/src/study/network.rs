@@ -3,6 +3,8 @@
 mod senders;
 mod wires;
 
+pub use wires::WireError;
+
 use std::sync::Arc;
 
 use base::Seed;
@@ -133,75 +135,9 @@ pub enum NetworkError {
     /// The recording does not suit it.
     #[error(transparent)]
     Recording(#[from] RecordingError),
-    /// A link that does what a fluid knows nothing of.
-    #[error("{why} on {link}: a fluid has no packets, so that this needs the model of packets")]
-    Fluid {
-        /// Which links.
-        link: String,
-        /// What there is.
-        why: &'static str,
-    },
-    /// A packet that does not fit.
-    #[error("packets of {packet} bytes are too large for {link}: one holds {payload} bytes of a message")]
-    Payload {
-        /// Which links.
-        link: String,
-        /// Bytes of a packet,
-        packet: u32,
-        /// and what one may have there.
-        payload: u32,
-    },
-    /// A link that carries nothing.
-    #[error("all packets are lost on {link}: a share is below 100%")]
-    AllLost {
-        /// Which links.
-        link: String,
-    },
-    /// A bucket without use.
-    #[error(
-        "a bucket of tokens on {link} changes nothing: the sustained rate is below that of the link, and the depth more than zero"
-    )]
-    Tokens {
-        /// Which links.
-        link: String,
-    },
-    /// A port that takes no packet.
-    #[error(
-        "a buffer of {buffer} bytes has no room for a packet on {link}, which takes {wire} bytes with its overhead"
-    )]
-    Buffer {
-        /// Which links.
-        link: String,
-        /// Bytes of a packet,
-        wire: u64,
-        /// and room for them.
-        buffer: u64,
-    },
-    /// Turns in which nothing can be sent.
-    #[error(
-        "a quantum of {quantum} bytes is less than a packet on {link}, which takes {wire} bytes with its overhead"
-    )]
-    Quantum {
-        /// Which links.
-        link: String,
-        /// Bytes of a packet,
-        wire: u64,
-        /// and of a turn.
-        quantum: u64,
-    },
-    /// Nobody ever waits for room.
-    #[error("back-pressure needs a limit: without one there is always room")]
-    NoLimit,
-    /// No packet ever gets a mark.
-    #[error(
-        "packets are marked above {above} bytes, and never more than {buffer} bytes wait: nothing would be marked"
-    )]
-    NeverMarked {
-        /// Bytes above which packets are marked,
-        above: u64,
-        /// and the most that can wait.
-        buffer: u64,
-    },
+    /// Links, packets and model do not suit each other.
+    #[error(transparent)]
+    Wire(#[from] WireError),
     /// The sizes are none.
     #[error(transparent)]
     Sizes(#[from] SizesError),

@@ -235,7 +235,7 @@ fn packet_note(packets: &PacketCounts, messages: u64) -> Option<String> {
     Some(format!(
         "of {} packets {dropped} found no room ({:.3} %) and {lost} were lost on links ({:.3} %); {:.2} % of those that arrived had a mark \
          of congestion, and so {:.2} % of the messages",
-        figure(sent as f64),
+        sent,
         percent(dropped, sent),
         percent(lost, sent),
         percent(marked, arrived),

@@ -46,11 +46,12 @@ impl Ports {
         self.queues.iter().filter(move |queue| queue.waits_for != NONE && (first_come || queue.holds_room))
     }
 
-    /// By link: whether all its room is held by queues that wait.
+    /// By link: whether all its room is held by queues that wait. What is under way may yet be lost, or find a queue that does not wait.
     fn held_by_waiters(&self) -> Vec<bool> {
         if self.flows.is_none() {
-            // Its one queue waits, and whatever comes stands behind.
-            return self.queues.iter().map(|queue| queue.waits_for != NONE).collect();
+            let waits = |link: usize| self.queues[link].waits_for != NONE;
+            let held = self.links.iter().enumerate();
+            return held.map(|(number, link)| waits(number) && link.taken == link.held).collect();
         }
         let mut held = vec![0; self.links.len()];
         for queue in self.waiting_for_room() {

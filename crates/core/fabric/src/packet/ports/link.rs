@@ -78,8 +78,9 @@ pub(super) struct Link {
     pub(super) limit: u64,
     /// Bytes that wait here, are under way here, or may come: of packets that came over another link.
     pub(super) taken: u64,
-    /// Bytes in its queues, without what is being sent.
+    /// Bytes in its queues, without what is being sent; and those of them that came over another link.
     pub(super) queued: u64,
+    pub(super) held: u64,
     pub(super) limits: Option<Box<Limits>>,
     pub(super) counts: Counts,
 }
@@ -114,6 +115,7 @@ impl Link {
             limit: queue.buffer.unwrap_or(u64::MAX),
             taken: 0,
             queued: 0,
+            held: 0,
             limits,
             counts: Counts::default(),
         }

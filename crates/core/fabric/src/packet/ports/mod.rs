@@ -238,6 +238,7 @@ impl Ports {
         let wire = link.wire(packet.bytes);
         link.queued += wire;
         if packet.hop > 0 {
+            link.held += wire;
             let backlog = link.backlog(now);
             link.counts.backlog_max = link.counts.backlog_max.max(backlog);
             if self.rules.mark_above.is_some_and(|bytes| backlog > bytes) {
@@ -353,6 +354,7 @@ impl Ports {
         let end = now.saturating_add(time).max(packet.tail_at);
         link.counts.bytes += wire;
         link.counts.busy += time;
+        link.held -= if packet.hop > 0 { wire } else { 0 };
         link.sending = Sending { begin: now, end, bytes: wire, holds_room: packet.hop > 0 };
         link.is_busy = true;
         packet.tail_at = end.saturating_add(link.delay);

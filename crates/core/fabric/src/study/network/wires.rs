@@ -1,10 +1,84 @@
 //! Links of a network under its model: what packets do with them, and what a fluid can.
 
-use super::{Load, Network, NetworkError, memory_bytes};
+use super::{Load, Network, memory_bytes};
 use crate::packet::ports::{Discipline, Full};
 use crate::simulation::{Model, PacketModel};
 use crate::topology::{LinkClass, Shape, Wire};
 use crate::units::{Rate, Share};
+
+/// Why links, packets and model do not suit each other.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum WireError {
+    /// A link that does what a fluid knows nothing of.
+    #[error("{why} on {link}: a fluid has no packets, so that this needs the model of packets")]
+    Fluid {
+        /// Which links.
+        link: String,
+        /// What there is.
+        why: &'static str,
+    },
+    /// A packet that does not fit.
+    #[error("packets of {packet} bytes are too large for {link}: one holds {payload} bytes of a message")]
+    Payload {
+        /// Which links.
+        link: String,
+        /// Bytes of a packet,
+        packet: u32,
+        /// and what one may have there.
+        payload: u32,
+    },
+    /// A link that carries nothing.
+    #[error("all packets are lost on {link}: a share is below 100%")]
+    AllLost {
+        /// Which links.
+        link: String,
+    },
+    /// A bucket without use.
+    #[error(
+        "a bucket of tokens on {link} changes nothing: the sustained rate is below that of the link, and the depth more than zero"
+    )]
+    Tokens {
+        /// Which links.
+        link: String,
+    },
+    /// A port that takes no packet.
+    #[error(
+        "a buffer of {buffer} bytes has no room for a packet on {link}, which takes {wire} bytes with its overhead"
+    )]
+    Buffer {
+        /// Which links.
+        link: String,
+        /// Bytes of a packet,
+        wire: u64,
+        /// and room for them.
+        buffer: u64,
+    },
+    /// Turns in which nothing can be sent.
+    #[error(
+        "a quantum of {quantum} bytes is less than a packet on {link}, which takes {wire} bytes with its overhead"
+    )]
+    Quantum {
+        /// Which links.
+        link: String,
+        /// Bytes of a packet,
+        wire: u64,
+        /// and of a turn.
+        quantum: u64,
+    },
+    /// Nobody ever waits for room.
+    #[error("back-pressure needs a limit: without one there is always room")]
+    NoLimit,
+    /// No packet ever gets a mark.
+    #[error(
+        "packets are marked above {above} bytes, and never more than {buffer} bytes wait: nothing would be marked"
+    )]
+    NeverMarked {
+        /// Bytes above which packets are marked,
+        above: u64,
+        /// and the most that can wait.
+        buffer: u64,
+    },
+}
 
 impl Network {
     /// Every kind of link with a name for people.
@@ -80,9 +154,9 @@ impl Network {
     ///
     /// # Errors
     /// A link does what only packets know.
-    pub(super) fn as_fluid(&self) -> Result<(Shape, LinkClass, LinkClass), NetworkError> {
+    pub(super) fn as_fluid(&self) -> Result<(Shape, LinkClass, LinkClass), WireError> {
         for (name, class) in self.classes() {
-            let wrong = |why| Err(NetworkError::Fluid { link: name.clone(), why });
+            let wrong = |why| Err(WireError::Fluid { link: name.clone(), why });
             let Wire { overhead, payload: _, loss, bucket } = class.wire;
             match () {
                 () if loss != Share::NONE => return wrong("packets are lost"),
@@ -113,33 +187,31 @@ impl Network {
     ///
     /// # Errors
     /// What is wrong, and where.
-    pub(super) fn check_packets(&self, model: &PacketModel) -> Result<(), NetworkError> {
+    pub(super) fn check_packets(&self, model: &PacketModel) -> Result<(), WireError> {
         for (link, class) in self.classes() {
             let payload = class.wire.payload.unwrap_or(u32::MAX);
             if model.bytes > payload {
-                return Err(NetworkError::Payload { link, packet: model.bytes, payload });
+                return Err(WireError::Payload { link, packet: model.bytes, payload });
             }
             if class.wire.loss >= Share::ALL {
-                return Err(NetworkError::AllLost { link });
+                return Err(WireError::AllLost { link });
             }
             if class.tokens().is_some_and(|tokens| tokens.sustained >= tokens.peak || tokens.depth == 0) {
-                return Err(NetworkError::Tokens { link });
+                return Err(WireError::Tokens { link });
             }
             let wire = u64::from(model.bytes) + u64::from(class.wire.overhead);
             if let Some(buffer) = model.buffer.filter(|buffer| *buffer < wire) {
-                return Err(NetworkError::Buffer { link, wire, buffer });
+                return Err(WireError::Buffer { link, wire, buffer });
             }
             if let Discipline::DeficitRoundRobin { quantum, .. } = model.discipline
                 && quantum < wire
             {
-                return Err(NetworkError::Quantum { link, wire, quantum });
+                return Err(WireError::Quantum { link, wire, quantum });
             }
         }
         match (model.buffer, model.mark_above) {
-            (None, _) if model.full == Full::Wait => Err(NetworkError::NoLimit),
-            (Some(buffer), Some(above)) if above >= buffer => {
-                Err(NetworkError::NeverMarked { above, buffer })
-            }
+            (None, _) if model.full == Full::Wait => Err(WireError::NoLimit),
+            (Some(buffer), Some(above)) if above >= buffer => Err(WireError::NeverMarked { above, buffer }),
             _ => Ok(()),
         }
     }

@@ -1,6 +1,7 @@
 use super::*;
 use fabric::arrivals::Gaps;
 use fabric::exchange::{Exchange, Span};
+use fabric::packet::ports;
 use fabric::pattern;
 use fabric::simulation::PacketModel;
 use fabric::sizes::Sizes;
@@ -33,6 +34,58 @@ fn examples_are_read_whole() {
     assert_eq!(hot_spot.host_link.delay, Picos::from_nanos(4_500));
     let kind = |text: &str| kind_of(text).unwrap_or_default();
     assert_eq!([kind(&example("fat-tree.toml")), kind("kind = \"x\""), kind("kind")], ["network", "x", ""]);
+}
+
+#[test]
+fn links_have_the_numbers_of_their_kind_and_their_own() {
+    let read = |text: &str| Scenario::parse(text).unwrap().network(1, Path::new("")).unwrap();
+    let cluster = read(&example("storage-cluster.toml"));
+    assert_eq!(
+        (cluster.host_link.rate, cluster.host_link.delay),
+        (units::Rate::mbit(25_000), Picos::from_nanos(700))
+    );
+    assert_eq!(
+        (cluster.cable.rate, cluster.cable.delay),
+        (units::Rate::mbit(100_000), Picos::from_micros(1))
+    );
+    assert_eq!((cluster.cable.wire.overhead, cluster.cable.wire.payload), (66, Some(1_472)));
+    let discipline = ports::Discipline::DeficitRoundRobin { quantum: 3_000, flows: ports::Flows::Pairs };
+    let model = PacketModel {
+        buffer: Some(256 << 10),
+        full: ports::Full::Wait,
+        discipline,
+        mark_above: Some(64 << 10),
+        ..PacketModel::new(1_472)
+    };
+    assert_eq!(cluster.model, Model::Packets(model));
+    let wan = read(&example("lossy-wan.toml"));
+    let Shape::Wan(sites) = &wan.shape else { panic!("it is one") };
+    let [radio, leased] = &sites.lines[..] else { panic!("there are two") };
+    assert_eq!(radio.wire.loss.as_f64(), 0.005);
+    let bucket = leased.wire.bucket.expect("it has one");
+    assert_eq!(
+        (leased.rate, bucket.rate, bucket.depth),
+        (units::Rate::mbit(100), units::Rate::mbit(10), 256 << 10)
+    );
+    // Headers of TCP are longer; without a quantum a turn is a packet on the wire.
+    let text = example("storage-cluster.toml");
+    let tcp = text.replacen(
+        "\"25-gigabit-ethernet\"",
+        "{ kind = \"gigabit-ethernet\", transport = \"tcp\", loss = 1e-5 }",
+        1,
+    );
+    let tcp = read(&tcp.replacen("quantum = \"3kB\"", "subqueue = \"message\"", 1));
+    assert_eq!((tcp.host_link.wire.overhead, tcp.host_link.wire.loss.to_string()), (90, "0.001%".to_owned()));
+    let Model::Packets(model) = tcp.model else { panic!("they are packets") };
+    assert_eq!(model.bytes, 1_448);
+    let messages = ports::Discipline::DeficitRoundRobin { quantum: 1_538, flows: ports::Flows::Messages };
+    assert_eq!(model.discipline, messages);
+    // As fluid the same links carry what is left beside the headers.
+    let fluid =
+        text.split_once("[model]").map(|(head, _)| format!("{head}[model]\nkind = \"max-min\"")).unwrap();
+    let fluid = read(&fluid);
+    let goodput = fluid.goodput(&fluid.host_link).bits_per_s() as f64 / 25e9;
+    assert!((goodput - 65_536.0 / (65_536.0 + 45.0 * 66.0)).abs() < 1e-6, "{goodput}");
 }
 
 #[test]
@@ -95,8 +148,63 @@ fn faults_are_told_precisely() {
         let said = say(from, to);
         assert!(said.contains(why), "{to}: {said}");
     }
-    let packets = example("hot-spot.toml").replacen("\"1500B\"", "\"0B\"", 1);
-    assert!(Scenario::parse(&packets).unwrap_err().contains("`packet_size` is not from 1B"));
+    let packets = example("hot-spot.toml");
+    let hosts = "hosts = { rate = \"1Gbit/s\", delay = \"4500ns\" }";
+    for (from, to, why) in [
+        ("\"1500B\"", "\"0B\"", "`packet_size` is not from 1B"),
+        ("packet_size = \"1500B\"", "", "`packet_size` is missing, and no link says"),
+        (
+            "packet_size",
+            "quantum = \"2kB\"\npacket_size",
+            "`quantum` is for `discipline = \"deficit-round-robin\"`",
+        ),
+        ("packet_size", "subqueue = \"flow\"\npacket_size", "`subqueue` is for `discipline"),
+        ("packet_size", "discipline = \"lifo\"\npacket_size", "unknown variant `lifo`"),
+        (
+            "packet_size",
+            "when_full = \"wait\"\npacket_size",
+            "unknown variant `wait`, expected `drop` or `back-pressure`",
+        ),
+        ("buffer = \"128KiB\"", "when_full = \"drop\"", "`buffer` is missing"),
+        ("packet_size", "mark_above = \"0B\"\npacket_size", "`mark_above` is zero"),
+        (
+            hosts,
+            "hosts = \"ethernet\"",
+            "`hosts`: there is no kind of links `ethernet` (there are: via-clan, gigabit-ethernet, 10-",
+        ),
+        (hosts, "hosts = 10", "the name of a kind of links, or a table"),
+        (hosts, "hosts = { rate = \"1Gbit/s\" }", "`hosts`: `delay` is missing (or name a `kind` of links)"),
+        (hosts, "hosts = { delay = \"1us\" }", "`hosts`: `rate` is missing"),
+        (
+            hosts,
+            "hosts = { kind = \"via-clan\", transport = \"tcp\" }",
+            "`transport` says which headers Ethernet carries",
+        ),
+        (hosts, "hosts = { kind = \"via-clan\", speed = 1 }", "unknown field `speed`"),
+        (hosts, "hosts = { kind = \"via-clan\", loss = \"100%\" }", "`loss` is 100%"),
+        (hosts, "hosts = { kind = \"via-clan\", loss = 2 }", "expected at most 100%"),
+        (hosts, "hosts = { kind = \"via-clan\", overhead = \"1MB\" }", "`overhead` is not from 0B to 65535B"),
+        (hosts, "hosts = { kind = \"via-clan\", payload = \"0B\" }", "`payload` is not from 1B"),
+        (
+            hosts,
+            "hosts = { kind = \"via-clan\", sustained = \"1Gbit/s\", depth = \"1kB\" }",
+            "`sustained` is 1Gbit/s, not below `rate`, 856Mbit/s",
+        ),
+        (hosts, "hosts = { kind = \"via-clan\", sustained = \"1Mbit/s\" }", "`depth` is missing"),
+        (hosts, "hosts = { kind = \"via-clan\", depth = \"1kB\" }", "`sustained` is missing"),
+        (
+            hosts,
+            "hosts = { kind = \"via-clan\", sustained = \"1Mbit/s\", depth = \"0B\" }",
+            "`depth` is zero",
+        ),
+    ] {
+        assert!(packets.contains(from), "{from}");
+        let said = Scenario::parse(&packets.replacen(from, to, 1)).unwrap_err();
+        assert!(said.contains(why), "{to}: {said}");
+    }
+    let wan =
+        example("lossy-wan.toml").replacen("between = [\"HARBOUR\", \"SHIP\"]", "between = \"HARBOUR\"", 1);
+    assert!(Scenario::parse(&wan).unwrap_err().contains("`between` is not the names of two sites"));
 }
 
 fn network(text: &str) -> Network {
