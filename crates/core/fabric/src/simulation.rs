@@ -78,7 +78,7 @@ impl<T: Traffic> Engine<T> {
                 Mover::Packets(packets) => {
                     Engine::Packets(Box::new(packet::run::Run::new(packets, traffic, hosts)))
                 }
-                Mover::Ports(ports) => Engine::Ports(Box::new(packet::run::Run::new(ports, traffic, hosts))),
+                Mover::Ports(ports) => Engine::Ports(Box::new(packet::run::Run::new(*ports, traffic, hosts))),
             },
         }
     }

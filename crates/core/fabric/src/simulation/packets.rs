@@ -48,7 +48,7 @@ pub(super) enum Mover {
     /// The leaner one,
     Packets(Packets),
     /// and the one for all rules.
-    Ports(Ports),
+    Ports(Box<Ports>),
 }
 
 impl PacketModel {
@@ -76,7 +76,7 @@ impl PacketModel {
             let loss = (share != Share::NONE).then(|| Loss { share, seed: seed_of(topology, link, chance) });
             Port { queue: queue(link), tokens: class.tokens(), loss }
         };
-        Mover::Ports(Ports::new(rules, self.bytes, links.map(port)))
+        Mover::Ports(Box::new(Ports::new(rules, self.bytes, links.map(port))))
     }
 }
 

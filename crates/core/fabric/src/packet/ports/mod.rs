@@ -208,11 +208,12 @@ impl Ports {
             return self.gone(id, Fate::Arrived { marked });
         };
         let to = &mut self.links[onward as usize];
-        if self.rules.full == Full::Drop && to.limit != u64::MAX {
-            if to.backlog(now) + to.wire(packet.bytes) > to.limit {
-                to.counts.dropped += 1;
-                return self.gone(id, Fate::Dropped);
-            }
+        if self.rules.full == Full::Drop
+            && to.limit != u64::MAX
+            && to.backlog(now) + to.wire(packet.bytes) > to.limit
+        {
+            to.counts.dropped += 1;
+            return self.gone(id, Fate::Dropped);
         }
         self.store.packets[id as usize].hop += 1;
         self.enqueue(now, onward, id);
