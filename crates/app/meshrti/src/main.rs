@@ -61,7 +61,7 @@ enum Command {
     /// Check and merge FOM modules
     Fom(fom::Args),
     /// Simulate a network of routers before building it
-    Sim(sim::Args),
+    Sim(Box<sim::Args>),
     /// Use the multicast protocol SRMP by itself: send, recv
     Srmp(srmp::Args),
 }

@@ -1,4 +1,4 @@
-//! Priority queues: what is due next, by time and then by number. One whose entries can be changed, and a leaner one.
+//! A priority queue: what is due next, by time and then by number, whose entries can be changed.
 
 /// No place: not in the queue.
 const NOWHERE: u32 = u32::MAX;
@@ -113,59 +113,6 @@ fn least_child<T: Copy + Ord>(items: &[T], place: usize) -> Option<(usize, T)> {
     Some((first + at, least))
 }
 
-/// Times with numbers, the least first; the number breaks ties. Of entries only the first can be changed, for which it keeps no places: a
-/// queue of many costs less than an [`IndexedHeap`].
-#[derive(Clone, Debug, Default)]
-pub struct EventHeap {
-    items: Vec<(u64, u32)>,
-}
-
-impl EventHeap {
-    /// The entry that is first.
-    #[inline]
-    pub fn first(&self) -> Option<(u64, u32)> {
-        self.items.first().copied()
-    }
-
-    /// Adds an entry.
-    #[inline]
-    pub fn push(&mut self, item: (u64, u32)) {
-        let mut place = self.items.len();
-        self.items.push(item);
-        while place > 0 {
-            let parent = (place - 1) / ARITY;
-            if self.items[parent] <= item {
-                break;
-            }
-            self.items[place] = self.items[parent];
-            place = parent;
-        }
-        self.items[place] = item;
-    }
-
-    /// Puts an entry in the place of the first one.
-    #[inline]
-    pub fn replace_first(&mut self, item: (u64, u32)) {
-        let mut place = 0;
-        while let Some((child, least)) = least_child(&self.items, place)
-            && item > least
-        {
-            self.items[place] = least;
-            place = child;
-        }
-        self.items[place] = item;
-    }
-
-    /// Removes the first entry.
-    #[inline]
-    pub fn pop(&mut self) {
-        let last = self.items.pop();
-        if let Some(last) = last.filter(|_| !self.items.is_empty()) {
-            self.replace_first(last);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -186,29 +133,6 @@ mod tests {
                 let sorted: BTreeSet<(u64, u32)> = entries.collect();
                 prop_assert_eq!(heap.first(), sorted.first().copied());
                 prop_assert_eq!((heap.len(), heap.is_empty()), (sorted.len(), sorted.is_empty()));
-            }
-        }
-
-        #[test]
-        fn comes_out_in_order(actions in prop::collection::vec((0u8..3, 0u64..50, 0u32..9), 1..300)) {
-            let (mut heap, mut model) = (EventHeap::default(), Vec::new());
-            for (what, time, link) in actions {
-                match what {
-                    _ if model.is_empty() => heap.push((time, link)),
-                    0 => heap.push((time, link)),
-                    1 => heap.replace_first((time, link)),
-                    _ => heap.pop(),
-                }
-                if what > 0 && !model.is_empty() {
-                    model.remove(0);
-                    if what == 1 {
-                        model.push((time, link));
-                    }
-                } else {
-                    model.push((time, link));
-                }
-                model.sort_unstable();
-                prop_assert_eq!(heap.first(), model.first().copied());
             }
         }
     }

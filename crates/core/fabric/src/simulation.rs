@@ -130,10 +130,10 @@ impl<T: Traffic> Engine<T> {
             }
             Model::Packets(model) => match model.mover(topology, seed) {
                 Mover::Packets(packets) => {
-                    Engine::Packets(Box::new(packet::run::Run::new(packets, traffic, sources)))
+                    Engine::Packets(Box::new(packet::run::Run::new(*packets, traffic, sources)))
                 }
                 Mover::Ports(ports) => {
-                    Engine::Ports(Box::new(packet::run::Run::new(ports, traffic, sources)))
+                    Engine::Ports(Box::new(packet::run::Run::new(*ports, traffic, sources)))
                 }
             },
         }

@@ -46,9 +46,9 @@ impl PacketModel {
 /// The two engines.
 pub(super) enum Mover {
     /// The leaner one,
-    Packets(Packets),
+    Packets(Box<Packets>),
     /// and the one for all rules.
-    Ports(Ports),
+    Ports(Box<Ports>),
 }
 
 impl PacketModel {
@@ -61,7 +61,7 @@ impl PacketModel {
         };
         let plain = topology.classes().iter().all(|class| class.wire.is_plain());
         if plain && self.is_plain() {
-            return Mover::Packets(Packets::new(self.switching, self.bytes, links.map(queue)));
+            return Mover::Packets(Box::new(Packets::new(self.switching, self.bytes, links.map(queue))));
         }
         let rules = Rules {
             switching: self.switching,
@@ -76,7 +76,7 @@ impl PacketModel {
             let loss = (share != Share::NONE).then(|| Loss { share, seed: seed_of(topology, link, chance) });
             Port { queue: queue(link), tokens: class.tokens(), loss }
         };
-        Mover::Ports(Ports::new(rules, self.bytes, links.map(port)))
+        Mover::Ports(Box::new(Ports::new(rules, self.bytes, links.map(port))))
     }
 }
 

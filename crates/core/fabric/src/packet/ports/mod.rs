@@ -24,7 +24,7 @@ use queue::{FlowTable, Queue};
 
 use super::Switching;
 use super::store::{Fate, Gone, MessageId, NONE, Store};
-use crate::heap::EventHeap;
+use crate::ladder::Ladder;
 use crate::units::Picos;
 
 /// What happens to a packet that finds no room at a port.
@@ -66,7 +66,7 @@ pub struct Ports {
     /// One for each link, or for each flow at each link.
     queues: Vec<Queue>,
     flows: Option<(Flows, FlowTable)>,
-    events: EventHeap,
+    events: Ladder,
     store: Store,
     /// By packet: whether it has a mark.
     marks: Vec<bool>,
@@ -105,7 +105,7 @@ impl Ports {
             links,
             queues,
             flows,
-            events: EventHeap::default(),
+            events: Ladder::default(),
             store: Store::new(packet_bytes),
             marks: Vec::new(),
             waiting: 0,

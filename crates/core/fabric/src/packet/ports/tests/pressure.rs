@@ -131,7 +131,7 @@ proptest! {
     fn a_circle_is_for_ever(case in cases(), bytes in 5_000u64..40_000) {
         let mut case = case;
         case.rules.full = Full::Wait;
-        case.sent.iter_mut().for_each(|sent| sent.2 = sent.2 + bytes);
+        case.sent.iter_mut().for_each(|sent| sent.2 += bytes);
         let mut stuck: Option<(Vec<u32>, Vec<u64>)> = None;
         let (ports, ended) = run(&case, |ports, _| {
             let begun = |links: &[u32]| links.iter().map(|link| ports.counts(*link).bytes).collect::<Vec<u64>>();
