@@ -241,7 +241,7 @@ mod tests {
         let [error] = predicted.errors(&measured)[..] else { panic!("there is one") };
         assert!((error - 0.0953).abs() < 1e-3);
         let flood = Figures { p50_us: None, per_s: Some(2e5), cpu_us: vec![1.0, 2.0, 0.0, 4.0] };
-        let twice = Figures { cpu_us: vec![2.0, 4.0, 0.0, 8.0], ..flood.clone() };
+        let twice = Figures { cpu_us: vec![2.0, 4.0, 0.0, 8.0], ..flood };
         let errors = twice.errors(&flood);
         assert_eq!(errors.len(), 5);
         assert_eq!((errors[0], errors[3]), (0.0, 0.0), "the same rate, and what is too short: {errors:?}");
