@@ -163,7 +163,7 @@ fn what_is_wrong_is_told_and_too_much_is_warned_of() {
         ("\"uniform\"", "{ shift = 128 }", "leads each of the 128 hosts to itself"),
         ("ports = 8", "ports = 100000", "too many"),
         ("ports = 8", "ports = 96", "too many for shortest paths"),
-        ("kind = \"network\"", "kind = \"net\"", "unknown kind `net`, expected `network` or"),
+        ("kind = \"network\"", "kind = \"net\"", "unknown kind `net`, expected `network`, `federation`"),
     ] {
         let (status, error) = say(from, to);
         assert_eq!((status, error.contains(why)), (Some(2), true), "{to}: {error}");

@@ -28,13 +28,18 @@ pub(crate) const TITLE: &str =
 
 /// Rounds of all measurements without another wish.
 const ROUNDS: u8 = 3;
-/// Live round trips, and those before them.
-const TRIPS: (u32, u32) = (3_000, 300);
-/// Updates of a live flood, over its subscribers.
-const UPDATES: u32 = 150_000;
-/// The same simulated, where each is like the other.
-const SIMULATED_TRIPS: (u32, u32) = (60, 10);
-const SIMULATED_UPDATES: u32 = 16_000;
+/// How long runs are.
+#[derive(Clone, Copy)]
+struct Length {
+    /// Round trips, and those before them.
+    trips: (u32, u32),
+    /// Updates of a flood, over its subscribers.
+    updates: u32,
+}
+
+const LIVE: Length = Length { trips: (3_000, 300), updates: 150_000 };
+/// Simulated, each round trip is like the other.
+const SIMULATED: Length = Length { trips: (60, 10), updates: 16_000 };
 /// A good model predicts half of the figures so well, and each so well.
 const MEDIAN_MAX: f64 = 0.10;
 const WORST_MAX: f64 = 0.20;
@@ -88,9 +93,8 @@ const UNKNOWN: [Case; 12] = [
 ];
 
 impl Case {
-    fn federation(self, hosts: HostModel, live: bool) -> Federation {
-        let (count, warm_up) = if live { TRIPS } else { SIMULATED_TRIPS };
-        let updates = if live { UPDATES } else { SIMULATED_UPDATES };
+    fn federation(self, hosts: HostModel, length: Length) -> Federation {
+        let Length { trips: (count, warm_up), updates } = length;
         let task = match self.subscribers {
             None => Task::RoundTrips { count, warm_up },
             Some(subscribers) => Task::Flood { count: updates / subscribers, subscribers },
@@ -121,7 +125,7 @@ impl Case {
             let p50_us = done.quantiles_us.map(|quantiles| quantiles[0]);
             return Figures { p50_us, per_s: None, cpu_us: Vec::new() };
         }
-        let updates = f64::from(self.federation(HostModel::EXAMPLE, true).work[0].count());
+        let updates = f64::from(self.federation(HostModel::EXAMPLE, LIVE).work[0].count());
         let processes = done.cpu_s.into_iter().chain(measured.nodes_cpu_s.iter().copied());
         let cpu_us = processes.map(|cpu_s| cpu_s.unwrap_or(0.0) * 1e6 / updates).collect();
         Figures { p50_us: None, per_s: done.per_s, cpu_us }
@@ -144,10 +148,10 @@ pub(crate) fn run(args: &Args) -> Outcome {
     })?;
     let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let start = HostModel { cores: u32::try_from(cores).unwrap_or(u32::MAX), ..HostModel::EXAMPLE };
-    let fit = find(start, &measured[..KNOWN.len()], args.jobs)?;
+    let fit = find(start, (&KNOWN, SIMULATED), &measured[..KNOWN.len()], args.jobs)?;
     let model = HostModel { costs: fit.costs, ..start };
     let all = [model.costs];
-    let predicted = predict(&cases, start, &all, args.jobs)?.pop().unwrap_or_default();
+    let predicted = predict((&cases, SIMULATED), start, &all, args.jobs)?.pop().unwrap_or_default();
     let lines: Vec<Line> = cases
         .iter()
         .zip(measured.iter().zip(&predicted))
@@ -168,7 +172,7 @@ async fn measure_all(cases: &[Case], rounds: u8) -> Result<Vec<Figures>, Failure
     for round in 0..u64::from(rounds) {
         for (at, case) in cases.iter().enumerate() {
             progress.at(round * cases.len() as u64 + at as u64, all);
-            let plan = live_plan(&case.federation(HostModel::EXAMPLE, true)).map_err(Failure::bad_news)?;
+            let plan = live_plan(&case.federation(HostModel::EXAMPLE, LIVE)).map_err(Failure::bad_news)?;
             let measured = Box::pin(measure(&launcher, &plan)).await.map_err(failure)?;
             found[at].push(case.figures(&measured));
         }
@@ -199,13 +203,18 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
 }
 
 /// The costs with which runs are most like what was measured.
-fn find(start: HostModel, measured: &[Figures], jobs: Option<NonZeroUsize>) -> Result<Fit, Failure> {
+fn find(
+    start: HostModel,
+    (cases, length): (&[Case], Length),
+    measured: &[Figures],
+    jobs: Option<NonZeroUsize>,
+) -> Result<Fit, Failure> {
     let mut progress = Progress::new("fitting");
     let mut asked = 0;
     fit(start.costs, |candidates| {
         asked += candidates.len() as u64;
         progress.at(asked, EXPECTED_CANDIDATES.max(asked));
-        let predicted = predict(&KNOWN, start, candidates, jobs)?;
+        let predicted = predict((cases, length), start, candidates, jobs)?;
         let errors = |figures: Vec<Figures>| {
             figures.iter().zip(measured).flat_map(|(found, measured)| found.errors(measured)).collect()
         };
@@ -218,7 +227,7 @@ const EXPECTED_CANDIDATES: u64 = 80;
 
 /// What runs of these cases give, for each of these costs.
 fn predict(
-    cases: &[Case],
+    (cases, length): (&[Case], Length),
     model: HostModel,
     candidates: &[Costs],
     jobs: Option<NonZeroUsize>,
@@ -226,7 +235,7 @@ fn predict(
     let runs: Vec<Federation> = candidates
         .iter()
         .flat_map(|costs| {
-            cases.iter().map(|case| case.federation(HostModel { costs: *costs, ..model }, false))
+            cases.iter().map(|case| case.federation(HostModel { costs: *costs, ..model }, length))
         })
         .collect();
     let mut figures = each_in_parallel(jobs, &runs, |federation| {
@@ -359,10 +368,10 @@ mod tests {
     #[test]
     fn every_case_can_be_simulated_and_measured() {
         for case in KNOWN.into_iter().chain(UNKNOWN) {
-            for live in [true, false] {
-                case.federation(HostModel::EXAMPLE, live).check().unwrap();
+            for length in [LIVE, SIMULATED] {
+                case.federation(HostModel::EXAMPLE, length).check().unwrap();
             }
-            let plan = live_plan(&case.federation(HostModel::EXAMPLE, true)).unwrap();
+            let plan = live_plan(&case.federation(HostModel::EXAMPLE, LIVE)).unwrap();
             assert_eq!(plan.nodes, usize::from(case.nodes));
         }
         assert!(KNOWN.iter().all(|case| case.nodes <= 3) && UNKNOWN.iter().all(|case| case.nodes >= 4));
@@ -377,17 +386,23 @@ mod tests {
         assert_eq!(median(vec![]), None);
     }
 
-    /// What a model made is found again from it: the loop of the command, with runs in place of measurements.
+    /// What a model made is found again from it: the loop of the command, with short runs in place of measurements.
     #[test]
     fn costs_of_simulated_measurements_are_found_again() {
+        const SHORT: Length = Length { trips: (10, 2), updates: 6_000 };
+        let known =
+            [trips(1, 16), trips(1, 4_096), trips(2, 16), flood(1, 16, 1), flood(2, 64, 1), flood(1, 64, 3)];
         let truth = Costs::from_array(HostModel::EXAMPLE.costs.to_array().map(|cost| cost * 1.7));
-        let measured = predict(&KNOWN, HostModel::EXAMPLE, &[truth], None).unwrap().remove(0);
-        let fit = find(HostModel::EXAMPLE, &measured, None).unwrap();
+        let of = |cases: &[Case], costs| {
+            predict((cases, SHORT), HostModel::EXAMPLE, &[costs], None).unwrap().remove(0)
+        };
+        let fit = find(HostModel::EXAMPLE, (&known, SHORT), &of(&known, truth), None).unwrap();
         assert!(fit.rms < 0.03, "{fit:?}");
-        let unknown = |costs| predict(&UNKNOWN[..3], HostModel::EXAMPLE, &[costs], None).unwrap().remove(0);
-        for (found, wanted) in unknown(fit.costs).iter().zip(unknown(truth)) {
-            for error in found.errors(&wanted) {
-                assert!(error.abs() < 0.05, "{found:?} {wanted:?}");
+        let unknown = [trips(4, 1_024), flood(3, 256, 2)];
+        for (found, wanted) in of(&unknown, fit.costs).iter().zip(of(&unknown, truth)) {
+            let figures = [(found.p50_us, wanted.p50_us), (found.per_s, wanted.per_s)];
+            for (found, wanted) in figures.into_iter().filter_map(|(found, wanted)| found.zip(wanted)) {
+                assert!((found / wanted - 1.0).abs() < 0.05, "{found} {wanted} {fit:?}");
             }
         }
     }
