@@ -19,8 +19,8 @@ pub use fedpro::server::{ConnId, Transmit};
 pub use kernel::Kernel;
 pub use network::{
     Carriage, CastCounts, CastEvent, CastFrame, CastStatus, ChannelStatus, FrameKind, LinkCounts, LinkEvent,
-    LinkRates, LinkTarget, LinkTerms, LinkTraffic, Multicast, NetworkConfig, NetworkError, NetworkStatus,
-    NodeStatus, link_pipe,
+    LinkMessages, LinkRates, LinkTarget, LinkTerms, LinkTraffic, Multicast, NetworkConfig, NetworkError,
+    NetworkStatus, NodeStatus, link_pipe,
 };
 pub use overlay::{LinkId, TargetId, TopologyKind};
 pub use router::{DropReason, PipeConfig, PipeStats, Priority};

@@ -5,7 +5,7 @@
 //! until it gives none. A link is reliable and keeps order, or goes down. Without a network nothing of this happens.
 
 use crate::Kernel;
-use crate::network::{CastCounts, CastEvent, CastFrame, LinkCounts, LinkEvent, NetworkStatus};
+use crate::network::{CastCounts, CastEvent, CastFrame, LinkCounts, LinkEvent, LinkMessages, NetworkStatus};
 use base::{Moment, NodeKey};
 use bytes::Bytes;
 use fedpro::server::ConnId;
@@ -180,10 +180,10 @@ impl Kernel {
         None
     }
 
-    /// Messages of routers that came over all links together, and that went out over them, so far.
+    /// Messages that passed the links of this node so far; none without a network.
     #[must_use]
-    pub fn link_messages(&self) -> (u64, u64) {
-        self.network.as_ref().map_or((0, 0), |network| network.link_messages())
+    pub fn link_messages(&self) -> LinkMessages {
+        self.network.as_ref().map_or_else(LinkMessages::default, |network| network.link_messages())
     }
 
     /// The network as this node sees it; `None` for a node by itself.

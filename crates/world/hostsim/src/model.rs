@@ -17,6 +17,8 @@ pub struct Costs {
     pub callback_ns: f64,
     /// At nodes: a message over a link, half of it at either end.
     pub link_message_ns: f64,
+    /// At nodes: a message of a federate that goes to other nodes, half of it where it begins and half where it ends.
+    pub remote_message_ns: f64,
     /// At a federate: making a call, and taking its answer.
     pub federate_call_ns: f64,
     /// At a federate: taking a callback, and acknowledging it.
@@ -29,7 +31,7 @@ pub const READ_PART: f64 = 0.25;
 
 impl Costs {
     /// Number of costs.
-    pub const COUNT: usize = 9;
+    pub const COUNT: usize = 10;
 
     /// What they are called, in the order of [`Costs::to_array`].
     pub const NAMES: [&'static str; Self::COUNT] = [
@@ -40,6 +42,7 @@ impl Costs {
         "call_ns",
         "callback_ns",
         "link_message_ns",
+        "remote_message_ns",
         "federate_call_ns",
         "federate_callback_ns",
     ];
@@ -54,6 +57,7 @@ impl Costs {
             self.call_ns,
             self.callback_ns,
             self.link_message_ns,
+            self.remote_message_ns,
             self.federate_call_ns,
             self.federate_callback_ns,
         ]
@@ -69,6 +73,7 @@ impl Costs {
             call_ns,
             callback_ns,
             link_message_ns,
+            remote_message_ns,
             federate_call_ns,
             federate_callback_ns,
         ] = array;
@@ -80,6 +85,7 @@ impl Costs {
             call_ns,
             callback_ns,
             link_message_ns,
+            remote_message_ns,
             federate_call_ns,
             federate_callback_ns,
         }
@@ -123,11 +129,12 @@ impl HostModel {
             turn_ns: 4_000.0,
             write_ns: 8_000.0,
             byte_ns: 0.3,
-            call_ns: 700.0,
-            callback_ns: 350.0,
-            link_message_ns: 500.0,
-            federate_call_ns: 450.0,
-            federate_callback_ns: 450.0,
+            call_ns: 1_000.0,
+            callback_ns: 330.0,
+            link_message_ns: 400.0,
+            remote_message_ns: 800.0,
+            federate_call_ns: 550.0,
+            federate_callback_ns: 600.0,
         },
     };
 

@@ -137,16 +137,22 @@ impl Node {
             }
             Chunk::Bytes(bytes, counted) => {
                 turn.spend(f64::from(counted.calls) * turn.costs().call_ns);
+                let before = self.kernel.link_messages().submitted;
                 self.kernel.handle_bytes(turn.now(), conn(socket), bytes);
+                let submitted = self.kernel.link_messages().submitted - before;
+                turn.spend(submitted as f64 * turn.costs().remote_message_ns / 2.0);
                 return self.give_out(turn, Some(socket));
             }
             Chunk::Frames(frames) => {
-                let before = self.kernel.link_messages().0;
+                let before = self.kernel.link_messages();
                 for frame in frames {
                     self.kernel.handle_link_frame(turn.now(), link(socket), frame);
                 }
-                let messages = self.kernel.link_messages().0 - before;
-                turn.spend(messages as f64 * turn.costs().link_message_ns / 2.0);
+                let after = self.kernel.link_messages();
+                let (received, delivered) =
+                    (after.received - before.received, after.delivered - before.delivered);
+                turn.spend(received as f64 * turn.costs().link_message_ns / 2.0);
+                turn.spend(delivered as f64 * turn.costs().remote_message_ns / 2.0);
             }
             Chunk::Room => {
                 if self.full.remove(&socket) {
@@ -269,7 +275,7 @@ impl Node {
                 self.full.insert(socket);
                 return any;
             }
-            let before = self.kernel.link_messages().1;
+            let before = self.kernel.link_messages().sent;
             let (mut frames, mut bytes) = (Vec::new(), 0);
             while bytes < LINK_WRITE_BYTES
                 && let Some(frame) = self.kernel.poll_link_frame(turn.now(), link(socket))
@@ -281,7 +287,7 @@ impl Node {
                 return any;
             }
             any = true;
-            let messages = self.kernel.link_messages().1 - before;
+            let messages = self.kernel.link_messages().sent - before;
             turn.spend(messages as f64 * turn.costs().link_message_ns / 2.0);
             turn.write(socket, Chunk::Frames(frames));
         }

@@ -14,6 +14,7 @@ const FREE: Costs = Costs {
     call_ns: 0.0,
     callback_ns: 0.0,
     link_message_ns: 0.0,
+    remote_message_ns: 0.0,
     federate_call_ns: 0.0,
     federate_callback_ns: 0.0,
 };
@@ -63,6 +64,9 @@ fn a_round_trip_is_the_sum_of_its_steps() {
         near(Costs { wake_ns: 100_000.0, callback_ns: 9_000.0, ..FREE }, 100_000.0 * steps + 2.0 * 9_000.0);
         let link = Costs { wake_ns: 100_000.0, link_message_ns: 9_000.0, ..FREE };
         near(link, 100_000.0 * steps + 9_000.0 * links);
+        let remote = Costs { wake_ns: 100_000.0, remote_message_ns: 9_000.0, ..FREE };
+        let ends = if nodes > 1 { 2.0 } else { 0.0 };
+        near(remote, 100_000.0 * steps + 9_000.0 * ends);
         let federates = Costs { federate_call_ns: 4_000.0, federate_callback_ns: 5_000.0, ..FREE };
         near(Costs { wake_ns: 100_000.0, ..federates }, 100_000.0 * steps + 2.0 * 9_000.0);
     }

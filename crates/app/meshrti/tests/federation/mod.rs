@@ -52,6 +52,7 @@ fn a_slower_computer_makes_it_slower() {
             ("call_ns", 700.0),
             ("callback_ns", 400.0),
             ("link_message_ns", 500.0),
+            ("remote_message_ns", 500.0),
             ("federate_call_ns", 450.0),
             ("federate_callback_ns", 450.0),
         ]

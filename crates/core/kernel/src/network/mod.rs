@@ -37,7 +37,7 @@ pub use config::{LinkTarget, LinkTerms, Multicast, NetworkConfig, link_pipe};
 pub use fabric::ChannelStatus;
 pub(crate) use fabric::Place;
 pub use links::LinkEvent;
-pub use status::{NetworkStatus, NodeStatus};
+pub use status::{LinkMessages, NetworkStatus, NodeStatus};
 pub use traffic::{LinkCounts, LinkRates, LinkTraffic};
 
 use base::{Moment, NodeKey, Seed};

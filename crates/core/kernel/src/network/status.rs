@@ -60,10 +60,22 @@ pub struct NetworkStatus {
     pub log: consensus::Status,
 }
 
+/// Messages of routers, whatever frames they were in, over all links of a node together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct LinkMessages {
+    /// Those that came.
+    pub received: u64,
+    /// Those that went out: once over each link.
+    pub sent: u64,
+    /// Those that federates of this node sent to others.
+    pub submitted: u64,
+    /// Those of others that came to this node's services.
+    pub delivered: u64,
+}
+
 impl Network {
-    /// Messages of routers that came over links, and that went out over them.
-    pub(crate) fn link_messages(&self) -> (u64, u64) {
-        self.fabric.neighbour_messages()
+    pub(crate) fn link_messages(&self) -> LinkMessages {
+        self.fabric.link_messages()
     }
 
     pub(crate) fn status(&self, rti: &Rti) -> NetworkStatus {

@@ -2,6 +2,7 @@
 
 mod casts;
 
+use super::status::LinkMessages;
 use base::{Moment, NodeKey, Seed};
 use bytes::Bytes;
 use overlay::TopologyKind;
@@ -351,12 +352,18 @@ impl Fabric {
             .collect()
     }
 
-    /// Messages that came from all neighbours, and that went to them.
-    pub(crate) fn neighbour_messages(&self) -> (u64, u64) {
+    /// Messages that came from all neighbours, that went to them, that began and that ended here.
+    pub(crate) fn link_messages(&self) -> LinkMessages {
+        let primary = &self.routers[PRIMARY];
+        let submitted = primary.stats().submitted_messages;
+        let delivered = primary.pipe_stats(self.services).map_or(0, |stats| stats.sent_messages);
         let ports = self.neighbours.values().flatten();
         let stats = ports.filter_map(|port| self.routers[port.router].pipe_stats(port.client));
-        stats.fold((0, 0), |(received, sent), stats| {
-            (received + stats.received_messages, sent + stats.sent_messages)
+        let here = LinkMessages { submitted, delivered, ..LinkMessages::default() };
+        stats.fold(here, |sum, stats| LinkMessages {
+            received: sum.received + stats.received_messages,
+            sent: sum.sent + stats.sent_messages,
+            ..sum
         })
     }
 
