@@ -123,16 +123,17 @@ pub(super) fn run(args: &Args) -> Outcome {
     let all = studies.len() * usize::from(args.replications);
     let shape = Shape::Torus(studies[0].torus.clone());
     refuse_too_large(memory_bytes(&shape, studies[0].model), threads(args.jobs, all))?;
-    let first = set_up(&studies[0], Seed(args.seed));
-    let first = first.map_err(|why| wrong_study(&why))?;
-    let network = first.topology();
+    // Looks whether there is such a study; the network itself is built for each run.
+    drop(set_up(&studies[0], Seed(args.seed)).map_err(|why| wrong_study(&why))?);
+    let (hosts, switches, links) = shape.parts();
     let replications = usize::from(args.replications);
     if args.via.messages.is_some() && studies.len() * replications > 1 {
         return Err(Failure::wrong_use("--messages: only one run can be written"));
     }
     interrupt::watch();
     let wanted = studies.len() * replications;
-    let steps = steps_of(studies[0].gaps.expected(network.hosts(), studies[0].window));
+    let steps =
+        steps_of(studies[0].gaps.expected(u32::try_from(hosts).unwrap_or(u32::MAX), studies[0].window));
     let recorded = in_parallel(args.jobs, wanted, steps, |index, ticker| {
         let (study, replication) = (&studies[index / replications], index % replications);
         simulate(
@@ -153,7 +154,7 @@ pub(super) fn run(args: &Args) -> Outcome {
     let mut report = Report::new("sim via-torus", 1);
     report.seed(args.seed);
     done.iter().for_each(|done| report.row(done.to_value()));
-    let mut notes = notes(&done[0].study, network);
+    let mut notes = notes(&done[0].study, (hosts, switches));
     notes.extend(done.iter().find_map(|done| growth_note(&done.runs.pooled())));
     notes.extend(warm_up_note(&done[0].runs.0[0].0));
     notes.extend(more);
@@ -165,7 +166,7 @@ pub(super) fn run(args: &Args) -> Outcome {
     report.summary(json!({
         "paper_mean_us": PAPER.0, "paper_std_us": PAPER.1, "paper_utilisation": PAPER.2,
         "paper_messages_per_s": PAPER_MESSAGES_PER_S,
-        "hosts": network.hosts(), "switches": network.switches(), "links": network.links(),
+        "hosts": hosts, "switches": switches, "links": links,
     }));
     args.json.write(&report)?;
     Ok(interrupt::status())
@@ -428,21 +429,21 @@ fn text(done: &[Done]) -> String {
 }
 
 /// What was simulated, and what follows from it without simulating.
-fn notes(study: &Study, network: &fabric::topology::Topology) -> Vec<String> {
-    let (hosts, cables) = (f64::from(network.hosts()), study.torus.cables() as f64);
+fn notes(study: &Study, (hosts, switches): (u64, u64)) -> Vec<String> {
+    let cables = study.torus.cables() as f64;
     let sides: Vec<String> = study.torus.sides.iter().map(u32::to_string).collect();
     let per_s = study.gaps.per_s();
     let host_mbit = per_s * study.bytes as f64 * 8e-6;
-    let link_mbit = host_mbit * hosts * f64::from(study.hops) / cables;
+    let link_mbit = host_mbit * hosts as f64 * f64::from(study.hops) / cables;
     let rate_mbit = study.rate.bits_per_s() as f64 * 1e-6;
     let mut notes = vec![
         format!(
             "torus {} of {} switches, {} hosts, {} directed links to hosts and {cables} between switches, diameter {}, \
              bisection {} links; all {}",
             sides.join("x"),
-            network.switches(),
-            network.hosts(),
-            2 * network.hosts(),
+            switches,
+            hosts,
+            2 * hosts,
             study.torus.diameter(),
             study.torus.bisection(),
             study.rate,
