@@ -168,7 +168,10 @@ fn a_few_receivers_as_a_table_and_wrong_use() {
         ),
         (["srmp-scale", "--receivers", "0"], "0 is not in 1.."),
         (["srmp-tcp", "--receivers", "5"], "srmp-q1 have receivers"),
-        (["table1", "--seconds", "100"], "--seconds is for scenarios with `kind = \"exercise\"` and srmp-queueing"),
+        (
+            ["table1", "--seconds", "100"],
+            "--seconds is for scenarios with `kind = \"exercise\"` and srmp-queueing",
+        ),
         (["srmp-q1", "--seconds", "5"], "--seconds must be 10 or more"),
     ] {
         let output = sim(&arguments);
