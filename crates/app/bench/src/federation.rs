@@ -4,11 +4,11 @@ use std::time::{Duration, Instant};
 
 use federate::{Federate, Options, fom};
 
-use crate::latency::{SIZE_BYTES_MIN, round_trips};
+use crate::latency::round_trips;
 use crate::member::{FOM, Member};
 use crate::process::{Process, orders, say};
 use crate::server::{Joined, Server, federation_name};
-use crate::{BenchError, Launcher, Rounds, role, usage};
+use crate::{BenchError, Launcher, role, usage};
 
 /// What federates do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -51,6 +51,17 @@ pub struct Plan {
     pub joined: Joined,
     /// What federates do, all at the same time, each task in a federation execution and with two processes of its own.
     pub work: Vec<Work>,
+    /// Where processes stay; anywhere without.
+    pub cores: Option<Cores>,
+}
+
+/// The core on which each process stays, by its number among those that this process may use, counted around.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Cores {
+    /// By node.
+    pub nodes: Vec<usize>,
+    /// By task: of the process of the one who begins, and of the others.
+    pub federates: Vec<[usize; 2]>,
 }
 
 /// What came of a task.
@@ -75,18 +86,18 @@ pub struct Measured {
     pub took: Duration,
 }
 
-/// Shortest payload of a task.
-pub const PAYLOAD_BYTES_MIN: usize = SIZE_BYTES_MIN;
-
 /// Starts nodes and federates, lets all begin, and ends them.
 ///
 /// # Errors
 /// The system or a node does not what is asked of it; an update was lost or refused.
 pub async fn measure(launcher: &Launcher, plan: &Plan) -> Result<Measured, BenchError> {
-    let server = Server::network(launcher, plan.nodes, plan.joined).await?;
+    let nodes = plan.cores.as_ref().map_or(&[][..], |cores| &cores.nodes);
+    let server = Server::network(launcher, plan.nodes, plan.joined, nodes).await?;
     let mut groups = Vec::new();
     for (index, work) in plan.work.iter().enumerate() {
-        groups.push(Group::start(launcher, &server, index, *work).await?);
+        let cores = plan.cores.as_ref().and_then(|cores| cores.federates.get(index));
+        let launchers = [0, 1].map(|side| launcher.on_core(cores.map(|cores| cores[side])));
+        groups.push(Group::start(&launchers, &server, index, *work).await?);
     }
     // What comes of joining is over.
     tokio::time::sleep(CALM).await;
@@ -129,7 +140,7 @@ struct Group {
 
 impl Group {
     async fn start(
-        launcher: &Launcher,
+        [near_launcher, far_launcher]: &[Launcher; 2],
         server: &Server,
         index: usize,
         work: Work,
@@ -144,12 +155,12 @@ impl Group {
         founder.create_federation_execution(&federation, fom::content("MeshRTI-Bench.xml", FOM)).await?;
         let ((near, _), (far, _)) = match work.task {
             Task::RoundTrips { .. } => {
-                let near = launcher.start(&role::asker(near, &federation)).await?;
-                (near, launcher.start(&role::echo(far, &federation)).await?)
+                let near = near_launcher.start(&role::asker(near, &federation)).await?;
+                (near, far_launcher.start(&role::echo(far, &federation)).await?)
             }
             Task::Flood { subscribers, .. } => {
-                let far = launcher.start(&role::sinks(far, &federation, subscribers)).await?;
-                (launcher.start(&role::publisher(near, &federation)).await?, far)
+                let far = far_launcher.start(&role::sinks(far, &federation, subscribers)).await?;
+                (near_launcher.start(&role::publisher(near, &federation)).await?, far)
             }
         };
         Ok(Self { work, near, far, _founder: founder })
@@ -190,8 +201,8 @@ impl Group {
         match self.work.task {
             Task::RoundTrips { .. } => {
                 let words = self.near.hear("took").await?;
-                let nanos = |at: usize| words.get(at).and_then(|word| word.parse::<f64>().ok());
-                let quantiles = nanos(0).zip(nanos(1)).zip(nanos(2));
+                let micros = |at: usize| words.get(at).and_then(|word| word.parse::<f64>().ok());
+                let quantiles = micros(0).zip(micros(1)).zip(micros(2));
                 let quantiles = quantiles.map(|((p50, p90), p99)| [p50, p90, p99]);
                 if quantiles.is_none() {
                     return Err(BenchError::Unusable("a federate says no times".to_owned()));
@@ -228,7 +239,7 @@ pub(crate) async fn play_asker(server: String, federation: String) -> Result<(),
         }
         let (warm_up, count) = (role::number(warm_up)? as u64, role::number(count)? as u64);
         let size = role::number(size)?;
-        let rounds: Rounds = round_trips(&mut member, ping, &mut number, size, (warm_up, count)).await?;
+        let rounds = round_trips(&mut member, ping, &mut number, size, (warm_up, count)).await?;
         let [p50, p90, p99] = [0.5, 0.9, 0.99].map(|quantile| rounds.quantile_us(quantile));
         say(&format!("took {p50} {p90} {p99}"));
     }

@@ -11,6 +11,7 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use crate::BenchError;
+use crate::cores::OnCore;
 
 /// Longest silence of a process, or of the server, that still may be work.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
@@ -20,6 +21,8 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 pub struct Launcher {
     program: PathBuf,
     arguments: Vec<OsString>,
+    /// Where processes are to stay; anywhere without.
+    core: Option<usize>,
 }
 
 impl Launcher {
@@ -28,7 +31,13 @@ impl Launcher {
         program: impl Into<PathBuf>,
         arguments: impl IntoIterator<Item = impl Into<OsString>>,
     ) -> Self {
-        Self { program: program.into(), arguments: arguments.into_iter().map(Into::into).collect() }
+        let arguments = arguments.into_iter().map(Into::into).collect();
+        Self { program: program.into(), arguments, core: None }
+    }
+
+    /// The same, but processes stay on one core, by its number among those that this process may use, counted around; anywhere without.
+    pub(crate) fn on_core(&self, core: Option<usize>) -> Self {
+        Self { core, ..self.clone() }
     }
 
     /// The same, but inside of a network namespace of this machine (`ip netns`), which takes the rights for that.
@@ -36,7 +45,7 @@ impl Launcher {
         let mut arguments: Vec<OsString> = ["netns", "exec", namespace].map(OsString::from).to_vec();
         arguments.push(self.program.clone().into_os_string());
         arguments.extend(self.arguments.iter().cloned());
-        Self { program: "ip".into(), arguments }
+        Self { program: "ip".into(), arguments, core: self.core }
     }
 
     /// Starts the role of `words` and waits until it is ready; the words that it says then come with it.
@@ -61,14 +70,15 @@ impl Launcher {
         stderr: Stdio,
     ) -> Result<(Process, Vec<String>), BenchError> {
         let role = words.first().cloned().unwrap_or_default();
-        let mut child = Command::new(&self.program)
-            .args(&self.arguments)
-            .args(words)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(stderr)
-            .kill_on_drop(true)
-            .spawn()
+        let mut command = Command::new(&self.program);
+        command.args(&self.arguments).args(words);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(stderr).kill_on_drop(true);
+        let spawned = {
+            // A process begins where the thread is that starts it.
+            let _here = self.core.and_then(OnCore::new);
+            command.spawn()
+        };
+        let mut child = spawned
             .map_err(BenchError::system(format!("cannot start {} as `{role}`", self.program.display())))?;
         let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(BenchError::Process { role, what: "has no pipes".into() });

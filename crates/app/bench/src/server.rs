@@ -37,15 +37,22 @@ impl Server {
     /// # Errors
     /// The system gives no process.
     pub async fn chain(launcher: &Launcher, nodes: usize) -> Result<Self, BenchError> {
-        Self::network(launcher, nodes, Joined::Chain).await
+        Self::network(launcher, nodes, Joined::Chain, &[]).await
     }
 
-    /// Starts `nodes` servers on loopback that are one network. They end when this is dropped.
+    /// Starts `nodes` servers on loopback that are one network. They end when this is dropped. Each stays on the core of `cores`, by
+    /// node, which is counted around among those that this process may use; one that has none there runs anywhere.
     ///
     /// # Errors
     /// The system gives no process.
-    pub async fn network(launcher: &Launcher, nodes: usize, joined: Joined) -> Result<Self, BenchError> {
+    pub async fn network(
+        launcher: &Launcher,
+        nodes: usize,
+        joined: Joined,
+        cores: &[usize],
+    ) -> Result<Self, BenchError> {
         if nodes <= 1 {
+            let launcher = launcher.on_core(cores.first().copied());
             let (process, words) = launcher.start(&role::server()).await?;
             let address = words.first().cloned().unwrap_or_default();
             return Ok(Self { addresses: vec![address], own: vec![process] });
@@ -57,7 +64,8 @@ impl Server {
                 Joined::Chain | Joined::Star => role::node(number, join.as_deref()),
                 Joined::Mesh => role::site_node(number, None, join.as_deref()),
             };
-            let (process, address, links) = start_node(launcher, number, &words).await?;
+            let launcher = launcher.on_core(cores.get(number - 1).copied());
+            let (process, address, links) = start_node(&launcher, number, &words).await?;
             if joined == Joined::Chain || join.is_none() {
                 join = Some(links);
             }

@@ -186,6 +186,12 @@ impl Kernel {
         self.network.as_ref().map_or_else(LinkMessages::default, |network| network.link_messages())
     }
 
+    /// Messages of routers that went so far to the neighbour at the other end of a link; none when nobody is there.
+    #[must_use]
+    pub fn link_sent(&self, link: LinkId) -> u64 {
+        self.network.as_ref().map_or(0, |network| network.link_sent(link))
+    }
+
     /// The network as this node sees it; `None` for a node by itself.
     #[must_use]
     pub fn network(&self) -> Option<NetworkStatus> {

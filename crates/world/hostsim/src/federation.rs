@@ -122,6 +122,8 @@ pub struct Federation {
     pub hosts: HostModel,
     /// Where processes run.
     pub placement: Placement,
+    /// Each process stays on one core of its computer, as [`Federation::core`] has it; else whichever is idle runs it.
+    pub pinned: bool,
     /// The network between computers.
     pub ethernet: Ethernet,
     /// Where chance comes from.
@@ -158,7 +160,33 @@ pub enum FederationError {
     },
 }
 
+/// A process of a federation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Process {
+    /// A node, by its number.
+    Node(u16),
+    /// The process of the federate that begins a task, by the number of the task.
+    First(usize),
+    /// That of the others.
+    Others(usize),
+}
+
 impl Federation {
+    /// The number of the core on which a process stays, if processes do; to be counted around on a computer with fewer cores.
+    ///
+    /// Neighbours along a chain are on different cores.
+    ///
+    /// # Panics
+    /// There is no such task.
+    pub fn core(&self, process: Process) -> Option<u32> {
+        let number = match process {
+            Process::Node(node) => u32::from(node) + 1,
+            Process::First(task) => self.work[task].from.into(),
+            Process::Others(task) => u32::from(self.work[task].to) + 2,
+        };
+        self.pinned.then_some(number)
+    }
+
     /// Checks ranges.
     ///
     /// # Errors

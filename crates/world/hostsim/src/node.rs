@@ -275,7 +275,7 @@ impl Node {
                 self.full.insert(socket);
                 return any;
             }
-            let before = self.kernel.link_messages().sent;
+            let before = self.kernel.link_sent(link(socket));
             let (mut frames, mut bytes) = (Vec::new(), 0);
             while bytes < LINK_WRITE_BYTES
                 && let Some(frame) = self.kernel.poll_link_frame(turn.now(), link(socket))
@@ -287,7 +287,7 @@ impl Node {
                 return any;
             }
             any = true;
-            let messages = self.kernel.link_messages().sent - before;
+            let messages = self.kernel.link_sent(link(socket)) - before;
             turn.spend(messages as f64 * turn.costs().link_message_ns / 2.0);
             turn.write(socket, Chunk::Frames(frames));
         }

@@ -6,12 +6,13 @@ use std::time::Duration;
 use base::{Digest, Moment};
 
 use crate::crew::Crew;
-use crate::federation::{Federation, FederationError, Placement, Task, Work};
+use crate::federation::{Federation, FederationError, Placement, Process, Task, Work};
 use crate::member::Member;
 use crate::node::Node;
 use crate::part::Part;
 use crate::scheduler::ProcessId;
 use crate::setup::{Class, Setup};
+use crate::wires::Wires;
 use crate::world::{Program, World};
 
 /// How long nodes and federates may take to be ready, in simulated time.
@@ -78,10 +79,15 @@ impl Done {
 
     /// The time below which a share of all times lies, in microseconds; nothing without times.
     pub fn quantile_us(&self, share: f64) -> Option<f64> {
-        let last = self.times_ns.len().checked_sub(1)?;
-        let at = (share * last as f64).round() as usize;
-        Some(self.times_ns[at.min(last)] as f64 / 1e3)
+        quantile_us(&self.times_ns, share)
     }
+}
+
+/// The time below which a share of rising times in nanoseconds lies, in microseconds; nothing without times.
+pub fn quantile_us(rising_ns: &[u64], share: f64) -> Option<f64> {
+    let last = rising_ns.len().checked_sub(1)?;
+    let at = (share * last as f64).round() as usize;
+    Some(rising_ns[at.min(last)] as f64 / 1e3)
 }
 
 /// What a run gave.
@@ -137,15 +143,17 @@ impl<'a> Run<'a> {
             Placement::ByNode => nodes,
             Placement::Apart => nodes + 2 * federation.work.len(),
         };
-        let mut world = World::new(federation.hosts, federation.ethernet, computers);
+        let wires = Wires::new(federation.hosts, federation.ethernet, computers, federation.pinned);
+        let mut world = World::new(wires);
         // Processes are numbered in the order in which they are added.
         let directory = Rc::new((0..u32::from(federation.nodes)).map(ProcessId).collect::<Vec<_>>());
-        for number in 0..nodes {
+        for (number, which) in (0..federation.nodes).enumerate() {
             let seed = federation.seed.split("node").split_index(number as u64);
             let node = Node::new(number, nodes, federation.joined, seed, Rc::clone(&directory))
                 .map_err(|why| RunError::Node { node: number, why: why.to_string() })?;
             let computer = if federation.placement == Placement::Together { 0 } else { number };
-            world.add(computer, Program::Node(Box::new(node)));
+            let core = federation.core(Process::Node(which)).unwrap_or(0);
+            world.add(computer, core, Program::Node(Box::new(node)));
         }
         Ok(Self { federation, world, nodes: directory, crews: Vec::new() })
     }
@@ -193,7 +201,9 @@ impl<'a> Run<'a> {
             Placement::ByNode => number.into(),
             Placement::Apart => nodes + 2 * task + usize::from(!near),
         };
-        self.world.add(computer, Program::Crew(Crew::new(members)))
+        let process = if near { Process::First(task) } else { Process::Others(task) };
+        let core = self.federation.core(process).unwrap_or(0);
+        self.world.add(computer, core, Program::Crew(Crew::new(members)))
     }
 
     fn first_part(&self, task: usize, work: &Work) -> Part {

@@ -1,6 +1,6 @@
 //! Who runs on the cores of a computer.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use base::Moment;
@@ -33,25 +33,19 @@ enum State {
 pub(crate) struct Scheduler {
     idle: u32,
     waiting: VecDeque<ProcessId>,
-    /// By process, whatever computer it is on.
-    states: Vec<State>,
+    /// Of the processes of this computer that something ever came for.
+    states: BTreeMap<ProcessId, State>,
 }
 
 impl Scheduler {
     /// Idle cores.
     pub(crate) fn new(cores: u32) -> Self {
-        Self { idle: cores, waiting: VecDeque::new(), states: Vec::new() }
-    }
-
-    /// There is such a process somewhere.
-    pub(crate) fn know(&mut self, process: ProcessId) {
-        let count = process.0 as usize + 1;
-        self.states.resize(self.states.len().max(count), State::Asleep);
+        Self { idle: cores, waiting: VecDeque::new(), states: BTreeMap::new() }
     }
 
     /// Something came for a process; true when it shall begin on a core that is kept for it.
     pub(crate) fn wake(&mut self, process: ProcessId) -> bool {
-        let state = &mut self.states[process.0 as usize];
+        let state = self.states.entry(process).or_default();
         match state {
             State::Asleep if self.idle > 0 => {
                 self.idle -= 1;
@@ -70,25 +64,25 @@ impl Scheduler {
 
     /// A process begins a turn.
     pub(crate) fn begin(&mut self, process: ProcessId, now: Moment) {
-        let state = &mut self.states[process.0 as usize];
+        let state = self.states.entry(process).or_default();
         let since = if let State::Running { since, .. } = *state { since } else { now };
         *state = State::Running { since, again: false };
     }
 
     /// Its turn is over. Says who runs now on its core: itself when there is more for it, or one who waited.
     pub(crate) fn end(&mut self, process: ProcessId, now: Moment, wants_more: bool) -> Option<ProcessId> {
-        let State::Running { since, again } = self.states[process.0 as usize] else { return None };
+        let Some(&State::Running { since, again }) = self.states.get(&process) else { return None };
         let goes_on = wants_more || again;
         if goes_on && (self.waiting.is_empty() || now.since(since) < SLICE) {
             return Some(process);
         }
-        self.states[process.0 as usize] = if goes_on { State::Waiting } else { State::Asleep };
+        *self.states.entry(process).or_default() = if goes_on { State::Waiting } else { State::Asleep };
         if goes_on {
             self.waiting.push_back(process);
         }
         let next = self.waiting.pop_front();
         match next {
-            Some(next) => self.states[next.0 as usize] = State::Coming,
+            Some(next) => *self.states.entry(next).or_default() = State::Coming,
             None => self.idle += 1,
         }
         next
@@ -103,15 +97,9 @@ mod tests {
     const A: ProcessId = ProcessId(0);
     const B: ProcessId = ProcessId(1);
 
-    fn scheduler(cores: u32, processes: u32) -> Scheduler {
-        let mut scheduler = Scheduler::new(cores);
-        (0..processes).for_each(|process| scheduler.know(ProcessId(process)));
-        scheduler
-    }
-
     #[test]
     fn one_core_is_given_on() {
-        let mut one = scheduler(1, 2);
+        let mut one = Scheduler::new(1);
         let now = Moment::ZERO;
         assert!(one.wake(A));
         assert!(!one.wake(B), "there is no other core");
@@ -127,7 +115,7 @@ mod tests {
 
     #[test]
     fn nobody_keeps_a_core_longer_than_a_slice_that_others_wait_for() {
-        let mut one = scheduler(1, 2);
+        let mut one = Scheduler::new(1);
         assert!(one.wake(A) && !one.wake(B));
         one.begin(A, Moment::ZERO);
         assert_eq!(one.end(A, Moment::from_millis(1), true), Some(A));
@@ -144,7 +132,7 @@ mod tests {
             cores in 1u32..4,
             steps in prop::collection::vec((0u32..5, 0u64..2_000, any::<bool>()), 1..200),
         ) {
-            let mut scheduler = scheduler(cores, 5);
+            let mut scheduler = Scheduler::new(cores);
             let mut running: Vec<ProcessId> = Vec::new();
             let mut now = Moment::ZERO;
             for (process, pause, more) in steps {
@@ -171,7 +159,7 @@ mod tests {
                     running.push(next);
                 }
             }
-            prop_assert!(scheduler.states.iter().all(|state| *state == State::Asleep));
+            prop_assert!(scheduler.states.values().all(|state| *state == State::Asleep));
         }
     }
 }

@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use base::{Digest, Moment};
-use netsim::EventQueue;
 use netsim::cluster::{Departure, Ethernet, Port};
+use netsim::{EventQueue, Slots};
 
 use crate::chunk::Chunk;
 use crate::model::{Costs, HostModel, READ_PART};
@@ -59,6 +59,8 @@ struct Flight {
 #[derive(Default)]
 struct Place {
     computer: usize,
+    /// Who lets it run.
+    scheduler: usize,
     /// Sockets with something in them, in the order in which it came.
     ready: VecDeque<SocketId>,
     /// When its timer goes off.
@@ -67,8 +69,8 @@ struct Place {
     busy_ns: f64,
 }
 
+#[derive(Clone, Default)]
 struct Computer {
-    scheduler: Scheduler,
     out: Port,
     into: Port,
 }
@@ -80,43 +82,46 @@ pub(crate) struct Wires {
     ethernet: Ethernet,
     pub(crate) queue: EventQueue<Event>,
     computers: Vec<Computer>,
+    /// One for each computer, or, where processes stay on cores, for each core.
+    schedulers: Vec<Scheduler>,
+    pinned: bool,
     places: Vec<Place>,
     sockets: Vec<Socket>,
-    flights: Vec<Option<Flight>>,
-    free: Vec<u32>,
+    flights: Slots<Flight>,
     pub(crate) events: u64,
     pub(crate) digest: Digest,
 }
 
 impl Wires {
-    pub(crate) fn new(model: HostModel, ethernet: Ethernet, computers: usize) -> Self {
-        let computer = |_| Computer {
-            scheduler: Scheduler::new(model.cores),
-            out: Port::default(),
-            into: Port::default(),
+    /// `pinned`: processes stay on cores.
+    pub(crate) fn new(model: HostModel, ethernet: Ethernet, computers: usize, pinned: bool) -> Self {
+        let schedulers = match pinned {
+            true => vec![Scheduler::new(1); computers * model.cores as usize],
+            false => vec![Scheduler::new(model.cores); computers],
         };
         Self {
             now: Moment::ZERO,
             model,
             ethernet,
             queue: EventQueue::new(),
-            computers: (0..computers).map(computer).collect(),
+            computers: vec![Computer::default(); computers],
+            schedulers,
+            pinned,
             places: Vec::new(),
             sockets: Vec::new(),
-            flights: Vec::new(),
-            free: Vec::new(),
+            flights: Slots::default(),
             events: 0,
             digest: Digest::EMPTY,
         }
     }
 
-    /// Adds a process to a computer, and lets it begin.
-    pub(crate) fn add_process(&mut self, computer: usize) -> ProcessId {
+    /// Adds a process to a computer, and lets it begin. Where processes stay on cores it is on this one, counted around.
+    pub(crate) fn add_process(&mut self, computer: usize, core: u32) -> ProcessId {
         let id = ProcessId(u32::try_from(self.places.len()).expect("fewer than 2^32 processes"));
-        self.places.push(Place { computer, ..Place::default() });
-        for computer in &mut self.computers {
-            computer.scheduler.know(id);
-        }
+        let cores = self.model.cores;
+        let scheduler =
+            if self.pinned { computer * cores as usize + (core % cores) as usize } else { computer };
+        self.places.push(Place { computer, scheduler, ..Place::default() });
         self.wake(id);
         id
     }
@@ -128,16 +133,16 @@ impl Wires {
 
     /// The process is to run soon.
     pub(crate) fn wake(&mut self, process: ProcessId) {
-        let computer = self.places[process.0 as usize].computer;
-        if self.computers[computer].scheduler.wake(process) {
+        let scheduler = self.places[process.0 as usize].scheduler;
+        if self.schedulers[scheduler].wake(process) {
             self.queue.push(self.now + nanos(self.model.costs.wake_ns), Event::Run(process));
         }
     }
 
     /// The process begins a turn now.
     pub(crate) fn begin(&mut self, process: ProcessId) -> Turn<'_> {
-        let computer = self.places[process.0 as usize].computer;
-        self.computers[computer].scheduler.begin(process, self.now);
+        let scheduler = self.places[process.0 as usize].scheduler;
+        self.schedulers[scheduler].begin(process, self.now);
         let costs = self.model.costs;
         let mut turn = Turn { wires: self, costs, process, spent_ns: 0.0 };
         turn.spend(costs.turn_ns);
@@ -154,8 +159,7 @@ impl Wires {
             self.queue.push(at, Event::Timer(process));
         }
         place.timer = timer;
-        let computer = &mut self.computers[place.computer];
-        if let Some(next) = computer.scheduler.end(process, now, wants_more) {
+        if let Some(next) = self.schedulers[place.scheduler].end(process, now, wants_more) {
             self.queue.push(now, Event::Run(next));
         }
     }
@@ -169,8 +173,7 @@ impl Wires {
 
     /// A chunk has come.
     pub(crate) fn arrived(&mut self, slot: u32) {
-        let Some(Flight { to, chunk, .. }) = self.flights[slot as usize].take() else { return };
-        self.free.push(slot);
+        let Some(Flight { to, chunk, .. }) = self.flights.take(slot) else { return };
         self.digest.word(self.now.as_nanos());
         self.digest.word(u64::from(to.0) << 32 | chunk.bytes() as u64 & 0xffff_ffff);
         self.put(to, chunk);
@@ -179,7 +182,7 @@ impl Wires {
     /// A chunk queues for the last part of its way.
     pub(crate) fn at_switch(&mut self, slot: u32) {
         let ethernet = self.ethernet;
-        let Some(Flight { to, chunk, departure: Some(departure) }) = &self.flights[slot as usize] else {
+        let Some(Flight { to, chunk, departure: Some(departure) }) = self.flights.get(slot) else {
             return;
         };
         let (departure, bytes) = (*departure, chunk.bytes());
@@ -210,17 +213,7 @@ impl Wires {
         self.sockets[to.0 as usize].bytes += bytes;
         let departure =
             (near != far).then(|| self.ethernet.depart(&mut self.computers[near].out, now, bytes));
-        let flight = Some(Flight { to, chunk, departure });
-        let slot = match self.free.pop() {
-            Some(slot) => {
-                self.flights[slot as usize] = flight;
-                slot
-            }
-            None => {
-                self.flights.push(flight);
-                u32::try_from(self.flights.len() - 1).expect("fewer than 2^32 chunks under way")
-            }
-        };
+        let slot = self.flights.put(Flight { to, chunk, departure });
         match departure {
             Some(departure) => self.queue.push(departure.head, Event::AtSwitch(slot)),
             None => self.queue.push(now, Event::Arrived(slot)),

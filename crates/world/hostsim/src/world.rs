@@ -1,10 +1,8 @@
 //! Processes on computers, and what happens to them.
 
 use base::Moment;
-use netsim::cluster::Ethernet;
 
 use crate::crew::Crew;
-use crate::model::HostModel;
 use crate::node::Node;
 use crate::scheduler::ProcessId;
 use crate::wires::{Event, Turn, Wires};
@@ -38,14 +36,14 @@ pub(crate) struct World {
 }
 
 impl World {
-    pub(crate) fn new(model: HostModel, ethernet: Ethernet, computers: usize) -> Self {
-        Self { wires: Wires::new(model, ethernet, computers), programs: Vec::new() }
+    pub(crate) fn new(wires: Wires) -> Self {
+        Self { wires, programs: Vec::new() }
     }
 
-    /// Adds a process to a computer; it begins at once.
-    pub(crate) fn add(&mut self, computer: usize, program: Program) -> ProcessId {
+    /// Adds a process to a computer, and to a core of it where processes stay on one; it begins at once.
+    pub(crate) fn add(&mut self, computer: usize, core: u32, program: Program) -> ProcessId {
         self.programs.push(program);
-        self.wires.add_process(computer)
+        self.wires.add_process(computer, core)
     }
 
     pub(crate) fn now(&self) -> Moment {

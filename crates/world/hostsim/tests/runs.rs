@@ -26,6 +26,7 @@ fn federation(nodes: u16, cores: u32, costs: Costs, task: Task) -> Federation {
         work: vec![Work { task, size_bytes: 16, from: 0, to: nodes - 1 }],
         hosts: HostModel { cores, costs },
         placement: Placement::Together,
+        pinned: false,
         ethernet: Ethernet::GIGABIT,
         seed: Seed(1),
     }

@@ -8,6 +8,7 @@
 //!   [`Delivery`] after the other.
 //! - [`Rule`], [`Fault`]: what goes wrong, as closures or as data; added, removed, scheduled, healed.
 //! - [`Simulation`]: hosts of a type of yours ([`Host`]) on a network, run until some moment.
+//! - [`Slots`]: things under way, by number.
 //! - [`cluster`]: hosts whose processor time and network interface cost something, for questions of "how fast".
 //! - [`routers`]: the router machine on such a cluster, as tree and as mesh, and pairs of federates that load it.
 //! - [`exercise`]: simulated entities over such networks: how much clients, routers and lines have to do.
@@ -29,6 +30,7 @@ mod queue;
 pub mod queueing;
 pub mod routers;
 mod simulation;
+mod slots;
 pub mod srmp;
 mod stats;
 pub mod tcp;
@@ -44,4 +46,5 @@ pub use network::{
 };
 pub use queue::EventQueue;
 pub use simulation::{EVENTS_PER_MOMENT_MAX, Host, Livelock, Port, Simulation};
+pub use slots::Slots;
 pub use stats::NetworkStats;

@@ -49,25 +49,18 @@ pub(super) struct Options {
     joined: Option<Joined>,
 }
 
-/// Fails when options of interest-scale are used with something else.
-pub(super) fn refuse_flags(args: &Args, name: &str) -> Result<(), Failure> {
-    // Exercises, too, have nodes; others refuse them when it is known what they are.
-    let nodes = if super::is_from_file(name) { args.interest.nodes } else { None };
-    if name != NAME && args.interest != (Options { nodes, ..Options::default() }) {
+/// Fails when options of interest-scale are used with something else, which may have nodes, too.
+pub(super) fn refuse_options(args: &Args, has_nodes: bool) -> Result<(), Failure> {
+    let name = &args.scenario;
+    if args.interest.nodes.is_some() && !has_nodes {
+        return Err(Failure::wrong_use(format_args!(
+            "{name}: --nodes is for {NAME} and for scenarios with `kind = \"exercise\"`"
+        )));
+    }
+    if args.interest != (Options { nodes: args.interest.nodes, ..Options::default() }) {
         return Err(Failure::wrong_use(format_args!("{name}: the options of {NAME} do not apply here")));
     }
     Ok(())
-}
-
-/// Fails when nodes are wanted of something that has none.
-pub(super) fn refuse_nodes(args: &Args) -> Result<(), Failure> {
-    match args.interest.nodes {
-        None => Ok(()),
-        Some(_) => Err(Failure::wrong_use(format_args!(
-            "{}: --nodes is for {NAME} and for scenarios with `kind = \"exercise\"`",
-            args.scenario
-        ))),
-    }
 }
 
 /// Runs it.
@@ -75,12 +68,9 @@ pub(super) fn run(args: &Args) -> Outcome {
     if args.show {
         return Err(Failure::wrong_use(format_args!("{NAME}: there is no file to show")));
     }
-    if args.receivers.is_some() || args.replications != 1 {
-        return Err(Failure::wrong_use(format_args!(
-            "{NAME}: --receivers and --replications do not apply here"
-        )));
+    if args.replications != 1 {
+        return Err(Failure::wrong_use(format_args!("{NAME}: --replications does not apply here")));
     }
-    super::via::refuse_flags(args, NAME)?;
     let begun = Instant::now();
     let shape = match args.interest.joined.unwrap_or_default() {
         Joined::Mesh => Shape::Mesh,

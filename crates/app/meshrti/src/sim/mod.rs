@@ -21,6 +21,7 @@ mod via;
 use std::num::NonZeroUsize;
 use std::path::Path;
 
+use base::Seed;
 use serde_json::json;
 
 use crate::bench::table::Table;
@@ -112,38 +113,58 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     pool::refuse_reports(args)?;
     refuse_files(args)?;
-    interest::refuse_flags(args, &args.scenario)?;
     if args.scenario == federation::calibrate::NAME {
-        via::refuse_flags(args, &args.scenario)?;
-        exercise::refuse_flags(args)?;
+        refuse_options_of_others(args, Some(Options::Federation))?;
         return federation::calibrate::run(args);
     }
-    if is_built_in(&args.scenario) {
-        federation::refuse_flags(args, &args.scenario)?;
-    }
     if args.scenario == interest::NAME {
-        exercise::refuse_flags(args)?;
+        refuse_options_of_others(args, Some(Options::Interest))?;
         return interest::run(args);
     }
     if let Some(scenario) = via::find(&args.scenario) {
-        exercise::refuse_flags(args)?;
+        refuse_options_of_others(args, scenario.options())?;
         return via::run(args, scenario);
     }
-    via::refuse_flags(args, &args.scenario)?;
     if let Some(scenario) = srmp::find(&args.scenario) {
-        exercise::refuse_flags(args)?;
+        refuse_options_of_others(args, Some(Options::Srmp))?;
         return srmp::run(args, scenario);
     }
-    if args.receivers.is_some() {
-        return Err(Failure::wrong_use(
-            "--receivers: only srmp-scale, srmp-goals and srmp-q1 have receivers",
-        ));
-    }
     if args.scenario == routers::TABLE_1 {
-        exercise::refuse_flags(args)?;
+        refuse_options_of_others(args, None)?;
         return routers::table1(args);
     }
     run_file(args)
+}
+
+/// Options that scenarios of one kind have, and no others.
+#[derive(Clone, Copy, PartialEq)]
+enum Options {
+    Interest,
+    Torus,
+    Srmp,
+    Exercise,
+    Federation,
+}
+
+/// Fails when options are given that another kind of scenario has.
+fn refuse_options_of_others(args: &Args, own: Option<Options>) -> Result<(), Failure> {
+    let other = |options: Options| own != Some(options);
+    if other(Options::Interest) {
+        interest::refuse_options(args, !other(Options::Exercise))?;
+    }
+    if other(Options::Torus) {
+        via::refuse_options(args)?;
+    }
+    if other(Options::Srmp) && args.receivers.is_some() {
+        return Err(srmp::no_receivers());
+    }
+    if other(Options::Exercise) {
+        exercise::refuse_options(args)?;
+    }
+    if other(Options::Federation) {
+        federation::refuse_options(args)?;
+    }
+    Ok(())
 }
 
 /// Runs a scenario that is a file, or is built in as one.
@@ -151,33 +172,54 @@ fn run_file(args: &Args) -> Outcome {
     let (name, text) = find(&args.scenario)?;
     let kind = network::kind_of(&text);
     let kind = kind.as_deref().unwrap_or("router-networks");
+    let own = match kind {
+        "exercise" => Some(Options::Exercise),
+        federation::KIND => Some(Options::Federation),
+        _ => None,
+    };
+    refuse_options_of_others(args, own)?;
     if kind != "network" && args.trace.is_some() {
-        return Err(Failure::wrong_use(format_args!(
-            "{}: --trace is for networks from files and via-torus",
-            args.scenario
-        )));
+        return Err(wrong(args, "--trace is for networks from files and via-torus"));
     }
-    if kind != federation::KIND {
-        federation::refuse_flags(args, &args.scenario)?;
-    }
-    if kind != "exercise" {
-        exercise::refuse_flags(args)?;
-        interest::refuse_nodes(args)?;
-        if args.seconds.is_some() {
-            let what = format_args!("scenario {}: --seconds is for {}", args.scenario, seconds_for());
-            return Err(Failure::wrong_use(what));
-        }
+    if kind != "exercise" && args.seconds.is_some() {
+        return Err(wrong(args, format_args!("--seconds is for {}", seconds_for())));
     }
     match kind {
         "exercise" => exercise::run(args, &name, &text),
         "network" => network::run(args, &name, &text),
         federation::KIND => federation::run(args, &name, &text),
         "router-networks" => routers::run(args, &name, &text),
-        other => Err(Failure::wrong_use(format_args!(
-            "scenario {}: unknown kind `{other}`, expected `network`, `federation`, `router-networks` or `exercise`",
-            args.scenario
-        ))),
+        other => Err(wrong(
+            args,
+            format_args!(
+                "unknown kind `{other}`, expected `network`, `federation`, `router-networks` or `exercise`"
+            ),
+        )),
     }
+}
+
+/// What is wrong with a scenario, or with how it is used.
+fn wrong(args: &Args, why: impl std::fmt::Display) -> Failure {
+    Failure::wrong_use(format_args!("scenario {}: {why}", args.scenario))
+}
+
+/// Reads the text of a scenario; nothing when it was to be shown, which is done then.
+fn read_or_show<S>(
+    args: &Args,
+    text: &str,
+    parse: impl FnOnce(&str) -> Result<S, String>,
+) -> Result<Option<S>, Failure> {
+    let scenario = parse(text).map_err(|why| wrong(args, why))?;
+    if args.show {
+        say(text.trim_end());
+        return Ok(None);
+    }
+    Ok(Some(scenario))
+}
+
+/// The seed of a replication. The first is that of the command.
+fn seed_of(args: &Args, replication: usize) -> Seed {
+    if replication == 0 { Seed(args.seed) } else { Seed(args.seed).split_index(replication as u64) }
 }
 
 /// Whose simulated length can be chosen.

@@ -1,8 +1,7 @@
 //! Runs of models of networks, and what is reported of them.
 
-use base::Seed;
 use fabric::simulation::{Outcome as Ran, Simulation};
-use fabric::stats::student;
+use fabric::stats::{Recorder, student};
 use fabric::traffic::{Delivered, Exchanges, Traffic};
 use fabric::units::Picos;
 use serde_json::{Value, json};
@@ -22,14 +21,16 @@ pub(super) fn steps_of(messages: f64) -> u64 {
     (messages / STEP_MESSAGES).clamp(1_000.0, 1e9) as u64
 }
 
-/// Requests and their responses, for a report.
-fn exchanges(exchanges: &Exchanges) -> Value {
-    let summary = &exchanges.latency.summary;
-    let three = |value: f64| (value * 1e3).round() / 1e3;
-    let quantile = |share| three(exchanges.latency.histogram.quantile(share) * 1e-6);
+/// To three places.
+fn three(value: f64) -> f64 {
+    (value * 1e3).round() / 1e3
+}
+
+/// Times of messages, for a report.
+fn times(latency: &Recorder) -> Value {
+    let summary = &latency.summary;
+    let quantile = |share| three(latency.histogram.quantile(share) * 1e-6);
     json!({
-        "count": summary.count(),
-        "failed": exchanges.failed,
         "mean_us": three(summary.mean_us()),
         "std_us": three(summary.std_us()),
         "min_us": summary.min().map(|time| three(time.as_micros())),
@@ -39,6 +40,23 @@ fn exchanges(exchanges: &Exchanges) -> Value {
         "p999_us": quantile(0.999),
         "max_us": summary.max().map(|time| three(time.as_micros())),
     })
+}
+
+/// Requests and their responses, for a report.
+fn exchanges(exchanges: &Exchanges) -> Value {
+    let counts = json!({ "count": exchanges.latency.summary.count(), "failed": exchanges.failed });
+    with(counts, [times(&exchanges.latency)])
+}
+
+/// An object with what others have besides.
+fn with<const N: usize>(mut object: Value, others: [Value; N]) -> Value {
+    let all = object.as_object_mut().expect("a row is an object");
+    for other in others {
+        if let Value::Object(other) = other {
+            all.extend(other);
+        }
+    }
+    object
 }
 
 /// What MSER-5 says of the first run, for people.
@@ -67,11 +85,6 @@ pub(super) type Run = (Ran, Option<f64>);
 
 /// Replications.
 pub(super) struct Runs(pub(super) Vec<Run>);
-
-/// The seed of a replication. The first is that of the command.
-pub(super) fn seed_of(args: &Args, replication: usize) -> Seed {
-    if replication == 0 { Seed(args.seed) } else { Seed(args.seed).split_index(replication as u64) }
-}
 
 /// What files are to have of a run besides.
 #[derive(Clone, Default)]
@@ -219,23 +232,12 @@ impl Runs {
     }
 
     /// `own` with what all reports have.
-    pub(super) fn row(&self, mut own: Value) -> Value {
+    pub(super) fn row(&self, own: Value) -> Value {
         let ran = self.pooled();
-        let summary = &ran.latency.summary;
-        let three = |value: f64| (value * 1e3).round() / 1e3;
-        let quantile = |share| three(ran.latency.histogram.quantile(share) * 1e-6);
+        let messages = ran.latency.summary.count();
         let cpu_s = self.cpu_s();
+        let counts = json!({ "replications": self.0.len(), "messages": messages });
         let measured = json!({
-            "replications": self.0.len(),
-            "messages": summary.count(),
-            "mean_us": three(summary.mean_us()),
-            "std_us": three(summary.std_us()),
-            "min_us": summary.min().map(|time| three(time.as_micros())),
-            "p50_us": quantile(0.5),
-            "p90_us": quantile(0.9),
-            "p99_us": quantile(0.99),
-            "p999_us": quantile(0.999),
-            "max_us": summary.max().map(|time| three(time.as_micros())),
             "ci95_us": self.ci95_us().map(three),
             "utilisation": (ran.utilisation * 1e6).round() / 1e6,
             "utilisation_max": (ran.utilisation_max * 1e6).round() / 1e6,
@@ -260,13 +262,9 @@ impl Runs {
             "rate_changes": ran.rate_changes,
             "digest": ran.digest.to_string(),
             "cpu_s": cpu_s.map(|s| (s * 1e6).round() / 1e6),
-            "messages_per_cpu_s": cpu_s.map(|s| (summary.count() as f64 / s).round()),
+            "messages_per_cpu_s": cpu_s.map(|s| (messages as f64 / s).round()),
             "rss_bytes": peak_rss_bytes(),
         });
-        let row = own.as_object_mut().expect("a row is an object");
-        if let Value::Object(measured) = measured {
-            row.extend(measured);
-        }
-        own
+        with(own, [counts, times(&ran.latency), measured])
     }
 }

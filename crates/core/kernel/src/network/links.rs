@@ -246,6 +246,11 @@ impl Network {
         next.map(|(channel, frame)| on_channel(channel, &frame))
     }
 
+    /// Messages of routers that went to the neighbour at the other end.
+    pub(crate) fn link_sent(&self, link: LinkId) -> u64 {
+        self.links.peers.get(&link).map_or(0, |peer| self.fabric.sent_to(*peer))
+    }
+
     /// The next datagram beside a link, of at most `max` bytes.
     pub(crate) fn poll_link_datagram(&mut self, now: Moment, link: LinkId, max: usize) -> Option<Bytes> {
         let peer = self.links.datagrams.get(&link).and_then(|link| self.links.peers.get(link)).copied()?;

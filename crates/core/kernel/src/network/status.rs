@@ -60,13 +60,11 @@ pub struct NetworkStatus {
     pub log: consensus::Status,
 }
 
-/// Messages of routers, whatever frames they were in, over all links of a node together.
+/// Messages of routers, whatever frames they were in, of all links of a node together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct LinkMessages {
     /// Those that came.
     pub received: u64,
-    /// Those that went out: once over each link.
-    pub sent: u64,
     /// Those that federates of this node sent to others.
     pub submitted: u64,
     /// Those of others that came to this node's services.

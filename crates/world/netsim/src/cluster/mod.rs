@@ -20,7 +20,7 @@ pub use cpu::{Cpu, CpuStats};
 pub use ethernet::{Departure, Ethernet, Framing, Port, PortStats};
 pub use lines::{Line, SiteId};
 
-use crate::{Digest, EventQueue, HostId};
+use crate::{Digest, EventQueue, HostId, Slots};
 use base::Moment;
 use bytes::Bytes;
 use lines::Lines;
@@ -122,8 +122,7 @@ pub struct Cluster<P> {
     lines: Lines,
     hosts: Vec<HostState<P>>,
     queue: EventQueue<Event>,
-    flights: Vec<Option<Flight>>,
-    free: Vec<u32>,
+    flights: Slots<Flight>,
     now: Moment,
     events: u64,
     digest: Digest,
@@ -137,8 +136,7 @@ impl<P: Process> Cluster<P> {
             lines: Lines::default(),
             hosts: Vec::new(),
             queue: EventQueue::new(),
-            flights: Vec::new(),
-            free: Vec::new(),
+            flights: Slots::default(),
             now: Moment::ZERO,
             events: 0,
             digest: Digest::EMPTY,
@@ -285,34 +283,24 @@ impl<P: Process> Cluster<P> {
         let (now, ethernet, bytes) = (self.now, self.ethernet, message.bytes.len());
         let far = self.host(from).site != self.host(message.host).site;
         let departure = ethernet.depart(&mut self.host_mut(from).out, now, bytes);
-        let flight = Some(Flight { from, departure, message });
-        let slot = match self.free.pop() {
-            Some(slot) => {
-                self.flights[slot as usize] = flight;
-                slot
-            }
-            None => {
-                self.flights.push(flight);
-                u32::try_from(self.flights.len() - 1).expect("fewer than 2^32 messages under way")
-            }
-        };
+        let slot = self.flights.put(Flight { from, departure, message });
         self.queue.push(departure.head, if far { Event::AtLine(slot) } else { Event::AtSwitch(slot) });
     }
 
     fn at_line(&mut self, slot: u32) {
-        let Some(flight) = &self.flights[slot as usize] else { return };
+        let Some(flight) = self.flights.get(slot) else { return };
         let ends = (self.host(flight.from).site, self.host(flight.message.host).site);
         let bytes = flight.message.bytes.len();
         let over = self.lines.cross(ends, &self.ethernet.framing, &flight.departure, bytes);
         self.queue.push(over.head, Event::AtSwitch(slot));
-        if let Some(flight) = &mut self.flights[slot as usize] {
+        if let Some(flight) = self.flights.get_mut(slot) {
             flight.departure = over;
         }
     }
 
     fn at_switch(&mut self, slot: u32) {
         let ethernet = self.ethernet;
-        let Some(flight) = &self.flights[slot as usize] else { return };
+        let Some(flight) = self.flights.get(slot) else { return };
         let (departure, to, bytes) = (flight.departure, flight.message.host, flight.message.bytes.len());
         let heard = ethernet.arrive(&mut self.host_mut(to).into, &departure, bytes);
         self.queue.push(heard, Event::Arrived(slot));
@@ -320,8 +308,7 @@ impl<P: Process> Cluster<P> {
 
     fn arrived(&mut self, slot: u32) {
         let now = self.now;
-        let Some(Flight { from, mut message, .. }) = self.flights[slot as usize].take() else { return };
-        self.free.push(slot);
+        let Some(Flight { from, mut message, .. }) = self.flights.take(slot) else { return };
         let id = std::mem::replace(&mut message.host, from);
         let host = self.host_mut(id);
         let work = host.spec.receive.of(message.bytes.len());

@@ -5,35 +5,12 @@ use crate::fault::{Fate, PacketKind};
 use base::Moment;
 use bytes::Bytes;
 
-/// Datagrams under way, in slots that are used again.
-#[derive(Debug, Default)]
-pub(super) struct Datagrams {
-    slots: Vec<Option<Datagram>>,
-    free: Vec<u32>,
-}
-
+/// A datagram under way.
 #[derive(Debug)]
-struct Datagram {
+pub(super) struct Datagram {
     from: HostId,
     to: HostId,
     bytes: Bytes,
-}
-
-impl Datagrams {
-    fn put(&mut self, datagram: Datagram) -> u32 {
-        if let Some(slot) = self.free.pop() {
-            self.slots[slot as usize] = Some(datagram);
-            return slot;
-        }
-        self.slots.push(Some(datagram));
-        u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 datagrams under way")
-    }
-
-    fn take(&mut self, slot: u32) -> Option<Datagram> {
-        let datagram = self.slots.get_mut(slot as usize)?.take();
-        self.free.push(slot);
-        datagram
-    }
 }
 
 impl Network {

@@ -11,10 +11,10 @@ pub use streams::{BreakReason, ConnId, SendError, SocketId};
 
 use crate::fault::{Fate, Packet, PacketKind, Rules};
 use crate::link::Link;
-use crate::{Digest, EventQueue, LinkSpec, NetworkStats};
+use crate::{Digest, EventQueue, LinkSpec, NetworkStats, Slots};
 use base::{Moment, Seed};
 use bytes::Bytes;
-use datagrams::Datagrams;
+use datagrams::Datagram;
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use streams::Socket;
@@ -151,7 +151,7 @@ pub struct Network {
     /// Senders of which a direction is stalled.
     stalled: BTreeSet<SocketId>,
     sockets: Vec<Socket>,
-    datagrams: Datagrams,
+    datagrams: Slots<Datagram>,
     actions: Vec<Option<Action>>,
     digest: Digest,
     stats: NetworkStats,
@@ -171,7 +171,7 @@ impl Network {
             rules: Rules::default(),
             stalled: BTreeSet::new(),
             sockets: Vec::new(),
-            datagrams: Datagrams::default(),
+            datagrams: Slots::default(),
             actions: Vec::new(),
             digest: Digest::EMPTY,
             stats: NetworkStats::default(),

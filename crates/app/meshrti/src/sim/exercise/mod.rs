@@ -7,15 +7,15 @@ mod verdict;
 
 use std::time::Instant;
 
-use base::{Digest, Seed};
+use base::Digest;
 use netsim::exercise::{self, Exercise};
 use serde_json::json;
 
 use super::parallel::{in_parallel, threads};
 use super::sheet::publish;
 use super::usage::refuse_too_large;
-use super::{Args, interrupt};
-use crate::exit::{Failure, Outcome, Status, say};
+use super::{Args, interrupt, read_or_show, seed_of, wrong};
+use crate::exit::{Failure, Outcome, Status};
 use crate::report::Report;
 use file::{PlacementName, Point, Scenario, TopologyName, Wishes};
 use results::Ran;
@@ -38,7 +38,7 @@ pub(super) struct ExerciseFlags {
 }
 
 /// Fails when options of exercises are used with something else.
-pub(super) fn refuse_flags(args: &Args) -> Result<(), Failure> {
+pub(super) fn refuse_options(args: &Args) -> Result<(), Failure> {
     if args.exercise == ExerciseFlags::default() {
         return Ok(());
     }
@@ -53,12 +53,7 @@ const STEPS: u64 = 2_000;
 
 /// Reads a scenario, simulates it, and reports.
 pub(super) fn run(args: &Args, name: &str, text: &str) -> Outcome {
-    let wrong = |why: String| Failure::wrong_use(format_args!("scenario {}: {why}", args.scenario));
-    let scenario = Scenario::parse(text).map_err(wrong)?;
-    if args.show {
-        say(text.trim_end());
-        return Ok(Status::Done);
-    }
+    let Some(scenario) = read_or_show(args, text, Scenario::parse)? else { return Ok(Status::Done) };
     let wishes = Wishes {
         nodes: args.interest.nodes.map(usize::from),
         entities: args.exercise.vehicles.map(|vehicles| vehicles as usize),
@@ -66,7 +61,7 @@ pub(super) fn run(args: &Args, name: &str, text: &str) -> Outcome {
         topology: args.exercise.topology,
         placement: args.exercise.placement,
     };
-    let points = scenario.points(&wishes).map_err(wrong)?;
+    let points = scenario.points(&wishes).map_err(|why| wrong(args, why))?;
     let replications = usize::from(args.replications);
     let all = points.len() * replications;
     let mut needs: Vec<u64> = points.iter().filter_map(|point| point.exercise.memory_bytes().ok()).collect();
@@ -142,9 +137,4 @@ fn simulate(
         });
         run.map_err(|error| (at, error))
     })
-}
-
-/// The seed of a replication. The first is that of the command.
-fn seed_of(args: &Args, replication: usize) -> Seed {
-    if replication == 0 { Seed(args.seed) } else { Seed(args.seed).split_index(replication as u64) }
 }

@@ -4,6 +4,7 @@
 use std::num::NonZeroUsize;
 
 use base::Seed;
+use bench::cores::{Awake, can_pin};
 use bench::federation::{Measured, measure};
 use hostsim::fit::{Figures, Fit, fit};
 use hostsim::{Costs, Federation, HostModel, Joined, Placement, Task, Work};
@@ -105,6 +106,7 @@ impl Case {
             work: vec![Work { task, size_bytes: self.size_bytes, from: 0, to: self.nodes - 1 }],
             hosts,
             placement: Placement::Together,
+            pinned: true,
             ethernet: Ethernet::GIGABIT,
             seed: Seed(1),
         }
@@ -134,11 +136,13 @@ impl Case {
 
 /// Measures, fits, predicts, measures again.
 pub(crate) fn run(args: &Args) -> Outcome {
-    if args.show || args.replications != 1 || args.receivers.is_some() {
-        let what = "--show, --replications and --receivers do not apply here";
+    if args.show || args.replications != 1 {
+        let what = "--show and --replications do not apply here";
         return Err(Failure::wrong_use(format_args!("{NAME}: {what}")));
     }
     interrupt::watch();
+    // What a sleeping core takes to wake is up to the machine, and on a virtual one to its host, from one moment to the next.
+    let awake = Awake::keep();
     let rounds = args.federation.rounds.unwrap_or(ROUNDS);
     let cases: Vec<Case> = KNOWN.into_iter().chain(UNKNOWN).collect();
     let mut measured = Vec::new();
@@ -160,7 +164,34 @@ pub(crate) fn run(args: &Args) -> Outcome {
             Line::new(*case, at < KNOWN.len(), measured, predicted)
         })
         .collect();
-    tell(args, &model, &fit, &lines, rounds)
+    let conditions = Conditions { awake: awake.is_ok(), pinned: can_pin() };
+    tell(args, &model, &fit, &lines, (rounds, conditions))
+}
+
+/// How it was measured.
+struct Conditions {
+    /// Idle cores waited awake.
+    awake: bool,
+    /// Processes stayed on cores.
+    pinned: bool,
+}
+
+impl Conditions {
+    /// For people.
+    fn note(&self) -> String {
+        let awake = match self.awake {
+            true => "idle cores waited awake",
+            false => {
+                "idle cores slept, since the system does not let us keep them awake (on Linux an administrator may): times hold what they take \
+                 to wake, which may differ from one run to the next"
+            }
+        };
+        let pinned = match self.pinned {
+            true => "each process stayed on one core",
+            false => "the system moved processes from core to core, which the simulator does not",
+        };
+        format!("{awake}; {pinned}")
+    }
 }
 
 /// Medians of all figures over so many rounds, each of all cases in turn, so that what the machine does besides meets all.
@@ -307,7 +338,13 @@ fn table(lines: &[Line]) -> String {
 }
 
 /// Prints and writes what was found; bad news when the predictions are not good.
-fn tell(args: &Args, model: &HostModel, fit: &Fit, lines: &[Line], rounds: u8) -> Outcome {
+fn tell(
+    args: &Args,
+    model: &HostModel,
+    fit: &Fit,
+    lines: &[Line],
+    (rounds, conditions): (u8, Conditions),
+) -> Outcome {
     let errors: Vec<f64> = lines.iter().filter(|line| !line.known).map(|line| line.error().abs()).collect();
     let worst = errors.iter().copied().fold(0.0, f64::max);
     let middle = median(errors).unwrap_or(0.0);
@@ -320,6 +357,7 @@ fn tell(args: &Args, model: &HostModel, fit: &Fit, lines: &[Line], rounds: u8) -
         })?;
     }
     let notes = [
+        conditions.note(),
         format!(
             "costs were fitted to runs with 1 to 3 nodes: error {:.1} % (root of the mean square), {} steps, medians of {rounds} rounds",
             100.0 * fit.rms,
@@ -345,6 +383,8 @@ fn tell(args: &Args, model: &HostModel, fit: &Fit, lines: &[Line], rounds: u8) -
         .collect();
     report.summary(json!({
         "cores": model.cores,
+        "cores_awake": conditions.awake,
+        "processes_pinned": conditions.pinned,
         "costs": costs,
         "fit_rms_ratio": fit.rms,
         "median_error_ratio": middle,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use base::Seed;
 use bench::federation as live;
 use fabric::units::Picos;
-use hostsim::{Federation, HostModel, Joined, Placement, Task, Work};
+use hostsim::{Federation, HostModel, Joined, Placement, Process, Task, Work};
 use netsim::cluster::{Ethernet, Framing};
 use serde::Deserialize;
 
@@ -52,6 +52,9 @@ struct Hosts {
     model: Option<PathBuf>,
     #[serde(default)]
     placement: PlacementName,
+    /// Each process stays on one core.
+    #[serde(default)]
+    pinned: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
@@ -171,6 +174,7 @@ impl Scenario {
             work,
             hosts,
             placement: self.placement(),
+            pinned: self.hosts.pinned,
             ethernet: self.network.map_or(Ethernet::GIGABIT, |network| network.ethernet()),
             seed,
         };
@@ -233,7 +237,18 @@ pub(super) fn live_plan(federation: &Federation) -> Result<live::Plan, String> {
         Joined::Star => bench::Joined::Star,
         Joined::Mesh => bench::Joined::Mesh,
     };
-    Ok(live::Plan { nodes: federation.nodes.into(), joined, work })
+    let cores = federation.pinned.then(|| cores(federation));
+    Ok(live::Plan { nodes: federation.nodes.into(), joined, work, cores })
+}
+
+/// Where the processes of a federation stay.
+fn cores(federation: &Federation) -> live::Cores {
+    let core = |process| federation.core(process).map_or(0, |core| core as usize);
+    let tasks = 0..federation.work.len();
+    live::Cores {
+        nodes: (0..federation.nodes).map(|node| core(Process::Node(node))).collect(),
+        federates: tasks.map(|task| [core(Process::First(task)), core(Process::Others(task))]).collect(),
+    }
 }
 
 fn live_work(work: &Work) -> Result<live::Work, String> {

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use base::Seed;
+use bench::cores::Awake;
 use bench::federation::{Measured, measure};
 use hostsim::{Federation, Report as Simulated, Task};
 use serde_json::{Value, json};
@@ -31,6 +32,9 @@ pub(crate) struct LiveArgs {
     /// As the simulator says; with --live beside it
     #[arg(long)]
     sim: bool,
+    /// Keep idle cores awake meanwhile, as calibrate does (Linux, as administrator)
+    #[arg(long)]
+    awake: bool,
     /// The host model of the simulator, in place of that of the file
     #[arg(long, value_name = "FILE", requires = "sim")]
     hosts: Option<PathBuf>,
@@ -50,6 +54,9 @@ pub(crate) async fn run_live(args: &LiveArgs) -> Outcome {
     let folder = folder_of(&args.scenario);
     let federation = scenario.federation(folder, args.hosts.as_deref(), Seed(1)).map_err(wrong)?;
     let measured = if args.live || !args.sim {
+        let _awake = args.awake.then(Awake::keep).transpose().map_err(|error| {
+            Failure::bad_news(format_args!("--awake: the system does not let us keep cores awake: {error}"))
+        })?;
         let plan = live_plan(&federation).map_err(wrong)?;
         Some(Box::pin(measure(&launcher()?, &plan)).await.map_err(failure)?)
     } else {

@@ -8,12 +8,11 @@ mod results;
 
 use std::path::{Path, PathBuf};
 
-use base::Seed;
 use hostsim::{Federation, RunError};
 use serde_json::json;
 
 use super::parallel::in_parallel;
-use super::{Args, interrupt};
+use super::{Args, interrupt, read_or_show, seed_of, wrong};
 use crate::exit::{Failure, Outcome, Status, say};
 use crate::report::Report;
 use file::Scenario;
@@ -36,13 +35,14 @@ pub(super) struct HostOptions {
 }
 
 /// Fails when options of federations are used with something else.
-pub(super) fn refuse_flags(args: &Args, what: &str) -> Result<(), Failure> {
-    if args.federation != HostOptions::default() {
-        return Err(Failure::wrong_use(format_args!(
-            "{what}: --hosts and --rounds are for federations and calibrate"
-        )));
+pub(super) fn refuse_options(args: &Args) -> Result<(), Failure> {
+    if args.federation == HostOptions::default() {
+        return Ok(());
     }
-    Ok(())
+    Err(Failure::wrong_use(format_args!(
+        "{}: --hosts and --rounds are for federations and calibrate",
+        args.scenario
+    )))
 }
 
 /// Steps of the progress of a run.
@@ -50,24 +50,20 @@ const STEPS: u64 = 200;
 
 /// Reads a scenario, simulates it, and reports.
 pub(super) fn run(args: &Args, name: &str, text: &str) -> Outcome {
-    let wrong = |why: String| Failure::wrong_use(format_args!("scenario {}: {why}", args.scenario));
     if args.federation.rounds.is_some() {
-        return Err(wrong("--rounds is for calibrate".to_owned()));
+        return Err(wrong(args, "--rounds is for calibrate"));
     }
     if args.files.is_given() {
-        return Err(wrong("--csv and --plots are not for federations".to_owned()));
+        return Err(wrong(args, "--csv and --plots are not for federations"));
     }
-    let scenario = Scenario::parse(text).map_err(wrong)?;
-    if args.show {
-        say(text.trim_end());
-        return Ok(Status::Done);
-    }
+    let Some(scenario) = read_or_show(args, text, Scenario::parse)? else { return Ok(Status::Done) };
     let model = args.federation.hosts.as_deref();
-    let federation = scenario.federation(folder_of(&args.scenario), model, Seed(args.seed)).map_err(wrong)?;
+    let federation = scenario.federation(folder_of(&args.scenario), model, seed_of(args, 0));
+    let federation = federation.map_err(|why| wrong(args, why))?;
     interrupt::watch();
     let replications = usize::from(args.replications);
     let outcomes = in_parallel(args.jobs, replications, STEPS, |replication, ticker| {
-        let federation = replica(&federation, replication);
+        let federation = Federation { seed: seed_of(args, replication), ..federation.clone() };
         let mut told = 0;
         simulate(&federation, |share| {
             let now = (share * STEPS as f64) as u64;
@@ -103,15 +99,6 @@ pub(super) fn run(args: &Args, name: &str, text: &str) -> Outcome {
 /// The folder that paths in a scenario are relative to.
 fn folder_of(scenario: &str) -> &Path {
     Path::new(scenario).parent().unwrap_or(Path::new(""))
-}
-
-/// The same federation with other chance; the first is as it is.
-fn replica(federation: &Federation, number: usize) -> Federation {
-    let seed = match number {
-        0 => federation.seed,
-        _ => federation.seed.split("replication").split_index(number as u64),
-    };
-    Federation { seed, ..federation.clone() }
 }
 
 /// One run, until it ends or the user stops it.

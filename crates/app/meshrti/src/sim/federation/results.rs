@@ -1,6 +1,6 @@
 //! What runs of a federation gave, as a table, rows and notes.
 
-use hostsim::{Done, Federation, Placement, Report, Task, Work};
+use hostsim::{Done, Federation, Placement, Report, Task, Work, quantile_us};
 use serde_json::{Value, json};
 
 use crate::bench::size;
@@ -28,8 +28,7 @@ fn pooled(task: usize, runs: &[Report]) -> Option<Pooled> {
 
 impl Pooled {
     fn quantile_us(&self, share: f64) -> Option<f64> {
-        let last = self.times_ns.len().checked_sub(1)?;
-        Some(self.times_ns[(share * last as f64).round() as usize] as f64 / 1e3)
+        quantile_us(&self.times_ns, share)
     }
 
     fn mean_us(&self) -> Option<f64> {

@@ -17,9 +17,9 @@ use serde_json::json;
 
 use super::course::Plan;
 use super::parallel::{in_parallel, threads};
-use super::ran::{Runs, Wanted, finish, growth_note, run_to_the_end, seed_of, steps_of, warm_up_note};
+use super::ran::{Runs, Wanted, finish, growth_note, run_to_the_end, steps_of, warm_up_note};
 use super::usage::{refuse_too_large, thread_cpu_s};
-use super::{Args, interrupt};
+use super::{Args, interrupt, read_or_show, seed_of, wrong};
 use crate::bench::table::{Table, figure};
 use crate::exit::{Failure, Outcome, Status, say};
 use crate::report::Report;
@@ -33,18 +33,13 @@ const FULL: f64 = 0.99;
 
 /// Reads a scenario, simulates it, and reports.
 pub(super) fn run(args: &Args, name: &str, text: &str) -> Outcome {
-    let wrong = |why: String| Failure::wrong_use(format_args!("scenario {}: {why}", args.scenario));
-    let scenario = Scenario::parse(text).map_err(wrong)?;
-    if args.show {
-        say(text.trim_end());
-        return Ok(Status::Done);
-    }
+    let Some(scenario) = read_or_show(args, text, Scenario::parse)? else { return Ok(Status::Done) };
     let folder = Path::new(&args.scenario).parent().unwrap_or(Path::new(""));
-    let network = scenario.network(args.seed, folder).map_err(wrong)?;
+    let network = scenario.network(args.seed, folder).map_err(|why| wrong(args, why))?;
     let wanted = usize::from(args.replications);
     refuse_too_large(network.memory_bytes(), threads(args.jobs, wanted))?;
     let topology = {
-        let simulation = set_up(&network, seed_of(args, 0)).map_err(|why| wrong(why.to_string()))?;
+        let simulation = set_up(&network, seed_of(args, 0)).map_err(|why| wrong(args, why))?;
         simulation.topology().clone()
     };
     interrupt::watch();
@@ -52,7 +47,7 @@ pub(super) fn run(args: &Args, name: &str, text: &str) -> Outcome {
     let recorded = in_parallel(args.jobs, wanted, steps, |replication, ticker| {
         let begun = thread_cpu_s();
         let simulation = set_up(&network, seed_of(args, replication));
-        let mut simulation = simulation.map_err(|why| wrong(why.to_string()))?;
+        let mut simulation = simulation.map_err(|why| wrong(args, why))?;
         let files = Wanted::of(args, replication);
         let plan = plan(&network);
         Ok::<_, Failure>(run_to_the_end(begun, &mut simulation, ticker, &files, &plan, |_, _| ()))

@@ -13,7 +13,7 @@ use serde_json::json;
 
 use super::parallel::threads;
 use super::sheet::write_files;
-use super::{Args, interrupt};
+use super::{Args, interrupt, read_or_show, wrong};
 use crate::exit::{Failure, Outcome, Status, say};
 use crate::report::Report;
 use file::Scenario;
@@ -36,14 +36,9 @@ pub(super) fn table1(args: &Args) -> Outcome {
 
 /// Reads a scenario, simulates it, and reports.
 pub(super) fn run(args: &Args, name: &str, text: &str) -> Outcome {
-    let wrong = |why: String| Failure::wrong_use(format_args!("scenario {}: {why}", args.scenario));
-    let scenario = Scenario::parse(text).map_err(wrong)?;
-    if args.show {
-        say(text.trim_end());
-        return Ok(Status::Done);
-    }
+    let Some(scenario) = read_or_show(args, text, Scenario::parse)? else { return Ok(Status::Done) };
     let begun = Instant::now();
-    let points = scenario.points().map_err(wrong)?;
+    let points = scenario.points().map_err(|why| wrong(args, why))?;
     let replications = usize::from(args.replications);
     let all = points.len() * replications;
     interrupt::watch();

@@ -6,10 +6,11 @@ use netsim::srmp::Report as Run;
 use netsim::srmp::consistency::{self, Ordeal};
 use serde_json::json;
 
-use super::{in_parallel, seed_of};
+use super::in_parallel;
 use crate::exit::{Outcome, Status};
 use crate::report::Report;
 use crate::sim::Args;
+use crate::sim::seed_of;
 use crate::sim::sheet::{Sheet, number, publish};
 
 /// `srmp-consistency`.

@@ -6,11 +6,12 @@ use netsim::srmp::scale::{self, Figures, Goal};
 use netsim::srmp::{Group, Report as Run};
 use serde_json::{Value, json};
 
-use super::{in_parallel, seed_of};
+use super::in_parallel;
 use crate::bench::table::{Table, figure};
 use crate::exit::{Outcome, Status, say};
 use crate::report::Report;
 use crate::sim::Args;
+use crate::sim::seed_of;
 
 /// How long the objects of the large group are at work.
 const RUN: Duration = Duration::from_secs(60);

@@ -9,7 +9,6 @@ mod tcp;
 
 use std::time::Duration;
 
-use base::Seed;
 use netsim::srmp::table1::Preset;
 
 use questions::Question;
@@ -128,6 +127,11 @@ pub(super) fn is_experiment(wanted: &str) -> bool {
     find(wanted).is_some_and(|scenario| is_one(scenario.what))
 }
 
+/// The failure of who wants receivers where there are none.
+pub(super) fn no_receivers() -> Failure {
+    Failure::wrong_use("--receivers: only srmp-scale, srmp-goals and srmp-q1 have receivers")
+}
+
 /// Runs it.
 pub(super) fn run(args: &Args, scenario: &'static Scenario) -> Outcome {
     if args.show {
@@ -138,9 +142,7 @@ pub(super) fn run(args: &Args, scenario: &'static Scenario) -> Outcome {
     }
     let has_receivers = matches!(scenario.what, What::Scale | What::Goals | What::Question(Question::Scale));
     if args.receivers.is_some() && !has_receivers {
-        return Err(Failure::wrong_use(
-            "--receivers: only srmp-scale, srmp-goals and srmp-q1 have receivers",
-        ));
+        return Err(no_receivers());
     }
     let seconds = |usual: u32| Duration::from_secs(args.seconds.unwrap_or(usual).into());
     let receivers = args.receivers.unwrap_or(RECEIVERS);
@@ -153,11 +155,6 @@ pub(super) fn run(args: &Args, scenario: &'static Scenario) -> Outcome {
         What::Tcp => tcp::run(args, seconds(300)),
         What::Question(question) => questions::run(args, question),
     }
-}
-
-/// The seed of a replication. The first is that of the command.
-fn seed_of(args: &Args, replication: usize) -> Seed {
-    if replication == 0 { Seed(args.seed) } else { Seed(args.seed).split_index(replication as u64) }
 }
 
 /// Does `count` runs on as many threads as are wanted; results are in order, whatever that number is.

@@ -8,10 +8,11 @@ use netsim::queueing::{Load, QueueError, Sample, md1, mmc};
 use plot::{Axis, Chart, Mark, Series};
 use serde_json::json;
 
-use super::{in_parallel, seed_of};
+use super::in_parallel;
 use crate::exit::{Failure, Outcome, Status};
 use crate::report::Report;
 use crate::sim::Args;
+use crate::sim::seed_of;
 use crate::sim::sheet::{Picture, Sheet, maybe, number, publish};
 use crate::sim::stats::ci95;
 

@@ -8,11 +8,12 @@ use serde_json::{Value, json};
 use workload::Workload;
 use workload::analysis::Forecast;
 
-use super::{in_parallel, seed_of};
+use super::in_parallel;
 use crate::bench::table::{Table, figure};
 use crate::exit::{Outcome, Status, say};
 use crate::report::Report;
 use crate::sim::Args;
+use crate::sim::seed_of;
 
 /// A reading, with its runs and what is to be said of them.
 struct Reading {

@@ -13,10 +13,11 @@ use srmp::rate::Rate;
 use wan::{LineSpec, Loss, Share};
 use workload::Workload;
 
-use super::{in_parallel, seed_of};
+use super::in_parallel;
 use crate::exit::{Outcome, Status};
 use crate::report::Report;
 use crate::sim::Args;
+use crate::sim::seed_of;
 use crate::sim::sheet::{Column, Picture, Sheet, maybe, number, publish};
 
 /// Entities at each site.

@@ -3,7 +3,7 @@
 mod four_hop;
 mod torus;
 
-use super::Args;
+use super::{Args, Options};
 use crate::exit::{Failure, Outcome};
 
 /// A scenario that goes by a name.
@@ -11,6 +11,13 @@ pub(super) struct Scenario {
     pub(super) name: &'static str,
     pub(super) title: &'static str,
     run: fn(&Args) -> Outcome,
+}
+
+impl Scenario {
+    /// Which options it has.
+    pub(super) fn options(&self) -> Option<Options> {
+        (self.name == TORUS).then_some(Options::Torus)
+    }
 }
 
 /// All of them.
@@ -96,19 +103,13 @@ pub(super) fn run(args: &Args, scenario: &Scenario) -> Outcome {
     if args.show {
         return Err(Failure::wrong_use(format_args!("{}: there is no file to show", scenario.name)));
     }
-    if args.receivers.is_some() {
-        return Err(Failure::wrong_use(
-            "--receivers: only srmp-scale, srmp-goals and srmp-q1 have receivers",
-        ));
-    }
-    refuse_flags(args, scenario.name)?;
     (scenario.run)(args)
 }
 
 /// Fails when options of via-torus are used with something else.
-pub(super) fn refuse_flags(args: &Args, name: &str) -> Result<(), Failure> {
-    if name != TORUS && args.via != Flags::default() {
-        return Err(Failure::wrong_use(format_args!("{name}: the options of via-torus do not apply here")));
+pub(super) fn refuse_options(args: &Args) -> Result<(), Failure> {
+    if args.via == Flags::default() {
+        return Ok(());
     }
-    Ok(())
+    Err(Failure::wrong_use(format_args!("{}: the options of via-torus do not apply here", args.scenario)))
 }

@@ -23,12 +23,10 @@ use crate::exit::{Failure, Outcome, say};
 use crate::report::Report;
 use crate::sim::course::Plan;
 use crate::sim::parallel::{Ticker, in_parallel, threads};
-use crate::sim::ran::{
-    Recorded, Runs, Wanted, finish, growth_note, run_to_the_end, seed_of, steps_of, warm_up_note,
-};
+use crate::sim::ran::{Recorded, Runs, Wanted, finish, growth_note, run_to_the_end, steps_of, warm_up_note};
 use crate::sim::usage::{refuse_too_large, thread_cpu_s};
 use crate::sim::via::Flags;
-use crate::sim::{Args, interrupt};
+use crate::sim::{Args, interrupt, seed_of};
 
 /// What the paper reports: mean and standard deviation of the latency, and the utilisation of links between switches.
 const PAPER: (f64, f64, f64) = (410.0, 130.0, 0.12);

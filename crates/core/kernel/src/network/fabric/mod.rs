@@ -352,19 +352,22 @@ impl Fabric {
             .collect()
     }
 
-    /// Messages that came from all neighbours, that went to them, that began and that ended here.
+    /// Messages that came from all neighbours, that began and that ended here.
     pub(crate) fn link_messages(&self) -> LinkMessages {
         let primary = &self.routers[PRIMARY];
-        let submitted = primary.stats().submitted_messages;
-        let delivered = primary.pipe_stats(self.services).map_or(0, |stats| stats.sent_messages);
-        let ports = self.neighbours.values().flatten();
+        LinkMessages {
+            // Nothing but neighbours sends to this router through pipes.
+            received: self.routers[self.hears()].stats().received_messages,
+            submitted: primary.stats().submitted_messages,
+            delivered: primary.pipe_stats(self.services).map_or(0, |stats| stats.sent_messages),
+        }
+    }
+
+    /// Messages that went to a neighbour.
+    pub(crate) fn sent_to(&self, key: NodeKey) -> u64 {
+        let ports = self.neighbours.get(&key).into_iter().flatten();
         let stats = ports.filter_map(|port| self.routers[port.router].pipe_stats(port.client));
-        let here = LinkMessages { submitted, delivered, ..LinkMessages::default() };
-        stats.fold(here, |sum, stats| LinkMessages {
-            received: sum.received + stats.received_messages,
-            sent: sum.sent + stats.sent_messages,
-            ..sum
-        })
+        stats.map(|stats| stats.sent_messages).sum()
     }
 
     /// The channels to a neighbour.

@@ -15,8 +15,8 @@ use srmp::rate::Rate;
 use super::in_parallel;
 use crate::exit::{Failure, Outcome, Status};
 use crate::report::Report;
-use crate::sim::Args;
 use crate::sim::sheet::{Picture, Sheet, publish};
+use crate::sim::{Args, seed_of};
 
 /// One of the paper's questions.
 #[derive(Clone, Copy)]
@@ -109,7 +109,7 @@ fn replicate<P: Sync, T: Send, E: std::fmt::Display + Send>(
 ) -> Result<Vec<Vec<T>>, Failure> {
     let each = usize::from(args.replications);
     let runs = in_parallel(args, points.len() * each, |index| {
-        work(&points[index / each], super::seed_of(args, index % each))
+        work(&points[index / each], seed_of(args, index % each))
     })?;
     let mut runs = runs.into_iter();
     Ok(points.iter().map(|_| runs.by_ref().take(each).collect()).collect())
