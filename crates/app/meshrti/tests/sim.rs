@@ -109,6 +109,20 @@ fn number(row: &Value, key: &str) -> f64 {
     row[key].as_f64().expect("a number")
 }
 
+/// Experiments with many runs: those that had ended are told, without the tables that nothing is known of.
+#[cfg(unix)]
+#[test]
+fn ctrl_c_gives_the_runs_of_experiments_that_had_ended() {
+    for name in ["srmp-queueing", "srmp-tcp", "srmp-q4", "srmp-q5", "table1"] {
+        let seconds: &[&str] = if name == "table1" { &[] } else { &["--seconds", "10"] };
+        let many = [&[name, "--replications", "1000", "--jobs", "1"], seconds].concat();
+        let (status, said) = stopped(&many);
+        assert_eq!(status, Some(130), "{name}: {said}");
+        let told = said.contains("stopped by the user: figures are of the runs that had ended");
+        assert!(told, "{name}: {said}");
+    }
+}
+
 #[test]
 fn tree_against_mesh_is_what_it_was_and_what_it_must_be() {
     let report = report(&["router-tree-vs-mesh"]);

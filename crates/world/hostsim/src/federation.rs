@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use base::Seed;
+use base::{Moment, Seed};
 use kernel::TopologyKind;
 use netsim::cluster::Ethernet;
+use workload::{ConfigError, Emission, Generator, Mode, Workload};
 
 use crate::model::{HostModel, ModelError};
 
@@ -72,6 +73,16 @@ pub enum Task {
         /// Subscribing federates.
         subscribers: u32,
     },
+    /// One has the objects of a workload and updates each as its Markov chain has it: what is of mode 0 by best effort, what is of mode 1
+    /// reliably; so many subscribers, in one process.
+    Entities {
+        /// Which of [`Federation::workloads`].
+        workload: usize,
+        /// For how long.
+        run: Duration,
+        /// Subscribing federates.
+        subscribers: u32,
+    },
 }
 
 /// A task, and where it happens.
@@ -79,7 +90,7 @@ pub enum Task {
 pub struct Work {
     /// What is done.
     pub task: Task,
-    /// Bytes of the one attribute of each update; at least [`SIZE_BYTES_MIN`].
+    /// Bytes of the one attribute of each update; at least [`SIZE_BYTES_MIN`]. Of entities their workload says it, and this is the least.
     pub size_bytes: u32,
     /// The node of the federate that begins.
     pub from: u16,
@@ -95,6 +106,8 @@ pub const SIZE_BYTES_MAX: u32 = 1 << 20;
 pub const NODES_MAX: u16 = 1_000;
 /// Most updates or round trips of a task, and most subscribers of one.
 pub const COUNT_MAX: u32 = 10_000_000;
+/// Most objects of a workload.
+pub const OBJECTS_MAX: u64 = 100_000;
 /// Most subscribers of a task.
 pub const SUBSCRIBERS_MAX: u32 = 1_000;
 
@@ -118,6 +131,8 @@ pub struct Federation {
     pub joined: Joined,
     /// What federates do, all at the same time.
     pub work: Vec<Work>,
+    /// What entities do.
+    pub workloads: Vec<Workload>,
     /// Computers.
     pub hosts: HostModel,
     /// Where processes run.
@@ -147,6 +162,24 @@ pub enum FederationError {
         max: u64,
         /// What was asked for.
         got: u64,
+    },
+    /// Entities that cannot be.
+    #[error("task {task}: {why}")]
+    Workload {
+        /// Which task, from 1.
+        task: usize,
+        /// Why.
+        why: ConfigError,
+    },
+    /// Entities of a workload that there is not.
+    #[error("task {task} has workload {workload}, but there are {count}")]
+    NoWorkload {
+        /// Which task, from 1.
+        task: usize,
+        /// Which workload, from 0.
+        workload: usize,
+        /// How many there are.
+        count: usize,
     },
     /// A task at a node that there is not.
     #[error("task {task} is at node {node}, but nodes are numbered from 0 to {last}")]
@@ -206,35 +239,90 @@ impl Federation {
             }
             let (min, max) = (SIZE_BYTES_MIN.into(), SIZE_BYTES_MAX.into());
             range("the size of an update in bytes", min, max, work.size_bytes.into())?;
-            let (count, subscribers) = work.task.counts();
-            range("the count of a task", 1, COUNT_MAX.into(), count.into())?;
+            let subscribers = work.task.subscribers();
             range("the number of subscribers", 1, SUBSCRIBERS_MAX.into(), subscribers.into())?;
+            let count = match work.task {
+                Task::Entities { .. } => {
+                    let objects = self.workload_of(index)?.map_or(0, Workload::objects);
+                    range("the number of objects of a workload", 1, OBJECTS_MAX, objects)?;
+                    self.script(index)?.len() as u64
+                }
+                _ => work.task.count().into(),
+            };
+            range("the count of a task", 1, COUNT_MAX.into(), count)?;
         }
         Ok(())
     }
+
+    /// The workload of a task, if it has one.
+    fn workload_of(&self, task: usize) -> Result<Option<&Workload>, FederationError> {
+        let Task::Entities { workload, .. } = self.work[task].task else { return Ok(None) };
+        let count = self.workloads.len();
+        let none = FederationError::NoWorkload { task: task + 1, workload, count };
+        self.workloads.get(workload).map(Some).ok_or(none)
+    }
+
+    /// All updates of the entities of a task, in order; none of other tasks. Not more than there may be, and one.
+    pub(crate) fn script(&self, task: usize) -> Result<Vec<Update>, FederationError> {
+        let (Some(workload), Task::Entities { run, .. }) = (self.workload_of(task)?, self.work[task].task)
+        else {
+            return Ok(Vec::new());
+        };
+        let wrong = |why| FederationError::Workload { task: task + 1, why };
+        let seed = self.seed.split("task").split_index(task as u64);
+        let mut generator = Generator::new(workload.clone(), seed, Moment::ZERO).map_err(wrong)?;
+        // Objects are numbered from class to class.
+        let mut firsts = vec![0];
+        firsts.extend(workload.classes.iter().scan(0, |sum, class| {
+            *sum += class.count;
+            Some(*sum)
+        }));
+        let end = Moment::ZERO + run;
+        let emissions = std::iter::from_fn(|| generator.poll(end));
+        let update = |emission: Emission| Update {
+            at: emission.at.since(Moment::ZERO),
+            object: firsts[emission.object.class as usize] + emission.object.number,
+            size_bytes: emission.size.max(self.work[task].size_bytes),
+            reliable: emission.mode == Mode::One,
+        };
+        Ok(emissions.take(COUNT_MAX as usize + 1).map(update).collect())
+    }
+}
+
+/// An update of an entity.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Update {
+    /// From the beginning of its task.
+    pub(crate) at: Duration,
+    /// Of those of the task, from 0.
+    pub(crate) object: u32,
+    pub(crate) size_bytes: u32,
+    pub(crate) reliable: bool,
 }
 
 impl Work {
-    /// Updates or round trips that are measured.
+    /// Updates or round trips that are measured; none of entities, whose workload says it.
     pub fn count(&self) -> u32 {
-        self.task.counts().0
-    }
-
-    /// Times that are taken: one a round trip, or one a reflect.
-    pub(crate) fn expected_times(&self) -> u64 {
-        let (count, subscribers) = self.task.counts();
-        u64::from(count) * u64::from(subscribers)
+        self.task.count()
     }
 }
 
 impl Task {
-    /// Updates or round trips, and subscribers.
-    pub(crate) fn counts(self) -> (u32, u32) {
+    /// Updates or round trips; none of entities, whose workload says it.
+    pub(crate) fn count(self) -> u32 {
         match self {
-            Task::RoundTrips { count, .. } => (count, 1),
-            Task::Flood { count, subscribers } | Task::Paced { count, subscribers, .. } => {
-                (count, subscribers)
-            }
+            Task::RoundTrips { count, .. } | Task::Flood { count, .. } | Task::Paced { count, .. } => count,
+            Task::Entities { .. } => 0,
+        }
+    }
+
+    /// Federates of the other side.
+    pub(crate) fn subscribers(self) -> u32 {
+        match self {
+            Task::RoundTrips { .. } => 1,
+            Task::Flood { subscribers, .. }
+            | Task::Paced { subscribers, .. }
+            | Task::Entities { subscribers, .. } => subscribers,
         }
     }
 
@@ -244,6 +332,7 @@ impl Task {
             Task::RoundTrips { .. } => "round-trips",
             Task::Flood { .. } => "flood",
             Task::Paced { .. } => "paced",
+            Task::Entities { .. } => "entities",
         }
     }
 }

@@ -24,7 +24,7 @@ impl Figures {
         if matches!(done.work.task, Task::RoundTrips { .. }) {
             return Some(Self { p50_us: done.quantile_us(0.5), per_s: None, cpu_us: Vec::new() });
         }
-        let updates = f64::from(done.work.task.counts().0);
+        let updates = f64::from(done.work.count());
         let processes = done.federates_ns.into_iter().chain(report.nodes_ns.iter().copied());
         Some(Self {
             p50_us: None,

@@ -179,10 +179,10 @@ impl Member {
         self.paused &= waiting > WINDOW / 2;
         while !self.paused
             && self.setup.is_done()
-            && let Some(payload) = self.part.poll_update(turn.now(), self.begun)
+            && let Some(next) = self.part.poll_update(turn.now(), self.begun)
         {
             any = true;
-            let call = self.setup.update(payload);
+            let call = self.setup.update(next);
             self.call(turn, &call);
             self.paused = self.session.outstanding_calls() >= WINDOW;
             if self.session.unsent_bytes() >= EAGER_BYTES {

@@ -9,8 +9,10 @@ pub struct Costs {
     pub turn_ns: f64,
     /// Writing once to a socket, its way through the system to the other end included; a read costs [`READ_PART`] of it.
     pub write_ns: f64,
-    /// Each byte that is written or read.
-    pub byte_ns: f64,
+    /// Each byte that is written.
+    pub write_byte_ns: f64,
+    /// Each byte that is read.
+    pub read_byte_ns: f64,
     /// At a node: taking a call of a federate in, finding who wants it, answering.
     pub call_ns: f64,
     /// At a node: a callback to a federate, and its acknowledgement.
@@ -19,6 +21,8 @@ pub struct Costs {
     pub link_message_ns: f64,
     /// At nodes: a message of a federate that goes to other nodes, half of it where it begins and half where it ends.
     pub remote_message_ns: f64,
+    /// At the node where it begins: each byte of such a message, which is kept there for a while.
+    pub remote_byte_ns: f64,
     /// At a federate: making a call, and taking its answer.
     pub federate_call_ns: f64,
     /// At a federate: taking a callback, and acknowledging it.
@@ -31,18 +35,20 @@ pub const READ_PART: f64 = 0.25;
 
 impl Costs {
     /// Number of costs.
-    pub const COUNT: usize = 10;
+    pub const COUNT: usize = 12;
 
     /// What they are called, in the order of [`Costs::to_array`].
     pub const NAMES: [&'static str; Self::COUNT] = [
         "wake_ns",
         "turn_ns",
         "write_ns",
-        "byte_ns",
+        "write_byte_ns",
+        "read_byte_ns",
         "call_ns",
         "callback_ns",
         "link_message_ns",
         "remote_message_ns",
+        "remote_byte_ns",
         "federate_call_ns",
         "federate_callback_ns",
     ];
@@ -53,11 +59,13 @@ impl Costs {
             self.wake_ns,
             self.turn_ns,
             self.write_ns,
-            self.byte_ns,
+            self.write_byte_ns,
+            self.read_byte_ns,
             self.call_ns,
             self.callback_ns,
             self.link_message_ns,
             self.remote_message_ns,
+            self.remote_byte_ns,
             self.federate_call_ns,
             self.federate_callback_ns,
         ]
@@ -69,11 +77,13 @@ impl Costs {
             wake_ns,
             turn_ns,
             write_ns,
-            byte_ns,
+            write_byte_ns,
+            read_byte_ns,
             call_ns,
             callback_ns,
             link_message_ns,
             remote_message_ns,
+            remote_byte_ns,
             federate_call_ns,
             federate_callback_ns,
         ] = array;
@@ -81,11 +91,13 @@ impl Costs {
             wake_ns,
             turn_ns,
             write_ns,
-            byte_ns,
+            write_byte_ns,
+            read_byte_ns,
             call_ns,
             callback_ns,
             link_message_ns,
             remote_message_ns,
+            remote_byte_ns,
             federate_call_ns,
             federate_callback_ns,
         }
@@ -128,11 +140,13 @@ impl HostModel {
             wake_ns: 6_000.0,
             turn_ns: 4_000.0,
             write_ns: 8_000.0,
-            byte_ns: 0.3,
+            write_byte_ns: 0.45,
+            read_byte_ns: 0.2,
             call_ns: 1_000.0,
             callback_ns: 330.0,
             link_message_ns: 400.0,
             remote_message_ns: 800.0,
+            remote_byte_ns: 0.7,
             federate_call_ns: 550.0,
             federate_callback_ns: 600.0,
         },
@@ -167,9 +181,9 @@ mod tests {
         let none = HostModel { cores: 0, ..HostModel::EXAMPLE };
         assert_eq!(none.check(), Err(ModelError::Cores));
         for wrong in [-1.0, f64::NAN, f64::INFINITY] {
-            let costs = Costs { byte_ns: wrong, ..costs };
+            let costs = Costs { read_byte_ns: wrong, ..costs };
             let said = HostModel { costs, ..HostModel::EXAMPLE }.check().unwrap_err().to_string();
-            assert!(said.starts_with("`byte_ns` is "), "{said}");
+            assert!(said.starts_with("`read_byte_ns` is "), "{said}");
         }
     }
 }

@@ -137,10 +137,13 @@ impl Node {
             }
             Chunk::Bytes(bytes, counted) => {
                 turn.spend(f64::from(counted.calls) * turn.costs().call_ns);
-                let before = self.kernel.link_messages().submitted;
+                let (before, length) = (self.kernel.link_messages().submitted, bytes.len());
                 self.kernel.handle_bytes(turn.now(), conn(socket), bytes);
                 let submitted = self.kernel.link_messages().submitted - before;
                 turn.spend(submitted as f64 * turn.costs().remote_message_ns / 2.0);
+                if submitted > 0 {
+                    turn.spend(length as f64 * turn.costs().remote_byte_ns);
+                }
                 return self.give_out(turn, Some(socket));
             }
             Chunk::Frames(frames) => {

@@ -4,7 +4,10 @@ use base::{Moment, Seed};
 use bytes::{BufMut as _, Bytes, BytesMut};
 use fabric::arrivals::{Gaps, Sources};
 use fabric::units::Picos;
+use std::rc::Rc;
 use std::time::Duration;
+
+use crate::federation::{SIZE_BYTES_MIN, Update};
 
 /// What a federate does, and what it has seen.
 #[derive(Clone, Debug)]
@@ -31,8 +34,19 @@ enum What {
     Flood { left: u32 },
     /// Updates at its own pace.
     Pace { left: u32, gaps: Sources, next: Option<Moment> },
-    /// Takes reflects, so many of them.
-    Listen { expected: u32 },
+    /// Updates entities, as it is written.
+    Play { script: Rc<[Update]> },
+    /// Takes reflects, so many of them, or fewer where they may be lost.
+    Listen { expected: u64, may_lose: bool },
+}
+
+/// An update that is to be made.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Next {
+    /// Of the objects of the federate, from 0.
+    pub(crate) object: u32,
+    pub(crate) reliable: bool,
+    pub(crate) payload: Bytes,
 }
 
 impl Part {
@@ -66,8 +80,12 @@ impl Part {
         Self::new(What::Pace { left: count, gaps, next: None }, size)
     }
 
-    pub(crate) fn listener(size: u32, expected: u32) -> Self {
-        Self::new(What::Listen { expected }, size)
+    pub(crate) fn player(script: Rc<[Update]>) -> Self {
+        Self::new(What::Play { script }, SIZE_BYTES_MIN)
+    }
+
+    pub(crate) fn listener(size: u32, expected: u64, may_lose: bool) -> Self {
+        Self::new(What::Listen { expected, may_lose }, size)
     }
 
     /// It is done, or never is but needs nothing more.
@@ -75,22 +93,29 @@ impl Part {
         self.finished.is_some() || matches!(self.what, What::Answer)
     }
 
+    /// It takes what comes, which may be less than was sent.
+    pub(crate) fn may_lose(&self) -> bool {
+        matches!(self.what, What::Listen { may_lose: true, .. })
+    }
+
     /// When it has something to do by itself.
     pub(crate) fn poll_timeout(&self) -> Option<Moment> {
         match &self.what {
             What::Pace { next, .. } => *next,
+            What::Play { script } => Some(self.began? + script.get(self.number as usize)?.at),
             _ => None,
         }
     }
 
-    /// The payload of the next update that is to be made now, if there is one.
-    pub(crate) fn poll_update(&mut self, now: Moment, begun: bool) -> Option<Bytes> {
+    /// The next update that is to be made now, if there is one.
+    pub(crate) fn poll_update(&mut self, now: Moment, begun: bool) -> Option<Next> {
         if !begun {
             return None;
         }
         let began = *self.began.get_or_insert(now);
+        let (mut object, mut reliable, mut size) = (0, true, self.size);
         let born = match &mut self.what {
-            What::Answer => return self.owed.pop(),
+            What::Answer => return self.owed.pop().map(|payload| Next { object, reliable, payload }),
             What::Listen { .. } => return None,
             What::Ask { left, asked, .. } => {
                 if asked.is_some() || *left == 0 {
@@ -125,12 +150,24 @@ impl Part {
                 }
                 due
             }
+            What::Play { script } => {
+                let Some(update) = script.get(self.number as usize) else {
+                    self.finished.get_or_insert(now);
+                    return None;
+                };
+                let due = began + update.at;
+                if due > now {
+                    return None;
+                }
+                (object, reliable, size) = (update.object, update.reliable, update.size_bytes as usize);
+                due
+            }
         };
         self.number += 1;
-        let mut payload = BytesMut::zeroed(self.size);
+        let mut payload = BytesMut::zeroed(size);
         (&mut payload[..8]).put_u64(self.number);
         (&mut payload[8..16]).put_u64(born.as_nanos());
-        Some(payload.freeze())
+        Some(Next { object, reliable, payload: payload.freeze() })
     }
 
     /// A reflect came.
@@ -146,15 +183,15 @@ impl Part {
                     self.finished = Some(now);
                 }
             }
-            What::Listen { expected } => {
+            What::Listen { expected, .. } => {
                 let born = payload.get(8..16).and_then(|octets| octets.try_into().ok());
                 let born = Moment::from_nanos(born.map_or(0, u64::from_be_bytes));
                 self.times_ns.push(nanos(now.since(born)));
-                if self.times_ns.len() >= *expected as usize {
+                if self.times_ns.len() as u64 >= *expected {
                     self.finished.get_or_insert(now);
                 }
             }
-            What::Flood { .. } | What::Pace { .. } => {}
+            What::Flood { .. } | What::Pace { .. } | What::Play { .. } => {}
         }
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use base::{Digest, Moment};
 
 use crate::crew::Crew;
-use crate::federation::{Federation, FederationError, Placement, Process, Task, Work};
+use crate::federation::{Federation, FederationError, Placement, Process, Task, Update, Work};
 use crate::member::Member;
 use crate::node::Node;
 use crate::part::Part;
@@ -19,6 +19,8 @@ use crate::world::{Program, World};
 const READY_MAX: Duration = Duration::from_secs(600);
 /// How long it is waited then, until nothing happens that comes of joining.
 const CALM: Duration = Duration::from_secs(2);
+/// How long it is waited for the last updates of entities.
+const SETTLE: Duration = Duration::from_secs(5);
 /// How often it is looked whether something has come about.
 const LOOK: Duration = Duration::from_millis(1);
 
@@ -66,6 +68,8 @@ pub struct Done {
     pub took: Duration,
     /// Reflects.
     pub reflects: u64,
+    /// As many would be if nothing were lost, and the run not stopped.
+    pub expected: u64,
     /// Processor time of the processes of the one who began, and of the others, in nanoseconds.
     pub federates_ns: [f64; 2],
 }
@@ -73,7 +77,7 @@ pub struct Done {
 impl Done {
     /// Reflects per second, of each subscriber.
     pub fn per_s(&self) -> f64 {
-        let (_, subscribers) = self.work.task.counts();
+        let subscribers = self.work.task.subscribers();
         self.reflects as f64 / f64::from(subscribers) / self.took.as_secs_f64().max(1e-12)
     }
 
@@ -113,6 +117,8 @@ struct Run<'a> {
     world: World,
     nodes: Rc<Vec<ProcessId>>,
     crews: Vec<Crews>,
+    /// What entities do, by task.
+    scripts: Vec<Rc<[Update]>>,
 }
 
 /// Runs it. `progress` is told the share of all expected reflects that came; it says whether to go on.
@@ -155,7 +161,9 @@ impl<'a> Run<'a> {
             let core = federation.core(Process::Node(which)).unwrap_or(0);
             world.add(computer, core, Program::Node(Box::new(node)));
         }
-        Ok(Self { federation, world, nodes: directory, crews: Vec::new() })
+        let scripts = (0..federation.work.len()).map(|task| Ok(Rc::from(federation.script(task)?)));
+        let scripts = scripts.collect::<Result<_, FederationError>>()?;
+        Ok(Self { federation, world, nodes: directory, crews: Vec::new(), scripts })
     }
 
     /// All nodes are members, and know each other.
@@ -187,13 +195,17 @@ impl<'a> Run<'a> {
         let back = matches!(work.task, Task::RoundTrips { .. }).then_some(Class::Pong);
         let number = if near { work.from } else { work.to };
         let (now, node) = (self.world.now(), self.nodes[usize::from(number)]);
+        let objects = match work.task {
+            Task::Entities { workload, .. } => self.federation.workloads[workload].objects() as u32,
+            _ => 1,
+        };
         let members = if near {
-            let setup = Setup::new(of, task == 0, Some(Class::Ping), back);
+            let setup = Setup::new(of, objects, task == 0, Some(Class::Ping), back);
             vec![Member::new(now, node, setup, self.first_part(task, work))]
         } else {
-            let (_, count) = work.task.counts();
-            let setup = || Setup::new(of, false, back, Some(Class::Ping));
-            (0..count).map(|_| Member::new(now, node, setup(), other_part(work))).collect()
+            let setup = || Setup::new(of, objects, false, back, Some(Class::Ping));
+            let part = self.other_part(task, work);
+            (0..work.task.subscribers()).map(|_| Member::new(now, node, setup(), part.clone())).collect()
         };
         let nodes = usize::from(self.federation.nodes);
         let computer = match self.federation.placement {
@@ -215,18 +227,40 @@ impl<'a> Run<'a> {
                 let seed = self.federation.seed.split("task").split_index(task as u64);
                 Part::pacer(size, count, mean_gap, seed)
             }
+            Task::Entities { .. } => Part::player(Rc::clone(&self.scripts[task])),
+        }
+    }
+
+    fn other_part(&self, task: usize, work: &Work) -> Part {
+        match work.task {
+            Task::RoundTrips { .. } => Part::answerer(work.size_bytes),
+            Task::Flood { .. } | Task::Paced { .. } => {
+                Part::listener(work.size_bytes, self.updates(task), false)
+            }
+            Task::Entities { .. } => Part::listener(work.size_bytes, self.updates(task), true),
+        }
+    }
+
+    /// Updates, or round trips, of a task.
+    fn updates(&self, task: usize) -> u64 {
+        match self.federation.work[task].task {
+            Task::Entities { .. } => self.scripts[task].len() as u64,
+            other => other.count().into(),
         }
     }
 
     /// Until everything is done, or `progress` wants no more.
     fn work(&mut self, progress: &mut impl FnMut(f64) -> bool) -> Result<(), RunError> {
         let mut last = (0, self.world.now());
-        let expected: u64 = self.federation.work.iter().map(Work::expected_times).sum();
+        let expected: u64 = (0..self.federation.work.len()).map(|task| self.expected(task)).sum();
+        // What goes by best effort may be dropped on the way.
+        let over = last.1 + self.entities_end() + SETTLE;
         loop {
             self.world.run_until(self.world.now() + LOOK);
             self.trouble()?;
             let parts = || self.world.crews().flat_map(Crew::members).map(Member::part);
-            if parts().all(Part::is_done) {
+            let now = self.world.now();
+            if parts().all(|part| part.is_done() || now >= over && part.may_lose()) {
                 return Ok(());
             }
             let times: u64 = parts().map(|part| part.times_ns.len() as u64).sum();
@@ -242,6 +276,20 @@ impl<'a> Run<'a> {
                 return Err(stalled("a reflect"));
             }
         }
+    }
+
+    /// Times that are taken of a task: one a round trip, or one a reflect.
+    fn expected(&self, task: usize) -> u64 {
+        self.updates(task) * u64::from(self.federation.work[task].task.subscribers())
+    }
+
+    /// How long entities are at work; nothing without entities, where nothing may be lost.
+    fn entities_end(&self) -> Duration {
+        let runs = self.federation.work.iter().filter_map(|work| match work.task {
+            Task::Entities { run, .. } => Some(run),
+            _ => None,
+        });
+        runs.max().unwrap_or(Duration::MAX / 4)
     }
 
     fn wait(&mut self, what: &'static str, done: impl Fn(&World) -> bool) -> Result<(), RunError> {
@@ -288,6 +336,7 @@ impl<'a> Run<'a> {
             Done {
                 work: *work,
                 reflects: times_ns.len() as u64,
+                expected: self.expected(task),
                 times_ns,
                 took: to.since(from),
                 federates_ns: [after[0] - before[0], after[1] - before[1]],
@@ -307,13 +356,6 @@ impl<'a> Run<'a> {
 
 fn stalled(what: &'static str) -> RunError {
     RunError::Stalled { what, seconds: READY_MAX.as_secs() }
-}
-
-fn other_part(work: &Work) -> Part {
-    match work.task {
-        Task::RoundTrips { .. } => Part::answerer(work.size_bytes),
-        Task::Flood { count, .. } | Task::Paced { count, .. } => Part::listener(work.size_bytes, count),
-    }
 }
 
 fn all(world: &World, is: fn(&Member) -> bool) -> bool {

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::fmt::Write as _;
 
+use crate::part::Next;
 use bytes::Bytes;
 use hla::api::call_request::CallRequest as Call;
 use hla::api::call_response::CallResponse as Answer;
@@ -10,7 +11,9 @@ use hla::api::{self, CallRequest, DiscoverObjectInstance};
 use hla::handle::{AttributeHandle, ObjectClassHandle, ObjectInstanceHandle};
 
 const FEDERATION: &str = "hostsim";
-const ATTRIBUTE: &str = "Payload";
+/// Attributes of each class, by [`Carried`].
+const ATTRIBUTES: [&str; 2] = ["Payload", "State"];
+const TRANSPORTATIONS: [&str; 2] = ["HLAreliable", "HLAbestEffort"];
 
 /// A class of a task.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -19,6 +22,13 @@ pub(crate) enum Class {
     Ping,
     /// Updated by the one who answers.
     Pong,
+}
+
+/// How an attribute is carried.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Carried {
+    Reliably,
+    ByBestEffort,
 }
 
 /// The name of a class.
@@ -32,7 +42,7 @@ enum Step {
     Create,
     Join,
     Class(Class),
-    Attribute(Class),
+    Attribute(Class, Carried),
     Publish(Class),
     Subscribe(Class),
     Register(Class),
@@ -48,18 +58,21 @@ pub(crate) struct Setup {
     asked: Option<Step>,
     /// Handles of ping and pong.
     classes: [Option<ObjectClassHandle>; 2],
-    attributes: [Option<AttributeHandle>; 2],
-    object: Option<ObjectInstanceHandle>,
+    /// By class, and by how they are carried.
+    attributes: [[Option<AttributeHandle>; 2]; 2],
+    objects: Vec<ObjectInstanceHandle>,
     updates: Option<Class>,
-    /// It waits for an object of this class.
-    awaits: Option<Class>,
+    /// It waits for so many objects of a class.
+    awaits: Option<(Class, u32)>,
     trouble: Option<String>,
 }
 
 impl Setup {
-    /// Of a federate of task `task` of `tasks`, which updates one class and wants another. The first federate creates the federation.
+    /// Of a federate of task `task` of `tasks`, which updates so many `objects` of one class, or wants as many of another. The first
+    /// federate creates the federation.
     pub(crate) fn new(
         (task, tasks): (usize, usize),
+        objects: u32,
         creates: bool,
         updates: Option<Class>,
         wants: Option<Class>,
@@ -70,11 +83,17 @@ impl Setup {
         }
         steps.push_back(Step::Join);
         for class in [Class::Ping, Class::Pong] {
-            steps.extend([Step::Class(class), Step::Attribute(class)]);
+            let attribute = |carried| Step::Attribute(class, carried);
+            steps.extend([
+                Step::Class(class),
+                attribute(Carried::Reliably),
+                attribute(Carried::ByBestEffort),
+            ]);
         }
         steps.extend(wants.map(Step::Subscribe));
         if let Some(class) = updates {
-            steps.extend([Step::Publish(class), Step::Register(class)]);
+            steps.push_back(Step::Publish(class));
+            steps.extend((0..objects).map(|_| Step::Register(class)));
         }
         Self {
             task,
@@ -83,10 +102,10 @@ impl Setup {
             begun: false,
             asked: None,
             classes: [None; 2],
-            attributes: [None; 2],
-            object: None,
+            attributes: [[None; 2]; 2],
+            objects: Vec::new(),
             updates,
-            awaits: wants,
+            awaits: wants.map(|class| (class, objects)),
             trouble: None,
         }
     }
@@ -122,7 +141,7 @@ impl Setup {
 
     fn call(&self, step: Step) -> Call {
         let set = |class: Class| api::AttributeHandleSet {
-            attribute_handle: self.attributes[class as usize].into_iter().collect(),
+            attribute_handle: self.attributes[class as usize].into_iter().flatten().collect(),
         };
         match step {
             Step::Connect => Call::ConnectRequest(api::ConnectRequest {}),
@@ -134,10 +153,12 @@ impl Setup {
             Step::Class(class) => Call::GetObjectClassHandleRequest(api::GetObjectClassHandleRequest {
                 object_class_name: class_name(self.task, class),
             }),
-            Step::Attribute(class) => Call::GetAttributeHandleRequest(api::GetAttributeHandleRequest {
-                object_class: self.classes[class as usize],
-                attribute_name: ATTRIBUTE.to_owned(),
-            }),
+            Step::Attribute(class, carried) => {
+                Call::GetAttributeHandleRequest(api::GetAttributeHandleRequest {
+                    object_class: self.classes[class as usize],
+                    attribute_name: ATTRIBUTES[carried as usize].to_owned(),
+                })
+            }
             Step::Publish(class) => {
                 Call::PublishObjectClassAttributesRequest(api::PublishObjectClassAttributesRequest {
                     object_class: self.classes[class as usize],
@@ -165,13 +186,13 @@ impl Setup {
             (Step::Class(class), Answer::GetObjectClassHandleResponse(answer)) => {
                 self.classes[class as usize] = answer.result;
             }
-            (Step::Attribute(class), Answer::GetAttributeHandleResponse(answer)) => {
-                self.attributes[class as usize] = answer.result;
+            (Step::Attribute(class, carried), Answer::GetAttributeHandleResponse(answer)) => {
+                self.attributes[class as usize][carried as usize] = answer.result;
             }
             (Step::Register(_), Answer::RegisterObjectInstanceResponse(answer)) => {
-                self.object = answer.result;
+                self.objects.extend(answer.result);
             }
-            (Step::Class(_) | Step::Attribute(_) | Step::Register(_), answer) => {
+            (Step::Class(_) | Step::Attribute(..) | Step::Register(_), answer) => {
                 self.trouble = Some(format!("{step:?} was answered by {answer:?}"));
             }
             _ => {}
@@ -180,19 +201,21 @@ impl Setup {
 
     /// An object was discovered.
     pub(crate) fn discovered(&mut self, found: &DiscoverObjectInstance) {
-        if let Some(class) = self.awaits
+        if let Some((class, left)) = self.awaits
             && found.object_class == self.classes[class as usize]
         {
-            self.awaits = None;
+            self.awaits = (left > 1).then(|| (class, left - 1));
         }
     }
 
-    /// The call that updates its object.
-    pub(crate) fn update(&self, value: Bytes) -> CallRequest {
-        let attribute_handle = self.updates.and_then(|class| self.attributes[class as usize]);
-        let value = api::AttributeHandleValue { attribute_handle, value };
+    /// The call that updates one of its objects.
+    pub(crate) fn update(&self, next: Next) -> CallRequest {
+        let carried = if next.reliable { Carried::Reliably } else { Carried::ByBestEffort };
+        let attribute_handle =
+            self.updates.and_then(|class| self.attributes[class as usize][carried as usize]);
+        let value = api::AttributeHandleValue { attribute_handle, value: next.payload };
         let update = api::UpdateAttributeValuesRequest {
-            object_instance: self.object,
+            object_instance: self.objects.get(next.object as usize).copied(),
             attribute_values: Some(api::AttributeHandleValueMap { attribute_handle_value: vec![value] }),
             user_supplied_tag: Bytes::new(),
         };
@@ -208,12 +231,16 @@ fn create(tasks: usize) -> Call {
     );
     for task in 0..tasks {
         for class in [Class::Ping, Class::Pong] {
-            let _ = write!(
-                xml,
-                "<objectClass><name>{class:?}{task}</name><sharing>PublishSubscribe</sharing>\
-                 <attribute><name>{ATTRIBUTE}</name><dataType>HLAopaqueData</dataType>\
-                 <transportation>HLAreliable</transportation><order>Receive</order></attribute></objectClass>"
-            );
+            let _ =
+                write!(xml, "<objectClass><name>{class:?}{task}</name><sharing>PublishSubscribe</sharing>");
+            for (name, transportation) in ATTRIBUTES.into_iter().zip(TRANSPORTATIONS) {
+                let _ = write!(
+                    xml,
+                    "<attribute><name>{name}</name><dataType>HLAopaqueData</dataType>\
+                     <transportation>{transportation}</transportation><order>Receive</order></attribute>"
+                );
+            }
+            xml += "</objectClass>";
         }
     }
     xml += "</objectClass></objects></objectModel>";

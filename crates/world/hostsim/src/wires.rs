@@ -274,7 +274,7 @@ impl Turn<'_> {
             end.bytes -= bytes;
             let room = end.full && end.bytes < SOCKET_BYTES / 2;
             end.full &= !room;
-            self.spent_ns += READ_PART * self.costs.write_ns + self.costs.byte_ns * bytes as f64;
+            self.spent_ns += READ_PART * self.costs.write_ns + self.costs.read_byte_ns * bytes as f64;
             if room {
                 let now = self.now();
                 self.wires.launch(now, socket, Chunk::Room);
@@ -292,7 +292,7 @@ impl Turn<'_> {
 
     /// Writes; it is on its way when that has been paid.
     pub(crate) fn write(&mut self, socket: SocketId, chunk: Chunk) {
-        self.spent_ns += self.costs.write_ns + self.costs.byte_ns * chunk.bytes() as f64;
+        self.spent_ns += self.costs.write_ns + self.costs.write_byte_ns * chunk.bytes() as f64;
         let now = self.now();
         self.wires.launch(now, socket, chunk);
     }

@@ -5,16 +5,20 @@ use std::time::Duration;
 use base::Seed;
 use hostsim::{Costs, Federation, HostModel, Joined, Placement, READ_PART, Report, Task, Work, run};
 use netsim::cluster::Ethernet;
+use workload::Workload;
+use workload::analysis::Forecast;
 
 const FREE: Costs = Costs {
     wake_ns: 0.0,
     turn_ns: 0.0,
     write_ns: 0.0,
-    byte_ns: 0.0,
+    write_byte_ns: 0.0,
+    read_byte_ns: 0.0,
     call_ns: 0.0,
     callback_ns: 0.0,
     link_message_ns: 0.0,
     remote_message_ns: 0.0,
+    remote_byte_ns: 0.0,
     federate_call_ns: 0.0,
     federate_callback_ns: 0.0,
 };
@@ -24,6 +28,7 @@ fn federation(nodes: u16, cores: u32, costs: Costs, task: Task) -> Federation {
         nodes,
         joined: Joined::Chain,
         work: vec![Work { task, size_bytes: 16, from: 0, to: nodes - 1 }],
+        workloads: Vec::new(),
         hosts: HostModel { cores, costs },
         placement: Placement::Together,
         pinned: false,
@@ -71,6 +76,41 @@ fn a_round_trip_is_the_sum_of_its_steps() {
         let federates = Costs { federate_call_ns: 4_000.0, federate_callback_ns: 5_000.0, ..FREE };
         near(Costs { wake_ns: 100_000.0, ..federates }, 100_000.0 * steps + 2.0 * 9_000.0);
     }
+}
+
+/// Each byte more costs what bytes cost, as often as it is written, read, and kept.
+#[test]
+fn a_byte_is_paid_where_it_passes() {
+    let p50 = |size_bytes, costs| {
+        let mut federation = federation(3, 8, Costs { wake_ns: 100_000.0, ..costs }, TRIPS);
+        federation.work[0].size_bytes = size_bytes;
+        done(&federation).done[0].quantile_us(0.5).unwrap() * 1e3
+    };
+    let of_a_byte = |costs| (p50(20_000, costs) - p50(10_000, costs)) / 10_000.0;
+    let near = |costs: Costs, expected: f64| {
+        let found = of_a_byte(costs);
+        assert!((found / expected - 1.0).abs() < 0.02, "{costs:?}: {found} and not {expected}");
+    };
+    // From federate to node, over two links, to the other federate, and back.
+    near(Costs { write_byte_ns: 3.0, ..FREE }, 8.0 * 3.0);
+    near(Costs { read_byte_ns: 2.0, ..FREE }, 8.0 * 2.0);
+    near(Costs { remote_byte_ns: 5.0, ..FREE }, 2.0 * 5.0);
+}
+
+/// With one node on two cores the federates of both sides are on one of them, and the other has nothing to do.
+#[test]
+fn processes_stay_on_their_cores() {
+    let costs = Costs { federate_call_ns: 1_000.0, federate_callback_ns: 1_000.0, ..FREE };
+    let flood = Task::Flood { count: 20_000, subscribers: 1 };
+    let per_s = |pinned, cores| {
+        let federation = Federation { pinned, ..federation(1, cores, costs, flood) };
+        done(&federation).done[0].per_s()
+    };
+    // The first batch has to get through before both sides work.
+    let near = |found: f64, expected: f64| assert!((found / expected - 1.0).abs() < 0.06, "{found}/s");
+    near(per_s(false, 2), 1e6);
+    near(per_s(true, 2), 0.5e6);
+    near(per_s(true, 3), 1e6);
 }
 
 /// With a core for each process a flood is as fast as its busiest process, with one core as slow as all of them together.
@@ -121,6 +161,29 @@ fn a_pace_that_can_be_kept_is_kept() {
     assert!((0.4..0.7).contains(&(p50 / trip)), "{p50} of {trip} us");
 }
 
+/// Entities update as the forecast of their workload has it, all of it arrives, and how often depends on nothing but the seed.
+#[test]
+fn entities_do_what_their_workload_says() {
+    let run = Duration::from_secs(40);
+    let entities = Task::Entities { workload: 0, run, subscribers: 2 };
+    let federation =
+        Federation { workloads: vec![Workload::table1(200)], ..federation(3, 4, EXAMPLE.costs, entities) };
+    let report = done(&federation);
+    let forecast = Forecast::of(&federation.workloads[0].classes[0], run).unwrap();
+    let wanted = 2.0 * (forecast.mode0.mean + forecast.mode1.mean);
+    let found = &report.done[0];
+    assert_eq!((found.reflects, found.times_ns.len() as u64), (found.expected, found.expected));
+    assert!((found.expected as f64 / wanted - 1.0).abs() < 0.15, "{} of about {wanted}", found.expected);
+    let took = report.took.as_secs_f64();
+    assert!((39.0..41.0).contains(&took), "{took} s");
+    assert_eq!(done(&federation), report);
+    let slower =
+        Federation { nodes: 1, work: vec![Work { to: 0, ..federation.work[0] }], ..federation.clone() };
+    assert_eq!(done(&slower).done[0].expected, found.expected);
+    let other = Federation { seed: Seed(2), ..federation };
+    assert_ne!(done(&other).done[0].expected, found.expected);
+}
+
 #[test]
 fn what_makes_no_sense_is_refused() {
     let say = |change: &dyn Fn(&mut Federation)| {
@@ -135,6 +198,15 @@ fn what_makes_no_sense_is_refused() {
         say(&|f| f.work[0].size_bytes = 3),
         "the size of an update in bytes must be from 16 to 1048576, not 3"
     );
+    let entities = Task::Entities { workload: 0, run: Duration::from_secs(9), subscribers: 1 };
+    assert_eq!(say(&|f| f.work[0].task = entities), "task 1 has workload 0, but there are 0");
+    let with = |count| {
+        say(&|f| {
+            f.work[0].task = entities;
+            f.workloads = vec![Workload::table1(count)];
+        })
+    };
+    assert_eq!(with(100_001), "the number of objects of a workload must be from 1 to 100000, not 100001");
     assert_eq!(say(&|f| f.hosts.cores = 0), "host model: `cores` is 0; expected at least 1");
 }
 

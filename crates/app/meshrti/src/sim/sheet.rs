@@ -43,6 +43,11 @@ impl Sheet {
         Self { name, title: title.into(), columns: columns.to_vec(), rows: Vec::new() }
     }
 
+    /// It has no rows.
+    pub(super) fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
     /// Adds a row.
     ///
     /// # Panics
@@ -141,6 +146,11 @@ pub(super) struct Picture {
 }
 
 impl Picture {
+    /// There was something to draw.
+    pub(super) fn is_drawn(&self) -> bool {
+        self.svg.is_ok()
+    }
+
     pub(super) fn chart(name: impl Into<String>, chart: &Chart) -> Self {
         Self { name: name.into(), svg: chart.svg() }
     }

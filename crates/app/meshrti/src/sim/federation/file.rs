@@ -6,12 +6,13 @@ use std::time::Duration;
 use base::Seed;
 use bench::federation as live;
 use fabric::units::Picos;
-use hostsim::{Federation, HostModel, Joined, Placement, Process, Task, Work};
+use hostsim::{Federation, HostModel, Joined, Placement, Process, SIZE_BYTES_MIN, Task, Work};
 use netsim::cluster::{Ethernet, Framing};
 use serde::Deserialize;
+use workload::Workload;
 
 use super::hosts;
-use crate::sim::network::{Rate, Size, Time};
+use crate::sim::network::{Rate, Size, Time, workload as read_workload};
 
 /// A federation: nodes, computers, what federates do.
 #[derive(Clone, Debug, Deserialize)]
@@ -79,7 +80,7 @@ struct Network {
     interrupt: Time,
 }
 
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "task", rename_all = "kebab-case", deny_unknown_fields)]
 enum TaskTable {
     RoundTrips {
@@ -104,6 +105,17 @@ enum TaskTable {
         size: Size,
         count: u32,
         mean_gap: Time,
+        #[serde(default = "one")]
+        subscribers: u32,
+    },
+    Entities {
+        from: u16,
+        to: u16,
+        /// A preset, or a file.
+        workload: String,
+        /// Of a preset.
+        objects: Option<u32>,
+        run: Time,
         #[serde(default = "one")]
         subscribers: u32,
     },
@@ -167,11 +179,14 @@ impl Scenario {
             Some(path) => hosts::read(&path)?,
             None => HostModel::EXAMPLE,
         };
-        let work = self.tasks.iter().map(TaskTable::work).collect::<Result<_, _>>()?;
+        let mut workloads = Vec::new();
+        let work =
+            self.tasks.iter().map(|task| task.work(folder, &mut workloads)).collect::<Result<_, _>>()?;
         let federation = Federation {
             nodes: self.nodes.count,
             joined: self.joined(),
             work,
+            workloads,
             hosts,
             placement: self.placement(),
             pinned: self.hosts.pinned,
@@ -200,8 +215,15 @@ fn duration(time: Picos) -> Duration {
 }
 
 impl TaskTable {
-    fn work(&self) -> Result<Work, String> {
+    /// The task. A workload is read, and added to those that there are.
+    fn work(&self, folder: &Path, workloads: &mut Vec<Workload>) -> Result<Work, String> {
         let (task, from, to, size) = match *self {
+            TaskTable::Entities { from, to, ref workload, objects, run, subscribers } => {
+                workloads.push(read_workload(workload, ("[[tasks]]", "objects", objects), folder)?);
+                let task =
+                    Task::Entities { workload: workloads.len() - 1, run: duration(run.0), subscribers };
+                (task, from, to, Size(SIZE_BYTES_MIN.into()))
+            }
             TaskTable::RoundTrips { from, to, size, count, warm_up } => {
                 (Task::RoundTrips { count, warm_up }, from, to, size)
             }
@@ -263,6 +285,9 @@ fn live_work(work: &Work) -> Result<live::Work, String> {
             let why =
                 "[[tasks]]: `paced` can only be simulated: processes have no timers that are fine enough";
             return Err(why.to_owned());
+        }
+        Task::Entities { .. } => {
+            return Err("[[tasks]]: `entities` can only be simulated".to_owned());
         }
     };
     Ok(live::Work { task, size: work.size_bytes as usize, from: work.from.into(), to: work.to.into() })
@@ -339,6 +364,17 @@ subscribers = 5
         assert!(say("subscribers", "subscriber").contains("unknown field `subscriber`"));
         assert!(say("round-trips", "trips").contains("unknown variant `trips`"));
         assert!(say("joined = \"star\"", "joined = \"ring\"").contains("unknown variant `ring`"));
+        let entities = TEXT.split("[[tasks]]").next().unwrap_or_default().to_owned()
+            + "[[tasks]]\ntask = \"entities\"\nfrom = 0\nto = 2\nworkload = \"table1\"\nobjects = 9\nrun = \"2s\"\n";
+        let two_seconds = Duration::from_secs(2);
+        let entity_task = Task::Entities { workload: 0, run: two_seconds, subscribers: 1 };
+        let of_entities = federation(&entities).unwrap();
+        assert_eq!((of_entities.work[0].task, of_entities.workloads[0].objects()), (entity_task, 9));
+        assert!(live_plan(&of_entities).unwrap_err().contains("`entities` can only be simulated"));
+        let say_of = |from: &str, to: &str| federation(&entities.replacen(from, to, 1)).unwrap_err();
+        assert!(say_of("objects = 9\n", "").contains("say in `objects` how many"));
+        assert!(say_of("\"table1\"", "\"mine.toml\"").contains("leave `objects` out"));
+        assert!(say_of("\"2s\"", "2").contains("the unit is missing"));
         let paced = TEXT.replace("task = \"flood\"", "task = \"paced\"\nmean_gap = \"0us\"");
         assert!(federation(&paced).unwrap_err().contains("`mean_gap` is zero"));
         let paced = federation(&paced.replace("\"0us\"", "\"20us\"")).unwrap();

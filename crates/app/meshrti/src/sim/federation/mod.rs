@@ -29,7 +29,7 @@ pub(super) struct HostOptions {
     /// The host model: for a federation the one to use, for calibrate where to write it
     #[arg(long, value_name = "FILE")]
     hosts: Option<PathBuf>,
-    /// calibrate: measure everything so often, and take medians [default: 3]
+    /// calibrate: measure everything so often, and take the best of each [default: 5]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=99))]
     rounds: Option<u8>,
 }

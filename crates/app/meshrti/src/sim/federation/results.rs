@@ -15,6 +15,8 @@ struct Pooled {
     /// Rising, in nanoseconds.
     times_ns: Vec<u64>,
     per_s: f64,
+    /// As many times there would be if nothing were lost.
+    expected: u64,
 }
 
 fn pooled(task: usize, runs: &[Report]) -> Option<Pooled> {
@@ -23,7 +25,8 @@ fn pooled(task: usize, runs: &[Report]) -> Option<Pooled> {
     let mut times_ns: Vec<u64> = of().flat_map(|done| done.times_ns.iter().copied()).collect();
     times_ns.sort_unstable();
     let per_s = of().map(Done::per_s).sum::<f64>() / runs.len() as f64;
-    Some(Pooled { work, times_ns, per_s })
+    let expected = of().map(|done| done.expected).sum();
+    Some(Pooled { work, times_ns, per_s, expected })
 }
 
 impl Pooled {
@@ -41,8 +44,15 @@ impl Pooled {
 fn subscribers(work: &Work) -> Option<u32> {
     match work.task {
         Task::RoundTrips { .. } => None,
-        Task::Flood { subscribers, .. } | Task::Paced { subscribers, .. } => Some(subscribers),
+        Task::Flood { subscribers, .. }
+        | Task::Paced { subscribers, .. }
+        | Task::Entities { subscribers, .. } => Some(subscribers),
     }
+}
+
+/// Payload of each update; entities say it for each.
+fn size_bytes(work: &Work) -> Option<u32> {
+    (!matches!(work.task, Task::Entities { .. })).then_some(work.size_bytes)
 }
 
 pub(super) fn rows(name: &str, federation: &Federation, runs: &[Report]) -> Vec<Value> {
@@ -54,9 +64,10 @@ pub(super) fn rows(name: &str, federation: &Federation, runs: &[Report]) -> Vec<
             "what": pooled.work.task.name(),
             "from": pooled.work.from,
             "to": pooled.work.to,
-            "size_bytes": pooled.work.size_bytes,
+            "size_bytes": size_bytes(&pooled.work),
             "subscribers": subscribers(&pooled.work),
             "samples": pooled.times_ns.len(),
+            "expected": pooled.expected,
             "mean_us": pooled.mean_us(),
             "p50_us": pooled.quantile_us(0.5),
             "p90_us": pooled.quantile_us(0.9),
@@ -90,7 +101,7 @@ pub(super) fn table(federation: &Federation, runs: &[Report]) -> String {
             pooled.work.task.name().to_owned(),
             pooled.work.from.to_string(),
             pooled.work.to.to_string(),
-            size::name(pooled.work.size_bytes as usize),
+            size_bytes(&pooled.work).map_or_else(|| "-".to_owned(), |bytes| size::name(bytes as usize)),
             subscribers(&pooled.work).map_or_else(|| "-".to_owned(), |count| count.to_string()),
             figure(pooled.times_ns.len() as f64).trim_end_matches(".00").to_owned(),
             or_dash(pooled.mean_us()),
@@ -135,11 +146,21 @@ pub(super) fn notes(title: &str, federation: &Federation, runs: &[Report]) -> Ve
             + first.done.iter().flat_map(|done| done.federates_ns).map(share).sum::<f64>();
         let cores = all / f64::from(federation.hosts.cores);
         notes.push(format!("the computer: its cores were at work for {:.1} % of the time", 100.0 * cores));
-        let paced = federation.work.iter().any(|work| matches!(work.task, Task::Paced { .. }));
+        let paced = federation
+            .work
+            .iter()
+            .any(|work| matches!(work.task, Task::Paced { .. } | Task::Entities { .. }));
         if cores >= FULL && paced {
             notes.push(
                 "warning: the computer is full: queues grow, and times say how long the run was".to_owned(),
             );
+        }
+    }
+    for (task, pooled) in (0..federation.work.len()).filter_map(|task| Some((task + 1, pooled(task, runs)?)))
+    {
+        let lost = pooled.expected - pooled.times_ns.len() as u64;
+        if lost > 0 {
+            notes.push(format!("task {task}: {lost} of {} reflects did not come", pooled.expected));
         }
     }
     notes.push(format!("digest {}", first.digest));

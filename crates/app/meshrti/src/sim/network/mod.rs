@@ -27,6 +27,7 @@ use file::Scenario;
 
 pub(crate) use file::kind_of;
 pub(super) use file::{Rate, Size, Time};
+pub(super) use objects::workload;
 
 /// From this share of time on the busiest link is called full.
 const FULL: f64 = 0.99;

@@ -12,26 +12,37 @@ use workload::{Class, Generator, Workload};
 #[derive(Debug)]
 pub(super) struct Objects(Workload);
 
-/// Reads a workload: a preset with so many objects at each host, or a file, by its path from `folder`, whose counts are those of a host.
+/// Reads the workload of a host: a preset with so many objects (`per_host`), or a file, by its path from `folder`.
 ///
 /// # Errors
 /// There is none, it is wrong, or the number is missing or too many.
 pub(super) fn read(name: &str, per_host: Option<u32>, folder: &Path) -> Result<Objects, String> {
+    workload(name, ("[traffic]", "per_host", per_host), folder).map(Objects)
+}
+
+/// Reads a workload: a preset with so many objects, as a key of a table says, or a file, by its path from `folder`, that says their number
+/// itself.
+///
+/// # Errors
+/// There is none, it is wrong, or the number is missing or too many.
+pub(in crate::sim) fn workload(
+    name: &str,
+    (table, key, count): (&str, &str, Option<u32>),
+    folder: &Path,
+) -> Result<Workload, String> {
     let preset: Option<fn(u32) -> Workload> = match name {
         "table1" => Some(Workload::table1),
         "full4" => Some(Workload::full4),
         _ => None,
     };
-    match (preset, per_host) {
+    match (preset, count) {
         (Some(_), None | Some(0)) => Err(format!(
-            "[traffic]: `{name}` is a preset: say in `per_host` how many objects each host has, at least 1"
+            "{table}: `{name}` is a preset: say in `{key}` how many objects there are, at least 1"
         )),
-        (Some(preset), Some(count)) => Ok(Objects(preset(count))),
-        (None, Some(_)) => Err(
-            "[traffic]: leave `per_host` out: the classes of a workload file have a `count` each, which is that of a host \
-             (presets are table1 and full4)"
-                .to_owned(),
-        ),
+        (Some(preset), Some(count)) => Ok(preset(count)),
+        (None, Some(_)) => Err(format!(
+            "{table}: leave `{key}` out: the classes of a workload file have a `count` each (presets are table1 and full4)"
+        )),
         (None, None) => {
             let path = folder.join(name);
             let text = std::fs::read_to_string(&path)
@@ -40,8 +51,7 @@ pub(super) fn read(name: &str, per_host: Option<u32>, folder: &Path) -> Result<O
                 let beside = path.parent().unwrap_or(Path::new("")).join(file);
                 std::fs::read_to_string(beside).map_err(|error| error.to_string())
             };
-            let workload = Workload::parse_with(&text, &read);
-            workload.map(Objects).map_err(|why| format!("{}: {why}", path.display()))
+            Workload::parse_with(&text, &read).map_err(|why| format!("{}: {why}", path.display()))
         }
     }
 }

@@ -6,12 +6,12 @@ use netsim::srmp::Report as Run;
 use netsim::srmp::consistency::{self, Ordeal};
 use serde_json::json;
 
-use super::in_parallel;
-use crate::exit::{Outcome, Status};
+use super::{in_parallel, tell};
+use crate::exit::Outcome;
 use crate::report::Report;
 use crate::sim::Args;
 use crate::sim::seed_of;
-use crate::sim::sheet::{Sheet, number, publish};
+use crate::sim::sheet::{Sheet, number};
 
 /// `srmp-consistency`.
 pub(super) fn run(args: &Args, time: Duration) -> Outcome {
@@ -54,10 +54,9 @@ pub(super) fn run(args: &Args, time: Duration) -> Outcome {
         "replications": args.replications,
         "wall_s": begun.elapsed().as_secs_f64(),
     }));
-    let notes = ["Final values are those that each host must have of each source's objects two minutes after the last message.".to_owned()];
-    publish(args, &mut report, &[sheet], &[], &notes)?;
+    let notes = vec!["Final values are those that each host must have of each source's objects two minutes after the last message.".to_owned()];
     let complete = runs.iter().all(|(_, (_, run))| run.finals.0 == run.finals.1);
-    Ok(if complete { Status::Done } else { Status::BadNews })
+    tell(args, &mut report, (vec![sheet], Vec::new()), notes, complete)
 }
 
 fn row(seed: u64, (ordeal, run): &(Ordeal, Run)) -> Vec<serde_json::Value> {

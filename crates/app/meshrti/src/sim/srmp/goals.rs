@@ -6,12 +6,11 @@ use netsim::srmp::scale::{self, Figures, Goal};
 use netsim::srmp::{Group, Report as Run};
 use serde_json::{Value, json};
 
-use super::in_parallel;
+use super::{STOPPED, in_parallel, status};
 use crate::bench::table::{Table, figure};
-use crate::exit::{Outcome, Status, say};
+use crate::exit::{Outcome, say};
 use crate::report::Report;
-use crate::sim::Args;
-use crate::sim::seed_of;
+use crate::sim::{Args, interrupt, seed_of};
 
 /// How long the objects of the large group are at work.
 const RUN: Duration = Duration::from_secs(60);
@@ -87,15 +86,18 @@ pub(super) fn scale(args: &Args, receivers: u32) -> Outcome {
         ]);
     }
     report.note(REFERENCE);
+    let stopped = interrupt::is_stopped().then_some(STOPPED);
+    stopped.into_iter().for_each(|note| report.note(note));
     let wall_s = begun.elapsed().as_secs_f64();
     report.summary(json!({ "scenario": "srmp-scale", "replications": replications, "wall_s": wall_s }));
     if !args.json.takes_stdout() {
         say(table.text());
         say(format_args!("\n{REFERENCE}; {wall_s:.1} s"));
+        stopped.into_iter().for_each(say);
     }
     args.json.write(&report)?;
     let complete = runs.iter().all(|run| run.finals.0 == run.finals.1);
-    Ok(if complete { Status::Done } else { Status::BadNews })
+    Ok(status(complete))
 }
 
 const REFERENCE: &str = "4 sources of 15 objects for 60 s, sites of 50 receivers, 1 % loss at each site and 5 % at each host, \
@@ -142,5 +144,5 @@ pub(super) fn goals(args: &Args, receivers: u32) -> Outcome {
     args.json.write(&report)?;
     let musts = goals.iter().filter(|goal| goal.must.is_some());
     let all = musts.into_iter().all(|goal| goal.verdict() != "missed");
-    Ok(if all { Status::Done } else { Status::BadNews })
+    Ok(status(all))
 }

@@ -13,8 +13,10 @@ use netsim::srmp::table1::Preset;
 
 use questions::Question;
 
-use super::{Args, parallel};
-use crate::exit::{Failure, Outcome};
+use super::sheet::{Picture, Sheet, publish};
+use super::{Args, interrupt, parallel};
+use crate::exit::{Failure, Outcome, Status};
+use crate::report::Report;
 
 /// Scenarios with tables as files, charts and a length of their own.
 pub(super) const EXPERIMENTS: &str = "srmp-queueing, srmp-tcp, srmp-consistency and srmp-q1 to srmp-q5";
@@ -146,6 +148,7 @@ pub(super) fn run(args: &Args, scenario: &'static Scenario) -> Outcome {
     }
     let seconds = |usual: u32| Duration::from_secs(args.seconds.unwrap_or(usual).into());
     let receivers = args.receivers.unwrap_or(RECEIVERS);
+    interrupt::watch();
     match scenario.what {
         What::Table1(presets) => table1::run(args, scenario.name, presets),
         What::Scale => goals::scale(args, receivers),
@@ -157,7 +160,8 @@ pub(super) fn run(args: &Args, scenario: &'static Scenario) -> Outcome {
     }
 }
 
-/// Does `count` runs on as many threads as are wanted; results are in order, whatever that number is.
+/// Does `count` runs on as many threads as are wanted; results are in order, whatever that number is. If the user stops it, those of the
+/// first ones, or none when it was stopped before.
 ///
 /// # Errors
 /// That of the first run, in order, which fails.
@@ -166,10 +170,41 @@ fn in_parallel<T: Send, E: std::fmt::Display + Send>(
     count: usize,
     work: impl Fn(usize) -> Result<T, E> + Sync,
 ) -> Result<Vec<T>, Failure> {
+    if interrupt::is_stopped() {
+        return Ok(Vec::new());
+    }
     let results = parallel::in_parallel(args.jobs, count, 1, |index, ticker| {
         let result = work(index);
         ticker.tick();
         result
     });
     results.map_err(|error| Failure::bad_news(format_args!("the simulation cannot run: {error}")))
+}
+
+/// Publishes what was found, which is a part of it if the user stopped it. `good`: it is as it should be.
+fn tell(
+    args: &Args,
+    report: &mut Report,
+    (mut sheets, mut pictures): (Vec<Sheet>, Vec<Picture>),
+    mut notes: Vec<String>,
+    good: bool,
+) -> Outcome {
+    if interrupt::is_stopped() {
+        sheets.retain(|sheet| !sheet.is_empty());
+        pictures.retain(Picture::is_drawn);
+        notes.push(STOPPED.to_owned());
+    }
+    publish(args, report, &sheets, &pictures, &notes)?;
+    Ok(status(good))
+}
+
+/// What is said when the user stopped it.
+const STOPPED: &str = "stopped by the user: figures are of the runs that had ended";
+
+/// How a command ends whose runs are as they should be, or are not, or were stopped.
+fn status(good: bool) -> Status {
+    match interrupt::status() {
+        Status::Done if !good => Status::BadNews,
+        status => status,
+    }
 }

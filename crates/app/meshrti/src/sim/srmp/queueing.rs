@@ -8,13 +8,12 @@ use netsim::queueing::{Load, QueueError, Sample, md1, mmc};
 use plot::{Axis, Chart, Mark, Series};
 use serde_json::json;
 
-use super::in_parallel;
-use crate::exit::{Failure, Outcome, Status};
+use super::{in_parallel, tell};
+use crate::exit::{Failure, Outcome};
 use crate::report::Report;
-use crate::sim::Args;
-use crate::sim::seed_of;
-use crate::sim::sheet::{Picture, Sheet, maybe, number, publish};
+use crate::sim::sheet::{Picture, Sheet, maybe, number};
 use crate::sim::stats::ci95;
+use crate::sim::{Args, interrupt, seed_of};
 
 /// 384 kbit/s in packets of 2000 bits.
 const SERVICE: f64 = 192.0;
@@ -159,21 +158,26 @@ pub(super) fn run(args: &Args, run: Duration) -> Outcome {
     let mut measured = Vec::new();
     for case in &cases {
         let own = runs.by_ref().take(each).collect::<Vec<_>>();
-        let arrivals = own.iter().map(|(_, arrivals)| arrivals).sum::<f64>() / each as f64;
+        if own.is_empty() {
+            break; // stopped by the user
+        }
+        let arrivals = own.iter().map(|(_, arrivals)| arrivals).sum::<f64>() / own.len() as f64;
         let samples = own.into_iter().map(|(sample, _)| sample).collect();
         measured.push(Measured { arrivals, expected: case.model.expected().map_err(fail)?, samples });
     }
     let table = table(&cases, &mut measured, run);
-    let pictures = [loads(args, run).map_err(fail)?, times(&measured)];
+    let mut pictures = vec![times(&measured)];
+    if !interrupt::is_stopped() {
+        pictures.push(loads(args, run).map_err(fail)?);
+    }
     let mut report = Report::new("sim srmp-queueing", 1);
     report.seed(args.seed);
-    let sheets = [table, headers(), tcp()];
+    let sheets = vec![table, headers(), tcp()];
     report.summary(json!({
         "scenario": "srmp-queueing", "replications": each, "wall_s": begun.elapsed().as_secs_f64(),
     }));
-    publish(args, &mut report, &sheets, &pictures, &notes())?;
     let all = cases.iter().zip(&measured).all(|(case, got)| case.limit.is_none_or(|limit| got.holds(limit)));
-    Ok(if all { Status::Done } else { Status::BadNews })
+    tell(args, &mut report, (sheets, pictures), notes(), all)
 }
 
 fn notes() -> Vec<String> {
@@ -351,7 +355,9 @@ fn times(measured: &[Measured]) -> Picture {
         (10, "two hops, objects"),
     ];
     for (index, name) in readings {
-        let mut sample = measured[index].samples[0].clone();
+        let Some(mut sample) = measured.get(index).and_then(|got| got.samples.first()).cloned() else {
+            continue;
+        };
         let shares = (0..=200).map(|step| f64::from(step) / 200.0);
         let points: Vec<_> = shares.map(|share| (sample.percentile(share) * 1e3, share)).collect();
         chart.add(Series::new(name, Mark::Line, points));

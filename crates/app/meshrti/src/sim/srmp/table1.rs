@@ -8,12 +8,11 @@ use serde_json::{Value, json};
 use workload::Workload;
 use workload::analysis::Forecast;
 
-use super::in_parallel;
+use super::{STOPPED, in_parallel, status};
 use crate::bench::table::{Table, figure};
-use crate::exit::{Outcome, Status, say};
+use crate::exit::{Outcome, say};
 use crate::report::Report;
-use crate::sim::Args;
-use crate::sim::seed_of;
+use crate::sim::{Args, interrupt, seed_of};
 
 /// A reading, with its runs and what is to be said of them.
 struct Reading {
@@ -148,6 +147,9 @@ pub(super) fn run(args: &Args, name: &str, presets: &[Preset]) -> Outcome {
     })?;
     let mut readings = Vec::new();
     for preset in presets {
+        if runs.len() < each {
+            break; // stopped by the user
+        }
         let mut own: Vec<Group> = runs.drain(..each).collect();
         let again = own.pop();
         let checks = preset.checks(&own, again.as_ref());
@@ -178,15 +180,18 @@ pub(super) fn run(args: &Args, name: &str, presets: &[Preset]) -> Outcome {
             "passed": check.passes(),
         }))).collect::<Vec<_>>(),
     }));
+    let stopped = interrupt::is_stopped().then_some(STOPPED);
+    stopped.into_iter().for_each(|note| report.note(note));
     if !args.json.takes_stdout() {
         let texts: Vec<String> = readings.iter().map(|reading| reading.text(&forecast)).collect();
         say(texts.join("\n\n"));
         let events: u64 = readings.iter().flat_map(|reading| &reading.runs).map(|run| run.events).sum();
         say(format_args!(
             "\n{} runs of half an hour, {events} events counted, in {wall_s:.1} s",
-            presets.len() * each
+            readings.len() * each
         ));
+        stopped.into_iter().for_each(say);
     }
     args.json.write(&report)?;
-    Ok(if readings.iter().all(Reading::passes) { Status::Done } else { Status::BadNews })
+    Ok(status(readings.iter().all(Reading::passes)))
 }

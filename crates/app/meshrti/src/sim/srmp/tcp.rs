@@ -13,12 +13,12 @@ use srmp::rate::Rate;
 use wan::{LineSpec, Loss, Share};
 use workload::Workload;
 
-use super::in_parallel;
-use crate::exit::{Outcome, Status};
+use super::{in_parallel, tell};
+use crate::exit::Outcome;
 use crate::report::Report;
 use crate::sim::Args;
 use crate::sim::seed_of;
-use crate::sim::sheet::{Column, Picture, Sheet, maybe, number, publish};
+use crate::sim::sheet::{Column, Picture, Sheet, maybe, number};
 
 /// Entities at each site.
 const OBJECTS: u32 = 15;
@@ -188,7 +188,7 @@ const COLUMNS: [Column; 12] = [
     ("finals_percent", "final, %"),
 ];
 
-/// Runs all points, in each as many replications as are wanted.
+/// Runs all points, in each as many replications as are wanted; if the user stops it, the first ones.
 fn run_all(args: &Args, points: &[Point]) -> Result<Vec<Figures>, crate::exit::Failure> {
     let each = usize::from(args.replications);
     let runs = in_parallel(args, points.len() * each, |index| {
@@ -197,7 +197,7 @@ fn run_all(args: &Args, points: &[Point]) -> Result<Vec<Figures>, crate::exit::F
     let mut runs = runs.into_iter();
     let figures =
         points.iter().map(|point| Figures { runs: runs.by_ref().take(each).collect(), run: point.run });
-    Ok(figures.collect())
+    Ok(figures.filter(|figures| !figures.runs.is_empty()).collect())
 }
 
 /// A sheet of points, with one column before the figures.
@@ -259,9 +259,10 @@ pub(super) fn run(args: &Args, run: Duration) -> Outcome {
     sheets
         .push(sheet(("rtt", title, ("rtt_ms", "RTT, ms")), &rtts, &mut figures, |point| point.rtt_ms.into()));
 
-    let (mesh, picture) = sites(args, run / 5)?;
-    sheets.push(mesh);
-    pictures.push(picture);
+    if let Some((mesh, picture)) = sites(args, run / 5)? {
+        sheets.push(mesh);
+        pictures.push(picture);
+    }
     sheets.push(capacity(args, run / 3)?);
 
     let lost: Vec<Point> = [SRMP, TCP, BATCHED, STREAMS]
@@ -285,8 +286,7 @@ pub(super) fn run(args: &Args, run: Duration) -> Outcome {
     report.summary(json!({
         "scenario": "srmp-tcp", "replications": args.replications, "wall_s": begun.elapsed().as_secs_f64(),
     }));
-    publish(args, &mut report, &sheets, &pictures, &NOTES.map(str::to_owned))?;
-    Ok(Status::Done)
+    tell(args, &mut report, (sheets, pictures), NOTES.map(str::to_owned).to_vec(), true)
 }
 
 /// How long mode 0 messages take, at one loss.
@@ -311,8 +311,8 @@ fn delays(points: &[Point], figures: &mut [Figures], loss: f64) -> Picture {
     Picture::chart(format!("srmp-tcp-delay-{percent}"), &chart)
 }
 
-/// What a site's line up carries, over the number of sites.
-fn sites(args: &Args, run: Duration) -> Result<(Sheet, Picture), crate::exit::Failure> {
+/// What a site's line up carries, over the number of sites; nothing if the user stopped it.
+fn sites(args: &Args, run: Duration) -> Result<Option<(Sheet, Picture)>, crate::exit::Failure> {
     let contenders = [SRMP, MULTICAST, HYBRID, TCP, BATCHED];
     let counts = [2, 4, 8, 16, 32];
     let points: Vec<Point> = contenders
@@ -320,6 +320,9 @@ fn sites(args: &Args, run: Duration) -> Result<(Sheet, Picture), crate::exit::Fa
         .flat_map(|contender| counts.map(|sites| Point { sites, ..Point::new(contender, 0.01, run) }))
         .collect();
     let mut figures = run_all(args, &points)?;
+    if figures.len() < points.len() {
+        return Ok(None);
+    }
     let floor: Vec<f64> = figures[5..10].iter_mut().map(|figures| figures.kbit(|line| line.up)).collect();
     let mut sheet = Sheet::new(
         "sites",
@@ -362,7 +365,7 @@ fn sites(args: &Args, run: Duration) -> Result<(Sheet, Picture), crate::exit::Fa
     }
     let messages = |sites: f64| (sites, 83.0 * (sites - 1.0));
     chart.add(Series::new("83 (n - 1)", Mark::Dashed, counts.map(|sites| messages(sites as f64))));
-    Ok((sheet, Picture::chart("srmp-tcp-sites", &chart)))
+    Ok(Some((sheet, Picture::chart("srmp-tcp-sites", &chart))))
 }
 
 /// The smallest lines that do.

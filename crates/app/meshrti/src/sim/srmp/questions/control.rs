@@ -199,7 +199,9 @@ fn fairness(runs: &[Vec<Outcome>]) -> Picture {
     )
     .with_subtitle("300 entities of one host; what an idle and a moving entity sends differs tenfold");
     for (index, name) in [(4, "nearly no loss"), (6, "half of what is wanted")] {
-        chart.add(Series::cdf(name, &runs[index][0].updates));
+        if let Some(run) = runs.get(index).and_then(|runs| runs.first()) {
+            chart.add(Series::cdf(name, &run.updates));
+        }
     }
     Picture::chart("srmp-q5-entities", &chart)
 }

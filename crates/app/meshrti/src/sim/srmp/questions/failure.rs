@@ -101,6 +101,7 @@ fn losses(args: &Args, run: Duration) -> Result<(Sheet, Picture), Failure> {
             verdict(stale, complete >= 100.0).into(),
         ]);
     }
+    values.resize(points.len(), None);
     let map = HeatMap {
         title: "How long copies are stale, over loss and bursts".to_owned(),
         subtitle: "seconds per hour and copy, beyond the way itself; 4 hosts, 72 changes per hour and object, 100 ms there and back".to_owned(),

@@ -12,10 +12,10 @@ use serde_json::json;
 use srmp::Config;
 use srmp::rate::Rate;
 
-use super::in_parallel;
-use crate::exit::{Failure, Outcome, Status};
+use super::{in_parallel, tell};
+use crate::exit::{Failure, Outcome};
 use crate::report::Report;
-use crate::sim::sheet::{Picture, Sheet, publish};
+use crate::sim::sheet::{Picture, Sheet};
 use crate::sim::{Args, seed_of};
 
 /// One of the paper's questions.
@@ -97,11 +97,11 @@ pub(super) fn run(args: &Args, question: Question) -> Outcome {
         "replications": args.replications,
         "wall_s": begun.elapsed().as_secs_f64(),
     }));
-    publish(args, &mut report, &sheets, &pictures, &notes)?;
-    Ok(Status::Done)
+    tell(args, &mut report, (sheets, pictures), notes, true)
 }
 
-/// For each point the runs of all replications, in order.
+/// For each point the runs of all replications, in order; if the user stops it for the first points only, and of the last of these for the
+/// first replications.
 fn replicate<P: Sync, T: Send, E: std::fmt::Display + Send>(
     args: &Args,
     points: &[P],
@@ -112,7 +112,8 @@ fn replicate<P: Sync, T: Send, E: std::fmt::Display + Send>(
         work(&points[index / each], seed_of(args, index % each))
     })?;
     let mut runs = runs.into_iter();
-    Ok(points.iter().map(|_| runs.by_ref().take(each).collect()).collect())
+    let of = |_: &P| -> Vec<T> { runs.by_ref().take(each).collect() };
+    Ok(points.iter().map(of).filter(|runs| !runs.is_empty()).collect())
 }
 
 /// The mean of a figure over replications, and half its 95 % confidence interval, if there are several.
