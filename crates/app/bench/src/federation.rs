@@ -1,9 +1,11 @@
 //! A network of nodes and what federates do there, each process by itself: what the simulator of whole federations predicts, measured.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use federate::{Federate, Options, fom};
 
+use crate::entities::{self, Update};
 use crate::latency::round_trips;
 use crate::member::{FOM, Member};
 use crate::process::{Process, orders, say};
@@ -11,7 +13,7 @@ use crate::server::{Joined, Server, federation_name};
 use crate::{BenchError, Launcher, role, usage};
 
 /// What federates do.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Task {
     /// One updates, another one answers each reflect by an update with the same payload.
     RoundTrips {
@@ -27,10 +29,19 @@ pub enum Task {
         /// Subscribing federates, in one process.
         subscribers: usize,
     },
+    /// One updates entities at given moments.
+    Entities {
+        /// How many.
+        objects: usize,
+        /// What it does, in order.
+        script: Arc<[Update]>,
+        /// Subscribing federates, in one process.
+        subscribers: usize,
+    },
 }
 
 /// A task, and where it happens.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Work {
     /// What is done.
     pub task: Task,
@@ -67,10 +78,12 @@ pub struct Cores {
 /// What came of a task.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Done {
-    /// Quantiles of round trips: 50, 90 and 99 %, in microseconds.
+    /// Quantiles of round trips, or of the time from an update of an entity to its reflects: 50, 90 and 99 %, in microseconds.
     pub quantiles_us: Option<[f64; 3]>,
     /// Reflects per second of each subscriber, of a flood.
     pub per_s: Option<f64>,
+    /// Reflects, of entities.
+    pub reflects: Option<u64>,
     /// Processor time of the processes of the one who began and of the others, in seconds, where the system says it.
     pub cpu_s: [Option<f64>; 2],
 }
@@ -97,7 +110,7 @@ pub async fn measure(launcher: &Launcher, plan: &Plan) -> Result<Measured, Bench
     for (index, work) in plan.work.iter().enumerate() {
         let cores = plan.cores.as_ref().and_then(|cores| cores.federates.get(index));
         let launchers = [0, 1].map(|side| launcher.on_core(cores.map(|cores| cores[side])));
-        groups.push(Group::start(&launchers, &server, index, *work).await?);
+        groups.push(Group::start(&launchers, &server, index, work.clone()).await?);
     }
     // What comes of joining is over.
     tokio::time::sleep(CALM).await;
@@ -112,9 +125,9 @@ pub async fn measure(launcher: &Launcher, plan: &Plan) -> Result<Measured, Bench
     }
     let mut done = Vec::new();
     for (group, before) in groups.iter_mut().zip(cpu_before) {
-        let (quantiles_us, per_s) = group.end(begun).await?;
+        let ended = group.end(begun).await?;
         let after = group.cpu_s();
-        done.push(Done { quantiles_us, per_s, cpu_s: [0, 1].map(|i| difference(after[i], before[i])) });
+        done.push(Done { cpu_s: [0, 1].map(|i| difference(after[i], before[i])), ..ended });
     }
     let took = begun.elapsed();
     let nodes_cpu_s =
@@ -162,6 +175,10 @@ impl Group {
                 let far = far_launcher.start(&role::sinks(far, &federation, subscribers)).await?;
                 (near_launcher.start(&role::publisher(near, &federation)).await?, far)
             }
+            Task::Entities { objects, subscribers, .. } => {
+                let far = far_launcher.start(&role::watchers(far, &federation, subscribers)).await?;
+                (near_launcher.start(&role::player(near, &federation, objects)).await?, far)
+            }
         };
         Ok(Self { work, near, far, _founder: founder })
     }
@@ -171,6 +188,8 @@ impl Group {
         let task = match self.work.task {
             Task::RoundTrips { .. } => Task::RoundTrips { count: 1, warm_up: 100 },
             Task::Flood { count, subscribers } => Task::Flood { count: count / 20 + 1, subscribers },
+            // What it does it does as often as it says.
+            Task::Entities { .. } => return Ok(()),
         };
         let whole = std::mem::replace(&mut self.work.task, task);
         self.begin().await?;
@@ -185,20 +204,22 @@ impl Group {
 
     async fn begin(&mut self) -> Result<(), BenchError> {
         let size = self.work.size;
-        match self.work.task {
+        match &self.work.task {
             Task::RoundTrips { count, warm_up } => {
                 self.near.tell(&format!("rounds {size} {warm_up} {count}")).await
             }
             Task::Flood { count, subscribers } => {
-                self.far.tell(&format!("expect {}", count * subscribers as u64)).await?;
+                self.far.tell(&format!("expect {}", count * *subscribers as u64)).await?;
                 self.near.tell(&format!("flood {size} {count}")).await
             }
+            Task::Entities { script, .. } => entities::begin(&mut self.near, script).await,
         }
     }
 
-    /// Waits until it is done: quantiles, or a rate.
-    async fn end(&mut self, begun: Instant) -> Result<(Option<[f64; 3]>, Option<f64>), BenchError> {
-        match self.work.task {
+    /// Waits until it is done, and for what came of it; processor times are not read.
+    async fn end(&mut self, begun: Instant) -> Result<Done, BenchError> {
+        let nothing = Done { quantiles_us: None, per_s: None, reflects: None, cpu_s: [None; 2] };
+        match &self.work.task {
             Task::RoundTrips { .. } => {
                 let words = self.near.hear("took").await?;
                 let micros = |at: usize| words.get(at).and_then(|word| word.parse::<f64>().ok());
@@ -207,10 +228,10 @@ impl Group {
                 if quantiles.is_none() {
                     return Err(BenchError::Unusable("a federate says no times".to_owned()));
                 }
-                Ok((quantiles, None))
+                Ok(Done { quantiles_us: quantiles, ..nothing })
             }
             Task::Flood { count, subscribers } => {
-                let expected = count * subscribers as u64;
+                let expected = count * *subscribers as u64;
                 let received = self.far.hear_number("got").await?;
                 let seconds = begun.elapsed().as_secs_f64();
                 let sent = self.near.hear("sent").await?;
@@ -218,7 +239,11 @@ impl Group {
                 if received != expected || failed > 0 {
                     return Err(BenchError::Lossy { sent: expected, received, failed });
                 }
-                Ok((None, Some(count as f64 / seconds)))
+                Ok(Done { per_s: Some(*count as f64 / seconds), ..nothing })
+            }
+            Task::Entities { script, .. } => {
+                let seen = entities::end(&mut self.near, &mut self.far, script).await?;
+                Ok(Done { quantiles_us: seen.quantiles_us, reflects: Some(seen.reflects), ..nothing })
             }
         }
     }

@@ -18,6 +18,7 @@
 //! Nothing here prints or decides: [`Rounds`] and plain structs come out, and the command makes tables of them.
 
 pub mod cores;
+pub mod entities;
 mod error;
 pub mod fanout;
 pub mod federation;

@@ -50,6 +50,14 @@ impl Member {
         Ok(Self { federate, callbacks, ping, pong })
     }
 
+    /// The handles of the class of entities.
+    pub(crate) async fn entity(&self) -> Result<Entity, BenchError> {
+        let class = self.federate.get_object_class_handle("HLAobjectRoot.Entity").await?;
+        let event = self.federate.get_attribute_handle(class, "Event").await?;
+        let state = self.federate.get_attribute_handle(class, "State").await?;
+        Ok(Entity { class, attributes: [event, state] })
+    }
+
     /// Publishes `payload` and registers an object of its class.
     pub(crate) async fn offer(&self, payload: Payload) -> Result<ObjectInstanceHandle, BenchError> {
         self.federate.publish_object_class_attributes(payload.class, [payload.attribute]).await?;
@@ -90,6 +98,14 @@ impl Member {
         drop(callbacks);
         Ok(())
     }
+}
+
+/// The class of entities.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entity {
+    pub(crate) class: ObjectClassHandle,
+    /// What is reliable, and what goes by best effort.
+    pub(crate) attributes: [AttributeHandle; 2],
 }
 
 async fn payload_of(federate: &Federate, name: &str) -> Result<Payload, FederateError> {

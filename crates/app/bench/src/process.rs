@@ -122,9 +122,18 @@ impl Process {
 
     /// Waits for a line that begins with `word`, and gives the words behind it.
     pub(crate) async fn hear(&mut self, word: &str) -> Result<Vec<String>, BenchError> {
-        let line = tokio::time::timeout(PATIENCE, self.lines.next_line()).await.map_err(|_| {
+        self.hear_within(word, PATIENCE).await
+    }
+
+    /// The same, for something that may take longer.
+    pub(crate) async fn hear_within(
+        &mut self,
+        word: &str,
+        patience: Duration,
+    ) -> Result<Vec<String>, BenchError> {
+        let line = tokio::time::timeout(patience, self.lines.next_line()).await.map_err(|_| {
             let what = format!("`{word}` of the process `{}`", self.role);
-            BenchError::Stalled { what, seconds: PATIENCE.as_secs() }
+            BenchError::Stalled { what, seconds: patience.as_secs() }
         })?;
         let line = line.map_err(BenchError::system(format!("the process `{}`", self.role)))?;
         let fail = |what: String| BenchError::Process { role: self.role.clone(), what };

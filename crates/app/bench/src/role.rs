@@ -15,7 +15,7 @@ use crate::kills::nodes;
 use crate::member::{Member, Payload, received, reflected};
 use crate::process::{orders, say};
 use crate::srmp::crowd;
-use crate::{BenchError, federation, floor, site};
+use crate::{BenchError, entities, federation, floor, site};
 
 pub(crate) fn relay(onward: Option<&str>) -> Vec<String> {
     let mut words = words(["relay"]);
@@ -51,6 +51,14 @@ pub(crate) fn echo(server: &str, federation: &str) -> Vec<String> {
 
 pub(crate) fn asker(server: &str, federation: &str) -> Vec<String> {
     words(["asker", server, federation])
+}
+
+pub(crate) fn player(server: &str, federation: &str, objects: usize) -> Vec<String> {
+    words(["player", server, federation, &objects.to_string()])
+}
+
+pub(crate) fn watchers(server: &str, federation: &str, count: usize) -> Vec<String> {
+    words(["watchers", server, federation, &count.to_string()])
 }
 
 pub(crate) fn publisher(server: &str, federation: &str) -> Vec<String> {
@@ -89,6 +97,13 @@ pub fn play(words: &[String]) -> Result<(), BenchError> {
         ["echo", server, federation] => run(spawned(play_echo(server.to_owned(), federation.to_owned()))),
         ["asker", server, federation] => {
             run(spawned(federation::play_asker(server.to_owned(), federation.to_owned())))
+        }
+        ["player", server, federation, objects] => {
+            let objects = number(objects)?;
+            run(spawned(entities::play_player(server.to_owned(), federation.to_owned(), objects)))
+        }
+        ["watchers", server, federation, count] => {
+            run(entities::play_watchers(server, federation, number(count)?))
         }
         ["publisher", server, federation] => {
             run(spawned(play_publisher(server.to_owned(), federation.to_owned())))

@@ -145,6 +145,22 @@ fn srmp_reports_costs_and_delays_beside_bare_sockets() {
     assert_numbers(&rows[4], &["p50_us", "floor_p50_us", "added_p50_us", "offered_per_s"]);
 }
 
+/// What entities send is the same in both worlds, and all of it arrives.
+#[test]
+fn entities_do_the_same_on_this_machine_and_in_the_simulator() {
+    let text = "kind = \"federation\"\ntitle = \"entities\"\n\n[nodes]\ncount = 2\n\n[hosts]\npinned = true\n\n\
+        [[tasks]]\ntask = \"entities\"\nfrom = 0\nto = 1\nworkload = \"table1\"\nobjects = 20\nrun = \"1s\"\nsubscribers = 3\n";
+    let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("bench-entities.toml");
+    std::fs::write(&path, text).expect("the folder is there");
+    let both = report(&["federation", path.to_str().expect("the folder is UTF-8"), "--live", "--sim"]);
+    let rows = both["rows"].as_array().unwrap();
+    let found: Vec<_> = rows.iter().map(|row| row["what"].as_str().unwrap()).collect();
+    assert_eq!(found, ["reflects", "p50_us", "p90_us", "p99_us"]);
+    rows.iter().for_each(|row| assert_numbers(row, &["measured", "simulated"]));
+    assert_eq!(rows[0]["measured"], rows[0]["simulated"]);
+    assert!(rows[0]["measured"].as_f64().is_some_and(|count| count > 30.0), "{both}");
+}
+
 #[test]
 fn a_federation_is_measured_and_simulated_from_one_file() {
     let text = "kind = \"federation\"\ntitle = \"small\"\n\n[nodes]\ncount = 2\n\n\

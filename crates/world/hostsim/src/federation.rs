@@ -262,8 +262,14 @@ impl Federation {
         self.workloads.get(workload).map(Some).ok_or(none)
     }
 
-    /// All updates of the entities of a task, in order; none of other tasks. Not more than there may be, and one.
-    pub(crate) fn script(&self, task: usize) -> Result<Vec<Update>, FederationError> {
+    /// All updates of the entities of a task, in order; none of other tasks. [`COUNT_MAX`] of them, and one, at most.
+    ///
+    /// # Errors
+    /// [`FederationError`]: what is wrong with its workload.
+    ///
+    /// # Panics
+    /// There is no such task.
+    pub fn script(&self, task: usize) -> Result<Vec<Update>, FederationError> {
         let (Some(workload), Task::Entities { run, .. }) = (self.workload_of(task)?, self.work[task].task)
         else {
             return Ok(Vec::new());
@@ -291,13 +297,15 @@ impl Federation {
 
 /// An update of an entity.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Update {
+pub struct Update {
     /// From the beginning of its task.
-    pub(crate) at: Duration,
+    pub at: Duration,
     /// Of those of the task, from 0.
-    pub(crate) object: u32,
-    pub(crate) size_bytes: u32,
-    pub(crate) reliable: bool,
+    pub object: u32,
+    /// Payload.
+    pub size_bytes: u32,
+    /// It is promised to arrive.
+    pub reliable: bool,
 }
 
 impl Work {

@@ -27,7 +27,7 @@ mod world;
 
 pub use federation::{
     COUNT_MAX, Federation, FederationError, Joined, NODES_MAX, OBJECTS_MAX, Placement, Process,
-    SIZE_BYTES_MAX, SIZE_BYTES_MIN, SUBSCRIBERS_MAX, Task, Work,
+    SIZE_BYTES_MAX, SIZE_BYTES_MIN, SUBSCRIBERS_MAX, Task, Update, Work,
 };
 pub use model::{COST_NS_MAX, Costs, HostModel, ModelError, READ_PART};
 pub use run::{Done, Report, RunError, quantile_us, run};

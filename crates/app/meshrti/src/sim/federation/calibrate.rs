@@ -128,7 +128,7 @@ impl Case {
     }
 
     fn figures(self, measured: &Measured) -> Figures {
-        let done = measured.done[0];
+        let done = &measured.done[0];
         if self.subscribers.is_none() {
             let p50_us = done.quantiles_us.map(|quantiles| quantiles[0]);
             return Figures { p50_us, per_s: None, cpu_us: Vec::new() };

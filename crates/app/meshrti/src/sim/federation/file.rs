@@ -6,7 +6,7 @@ use std::time::Duration;
 use base::Seed;
 use bench::federation as live;
 use fabric::units::Picos;
-use hostsim::{Federation, HostModel, Joined, Placement, Process, SIZE_BYTES_MIN, Task, Work};
+use hostsim::{Federation, HostModel, Joined, Placement, Process, SIZE_BYTES_MIN, Task, Update, Work};
 use netsim::cluster::{Ethernet, Framing};
 use serde::Deserialize;
 use workload::Workload;
@@ -253,7 +253,8 @@ pub(super) fn live_plan(federation: &Federation) -> Result<live::Plan, String> {
                 .to_owned(),
         );
     }
-    let work = federation.work.iter().map(live_work).collect::<Result<_, _>>()?;
+    let work =
+        (0..federation.work.len()).map(|task| live_work(federation, task)).collect::<Result<_, _>>()?;
     let joined = match federation.joined {
         Joined::Chain => bench::Joined::Chain,
         Joined::Star => bench::Joined::Star,
@@ -273,7 +274,8 @@ fn cores(federation: &Federation) -> live::Cores {
     }
 }
 
-fn live_work(work: &Work) -> Result<live::Work, String> {
+fn live_work(federation: &Federation, index: usize) -> Result<live::Work, String> {
+    let work = &federation.work[index];
     let task = match work.task {
         Task::RoundTrips { count, warm_up } => {
             live::Task::RoundTrips { count: count.into(), warm_up: warm_up.into() }
@@ -286,8 +288,19 @@ fn live_work(work: &Work) -> Result<live::Work, String> {
                 "[[tasks]]: `paced` can only be simulated: processes have no timers that are fine enough";
             return Err(why.to_owned());
         }
-        Task::Entities { .. } => {
-            return Err("[[tasks]]: `entities` can only be simulated".to_owned());
+        Task::Entities { workload, subscribers, .. } => {
+            let script = federation.script(index).map_err(|why| why.to_string())?;
+            let update = |update: &Update| bench::entities::Update {
+                at: update.at,
+                object: update.object,
+                size: update.size_bytes,
+                reliable: update.reliable,
+            };
+            live::Task::Entities {
+                objects: federation.workloads[workload].objects() as usize,
+                script: script.iter().map(update).collect(),
+                subscribers: subscribers as usize,
+            }
         }
     };
     Ok(live::Work { task, size: work.size_bytes as usize, from: work.from.into(), to: work.to.into() })
@@ -370,7 +383,12 @@ subscribers = 5
         let entity_task = Task::Entities { workload: 0, run: two_seconds, subscribers: 1 };
         let of_entities = federation(&entities).unwrap();
         assert_eq!((of_entities.work[0].task, of_entities.workloads[0].objects()), (entity_task, 9));
-        assert!(live_plan(&of_entities).unwrap_err().contains("`entities` can only be simulated"));
+        let plan = live_plan(&of_entities).unwrap();
+        let live::Task::Entities { objects, script, subscribers } = &plan.work[0].task else {
+            panic!("{plan:?}")
+        };
+        assert_eq!((*objects, *subscribers), (9, 1));
+        assert!(!script.is_empty() && script.iter().all(|update| update.object < 9 && update.size == 250));
         let say_of = |from: &str, to: &str| federation(&entities.replacen(from, to, 1)).unwrap_err();
         assert!(say_of("objects = 9\n", "").contains("say in `objects` how many"));
         assert!(say_of("\"table1\"", "\"mine.toml\"").contains("leave `objects` out"));

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::file::{Scenario, live_plan};
 use super::folder_of;
+use super::results::size_bytes;
 use crate::bench::table::{Table, figure, or_dash};
 use crate::bench::{failure, launcher, size};
 use crate::exit::{Failure, Outcome, Status, say};
@@ -79,7 +80,8 @@ pub(crate) async fn run_live(args: &LiveArgs) -> Outcome {
 struct Line {
     task: usize,
     what: &'static str,
-    size_bytes: u32,
+    /// None where updates have sizes of their own.
+    size_bytes: Option<u32>,
     measured: Option<f64>,
     simulated: Option<f64>,
 }
@@ -87,12 +89,16 @@ struct Line {
 fn lines(federation: &Federation, measured: Option<&Measured>, simulated: Option<&Simulated>) -> Vec<Line> {
     let mut lines = Vec::new();
     for (task, work) in federation.work.iter().enumerate() {
-        let live = measured.map(|measured| measured.done[task]);
+        let live = measured.map(|measured| &measured.done[task]);
         let sim = simulated.map(|simulated| &simulated.done[task]);
         let mut line = |what, measured, simulated| {
-            lines.push(Line { task: task + 1, what, size_bytes: work.size_bytes, measured, simulated });
+            lines.push(Line { task: task + 1, what, size_bytes: size_bytes(work), measured, simulated });
         };
-        if matches!(work.task, Task::RoundTrips { .. }) {
+        if let Task::Entities { .. } = work.task {
+            let reflects = live.and_then(|done| done.reflects).map(|count| count as f64);
+            line("reflects", reflects, sim.map(|done| done.reflects as f64));
+        }
+        if let Task::RoundTrips { .. } | Task::Entities { .. } = work.task {
             for (at, (what, share)) in
                 [("p50_us", 0.5), ("p90_us", 0.9), ("p99_us", 0.99)].into_iter().enumerate()
             {
@@ -128,7 +134,7 @@ fn table(lines: &[Line]) -> String {
     for line in lines {
         table.line([
             line.task.to_string(),
-            size::name(line.size_bytes as usize),
+            line.size_bytes.map_or_else(|| "-".to_owned(), |bytes| size::name(bytes as usize)),
             line.what.to_owned(),
             or_dash(line.measured),
             or_dash(line.simulated),

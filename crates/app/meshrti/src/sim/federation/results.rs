@@ -51,7 +51,7 @@ fn subscribers(work: &Work) -> Option<u32> {
 }
 
 /// Payload of each update; entities say it for each.
-fn size_bytes(work: &Work) -> Option<u32> {
+pub(super) fn size_bytes(work: &Work) -> Option<u32> {
     (!matches!(work.task, Task::Entities { .. })).then_some(work.size_bytes)
 }
 

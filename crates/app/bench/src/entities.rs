@@ -1,0 +1,193 @@
+//! Federates that update entities as a script has it, and federates that want them: how late updates are.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use bytes::{BufMut as _, Bytes, BytesMut};
+use federate::{Callback, hla};
+
+use crate::member::Member;
+use crate::process::{PATIENCE, Process, orders, say};
+use crate::{BenchError, role};
+
+/// An update of an entity.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Update {
+    /// From the beginning.
+    pub at: Duration,
+    /// Which of the entities, from 0.
+    pub object: u32,
+    /// Payload, in bytes; at least [`SIZE_BYTES_MIN`](crate::latency::SIZE_BYTES_MIN).
+    pub size: u32,
+    /// It is promised to arrive.
+    pub reliable: bool,
+}
+
+/// What came of them.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Seen {
+    /// Reflects, of all subscribers.
+    pub(crate) reflects: u64,
+    /// Quantiles of the time from an update to its reflects: 50, 90 and 99 %, in microseconds; none without reflects.
+    pub(crate) quantiles_us: Option<[f64; 3]>,
+}
+
+/// How long it is waited for the last updates.
+const SETTLE: Duration = Duration::from_secs(1);
+
+/// Gives the player its script, and lets it begin.
+pub(crate) async fn begin(player: &mut Process, script: &[Update]) -> Result<(), BenchError> {
+    for Update { at, object, size, reliable } in script {
+        player.tell(&format!("update {} {object} {size} {}", at.as_micros(), u8::from(*reliable))).await?;
+    }
+    player.tell("play").await
+}
+
+/// Waits until all is sent, and for what came of it.
+pub(crate) async fn end(
+    player: &mut Process,
+    watchers: &mut Process,
+    script: &[Update],
+) -> Result<Seen, BenchError> {
+    let length = script.last().map_or(Duration::ZERO, |update| update.at);
+    let words = player.hear_within("sent", length + PATIENCE).await?;
+    let failed: u64 = words.get(1).and_then(|word| word.parse().ok()).unwrap_or(0);
+    let sent = script.len() as u64;
+    if failed > 0 {
+        return Err(BenchError::Lossy { sent, received: sent - failed, failed });
+    }
+    tokio::time::sleep(SETTLE).await;
+    watchers.tell("report").await?;
+    let words = watchers.hear("got").await?;
+    let numbers: Vec<f64> = words.iter().filter_map(|word| word.parse().ok()).collect();
+    match numbers[..] {
+        [reflects, p50, p90, p99] => {
+            Ok(Seen { reflects: reflects as u64, quantiles_us: Some([p50, p90, p99]) })
+        }
+        [_] => Ok(Seen { reflects: 0, quantiles_us: None }),
+        _ => Err(BenchError::Unusable("federates say no times".to_owned())),
+    }
+}
+
+/// Registers so many entities. `update MICROS OBJECT SIZE RELIABLE` adds to the script, and `play` is answered by `sent COUNT FAILED`.
+pub(crate) async fn play_player(
+    server: String,
+    federation: String,
+    objects: usize,
+) -> Result<(), BenchError> {
+    let mut orders = orders();
+    let member = Member::join(&server, &federation).await?;
+    let entity = member.entity().await?;
+    member.federate.publish_object_class_attributes(entity.class, entity.attributes).await?;
+    let mut handles = Vec::with_capacity(objects);
+    for _ in 0..objects {
+        handles.push(member.federate.register_object_instance(entity.class).await?);
+    }
+    let Member { federate, mut callbacks, .. } = member;
+    tokio::spawn(async move { while callbacks.recv().await.is_some() {} });
+    say("ready");
+    let updates = federate.updates();
+    let mut script = Vec::new();
+    while let Some(order) = orders.recv().await {
+        if let [_, micros, object, size, reliable] = &order[..] {
+            let number = |word: &str| role::number(word);
+            let at = Duration::from_micros(number(micros)? as u64);
+            script.push((at, number(object)?, number(size)?, number(reliable)? == 1));
+            continue;
+        }
+        let begun = Instant::now();
+        for (at, object, size, reliable) in &script {
+            tokio::time::sleep_until((begun + *at).into()).await;
+            let unknown = || BenchError::Unusable(format!("there is no entity {object}"));
+            let handle = *handles.get(*object).ok_or_else(unknown)?;
+            let value = (entity.attributes[usize::from(!reliable)], stamped(*size));
+            updates.update_attribute_values(handle, [value], "").await?;
+            updates.flush();
+        }
+        // What failed is told; it is no error of this process.
+        let _ = updates.drained().await;
+        say(&format!("sent {} {}", script.len(), updates.counts().failed));
+    }
+    Ok(())
+}
+
+/// Many federates that want all entities: `report` is answered by `got COUNT P50 P90 P99`, or by `got 0`.
+pub(crate) async fn play_watchers(server: &str, federation: &str, count: usize) -> Result<(), BenchError> {
+    let mut orders = orders();
+    let times_ns = Rc::new(RefCell::new(Vec::new()));
+    for _ in 0..count {
+        let member = Member::join(server, federation).await?;
+        let entity = member.entity().await?;
+        member.federate.subscribe_object_class_attributes(entity.class, entity.attributes).await?;
+        let times_ns = Rc::clone(&times_ns);
+        tokio::task::spawn_local(async move {
+            let Member { federate: _federate, mut callbacks, .. } = member;
+            while let Some(callback) = callbacks.recv().await {
+                times_ns.borrow_mut().extend(age_ns(&callback));
+            }
+        });
+    }
+    say("ready");
+    while orders.recv().await.is_some() {
+        let mut times = std::mem::take(&mut *times_ns.borrow_mut());
+        times.sort_unstable();
+        let Some(last) = times.len().checked_sub(1) else {
+            say("got 0");
+            continue;
+        };
+        let [p50, p90, p99] =
+            [0.5, 0.9, 0.99].map(|share| times[(share * last as f64).round() as usize] as f64 / 1e3);
+        say(&format!("got {} {p50} {p90} {p99}", times.len()));
+    }
+    Ok(())
+}
+
+/// A payload that holds this moment.
+fn stamped(size: usize) -> Bytes {
+    let mut payload = BytesMut::zeroed(size.max(8));
+    (&mut payload[..8]).put_u64(now_ns());
+    payload.freeze()
+}
+
+/// How long ago the update of a reflect was made.
+fn age_ns(callback: &Callback) -> Option<u64> {
+    let Callback::ReflectAttributeValues(hla::api::ReflectAttributeValues { attribute_values, .. }) =
+        callback
+    else {
+        return None;
+    };
+    let value = &attribute_values.as_ref()?.attribute_handle_value.first()?.value;
+    let born = u64::from_be_bytes(value.get(..8)?.try_into().ok()?);
+    Some(now_ns().saturating_sub(born))
+}
+
+/// The clock that all processes of a machine share.
+fn now_ns() -> u64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use federate::hla::api::{AttributeHandleValue, AttributeHandleValueMap, ReflectAttributeValues};
+
+    #[test]
+    fn a_payload_knows_its_age() {
+        let reflect = |value| {
+            let value = AttributeHandleValue { attribute_handle: None, value };
+            let attribute_values = Some(AttributeHandleValueMap { attribute_handle_value: vec![value] });
+            Callback::ReflectAttributeValues(ReflectAttributeValues {
+                attribute_values,
+                ..Default::default()
+            })
+        };
+        assert_eq!(stamped(100).len(), 100);
+        let age = age_ns(&reflect(stamped(16))).expect("it holds a moment");
+        assert!(age < 60_000_000_000, "{age}");
+        let old = Bytes::copy_from_slice(&(now_ns() - 5_000).to_be_bytes());
+        assert!(age_ns(&reflect(old)).is_some_and(|age| age >= 5_000));
+        assert_eq!(age_ns(&reflect(Bytes::from_static(b"short"))), None);
+    }
+}
