@@ -45,7 +45,7 @@ pub enum Task {
 pub struct Work {
     /// What is done.
     pub task: Task,
-    /// Payload, in bytes; at least [`SIZE_BYTES_MIN`].
+    /// Payload, in bytes; at least [`SIZE_BYTES_MIN`](crate::latency::SIZE_BYTES_MIN).
     pub size: usize,
     /// The node of the federate that begins, from 0.
     pub from: usize,
