@@ -155,3 +155,47 @@ fn who_comes_faster_than_tokens_waits() {
     // The last packet comes 990 us after the first: 49.5 kB have gone, and the 5 kB of the bucket.
     assert_eq!(ports.counts(1).backlog_max, 100_000 - 49_500 - 5_000);
 }
+
+/// The order in which messages arrive.
+fn order(case: &Case) -> Vec<usize> {
+    run(case, is_sound).1.iter().map(|(_, number, _)| *number).collect()
+}
+
+/// A turn is worth the same to who has just had nothing to send as to anybody: what was left of its last one is gone.
+#[test]
+fn who_has_nothing_to_send_keeps_nothing_of_its_turn() {
+    let case = Case {
+        rules: rules(round_robin(1_000, Flows::Pairs)),
+        ports: vec![port(RATE)],
+        paths: vec![vec![0], vec![0]],
+        // The first leaves 400 of its turn. With these both of the later ones would go in one turn, before the last of the others.
+        sent: vec![(0, 0, 600), (1_000, 1, 1_000), (2_000, 0, 700), (3_000, 0, 700), (4_000, 1, 1_000)],
+    };
+    assert_eq!(order(&case), [0, 1, 2, 4, 3]);
+}
+
+/// The same for who had to wait for room at the next link.
+#[test]
+fn who_waits_for_room_keeps_nothing_of_its_turn() {
+    let far = Port { queue: Plain { buffer: Some(1_400), ..port(RATE).queue }, ..port(RATE) };
+    let (far_away, here, first) = (0, 1, 2);
+    let case = Case {
+        rules: Rules { full: Full::Wait, ..rules(round_robin(2_000, Flows::Pairs)) },
+        ports: vec![port(RATE), far],
+        paths: vec![vec![0, 1], vec![0], vec![0]],
+        sent: vec![
+            (0, first, 100),
+            // 800 of a turn of 2,000 are used, and there is no room for 700 more beside them: the others have their turn. When there is,
+            // a whole turn is good for two of the three that are left; with the 1,200 of before it would be one, and then three.
+            (100, far_away, 800),
+            (100, far_away, 700),
+            (100, far_away, 700),
+            (100, far_away, 700),
+            (200, here, 1_000),
+            (200, here, 1_000),
+            (200, here, 1_000),
+            (200, here, 1_000),
+        ],
+    };
+    assert_eq!(order(&case), [0, 1, 5, 6, 2, 3, 7, 8, 4]);
+}

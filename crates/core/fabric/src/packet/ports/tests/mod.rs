@@ -188,8 +188,14 @@ proptest! {
 
     #[test]
     fn whatever_happens_all_is_accounted_for(case in cases()) {
-        let (ports, ended) = run(&case, is_sound);
+        // Who waits for ever is told so while others still move, and never of those who will go on.
+        let mut told = None;
+        let (ports, ended) = run(&case, |ports, now| {
+            is_sound(ports, now);
+            told = told.take().or_else(|| ports.deadlock());
+        });
         has_ended(&case, &ports, &ended);
+        prop_assert!(told.is_none() || ports.deadlock().is_some(), "{told:?} went on");
         // Whoever is gone is gone once.
         let mut numbers: Vec<usize> = ended.iter().map(|(_, number, _)| *number).collect();
         numbers.sort_unstable();

@@ -149,3 +149,38 @@ proptest! {
         prop_assert_eq!(stuck.is_some(), ports.deadlock().is_some());
     }
 }
+
+/// Ports of which queues wait for room at others, 700 bytes each: by the link of the queue, and by the one it waits for. `moving` has room
+/// that nobody waits with.
+fn waiting(queues: &[(u32, u32)], moving: usize) -> Ports {
+    let rules = Rules { full: Full::Wait, ..rules(round_robin(1_000, Flows::Pairs)) };
+    let mut ports = Ports::new(rules, FULL, vec![limited(2_000); 5]);
+    ports.waiting = queues.len() as u32;
+    for (link, waits_for) in queues {
+        let mut queue = queue::Queue::new(*link, true);
+        (queue.bytes, queue.waits_for) = (700, *waits_for);
+        ports.queues.push(queue);
+        ports.links[*link as usize].taken += 700;
+    }
+    ports.links[moving].taken += 500;
+    ports
+}
+
+/// Who waits for somebody who waits for somebody who moves will move, whatever circle it is in besides.
+#[test]
+fn a_way_out_is_found_however_long_it_is() {
+    let circle = [(1, 3), (3, 1)];
+    let links = |ports: Ports| ports.deadlock().map(|deadlock| deadlock.links);
+    assert_eq!(links(waiting(&circle, 2)), Some(vec![1, 3]));
+    let one_step = [(1, 2), circle[0], circle[1]];
+    assert_eq!(links(waiting(&one_step, 2)), None);
+    let two_steps = [circle[0], circle[1], (1, 4), (4, 2)];
+    assert_eq!(links(waiting(&two_steps, 2)), None);
+    // Unless that one waits, too.
+    let mut all = [circle[0], circle[1], (1, 4), (4, 3)];
+    assert_eq!(links(waiting(&all, 2)), Some(vec![1, 3]));
+    all.reverse();
+    assert!(links(waiting(&all, 2)).is_some());
+    let three_steps = [circle[0], circle[1], (1, 0), (0, 4), (4, 2)];
+    assert_eq!(links(waiting(&three_steps, 2)), None);
+}
