@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use federate::{Federate, Options, fom};
+use tokio::task::JoinSet;
 
 use crate::entities::{self, Update};
 use crate::latency::round_trips;
@@ -118,21 +119,34 @@ pub async fn measure(launcher: &Launcher, plan: &Plan) -> Result<Measured, Bench
         group.warm_up().await?;
     }
     let nodes_before: Vec<_> = server.cpu_s_of_nodes().collect();
-    let cpu_before: Vec<_> = groups.iter().map(Group::cpu_s).collect();
     let begun = Instant::now();
-    for group in &mut groups {
-        group.begin().await?;
-    }
-    let mut done = Vec::new();
-    for (group, before) in groups.iter_mut().zip(cpu_before) {
-        let ended = group.end(begun).await?;
-        let after = group.cpu_s();
-        done.push(Done { cpu_s: [0, 1].map(|i| difference(after[i], before[i])), ..ended });
-    }
+    let ended = all_at_once(groups).await?;
     let took = begun.elapsed();
     let nodes_cpu_s =
         server.cpu_s_of_nodes().zip(nodes_before).map(|(after, before)| difference(after, before)).collect();
-    Ok(Measured { done, nodes_cpu_s, took })
+    Ok(Measured { done: ended.iter().map(|(_, done)| *done).collect(), nodes_cpu_s, took })
+}
+
+/// Lets all groups do their work at the same time, each on a clock of its own. They are given back, since federations end with them.
+async fn all_at_once(groups: Vec<Group>) -> Result<Vec<(Group, Done)>, BenchError> {
+    let mut running = JoinSet::new();
+    for (index, mut group) in groups.into_iter().enumerate() {
+        running.spawn(async move {
+            let before = group.cpu_s();
+            let begun = Instant::now();
+            group.begin().await?;
+            let ended = group.end(begun).await?;
+            let after = group.cpu_s();
+            let done = Done { cpu_s: [0, 1].map(|i| difference(after[i], before[i])), ..ended };
+            Ok::<_, BenchError>((index, group, done))
+        });
+    }
+    let mut ended = Vec::new();
+    while let Some(one) = running.join_next().await {
+        ended.push(one.map_err(|error| BenchError::system("task")(std::io::Error::other(error)))??);
+    }
+    ended.sort_by_key(|(index, ..)| *index);
+    Ok(ended.into_iter().map(|(_, group, done)| (group, done)).collect())
 }
 
 /// Between joining and the beginning.
