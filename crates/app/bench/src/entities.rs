@@ -9,7 +9,7 @@ use federate::{Callback, hla};
 
 use crate::member::Member;
 use crate::process::{PATIENCE, Process, orders, say};
-use crate::{BenchError, role};
+use crate::{BenchError, Rounds, role};
 
 /// An update of an entity.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -91,9 +91,8 @@ pub(crate) async fn play_player(
     let mut script = Vec::new();
     while let Some(order) = orders.recv().await {
         if let [_, micros, object, size, reliable] = &order[..] {
-            let number = |word: &str| role::number(word);
-            let at = Duration::from_micros(number(micros)? as u64);
-            script.push((at, number(object)?, number(size)?, number(reliable)? == 1));
+            let at = Duration::from_micros(role::number(micros)? as u64);
+            script.push((at, role::number(object)?, role::number(size)?, reliable == "1"));
             continue;
         }
         let begun = Instant::now();
@@ -115,30 +114,32 @@ pub(crate) async fn play_player(
 /// Many federates that want all entities: `report` is answered by `got COUNT P50 P90 P99`, or by `got 0`.
 pub(crate) async fn play_watchers(server: &str, federation: &str, count: usize) -> Result<(), BenchError> {
     let mut orders = orders();
-    let times_ns = Rc::new(RefCell::new(Vec::new()));
+    // Updates have sizes of their own.
+    let times = Rc::new(RefCell::new(Rounds::new(0)));
     for _ in 0..count {
         let member = Member::join(server, federation).await?;
         let entity = member.entity().await?;
         member.federate.subscribe_object_class_attributes(entity.class, entity.attributes).await?;
-        let times_ns = Rc::clone(&times_ns);
+        let times = Rc::clone(&times);
         tokio::task::spawn_local(async move {
             let Member { federate: _federate, mut callbacks, .. } = member;
             while let Some(callback) = callbacks.recv().await {
-                times_ns.borrow_mut().extend(age_ns(&callback));
+                if let Some(age) = age_of(&callback) {
+                    times.borrow_mut().record(age);
+                }
             }
         });
     }
     say("ready");
     while orders.recv().await.is_some() {
-        let mut times = std::mem::take(&mut *times_ns.borrow_mut());
-        times.sort_unstable();
-        let Some(last) = times.len().checked_sub(1) else {
-            say("got 0");
-            continue;
-        };
-        let [p50, p90, p99] =
-            [0.5, 0.9, 0.99].map(|share| times[(share * last as f64).round() as usize] as f64 / 1e3);
-        say(&format!("got {} {p50} {p90} {p99}", times.len()));
+        let seen = times.replace(Rounds::new(0));
+        match seen.samples() {
+            0 => say("got 0"),
+            count => {
+                let [p50, p90, p99] = [0.5, 0.9, 0.99].map(|share| seen.quantile_us(share));
+                say(&format!("got {count} {p50} {p90} {p99}"));
+            }
+        }
     }
     Ok(())
 }
@@ -151,7 +152,7 @@ fn stamped(size: usize) -> Bytes {
 }
 
 /// How long ago the update of a reflect was made.
-fn age_ns(callback: &Callback) -> Option<u64> {
+fn age_of(callback: &Callback) -> Option<Duration> {
     let Callback::ReflectAttributeValues(hla::api::ReflectAttributeValues { attribute_values, .. }) =
         callback
     else {
@@ -159,7 +160,7 @@ fn age_ns(callback: &Callback) -> Option<u64> {
     };
     let value = &attribute_values.as_ref()?.attribute_handle_value.first()?.value;
     let born = u64::from_be_bytes(value.get(..8)?.try_into().ok()?);
-    Some(now_ns().saturating_sub(born))
+    Some(Duration::from_nanos(now_ns().saturating_sub(born)))
 }
 
 /// The clock that all processes of a machine share.
@@ -184,10 +185,10 @@ mod tests {
             })
         };
         assert_eq!(stamped(100).len(), 100);
-        let age = age_ns(&reflect(stamped(16))).expect("it holds a moment");
-        assert!(age < 60_000_000_000, "{age}");
+        let age = age_of(&reflect(stamped(16))).expect("it holds a moment");
+        assert!(age < Duration::from_secs(60), "{age:?}");
         let old = Bytes::copy_from_slice(&(now_ns() - 5_000).to_be_bytes());
-        assert!(age_ns(&reflect(old)).is_some_and(|age| age >= 5_000));
-        assert_eq!(age_ns(&reflect(Bytes::from_static(b"short"))), None);
+        assert!(age_of(&reflect(old)).is_some_and(|age| age >= Duration::from_micros(5)));
+        assert_eq!(age_of(&reflect(Bytes::from_static(b"short"))), None);
     }
 }

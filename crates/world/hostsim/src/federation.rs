@@ -242,24 +242,16 @@ impl Federation {
             let subscribers = work.task.subscribers();
             range("the number of subscribers", 1, SUBSCRIBERS_MAX.into(), subscribers.into())?;
             let count = match work.task {
-                Task::Entities { .. } => {
-                    let objects = self.workload_of(index)?.map_or(0, Workload::objects);
+                Task::Entities { workload, run, .. } => {
+                    let objects = self.workload(index, workload)?.objects();
                     range("the number of objects of a workload", 1, OBJECTS_MAX, objects)?;
-                    self.script(index)?.len() as u64
+                    self.updates(index, workload, run)?.count() as u64
                 }
                 _ => work.task.count().into(),
             };
             range("the count of a task", 1, COUNT_MAX.into(), count)?;
         }
         Ok(())
-    }
-
-    /// The workload of a task, if it has one.
-    fn workload_of(&self, task: usize) -> Result<Option<&Workload>, FederationError> {
-        let Task::Entities { workload, .. } = self.work[task].task else { return Ok(None) };
-        let count = self.workloads.len();
-        let none = FederationError::NoWorkload { task: task + 1, workload, count };
-        self.workloads.get(workload).map(Some).ok_or(none)
     }
 
     /// All updates of the entities of a task, in order; none of other tasks. [`COUNT_MAX`] of them, and one, at most.
@@ -270,10 +262,27 @@ impl Federation {
     /// # Panics
     /// There is no such task.
     pub fn script(&self, task: usize) -> Result<Vec<Update>, FederationError> {
-        let (Some(workload), Task::Entities { run, .. }) = (self.workload_of(task)?, self.work[task].task)
-        else {
-            return Ok(Vec::new());
-        };
+        match self.work[task].task {
+            Task::Entities { workload, run, .. } => Ok(self.updates(task, workload, run)?.collect()),
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    /// The workload of a task.
+    fn workload(&self, task: usize, workload: usize) -> Result<&Workload, FederationError> {
+        let count = self.workloads.len();
+        self.workloads.get(workload).ok_or(FederationError::NoWorkload { task: task + 1, workload, count })
+    }
+
+    /// The updates of the entities of a task.
+    fn updates(
+        &self,
+        task: usize,
+        workload: usize,
+        run: Duration,
+    ) -> Result<impl Iterator<Item = Update>, FederationError> {
+        let workload = self.workload(task, workload)?;
+        let least = self.work[task].size_bytes;
         let wrong = |why| FederationError::Workload { task: task + 1, why };
         let seed = self.seed.split("task").split_index(task as u64);
         let mut generator = Generator::new(workload.clone(), seed, Moment::ZERO).map_err(wrong)?;
@@ -284,14 +293,14 @@ impl Federation {
             Some(*sum)
         }));
         let end = Moment::ZERO + run;
-        let emissions = std::iter::from_fn(|| generator.poll(end));
-        let update = |emission: Emission| Update {
+        let emissions = std::iter::from_fn(move || generator.poll(end));
+        let update = move |emission: Emission| Update {
             at: emission.at.since(Moment::ZERO),
             object: firsts[emission.object.class as usize] + emission.object.number,
-            size_bytes: emission.size.max(self.work[task].size_bytes),
+            size_bytes: emission.size.max(least),
             reliable: emission.mode == Mode::One,
         };
-        Ok(emissions.take(COUNT_MAX as usize + 1).map(update).collect())
+        Ok(emissions.take(COUNT_MAX as usize + 1).map(update))
     }
 }
 

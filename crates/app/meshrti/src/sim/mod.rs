@@ -153,18 +153,26 @@ fn refuse_options_of_others(args: &Args, own: Option<Options>) -> Result<(), Fai
         interest::refuse_options(args, !other(Options::Exercise))?;
     }
     if other(Options::Torus) {
-        via::refuse_options(args)?;
+        refuse(args, &args.via, via::OPTIONS_FOR)?;
     }
     if other(Options::Srmp) && args.receivers.is_some() {
         return Err(srmp::no_receivers());
     }
     if other(Options::Exercise) {
-        exercise::refuse_options(args)?;
+        refuse(args, &args.exercise, exercise::OPTIONS_FOR)?;
     }
     if other(Options::Federation) {
-        federation::refuse_options(args)?;
+        refuse(args, &args.federation, federation::OPTIONS_FOR)?;
     }
     Ok(())
+}
+
+/// Fails when any of these options is given.
+fn refuse<T: Default + PartialEq>(args: &Args, options: &T, why: &str) -> Result<(), Failure> {
+    if *options == T::default() {
+        return Ok(());
+    }
+    Err(Failure::wrong_use(format_args!("{}: {why}", args.scenario)))
 }
 
 /// Runs a scenario that is a file, or is built in as one.

@@ -37,16 +37,8 @@ pub(super) struct ExerciseFlags {
     placement: Option<PlacementName>,
 }
 
-/// Fails when options of exercises are used with something else.
-pub(super) fn refuse_options(args: &Args) -> Result<(), Failure> {
-    if args.exercise == ExerciseFlags::default() {
-        return Ok(());
-    }
-    Err(Failure::wrong_use(format_args!(
-        "{}: --vehicles, --topology and --placement are for juo, sfexpress, million and other scenarios with `kind = \"exercise\"`",
-        args.scenario
-    )))
-}
+/// Whose these options are.
+pub(super) const OPTIONS_FOR: &str = "--vehicles, --topology and --placement are for juo, sfexpress, million and other scenarios with `kind = \"exercise\"`";
 
 /// Parts of all runs together after which there is news of them.
 const STEPS: u64 = 2_000;

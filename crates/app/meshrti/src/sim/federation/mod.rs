@@ -34,16 +34,8 @@ pub(super) struct HostOptions {
     rounds: Option<u8>,
 }
 
-/// Fails when options of federations are used with something else.
-pub(super) fn refuse_options(args: &Args) -> Result<(), Failure> {
-    if args.federation == HostOptions::default() {
-        return Ok(());
-    }
-    Err(Failure::wrong_use(format_args!(
-        "{}: --hosts and --rounds are for federations and calibrate",
-        args.scenario
-    )))
-}
+/// Whose these options are.
+pub(super) const OPTIONS_FOR: &str = "--hosts and --rounds are for federations and calibrate";
 
 /// Steps of the progress of a run.
 const STEPS: u64 = 200;

@@ -88,6 +88,9 @@ pub(super) struct Flags {
     messages: Option<std::path::PathBuf>,
 }
 
+/// Whose these options are.
+pub(super) const OPTIONS_FOR: &str = "the options of via-torus do not apply here";
+
 /// The scenario of that name.
 pub(super) fn find(wanted: &str) -> Option<&'static Scenario> {
     SCENARIOS.iter().find(|scenario| scenario.name == wanted)
@@ -104,12 +107,4 @@ pub(super) fn run(args: &Args, scenario: &Scenario) -> Outcome {
         return Err(Failure::wrong_use(format_args!("{}: there is no file to show", scenario.name)));
     }
     (scenario.run)(args)
-}
-
-/// Fails when options of via-torus are used with something else.
-pub(super) fn refuse_options(args: &Args) -> Result<(), Failure> {
-    if args.via == Flags::default() {
-        return Ok(());
-    }
-    Err(Failure::wrong_use(format_args!("{}: the options of via-torus do not apply here", args.scenario)))
 }
