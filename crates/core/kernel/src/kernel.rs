@@ -31,6 +31,8 @@ pub struct Kernel {
     pub(crate) network: Option<Box<Network>>,
     /// Federates of whom nothing is read for now, see [`Kernel::is_held`].
     pub(crate) held: Held,
+    /// Whose call was served last: what it said may still wait for more of its messages, to leave with them.
+    speaker: Option<CallerId>,
 }
 
 impl Kernel {
@@ -45,6 +47,7 @@ impl Kernel {
             peer_closed: false,
             network: None,
             held: Held::default(),
+            speaker: None,
             config,
         }
     }
@@ -74,6 +77,7 @@ impl Kernel {
         self.rti = Rti::new(config, Box::new(Shared(Rc::clone(&self.source))));
         self.sessions.set_closed(true);
         self.held = Held::default();
+        self.speaker = None;
         self.network = Some(Box::new(network));
     }
 
@@ -182,6 +186,7 @@ impl Kernel {
                 self.handle_event(now, event);
                 self.commit(now);
             }
+            self.let_go(now);
             let moved = self.network.is_some() && self.drive_network(now);
             while let Some(caller) = self.rti.poll_ready() {
                 self.pump(now, caller);
@@ -301,6 +306,7 @@ impl Kernel {
 
     fn session_ended(&mut self, now: Moment, key: SessionKey, reason: &EndReason) {
         tracing::info!(session = %key, %reason, "session ended");
+        self.let_go(now);
         if let Some(caller) = self.sessions.close(key) {
             self.held.forget(caller);
             self.rti.close(now, caller);
@@ -330,6 +336,9 @@ impl Kernel {
     }
 
     fn serve(&mut self, now: Moment, key: SessionKey, caller: CallerId, call: Serial31, request: Call) {
+        if self.speaker.is_some_and(|speaker| speaker != caller) {
+            self.let_go(now);
+        }
         let wants_report = wants_report(&request);
         match self.rti.call(now, caller, CallId(call.get()), request) {
             Some(Ok(mut answer)) if wants_report => {
@@ -340,6 +349,15 @@ impl Kernel {
             None => self.sessions.wait(caller),
         }
         if let Some(network) = &mut self.network {
+            network.take_finished(now, &mut self.rti);
+            self.held.hold(caller, network.take_waits());
+            self.speaker = Some(caller);
+        }
+    }
+
+    /// Sends what the last speaker said and what waits for more of it: no more is at hand, or it is another one's turn.
+    fn let_go(&mut self, now: Moment) {
+        if let (Some(network), Some(caller)) = (&mut self.network, self.speaker.take()) {
             network.take_from(now, &mut self.rti);
             self.held.hold(caller, network.take_waits());
         }

@@ -183,7 +183,7 @@ impl Kernel {
     /// Messages that passed the links of this node so far; none without a network.
     #[must_use]
     pub fn link_messages(&self) -> LinkMessages {
-        self.network.as_ref().map_or_else(LinkMessages::default, |network| network.link_messages())
+        self.network.as_ref().map_or_else(LinkMessages::default, |network| network.link_messages(&self.rti))
     }
 
     /// Messages of routers that went so far to the neighbour at the other end of a link; none when nobody is there.

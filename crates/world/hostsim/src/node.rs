@@ -137,11 +137,11 @@ impl Node {
             }
             Chunk::Bytes(bytes, counted) => {
                 turn.spend(f64::from(counted.calls) * turn.costs().call_ns);
-                let (before, length) = (self.kernel.link_messages().submitted, bytes.len());
+                let (before, length) = (self.kernel.link_messages().said, bytes.len());
                 self.kernel.handle_bytes(turn.now(), conn(socket), bytes);
-                let submitted = self.kernel.link_messages().submitted - before;
-                turn.spend(submitted as f64 * turn.costs().remote_message_ns / 2.0);
-                if submitted > 0 {
+                let said = self.kernel.link_messages().said - before;
+                turn.spend(said as f64 * turn.costs().remote_message_ns / 2.0);
+                if said > 0 {
                     turn.spend(length as f64 * turn.costs().remote_byte_ns);
                 }
                 return self.give_out(turn, Some(socket));
@@ -152,10 +152,9 @@ impl Node {
                     self.kernel.handle_link_frame(turn.now(), link(socket), frame);
                 }
                 let after = self.kernel.link_messages();
-                let (received, delivered) =
-                    (after.received - before.received, after.delivered - before.delivered);
+                let (received, heard) = (after.received - before.received, after.heard - before.heard);
                 turn.spend(received as f64 * turn.costs().link_message_ns / 2.0);
-                turn.spend(delivered as f64 * turn.costs().remote_message_ns / 2.0);
+                turn.spend(heard as f64 * turn.costs().remote_message_ns / 2.0);
             }
             Chunk::Room => {
                 if self.full.remove(&socket) {

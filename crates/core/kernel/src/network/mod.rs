@@ -254,14 +254,27 @@ impl Network {
 
     /// Takes what the services propose and send.
     pub(crate) fn take_from(&mut self, now: Moment, rti: &mut Rti) -> bool {
+        let mut any = self.take_proposals(now, rti);
+        while let Some(outgoing) = rti.poll_outgoing() {
+            self.send(now, outgoing);
+            any = true;
+        }
+        any
+    }
+
+    /// As [`Network::take_from`], but for messages that the next call may add to.
+    pub(crate) fn take_finished(&mut self, now: Moment, rti: &mut Rti) {
+        self.take_proposals(now, rti);
+        while let Some(outgoing) = rti.poll_finished() {
+            self.send(now, outgoing);
+        }
+    }
+
+    fn take_proposals(&mut self, now: Moment, rti: &mut Rti) -> bool {
         let mut any = false;
         while let Some(proposal) = rti.poll_proposal() {
             tracing::debug!(command = ?proposal.command(), "propose");
             self.order.propose(now, proposal);
-            any = true;
-        }
-        while let Some(outgoing) = rti.poll_outgoing() {
-            self.send(now, outgoing);
             any = true;
         }
         any

@@ -65,15 +65,20 @@ pub struct NetworkStatus {
 pub struct LinkMessages {
     /// Those that came.
     pub received: u64,
-    /// Those that federates of this node sent to others.
-    pub submitted: u64,
-    /// Those of others that came to this node's services.
-    pub delivered: u64,
+    /// What services of this node said to others; what is said in one breath is one message of routers.
+    pub said: u64,
+    /// What services of others said, as it was taken here.
+    pub heard: u64,
 }
 
 impl Network {
-    pub(crate) fn link_messages(&self) -> LinkMessages {
-        self.fabric.link_messages()
+    pub(crate) fn link_messages(&self, rti: &Rti) -> LinkMessages {
+        let services = rti.network_counters();
+        LinkMessages {
+            received: self.fabric.received_messages(),
+            said: services.sent,
+            heard: services.delivered + services.loose_taken,
+        }
     }
 
     pub(crate) fn status(&self, rti: &Rti) -> NetworkStatus {

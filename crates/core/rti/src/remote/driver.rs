@@ -1,7 +1,7 @@
 //! What comes in for one federation execution.
 
 use super::state::Phase;
-use super::wire::{Head, Kind, Letter, Packet, Spoken};
+use super::wire::{Head, Kind, Letter, PACKET_OVERHEAD, Packet, Spoken, messages};
 use crate::control::{Federation, NodeId, PublishedClass};
 use crate::object::execution::Execution;
 use crate::plane::Plane;
@@ -33,7 +33,6 @@ impl Execution {
         let (Some(remote), Some(net)) = (self.remote.as_deref_mut(), plane.net.as_deref_mut()) else {
             return Ok(());
         };
-        let bytes = packet.bytes();
         let following = remote.followed.get_mut(&(what, from)).filter(|following| following.takes());
         let Some(following) = following else {
             net.counters.loose_dropped += u64::from(packet.droppable());
@@ -42,19 +41,19 @@ impl Execution {
         let patience = net.limits.patience();
         match packet.kind {
             Kind::Numbered(number) => {
-                // Nearly always the next message of a stream that is all there.
-                if matches!(following.phase, Phase::Live)
-                    && following.as_of.is_empty()
-                    && following.inbound.is_next(number)
-                {
-                    let spoken = Spoken::decode(packet.body.clone());
-                    if spoken.as_ref().map_or(true, |spoken| remote.may_take(from, spoken)) {
-                        return self.pass(plane, what, from, spoken);
-                    }
+                let bytes = packet.bytes();
+                self.take_numbered(plane, (what, from), number, packet.body, Some(bytes))
+            }
+            Kind::Run(first) => {
+                let mut taken = Ok(());
+                for (number, message) in (first..).zip(messages(packet.body)) {
+                    taken =
+                        taken
+                            .and(message.and_then(|body| {
+                                self.take_numbered(plane, (what, from), number, body, None)
+                            }));
                 }
-                let Some(following) = remote.followed.get_mut(&(what, from)) else { return Ok(()) };
-                following.inbound.take(plane.now, number, packet.body, bytes, patience);
-                self.deliver(plane, what, from)
+                taken
             }
             Kind::Tail(last) => {
                 following.inbound.tail(plane.now, last, patience);
@@ -63,12 +62,47 @@ impl Execution {
             }
             Kind::Loose { after, .. } => {
                 let taken = self.take_loose(plane, what, from, after, packet.body);
-                if let (Ok(false), Some(net)) = (&taken, plane.net.as_deref_mut()) {
-                    net.counters.loose_dropped += 1;
+                if let (Ok(taken), Some(net)) = (&taken, plane.net.as_deref_mut()) {
+                    net.counters.loose_taken += u64::from(*taken);
+                    net.counters.loose_dropped += u64::from(!taken);
                 }
                 taken.map(|_| ())
             }
         }
+    }
+
+    /// A numbered message came. `bytes` is the memory that it keeps alive; without, it shares that with others, and is copied if it
+    /// has to wait.
+    fn take_numbered(
+        &mut self,
+        plane: &mut Plane,
+        (what, from): (PublishedClass, NodeId),
+        number: u64,
+        body: Bytes,
+        bytes: Option<usize>,
+    ) -> Result<(), WireError> {
+        let (Some(remote), Some(net)) = (self.remote.as_deref_mut(), plane.net.as_deref_mut()) else {
+            return Ok(());
+        };
+        let following = remote.followed.get(&(what, from)).filter(|following| following.takes());
+        let Some(following) = following else { return Ok(()) };
+        // Nearly always the next message of a stream that is all there.
+        if matches!(following.phase, Phase::Live)
+            && following.as_of.is_empty()
+            && following.inbound.is_next(number)
+        {
+            let spoken = Spoken::decode(body.clone());
+            if spoken.as_ref().map_or(true, |spoken| remote.may_take(from, spoken)) {
+                return self.pass(plane, what, from, spoken);
+            }
+        }
+        let Some(following) = remote.followed.get_mut(&(what, from)) else { return Ok(()) };
+        let (body, bytes) = match bytes {
+            Some(bytes) => (body, bytes),
+            None => (Bytes::copy_from_slice(&body), body.len() + PACKET_OVERHEAD),
+        };
+        following.inbound.take(plane.now, number, body, bytes, net.limits.patience());
+        self.deliver(plane, what, from)
     }
 
     /// Takes what waited for the control plane, of all streams.

@@ -6,7 +6,7 @@
 //! - `streams`: what a node says about a topic (a class of objects, a class of interactions, directed
 //!   interactions) is numbered, goes through the routers by interest, and is repaired by letter;
 //! - `follow`, `deliver`: the receiving side: which streams this node follows, snapshots of instances, delivery in order;
-//! - `speak`: the sending side: followers, numbers, tails;
+//! - `speak`: the sending side: followers, numbers, tails; `run`: messages that leave as one packet;
 //! - `apply`: what is said becomes callbacks here; `request`: what is asked of the home of an instance;
 //! - `publications`: what this node publishes, so that others know whom to follow;
 //! - `declared`: what federates elsewhere subscribe, for the advisories;
@@ -26,6 +26,7 @@ pub(crate) mod net;
 mod publications;
 mod rehome;
 mod request;
+mod run;
 mod serve;
 mod speak;
 pub(crate) mod state;

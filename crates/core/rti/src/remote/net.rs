@@ -1,6 +1,7 @@
 //! The way out of this node: packets, letters, timers; shared by all federation executions.
 
 use super::config::NetworkLimits;
+use super::run::Run;
 use super::stream::{History, Session};
 use super::wire::{Kind, Letter, NetTopic, Packet};
 use crate::control::{ExecutionId, NodeId};
@@ -47,8 +48,12 @@ pub struct NetworkCounters {
     pub said: u64,
     /// Best-effort messages sent.
     pub loose: u64,
+    /// Messages given to the routers, of both kinds, and announcements of tails.
+    pub sent: u64,
     /// Reliable messages delivered here.
     pub delivered: u64,
+    /// Best-effort messages delivered here.
+    pub loose_taken: u64,
     /// Best-effort messages that came too early or too late for this node, and were dropped.
     pub loose_dropped: u64,
     /// Requests for messages that were missing.
@@ -99,6 +104,8 @@ pub(crate) struct Net {
     /// Sessions that may have a frame to send.
     stirred: BTreeSet<NodeId>,
     outgoing: VecDeque<Outgoing>,
+    /// After all that: messages that the next may join.
+    run: Option<Run>,
     /// Nodes that are gone for good: nothing is sent to them or taken from them.
     gone: BTreeSet<NodeId>,
 }
@@ -115,6 +122,7 @@ impl Net {
             sessions: BTreeMap::new(),
             stirred: BTreeSet::new(),
             outgoing: VecDeque::new(),
+            run: None,
             gone: BTreeSet::new(),
             limits,
         }
@@ -131,7 +139,27 @@ impl Net {
             self.history.push(now, packet.topic, number, packet.body.clone());
         }
         if self.wanted.contains(&packet.topic) {
-            self.outgoing.push_back(Outgoing::Publish(packet));
+            self.counters.sent += 1;
+            self.publish(packet);
+        }
+    }
+
+    /// Puts a packet behind all that goes out, as a part of the last run if it continues that.
+    fn publish(&mut self, packet: Packet) {
+        if self.run.as_mut().is_some_and(|run| run.add(&packet)) {
+            return;
+        }
+        self.end_run();
+        match Run::begin(packet) {
+            Ok(run) => self.run = Some(run),
+            Err(packet) => self.outgoing.push_back(Outgoing::Publish(packet)),
+        }
+    }
+
+    /// Nothing more is added to the last run.
+    pub(crate) fn end_run(&mut self) {
+        if let Some(run) = self.run.take() {
+            self.outgoing.push_back(Outgoing::Publish(run.into_packet()));
         }
     }
 
@@ -151,13 +179,15 @@ impl Net {
 
     /// Tells the router of this node.
     pub(crate) fn tell(&mut self, outgoing: Outgoing) {
+        self.end_run();
         self.outgoing.push_back(outgoing);
     }
 
     pub(crate) fn has_outgoing(&self) -> bool {
-        !self.outgoing.is_empty() || !self.stirred.is_empty()
+        !self.outgoing.is_empty() || self.run.is_some() || !self.stirred.is_empty()
     }
 
+    /// What goes out next, but for the last run.
     pub(crate) fn poll_outgoing(&mut self, now: Moment) -> Option<Outgoing> {
         if let Some(outgoing) = self.outgoing.pop_front() {
             return Some(outgoing);

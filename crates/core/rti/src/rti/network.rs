@@ -37,6 +37,13 @@ impl Rti {
 
     /// What is to go to the network next.
     pub fn poll_outgoing(&mut self) -> Option<Outgoing> {
+        self.plane.net.as_deref_mut()?.end_run();
+        self.poll_finished()
+    }
+
+    /// As [`poll_outgoing`](Self::poll_outgoing), but for messages that could leave together with those that are said next. They
+    /// go before anything else, and must not wait: poll them once no more calls are at hand, or another federate's.
+    pub fn poll_finished(&mut self) -> Option<Outgoing> {
         let now = self.plane.now;
         self.plane.net.as_deref_mut()?.poll_outgoing(now)
     }

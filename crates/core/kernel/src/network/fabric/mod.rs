@@ -2,7 +2,6 @@
 
 mod casts;
 
-use super::status::LinkMessages;
 use base::{Moment, NodeKey, Seed};
 use bytes::Bytes;
 use overlay::TopologyKind;
@@ -352,15 +351,10 @@ impl Fabric {
             .collect()
     }
 
-    /// Messages that came from all neighbours, that began and that ended here.
-    pub(crate) fn link_messages(&self) -> LinkMessages {
-        let primary = &self.routers[PRIMARY];
-        LinkMessages {
-            // Nothing but neighbours sends to this router through pipes.
-            received: self.routers[self.hears()].stats().received_messages,
-            submitted: primary.stats().submitted_messages,
-            delivered: primary.pipe_stats(self.services).map_or(0, |stats| stats.sent_messages),
-        }
+    /// Messages that came from all neighbours.
+    pub(crate) fn received_messages(&self) -> u64 {
+        // Nothing but neighbours sends to this router through pipes.
+        self.routers[self.hears()].stats().received_messages
     }
 
     /// Messages that went to a neighbour.

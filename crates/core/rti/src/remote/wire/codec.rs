@@ -116,6 +116,11 @@ impl Reader {
         usize::try_from(count).ok().filter(|&count| count <= self.rest.len()).ok_or_else(|| short(what))
     }
 
+    /// Whether nothing is left.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.rest.is_empty()
+    }
+
     /// What is left.
     pub(crate) fn rest(&mut self) -> Bytes {
         std::mem::take(&mut self.rest)

@@ -11,7 +11,7 @@ mod packet;
 pub(crate) use codec::{Reader, Writer};
 pub(crate) use event::{Head, Load, Record, RecordedAttribute, Saying, Spoken, Subject};
 pub(crate) use letter::{Declaration, Letter, SubscribedAttribute};
-pub(crate) use packet::Kind;
+pub(crate) use packet::{Kind, PACKET_OVERHEAD, messages, put_message};
 pub use packet::{NetTopic, Packet};
 
 #[cfg(test)]

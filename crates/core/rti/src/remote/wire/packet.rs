@@ -129,6 +129,26 @@ pub(crate) enum Kind {
     Loose { after: u64, key: u64 },
     /// No message: the last number there is.
     Tail(u64),
+    /// [Messages](messages) that follow one another, from this number on.
+    Run(u64),
+}
+
+/// Adds a message to the body of a run.
+pub(crate) fn put_message(run: &mut Vec<u8>, message: &[u8]) {
+    run.octets(message);
+}
+
+/// The messages in the body of a run. It ends with an error where one is cut short.
+pub(crate) fn messages(run: Bytes) -> impl Iterator<Item = Result<Bytes, WireError>> {
+    let mut reader = Some(Reader::new(run));
+    std::iter::from_fn(move || {
+        let rest = reader.as_mut().filter(|rest| !rest.is_empty())?;
+        let message = rest.octets("a message of a run");
+        if message.is_err() {
+            reader = None;
+        }
+        Some(message)
+    })
 }
 
 /// A message from one node to all that are interested in its topic.
@@ -145,7 +165,7 @@ pub struct Packet {
 /// The most that a packet has on the wire beside its body: four numbers of 32 bits or less, one of 64, two octets and a key.
 const HEAD_BYTES_MAX: usize = 48;
 /// Memory of a packet beside its body.
-const PACKET_OVERHEAD: usize = 96;
+pub(crate) const PACKET_OVERHEAD: usize = 96;
 
 impl Packet {
     pub(crate) fn new(topic: NetTopic, sender: NodeId, kind: Kind, body: Bytes) -> Self {
@@ -169,7 +189,7 @@ impl Message for Packet {
     fn priority(&self) -> Priority {
         match self.kind {
             // A tail must not overtake what it announces.
-            Kind::Numbered(_) | Kind::Tail(_) => Priority::Reliable,
+            Kind::Numbered(_) | Kind::Tail(_) | Kind::Run(_) => Priority::Reliable,
             Kind::Loose { .. } => Priority::State,
         }
     }
@@ -222,6 +242,10 @@ impl Wire for Packet {
                 head.octet(2);
                 head.number(last);
             }
+            Kind::Run(first) => {
+                head.octet(3);
+                head.number(first);
+            }
         }
         out.put_slice(&head);
         out.put_slice(&self.body);
@@ -244,7 +268,8 @@ impl Wire for Packet {
                 Kind::Loose { after, key }
             }
             2 => Kind::Tail(r.u64("a number")?),
-            other => return Err(WireError(format!("{other} is no kind of packet (0 to 2)"))),
+            3 => Kind::Run(r.u64("a number")?),
+            other => return Err(WireError(format!("{other} is no kind of packet (0 to 3)"))),
         };
         let body = r.rest();
         Ok(Self { topic, sender: NodeId(sender), kind, pinned: pinned.max(body.len()), body })

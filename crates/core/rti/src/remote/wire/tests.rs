@@ -171,11 +171,12 @@ proptest! {
     }
 
     #[test]
-    fn packets_are_read_as_written(topic in topic(), sender: u16, kind in 0..3u8, n: u64, key: u64, body in octets()) {
+    fn packets_are_read_as_written(topic in topic(), sender: u16, kind in 0..4u8, n: u64, key: u64, body in octets()) {
         let kind = match kind {
             0 => Kind::Numbered(n),
             1 => Kind::Loose { after: n, key },
-            _ => Kind::Tail(n),
+            2 => Kind::Tail(n),
+            _ => Kind::Run(n),
         };
         let packet = Packet::new(topic, NodeId(sender), kind, body);
         let mut wire = BytesMut::new();
