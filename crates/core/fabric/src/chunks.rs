@@ -68,6 +68,12 @@ impl Chunks {
         }
     }
 
+    /// Gives up all lists at once.
+    pub(crate) fn clear(&mut self) {
+        self.chunks.clear();
+        self.unused = NONE;
+    }
+
     fn take(&mut self, next: u32) -> u32 {
         let id = self.unused;
         match self.chunks.get_mut(id as usize) {

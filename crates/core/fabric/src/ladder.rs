@@ -84,6 +84,15 @@ impl Ladder {
         if std::mem::take(&mut self.fresh) { &self.near } else { &[] }
     }
 
+    /// Removes all entries; their room is kept.
+    pub fn clear(&mut self) {
+        self.near.clear();
+        self.near_last = 0;
+        self.spare.append(&mut self.rungs);
+        self.far = Bucket::default();
+        self.chunks.clear();
+    }
+
     #[inline]
     fn put(&mut self, item: Item) {
         let time = item.0;

@@ -40,6 +40,15 @@ impl Carrier for EndToEnd {
     }
 
     #[inline]
+    fn look_at_ends(&mut self, mut next: impl FnMut(MessageId)) {
+        let lanes = &self.lanes;
+        self.fluid.look_at_ends(|id| {
+            lanes.look_of(id);
+            next(id);
+        });
+    }
+
+    #[inline]
     fn next_event(&self) -> Option<Picos> {
         self.fluid.next_end().map(|(now, _)| now)
     }
@@ -47,8 +56,6 @@ impl Carrier for EndToEnd {
     fn step(&mut self) -> Option<MessageId> {
         let (now, id) = self.fluid.next_end()?;
         self.fluid.end(now, id);
-        let lanes = &self.lanes;
-        self.fluid.look_at_ends(|next| lanes.look_of(next));
         if self.lanes.holds(id) {
             let mut free = std::mem::take(&mut self.free);
             self.lanes.leave(id, &mut free);

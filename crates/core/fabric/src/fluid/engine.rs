@@ -1,47 +1,22 @@
 //! The messages under way, and their rates.
 
-use std::hint::black_box;
+use std::ops::Range;
 
 use super::Sharing;
+use super::ends::Ends;
+use super::indices::NONE;
+use super::links::{Hop, Links};
 use super::max_min::Solver;
-use super::runs::Runs;
-use crate::heap::IndexedHeap;
 use crate::units::{Picos, Rate};
 
-/// The end of a list.
-pub(super) const NONE: u32 = u32::MAX;
 /// Rates that differ by less than this part are the same: solving twice in another order rounds differently.
 const SAME_RATE: f64 = 1e-12;
 
 /// A message that was added and has not ended. Reused after its end.
 pub type MessageId = u32;
 
-/// A directed link.
 #[derive(Clone, Debug)]
-#[repr(align(32))] // so that none lies across two lines of the cache
-pub(super) struct Link {
-    /// Bytes per picosecond.
-    pub(super) capacity: f64,
-    /// What it offers each of its messages: capacity / active.
-    share: f64,
-    /// Bytes carried since the counters were last read.
-    carried: f64,
-    /// The first hop of its list.
-    pub(super) head: u32,
-    /// Messages that cross it now.
-    pub(super) active: u32,
-}
-
-/// One link of the path of a message, and its place in the list of that link.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Hop {
-    pub(super) link: u32,
-    pub(super) message: MessageId,
-    pub(super) next: u32,
-    previous: u32,
-}
-
-#[derive(Clone, Debug)]
+#[repr(align(64))] // so that none lies across two lines of the cache
 pub(super) struct Message {
     /// Bytes left at `since`.
     remaining: f64,
@@ -55,7 +30,7 @@ pub(super) struct Message {
 }
 
 impl Message {
-    pub(super) fn path(&self) -> std::ops::Range<usize> {
+    pub(super) fn path(&self) -> Range<usize> {
         self.first as usize..(self.first + self.hops) as usize
     }
 }
@@ -66,40 +41,27 @@ impl Message {
 #[derive(Clone, Debug)]
 pub struct Fluid {
     sharing: Sharing,
-    pub(super) links: Vec<Link>,
+    pub(super) links: Links,
     pub(super) messages: Vec<Message>,
-    pub(super) hops: Vec<Hop>,
-    runs: Runs,
     unused: Vec<MessageId>,
-    /// By message: whether its links were read because it ends soon.
-    looked_at: Vec<bool>,
-    ends: IndexedHeap,
+    ends: Ends,
     solver: Solver,
     rate_changes: u64,
 }
 
 impl Fluid {
     /// Idle links of these rates.
+    ///
+    /// # Panics
+    /// There are more than 256 different rates: a topology has no more.
     pub fn new(sharing: Sharing, rates: impl IntoIterator<Item = Rate>) -> Self {
-        let link = |rate: Rate| Link {
-            capacity: rate.bytes_per_ps(),
-            share: rate.bytes_per_ps(),
-            carried: 0.0,
-            head: NONE,
-            active: 0,
-        };
-        let links: Vec<Link> = rates.into_iter().map(link).collect();
-        let solver = Solver::new(if sharing == Sharing::MaxMin { links.len() } else { 0 });
         Self {
             sharing,
-            links,
+            links: Links::new(rates),
             messages: Vec::new(),
-            hops: Vec::new(),
-            runs: Runs::default(),
             unused: Vec::new(),
-            looked_at: Vec::new(),
-            ends: IndexedHeap::default(),
-            solver,
+            ends: Ends::default(),
+            solver: Solver::default(),
             rate_changes: 0,
         }
     }
@@ -110,14 +72,8 @@ impl Fluid {
     /// `path` is empty, or names a link that there is not: a mistake of the caller.
     pub fn add(&mut self, path: &[u32], bytes: u64) -> MessageId {
         assert!(!path.is_empty(), "a message needs a link");
-        let first = self.runs.take(path.len());
         let id = self.unused.pop().unwrap_or(self.messages.len() as u32);
-        let hop = |link: &u32| Hop { link: *link, message: id, next: NONE, previous: NONE };
-        self.hops.resize(self.runs.end().max(self.hops.len()), hop(&0));
-        for (place, link) in self.hops[first as usize..].iter_mut().zip(path) {
-            assert!((*link as usize) < self.links.len(), "link {link} is none of {}", self.links.len());
-            *place = hop(link);
-        }
+        let first = self.links.add(id, path);
         let message = Message {
             remaining: bytes as f64,
             rate: 0.0,
@@ -127,14 +83,8 @@ impl Fluid {
             hops: path.len() as u32,
         };
         match self.messages.get_mut(id as usize) {
-            Some(place) => {
-                *place = message;
-                self.looked_at[id as usize] = false;
-            }
-            None => {
-                self.messages.push(message);
-                self.looked_at.push(false);
-            }
+            Some(place) => *place = message,
+            None => self.messages.push(message),
         }
         id
     }
@@ -143,29 +93,18 @@ impl Fluid {
     #[inline]
     pub fn look(&self, path: &[u32]) {
         for link in path {
-            self.look_at(*link);
+            self.links.look(*link);
         }
-    }
-
-    #[inline]
-    fn look_at(&self, link: u32) {
-        black_box(self.links[link as usize].active);
-        self.solver.look(link);
     }
 
     /// Reads the links of messages that end soon, several at once; `next` is told of these messages. For most calls there is nothing to do.
     #[inline]
     pub fn look_at_ends(&mut self, mut next: impl FnMut(MessageId)) {
-        if self.ends.first().is_none_or(|(_, id)| self.looked_at[id as usize]) {
-            return;
-        }
-        for id in self.ends.upper() {
-            if !std::mem::replace(&mut self.looked_at[id as usize], true) {
-                for hop in &self.hops[self.messages[id as usize].path()] {
-                    self.look_at(hop.link);
-                }
-                next(id);
+        for (_, id) in self.ends.fresh() {
+            for hop in &self.links.hops[self.messages[*id as usize].path()] {
+                self.links.look(hop.link);
             }
+            next(*id);
         }
     }
 
@@ -174,17 +113,21 @@ impl Fluid {
         self.messages[id as usize].since = now;
         let path = self.messages[id as usize].path();
         for at in path.clone() {
-            self.enter(at);
+            self.links.enter(at);
+        }
+        if path.clone().all(|at| self.links.is_alone(at)) {
+            let capacities = path.map(|at| self.links.capacity(self.links.hops[at].link));
+            return self.set_rate(now, id, capacities.fold(f64::INFINITY, f64::min));
         }
         match self.sharing {
             Sharing::MinShare => {
                 let mut rate = f64::INFINITY;
                 for at in path {
-                    let link = &self.links[self.hops[at].link as usize];
-                    let share = link.share;
+                    let link = self.links.hops[at].link;
+                    let share = self.links.share(link);
                     rate = rate.min(share);
-                    if link.active > 1 {
-                        self.slow_down(now, link.head, share);
+                    if !self.links.is_alone(at) {
+                        self.slow_down(now, link, share);
                     }
                 }
                 self.set_rate(now, id, rate);
@@ -204,22 +147,23 @@ impl Fluid {
         self.ends.remove(id);
         let path = self.messages[id as usize].path();
         let done = self.messages[id as usize].uncounted;
+        let mut was_alone = true;
         for at in path.clone() {
-            self.leave(at, done);
+            was_alone &= self.links.is_alone(at);
+            self.links.carried.add(self.links.hops[at].link, done);
+            self.links.leave(at);
         }
         match self.sharing {
+            _ if was_alone => {}
             Sharing::MinShare => {
                 for at in path.clone() {
-                    let link = &self.links[self.hops[at].link as usize];
-                    if link.active > 0 {
-                        self.speed_up(now, link.head, link.capacity / f64::from(link.active + 1));
-                    }
+                    self.speed_up(now, self.links.hops[at].link);
                 }
             }
             Sharing::MaxMin => self.solve(now, path.clone()),
         }
         self.messages[id as usize].rate = 0.0; // it moves no more: nothing of it is counted again
-        self.runs.give_back(path.start as u32, path.len());
+        self.links.give_back(path);
         self.unused.push(id);
     }
 
@@ -245,16 +189,16 @@ impl Fluid {
                 self.count(now, id);
             }
         }
-        self.links.iter_mut().map(|link| std::mem::take(&mut link.carried)).collect()
+        self.links.carried.take()
     }
 
     /// Bytes that each link has carried since [`Fluid::take_carried`] was last called, as they are at `now`. Nothing changes.
     pub fn carried(&self, now: Picos) -> Vec<f64> {
-        let mut carried: Vec<f64> = self.links.iter().map(|link| link.carried).collect();
+        let mut carried = self.links.carried.so_far();
         for message in self.messages.iter().filter(|message| message.rate > 0.0) {
             let passed = message.rate * now.since(message.since).0 as f64;
             let passed = message.uncounted - (message.remaining - passed).max(0.0);
-            for hop in &self.hops[message.path()] {
+            for hop in &self.links.hops[message.path()] {
                 carried[hop.link as usize] += passed;
             }
         }
@@ -268,45 +212,15 @@ impl Fluid {
         let passed = message.uncounted - message.remaining;
         message.uncounted = message.remaining;
         for at in message.path() {
-            self.links[self.hops[at].link as usize].carried += passed;
-        }
-    }
-
-    /// Puts a hop into the list of its link.
-    fn enter(&mut self, at: usize) {
-        let link = &mut self.links[self.hops[at].link as usize];
-        link.active += 1;
-        link.share = link.capacity / f64::from(link.active);
-        let next = std::mem::replace(&mut link.head, at as u32);
-        self.hops[at].next = next;
-        self.hops[at].previous = NONE;
-        if next != NONE {
-            self.hops[next as usize].previous = at as u32;
-        }
-    }
-
-    /// Takes a hop out of the list of its link.
-    fn leave(&mut self, at: usize, bytes: f64) {
-        let Hop { link, next, previous, .. } = self.hops[at];
-        let link = &mut self.links[link as usize];
-        link.carried += bytes;
-        link.active -= 1;
-        link.share = if link.active == 0 { link.capacity } else { link.capacity / f64::from(link.active) };
-        if previous == NONE {
-            link.head = next;
-        } else {
-            self.hops[previous as usize].next = next;
-        }
-        if next != NONE {
-            self.hops[next as usize].previous = previous;
+            self.links.carried.add(self.links.hops[at].link, passed);
         }
     }
 
     /// A link offers less now: whoever had more gets its share.
-    fn slow_down(&mut self, now: Picos, head: u32, share: f64) {
-        let mut at = head;
+    fn slow_down(&mut self, now: Picos, link: u32, share: f64) {
+        let mut at = self.links.head(link);
         while at != NONE {
-            let Hop { message, next, .. } = self.hops[at as usize];
+            let Hop { message, next, .. } = self.links.hops[at as usize];
             if self.messages[message as usize].rate > share {
                 self.set_rate(now, message, share);
             }
@@ -314,16 +228,17 @@ impl Fluid {
         }
     }
 
-    /// A link offered `before` until now and offers more: whoever was held back by it may move faster.
-    fn speed_up(&mut self, now: Picos, head: u32, before: f64) {
-        let mut at = head;
+    /// A message less is on a link: whoever was held back by it may move faster.
+    fn speed_up(&mut self, now: Picos, link: u32) {
+        let mut at = self.links.head(link);
+        // The same division gave the rate, so that equality is exact.
+        let before = self.links.capacity(link) / f64::from(self.links.active(at) + 1);
         while at != NONE {
-            let Hop { message, next, .. } = self.hops[at as usize];
-            // The same division gave the rate, so that equality is exact.
+            let Hop { message, next, .. } = self.links.hops[at as usize];
             let held_back = self.messages[message as usize].rate >= before;
             if held_back {
-                let path = self.messages[message as usize].path();
-                let shares = self.hops[path].iter().map(|hop| self.links[hop.link as usize].share);
+                let path = &self.links.hops[self.messages[message as usize].path()];
+                let shares = path.iter().map(|hop| self.links.share(hop.link));
                 let rate = shares.fold(f64::INFINITY, f64::min);
                 if rate > self.messages[message as usize].rate {
                     self.set_rate(now, message, rate);
@@ -334,7 +249,7 @@ impl Fluid {
     }
 
     /// Max-min rates for all whom a change on `path` may concern.
-    fn solve(&mut self, now: Picos, path: std::ops::Range<usize>) {
+    fn solve(&mut self, now: Picos, path: Range<usize>) {
         let mut solver = std::mem::take(&mut self.solver);
         solver.solve(self, path);
         for &(id, rate) in solver.rates() {

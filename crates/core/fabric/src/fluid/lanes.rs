@@ -6,9 +6,8 @@
 use std::hint::black_box;
 
 use super::MessageId;
+use super::indices::{Indices, NONE};
 use super::runs::Runs;
-
-const NONE: u32 = u32::MAX;
 
 /// What a message is kept behind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -19,12 +18,6 @@ pub enum Subqueue {
     Message,
     /// Earlier messages that came to a switch by the same port and leave it by the same link.
     Port,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Lane {
-    head: u32,
-    tail: u32,
 }
 
 /// A message in a lane.
@@ -46,7 +39,8 @@ struct Waiting {
 /// Lanes, and who is in them.
 #[derive(Clone, Debug, Default)]
 pub struct Lanes {
-    lanes: Vec<Lane>,
+    /// By lane: the member that joined last. The first one leaves first, and knows who is next.
+    tails: Indices,
     members: Vec<Member>,
     runs: Runs,
     /// By message.
@@ -56,7 +50,7 @@ pub struct Lanes {
 impl Lanes {
     /// So many empty lanes; lanes with higher numbers are there from the first message that joins them.
     pub fn new(count: usize) -> Self {
-        Self { lanes: vec![Lane { head: NONE, tail: NONE }; count], ..Self::default() }
+        Self { tails: Indices::new(count), ..Self::default() }
     }
 
     /// Lets a message join; true when it may start at once.
@@ -67,17 +61,15 @@ impl Lanes {
         let mut behind = 0;
         for (at, &lane) in (first..).zip(lanes) {
             self.members[at as usize] = Member { message, lane, next: NONE };
-            if self.lanes.len() <= lane as usize {
-                self.lanes.resize(lane as usize + 1, Lane { head: NONE, tail: NONE });
+            if self.tails.len() <= lane as usize {
+                self.tails.resize(lane as usize + 1);
             }
-            let lane = &mut self.lanes[lane as usize];
-            if lane.head == NONE {
-                lane.head = at;
-            } else {
+            let before = self.tails.get(lane);
+            self.tails.set(lane, at);
+            if before != NONE {
                 behind += 1;
-                self.members[lane.tail as usize].next = at;
+                self.members[before as usize].next = at;
             }
-            lane.tail = at;
         }
         if self.waiting.len() <= message as usize {
             self.waiting.resize(message as usize + 1, Waiting::default());
@@ -90,7 +82,9 @@ impl Lanes {
     #[inline]
     pub fn look(&self, lanes: &[u32]) {
         for lane in lanes {
-            black_box(self.lanes.get(*lane as usize).map(|lane| lane.head));
+            if (*lane as usize) < self.tails.len() {
+                black_box(self.tails.get(*lane));
+            }
         }
     }
 
@@ -99,7 +93,7 @@ impl Lanes {
     pub fn look_of(&self, message: MessageId) {
         let Some(&Waiting { first, lanes, .. }) = self.waiting.get(message as usize) else { return };
         for at in first..first + lanes {
-            black_box(self.lanes[self.members[at as usize].lane as usize].head);
+            black_box(self.tails.get(self.members[at as usize].lane));
         }
     }
 
@@ -113,8 +107,8 @@ impl Lanes {
         let Waiting { first, lanes, .. } = self.waiting[message as usize];
         for at in first..first + lanes {
             let Member { lane, next, .. } = self.members[at as usize];
-            self.lanes[lane as usize].head = next;
             if next == NONE {
+                self.tails.set(lane, NONE);
                 continue;
             }
             let follower = self.members[next as usize].message;

@@ -7,10 +7,10 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::hint::black_box;
 use std::ops::Range;
 
-use super::engine::{Fluid, MessageId, NONE};
+use super::engine::{Fluid, MessageId};
+use super::indices::NONE;
 
 /// In components with no more links than this, looking at each is faster than a heap.
 const LOOK_AT_EACH: usize = 48;
@@ -36,29 +36,20 @@ impl Open {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Solver {
     round: u32,
-    /// By link.
+    /// By the first hop on a link.
     open: Vec<Open>,
     /// The round in which a message was last met, and last settled.
     met: Vec<u32>,
     settled: Vec<u32>,
-    /// The component.
-    links: Vec<u32>,
+    /// The component: links with their first hops,
+    links: Vec<(u32, u32)>,
+    /// and the messages on them.
     messages: Vec<MessageId>,
     rates: Vec<(MessageId, f64)>,
     heap: BinaryHeap<Reverse<(u64, u32)>>,
 }
 
 impl Solver {
-    pub(super) fn new(links: usize) -> Self {
-        Self { open: vec![Open::default(); links], ..Self::default() }
-    }
-
-    /// Reads what is kept of a link that is met soon, so that it is near then.
-    #[inline]
-    pub(super) fn look(&self, link: u32) {
-        black_box(self.open.get(link as usize).map(|open| open.met));
-    }
-
     /// The rates that were found last.
     pub(super) fn rates(&self) -> &[(MessageId, f64)] {
         &self.rates
@@ -66,13 +57,13 @@ impl Solver {
 
     /// Finds the rates of the component of the links of these hops.
     pub(super) fn solve(&mut self, fluid: &Fluid, path: Range<usize>) {
-        self.begin(fluid.messages.len());
+        self.begin(fluid.messages.len(), fluid.links.hops.len());
         for at in path {
-            self.meet_link(fluid, fluid.hops[at].link);
+            self.meet_link(fluid, fluid.links.hops[at].link);
         }
         let mut next = 0;
-        while let Some(&link) = self.links.get(next) {
-            self.meet_messages(fluid, link);
+        while let Some(&(_, head)) = self.links.get(next) {
+            self.meet_messages(fluid, head);
             next += 1;
         }
         match self.messages.as_slice() {
@@ -80,7 +71,7 @@ impl Solver {
             // By itself: the narrowest of its links.
             &[only] => {
                 let path = fluid.messages[only as usize].path();
-                let capacities = fluid.hops[path].iter().map(|hop| fluid.links[hop.link as usize].capacity);
+                let capacities = fluid.links.hops[path].iter().map(|hop| fluid.links.capacity(hop.link));
                 self.rates.push((only, capacities.fold(f64::INFINITY, f64::min)));
             }
             _ if self.links.len() <= LOOK_AT_EACH => self.fill_by_looking(fluid),
@@ -88,13 +79,16 @@ impl Solver {
         }
     }
 
-    fn begin(&mut self, messages: usize) {
+    fn begin(&mut self, messages: usize, hops: usize) {
         self.links.clear();
         self.messages.clear();
         self.rates.clear();
         if self.met.len() < messages {
             self.met.resize(messages, 0);
             self.settled.resize(messages, 0);
+        }
+        if self.open.len() < hops {
+            self.open.resize(hops, Open::default());
         }
         self.round = self.round.wrapping_add(1);
         if self.round == 0 {
@@ -108,22 +102,28 @@ impl Solver {
 
     #[inline]
     fn meet_link(&mut self, fluid: &Fluid, link: u32) {
-        let (open, busy) = (&mut self.open[link as usize], &fluid.links[link as usize]);
-        if open.met != self.round && busy.active > 0 {
-            *open = Open { left: busy.capacity, unsettled: busy.active, met: self.round };
-            self.links.push(link);
+        let head = fluid.links.head(link);
+        if head == NONE {
+            return;
+        }
+        let open = &mut self.open[head as usize];
+        if open.met != self.round {
+            let (left, unsettled) = (fluid.links.capacity(link), fluid.links.active(head));
+            *open = Open { left, unsettled, met: self.round };
+            self.links.push((link, head));
         }
     }
 
-    fn meet_messages(&mut self, fluid: &Fluid, link: u32) {
-        let mut at = fluid.links[link as usize].head;
+    /// Meets the messages on the link whose list begins there.
+    fn meet_messages(&mut self, fluid: &Fluid, head: u32) {
+        let mut at = head;
         while at != NONE {
-            let hop = fluid.hops[at as usize];
+            let hop = fluid.links.hops[at as usize];
             at = hop.next;
             if std::mem::replace(&mut self.met[hop.message as usize], self.round) != self.round {
                 self.messages.push(hop.message);
                 for own in fluid.messages[hop.message as usize].path() {
-                    self.meet_link(fluid, fluid.hops[own].link);
+                    self.meet_link(fluid, fluid.links.hops[own].link);
                 }
             }
         }
@@ -132,12 +132,13 @@ impl Solver {
     fn fill_by_looking(&mut self, fluid: &Fluid) {
         loop {
             let open = &self.open;
-            self.links.retain(|link| open[*link as usize].unsettled > 0);
+            self.links.retain(|(_, head)| open[*head as usize].unsettled > 0);
             // Of equal offers that of the link with the lowest number, so that the order of meeting does not matter.
-            let offers = self.links.iter().map(|link| (self.open[*link as usize].offer(), *link));
+            let offers =
+                self.links.iter().map(|&(link, head)| (self.open[head as usize].offer(), link, head));
             let least = offers.min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-            let Some((offer, link)) = least else { return };
-            self.settle(fluid, link, offer);
+            let Some((offer, _, head)) = least else { return };
+            self.settle(fluid, head, offer);
         }
     }
 
@@ -145,32 +146,34 @@ impl Solver {
         // The bits of numbers that are not negative are in their order.
         let entry = |link: u32, open: Open| Reverse((open.offer().to_bits(), link));
         self.heap.clear();
-        self.heap.extend(self.links.iter().map(|&link| entry(link, self.open[link as usize])));
+        self.heap.extend(self.links.iter().map(|&(link, head)| entry(link, self.open[head as usize])));
         while let Some(Reverse((bits, link))) = self.heap.pop() {
-            let open = self.open[link as usize];
+            let head = fluid.links.head(link);
+            let open = self.open[head as usize];
             if open.unsettled == 0 {
                 continue;
             }
             if open.offer().to_bits() > bits {
                 self.heap.push(entry(link, open));
             } else {
-                self.settle(fluid, link, open.offer());
+                self.settle(fluid, head, open.offer());
             }
         }
     }
 
-    /// Settles all messages of a link that are not yet, at this rate.
-    fn settle(&mut self, fluid: &Fluid, link: u32, rate: f64) {
-        let mut at = fluid.links[link as usize].head;
+    /// Settles all messages that are not yet at this rate, of the link whose list begins there.
+    fn settle(&mut self, fluid: &Fluid, head: u32, rate: f64) {
+        let mut at = head;
         while at != NONE {
-            let hop = fluid.hops[at as usize];
+            let hop = fluid.links.hops[at as usize];
             at = hop.next;
             if std::mem::replace(&mut self.settled[hop.message as usize], self.round) == self.round {
                 continue;
             }
             self.rates.push((hop.message, rate));
             for own in fluid.messages[hop.message as usize].path() {
-                let open = &mut self.open[fluid.hops[own].link as usize];
+                let head = fluid.links.head(fluid.links.hops[own].link);
+                let open = &mut self.open[head as usize];
                 open.left -= rate;
                 open.unsettled -= 1;
             }

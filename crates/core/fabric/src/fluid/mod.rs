@@ -11,10 +11,14 @@
 //! [`Fluid`] is the machine of the first two, without queues: messages start when its owner says so. What waits behind what is decided
 //! by [`lanes`], and [`run`] drives everything.
 
+mod carried;
 pub mod end_to_end;
+mod ends;
 mod engine;
 pub mod hops;
+mod indices;
 pub mod lanes;
+mod links;
 mod max_min;
 pub mod run;
 pub(crate) mod runs;

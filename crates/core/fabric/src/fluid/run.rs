@@ -1,5 +1,7 @@
 //! A run: messages are born at sources, are carried as fluid, and end.
 
+use std::hint::black_box;
+
 use super::MessageId;
 use crate::births::Births;
 use crate::traffic::{Delivered, Traffic};
@@ -12,6 +14,9 @@ pub trait Carrier {
 
     /// Reads what a message with this way and these lanes needs when it is sent soon; changes nothing.
     fn look(&self, _path: &[u32], _lanes: &[u32]) {}
+
+    /// Reads what the next ends of messages need, several at once, and tells `next` of these messages; for most calls there is nothing to do.
+    fn look_at_ends(&mut self, _next: impl FnMut(MessageId)) {}
 
     /// When something happens next.
     fn next_event(&self) -> Option<Picos>;
@@ -26,12 +31,16 @@ pub trait Carrier {
     fn rate_changes(&self) -> u64;
 }
 
+/// A message under way.
+#[repr(align(64))] // so that none lies across two lines of the cache
+struct Place(Delivered);
+
 /// A run of `traffic` over what carries it.
 pub struct Run<T, C> {
     carrier: C,
     births: Births<T>,
     /// By message; `ended` is not set yet.
-    under_way: Vec<Delivered>,
+    under_way: Vec<Place>,
     ended: u64,
     steps: u64,
 }
@@ -54,9 +63,13 @@ impl<T: Traffic, C: Carrier> Run<T, C> {
                         return true;
                     }
                     self.steps += 1;
+                    let under_way = &self.under_way;
+                    self.carrier.look_at_ends(|id| {
+                        black_box(under_way.get(id as usize).map(|place| place.0.number));
+                    });
                     if let Some(id) = self.carrier.step() {
                         self.ended += 1;
-                        let message = Delivered { ended: now, ..self.under_way[id as usize] };
+                        let message = Delivered { ended: now, ..self.under_way[id as usize].0 };
                         self.births.ended(&message, true);
                         delivered(&message);
                     }
@@ -108,8 +121,8 @@ impl<T: Traffic, C: Carrier> Run<T, C> {
         let (path, lanes) = self.births.way();
         let id = self.carrier.send(message.born, path, lanes, message.parcel.bytes);
         match self.under_way.get_mut(id as usize) {
-            Some(place) => *place = message,
-            None => self.under_way.push(message),
+            Some(place) => *place = Place(message),
+            None => self.under_way.push(Place(message)),
         }
     }
 }

@@ -107,6 +107,11 @@ impl Carrier for Stored {
     }
 
     #[inline]
+    fn look_at_ends(&mut self, _next: impl FnMut(MessageId)) {
+        self.legs.look_at_ends(|_| ());
+    }
+
+    #[inline]
     fn next_event(&self) -> Option<Picos> {
         self.legs.next_event()
     }

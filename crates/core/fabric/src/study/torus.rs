@@ -135,7 +135,7 @@ pub struct Hosts {
     stages: Picos,
     /// By host: where directions are drawn from; empty when they are not.
     streams: Vec<Rng>,
-    /// By host: its direction; empty when it differs by message.
+    /// By host: its direction, where that was drawn; else empty.
     ways: Vec<u8>,
 }
 
@@ -146,11 +146,12 @@ impl Hosts {
         let stream = |host: u32| draws.split_index(u64::from(host)).rng();
         let hosts = 0..topology.hosts();
         let ways = match study.direction {
-            Direction::Slot => {
-                hosts.clone().map(|host| (host % study.torus.hosts_per_switch % directions) as u8).collect()
-            }
             Direction::Host => hosts.clone().map(|host| below(&mut stream(host), directions) as u8).collect(),
-            Direction::Message => Vec::new(),
+            Direction::Slot | Direction::Message => Vec::new(),
+        };
+        let streams = match study.direction {
+            Direction::Message => hosts.map(stream).collect(),
+            Direction::Slot | Direction::Host => Vec::new(),
         };
         Self {
             sources: Sources::new(study.gaps, topology.hosts(), seed),
@@ -165,7 +166,7 @@ impl Hosts {
             torus: study.torus.clone(),
             topology: Arc::clone(topology),
             stages: fixed(&via_cluster()),
-            streams: if ways.is_empty() { hosts.map(stream).collect() } else { Vec::new() },
+            streams,
             ways,
         }
     }
@@ -212,11 +213,12 @@ impl Traffic for Hosts {
     }
 
     fn message(&mut self, source: u32, path: &mut Vec<u32>, lanes: &mut Vec<u32>) -> Parcel {
-        let direction = match self.streams.get_mut(source as usize) {
-            Some(stream) => below(stream, self.directions),
-            None => u32::from(self.ways[source as usize]),
-        };
         let hosts_per_switch = self.torus.hosts_per_switch;
+        let direction = match self.direction {
+            Direction::Slot => source % hosts_per_switch % self.directions,
+            Direction::Host => u32::from(self.ways[source as usize]),
+            Direction::Message => below(&mut self.streams[source as usize], self.directions),
+        };
         let way =
             Straight { dimension: direction as usize / 2, backwards: direction % 2 == 1, hops: self.hops };
         path.push(self.torus.first_link(source));

@@ -112,7 +112,8 @@ impl Topology {
 
     /// True for links between switches.
     pub fn is_between_switches(&self, link: u32) -> bool {
-        self.to(link) >= self.hosts && self.from(link) >= self.hosts
+        // Those out of hosts come first.
+        link >= self.first_out[self.hosts as usize] && self.to(link) >= self.hosts
     }
 
     /// The rates of all links, in order.

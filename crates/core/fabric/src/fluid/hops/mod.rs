@@ -14,7 +14,7 @@
 mod stream;
 
 use super::MessageId;
-use super::engine::NONE;
+use super::indices::NONE;
 use super::run::Carrier;
 use super::runs::Runs;
 use crate::heap::IndexedHeap;

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::Link;
 use crate::fluid::MessageId;
-use crate::fluid::engine::NONE;
+use crate::fluid::indices::NONE;
 use crate::units::Picos;
 
 /// A stream at one link of its path.
