@@ -69,6 +69,8 @@ pub struct LinkMessages {
     pub submitted: u64,
     /// Those of others that came to this node's services.
     pub delivered: u64,
+    /// Those that went to multicast groups, once each, or to one member of them.
+    pub grouped: u64,
 }
 
 impl Network {

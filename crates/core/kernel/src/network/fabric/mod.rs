@@ -360,6 +360,7 @@ impl Fabric {
             received: self.routers[self.hears()].stats().received_messages,
             submitted: primary.stats().submitted_messages,
             delivered: primary.pipe_stats(self.services).map_or(0, |stats| stats.sent_messages),
+            grouped: self.sent_to_groups(),
         }
     }
 
