@@ -32,7 +32,7 @@ pub enum Task {
     /// One has the objects of a workload and updates each as its Markov chain has it: what is of mode 0 by best effort, what is of mode 1
     /// reliably; so many subscribers, in one process at each node of the others.
     Entities {
-        /// Which of [`Federation::workloads`].
+        /// Which of [`Federation::workloads`](crate::Federation::workloads).
         workload: usize,
         /// For how long.
         run: Duration,
