@@ -44,10 +44,10 @@ pub(crate) async fn begin(player: &mut Process, script: &[Update]) -> Result<(),
     player.tell("play").await
 }
 
-/// Waits until all is sent, and for what came of it.
+/// Waits until all is sent, and for what came of it at all processes of watchers.
 pub(crate) async fn end(
     player: &mut Process,
-    watchers: &mut Process,
+    watchers: &mut [Process],
     script: &[Update],
 ) -> Result<Seen, BenchError> {
     let length = script.last().map_or(Duration::ZERO, |update| update.at);
@@ -58,16 +58,17 @@ pub(crate) async fn end(
         return Err(BenchError::Lossy { sent, received: sent - failed, failed });
     }
     tokio::time::sleep(SETTLE).await;
-    watchers.tell("report").await?;
-    let words = watchers.hear("got").await?;
-    let numbers: Vec<f64> = words.iter().filter_map(|word| word.parse().ok()).collect();
-    match numbers[..] {
-        [reflects, p50, p90, p99] => {
-            Ok(Seen { reflects: reflects as u64, quantiles_us: Some([p50, p90, p99]) })
+    // Updates have sizes of their own.
+    let mut times = Rounds::new(0);
+    for watchers in watchers {
+        watchers.tell("report").await?;
+        let words = watchers.hear("got").await?;
+        if !words.iter().all(|word| times.add_word(word)) {
+            return Err(BenchError::Unusable("federates say no times".to_owned()));
         }
-        [_] => Ok(Seen { reflects: 0, quantiles_us: None }),
-        _ => Err(BenchError::Unusable("federates say no times".to_owned())),
     }
+    let quantiles = [0.5, 0.9, 0.99].map(|share| times.quantile_us(share));
+    Ok(Seen { reflects: times.samples(), quantiles_us: (times.samples() > 0).then_some(quantiles) })
 }
 
 /// Registers so many entities. `update MICROS OBJECT SIZE RELIABLE` adds to the script, and `play` is answered by `sent COUNT FAILED`.
@@ -111,7 +112,7 @@ pub(crate) async fn play_player(
     Ok(())
 }
 
-/// Many federates that want all entities: `report` is answered by `got COUNT P50 P90 P99`, or by `got 0`.
+/// Many federates that want all entities: `report` is answered by `got` and all times, as [`Rounds`] has them in words.
 pub(crate) async fn play_watchers(server: &str, federation: &str, count: usize) -> Result<(), BenchError> {
     let mut orders = orders();
     // Updates have sizes of their own.
@@ -133,13 +134,8 @@ pub(crate) async fn play_watchers(server: &str, federation: &str, count: usize) 
     say("ready");
     while orders.recv().await.is_some() {
         let seen = times.replace(Rounds::new(0));
-        match seen.samples() {
-            0 => say("got 0"),
-            count => {
-                let [p50, p90, p99] = [0.5, 0.9, 0.99].map(|share| seen.quantile_us(share));
-                say(&format!("got {count} {p50} {p90} {p99}"));
-            }
-        }
+        let words: Vec<_> = std::iter::once("got".to_owned()).chain(seen.words()).collect();
+        say(&words.join(" "));
     }
     Ok(())
 }

@@ -7,6 +7,7 @@ use federate::{Federate, Options, fom};
 use tokio::task::JoinSet;
 
 use crate::entities::{self, Update};
+use crate::groups::{Counts, Groups, await_reach};
 use crate::latency::round_trips;
 use crate::member::{FOM, Member};
 use crate::process::{Process, orders, say};
@@ -27,7 +28,7 @@ pub enum Task {
     Flood {
         /// Updates.
         count: u64,
-        /// Subscribing federates, in one process.
+        /// Subscribing federates, in one process at each node of the others.
         subscribers: usize,
     },
     /// One updates entities at given moments.
@@ -36,7 +37,7 @@ pub enum Task {
         objects: usize,
         /// What it does, in order.
         script: Arc<[Update]>,
-        /// Subscribing federates, in one process.
+        /// Subscribing federates, in one process at each node of the others.
         subscribers: usize,
     },
 }
@@ -50,8 +51,8 @@ pub struct Work {
     pub size: usize,
     /// The node of the federate that begins, from 0.
     pub from: usize,
-    /// The node of the others.
-    pub to: usize,
+    /// The nodes of the others; of round trips one.
+    pub to: Vec<usize>,
 }
 
 /// What to measure.
@@ -61,7 +62,10 @@ pub struct Plan {
     pub nodes: usize,
     /// How they are joined.
     pub joined: Joined,
-    /// What federates do, all at the same time, each task in a federation execution and with two processes of its own.
+    /// What nodes share beside links.
+    pub groups: Option<Groups>,
+    /// What federates do, all at the same time, each task in a federation execution and with processes of its own: one of who begins, and
+    /// one at each node of the others.
     pub work: Vec<Work>,
     /// Where processes stay; anywhere without.
     pub cores: Option<Cores>,
@@ -72,12 +76,12 @@ pub struct Plan {
 pub struct Cores {
     /// By node.
     pub nodes: Vec<usize>,
-    /// By task: of the process of the one who begins, and of the others.
-    pub federates: Vec<[usize; 2]>,
+    /// By task: of the process of the one who begins, and of those of the others.
+    pub federates: Vec<Vec<usize>>,
 }
 
 /// What came of a task.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Done {
     /// Quantiles of round trips, or of the time from an update of an entity to its reflects: 50, 90 and 99 %, in microseconds.
     pub quantiles_us: Option<[f64; 3]>,
@@ -85,8 +89,8 @@ pub struct Done {
     pub per_s: Option<f64>,
     /// Reflects, of entities.
     pub reflects: Option<u64>,
-    /// Processor time of the processes of the one who began and of the others, in seconds, where the system says it.
-    pub cpu_s: [Option<f64>; 2],
+    /// Processor time of the process of the one who began, and of those of the others, in seconds, where the system says it.
+    pub cpu_s: Vec<Option<f64>>,
 }
 
 /// What came of all.
@@ -98,6 +102,8 @@ pub struct Measured {
     pub nodes_cpu_s: Vec<Option<f64>>,
     /// How long that was.
     pub took: Duration,
+    /// What nodes counted meanwhile, and some seconds around it, where they share groups.
+    pub counts: Option<Counts>,
 }
 
 /// Starts nodes and federates, lets all begin, and ends them.
@@ -106,39 +112,52 @@ pub struct Measured {
 /// The system or a node does not what is asked of it; an update was lost or refused.
 pub async fn measure(launcher: &Launcher, plan: &Plan) -> Result<Measured, BenchError> {
     let nodes = plan.cores.as_ref().map_or(&[][..], |cores| &cores.nodes);
-    let server = Server::network(launcher, plan.nodes, plan.joined, nodes).await?;
-    let mut groups = Vec::new();
+    let server = Server::network(launcher, plan.nodes, plan.joined, plan.groups.as_ref(), nodes).await?;
+    let mut crews = Vec::new();
     for (index, work) in plan.work.iter().enumerate() {
         let cores = plan.cores.as_ref().and_then(|cores| cores.federates.get(index));
-        let launchers = [0, 1].map(|side| launcher.on_core(cores.map(|cores| cores[side])));
-        groups.push(Group::start(&launchers, &server, index, work.clone()).await?);
+        let launcher = |place: usize| launcher.on_core(cores.and_then(|cores| cores.get(place)).copied());
+        crews.push(Crew::start(launcher, &server, index, work.clone()).await?);
     }
     // What comes of joining is over.
     tokio::time::sleep(CALM).await;
-    for group in &mut groups {
-        group.warm_up().await?;
+    if plan.groups.is_some() {
+        await_reach(server.addresses(), plan.joined).await?;
     }
+    for crew in &mut crews {
+        crew.warm_up().await?;
+    }
+    let counted = counts(plan, &server).await?;
     let nodes_before: Vec<_> = server.cpu_s_of_nodes().collect();
     let begun = Instant::now();
-    let ended = all_at_once(groups).await?;
+    let ended = all_at_once(crews).await?;
     let took = begun.elapsed();
     let nodes_cpu_s =
         server.cpu_s_of_nodes().zip(nodes_before).map(|(after, before)| difference(after, before)).collect();
-    Ok(Measured { done: ended.iter().map(|(_, done)| *done).collect(), nodes_cpu_s, took })
+    let counts = counts(plan, &server).await?.zip(counted).map(|(after, before)| after.since(before));
+    Ok(Measured { done: ended.into_iter().map(|(_, done)| done).collect(), nodes_cpu_s, took, counts })
 }
 
-/// Lets all groups do their work at the same time, each on a clock of its own. They are given back, since federations end with them.
-async fn all_at_once(groups: Vec<Group>) -> Result<Vec<(Group, Done)>, BenchError> {
+/// What nodes have counted, where they share groups.
+async fn counts(plan: &Plan, server: &Server) -> Result<Option<Counts>, BenchError> {
+    match plan.groups {
+        Some(_) => Counts::read(server.addresses()).await.map(Some),
+        None => Ok(None),
+    }
+}
+
+/// Lets all tasks be done at the same time, each on a clock of its own. They are given back, since federations end with them.
+async fn all_at_once(crews: Vec<Crew>) -> Result<Vec<(Crew, Done)>, BenchError> {
     let mut running = JoinSet::new();
-    for (index, mut group) in groups.into_iter().enumerate() {
+    for (index, mut crew) in crews.into_iter().enumerate() {
         running.spawn(async move {
-            let before = group.cpu_s();
+            let before = crew.cpu_s();
             let begun = Instant::now();
-            group.begin().await?;
-            let ended = group.end(begun).await?;
-            let after = group.cpu_s();
-            let done = Done { cpu_s: [0, 1].map(|i| difference(after[i], before[i])), ..ended };
-            Ok::<_, BenchError>((index, group, done))
+            crew.begin().await?;
+            let ended = crew.end(begun).await?;
+            let cpu_s = crew.cpu_s().into_iter().zip(before);
+            let cpu_s = cpu_s.map(|(after, before)| difference(after, before)).collect();
+            Ok::<_, BenchError>((index, crew, Done { cpu_s, ..ended }))
         });
     }
     let mut ended = Vec::new();
@@ -146,7 +165,7 @@ async fn all_at_once(groups: Vec<Group>) -> Result<Vec<(Group, Done)>, BenchErro
         ended.push(one.map_err(|error| BenchError::system("task")(std::io::Error::other(error)))??);
     }
     ended.sort_by_key(|(index, ..)| *index);
-    Ok(ended.into_iter().map(|(_, group, done)| (group, done)).collect())
+    Ok(ended.into_iter().map(|(_, crew, done)| (crew, done)).collect())
 }
 
 /// Between joining and the beginning.
@@ -156,43 +175,68 @@ fn difference(after: Option<f64>, before: Option<f64>) -> Option<f64> {
     after.zip(before).map(|(after, before)| after - before)
 }
 
+/// Where federates of a task find a node.
+fn address_of(server: &Server, task: usize, node: usize) -> Result<&str, BenchError> {
+    let none = || BenchError::Unusable(format!("task {} is at node {node}, which is not", task + 1));
+    server.address_of(node).ok_or_else(none)
+}
+
+/// Starts the processes of a task but that of who begins, node by node.
+async fn start_others(
+    launcher: &impl Fn(usize) -> Launcher,
+    server: &Server,
+    federation: &str,
+    task: usize,
+    work: &Work,
+) -> Result<Vec<Process>, BenchError> {
+    let mut far = Vec::new();
+    for (at, node) in work.to.iter().enumerate() {
+        let node = address_of(server, task, *node)?;
+        let words = match work.task {
+            Task::RoundTrips { .. } => role::echo(node, federation),
+            Task::Flood { subscribers, .. } => role::sinks(node, federation, subscribers),
+            Task::Entities { subscribers, .. } => role::watchers(node, federation, subscribers),
+        };
+        far.push(launcher(1 + at).start(&words).await?.0);
+    }
+    Ok(far)
+}
+
 /// The processes of a task.
-struct Group {
+struct Crew {
     work: Work,
     near: Process,
-    far: Process,
+    /// By node of the others.
+    far: Vec<Process>,
     /// Keeps the federation execution.
     _founder: Federate,
 }
 
-impl Group {
+impl Crew {
+    /// `launcher` is that of the process of who begins (0) and those of the others.
     async fn start(
-        [near_launcher, far_launcher]: &[Launcher; 2],
+        launcher: impl Fn(usize) -> Launcher,
         server: &Server,
         index: usize,
         work: Work,
     ) -> Result<Self, BenchError> {
-        let address = |node: usize| {
-            let none = || BenchError::Unusable(format!("task {} is at node {node}, which is not", index + 1));
-            server.address_of(node).ok_or_else(none)
-        };
-        let (near, far) = (address(work.from)?, address(work.to)?);
+        let near = address_of(server, index, work.from)?;
         let federation = federation_name(&format!("federation {}", index + 1));
         let (founder, _) = Federate::connect(Options::new(near)).await?;
         founder.create_federation_execution(&federation, fom::content("MeshRTI-Bench.xml", FOM)).await?;
-        let ((near, _), (far, _)) = match work.task {
-            Task::RoundTrips { .. } => {
-                let near = near_launcher.start(&role::asker(near, &federation)).await?;
-                (near, far_launcher.start(&role::echo(far, &federation)).await?)
-            }
-            Task::Flood { subscribers, .. } => {
-                let far = far_launcher.start(&role::sinks(far, &federation, subscribers)).await?;
-                (near_launcher.start(&role::publisher(near, &federation)).await?, far)
-            }
-            Task::Entities { objects, subscribers, .. } => {
-                let far = far_launcher.start(&role::watchers(far, &federation, subscribers)).await?;
-                (near_launcher.start(&role::player(near, &federation, objects)).await?, far)
-            }
+        let begins = match work.task {
+            Task::RoundTrips { .. } => role::asker(near, &federation),
+            Task::Flood { .. } => role::publisher(near, &federation),
+            Task::Entities { objects, .. } => role::player(near, &federation, objects),
+        };
+        let others = start_others(&launcher, server, &federation, index, &work);
+        // Who asks is there before the one who answers; in other tasks those who listen are there first.
+        let (near, far) = if let Task::RoundTrips { .. } = work.task {
+            let near = launcher(0).start(&begins).await?.0;
+            (near, others.await?)
+        } else {
+            let far = others.await?;
+            (launcher(0).start(&begins).await?.0, far)
         };
         Ok(Self { work, near, far, _founder: founder })
     }
@@ -212,8 +256,8 @@ impl Group {
         ended.map(|_| ())
     }
 
-    fn cpu_s(&self) -> [Option<f64>; 2] {
-        [usage::cpu_s(self.near.id()), usage::cpu_s(self.far.id())]
+    fn cpu_s(&self) -> Vec<Option<f64>> {
+        std::iter::once(&self.near).chain(&self.far).map(|process| usage::cpu_s(process.id())).collect()
     }
 
     async fn begin(&mut self) -> Result<(), BenchError> {
@@ -223,7 +267,9 @@ impl Group {
                 self.near.tell(&format!("rounds {size} {warm_up} {count}")).await
             }
             Task::Flood { count, subscribers } => {
-                self.far.tell(&format!("expect {}", count * *subscribers as u64)).await?;
+                for far in &mut self.far {
+                    far.tell(&format!("expect {}", count * *subscribers as u64)).await?;
+                }
                 self.near.tell(&format!("flood {size} {count}")).await
             }
             Task::Entities { script, .. } => entities::begin(&mut self.near, script).await,
@@ -232,7 +278,7 @@ impl Group {
 
     /// Waits until it is done, and for what came of it; processor times are not read.
     async fn end(&mut self, begun: Instant) -> Result<Done, BenchError> {
-        let nothing = Done { quantiles_us: None, per_s: None, reflects: None, cpu_s: [None; 2] };
+        let nothing = Done { quantiles_us: None, per_s: None, reflects: None, cpu_s: Vec::new() };
         match &self.work.task {
             Task::RoundTrips { .. } => {
                 let words = self.near.hear("took").await?;
@@ -245,8 +291,11 @@ impl Group {
                 Ok(Done { quantiles_us: quantiles, ..nothing })
             }
             Task::Flood { count, subscribers } => {
-                let expected = count * *subscribers as u64;
-                let received = self.far.hear_number("got").await?;
+                let expected = count * (*subscribers * self.far.len()) as u64;
+                let mut received = 0;
+                for far in &mut self.far {
+                    received += far.hear_number("got").await?;
+                }
                 let seconds = begun.elapsed().as_secs_f64();
                 let sent = self.near.hear("sent").await?;
                 let failed = sent.get(1).and_then(|word| word.parse().ok()).unwrap_or(0);

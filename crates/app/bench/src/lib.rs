@@ -23,6 +23,7 @@ mod error;
 pub mod fanout;
 pub mod federation;
 pub mod floor;
+pub mod groups;
 pub mod kills;
 pub mod latency;
 mod member;

@@ -8,6 +8,7 @@ use std::rc::Rc;
 
 use federate::{Callback, Federate, Options, Updates};
 use hla::handle::ObjectInstanceHandle;
+use node::config::network::Topology;
 use tokio::sync::Notify;
 
 use crate::kills::federates::{self, Crew};
@@ -23,10 +24,8 @@ pub(crate) fn relay(onward: Option<&str>) -> Vec<String> {
     words
 }
 
-pub(crate) fn node(number: usize, join: Option<&str>) -> Vec<String> {
-    let mut words = words(["node", &number.to_string()]);
-    words.extend(join.map(str::to_owned));
-    words
+pub(crate) fn node(number: usize, groups: Option<&str>, join: Option<&str>) -> Vec<String> {
+    words(["node", &number.to_string(), groups.unwrap_or("-"), join.unwrap_or("-")])
 }
 
 pub(crate) fn site_node(number: usize, groups: Option<&str>, join: Option<&str>) -> Vec<String> {
@@ -86,10 +85,9 @@ pub fn play(words: &[String]) -> Result<(), BenchError> {
     match words[..] {
         ["relay"] => floor::relay(None).map_err(BenchError::system("relay")),
         ["relay", onward] => floor::relay(Some(onward)).map_err(BenchError::system("relay")),
-        ["node", number] => serve_node(number, None, node::config::Network::default()),
-        ["node", number, join] => serve_node(number, Some(join), node::config::Network::default()),
+        ["node", number, groups, join] => serve_node(number, given(join), sharing(groups, None)?),
         ["site-node", number, groups, join] => {
-            serve_node(number, Some(join).filter(|join| *join != "-"), in_site(groups)?)
+            serve_node(number, given(join), sharing(groups, Some(Topology::Mesh))?)
         }
         ["listener", server, federation] => run(site::listen(server, federation)),
         ["floor-end", relay] => floor::far_end(relay).map_err(BenchError::system("far end of the relay")),
@@ -180,11 +178,16 @@ fn serve_node(number: &str, join: Option<&str>, network: node::config::Network) 
     })
 }
 
-/// A full mesh, whose nodes share these groups; `-` for none.
-fn in_site(groups: &str) -> Result<node::config::Network, BenchError> {
-    let groups = Some(groups).filter(|groups| *groups != "-").map(str::parse).transpose();
+/// What a word says; `-` is nothing.
+fn given(word: &str) -> Option<&str> {
+    Some(word).filter(|word| *word != "-")
+}
+
+/// A network of a shape, whose nodes share these groups.
+fn sharing(groups: &str, topology: Option<Topology>) -> Result<node::config::Network, BenchError> {
+    let groups = given(groups).map(str::parse).transpose();
     Ok(node::config::Network {
-        topology: Some(node::config::network::Topology::Mesh),
+        topology,
         multicast: groups.map_err(|error| BenchError::Unusable(format!("multicast groups: {error}")))?,
         ..node::config::Network::default()
     })

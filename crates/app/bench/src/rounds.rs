@@ -33,6 +33,22 @@ impl Rounds {
         self.histogram.add(&other.histogram).expect("all histograms of this type have the same bounds");
     }
 
+    /// All of them as words, for another process: nanoseconds and how many.
+    pub(crate) fn words(&self) -> impl Iterator<Item = String> + '_ {
+        let recorded = self.histogram.iter_recorded();
+        recorded.map(|step| format!("{}:{}", step.value_iterated_to(), step.count_at_value()))
+    }
+
+    /// Adds what another process said; whether the word says anything.
+    pub(crate) fn add_word(&mut self, word: &str) -> bool {
+        let numbers =
+            word.split_once(':').and_then(|(nanos, count)| Some((nanos.parse().ok()?, count.parse().ok()?)));
+        if let Some((nanos, count)) = numbers {
+            self.histogram.saturating_record_n(nanos, count);
+        }
+        numbers.is_some()
+    }
+
     /// Payload of the messages, in bytes.
     pub const fn size_bytes(&self) -> usize {
         self.size_bytes
@@ -122,6 +138,17 @@ mod tests {
         all.add(&rounds(10));
         assert_eq!(all.samples(), 200);
         assert!((all.max_us() - 1_000.0).abs() < 1.0);
+    }
+
+    #[test]
+    fn what_one_process_says_another_one_has() {
+        let (told, mut heard) = (rounds(7), Rounds::new(16));
+        assert!(told.words().all(|word| heard.add_word(&word)));
+        assert_eq!(heard.samples(), 100);
+        for quantile in [0.0, 0.5, 0.99, 1.0] {
+            assert_eq!(heard.quantile_us(quantile), told.quantile_us(quantile));
+        }
+        assert!(!heard.add_word("7") && !heard.add_word("a:1"));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The server under test.
 
+use crate::groups::Groups;
 use crate::process::Process;
 use crate::{BenchError, Launcher, role, usage};
 
@@ -22,6 +23,17 @@ pub enum Joined {
     Mesh,
 }
 
+impl Joined {
+    /// Whether two nodes have a link to each other.
+    pub(crate) fn are_next(self, node: usize, other: usize) -> bool {
+        match self {
+            Joined::Chain => node.abs_diff(other) == 1,
+            Joined::Star => node != other && (node == 0 || other == 0),
+            Joined::Mesh => node != other,
+        }
+    }
+}
+
 impl Server {
     /// Starts a server on loopback, on a port that the system chooses. It ends when this is dropped.
     ///
@@ -37,11 +49,11 @@ impl Server {
     /// # Errors
     /// The system gives no process.
     pub async fn chain(launcher: &Launcher, nodes: usize) -> Result<Self, BenchError> {
-        Self::network(launcher, nodes, Joined::Chain, &[]).await
+        Self::network(launcher, nodes, Joined::Chain, None, &[]).await
     }
 
-    /// Starts `nodes` servers on loopback that are one network. They end when this is dropped. Each stays on the core of `cores`, by
-    /// node, which is counted around among those that this process may use; one that has none there runs anywhere.
+    /// Starts `nodes` servers on loopback that are one network, and share groups if there are any. They end when this is dropped. Each
+    /// stays on the core of `cores`, by node, which is counted around among those that this process may use; one that has none there runs anywhere.
     ///
     /// # Errors
     /// The system gives no process.
@@ -49,6 +61,7 @@ impl Server {
         launcher: &Launcher,
         nodes: usize,
         joined: Joined,
+        groups: Option<&Groups>,
         cores: &[usize],
     ) -> Result<Self, BenchError> {
         if nodes <= 1 {
@@ -57,12 +70,13 @@ impl Server {
             let address = words.first().cloned().unwrap_or_default();
             return Ok(Self { addresses: vec![address], own: vec![process] });
         }
+        let groups = groups.map(Groups::url).transpose()?;
         let (mut own, mut addresses) = (Vec::new(), Vec::new());
         let mut join: Option<String> = None;
         for number in 1..=nodes {
             let words = match joined {
-                Joined::Chain | Joined::Star => role::node(number, join.as_deref()),
-                Joined::Mesh => role::site_node(number, None, join.as_deref()),
+                Joined::Chain | Joined::Star => role::node(number, groups.as_deref(), join.as_deref()),
+                Joined::Mesh => role::site_node(number, groups.as_deref(), join.as_deref()),
             };
             let launcher = launcher.on_core(cores.get(number - 1).copied());
             let (process, address, links) = start_node(&launcher, number, &words).await?;
@@ -88,6 +102,11 @@ impl Server {
     /// Where federates find it: `HOST` or `HOST:PORT`.
     pub fn address(&self) -> &str {
         &self.addresses[0]
+    }
+
+    /// Where federates find its nodes.
+    pub(crate) fn addresses(&self) -> &[String] {
+        &self.addresses
     }
 
     /// Where federates find one of its nodes, by its number from 0.

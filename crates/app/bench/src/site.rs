@@ -3,26 +3,20 @@
 //!
 //! Delays are from the call at the sender until the reflect is at the listener, by the clock of the machine that all run on.
 
-use std::net::UdpSocket;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use bytes::{BufMut as _, Bytes, BytesMut};
-use kernel::report::NodeSummary;
 
-use crate::member::{Member, Payload, received, reflected, stalled};
-use crate::process::{PATIENCE, Process, orders, say};
-use crate::server::{federation_name, start_node};
-use crate::status::report;
+use crate::groups::{Groups, STALE, await_reach, summary};
+use crate::member::{Member, Payload, received, reflected};
+use crate::process::{Process, orders, say};
+use crate::server::{Joined, federation_name, start_node};
 use crate::{BenchError, Launcher, Rounds, role, usage};
 
 /// Bytes of the time in a payload.
 const TIME_BYTES: usize = 8;
 /// Updates before those that count.
 const WARM_UP: u64 = 50;
-/// How old what a node says of itself can be.
-const STALE: Duration = Duration::from_millis(1_500);
-/// How often a node is asked whether its groups reach all.
-const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// What to measure.
 #[derive(Clone, Debug)]
@@ -87,7 +81,7 @@ pub async fn measure(
         listeners.push(launcher.start(&role::listener(address, &federation)).await?.0);
     }
     if carrier != Carrier::Links {
-        nodes.await_groups().await?;
+        await_reach(&nodes.addresses, Joined::Mesh).await?;
     }
     exchange(&publisher, object, &mut listeners, plan, WARM_UP, |_| ()).await?;
     let before = nodes.counts().await?;
@@ -208,7 +202,7 @@ impl Nodes {
     async fn start(launcher: &Launcher, count: usize, carrier: Carrier) -> Result<Self, BenchError> {
         let groups = match carrier {
             Carrier::Links => None,
-            Carrier::Group { loss } => Some(groups(loss)?),
+            Carrier::Group { loss } => Some(Groups { count: 1, rate_min: None, loss }.url()?),
         };
         let (mut nodes, mut join) = (Self { processes: Vec::new(), addresses: Vec::new() }, None);
         for number in 1..=count {
@@ -221,44 +215,12 @@ impl Nodes {
         Ok(nodes)
     }
 
-    /// Waits until the groups of the first node reach all others.
-    async fn await_groups(&self) -> Result<(), BenchError> {
-        let begun = Instant::now();
-        loop {
-            let groups = self.summary(0).await?.groups;
-            let all = self.addresses.len() - 1;
-            if !groups.is_empty() && groups.iter().all(|group| group.reaches == all) {
-                return Ok(());
-            }
-            if begun.elapsed() > PATIENCE {
-                return Err(stalled("multicast on the loopback interface"));
-            }
-            tokio::time::sleep(LOOK_EVERY).await;
-        }
-    }
-
-    /// What a node says of itself.
-    async fn summary(&self, node: usize) -> Result<NodeSummary, BenchError> {
-        let begun = Instant::now();
-        // A node that has just become a member has yet to make one.
-        while begun.elapsed() < PATIENCE {
-            let report = report(&self.addresses[node], PATIENCE).await;
-            let report = report.ok_or_else(|| stalled("the report of a node"))?;
-            let own = report.nodes.into_iter().find(|node| node.name == report.node);
-            if let Some(summary) = own.and_then(|node| node.summary) {
-                return Ok(summary);
-            }
-            tokio::time::sleep(LOOK_EVERY).await;
-        }
-        Err(stalled("a node's report of itself"))
-    }
-
     async fn counts(&self) -> Result<Counts, BenchError> {
         tokio::time::sleep(STALE).await;
         let cpu_s = self.processes.iter().map(|process| usage::cpu_s(process.id())).sum();
         let mut counts = Counts { cpu_s, ..Counts::default() };
-        for node in 0..self.addresses.len() {
-            let summary = self.summary(node).await?;
+        for (node, address) in self.addresses.iter().enumerate() {
+            let summary = summary(address).await?;
             counts.asked_again += summary.asked_again;
             counts.recovered += summary.groups.iter().map(|group| group.recovered_frames).sum::<u64>();
             if node == 0 {
@@ -269,14 +231,6 @@ impl Nodes {
         }
         Ok(counts)
     }
-}
-
-/// A group on the loopback interface that nobody else has, with an emulated line to each node.
-fn groups(loss: f64) -> Result<String, BenchError> {
-    let port = UdpSocket::bind("127.0.0.1:0").and_then(|socket| socket.local_addr());
-    let port = port.map_err(BenchError::system("a port for a multicast group"))?.port();
-    let loss = if loss > 0.0 { format!(",loss={}%", loss * 100.0) } else { String::new() };
-    Ok(format!("srmp://239.255.44.42:{port},interface=lo,groups=1{loss}"))
 }
 
 #[cfg(test)]
@@ -292,11 +246,5 @@ mod tests {
             assert_eq!(payload.len(), len);
             assert!((before..=now_ns()).contains(&time));
         }
-    }
-
-    #[test]
-    fn a_group_loses_what_it_is_told_to() {
-        assert!(groups(0.05).unwrap().ends_with(",interface=lo,groups=1,loss=5%"));
-        assert!(groups(0.0).unwrap().ends_with(",groups=1"));
     }
 }

@@ -1,6 +1,11 @@
 //! Each benchmark once, with tiny counts: that it runs, ends, and reports what it promises. Nothing here looks at how
 //! long anything takes.
 
+#![allow(clippy::print_stderr)] // what is skipped is told
+
+#[path = "common/loopback.rs"]
+mod loopback;
+
 use std::process::{Command, Output};
 
 use serde_json::Value;
@@ -159,6 +164,39 @@ fn entities_do_the_same_on_this_machine_and_in_the_simulator() {
     rows.iter().for_each(|row| assert_numbers(row, &["measured", "simulated"]));
     assert_eq!(rows[0]["measured"], rows[0]["simulated"]);
     assert!(rows[0]["measured"].as_f64().is_some_and(|count| count > 30.0), "{both}");
+}
+
+/// A flood to several nodes gets through groups that lose datagrams, in both worlds.
+#[test]
+fn nodes_share_groups_on_this_machine_and_in_the_simulator() {
+    if !loopback::has_multicast() {
+        return;
+    }
+    let text = "kind = \"federation\"\ntitle = \"groups\"\n\n[nodes]\ncount = 3\njoined = \"mesh\"\n\n[multicast]\ngroups = 2\nloss = \"5%\"\n\n\
+        [[tasks]]\ntask = \"flood\"\nfrom = 0\nto = [1, 2]\nsize = \"250B\"\ncount = 3000\nsubscribers = 2\n\n\
+        [[tasks]]\ntask = \"entities\"\nfrom = 1\nto = [0, 2]\nworkload = \"table1\"\nobjects = 20\nrun = \"1s\"\n";
+    let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("bench-groups.toml");
+    std::fs::write(&path, text).expect("the folder is there");
+    let both = report(&["federation", path.to_str().expect("the folder is UTF-8"), "--live", "--sim"]);
+    let rows = both["rows"].as_array().unwrap();
+    let found: Vec<_> =
+        rows.iter().map(|row| (row["task"].as_u64(), row["what"].as_str().unwrap())).collect();
+    let of_tasks = [(1, "reflects_per_s"), (2, "reflects"), (2, "p50_us"), (2, "p90_us"), (2, "p99_us")];
+    assert_eq!(found[..5], of_tasks.map(|(task, what)| (Some(task), what)));
+    let of_groups = [
+        "group_frames",
+        "group_datagrams",
+        "group_bytes",
+        "lost_datagrams",
+        "repaired_frames",
+        "recovered_frames",
+    ];
+    assert_eq!(found[5..11], of_groups.map(|what| (None, what)));
+    assert_eq!(found[11..], ["asked_again", "link_bytes"].map(|what| (None, what)));
+    rows.iter().for_each(|row| assert_numbers(row, &["measured", "simulated"]));
+    for row in &rows[5..8] {
+        assert!(row["measured"].as_f64() > Some(0.0) && row["simulated"].as_f64() > Some(0.0), "{row}");
+    }
 }
 
 #[test]

@@ -3,6 +3,8 @@
 use bytes::Bytes;
 use fedpro::frame::{HeaderView, MESSAGE_BYTES_MAX, MessageType};
 
+use crate::scheduler::ProcessId;
+
 /// Messages of the Federate Protocol that have a cost of their own.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Counted {
@@ -29,6 +31,18 @@ impl Counted {
     }
 }
 
+/// A datagram of a multicast group.
+#[derive(Clone, Debug)]
+pub(crate) struct Datagram {
+    /// Which, from 0.
+    pub(crate) group: usize,
+    /// Who sent it.
+    pub(crate) from: ProcessId,
+    /// It is for one member alone.
+    pub(crate) alone: bool,
+    pub(crate) bytes: Bytes,
+}
+
 /// What comes by a socket.
 #[derive(Clone, Debug)]
 pub(crate) enum Chunk {
@@ -41,6 +55,8 @@ pub(crate) enum Chunk {
     Bytes(Bytes, Counted),
     /// Frames between nodes.
     Frames(Vec<Bytes>),
+    /// Of a multicast group.
+    Datagram(Datagram),
     /// There is room again in the other direction.
     Room,
     /// The other end is gone.
@@ -56,6 +72,7 @@ impl Chunk {
         match self {
             Chunk::Opened { .. } | Chunk::Room | Chunk::Closed => 0,
             Chunk::Bytes(bytes, _) => bytes.len(),
+            Chunk::Datagram(datagram) => datagram.bytes.len(),
             Chunk::Frames(frames) => frames.iter().map(|frame| frame.len() + LENGTH_BYTES).sum(),
         }
     }

@@ -3,11 +3,13 @@
 use std::time::Duration;
 
 use base::{Moment, Seed};
+use fabric::units::Share;
 use kernel::TopologyKind;
 use netsim::cluster::Ethernet;
 use workload::{ConfigError, Emission, Generator, Mode, Workload};
 
 use crate::model::{HostModel, ModelError};
+use crate::work::{SIZE_BYTES_MAX, SIZE_BYTES_MIN, Task, Update, Work};
 
 /// How nodes are joined.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -47,61 +49,27 @@ impl Joined {
     }
 }
 
-/// What a pair or a group of federates does.
+/// Multicast groups that all nodes share, beside their links.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Task {
-    /// One updates, the other answers each reflect by an update with as many bytes, one exchange after the other.
-    RoundTrips {
-        /// How many are measured.
-        count: u32,
-        /// Before these, as many that are not.
-        warm_up: u32,
-    },
-    /// One updates as fast as it is let; so many subscribers, in one process.
-    Flood {
-        /// Updates.
-        count: u32,
-        /// Subscribing federates.
-        subscribers: u32,
-    },
-    /// One updates at random moments, whatever has become of earlier ones; so many subscribers, in one process.
-    Paced {
-        /// Updates.
-        count: u32,
-        /// Time between two, on average (exponential).
-        mean_gap: Duration,
-        /// Subscribing federates.
-        subscribers: u32,
-    },
-    /// One has the objects of a workload and updates each as its Markov chain has it: what is of mode 0 by best effort, what is of mode 1
-    /// reliably; so many subscribers, in one process.
-    Entities {
-        /// Which of [`Federation::workloads`].
-        workload: usize,
-        /// For how long.
-        run: Duration,
-        /// Subscribing federates.
-        subscribers: u32,
-    },
+pub struct Multicast {
+    /// How many; classes are spread over them.
+    pub groups: u16,
+    /// Congestion control does not send slower than this, in bit/s.
+    pub rate_min: u64,
+    /// Datagrams that each node loses of what comes to it.
+    pub loss: Share,
 }
 
-/// A task, and where it happens.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Work {
-    /// What is done.
-    pub task: Task,
-    /// Bytes of the one attribute of each update; at least [`SIZE_BYTES_MIN`]. Of entities their workload says it, and this is the least.
-    pub size_bytes: u32,
-    /// The node of the federate that begins.
-    pub from: u16,
-    /// The node of the others.
-    pub to: u16,
+impl Default for Multicast {
+    /// What a live node does unless it is told otherwise.
+    fn default() -> Self {
+        Self { groups: 8, rate_min: 100_000_000, loss: Share::NONE }
+    }
 }
 
-/// Updates hold their number and their moment of birth.
-pub const SIZE_BYTES_MIN: u32 = 16;
-/// Most bytes of an update.
-pub const SIZE_BYTES_MAX: u32 = 1 << 20;
+/// Most multicast groups.
+pub const GROUPS_MAX: u16 = 64;
+
 /// Most nodes.
 pub const NODES_MAX: u16 = 1_000;
 /// Most updates or round trips of a task, and most subscribers of one.
@@ -129,6 +97,8 @@ pub struct Federation {
     pub nodes: u16,
     /// How they are joined.
     pub joined: Joined,
+    /// What nodes share beside links; not with a single node.
+    pub multicast: Option<Multicast>,
     /// What federates do, all at the same time.
     pub work: Vec<Work>,
     /// What entities do.
@@ -191,6 +161,28 @@ pub enum FederationError {
         /// The last one.
         last: u16,
     },
+    /// A task without others, or with others twice at one node.
+    #[error("task {task}: `to` names {}", twice.map_or("no node".to_owned(), |node| format!("node {node} twice")))]
+    To {
+        /// Which task, from 1.
+        task: usize,
+        /// The node that is named twice; none is named without.
+        twice: Option<u16>,
+    },
+    /// Round trips with several others.
+    #[error("task {task}: round trips are with one node, but `to` names {count}")]
+    RoundTrips {
+        /// Which task, from 1.
+        task: usize,
+        /// How many nodes.
+        count: usize,
+    },
+    /// Groups of one node.
+    #[error("multicast groups are for two nodes or more, but there is one")]
+    MulticastAlone,
+    /// Groups by which nothing comes.
+    #[error("the loss of multicast groups is 100%: nobody would hear anybody")]
+    MulticastLoss,
 }
 
 /// A process of a federation.
@@ -200,8 +192,13 @@ pub enum Process {
     Node(u16),
     /// The process of the federate that begins a task, by the number of the task.
     First(usize),
-    /// That of the others.
-    Others(usize),
+    /// That of the others at one node.
+    Others {
+        /// By the number of the task.
+        task: usize,
+        /// Which of the nodes of the others.
+        at: usize,
+    },
 }
 
 impl Federation {
@@ -210,12 +207,12 @@ impl Federation {
     /// Neighbours along a chain are on different cores.
     ///
     /// # Panics
-    /// There is no such task.
+    /// There is no such task, or no such node of it.
     pub fn core(&self, process: Process) -> Option<u32> {
         let number = match process {
             Process::Node(node) => u32::from(node) + 1,
             Process::First(task) => self.work[task].from.into(),
-            Process::Others(task) => u32::from(self.work[task].to) + 2,
+            Process::Others { task, at } => u32::from(self.work[task].to[at]) + 2,
         };
         self.pinned.then_some(number)
     }
@@ -232,11 +229,17 @@ impl Federation {
         };
         range("the number of nodes", 1, NODES_MAX.into(), self.nodes.into())?;
         range("the number of tasks", 1, 1_000, self.work.len() as u64)?;
-        for (index, work) in self.work.iter().enumerate() {
-            let last = self.nodes - 1;
-            if let Some(node) = [work.from, work.to].into_iter().find(|node| *node > last) {
-                return Err(FederationError::Node { task: index + 1, node, last });
+        if let Some(multicast) = &self.multicast {
+            range("the number of multicast groups", 1, GROUPS_MAX.into(), multicast.groups.into())?;
+            if self.nodes == 1 {
+                return Err(FederationError::MulticastAlone);
             }
+            if multicast.loss >= Share::ALL {
+                return Err(FederationError::MulticastLoss);
+            }
+        }
+        for (index, work) in self.work.iter().enumerate() {
+            self.check_places(index + 1, work)?;
             let (min, max) = (SIZE_BYTES_MIN.into(), SIZE_BYTES_MAX.into());
             range("the size of an update in bytes", min, max, work.size_bytes.into())?;
             let subscribers = work.task.subscribers();
@@ -252,6 +255,24 @@ impl Federation {
             range("the count of a task", 1, COUNT_MAX.into(), count)?;
         }
         Ok(())
+    }
+
+    /// Whether a task is at nodes that there are.
+    fn check_places(&self, task: usize, work: &Work) -> Result<(), FederationError> {
+        let last = self.nodes - 1;
+        let mut places = std::iter::once(work.from).chain(work.to.iter().copied());
+        if let Some(node) = places.find(|node| *node > last) {
+            return Err(FederationError::Node { task, node, last });
+        }
+        let repeated = |(at, node): &(usize, &u16)| work.to[..*at].contains(node);
+        let twice = work.to.iter().enumerate().find(repeated).map(|(_, node)| *node);
+        if work.to.is_empty() || twice.is_some() {
+            return Err(FederationError::To { task, twice });
+        }
+        match (work.task, work.to.len()) {
+            (Task::RoundTrips { .. }, count @ 2..) => Err(FederationError::RoundTrips { task, count }),
+            _ => Ok(()),
+        }
     }
 
     /// All updates of the entities of a task, in order; none of other tasks. [`COUNT_MAX`] of them, and one, at most.
@@ -301,55 +322,5 @@ impl Federation {
             reliable: emission.mode == Mode::One,
         };
         Ok(emissions.take(COUNT_MAX as usize + 1).map(update))
-    }
-}
-
-/// An update of an entity.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Update {
-    /// From the beginning of its task.
-    pub at: Duration,
-    /// Of those of the task, from 0.
-    pub object: u32,
-    /// Payload.
-    pub size_bytes: u32,
-    /// It is promised to arrive.
-    pub reliable: bool,
-}
-
-impl Work {
-    /// Updates or round trips that are measured; none of entities, whose workload says it.
-    pub fn count(&self) -> u32 {
-        self.task.count()
-    }
-}
-
-impl Task {
-    /// Updates or round trips; none of entities, whose workload says it.
-    pub(crate) fn count(self) -> u32 {
-        match self {
-            Task::RoundTrips { count, .. } | Task::Flood { count, .. } | Task::Paced { count, .. } => count,
-            Task::Entities { .. } => 0,
-        }
-    }
-
-    /// Federates of the other side.
-    pub(crate) fn subscribers(self) -> u32 {
-        match self {
-            Task::RoundTrips { .. } => 1,
-            Task::Flood { subscribers, .. }
-            | Task::Paced { subscribers, .. }
-            | Task::Entities { subscribers, .. } => subscribers,
-        }
-    }
-
-    /// In words.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Task::RoundTrips { .. } => "round-trips",
-            Task::Flood { .. } => "flood",
-            Task::Paced { .. } => "paced",
-            Task::Entities { .. } => "entities",
-        }
     }
 }

@@ -2,9 +2,10 @@
 //!
 //! Logarithms, since costs and times are positive and relative errors are what counts.
 
-use crate::federation::{Federation, Task};
+use crate::federation::Federation;
 use crate::model::Costs;
-use crate::run::Report;
+use crate::report::Report;
+use crate::work::Task;
 
 /// What was measured of a federation with one task, or what a run predicts of it.
 #[derive(Clone, PartialEq, Debug)]
@@ -25,7 +26,7 @@ impl Figures {
             return Some(Self { p50_us: done.quantile_us(0.5), per_s: None, cpu_us: Vec::new() });
         }
         let updates = f64::from(done.work.count());
-        let processes = done.federates_ns.into_iter().chain(report.nodes_ns.iter().copied());
+        let processes = done.federates_ns.iter().chain(&report.nodes_ns).copied();
         Some(Self {
             p50_us: None,
             per_s: Some(done.per_s()),

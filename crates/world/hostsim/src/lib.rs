@@ -6,6 +6,7 @@
 //!
 //! - [`HostModel`]: what steps cost.
 //! - [`Federation`]: nodes, computers, and what federates do.
+//! - [`Multicast`]: groups that nodes share beside their links, as a live site does; [`Carried`]: what they carried.
 //! - [`run`]: a run, and its [`Report`].
 //! - [`fit`]: costs from measurements.
 //!
@@ -15,19 +16,25 @@ mod chunk;
 mod crew;
 mod federation;
 pub mod fit;
+mod groups;
 mod member;
 mod model;
 mod node;
 mod part;
+mod report;
 mod run;
 mod scheduler;
 mod setup;
 mod wires;
+mod work;
 mod world;
 
 pub use federation::{
-    COUNT_MAX, Federation, FederationError, Joined, NODES_MAX, OBJECTS_MAX, Placement, Process,
-    SIZE_BYTES_MAX, SIZE_BYTES_MIN, SUBSCRIBERS_MAX, Task, Update, Work,
+    COUNT_MAX, Federation, FederationError, GROUPS_MAX, Joined, Multicast, NODES_MAX, OBJECTS_MAX, Placement,
+    Process, SUBSCRIBERS_MAX,
 };
+pub use groups::Carried;
 pub use model::{COST_NS_MAX, Costs, HostModel, ModelError, READ_PART};
-pub use run::{Done, Report, RunError, quantile_us, run};
+pub use report::{Done, Report, quantile_us};
+pub use run::{RunError, run};
+pub use work::{SIZE_BYTES_MAX, SIZE_BYTES_MIN, Task, Update, Work};

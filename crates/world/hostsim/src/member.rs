@@ -97,7 +97,7 @@ impl Member {
                 self.socket = None;
                 self.session.handle_closed(turn.now(), "closed by the node");
             }
-            Chunk::Opened { .. } | Chunk::Frames(_) => {}
+            Chunk::Opened { .. } | Chunk::Frames(_) | Chunk::Datagram(_) => {}
         }
     }
 

@@ -5,10 +5,13 @@ use std::rc::Rc;
 
 use base::{Moment, NodeKey, Seed};
 use bytes::BytesMut;
-use kernel::{Config, ConnId, Kernel, LinkEvent, LinkId, LinkTarget, LinkTerms, NetworkConfig, NoFoms};
+use kernel::{
+    Config, ConnId, Kernel, LinkEvent, LinkId, LinkTarget, LinkTerms, NetworkConfig, NetworkStatus, NoFoms,
+};
 
 use crate::chunk::{Chunk, Counted};
-use crate::federation::Joined;
+use crate::federation::Federation;
+use crate::groups::{self, Carried, Groups};
 use crate::scheduler::ProcessId;
 use crate::wires::{SocketId, Turn};
 
@@ -32,6 +35,10 @@ pub(crate) struct Node {
     full: BTreeSet<SocketId>,
     /// Federates that the kernel holds back, and of whom something is there to be read.
     held: BTreeSet<SocketId>,
+    /// Multicast groups that it shares with other nodes.
+    groups: Option<Groups>,
+    /// Bytes that went into links.
+    link_bytes: u64,
     buffer: BytesMut,
 }
 
@@ -49,31 +56,34 @@ fn socket(number: u64) -> SocketId {
 }
 
 impl Node {
-    /// Node `number` of `count` that are joined in some way.
+    /// Node `number` of a federation. Datagrams of groups come by `datagrams`, where there are groups.
     ///
     /// # Errors
     /// The settings do not fit.
     pub(crate) fn new(
         number: usize,
-        count: usize,
-        joined: Joined,
-        seed: Seed,
+        federation: &Federation,
         directory: Rc<Vec<ProcessId>>,
+        datagrams: Option<SocketId>,
     ) -> Result<Self, kernel::NetworkError> {
+        let seed = federation.seed.split("node").split_index(number as u64);
         let source = Box::new(NoFoms);
-        let kernel = if count == 1 {
+        let kernel = if federation.nodes == 1 {
             Kernel::new(Config::default(), source)
         } else {
             let key = NodeKey(seed.split("key").0.max(1));
             let name = format!("node {number}");
-            let mut network = NetworkConfig::new(key, seed, &name, joined.topology());
+            let mut network = NetworkConfig::new(key, seed, &name, federation.joined.topology());
             network.overlay.urls = vec![number.to_string()];
             network.bootstrap = (number == 0).then_some(std::time::Duration::ZERO);
             let target =
                 |to: usize| LinkTarget { url: to.to_string(), name: None, terms: LinkTerms::default() };
-            network.targets = joined.target(number).map(target).into_iter().collect();
+            network.targets = federation.joined.target(number).map(target).into_iter().collect();
+            network.multicast = federation.multicast.as_ref().map(groups::of_kernel);
             Kernel::in_network(Moment::ZERO, Config::default(), network, source)?
         };
+        let groups = federation.multicast.as_ref().zip(datagrams);
+        let groups = groups.map(|(multicast, socket)| Groups::new(multicast, socket, seed.split("groups")));
         Ok(Self {
             kernel,
             seed: seed.split("sessions"),
@@ -83,6 +93,8 @@ impl Node {
             links: BTreeSet::new(),
             full: BTreeSet::new(),
             held: BTreeSet::new(),
+            groups,
+            link_bytes: 0,
             buffer: BytesMut::new(),
         })
     }
@@ -93,8 +105,26 @@ impl Node {
         self.kernel.network().map(|network| network.members.len())
     }
 
+    /// Bytes that it wrote to other nodes over links, so far.
+    pub(crate) fn link_bytes(&self) -> u64 {
+        self.link_bytes
+    }
+
+    /// What it said in groups so far, and had to ask for beside them.
+    pub(crate) fn carried(&self) -> Carried {
+        let asked_again = self.kernel.network().map_or(0, |network| network.services.asked);
+        let carried = self.groups.as_ref().map_or_else(Carried::default, Groups::carried);
+        Carried { asked_again, ..carried }
+    }
+
+    /// What it says of its network.
+    pub(crate) fn network(&self) -> Option<NetworkStatus> {
+        self.kernel.network()
+    }
+
     pub(crate) fn poll_timeout(&self) -> Option<Moment> {
-        self.kernel.poll_timeout()
+        let groups = self.groups.as_ref().and_then(Groups::poll_timeout);
+        Moment::sooner(self.kernel.poll_timeout(), groups)
     }
 
     /// Does all that there is to do.
@@ -114,6 +144,10 @@ impl Node {
 
     /// Reads a socket once.
     fn take_in(&mut self, turn: &mut Turn<'_>, socket: SocketId) {
+        if let Some(groups) = self.groups.as_mut().filter(|groups| groups.socket() == socket) {
+            groups.take_in(turn);
+            return self.give_out(turn, None);
+        }
         if self.federates.contains(&socket) && self.kernel.is_held(conn(socket)) {
             self.held.insert(socket);
             return;
@@ -164,6 +198,8 @@ impl Node {
             Chunk::Closed if self.links.remove(&socket) => {
                 self.kernel.handle_link_down(turn.now(), link(socket), "closed by the other end");
             }
+            // They come by a socket of their own.
+            Chunk::Datagram(_) => {}
             Chunk::Closed => {
                 self.federates.remove(&socket);
                 self.kernel.handle_closed(turn.now(), conn(socket));
@@ -209,6 +245,9 @@ impl Node {
         }
         while let Some(id) = self.kernel.poll_link_ready() {
             any |= self.write_link(turn, socket(id.0));
+        }
+        if let Some(groups) = &mut self.groups {
+            any |= groups.serve(&mut self.kernel, turn);
         }
         while let Some(released) = self.kernel.poll_released() {
             let socket = socket(released.0);
@@ -291,7 +330,9 @@ impl Node {
             any = true;
             let messages = self.kernel.link_sent(link(socket)) - before;
             turn.spend(messages as f64 * turn.costs().link_message_ns / 2.0);
-            turn.write(socket, Chunk::Frames(frames));
+            let frames = Chunk::Frames(frames);
+            self.link_bytes += frames.bytes() as u64;
+            turn.write(socket, frames);
         }
     }
 }

@@ -7,7 +7,7 @@ use fabric::units::Picos;
 use std::rc::Rc;
 use std::time::Duration;
 
-use crate::federation::{SIZE_BYTES_MIN, Update};
+use crate::work::{SIZE_BYTES_MIN, Update};
 
 /// What a federate does, and what it has seen.
 #[derive(Clone, Debug)]
@@ -22,6 +22,8 @@ pub(crate) struct Part {
     /// When it began, and when all was done.
     pub(crate) began: Option<Moment>,
     pub(crate) finished: Option<Moment>,
+    /// Reflects of a listener, where nothing may be lost, that did not follow on the one before.
+    pub(crate) out_of_turn: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -37,7 +39,7 @@ enum What {
     /// Updates entities, as it is written.
     Play { script: Rc<[Update]> },
     /// Takes reflects, so many of them, or fewer where they may be lost.
-    Listen { expected: u64, may_lose: bool },
+    Listen { expected: u64, may_lose: bool, last: u64 },
 }
 
 /// An update that is to be made.
@@ -59,6 +61,7 @@ impl Part {
             times_ns: Vec::new(),
             began: None,
             finished: None,
+            out_of_turn: 0,
         }
     }
 
@@ -85,7 +88,7 @@ impl Part {
     }
 
     pub(crate) fn listener(size: u32, expected: u64, may_lose: bool) -> Self {
-        Self::new(What::Listen { expected, may_lose }, size)
+        Self::new(What::Listen { expected, may_lose, last: 0 }, size)
     }
 
     /// It is done, or never is but needs nothing more.
@@ -183,9 +186,14 @@ impl Part {
                     self.finished = Some(now);
                 }
             }
-            What::Listen { expected, .. } => {
-                let born = payload.get(8..16).and_then(|octets| octets.try_into().ok());
-                let born = Moment::from_nanos(born.map_or(0, u64::from_be_bytes));
+            What::Listen { expected, may_lose, last } => {
+                let word = |from: usize| {
+                    let octets = payload.get(from..from + 8).and_then(|octets| octets.try_into().ok());
+                    octets.map_or(0, u64::from_be_bytes)
+                };
+                let before = std::mem::replace(last, word(0));
+                self.out_of_turn += u64::from(!*may_lose && *last != before + 1);
+                let born = Moment::from_nanos(word(8));
                 self.times_ns.push(nanos(now.since(born)));
                 if self.times_ns.len() as u64 >= *expected {
                     self.finished.get_or_insert(now);

@@ -1,18 +1,23 @@
 //! A run: nodes find each other, federates join, all begin, and what was seen.
 
+use std::collections::BTreeSet;
+use std::ops::Add;
 use std::rc::Rc;
 use std::time::Duration;
 
-use base::{Digest, Moment};
+use base::Moment;
 
 use crate::crew::Crew;
-use crate::federation::{Federation, FederationError, Placement, Process, Task, Update, Work};
+use crate::federation::{Federation, FederationError, Placement, Process};
+use crate::groups::Carried;
 use crate::member::Member;
 use crate::node::Node;
 use crate::part::Part;
+use crate::report::{Done, Report};
 use crate::scheduler::ProcessId;
 use crate::setup::{Class, Setup};
 use crate::wires::Wires;
+use crate::work::{Task, Update, Work};
 use crate::world::{Program, World};
 
 /// How long nodes and federates may take to be ready, in simulated time.
@@ -23,6 +28,8 @@ const CALM: Duration = Duration::from_secs(2);
 const SETTLE: Duration = Duration::from_secs(5);
 /// How often it is looked whether something has come about.
 const LOOK: Duration = Duration::from_millis(1);
+/// The same for multicast groups, of which nodes tell each other more slowly.
+const LOOK_AT_GROUPS: Duration = Duration::from_millis(50);
 
 /// A run that came to nothing.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
@@ -56,61 +63,8 @@ pub enum RunError {
     },
 }
 
-/// What a task gave.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Done {
-    /// The task.
-    pub work: Work,
-    /// Times in nanoseconds, rising: there and back of round trips, from the update to the reflect of the others, which in a flood says
-    /// how long queues were.
-    pub times_ns: Vec<u64>,
-    /// From its beginning to its last reflect.
-    pub took: Duration,
-    /// Reflects.
-    pub reflects: u64,
-    /// As many would be if nothing were lost, and the run not stopped.
-    pub expected: u64,
-    /// Processor time of the processes of the one who began, and of the others, in nanoseconds.
-    pub federates_ns: [f64; 2],
-}
-
-impl Done {
-    /// Reflects per second, of each subscriber.
-    pub fn per_s(&self) -> f64 {
-        let subscribers = self.work.task.subscribers();
-        self.reflects as f64 / f64::from(subscribers) / self.took.as_secs_f64().max(1e-12)
-    }
-
-    /// The time below which a share of all times lies, in microseconds; nothing without times.
-    pub fn quantile_us(&self, share: f64) -> Option<f64> {
-        quantile_us(&self.times_ns, share)
-    }
-}
-
-/// The time below which a share of rising times in nanoseconds lies, in microseconds; nothing without times.
-pub fn quantile_us(rising_ns: &[u64], share: f64) -> Option<f64> {
-    let last = rising_ns.len().checked_sub(1)?;
-    let at = (share * last as f64).round() as usize;
-    Some(rising_ns[at.min(last)] as f64 / 1e3)
-}
-
-/// What a run gave.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Report {
-    /// By task.
-    pub done: Vec<Done>,
-    /// Processor time of each node while the tasks were done, in nanoseconds.
-    pub nodes_ns: Vec<f64>,
-    /// How long that was.
-    pub took: Duration,
-    /// Events of the simulation.
-    pub events: u64,
-    /// A fingerprint of all that came, and when.
-    pub digest: Digest,
-}
-
-/// The processes of a task: of the one who begins, and of the others.
-type Crews = [ProcessId; 2];
+/// The processes of a task: of the one who begins, and of the others by node.
+type Crews = Vec<ProcessId>;
 
 struct Run<'a> {
     federation: &'a Federation,
@@ -131,14 +85,22 @@ pub fn run(federation: &Federation, mut progress: impl FnMut(f64) -> bool) -> Re
     run.found()?;
     run.join()?;
     run.world.run_until(run.world.now() + CALM);
-    let before = run.busy_of_nodes();
-    let federates_before: Vec<_> = run.crews.iter().map(|crews| run.busy_of(crews)).collect();
-    let began = run.world.now();
+    let before = run.counts();
     for crews in run.crews.clone() {
         crews.into_iter().rev().for_each(|crew| run.world.begin(crew));
     }
     run.work(&mut progress)?;
-    Ok(run.report(began, &before, &federates_before))
+    Ok(run.report(&before))
+}
+
+/// What was counted until some moment.
+struct Counts {
+    at: Moment,
+    nodes_ns: Vec<f64>,
+    /// By task.
+    federates_ns: Vec<Vec<f64>>,
+    link_bytes: u64,
+    carried: Carried,
 }
 
 impl<'a> Run<'a> {
@@ -147,15 +109,15 @@ impl<'a> Run<'a> {
         let computers = match federation.placement {
             Placement::Together => 1,
             Placement::ByNode => nodes,
-            Placement::Apart => nodes + 2 * federation.work.len(),
+            Placement::Apart => nodes + federation.work.iter().map(Work::processes).sum::<usize>(),
         };
         let wires = Wires::new(federation.hosts, federation.ethernet, computers, federation.pinned);
         let mut world = World::new(wires);
         // Processes are numbered in the order in which they are added.
         let directory = Rc::new((0..u32::from(federation.nodes)).map(ProcessId).collect::<Vec<_>>());
         for (number, which) in (0..federation.nodes).enumerate() {
-            let seed = federation.seed.split("node").split_index(number as u64);
-            let node = Node::new(number, nodes, federation.joined, seed, Rc::clone(&directory))
+            let datagrams = federation.multicast.map(|_| world.wires.add_member(directory[number]));
+            let node = Node::new(number, federation, Rc::clone(&directory), datagrams)
                 .map_err(|why| RunError::Node { node: number, why: why.to_string() })?;
             let computer = if federation.placement == Placement::Together { 0 } else { number };
             let core = federation.core(Process::Node(which)).unwrap_or(0);
@@ -178,22 +140,33 @@ impl<'a> Run<'a> {
     fn join(&mut self) -> Result<(), RunError> {
         let federation = self.federation;
         for (task, work) in federation.work.iter().enumerate() {
-            let near = self.add_crew(task, work, true);
+            let near = self.add_crew(task, 0, work.from);
             if task == 0 {
                 // The others cannot join before there is a federation.
                 self.wait("the first federate is joined", |world| all(world, Member::is_joined))?;
             }
-            let far = self.add_crew(task, work, false);
-            self.crews.push([near, far]);
+            self.crews.push(vec![near]);
+            for (at, node) in work.to.iter().enumerate() {
+                let far = self.add_crew(task, 1 + at, *node);
+                self.crews[task].push(far);
+            }
         }
-        self.wait("federates are joined", |world| all(world, Member::is_ready))
+        self.wait("federates are joined", |world| all(world, Member::is_ready))?;
+        if federation.multicast.is_none() {
+            return Ok(());
+        }
+        self.wait_every(LOOK_AT_GROUPS, "multicast groups reach their members", groups_reach_all)
     }
 
-    /// Adds the process of the federate that begins, or that of the others.
-    fn add_crew(&mut self, task: usize, work: &Work, near: bool) -> ProcessId {
+    /// Adds a process of federates of a task at a node: at place 0 that of the federate that begins, then those of the others.
+    fn add_crew(&mut self, task: usize, place: usize, number: u16) -> ProcessId {
+        let work = &self.federation.work[task];
+        let (near, process) = match place {
+            0 => (true, Process::First(task)),
+            _ => (false, Process::Others { task, at: place - 1 }),
+        };
         let of = (task, self.federation.work.len());
         let back = matches!(work.task, Task::RoundTrips { .. }).then_some(Class::Pong);
-        let number = if near { work.from } else { work.to };
         let (now, node) = (self.world.now(), self.nodes[usize::from(number)]);
         let objects = match work.task {
             Task::Entities { workload, .. } => self.federation.workloads[workload].objects() as u32,
@@ -211,9 +184,11 @@ impl<'a> Run<'a> {
         let computer = match self.federation.placement {
             Placement::Together => 0,
             Placement::ByNode => number.into(),
-            Placement::Apart => nodes + 2 * task + usize::from(!near),
+            Placement::Apart => {
+                let earlier = self.federation.work[..task].iter().map(Work::processes);
+                nodes + earlier.sum::<usize>() + place
+            }
         };
-        let process = if near { Process::First(task) } else { Process::Others(task) };
         let core = self.federation.core(process).unwrap_or(0);
         self.world.add(computer, core, Program::Crew(Crew::new(members)))
     }
@@ -280,7 +255,7 @@ impl<'a> Run<'a> {
 
     /// Times that are taken of a task: one a round trip, or one a reflect.
     fn expected(&self, task: usize) -> u64 {
-        self.updates(task) * u64::from(self.federation.work[task].task.subscribers())
+        self.updates(task) * self.federation.work[task].subscribers()
     }
 
     /// How long entities are at work; nothing without entities, where nothing may be lost.
@@ -293,65 +268,111 @@ impl<'a> Run<'a> {
     }
 
     fn wait(&mut self, what: &'static str, done: impl Fn(&World) -> bool) -> Result<(), RunError> {
+        self.wait_every(LOOK, what, done)
+    }
+
+    fn wait_every(
+        &mut self,
+        look: Duration,
+        what: &'static str,
+        done: impl Fn(&World) -> bool,
+    ) -> Result<(), RunError> {
         let until = self.world.now() + READY_MAX;
         while !done(&self.world) {
             self.trouble()?;
             if self.world.now() >= until {
                 return Err(stalled(what));
             }
-            self.world.run_until(self.world.now() + LOOK);
+            self.world.run_until(self.world.now() + look);
         }
         Ok(())
     }
 
     fn trouble(&self) -> Result<(), RunError> {
-        for (index, crew) in self.world.crews().enumerate() {
+        let tasks = self.federation.work.iter().enumerate();
+        let tasks = tasks.flat_map(|(task, work)| std::iter::repeat_n(task, work.processes()));
+        for (task, crew) in tasks.zip(self.world.crews()) {
             if let Some(why) = crew.members().iter().find_map(Member::trouble) {
-                return Err(RunError::Federate { task: index / 2 + 1, why: why.to_owned() });
+                return Err(RunError::Federate { task: task + 1, why: why.to_owned() });
             }
         }
         Ok(())
     }
 
-    fn busy_of_nodes(&self) -> Vec<f64> {
-        self.nodes.iter().map(|node| self.world.wires.busy_ns(*node)).collect()
+    fn counts(&self) -> Counts {
+        let busy = |processes: &[ProcessId]| -> Vec<f64> {
+            processes.iter().map(|process| self.world.wires.busy_ns(*process)).collect()
+        };
+        Counts {
+            at: self.world.now(),
+            nodes_ns: busy(&self.nodes),
+            federates_ns: self.crews.iter().map(|crews| busy(crews)).collect(),
+            link_bytes: self.world.nodes().map(Node::link_bytes).sum(),
+            carried: self.carried(),
+        }
     }
 
-    fn busy_of(&self, crews: &Crews) -> [f64; 2] {
-        crews.map(|crew| self.world.wires.busy_ns(crew))
+    fn carried(&self) -> Carried {
+        if self.federation.multicast.is_none() {
+            return Carried::default();
+        }
+        let of_node = |(process, node): (&ProcessId, &Node)| {
+            let carried = node.carried();
+            let dropped = self.world.wires.dropped(*process);
+            Carried { lost_datagrams: carried.lost_datagrams + dropped, ..carried }
+        };
+        self.nodes.iter().zip(self.world.nodes()).map(of_node).fold(Carried::default(), Add::add)
     }
 
-    fn report(&self, began: Moment, nodes_before: &[f64], federates_before: &[[f64; 2]]) -> Report {
-        let crews: Vec<&Crew> = self.world.crews().collect();
+    fn report(&self, before: &Counts) -> Report {
+        let after = self.counts();
+        let mut crews = self.world.crews();
         let done = self.federation.work.iter().enumerate().map(|(task, work)| {
-            let parts = || {
-                let members = crews[2 * task].members().iter().chain(crews[2 * task + 1].members());
-                members.map(Member::part)
-            };
+            let crews: Vec<&Crew> = crews.by_ref().take(work.processes()).collect();
+            let parts = || crews.iter().flat_map(|crew| crew.members()).map(Member::part);
             let mut times_ns: Vec<u64> = parts().flat_map(|part| part.times_ns.iter().copied()).collect();
             times_ns.sort_unstable();
-            let from = parts().filter_map(|part| part.began).min().unwrap_or(began);
-            let to = parts().filter_map(|part| part.finished).max().unwrap_or(self.world.now());
-            let (after, before) = (self.busy_of(&self.crews[task]), federates_before[task]);
+            let from = parts().filter_map(|part| part.began).min().unwrap_or(before.at);
+            let to = parts().filter_map(|part| part.finished).max().unwrap_or(after.at);
             Done {
-                work: *work,
+                work: work.clone(),
                 reflects: times_ns.len() as u64,
                 expected: self.expected(task),
+                out_of_turn: parts().map(|part| part.out_of_turn).sum(),
                 times_ns,
                 took: to.since(from),
-                federates_ns: [after[0] - before[0], after[1] - before[1]],
+                federates_ns: since(&after.federates_ns[task], &before.federates_ns[task]),
             }
         });
-        let nodes_ns =
-            self.busy_of_nodes().into_iter().zip(nodes_before).map(|(after, before)| after - before);
         Report {
             done: done.collect(),
-            nodes_ns: nodes_ns.collect(),
-            took: self.world.now().since(began),
+            nodes_ns: since(&after.nodes_ns, &before.nodes_ns),
+            link_bytes: after.link_bytes - before.link_bytes,
+            carried: self.federation.multicast.map(|_| after.carried - before.carried),
+            took: after.at.since(before.at),
             events: self.world.wires.events,
             digest: self.world.wires.digest,
         }
     }
+}
+
+fn since(after: &[f64], before: &[f64]) -> Vec<f64> {
+    after.iter().zip(before).map(|(after, before)| after - before).collect()
+}
+
+/// Whether each node says of each of its groups that all of its neighbours that are in it hear it there.
+fn groups_reach_all(world: &World) -> bool {
+    let networks: Vec<_> = world.nodes().filter_map(Node::network).collect();
+    let members: BTreeSet<_> = networks
+        .iter()
+        .flat_map(|network| network.casts.iter().map(|cast| (cast.group, network.key)))
+        .collect();
+    networks.iter().all(|network| {
+        network.casts.iter().all(|cast| {
+            let neighbours = network.channels.iter().map(|(key, _)| (cast.group, *key));
+            cast.reached == neighbours.filter(|neighbour| members.contains(neighbour)).count()
+        })
+    })
 }
 
 fn stalled(what: &'static str) -> RunError {

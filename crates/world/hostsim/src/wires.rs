@@ -1,14 +1,17 @@
 //! Sockets between processes, and the computers that these run on.
 
-use std::collections::VecDeque;
+mod datagrams;
+
+use std::collections::{BTreeMap, VecDeque};
 
 use base::{Digest, Moment};
-use netsim::cluster::{Departure, Ethernet, Port};
+use netsim::cluster::{Departure, Ethernet, Framing, Port};
 use netsim::{EventQueue, Slots};
 
 use crate::chunk::Chunk;
 use crate::model::{Costs, HostModel, READ_PART};
 use crate::scheduler::{ProcessId, Scheduler};
+use datagrams::Member;
 
 /// One end of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -49,6 +52,12 @@ struct Socket {
     closed: bool,
 }
 
+impl Socket {
+    fn new(owner: ProcessId) -> Self {
+        Self { owner, inbox: VecDeque::new(), bytes: 0, full: false, closed: false }
+    }
+}
+
 struct Flight {
     to: SocketId,
     chunk: Chunk,
@@ -87,6 +96,8 @@ pub(crate) struct Wires {
     pinned: bool,
     places: Vec<Place>,
     sockets: Vec<Socket>,
+    /// Processes that take datagrams of multicast groups.
+    members: BTreeMap<ProcessId, Member>,
     flights: Slots<Flight>,
     pub(crate) events: u64,
     pub(crate) digest: Digest,
@@ -109,6 +120,7 @@ impl Wires {
             pinned,
             places: Vec::new(),
             sockets: Vec::new(),
+            members: BTreeMap::new(),
             flights: Slots::default(),
             events: 0,
             digest: Digest::EMPTY,
@@ -181,10 +193,10 @@ impl Wires {
 
     /// A chunk queues for the last part of its way.
     pub(crate) fn at_switch(&mut self, slot: u32) {
-        let ethernet = self.ethernet;
         let Some(Flight { to, chunk, departure: Some(departure) }) = self.flights.get(slot) else {
             return;
         };
+        let ethernet = framed(self.ethernet, chunk);
         let (departure, bytes) = (*departure, chunk.bytes());
         let computer = self.places[self.sockets[to.0 as usize].owner.0 as usize].computer;
         let heard = ethernet.arrive(&mut self.computers[computer].into, &departure, bytes);
@@ -192,6 +204,9 @@ impl Wires {
     }
 
     fn put(&mut self, to: SocketId, chunk: Chunk) {
+        if self.drops(to, &chunk) {
+            return;
+        }
         let socket = &mut self.sockets[to.0 as usize];
         if socket.closed {
             return;
@@ -206,18 +221,36 @@ impl Wires {
 
     fn launch(&mut self, now: Moment, from: SocketId, chunk: Chunk) {
         let to = from.peer();
-        let bytes = chunk.bytes();
-        let computer_of =
-            |socket: SocketId| self.places[self.sockets[socket.0 as usize].owner.0 as usize].computer;
-        let (near, far) = (computer_of(from), computer_of(to));
-        self.sockets[to.0 as usize].bytes += bytes;
-        let departure =
-            (near != far).then(|| self.ethernet.depart(&mut self.computers[near].out, now, bytes));
+        let (near, far) = (self.computer_of(from), self.computer_of(to));
+        let departure = (near != far).then(|| self.depart(now, near, &chunk));
+        self.fly(now, to, chunk, departure);
+    }
+
+    fn computer_of(&self, socket: SocketId) -> usize {
+        self.places[self.sockets[socket.0 as usize].owner.0 as usize].computer
+    }
+
+    /// A chunk queues at the port of a computer.
+    fn depart(&mut self, now: Moment, computer: usize, chunk: &Chunk) -> Departure {
+        framed(self.ethernet, chunk).depart(&mut self.computers[computer].out, now, chunk.bytes())
+    }
+
+    /// A chunk is under way: through the switch if it has left its computer.
+    fn fly(&mut self, now: Moment, to: SocketId, chunk: Chunk, departure: Option<Departure>) {
+        self.sockets[to.0 as usize].bytes += chunk.bytes();
         let slot = self.flights.put(Flight { to, chunk, departure });
         match departure {
             Some(departure) => self.queue.push(departure.head, Event::AtSwitch(slot)),
             None => self.queue.push(now, Event::Arrived(slot)),
         }
+    }
+}
+
+/// The network as it carries a chunk: bytes of streams over TCP, datagrams over UDP.
+fn framed(ethernet: Ethernet, chunk: &Chunk) -> Ethernet {
+    match chunk {
+        Chunk::Datagram(_) => Ethernet { framing: Framing::UDP, ..ethernet },
+        _ => ethernet,
     }
 }
 
@@ -300,15 +333,7 @@ impl Turn<'_> {
     /// Connects to another process.
     pub(crate) fn connect(&mut self, to: ProcessId, by_node: bool) -> SocketId {
         let first = u32::try_from(self.wires.sockets.len()).expect("fewer than 2^32 sockets");
-        for owner in [self.process, to] {
-            self.wires.sockets.push(Socket {
-                owner,
-                inbox: VecDeque::new(),
-                bytes: 0,
-                full: false,
-                closed: false,
-            });
-        }
+        self.wires.sockets.extend([self.process, to].map(Socket::new));
         let socket = SocketId(first);
         self.write(socket, Chunk::Opened { by_node });
         socket

@@ -27,7 +27,8 @@ fn federation(nodes: u16, cores: u32, costs: Costs, task: Task) -> Federation {
     Federation {
         nodes,
         joined: Joined::Chain,
-        work: vec![Work { task, size_bytes: 16, from: 0, to: nodes - 1 }],
+        multicast: None,
+        work: vec![Work { task, size_bytes: 16, from: 0, to: vec![nodes - 1] }],
         workloads: Vec::new(),
         hosts: HostModel { cores, costs },
         placement: Placement::Together,
@@ -135,13 +136,14 @@ fn nothing_is_lost_and_a_run_repeats_itself() {
     let flood = Task::Flood { count: 3_000, subscribers: 4 };
     let costs = HostModel { cores: 2, ..EXAMPLE }.costs;
     let mut federation = federation(3, 2, costs, flood);
-    federation.work.push(Work { task: TRIPS, size_bytes: 5_000, from: 2, to: 1 });
+    federation.work.push(Work { task: TRIPS, size_bytes: 5_000, from: 2, to: vec![1] });
     for joined in [Joined::Chain, Joined::Star, Joined::Mesh] {
         for placement in [Placement::Together, Placement::ByNode, Placement::Apart] {
             let federation = Federation { joined, placement, ..federation.clone() };
             let report = done(&federation);
             assert_eq!(report.done[0].reflects, 12_000);
             assert_eq!(report.done[1].reflects, 50);
+            assert_eq!(report.done[0].out_of_turn, 0);
             assert_eq!(done(&federation), report);
         }
     }
@@ -177,8 +179,11 @@ fn entities_do_what_their_workload_says() {
     let took = report.took.as_secs_f64();
     assert!((39.0..41.0).contains(&took), "{took} s");
     assert_eq!(done(&federation), report);
-    let slower =
-        Federation { nodes: 1, work: vec![Work { to: 0, ..federation.work[0] }], ..federation.clone() };
+    let slower = Federation {
+        nodes: 1,
+        work: vec![Work { to: vec![0], ..federation.work[0].clone() }],
+        ..federation.clone()
+    };
     assert_eq!(done(&slower).done[0].expected, found.expected);
     let other = Federation { seed: Seed(2), ..federation };
     assert_ne!(done(&other).done[0].expected, found.expected);
@@ -193,7 +198,7 @@ fn what_makes_no_sense_is_refused() {
     };
     assert_eq!(say(&|f| f.nodes = 0), "the number of nodes must be from 1 to 1000, not 0");
     assert_eq!(say(&|f| f.work.clear()), "the number of tasks must be from 1 to 1000, not 0");
-    assert_eq!(say(&|f| f.work[0].to = 2), "task 1 is at node 2, but nodes are numbered from 0 to 1");
+    assert_eq!(say(&|f| f.work[0].to = vec![2]), "task 1 is at node 2, but nodes are numbered from 0 to 1");
     assert_eq!(
         say(&|f| f.work[0].size_bytes = 3),
         "the size of an update in bytes must be from 16 to 1048576, not 3"

@@ -9,6 +9,7 @@
 //! - [`Rule`], [`Fault`]: what goes wrong, as closures or as data; added, removed, scheduled, healed.
 //! - [`Simulation`]: hosts of a type of yours ([`Host`]) on a network, run until some moment.
 //! - [`Slots`]: things under way, by number.
+//! - [`casts`]: the multicast groups of one simulated node.
 //! - [`cluster`]: hosts whose processor time and network interface cost something, for questions of "how fast".
 //! - [`routers`]: the router machine on such a cluster, as tree and as mesh, and pairs of federates that load it.
 //! - [`exercise`]: simulated entities over such networks: how much clients, routers and lines have to do.
@@ -21,6 +22,7 @@
 //! What is drawn for a packet depends on the seed, its link, its number there and the rule. So a new
 //! host, link or rule leaves alone what happens elsewhere.
 
+pub mod casts;
 pub mod cluster;
 pub mod exercise;
 mod fault;

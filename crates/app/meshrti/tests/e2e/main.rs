@@ -15,6 +15,8 @@ mod hostile;
 mod kills;
 mod life;
 mod limits;
+#[path = "../common/loopback.rs"]
+mod loopback;
 mod modules;
 #[cfg(feature = "mpi")]
 mod mpi;

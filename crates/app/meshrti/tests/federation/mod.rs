@@ -7,8 +7,11 @@ use serde_json::Value;
 use super::{file, refusal, report};
 
 fn example() -> String {
-    let path =
-        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../examples/simulations/federation.toml");
+    example_of("federation.toml")
+}
+
+fn example_of(name: &str) -> String {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../examples/simulations").join(name);
     std::fs::read_to_string(path).expect("the example is there")
 }
 
@@ -70,6 +73,44 @@ fn a_slower_computer_makes_it_slower() {
     let ratio = number(&slow, 0, "p50_us") / number(&fast, 0, "p50_us");
     assert!((2.5..3.5).contains(&ratio), "three times the costs are three times the time: {ratio}");
     assert!(number(&slow, 1, "reflects_per_s") < 0.5 * number(&fast, 1, "reflects_per_s"));
+}
+
+/// Groups carry what several nodes want, lose what they are told to, and what is reliable arrives all the same; without them the report
+/// is as it always was.
+#[test]
+fn a_site_shares_multicast_groups() {
+    let text = example_of("federation-multicast.toml").replace("\"30s\"", "\"10s\"");
+    let scenario = file("federation-multicast.toml", &text);
+    let run = |jobs: &str| report(&[path(&scenario), "--replications", "2", "--jobs", jobs]);
+    let (one, two) = (run("1"), run("2"));
+    assert_eq!(
+        (&one["rows"], &one["notes"], &one["summary"]),
+        (&two["rows"], &two["notes"], &two["summary"])
+    );
+    assert_eq!(one["rows"][1]["to"], serde_json::json!([0, 2, 3, 4, 5]));
+    assert_eq!(number(&one, 1, "samples"), 2.0 * 5.0 * 20_000.0, "a flood is reliable");
+    assert!(number(&one, 0, "samples") < number(&one, 0, "expected"), "best effort is not");
+    let of_groups = &one["summary"]["multicast"];
+    let count = |key: &str| of_groups[key].as_f64().unwrap_or_else(|| panic!("{key} in {of_groups}"));
+    assert_eq!((count("groups"), count("rate_min_bit_per_s"), count("loss_ratio")), (8.0, 1e8, 0.01));
+    for key in
+        ["frames", "datagrams", "bytes", "lost_datagrams", "nacks", "repaired_frames", "recovered_frames"]
+    {
+        assert!(count(key) > 0.0, "{key} in {of_groups}");
+    }
+    let lost = count("lost_datagrams") / (count("lost_datagrams") + count("received_datagrams"));
+    assert!((0.005..0.02).contains(&lost), "{lost}");
+
+    let (before, after) = text.split_once("\n[multicast]").expect("it has groups");
+    let (_, after) = after.split_once("\n[hosts]").expect("hosts come after them");
+    let links = file("federation-links.toml", &format!("{before}\n[hosts]{after}"));
+    let links = report(&[path(&links)]);
+    assert!(links["summary"].get("multicast").is_none(), "{links}");
+    assert_eq!(number(&links, 0, "samples"), number(&links, 0, "expected"));
+    let (code, said) =
+        refusal(&[path(&file("federation-alone.toml", &text.replace("count = 6", "count = 1")))]);
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("multicast groups are for two nodes or more, but there is one"), "{said}");
 }
 
 #[test]

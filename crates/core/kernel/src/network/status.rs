@@ -69,6 +69,8 @@ pub struct LinkMessages {
     pub said: u64,
     /// What services of others said, as it was taken here.
     pub heard: u64,
+    /// Those that went to multicast groups, once each, or to one member of them.
+    pub grouped: u64,
 }
 
 impl Network {
@@ -78,6 +80,7 @@ impl Network {
             received: self.fabric.received_messages(),
             said: services.sent,
             heard: services.delivered + services.loose_taken,
+            grouped: self.fabric.sent_to_groups(),
         }
     }
 

@@ -258,6 +258,12 @@ impl Endpoint {
         self.shaper.waiting().0
     }
 
+    /// Messages of modes 0 and 1, or segments of them, that wait for the rate.
+    pub fn waiting(&self) -> usize {
+        let (reliable, best_effort) = self.shaper.waiting();
+        reliable + best_effort
+    }
+
     /// The newest messages held of a member, for an application that joins later. A message is empty when memory was short, or
     /// [nothing is kept](Config::keeps_state).
     pub fn messages(&self, member: MemberId) -> impl Iterator<Item = (DataId, crate::model::Sn, &[u8])> + '_ {

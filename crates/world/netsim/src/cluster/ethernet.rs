@@ -18,6 +18,9 @@ impl Framing {
     /// (preamble 8, header 14, check sum 4, gap 12; IEEE 802.3) and 52 of IP and TCP with each.
     pub const TCP: Framing = Framing { payload_bytes_max: 1_448, overhead_bytes: 90 };
 
+    /// UDP over IPv4 on Ethernet: as much of the 1,500 bytes as IP and UDP leave, and their 28 bytes and Ethernet's 38 with each packet.
+    pub const UDP: Framing = Framing { payload_bytes_max: 1_472, overhead_bytes: 66 };
+
     /// Bytes on the wire for a message of `bytes` bytes: an empty one is one packet.
     pub fn wire_bytes(&self, bytes: usize) -> usize {
         let packets = bytes.div_ceil(self.payload_bytes_max.max(1)).max(1);

@@ -11,7 +11,7 @@ use hostsim::{Costs, Federation, HostModel, Joined, Placement, Task, Work};
 use netsim::cluster::Ethernet;
 use serde_json::{Value, json};
 
-use super::file::live_plan;
+use super::plan::live_plan;
 use super::{hosts, simulate};
 use crate::bench::progress::Progress;
 use crate::bench::table::{Table, figure};
@@ -108,7 +108,8 @@ impl Case {
         Federation {
             nodes: self.nodes,
             joined: Joined::Chain,
-            work: vec![Work { task, size_bytes: self.size_bytes, from: 0, to: self.nodes - 1 }],
+            multicast: None,
+            work: vec![Work { task, size_bytes: self.size_bytes, from: 0, to: vec![self.nodes - 1] }],
             workloads: Vec::new(),
             hosts,
             placement: Placement::Together,
@@ -134,7 +135,7 @@ impl Case {
             return Figures { p50_us, per_s: None, cpu_us: Vec::new() };
         }
         let updates = f64::from(self.federation(HostModel::EXAMPLE, LIVE).work[0].count());
-        let processes = done.cpu_s.into_iter().chain(measured.nodes_cpu_s.iter().copied());
+        let processes = done.cpu_s.iter().chain(&measured.nodes_cpu_s);
         let cpu_us = processes.map(|cpu_s| cpu_s.unwrap_or(0.0) * 1e6 / updates).collect();
         Figures { p50_us: None, per_s: done.per_s, cpu_us }
     }

@@ -4,15 +4,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use base::Seed;
-use bench::federation as live;
-use fabric::units::Picos;
-use hostsim::{Federation, HostModel, Joined, Placement, Process, SIZE_BYTES_MIN, Task, Update, Work};
+use fabric::units::{Picos, Share};
+use hostsim::{Federation, HostModel, Joined, Multicast, Placement, SIZE_BYTES_MIN, Task, Work};
 use netsim::cluster::{Ethernet, Framing};
 use serde::Deserialize;
 use workload::Workload;
 
 use super::hosts;
-use crate::sim::network::{Rate, Size, Time, workload as read_workload};
+use crate::sim::network::{Loss, Rate, Size, Time, workload as read_workload};
 
 /// A federation: nodes, computers, what federates do.
 #[derive(Clone, Debug, Deserialize)]
@@ -23,6 +22,7 @@ pub(super) struct Scenario {
     /// A line for people.
     pub(super) title: String,
     nodes: Nodes,
+    multicast: Option<Groups>,
     #[serde(default)]
     hosts: Hosts,
     network: Option<Network>,
@@ -44,6 +44,26 @@ enum JoinedName {
     Chain,
     Star,
     Mesh,
+}
+
+/// Multicast groups that nodes share. What is left out is as at a live node.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Groups {
+    groups: Option<u16>,
+    rate_min: Option<Rate>,
+    loss: Option<Loss>,
+}
+
+impl Groups {
+    fn multicast(self) -> Multicast {
+        let default = Multicast::default();
+        Multicast {
+            groups: self.groups.unwrap_or(default.groups),
+            rate_min: self.rate_min.map_or(default.rate_min, |rate| rate.0.bits_per_s()),
+            loss: self.loss.map_or(Share::NONE, |loss| loss.0),
+        }
+    }
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -80,12 +100,35 @@ struct Network {
     interrupt: Time,
 }
 
+/// The nodes of the others: one, or a list.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(try_from = "toml::Value")]
+struct Places(Vec<u16>);
+
+impl TryFrom<toml::Value> for Places {
+    type Error = String;
+
+    fn try_from(value: toml::Value) -> Result<Self, String> {
+        let node = |value: &toml::Value| {
+            let number = value.as_integer().and_then(|number| u16::try_from(number).ok());
+            number.ok_or_else(|| {
+                format!("`to` has `{value}`, expected the number of a node, or a list such as [1, 2]")
+            })
+        };
+        let nodes = match &value {
+            toml::Value::Array(all) => all.iter().map(node).collect(),
+            one => node(one).map(|node| vec![node]),
+        };
+        nodes.map(Self)
+    }
+}
+
 #[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "task", rename_all = "kebab-case", deny_unknown_fields)]
 enum TaskTable {
     RoundTrips {
         from: u16,
-        to: u16,
+        to: Places,
         size: Size,
         count: u32,
         #[serde(default = "warm_up")]
@@ -93,7 +136,7 @@ enum TaskTable {
     },
     Flood {
         from: u16,
-        to: u16,
+        to: Places,
         size: Size,
         count: u32,
         #[serde(default = "one")]
@@ -101,7 +144,7 @@ enum TaskTable {
     },
     Paced {
         from: u16,
-        to: u16,
+        to: Places,
         size: Size,
         count: u32,
         mean_gap: Time,
@@ -110,7 +153,7 @@ enum TaskTable {
     },
     Entities {
         from: u16,
-        to: u16,
+        to: Places,
         /// A preset, or a file.
         workload: String,
         /// Of a preset.
@@ -185,6 +228,7 @@ impl Scenario {
         let federation = Federation {
             nodes: self.nodes.count,
             joined: self.joined(),
+            multicast: self.multicast.map(Groups::multicast),
             work,
             workloads,
             hosts,
@@ -217,185 +261,31 @@ fn duration(time: Picos) -> Duration {
 impl TaskTable {
     /// The task. A workload is read, and added to those that there are.
     fn work(&self, folder: &Path, workloads: &mut Vec<Workload>) -> Result<Work, String> {
-        let (task, from, to, size) = match *self {
-            TaskTable::Entities { from, to, ref workload, objects, run, subscribers } => {
-                workloads.push(read_workload(workload, ("[[tasks]]", "objects", objects), folder)?);
-                let task =
-                    Task::Entities { workload: workloads.len() - 1, run: duration(run.0), subscribers };
+        let (task, from, to, size) = match self {
+            TaskTable::Entities { from, to, workload, objects, run, subscribers } => {
+                workloads.push(read_workload(workload, ("[[tasks]]", "objects", *objects), folder)?);
+                let (workload, subscribers) = (workloads.len() - 1, *subscribers);
+                let task = Task::Entities { workload, run: duration(run.0), subscribers };
                 (task, from, to, Size(SIZE_BYTES_MIN.into()))
             }
             TaskTable::RoundTrips { from, to, size, count, warm_up } => {
-                (Task::RoundTrips { count, warm_up }, from, to, size)
+                (Task::RoundTrips { count: *count, warm_up: *warm_up }, from, to, *size)
             }
             TaskTable::Flood { from, to, size, count, subscribers } => {
-                (Task::Flood { count, subscribers }, from, to, size)
+                (Task::Flood { count: *count, subscribers: *subscribers }, from, to, *size)
             }
             TaskTable::Paced { from, to, size, count, mean_gap, subscribers } => {
                 if mean_gap.0 == Picos::ZERO {
                     return Err("[[tasks]]: `mean_gap` is zero: that is a `flood`".to_owned());
                 }
-                (Task::Paced { count, mean_gap: duration(mean_gap.0), subscribers }, from, to, size)
+                let (count, subscribers) = (*count, *subscribers);
+                (Task::Paced { count, mean_gap: duration(mean_gap.0), subscribers }, from, to, *size)
             }
         };
         let size_bytes = u32::try_from(size.0).unwrap_or(u32::MAX);
-        Ok(Work { task, size_bytes, from, to })
+        Ok(Work { task, size_bytes, from: *from, to: to.0.clone() })
     }
-}
-
-/// The same for real processes on this machine.
-///
-/// # Errors
-/// Something that this machine cannot be.
-pub(super) fn live_plan(federation: &Federation) -> Result<live::Plan, String> {
-    if federation.placement != Placement::Together {
-        return Err(
-            "[hosts]: this machine is one computer: `placement` other than `together` can only be simulated"
-                .to_owned(),
-        );
-    }
-    let work =
-        (0..federation.work.len()).map(|task| live_work(federation, task)).collect::<Result<_, _>>()?;
-    let joined = match federation.joined {
-        Joined::Chain => bench::Joined::Chain,
-        Joined::Star => bench::Joined::Star,
-        Joined::Mesh => bench::Joined::Mesh,
-    };
-    let cores = federation.pinned.then(|| cores(federation));
-    Ok(live::Plan { nodes: federation.nodes.into(), joined, work, cores })
-}
-
-/// Where the processes of a federation stay.
-fn cores(federation: &Federation) -> live::Cores {
-    let core = |process| federation.core(process).map_or(0, |core| core as usize);
-    let tasks = 0..federation.work.len();
-    live::Cores {
-        nodes: (0..federation.nodes).map(|node| core(Process::Node(node))).collect(),
-        federates: tasks.map(|task| [core(Process::First(task)), core(Process::Others(task))]).collect(),
-    }
-}
-
-fn live_work(federation: &Federation, index: usize) -> Result<live::Work, String> {
-    let work = &federation.work[index];
-    let task = match work.task {
-        Task::RoundTrips { count, warm_up } => {
-            live::Task::RoundTrips { count: count.into(), warm_up: warm_up.into() }
-        }
-        Task::Flood { count, subscribers } => {
-            live::Task::Flood { count: count.into(), subscribers: subscribers as usize }
-        }
-        Task::Paced { .. } => {
-            let why =
-                "[[tasks]]: `paced` can only be simulated: processes have no timers that are fine enough";
-            return Err(why.to_owned());
-        }
-        Task::Entities { workload, subscribers, .. } => {
-            let script = federation.script(index).map_err(|why| why.to_string())?;
-            let update = |update: &Update| bench::entities::Update {
-                at: update.at,
-                object: update.object,
-                size: update.size_bytes,
-                reliable: update.reliable,
-            };
-            live::Task::Entities {
-                objects: federation.workloads[workload].objects() as usize,
-                script: script.iter().map(update).collect(),
-                subscribers: subscribers as usize,
-            }
-        }
-    };
-    Ok(live::Work { task, size: work.size_bytes as usize, from: work.from.into(), to: work.to.into() })
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const TEXT: &str = r#"
-kind = "federation"
-title = "three nodes"
-
-[nodes]
-count = 3
-joined = "star"
-
-[[tasks]]
-task = "round-trips"
-from = 1
-to = 2
-size = "64B"
-count = 100
-
-[[tasks]]
-task = "flood"
-from = 0
-to = 2
-size = "1KiB"
-count = 1000
-subscribers = 5
-"#;
-
-    fn federation(text: &str) -> Result<Federation, String> {
-        Scenario::parse(text)?.federation(Path::new(""), None, Seed(1))
-    }
-
-    #[test]
-    fn a_file_is_a_federation_and_a_plan() {
-        let federation = federation(TEXT).unwrap();
-        assert_eq!((federation.nodes, federation.joined), (3, Joined::Star));
-        assert_eq!(federation.hosts, HostModel::EXAMPLE);
-        let trips = Task::RoundTrips { count: 100, warm_up: 50 };
-        assert_eq!(federation.work[0], Work { task: trips, size_bytes: 64, from: 1, to: 2 });
-        let plan = live_plan(&federation).unwrap();
-        assert_eq!(plan.nodes, 3);
-        let flood = live::Task::Flood { count: 1_000, subscribers: 5 };
-        assert_eq!(plan.work[1], live::Work { task: flood, size: 1_024, from: 0, to: 2 });
-    }
-
-    #[test]
-    fn computers_of_their_own_need_a_network() {
-        let by_node =
-            TEXT.replace("[[tasks]]\ntask = \"r", "[hosts]\nplacement = \"by-node\"\n[[tasks]]\ntask = \"r");
-        assert!(federation(&by_node).unwrap_err().contains("[network] is missing"));
-        let network = by_node + "\n[network]\nrate = \"10Gbit/s\"\ndelay = \"2us\"\n";
-        let federation = federation(&network).unwrap();
-        assert_eq!(
-            (federation.ethernet.rate, federation.ethernet.propagation.as_nanos()),
-            (10_000_000_000, 2_000)
-        );
-        assert!(live_plan(&federation).unwrap_err().contains("one computer"));
-        let alone = TEXT.to_owned() + "\n[network]\nrate = \"10Gbit/s\"\n";
-        assert!(Scenario::parse(&alone).unwrap_err().contains("leave it out"));
-    }
-
-    #[test]
-    fn what_is_wrong_is_told() {
-        let say = |from: &str, to: &str| federation(&TEXT.replacen(from, to, 1)).unwrap_err();
-        assert!(say("count = 3", "count = 0").contains("the number of nodes must be from 1"));
-        assert!(say("to = 2", "to = 3").contains("task 1 is at node 3, but nodes are numbered from 0 to 2"));
-        assert!(say("\"64B\"", "64").contains("the unit is missing"));
-        assert!(say("\"64B\"", "\"8B\"").contains("must be from 16 to 1048576, not 8"));
-        assert!(say("subscribers", "subscriber").contains("unknown field `subscriber`"));
-        assert!(say("round-trips", "trips").contains("unknown variant `trips`"));
-        assert!(say("joined = \"star\"", "joined = \"ring\"").contains("unknown variant `ring`"));
-        let entities = TEXT.split("[[tasks]]").next().unwrap_or_default().to_owned()
-            + "[[tasks]]\ntask = \"entities\"\nfrom = 0\nto = 2\nworkload = \"table1\"\nobjects = 9\nrun = \"2s\"\n";
-        let two_seconds = Duration::from_secs(2);
-        let entity_task = Task::Entities { workload: 0, run: two_seconds, subscribers: 1 };
-        let of_entities = federation(&entities).unwrap();
-        assert_eq!((of_entities.work[0].task, of_entities.workloads[0].objects()), (entity_task, 9));
-        let plan = live_plan(&of_entities).unwrap();
-        let live::Task::Entities { objects, script, subscribers } = &plan.work[0].task else {
-            panic!("{plan:?}")
-        };
-        assert_eq!((*objects, *subscribers), (9, 1));
-        assert!(!script.is_empty() && script.iter().all(|update| update.object < 9 && update.size == 250));
-        let say_of = |from: &str, to: &str| federation(&entities.replacen(from, to, 1)).unwrap_err();
-        assert!(say_of("objects = 9\n", "").contains("say in `objects` how many"));
-        assert!(say_of("\"table1\"", "\"mine.toml\"").contains("leave `objects` out"));
-        assert!(say_of("\"2s\"", "2").contains("the unit is missing"));
-        let paced = TEXT.replace("task = \"flood\"", "task = \"paced\"\nmean_gap = \"0us\"");
-        assert!(federation(&paced).unwrap_err().contains("`mean_gap` is zero"));
-        let paced = federation(&paced.replace("\"0us\"", "\"20us\"")).unwrap();
-        assert!(live_plan(&paced).unwrap_err().contains("`paced` can only be simulated"));
-    }
-}
+mod tests;

@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use base::Seed;
 use bench::cores::Awake;
 use bench::federation::{Measured, measure};
-use hostsim::{Federation, Report as Simulated, Task};
+use hostsim::{Carried, Federation, Report as Simulated, Task};
 use serde_json::{Value, json};
 
-use super::file::{Scenario, live_plan};
+use super::file::Scenario;
 use super::folder_of;
+use super::plan::live_plan;
 use super::results::size_bytes;
 use crate::bench::table::{Table, figure, or_dash};
 use crate::bench::{failure, launcher, size};
@@ -76,9 +77,9 @@ pub(crate) async fn run_live(args: &LiveArgs) -> Outcome {
     Ok(Status::Done)
 }
 
-/// One figure of one task.
+/// One figure of one task, or of the groups that nodes share.
 struct Line {
-    task: usize,
+    task: Option<usize>,
     what: &'static str,
     /// None where updates have sizes of their own.
     size_bytes: Option<u32>,
@@ -92,7 +93,13 @@ fn lines(federation: &Federation, measured: Option<&Measured>, simulated: Option
         let live = measured.map(|measured| &measured.done[task]);
         let sim = simulated.map(|simulated| &simulated.done[task]);
         let mut line = |what, measured, simulated| {
-            lines.push(Line { task: task + 1, what, size_bytes: size_bytes(work), measured, simulated });
+            lines.push(Line {
+                task: Some(task + 1),
+                what,
+                size_bytes: size_bytes(work),
+                measured,
+                simulated,
+            });
         };
         if let Task::Entities { .. } = work.task {
             let reflects = live.and_then(|done| done.reflects).map(|count| count as f64);
@@ -109,12 +116,62 @@ fn lines(federation: &Federation, measured: Option<&Measured>, simulated: Option
             line("reflects_per_s", live.and_then(|done| done.per_s), sim.map(hostsim::Done::per_s));
         }
     }
+    if federation.multicast.is_some() {
+        lines.extend(lines_of_groups(measured, simulated));
+    }
     lines
+}
+
+/// What groups carried, and links beside them.
+fn lines_of_groups(measured: Option<&Measured>, simulated: Option<&Simulated>) -> [Line; 8] {
+    let live = measured.and_then(|measured| measured.counts).map(|counts| {
+        [
+            counts.frames,
+            counts.datagrams,
+            counts.bytes,
+            counts.lost_datagrams,
+            counts.repaired_frames,
+            counts.recovered_frames,
+            counts.asked_again,
+            counts.link_bytes,
+        ]
+    });
+    let sim = simulated.and_then(|simulated| {
+        let Carried { groups, lost_datagrams, asked_again } = simulated.carried?;
+        Some([
+            groups.sent_frames,
+            groups.sent_datagrams,
+            groups.sent_bytes,
+            lost_datagrams,
+            groups.repaired_frames,
+            groups.recovered_frames,
+            asked_again,
+            simulated.link_bytes,
+        ])
+    });
+    let names = [
+        "group_frames",
+        "group_datagrams",
+        "group_bytes",
+        "lost_datagrams",
+        "repaired_frames",
+        "recovered_frames",
+        "asked_again",
+        "link_bytes",
+    ];
+    std::array::from_fn(|place| Line {
+        task: None,
+        what: names[place],
+        size_bytes: None,
+        measured: live.map(|all| all[place] as f64),
+        simulated: sim.map(|all| all[place] as f64),
+    })
 }
 
 impl Line {
     fn error_ratio(&self) -> Option<f64> {
-        self.simulated.zip(self.measured).map(|(simulated, measured)| simulated / measured - 1.0)
+        let both = self.simulated.zip(self.measured).filter(|(_, measured)| *measured > 0.0);
+        both.map(|(simulated, measured)| simulated / measured - 1.0)
     }
 
     fn row(&self) -> Value {
@@ -133,7 +190,7 @@ fn table(lines: &[Line]) -> String {
     let mut table = Table::new(["task", "payload", "what", "measured", "simulated", "error %"]);
     for line in lines {
         table.line([
-            line.task.to_string(),
+            line.task.map_or_else(|| "-".to_owned(), |task| task.to_string()),
             line.size_bytes.map_or_else(|| "-".to_owned(), |bytes| size::name(bytes as usize)),
             line.what.to_owned(),
             or_dash(line.measured),

@@ -2,8 +2,10 @@
 
 pub(crate) mod calibrate;
 mod file;
+mod groups;
 mod hosts;
 mod live;
+mod plan;
 mod results;
 
 use std::path::{Path, PathBuf};
@@ -74,16 +76,21 @@ pub(super) fn run(args: &Args, name: &str, text: &str) -> Outcome {
     }
     if !args.json.takes_stdout() {
         say(results::table(&federation, &outcomes));
+        groups::table(&federation, &outcomes).into_iter().for_each(say);
         notes.iter().for_each(say);
     }
     rows.into_iter().for_each(|row| report.row(row));
     notes.into_iter().for_each(|note| report.note(note));
-    report.summary(json!({
+    let mut summary = json!({
         "nodes": federation.nodes,
         "joined": federation.joined.name(),
         "replications": outcomes.len(),
         "events": outcomes.iter().map(|outcome| outcome.events).sum::<u64>(),
-    }));
+    });
+    if let Some(multicast) = groups::summary(&federation, &outcomes) {
+        summary["multicast"] = multicast;
+    }
+    report.summary(summary);
     args.json.write(&report)?;
     Ok(interrupt::status())
 }

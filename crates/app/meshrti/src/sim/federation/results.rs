@@ -21,7 +21,7 @@ struct Pooled {
 
 fn pooled(task: usize, runs: &[Report]) -> Option<Pooled> {
     let of = || runs.iter().map(|run| &run.done[task]);
-    let work = of().next()?.work;
+    let work = of().next()?.work.clone();
     let mut times_ns: Vec<u64> = of().flat_map(|done| done.times_ns.iter().copied()).collect();
     times_ns.sort_unstable();
     let per_s = of().map(Done::per_s).sum::<f64>() / runs.len() as f64;
@@ -55,6 +55,24 @@ pub(super) fn size_bytes(work: &Work) -> Option<u32> {
     (!matches!(work.task, Task::Entities { .. })).then_some(work.size_bytes)
 }
 
+/// The nodes of the others: a number, or a list.
+fn places(work: &Work) -> Value {
+    match work.to[..] {
+        [node] => json!(node),
+        ref nodes => json!(nodes),
+    }
+}
+
+/// Numbers in words, neighbours that rise together: `1-3,7`.
+fn ranges(numbers: &[u16]) -> String {
+    let runs = numbers.chunk_by(|before, after| before.checked_add(1) == Some(*after));
+    let word = |run: &[u16]| match run {
+        [first, .., last] => format!("{first}-{last}"),
+        one => one.iter().map(u16::to_string).collect(),
+    };
+    runs.map(word).collect::<Vec<_>>().join(",")
+}
+
 pub(super) fn rows(name: &str, federation: &Federation, runs: &[Report]) -> Vec<Value> {
     let all = (0..federation.work.len()).filter_map(|task| Some((task, pooled(task, runs)?)));
     let row = |(task, pooled): (usize, Pooled)| {
@@ -63,7 +81,7 @@ pub(super) fn rows(name: &str, federation: &Federation, runs: &[Report]) -> Vec<
             "task": task + 1,
             "what": pooled.work.task.name(),
             "from": pooled.work.from,
-            "to": pooled.work.to,
+            "to": places(&pooled.work),
             "size_bytes": size_bytes(&pooled.work),
             "subscribers": subscribers(&pooled.work),
             "samples": pooled.times_ns.len(),
@@ -100,7 +118,7 @@ pub(super) fn table(federation: &Federation, runs: &[Report]) -> String {
         table.line([
             pooled.work.task.name().to_owned(),
             pooled.work.from.to_string(),
-            pooled.work.to.to_string(),
+            ranges(&pooled.work.to),
             size_bytes(&pooled.work).map_or_else(|| "-".to_owned(), |bytes| size::name(bytes as usize)),
             subscribers(&pooled.work).map_or_else(|| "-".to_owned(), |count| count.to_string()),
             figure(pooled.times_ns.len() as f64).trim_end_matches(".00").to_owned(),
@@ -138,12 +156,12 @@ pub(super) fn notes(title: &str, federation: &Federation, runs: &[Report]) -> Ve
     if let Some((node, most)) = nodes.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1)) {
         notes.push(format!("busiest node: {node}, at work for {:.1} % of the time", 100.0 * most));
     }
-    let federates = first.done.iter().flat_map(|done| done.federates_ns).map(share);
+    let federates = first.done.iter().flat_map(|done| done.federates_ns.iter().copied()).map(share);
     let busiest = federates.fold(0.0, f64::max);
     notes.push(format!("busiest process of federates: at work for {:.1} % of the time", 100.0 * busiest));
     if federation.placement == Placement::Together {
         let all: f64 = nodes.iter().sum::<f64>()
-            + first.done.iter().flat_map(|done| done.federates_ns).map(share).sum::<f64>();
+            + first.done.iter().flat_map(|done| done.federates_ns.iter().copied()).map(share).sum::<f64>();
         let cores = all / f64::from(federation.hosts.cores);
         notes.push(format!("the computer: its cores were at work for {:.1} % of the time", 100.0 * cores));
         let paced = federation
@@ -165,4 +183,16 @@ pub(super) fn notes(title: &str, federation: &Federation, runs: &[Report]) -> Ve
     }
     notes.push(format!("digest {}", first.digest));
     notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ranges;
+
+    #[test]
+    fn nodes_are_told_in_short() {
+        assert_eq!(ranges(&[4]), "4");
+        assert_eq!(ranges(&[1, 2, 3, 7, 9, 10]), "1-3,7,9-10");
+        assert_eq!(ranges(&[3, 2, 65_535, 0]), "3,2,65535,0");
+    }
 }

@@ -164,11 +164,10 @@ macro_rules! unit {
     };
 }
 
-use unit;
-
 unit!(Time, Picos, units::parse_time);
 unit!(Rate, units::Rate, units::parse_rate);
 unit!(Size, u64, units::parse_size);
+unit!(Loss, units::Share, units::parse_share);
 
 impl Default for Time {
     fn default() -> Self {

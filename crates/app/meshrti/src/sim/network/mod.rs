@@ -26,7 +26,7 @@ use crate::report::Report;
 use file::Scenario;
 
 pub(crate) use file::kind_of;
-pub(super) use file::{Rate, Size, Time};
+pub(super) use file::{Loss, Rate, Size, Time};
 pub(super) use objects::workload;
 
 /// From this share of time on the busiest link is called full.

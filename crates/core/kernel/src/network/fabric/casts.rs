@@ -128,6 +128,13 @@ impl Fabric {
         None
     }
 
+    /// Messages that went to groups, and those that were meant for one member of them.
+    pub(crate) fn sent_to_groups(&self) -> u64 {
+        let router = &self.routers[self.speaks()];
+        let sent = |cast: &ClientId| router.pipe_stats(*cast).map_or(0, |stats| stats.sent_messages);
+        self.casts.iter().map(sent).sum::<u64>() + router.stats().directed_messages
+    }
+
     /// Adds what the routers know of a group.
     pub(crate) fn describe_cast(&self, status: &mut CastStatus) {
         let Some(cast) = self.casts.get(status.group).copied() else { return };

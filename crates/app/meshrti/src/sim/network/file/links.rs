@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess, Visitor};
 
-use super::{Rate, Size, Time};
+use super::{Loss, Rate, Size, Time};
 
 /// Most bytes that packets may take beside those of messages.
 const OVERHEAD_MAX: u64 = 65_535;
@@ -28,7 +28,7 @@ struct Table {
     transport: Option<Transport>,
     overhead: Option<Size>,
     payload: Option<Size>,
-    loss: Option<Share>,
+    loss: Option<Loss>,
     sustained: Option<Rate>,
     depth: Option<Size>,
 }
@@ -40,8 +40,6 @@ enum Transport {
     Udp,
     Tcp,
 }
-
-super::unit!(Share, units::Share, units::parse_share);
 
 impl<'de> Deserialize<'de> for Link {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -150,7 +148,7 @@ impl Link {
                 None => return say("`payload` is not from 1B to 16MiB".to_owned()),
             }
         }
-        if let Some(Share(loss)) = table.loss {
+        if let Some(Loss(loss)) = table.loss {
             if loss >= units::Share::ALL {
                 return say("`loss` is 100%: nothing would arrive".to_owned());
             }

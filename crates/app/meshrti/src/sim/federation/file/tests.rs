@@ -1,0 +1,136 @@
+use super::*;
+use crate::sim::federation::plan::live_plan;
+use bench::federation as live;
+
+const TEXT: &str = r#"
+kind = "federation"
+title = "three nodes"
+
+[nodes]
+count = 3
+joined = "star"
+
+[[tasks]]
+task = "round-trips"
+from = 1
+to = 2
+size = "64B"
+count = 100
+
+[[tasks]]
+task = "flood"
+from = 0
+to = 2
+size = "1KiB"
+count = 1000
+subscribers = 5
+"#;
+
+fn federation(text: &str) -> Result<Federation, String> {
+    Scenario::parse(text)?.federation(Path::new(""), None, Seed(1))
+}
+
+#[test]
+fn a_file_is_a_federation_and_a_plan() {
+    let federation = federation(TEXT).unwrap();
+    assert_eq!((federation.nodes, federation.joined), (3, Joined::Star));
+    assert_eq!(federation.hosts, HostModel::EXAMPLE);
+    let trips = Task::RoundTrips { count: 100, warm_up: 50 };
+    assert_eq!(federation.work[0], Work { task: trips, size_bytes: 64, from: 1, to: vec![2] });
+    let plan = live_plan(&federation).unwrap();
+    assert_eq!(plan.nodes, 3);
+    let flood = live::Task::Flood { count: 1_000, subscribers: 5 };
+    assert_eq!(plan.work[1], live::Work { task: flood, size: 1_024, from: 0, to: vec![2] });
+}
+
+#[test]
+fn computers_of_their_own_need_a_network() {
+    let by_node =
+        TEXT.replace("[[tasks]]\ntask = \"r", "[hosts]\nplacement = \"by-node\"\n[[tasks]]\ntask = \"r");
+    assert!(federation(&by_node).unwrap_err().contains("[network] is missing"));
+    let network = by_node + "\n[network]\nrate = \"10Gbit/s\"\ndelay = \"2us\"\n";
+    let federation = federation(&network).unwrap();
+    assert_eq!(
+        (federation.ethernet.rate, federation.ethernet.propagation.as_nanos()),
+        (10_000_000_000, 2_000)
+    );
+    assert!(live_plan(&federation).unwrap_err().contains("one computer"));
+    let alone = TEXT.to_owned() + "\n[network]\nrate = \"10Gbit/s\"\n";
+    assert!(Scenario::parse(&alone).unwrap_err().contains("leave it out"));
+}
+
+#[test]
+fn what_is_wrong_is_told() {
+    let say = |from: &str, to: &str| federation(&TEXT.replacen(from, to, 1)).unwrap_err();
+    assert!(say("count = 3", "count = 0").contains("the number of nodes must be from 1"));
+    assert!(say("to = 2", "to = 3").contains("task 1 is at node 3, but nodes are numbered from 0 to 2"));
+    assert!(say("\"64B\"", "64").contains("the unit is missing"));
+    assert!(say("\"64B\"", "\"8B\"").contains("must be from 16 to 1048576, not 8"));
+    assert!(say("subscribers", "subscriber").contains("unknown field `subscriber`"));
+    assert!(say("round-trips", "trips").contains("unknown variant `trips`"));
+    assert!(say("joined = \"star\"", "joined = \"ring\"").contains("unknown variant `ring`"));
+    let entities = TEXT.split("[[tasks]]").next().unwrap_or_default().to_owned()
+        + "[[tasks]]\ntask = \"entities\"\nfrom = 0\nto = 2\nworkload = \"table1\"\nobjects = 9\nrun = \"2s\"\n";
+    let two_seconds = Duration::from_secs(2);
+    let entity_task = Task::Entities { workload: 0, run: two_seconds, subscribers: 1 };
+    let of_entities = federation(&entities).unwrap();
+    assert_eq!((of_entities.work[0].task, of_entities.workloads[0].objects()), (entity_task, 9));
+    let plan = live_plan(&of_entities).unwrap();
+    let live::Task::Entities { objects, script, subscribers } = &plan.work[0].task else {
+        panic!("{plan:?}")
+    };
+    assert_eq!((*objects, *subscribers), (9, 1));
+    assert!(!script.is_empty() && script.iter().all(|update| update.object < 9 && update.size == 250));
+    let say_of = |from: &str, to: &str| federation(&entities.replacen(from, to, 1)).unwrap_err();
+    assert!(say_of("objects = 9\n", "").contains("say in `objects` how many"));
+    assert!(say_of("\"table1\"", "\"mine.toml\"").contains("leave `objects` out"));
+    assert!(say_of("\"2s\"", "2").contains("the unit is missing"));
+    let paced = TEXT.replace("task = \"flood\"", "task = \"paced\"\nmean_gap = \"0us\"");
+    assert!(federation(&paced).unwrap_err().contains("`mean_gap` is zero"));
+    let paced = federation(&paced.replace("\"0us\"", "\"20us\"")).unwrap();
+    assert!(live_plan(&paced).unwrap_err().contains("`paced` can only be simulated"));
+}
+
+#[test]
+fn groups_are_those_of_live_nodes_unless_the_file_says_more() {
+    let live: node::link::MulticastUrl = "srmp://239.255.44.32:4420".parse().unwrap();
+    let Multicast { groups, rate_min, loss } = Multicast::default();
+    assert_eq!((usize::from(groups), rate_min), (live.groups, live.rate_min));
+    assert!(loss == Share::NONE && live.line.is_empty());
+}
+
+#[test]
+fn nodes_share_groups_and_several_listen() {
+    let with = |section: &str| TEXT.replacen("[[tasks]]", &format!("[multicast]\n{section}\n[[tasks]]"), 1);
+    assert_eq!(federation(&with("")).unwrap().multicast, Some(Multicast::default()));
+    assert_eq!(federation(TEXT).unwrap().multicast, None);
+    let all = with("groups = 3\nrate_min = \"20Mbit/s\"\nloss = \"7%\"\n");
+    let all = federation(&all.replacen("from = 0\nto = 2", "from = 0\nto = [2, 1]", 1)).unwrap();
+    let share = fabric::units::parse_share("7%").unwrap();
+    assert_eq!(all.multicast, Some(Multicast { groups: 3, rate_min: 20_000_000, loss: share }));
+    assert_eq!(all.work[1].to, [2, 1]);
+    let plan = live_plan(&all).unwrap();
+    let groups = plan.groups.unwrap();
+    assert_eq!((groups.count, groups.rate_min, groups.loss), (3, Some(20_000_000), 0.07));
+    assert_eq!(plan.work[1].to, [2, 1]);
+    assert!(live_plan(&federation(TEXT).unwrap()).unwrap().groups.is_none());
+
+    let say = |text: &str| federation(text).unwrap_err();
+    assert!(say(&with("group = 3")).contains("unknown field `group`"));
+    assert!(say(&with("groups = 0")).contains("the number of multicast groups must be from 1 to 64, not 0"));
+    assert!(say(&with("rate_min = 5")).contains("the unit is missing"));
+    assert!(say(&with("loss = \"much\"")).contains("`much` is no share"));
+    assert!(say(&with("loss = 1")).contains("the loss of multicast groups is 100%"));
+    let alone = with("")
+        .replacen("count = 3", "count = 1", 1)
+        .replace("from = 1", "from = 0")
+        .replace("to = 2", "to = 0");
+    assert!(say(&alone).contains("multicast groups are for two nodes or more, but there is one"));
+    let to = |places: &str| TEXT.replacen("from = 0\nto = 2", &format!("from = 0\nto = {places}"), 1);
+    assert!(say(&to("[1, 1]")).contains("task 2: `to` names node 1 twice"));
+    assert!(say(&to("[]")).contains("task 2: `to` names no node"));
+    assert!(say(&to("[1, \"all\"]")).contains("`to` has `\"all\"`, expected the number of a node"));
+    assert!(say(&to("-1")).contains("`to` has `-1`"));
+    let trips = TEXT.replacen("from = 1\nto = 2", "from = 1\nto = [2, 0]", 1);
+    assert!(say(&trips).contains("task 1: round trips are with one node, but `to` names 2"));
+}

@@ -1,0 +1,166 @@
+//! The multicast groups of a node: what its process does for them, and what is lost on the way in.
+
+use std::net::SocketAddr;
+use std::ops::{Add, Sub};
+
+use base::{Moment, Rng, Seed};
+use fabric::units::Share;
+use kernel::Kernel;
+use netsim::casts::{CastSettings, CastTotals, Casts, FRAME_BYTES};
+use rand_core::RngCore;
+
+use crate::federation::Multicast;
+use crate::scheduler::ProcessId;
+use crate::wires::{SocketId, Turn};
+
+/// Frames that wait for the rate of a group, as many as at a live node.
+const WAITING_MAX: usize = 128;
+/// Datagrams that are read before anything is done with them: those of one system call of a live node.
+const DATAGRAMS_AT_ONCE: usize = 16;
+/// The port of all members.
+const PORT: u16 = 4_420;
+
+/// What nodes said in groups, and beside them.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Carried {
+    /// In groups.
+    pub groups: CastTotals,
+    /// Datagrams that got lost on their way to a member, or that it had no room for, once for each who missed one.
+    pub lost_datagrams: u64,
+    /// Messages that nodes missed in the end and asked for over links.
+    pub asked_again: u64,
+}
+
+impl Add for Carried {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            groups: self.groups + other.groups,
+            lost_datagrams: self.lost_datagrams + other.lost_datagrams,
+            asked_again: self.asked_again + other.asked_again,
+        }
+    }
+}
+
+/// What came since.
+impl Sub for Carried {
+    type Output = Self;
+
+    fn sub(self, before: Self) -> Self {
+        Self {
+            groups: self.groups - before.groups,
+            lost_datagrams: self.lost_datagrams.saturating_sub(before.lost_datagrams),
+            asked_again: self.asked_again.saturating_sub(before.asked_again),
+        }
+    }
+}
+
+/// Where a process sends from.
+fn address(process: ProcessId) -> SocketAddr {
+    let [_, _, high, low] = process.0.to_be_bytes();
+    SocketAddr::from(([10, 0, high, low], PORT))
+}
+
+/// The other way round.
+fn process(address: SocketAddr) -> Option<ProcessId> {
+    let SocketAddr::V4(address) = address else { return None };
+    let [_, _, high, low] = address.ip().octets();
+    Some(ProcessId(u32::from_be_bytes([0, 0, high, low])))
+}
+
+/// The settings of a kernel that takes part in groups.
+pub(crate) fn of_kernel(multicast: &Multicast) -> kernel::Multicast {
+    kernel::Multicast { groups: multicast.groups.into(), frame_bytes: FRAME_BYTES }
+}
+
+/// The groups of a node.
+#[derive(Debug)]
+pub(crate) struct Groups {
+    casts: Casts,
+    socket: SocketId,
+    loss: Share,
+    losses: Rng,
+    lost: u64,
+}
+
+impl Groups {
+    /// None yet; datagrams come by `socket`. What is lost has a source of its own in `seed`.
+    pub(crate) fn new(multicast: &Multicast, socket: SocketId, seed: Seed) -> Self {
+        let settings = CastSettings { rate_min: multicast.rate_min, waiting_max: WAITING_MAX };
+        Self {
+            casts: Casts::new(settings, seed.split("protocol")),
+            socket,
+            loss: multicast.loss,
+            losses: seed.split("losses").rng(),
+            lost: 0,
+        }
+    }
+
+    pub(crate) fn socket(&self) -> SocketId {
+        self.socket
+    }
+
+    pub(crate) fn poll_timeout(&self) -> Option<Moment> {
+        self.casts.poll_timeout()
+    }
+
+    /// What the node did so far.
+    pub(crate) fn carried(&self) -> Carried {
+        Carried { groups: self.casts.totals(), lost_datagrams: self.lost, asked_again: 0 }
+    }
+
+    /// Reads what has come. As with an emulated line of a live node, what is lost is lost between socket and protocol: it has been read.
+    pub(crate) fn take_in(&mut self, turn: &mut Turn<'_>) {
+        for _ in 0..DATAGRAMS_AT_ONCE {
+            let Some(datagram) = turn.next_datagram(self.socket) else { return };
+            if self.loss != Share::NONE && self.losses.next_u64() < self.loss.bound() {
+                self.lost += 1;
+                continue;
+            }
+            let from = address(datagram.from);
+            let (group, alone) = (datagram.group, datagram.alone);
+            self.casts.handle_datagram(turn.now(), group, from, alone, &datagram.bytes);
+        }
+        turn.leave_rest(self.socket);
+    }
+
+    /// Joins and leaves as the kernel wants, gives it what came, and sends what it has; whether there was anything to do.
+    pub(crate) fn serve(&mut self, kernel: &mut Kernel, turn: &mut Turn<'_>) -> bool {
+        let mut any = false;
+        loop {
+            let before = kernel.link_messages();
+            let took = self.casts.settle(kernel, turn.now());
+            let after = kernel.link_messages();
+            let crossed = (after.received - before.received) + (after.grouped - before.grouped);
+            turn.spend(crossed as f64 * turn.costs().link_message_ns / 2.0);
+            let heard = after.heard - before.heard;
+            turn.spend(heard as f64 * turn.costs().remote_message_ns / 2.0);
+            if took {
+                turn.set_groups(self.casts.groups().fold(0, |all, group| all | 1 << group));
+            }
+            let mut sent = false;
+            while let Some(datagram) = self.casts.poll_transmit(turn.now()) {
+                sent = true;
+                turn.send_datagram(datagram.group, datagram.to.and_then(process), datagram.bytes);
+            }
+            if !took && !sent {
+                return any;
+            }
+            any = true;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_sent_a_datagram_can_be_answered() {
+        for number in [0, 1, 255, 256, 999] {
+            assert_eq!(process(address(ProcessId(number))), Some(ProcessId(number)));
+        }
+        assert_eq!(process("[::1]:4420".parse().unwrap()), None);
+    }
+}
