@@ -1,14 +1,15 @@
 //! The way out of this node: packets, letters, timers; shared by all federation executions.
 
 use super::config::NetworkLimits;
-use super::run::Run;
-use super::stream::{History, Session};
+use super::run::{ALONE_BYTES, Run};
+use super::stream::{Gone, History, Session};
 use super::wire::{Kind, Letter, NetTopic, Packet};
 use crate::control::{ExecutionId, NodeId};
 use base::{Deadlines, Moment};
 use bytes::Bytes;
 use router::{ClientId, WireError};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::RangeInclusive;
 
 /// What a node wants from its network.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -95,7 +96,7 @@ pub(crate) struct Net {
     pub(crate) limits: NetworkLimits,
     /// What somebody elsewhere wants of this node.
     pub(crate) wanted: BTreeSet<NetTopic>,
-    pub(crate) history: History<NetTopic>,
+    history: History<NetTopic>,
     pub(crate) timers: Deadlines<Timer>,
     pub(crate) counters: NetworkCounters,
     /// Something waits for the control plane to come as far as at its sender.
@@ -106,6 +107,10 @@ pub(crate) struct Net {
     outgoing: VecDeque<Outgoing>,
     /// After all that: messages that the next may join.
     run: Option<Run>,
+    /// A message while it is written.
+    scratch: Vec<u8>,
+    /// The buffer of the next run.
+    spare: Vec<u8>,
     /// Nodes that are gone for good: nothing is sent to them or taken from them.
     gone: BTreeSet<NodeId>,
 }
@@ -123,44 +128,92 @@ impl Net {
             stirred: BTreeSet::new(),
             outgoing: VecDeque::new(),
             run: None,
+            scratch: Vec::new(),
+            spare: Vec::new(),
             gone: BTreeSet::new(),
             limits,
         }
     }
 
     /// Keeps a numbered message, and sends it if the routers know of somebody who wants it; who wants it all the
-    /// same hears of it by its tail.
-    pub(crate) fn say(&mut self, now: Moment, packet: Packet) {
-        if let Kind::Numbered(number) = packet.kind {
-            self.counters.said += 1;
-            if self.history.oldest().is_none() {
-                self.timers.set(Timer::History, now + self.limits.history_age);
-            }
-            self.history.push(now, packet.topic, number, packet.body.clone());
-        }
-        if self.wanted.contains(&packet.topic) {
-            self.counters.sent += 1;
-            self.publish(packet);
-        }
-    }
-
-    /// Puts a packet behind all that goes out, as a part of the last run if it continues that.
-    fn publish(&mut self, packet: Packet) {
-        if self.run.as_mut().is_some_and(|run| run.add(&packet)) {
+    /// same hears of it by its tail. `write` gives what it says.
+    pub(crate) fn say(
+        &mut self,
+        now: Moment,
+        (topic, sender): (NetTopic, NodeId),
+        number: u64,
+        write: impl FnOnce(&mut Vec<u8>),
+    ) {
+        let wanted = self.wanted.contains(&topic);
+        self.counters.said += 1;
+        self.counters.sent += u64::from(wanted);
+        self.scratch.clear();
+        write(&mut self.scratch);
+        let message = &self.scratch;
+        if self.run.as_mut().is_some_and(|run| run.add(topic, number, wanted, message)) {
             return;
         }
         self.end_run();
-        match Run::begin(packet) {
-            Ok(run) => self.run = Some(run),
-            Err(packet) => self.outgoing.push_back(Outgoing::Publish(packet)),
+        if self.scratch.len() < ALONE_BYTES {
+            let buffer = std::mem::take(&mut self.spare);
+            self.run = Some(Run::begin(buffer, (topic, sender), wanted, (now, number), &self.scratch));
+        } else {
+            let message = std::mem::take(&mut self.scratch).into();
+            let packet = Packet::new(topic, sender, Kind::Numbered(number), message);
+            self.keep(now, number, 1, &packet);
+            if wanted {
+                self.outgoing.push_back(Outgoing::Publish(packet));
+            }
+        }
+    }
+
+    /// Sends what is not kept, if anybody wants it.
+    pub(crate) fn send(&mut self, packet: Packet) {
+        if self.wanted.contains(&packet.topic) {
+            self.counters.sent += 1;
+            self.tell(Outgoing::Publish(packet));
         }
     }
 
     /// Nothing more is added to the last run.
     pub(crate) fn end_run(&mut self) {
-        if let Some(run) = self.run.take() {
-            self.outgoing.push_back(Outgoing::Publish(run.into_packet()));
+        let Some(run) = self.run.take() else { return };
+        let (at, first, count, wanted) = (run.at, run.first, run.count, run.wanted);
+        let (packet, buffer) = run.into_packet();
+        self.spare = buffer;
+        self.keep(at, first, count, &packet);
+        if wanted {
+            self.outgoing.push_back(Outgoing::Publish(packet));
         }
+    }
+
+    fn keep(&mut self, now: Moment, first: u64, count: u64, packet: &Packet) {
+        if self.history.oldest().is_none() {
+            self.timers.set(Timer::History, now + self.limits.history_age);
+        }
+        self.history.push(now, packet.topic, (first, count), packet.body.clone());
+    }
+
+    /// Number of the first message that is kept of a stream.
+    pub(crate) fn first_kept(&mut self, stream: NetTopic) -> Option<u64> {
+        self.end_run();
+        self.history.first(stream)
+    }
+
+    /// Messages of a stream, as [`History::range`].
+    pub(crate) fn kept(
+        &mut self,
+        stream: NetTopic,
+        numbers: RangeInclusive<u64>,
+    ) -> Result<Vec<Bytes>, Gone> {
+        self.end_run();
+        self.history.range(stream, numbers, self.limits.part_bytes)
+    }
+
+    /// Keeps a stream no longer.
+    pub(crate) fn forget_stream(&mut self, stream: NetTopic) {
+        self.end_run();
+        self.history.forget(stream);
     }
 
     /// Writes to a node.

@@ -54,7 +54,7 @@ impl Execution {
         let (Some(remote), Some(net)) = (self.remote.take(), plane.net.as_deref_mut()) else { return };
         for (&what, out) in &remote.spoken {
             let topic = remote.topic(what);
-            net.history.forget(topic);
+            net.forget_stream(topic);
             net.wanted.remove(&topic);
             net.timers.clear(Timer::Tail(topic));
             net.timers.clear(Timer::Begin(topic));

@@ -1,132 +1,132 @@
-//! Messages of one stream that follow one another and leave this node as one packet.
+//! Messages of one stream that follow one another, leave this node as one packet, and are kept as one.
 //!
-//! A router does as much for a packet with one message as for one with ten. So a message waits for those that the same
-//! federate says in the same breath; what a world has read at once has been served before anything is written anyway.
+//! A router does as much for a packet with one message as for one with ten, and memory that is kept for half a minute is
+//! cold when it is written and cold when it is freed. So a message waits for those that the same federate says in the same
+//! breath; what a world has read at once has been served before anything is written anyway.
 
-use super::wire::{Kind, Packet, put_message};
+use super::wire::{Kind, NetTopic, Packet, put_message};
+use crate::control::NodeId;
+use base::Moment;
+use bytes::Bytes;
 
 /// The most octets that the messages of a run have together: what one datagram of a multicast group carries, and a
 /// frame of a link with the least bundle.
 pub(crate) const RUN_BYTES_MAX: usize = 1024;
 
+/// Messages from this size on leave by themselves: no two of them have room in a run.
+pub(crate) const ALONE_BYTES: usize = RUN_BYTES_MAX / 2 - LENGTH_BYTES;
+
+/// What the length of a message needs in a run; each is below [`ALONE_BYTES`].
+const LENGTH_BYTES: usize = 2;
+
 /// A packet that may yet grow.
 #[derive(Debug)]
 pub(crate) struct Run {
-    /// The first message, with its number.
-    first: Packet,
-    number: u64,
-    /// How many there are.
-    count: u64,
-    /// All of them, once there is more than one.
+    topic: NetTopic,
+    sender: NodeId,
+    /// Somebody elsewhere wants it.
+    pub(crate) wanted: bool,
+    /// When the first message was said, and its number.
+    pub(crate) at: Moment,
+    pub(crate) first: u64,
+    pub(crate) count: u64,
     messages: Vec<u8>,
 }
 
 impl Run {
-    /// Begins with a numbered message; others, and those that leave no room for another, are given back.
-    pub(crate) fn begin(packet: Packet) -> Result<Self, Packet> {
-        match packet.kind {
-            Kind::Numbered(number) if packet.body.len() < RUN_BYTES_MAX / 2 => {
-                Ok(Self { first: packet, number, count: 1, messages: Vec::new() })
-            }
-            _ => Err(packet),
-        }
+    /// Begins with a message shorter than [`ALONE_BYTES`]. `buffer` is used if it is large enough.
+    pub(crate) fn begin(
+        mut buffer: Vec<u8>,
+        (topic, sender): (NetTopic, NodeId),
+        wanted: bool,
+        (at, first): (Moment, u64),
+        message: &[u8],
+    ) -> Self {
+        buffer.clear();
+        buffer.reserve_exact(RUN_BYTES_MAX);
+        put_message(&mut buffer, message);
+        Self { topic, sender, wanted, at, first, count: 1, messages: buffer }
     }
 
-    /// Adds the next message of the stream, if it is that, and if there is room.
-    pub(crate) fn add(&mut self, packet: &Packet) -> bool {
-        let is_next =
-            packet.kind == Kind::Numbered(self.number + self.count) && packet.topic == self.first.topic;
-        let so_far = self.messages.len().max(self.first.body.len());
-        if !is_next || so_far + packet.body.len() + LENGTHS_BYTES > RUN_BYTES_MAX {
+    /// Adds message `number` of a stream, if it is the next of this one, and if there is room.
+    pub(crate) fn add(&mut self, topic: NetTopic, number: u64, wanted: bool, message: &[u8]) -> bool {
+        let is_next = number == self.first + self.count && topic == self.topic && wanted == self.wanted;
+        if !is_next || self.messages.len() + LENGTH_BYTES + message.len() > RUN_BYTES_MAX {
             return false;
         }
-        if self.count == 1 {
-            self.messages.reserve_exact(RUN_BYTES_MAX);
-            put_message(&mut self.messages, &self.first.body);
-        }
-        put_message(&mut self.messages, &packet.body);
+        put_message(&mut self.messages, message);
         self.count += 1;
         true
     }
 
-    /// What is to be sent.
-    pub(crate) fn into_packet(self) -> Packet {
-        if self.count == 1 {
-            return self.first;
+    /// What is to be sent and kept; and the buffer, if that is not in it.
+    pub(crate) fn into_packet(self) -> (Packet, Vec<u8>) {
+        let Self { topic, sender, first, count, messages, .. } = self;
+        if count > 1 {
+            return (Packet::new(topic, sender, Kind::Run(first), messages.into()), Vec::new());
         }
-        let Packet { topic, sender, .. } = self.first;
-        Packet::new(topic, sender, Kind::Run(self.number), self.messages.into())
+        let head = if messages[0] < 0x80 { 1 } else { LENGTH_BYTES };
+        let message = Bytes::copy_from_slice(&messages[head..]);
+        (Packet::new(topic, sender, Kind::Numbered(first), message), messages)
     }
 }
-
-/// What the lengths of the first message and of one more need at most: each is below [`RUN_BYTES_MAX`].
-const LENGTHS_BYTES: usize = 4;
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::control::{ExecutionId, NodeId};
-    use crate::remote::NetTopic;
+    use crate::control::ExecutionId;
     use crate::remote::wire::messages;
-    use bytes::Bytes;
     use hla::handle::ObjectClassHandle;
 
-    fn packet(class: u32, kind: Kind, bytes: usize) -> Packet {
-        let topic = NetTopic::Objects(ExecutionId(1), ObjectClassHandle(class));
-        Packet::new(topic, NodeId(3), kind, Bytes::from(vec![7; bytes]))
+    const SENDER: NodeId = NodeId(3);
+
+    fn topic(class: u32) -> NetTopic {
+        NetTopic::Objects(ExecutionId(1), ObjectClassHandle(class))
     }
 
-    fn numbered(number: u64, bytes: usize) -> Packet {
-        packet(1, Kind::Numbered(number), bytes)
+    fn run(number: u64, bytes: usize) -> Run {
+        Run::begin(Vec::new(), (topic(1), SENDER), true, (Moment::ZERO, number), &vec![7; bytes])
     }
 
     #[test]
     fn messages_that_follow_one_another_leave_together() {
-        let mut run = Run::begin(numbered(5, 100)).unwrap();
-        let added = (6..50).take_while(|&number| run.add(&numbered(number, 100))).count();
+        let mut run = run(5, 100);
+        let added = (6..50).take_while(|&number| run.add(topic(1), number, true, &[8; 100])).count();
         assert_eq!(added, 9);
-        let packet = run.into_packet();
+        let (packet, _) = run.into_packet();
         assert_eq!(packet.kind, Kind::Run(5));
-        assert!(packet.body.len() <= RUN_BYTES_MAX);
-        let read: Vec<_> = messages(packet.body).map(|message| message.unwrap().len()).collect();
-        assert_eq!(read, [100; 10]);
+        let read: Vec<_> = messages(packet.body).map(|message| message.unwrap()[0]).collect();
+        assert_eq!(read, [7, 8, 8, 8, 8, 8, 8, 8, 8, 8]);
     }
 
     #[test]
     fn one_message_leaves_as_it_is() {
-        let alone = numbered(5, 100);
-        assert_eq!(Run::begin(alone.clone()).unwrap().into_packet(), alone);
+        for bytes in [0, 1, 0x7f, 0x80, ALONE_BYTES - 1] {
+            let (packet, buffer) = run(5, bytes).into_packet();
+            assert_eq!(packet, Packet::new(topic(1), SENDER, Kind::Numbered(5), vec![7; bytes].into()));
+            assert!(buffer.capacity() >= RUN_BYTES_MAX, "it is used again");
+        }
     }
 
     #[test]
     fn nothing_else_is_added() {
-        let mut run = Run::begin(numbered(5, 100)).unwrap();
-        for other in [
-            numbered(5, 10),
-            numbered(7, 10),
-            packet(2, Kind::Numbered(6), 10),
-            packet(1, Kind::Tail(6), 0),
-            packet(1, Kind::Loose { after: 5, key: 0 }, 10),
-            numbered(6, RUN_BYTES_MAX),
-        ] {
-            assert!(!run.add(&other), "{other:?}");
-        }
-        assert!(run.add(&numbered(6, 10)));
+        let mut run = run(5, 100);
+        assert!(!run.add(topic(1), 5, true, &[]), "again");
+        assert!(!run.add(topic(1), 7, true, &[]), "one is missing");
+        assert!(!run.add(topic(2), 6, true, &[]), "another stream");
+        assert!(!run.add(topic(1), 6, false, &[]), "nobody wants it any more");
+        assert!(!run.add(topic(1), 6, true, &[0; RUN_BYTES_MAX - 102]), "no room");
+        assert!(run.add(topic(1), 6, true, &[]));
     }
 
     #[test]
-    fn only_short_numbered_messages_begin_one() {
-        for other in [packet(1, Kind::Tail(6), 0), numbered(1, RUN_BYTES_MAX / 2)] {
-            assert_eq!(Run::begin(other.clone()).unwrap_err(), other);
-        }
-    }
-
-    #[test]
-    fn lengths_fit_at_every_size() {
-        for bytes in 0..RUN_BYTES_MAX / 2 {
-            let mut run = Run::begin(numbered(1, bytes)).unwrap();
-            (2..).take_while(|&number| run.add(&numbered(number, bytes.max(1)))).count();
-            assert!(run.into_packet().body.len() <= RUN_BYTES_MAX, "{bytes}");
+    fn no_run_is_longer_than_allowed() {
+        for bytes in 0..ALONE_BYTES {
+            let mut run = run(1, bytes);
+            let count =
+                (2..2_000).take_while(|&number| run.add(topic(1), number, true, &vec![1; bytes])).count();
+            assert!(count >= 1, "{bytes}");
+            assert!(run.into_packet().0.body.len() <= RUN_BYTES_MAX, "{bytes}");
         }
     }
 }

@@ -29,7 +29,7 @@ impl Execution {
         let model = remote.model;
         let out = remote.spoken.get_mut(&what);
         let begins = out.as_deref().filter(|out| fresh && !out.served.contains(&from));
-        let begins = begins.and_then(|out| beginning(out, net.history.first(topic)));
+        let begins = begins.and_then(|out| beginning(out, net.first_kept(topic)));
         let Some(out) = out.filter(|out| out.open || begins.is_some()) else {
             return net.write(from, model, &Letter::Refused { topic });
         };
@@ -88,7 +88,7 @@ impl Execution {
             // Who leaves because the stream ended may have heard of that late, when it had begun anew: it comes back for that, a round
             // trip later, and the more it is behind, the longer that takes.
             let is_behind = out.followers.remove(&from) && !out.served.contains(&from);
-            if is_behind && out.beginning != Beginning::Pending && is_kept(out, net.history.first(topic)) {
+            if is_behind && out.beginning != Beginning::Pending && is_kept(out, net.first_kept(topic)) {
                 out.beginning = Beginning::Kept;
                 net.timers.set(Timer::Begin(topic), plane.now + net.limits.history_age);
             }
@@ -105,7 +105,7 @@ impl Execution {
         if !follows || first > last {
             return;
         }
-        let letter = match net.history.range(topic, first..=last, net.limits.part_bytes) {
+        let letter = match net.kept(topic, first..=last) {
             Ok(messages) => {
                 net.counters.repaired += messages.len() as u64;
                 Letter::Repair { topic, first, messages }

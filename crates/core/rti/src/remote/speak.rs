@@ -21,7 +21,7 @@ const TAILS: [Duration; 3] = [Duration::from_millis(50), Duration::from_millis(5
 
 impl Execution {
     /// Says something, if somebody may want to hear it.
-    fn say(&mut self, plane: &mut Plane, what: PublishedClass, body: impl FnOnce(&Remote) -> Bytes) {
+    fn say(&mut self, plane: &mut Plane, what: PublishedClass, write: impl FnOnce(&Remote, &mut Vec<u8>)) {
         let (Some(remote), Some(net)) = (self.remote.as_deref_mut(), plane.net.as_deref_mut()) else {
             return;
         };
@@ -34,8 +34,7 @@ impl Execution {
         out.said_at = plane.now;
         let number = out.last;
         let topic = remote.topic(what);
-        let packet = Packet::new(topic, self.node, Kind::Numbered(number), body(remote));
-        net.say(plane.now, packet);
+        net.say(plane.now, (topic, self.node), number, |out| write(remote, out));
         if let Some(out) = remote.spoken.get_mut(&what) {
             announce_soon(out, net, topic, plane.now);
         }
@@ -48,7 +47,9 @@ impl Execution {
         federate: FederateHandle,
         saying: impl FnOnce() -> Saying,
     ) {
-        self.say(plane, what, |remote| Spoken::encode(remote.head(federate), &saying()));
+        self.say(plane, what, |remote, out| {
+            out.extend_from_slice(&Spoken::encode(remote.head(federate), &saying()));
+        });
     }
 
     /// Says or, with `best_effort`, sends values.
@@ -61,10 +62,10 @@ impl Execution {
         envelope: &Envelope<'_>,
         best_effort: bool,
     ) {
-        let body =
-            |remote: &Remote| Spoken::of_load(remote.head(envelope.producer), subject, values, envelope);
         if !best_effort {
-            return self.say(plane, what, body);
+            return self.say(plane, what, |remote, out| {
+                Spoken::write_load(out, remote.head(envelope.producer), subject, values, envelope);
+            });
         }
         let (Some(remote), Some(net)) = (self.remote.as_deref(), plane.net.as_deref_mut()) else { return };
         let Some(out) = remote.spoken.get(&what) else { return };
@@ -78,7 +79,8 @@ impl Execution {
         };
         net.counters.loose += 1;
         let kind = Kind::Loose { after: out.last, key };
-        net.say(plane.now, Packet::new(topic, self.node, kind, body(remote)));
+        let body = Spoken::of_load(remote.head(envelope.producer), subject, values, envelope);
+        net.send(Packet::new(topic, self.node, kind, body));
     }
 
     /// The instance as others need to know it.
@@ -216,7 +218,7 @@ impl Execution {
         out.tails += 1;
         match TAILS.get(usize::from(out.tails)) {
             Some(&next) => {
-                net.say(plane.now, Packet::new(topic, self.node, Kind::Tail(out.last), Bytes::new()));
+                net.send(Packet::new(topic, self.node, Kind::Tail(out.last), Bytes::new()));
                 net.timers.set(Timer::Tail(topic), out.said_at + next);
             }
             None => {
@@ -252,7 +254,7 @@ impl Execution {
         if out.is_heard() {
             return;
         }
-        net.history.forget(topic);
+        net.forget_stream(topic);
         net.timers.clear(Timer::Tail(topic));
         if out.began != Some(out.last) {
             out.began = None;

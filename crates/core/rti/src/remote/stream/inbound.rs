@@ -330,7 +330,7 @@ mod tests {
                         let number = world.said.len() as u64 + 1;
                         let body = Bytes::from(vec![number as u8; bytes]);
                         world.said.push(body.clone());
-                        world.history.push(world.now, 7, number, body.clone());
+                        world.history.push(world.now, 7, (number, 1), body.clone());
                         for delay in fate {
                             world.air.push((world.now + Duration::from_millis(delay), number, body.clone()));
                         }

@@ -10,6 +10,6 @@ mod history;
 mod inbound;
 mod session;
 
-pub(crate) use history::History;
+pub(crate) use history::{Gone, History};
 pub(crate) use inbound::{Inbound, Patience};
 pub(crate) use session::Session;

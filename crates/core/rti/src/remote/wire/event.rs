@@ -175,9 +175,22 @@ impl Spoken {
         values: &[HandleValue],
         envelope: &Envelope<'_>,
     ) -> Bytes {
+        let mut out = Vec::new();
+        Self::write_load(&mut out, head, subject, values, envelope);
+        out.into()
+    }
+
+    /// Writes what [`Spoken::of_load`] encodes.
+    pub(crate) fn write_load(
+        out: &mut Vec<u8>,
+        head: Head,
+        subject: Subject,
+        values: &[HandleValue],
+        envelope: &Envelope<'_>,
+    ) {
         let lengths: usize = values.iter().map(|value| value.value.len() + 10).sum();
-        let mut out = Vec::with_capacity(64 + envelope.tag.len() + lengths);
-        head.write(&mut out);
+        out.reserve_exact(64 + envelope.tag.len() + lengths);
+        head.write(out);
         match subject {
             Subject::Update(instance) => {
                 out.octet(UPDATED);
@@ -196,13 +209,12 @@ impl Spoken {
         out.number(envelope.producer.0);
         out.number(envelope.transportation.0);
         out.octets(envelope.tag);
-        put_time(&mut out, envelope.time);
+        put_time(out, envelope.time);
         out.number(values.len() as u64);
         for value in values {
             out.number(value.handle);
             out.octets(&value.value);
         }
-        out.into()
     }
 
     pub(crate) fn decode(body: Bytes) -> Result<Self, WireError> {
