@@ -7,6 +7,9 @@ pub struct Costs {
     pub wake_ns: f64,
     /// A turn: waiting for events, being scheduled, finding out what is ready.
     pub turn_ns: f64,
+    /// At the beginning of a turn, for each other process that ran on its core since it ran there itself: the caches are theirs now. At most
+    /// for [`OTHERS_MAX`], after which nothing is left that could be lost.
+    pub refill_ns: f64,
     /// Writing once to a socket, its way through the system to the other end included; a read costs [`READ_PART`] of it.
     pub write_ns: f64,
     /// Each byte that is written.
@@ -29,18 +32,22 @@ pub struct Costs {
     pub federate_callback_ns: f64,
 }
 
+/// Other processes that a process can lose its caches to, see [`Costs::refill_ns`]. A choice.
+pub const OTHERS_MAX: usize = 8;
+
 /// The part of a write that a read costs. A choice: in the runs of a calibration each write meets about one read, so that only
 /// their sum can be known.
 pub const READ_PART: f64 = 0.25;
 
 impl Costs {
     /// Number of costs.
-    pub const COUNT: usize = 12;
+    pub const COUNT: usize = 13;
 
     /// What they are called, in the order of [`Costs::to_array`].
     pub const NAMES: [&'static str; Self::COUNT] = [
         "wake_ns",
         "turn_ns",
+        "refill_ns",
         "write_ns",
         "write_byte_ns",
         "read_byte_ns",
@@ -58,6 +65,7 @@ impl Costs {
         [
             self.wake_ns,
             self.turn_ns,
+            self.refill_ns,
             self.write_ns,
             self.write_byte_ns,
             self.read_byte_ns,
@@ -76,6 +84,7 @@ impl Costs {
         let [
             wake_ns,
             turn_ns,
+            refill_ns,
             write_ns,
             write_byte_ns,
             read_byte_ns,
@@ -90,6 +99,7 @@ impl Costs {
         Self {
             wake_ns,
             turn_ns,
+            refill_ns,
             write_ns,
             write_byte_ns,
             read_byte_ns,
@@ -139,6 +149,7 @@ impl HostModel {
         costs: Costs {
             wake_ns: 4_000.0,
             turn_ns: 1_400.0,
+            refill_ns: 500.0,
             write_ns: 5_200.0,
             write_byte_ns: 0.5,
             read_byte_ns: 0.25,

@@ -5,12 +5,17 @@ use std::time::Duration;
 
 use base::Moment;
 
+use crate::model::OTHERS_MAX;
+
 /// A process.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct ProcessId(pub(crate) u32);
 
 /// How long a process keeps its core while others wait for one: the base slice of Linux's scheduler, about.
 const SLICE: Duration = Duration::from_millis(3);
+
+/// So many processes are remembered: enough for [`OTHERS_MAX`] on each of some cores.
+const LATEST_MAX: usize = 64;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 enum State {
@@ -33,6 +38,9 @@ enum State {
 pub(crate) struct Scheduler {
     idle: u32,
     waiting: VecDeque<ProcessId>,
+    cores: u32,
+    /// Who ran last, the latest first: some.
+    latest: VecDeque<ProcessId>,
     /// Of the processes of this computer that something ever came for.
     states: BTreeMap<ProcessId, State>,
 }
@@ -40,7 +48,13 @@ pub(crate) struct Scheduler {
 impl Scheduler {
     /// Idle cores.
     pub(crate) fn new(cores: u32) -> Self {
-        Self { idle: cores, waiting: VecDeque::new(), states: BTreeMap::new() }
+        Self {
+            idle: cores,
+            cores,
+            latest: VecDeque::new(),
+            waiting: VecDeque::new(),
+            states: BTreeMap::new(),
+        }
     }
 
     /// Something came for a process; true when it shall begin on a core that is kept for it.
@@ -62,11 +76,21 @@ impl Scheduler {
         false
     }
 
-    /// A process begins a turn.
-    pub(crate) fn begin(&mut self, process: ProcessId, now: Moment) {
+    /// A process begins a turn. Says how many others ran on its core since it ran last, at most [`OTHERS_MAX`]; of several cores
+    /// each is taken to have its share of them.
+    pub(crate) fn begin(&mut self, process: ProcessId, now: Moment) -> f64 {
         let state = self.states.entry(process).or_default();
         let since = if let State::Running { since, .. } = *state { since } else { now };
         *state = State::Running { since, again: false };
+        let others = self.latest.iter().position(|latest| *latest == process);
+        match others {
+            Some(place) => drop(self.latest.remove(place)),
+            None => self.latest.truncate(LATEST_MAX - 1),
+        }
+        self.latest.push_front(process);
+        // Who never ran finds nothing of its own, and who ran long ago neither.
+        let others = others.map_or(OTHERS_MAX as f64, |others| others as f64 / f64::from(self.cores));
+        others.min(OTHERS_MAX as f64)
     }
 
     /// Its turn is over. Says who runs now on its core: itself when there is more for it, or one who waited.
@@ -111,6 +135,25 @@ mod tests {
         one.begin(B, now);
         assert_eq!(one.end(B, now, false), None);
         assert!(one.wake(A), "the core is idle again");
+    }
+
+    #[test]
+    fn others_that_ran_meanwhile_are_counted_once_each() {
+        let mut one = Scheduler::new(1);
+        let mut run = |process: u32| {
+            assert!(one.wake(ProcessId(process)));
+            let others = one.begin(ProcessId(process), Moment::ZERO);
+            one.end(ProcessId(process), Moment::ZERO, false);
+            others
+        };
+        let found: Vec<f64> = [0, 0, 1, 2, 1, 2, 0, 0].into_iter().map(&mut run).collect();
+        assert_eq!(found, [8.0, 0.0, 8.0, 8.0, 1.0, 1.0, 2.0, 0.0]);
+        (10..200).for_each(|process| assert_eq!(run(process), 8.0));
+        assert_eq!(run(0), 8.0, "it was forgotten");
+        let mut four = Scheduler::new(4);
+        (0..3).for_each(|process| assert!(four.wake(ProcessId(process))));
+        (0..3).for_each(|process| assert_eq!(four.begin(ProcessId(process), Moment::ZERO), 8.0));
+        assert_eq!(four.begin(ProcessId(0), Moment::ZERO), 0.5);
     }
 
     #[test]

@@ -154,10 +154,10 @@ impl Wires {
     /// The process begins a turn now.
     pub(crate) fn begin(&mut self, process: ProcessId) -> Turn<'_> {
         let scheduler = self.places[process.0 as usize].scheduler;
-        self.schedulers[scheduler].begin(process, self.now);
+        let others = self.schedulers[scheduler].begin(process, self.now);
         let costs = self.model.costs;
         let mut turn = Turn { wires: self, costs, process, spent_ns: 0.0 };
-        turn.spend(costs.turn_ns);
+        turn.spend(costs.turn_ns + others * costs.refill_ns);
         turn
     }
 

@@ -11,6 +11,7 @@ use workload::analysis::Forecast;
 const FREE: Costs = Costs {
     wake_ns: 0.0,
     turn_ns: 0.0,
+    refill_ns: 0.0,
     write_ns: 0.0,
     write_byte_ns: 0.0,
     read_byte_ns: 0.0,
@@ -43,6 +44,18 @@ fn done(federation: &Federation) -> Report {
 }
 
 const TRIPS: Task = Task::RoundTrips { count: 50, warm_up: 5 };
+
+/// On one core each turn finds the caches full of what others did: two or three of them in turn.
+#[test]
+fn who_shares_a_core_shares_its_caches() {
+    let costs = Costs { refill_ns: 10_000.0, ..FREE };
+    let p50 =
+        |nodes, cores| done(&federation(nodes, cores, costs, TRIPS)).done[0].quantile_us(0.5).unwrap() / 10.0;
+    let (one, three) = (p50(1, 1), p50(3, 1));
+    assert!((4.0..=12.0).contains(&one), "four turns or more, with one or two others each: {one}");
+    assert!(three > 2.5 * one, "twice the turns, with more others each: {three} and {one}");
+    assert!(p50(3, 8) < three / 4.0, "with a core for each nobody takes them away");
+}
 
 /// A cost by itself is in a round trip as often as that step is on the way.
 #[test]

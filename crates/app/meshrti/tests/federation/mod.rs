@@ -50,6 +50,7 @@ fn a_slower_computer_makes_it_slower() {
         let costs: String = [
             ("wake_ns", 5e3),
             ("turn_ns", 4e3),
+            ("refill_ns", 300.0),
             ("write_ns", 8e3),
             ("write_byte_ns", 0.3),
             ("read_byte_ns", 0.2),
