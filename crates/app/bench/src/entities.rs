@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use bytes::{BufMut as _, Bytes, BytesMut};
 use federate::{Callback, hla};
 
+use crate::alarm;
 use crate::member::Member;
 use crate::process::{PATIENCE, Process, orders, say};
 use crate::{BenchError, Rounds, role};
@@ -97,8 +98,10 @@ pub(crate) async fn play_player(
             continue;
         }
         let begun = Instant::now();
-        for (at, object, size, reliable) in &script {
-            tokio::time::sleep_until((begun + *at).into()).await;
+        let moments = script.iter().map(|(at, ..)| begun + *at).collect();
+        let mut ticks = alarm::at(moments).map_err(BenchError::system("thread"))?;
+        for (_, object, size, reliable) in &script {
+            let _ = ticks.recv().await; // one for each
             let unknown = || BenchError::Unusable(format!("there is no entity {object}"));
             let handle = *handles.get(*object).ok_or_else(unknown)?;
             let value = (entity.attributes[usize::from(!reliable)], stamped(*size));

@@ -304,8 +304,12 @@ impl Crew {
                 }
                 Ok(Done { per_s: Some(*count as f64 / seconds), ..nothing })
             }
-            Task::Entities { script, .. } => {
+            Task::Entities { script, subscribers, .. } => {
                 let seen = entities::end(&mut self.near, &mut self.far, script).await?;
+                let expected = (script.len() * subscribers * self.far.len()) as u64;
+                if script.iter().all(|update| update.reliable) && seen.reflects != expected {
+                    return Err(BenchError::Lossy { sent: expected, received: seen.reflects, failed: 0 });
+                }
                 Ok(Done { quantiles_us: seen.quantiles_us, reflects: Some(seen.reflects), ..nothing })
             }
         }

@@ -17,6 +17,7 @@
 //!
 //! Nothing here prints or decides: [`Rounds`] and plain structs come out, and the command makes tables of them.
 
+mod alarm;
 pub mod cores;
 pub mod entities;
 mod error;

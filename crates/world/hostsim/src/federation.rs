@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use base::{Moment, Seed};
-use fabric::units::Share;
+use fabric::arrivals::{Gaps, Sources};
+use fabric::units::{Picos, Share};
 use kernel::TopologyKind;
 use netsim::cluster::Ethernet;
 use workload::{ConfigError, Emission, Generator, Mode, Workload};
@@ -285,8 +286,28 @@ impl Federation {
     pub fn script(&self, task: usize) -> Result<Vec<Update>, FederationError> {
         match self.work[task].task {
             Task::Entities { workload, run, .. } => Ok(self.updates(task, workload, run)?.collect()),
+            Task::Paced { count, mean_gap, .. } => Ok(self.at_its_pace(task, count, mean_gap)),
             _ => Ok(Vec::new()),
         }
+    }
+
+    /// The updates of one who makes so many, at random moments.
+    fn at_its_pace(&self, task: usize, count: u32, mean_gap: Duration) -> Vec<Update> {
+        let mean = Picos::from_nanos(u64::try_from(mean_gap.as_nanos()).unwrap_or(u64::MAX));
+        let mut gaps = Sources::new(Gaps::Poisson(mean), 1, self.seed_of(task));
+        let size_bytes = self.work[task].size_bytes;
+        let mut nanos = 0;
+        let update = |_| {
+            // Whole nanoseconds, each counted from the one before.
+            nanos = gaps.next(0, Picos::from_nanos(nanos)).0.div_ceil(1_000);
+            Update { at: Duration::from_nanos(nanos), object: 0, size_bytes, reliable: true }
+        };
+        (0..count).map(update).collect()
+    }
+
+    /// What is random in a task comes of this.
+    pub(crate) fn seed_of(&self, task: usize) -> Seed {
+        self.seed.split("task").split_index(task as u64)
     }
 
     /// The workload of a task.
@@ -305,7 +326,7 @@ impl Federation {
         let workload = self.workload(task, workload)?;
         let least = self.work[task].size_bytes;
         let wrong = |why| FederationError::Workload { task: task + 1, why };
-        let seed = self.seed.split("task").split_index(task as u64);
+        let seed = self.seed_of(task);
         let mut generator = Generator::new(workload.clone(), seed, Moment::ZERO).map_err(wrong)?;
         // Objects are numbered from class to class.
         let mut firsts = vec![0];

@@ -1,9 +1,7 @@
 //! What a federate does once it is set up.
 
-use base::{Moment, Seed};
+use base::Moment;
 use bytes::{BufMut as _, Bytes, BytesMut};
-use fabric::arrivals::{Gaps, Sources};
-use fabric::units::Picos;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -34,9 +32,7 @@ enum What {
     Answer,
     /// Updates as often as it is let.
     Flood { left: u32 },
-    /// Updates at its own pace.
-    Pace { left: u32, gaps: Sources, next: Option<Moment> },
-    /// Updates entities, as it is written.
+    /// Updates, as it is written.
     Play { script: Rc<[Update]> },
     /// Takes reflects, so many of them, or fewer where they may be lost.
     Listen { expected: u64, may_lose: bool, last: u64 },
@@ -77,12 +73,6 @@ impl Part {
         Self::new(What::Flood { left: count }, size)
     }
 
-    pub(crate) fn pacer(size: u32, count: u32, mean_gap: Duration, seed: Seed) -> Self {
-        let picos = u64::try_from(mean_gap.as_nanos()).unwrap_or(u64::MAX).saturating_mul(1_000);
-        let gaps = Sources::new(Gaps::Poisson(Picos(picos)), 1, seed);
-        Self::new(What::Pace { left: count, gaps, next: None }, size)
-    }
-
     pub(crate) fn player(script: Rc<[Update]>) -> Self {
         Self::new(What::Play { script }, SIZE_BYTES_MIN)
     }
@@ -104,7 +94,6 @@ impl Part {
     /// When it has something to do by itself.
     pub(crate) fn poll_timeout(&self) -> Option<Moment> {
         match &self.what {
-            What::Pace { next, .. } => *next,
             What::Play { script } => Some(self.began? + script.get(self.number as usize)?.at),
             _ => None,
         }
@@ -135,23 +124,6 @@ impl Part {
                 }
                 *left -= 1;
                 now
-            }
-            What::Pace { left, gaps, next } => {
-                let due = match *next {
-                    Some(due) => due,
-                    None if self.number > 0 => return None, // all were made
-                    None => moment(gaps.first(0, picos(began))),
-                };
-                *next = Some(due);
-                if due > now {
-                    return None;
-                }
-                *left -= 1;
-                *next = (*left > 0).then(|| moment(gaps.next(0, picos(due))));
-                if next.is_none() {
-                    self.finished.get_or_insert(now);
-                }
-                due
             }
             What::Play { script } => {
                 let Some(update) = script.get(self.number as usize) else {
@@ -199,19 +171,11 @@ impl Part {
                     self.finished.get_or_insert(now);
                 }
             }
-            What::Flood { .. } | What::Pace { .. } | What::Play { .. } => {}
+            What::Flood { .. } | What::Play { .. } => {}
         }
     }
 }
 
 fn nanos(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
-}
-
-fn picos(at: Moment) -> Picos {
-    Picos::from_nanos(at.as_nanos())
-}
-
-fn moment(at: Picos) -> Moment {
-    Moment::from_nanos(at.0.div_ceil(1_000))
 }

@@ -198,11 +198,7 @@ impl<'a> Run<'a> {
         match work.task {
             Task::RoundTrips { count, warm_up } => Part::asker(size, count, warm_up),
             Task::Flood { count, .. } => Part::flooder(size, count),
-            Task::Paced { count, mean_gap, .. } => {
-                let seed = self.federation.seed.split("task").split_index(task as u64);
-                Part::pacer(size, count, mean_gap, seed)
-            }
-            Task::Entities { .. } => Part::player(Rc::clone(&self.scripts[task])),
+            Task::Paced { .. } | Task::Entities { .. } => Part::player(Rc::clone(&self.scripts[task])),
         }
     }
 

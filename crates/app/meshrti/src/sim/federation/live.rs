@@ -101,19 +101,19 @@ fn lines(federation: &Federation, measured: Option<&Measured>, simulated: Option
                 simulated,
             });
         };
-        if let Task::Entities { .. } = work.task {
+        if let Task::Paced { .. } | Task::Entities { .. } = work.task {
             let reflects = live.and_then(|done| done.reflects).map(|count| count as f64);
             line("reflects", reflects, sim.map(|done| done.reflects as f64));
         }
-        if let Task::RoundTrips { .. } | Task::Entities { .. } = work.task {
-            for (at, (what, share)) in
-                [("p50_us", 0.5), ("p90_us", 0.9), ("p99_us", 0.99)].into_iter().enumerate()
-            {
-                let live = live.and_then(|done| Some(done.quantiles_us?[at]));
-                line(what, live, sim.and_then(|done| done.quantile_us(share)));
-            }
-        } else {
+        if let Task::Flood { .. } = work.task {
             line("reflects_per_s", live.and_then(|done| done.per_s), sim.map(hostsim::Done::per_s));
+            continue;
+        }
+        for (at, (what, share)) in
+            [("p50_us", 0.5), ("p90_us", 0.9), ("p99_us", 0.99)].into_iter().enumerate()
+        {
+            let live = live.and_then(|done| Some(done.quantiles_us?[at]));
+            line(what, live, sim.and_then(|done| done.quantile_us(share)));
         }
     }
     if federation.multicast.is_some() {
