@@ -12,9 +12,11 @@ pub struct Costs {
     pub refill_ns: f64,
     /// Writing once to a socket, its way through the system to the other end included; a read costs [`READ_PART`] of it.
     pub write_ns: f64,
-    /// Each byte that is written.
+    /// Each byte that is written or read, of the first [`WARM_BYTES`] of a write or a read.
+    pub warm_byte_ns: f64,
+    /// Each byte that is written, beyond the first [`WARM_BYTES`] of a write.
     pub write_byte_ns: f64,
-    /// Each byte that is read.
+    /// Each byte that is read, beyond the first [`WARM_BYTES`] of a read.
     pub read_byte_ns: f64,
     /// At a node: taking a call of a federate in, finding who wants it, answering.
     pub call_ns: f64,
@@ -35,13 +37,17 @@ pub struct Costs {
 /// Other processes that a process can lose its caches to, see [`Costs::refill_ns`]. A choice.
 pub const OTHERS_MAX: usize = 8;
 
+/// So many bytes of a write or a read find room in the nearest caches on their way, and cost less than those of floods; how much less depends on who else
+/// uses these caches. A choice.
+pub const WARM_BYTES: usize = 16 << 10;
+
 /// The part of a write that a read costs. A choice: in the runs of a calibration each write meets about one read, so that only
 /// their sum can be known.
 pub const READ_PART: f64 = 0.25;
 
 impl Costs {
     /// Number of costs.
-    pub const COUNT: usize = 13;
+    pub const COUNT: usize = 14;
 
     /// What they are called, in the order of [`Costs::to_array`].
     pub const NAMES: [&'static str; Self::COUNT] = [
@@ -49,6 +55,7 @@ impl Costs {
         "turn_ns",
         "refill_ns",
         "write_ns",
+        "warm_byte_ns",
         "write_byte_ns",
         "read_byte_ns",
         "call_ns",
@@ -67,6 +74,7 @@ impl Costs {
             self.turn_ns,
             self.refill_ns,
             self.write_ns,
+            self.warm_byte_ns,
             self.write_byte_ns,
             self.read_byte_ns,
             self.call_ns,
@@ -86,6 +94,7 @@ impl Costs {
             turn_ns,
             refill_ns,
             write_ns,
+            warm_byte_ns,
             write_byte_ns,
             read_byte_ns,
             call_ns,
@@ -101,6 +110,7 @@ impl Costs {
             turn_ns,
             refill_ns,
             write_ns,
+            warm_byte_ns,
             write_byte_ns,
             read_byte_ns,
             call_ns,
@@ -111,6 +121,23 @@ impl Costs {
             federate_call_ns,
             federate_callback_ns,
         }
+    }
+}
+
+impl Costs {
+    /// Writing once.
+    pub(crate) fn of_write(&self, bytes: usize) -> f64 {
+        self.write_ns + self.of_bytes(bytes, self.write_byte_ns)
+    }
+
+    /// Reading once.
+    pub(crate) fn of_read(&self, bytes: usize) -> f64 {
+        READ_PART * self.write_ns + self.of_bytes(bytes, self.read_byte_ns)
+    }
+
+    fn of_bytes(&self, bytes: usize, each_ns: f64) -> f64 {
+        let warm = bytes.min(WARM_BYTES);
+        self.warm_byte_ns * warm as f64 + each_ns * (bytes - warm) as f64
     }
 }
 
@@ -151,6 +178,7 @@ impl HostModel {
             turn_ns: 1_400.0,
             refill_ns: 500.0,
             write_ns: 5_200.0,
+            warm_byte_ns: 0.1,
             write_byte_ns: 0.5,
             read_byte_ns: 0.25,
             call_ns: 290.0,

@@ -9,7 +9,7 @@ use netsim::cluster::{Departure, Ethernet, Framing, Port};
 use netsim::{EventQueue, Slots};
 
 use crate::chunk::Chunk;
-use crate::model::{Costs, HostModel, READ_PART};
+use crate::model::{Costs, HostModel};
 use crate::scheduler::{ProcessId, Scheduler};
 use datagrams::Member;
 
@@ -307,7 +307,7 @@ impl Turn<'_> {
             end.bytes -= bytes;
             let room = end.full && end.bytes < SOCKET_BYTES / 2;
             end.full &= !room;
-            self.spent_ns += READ_PART * self.costs.write_ns + self.costs.read_byte_ns * bytes as f64;
+            self.spent_ns += self.costs.of_read(bytes);
             if room {
                 let now = self.now();
                 self.wires.launch(now, socket, Chunk::Room);
@@ -325,7 +325,7 @@ impl Turn<'_> {
 
     /// Writes; it is on its way when that has been paid.
     pub(crate) fn write(&mut self, socket: SocketId, chunk: Chunk) {
-        self.spent_ns += self.costs.write_ns + self.costs.write_byte_ns * chunk.bytes() as f64;
+        self.spent_ns += self.costs.of_write(chunk.bytes());
         let now = self.now();
         self.wires.launch(now, socket, chunk);
     }

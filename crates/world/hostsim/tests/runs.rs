@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use base::Seed;
-use hostsim::{Costs, Federation, HostModel, Joined, Placement, READ_PART, Report, Task, Work, run};
+use hostsim::{
+    Costs, Federation, HostModel, Joined, Placement, READ_PART, Report, Task, WARM_BYTES, Work, run,
+};
 use netsim::cluster::Ethernet;
 use workload::Workload;
 use workload::analysis::Forecast;
@@ -13,6 +15,7 @@ const FREE: Costs = Costs {
     turn_ns: 0.0,
     refill_ns: 0.0,
     write_ns: 0.0,
+    warm_byte_ns: 0.0,
     write_byte_ns: 0.0,
     read_byte_ns: 0.0,
     call_ns: 0.0,
@@ -100,7 +103,7 @@ fn a_byte_is_paid_where_it_passes() {
         federation.work[0].size_bytes = size_bytes;
         done(&federation).done[0].quantile_us(0.5).unwrap() * 1e3
     };
-    let of_a_byte = |costs| (p50(20_000, costs) - p50(10_000, costs)) / 10_000.0;
+    let of_a_byte = |costs| (p50(40_000, costs) - p50(30_000, costs)) / 10_000.0;
     let near = |costs: Costs, expected: f64| {
         let found = of_a_byte(costs);
         assert!((found / expected - 1.0).abs() < 0.02, "{costs:?}: {found} and not {expected}");
@@ -109,6 +112,12 @@ fn a_byte_is_paid_where_it_passes() {
     near(Costs { write_byte_ns: 3.0, ..FREE }, 8.0 * 3.0);
     near(Costs { read_byte_ns: 2.0, ..FREE }, 8.0 * 2.0);
     near(Costs { remote_byte_ns: 5.0, ..FREE }, 2.0 * 5.0);
+    // What finds room in the nearest caches costs otherwise.
+    let bytes = Costs { write_byte_ns: 3.0, read_byte_ns: 2.0, ..FREE };
+    assert_eq!(p50(16, bytes), p50(WARM_BYTES as u32 - 1_000, bytes));
+    let warm = Costs { warm_byte_ns: 3.0, ..FREE };
+    let found = (p50(9_000, warm) - p50(8_000, warm)) / 1_000.0;
+    assert!((found / (16.0 * 3.0) - 1.0).abs() < 0.02, "{found}");
 }
 
 /// With one node on two cores the federates of both sides are on one of them, and the other has nothing to do.

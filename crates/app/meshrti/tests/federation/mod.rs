@@ -52,6 +52,7 @@ fn a_slower_computer_makes_it_slower() {
             ("turn_ns", 4e3),
             ("refill_ns", 300.0),
             ("write_ns", 8e3),
+            ("warm_byte_ns", 0.1),
             ("write_byte_ns", 0.3),
             ("read_byte_ns", 0.2),
             ("call_ns", 700.0),

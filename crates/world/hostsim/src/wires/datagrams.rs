@@ -55,7 +55,7 @@ impl Turn<'_> {
 
     /// Sends a datagram to all other members of its group, or to one of them. It costs one write, however many hear it.
     pub(crate) fn send_datagram(&mut self, group: usize, to: Option<ProcessId>, bytes: bytes::Bytes) {
-        self.spent_ns += self.costs.write_ns + self.costs.write_byte_ns * bytes.len() as f64;
+        self.spent_ns += self.costs.of_write(bytes.len());
         let (now, from) = (self.now(), self.process);
         let near = self.wires.places[from.0 as usize].computer;
         let hears = |process: ProcessId, member: &Member| match to {
@@ -78,8 +78,7 @@ impl Turn<'_> {
         let end = &mut self.wires.sockets[socket.0 as usize];
         let Chunk::Datagram(datagram) = end.inbox.pop_front()? else { return None };
         end.bytes -= datagram.bytes.len();
-        self.spent_ns +=
-            super::READ_PART * self.costs.write_ns + self.costs.read_byte_ns * datagram.bytes.len() as f64;
+        self.spent_ns += self.costs.of_read(datagram.bytes.len());
         Some(datagram)
     }
 
