@@ -68,9 +68,9 @@ mod tests {
         assert!(say("wake_ns", "woke_ns").contains("`wake_ns` is missing"));
         assert!(say("[costs]", "[costs]\nsleep_ns = 3").contains("unknown key `sleep_ns`"));
         assert!(
-            say("read_byte_ns = 0.250", "read_byte_ns = \"fast\"").contains("`read_byte_ns` is no number")
+            say("read_byte_ns = 0.170", "read_byte_ns = \"fast\"").contains("`read_byte_ns` is no number")
         );
-        assert!(say("read_byte_ns = 0.250", "read_byte_ns = -1").contains("`read_byte_ns` is -1"));
+        assert!(say("read_byte_ns = 0.170", "read_byte_ns = -1").contains("`read_byte_ns` is -1"));
         assert!(say("cores = 2", "core = 2").contains("core"));
     }
 }
