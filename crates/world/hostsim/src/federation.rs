@@ -276,7 +276,19 @@ impl Federation {
         }
     }
 
-    /// All updates of the entities of a task, in order; none of other tasks. [`COUNT_MAX`] of them, and one, at most.
+    /// Objects of the federate that begins a task.
+    ///
+    /// # Panics
+    /// There is no such task, or no such workload of it.
+    pub fn objects(&self, task: usize) -> u64 {
+        match self.work[task].task {
+            Task::Entities { workload, .. } => self.workloads[workload].objects(),
+            _ => 1,
+        }
+    }
+
+    /// All updates of a task whose moments are known before: of entities, and of one who has a pace; in order. None of other tasks.
+    /// [`COUNT_MAX`] of them, and one, at most.
     ///
     /// # Errors
     /// [`FederationError`]: what is wrong with its workload.

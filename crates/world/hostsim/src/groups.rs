@@ -6,7 +6,7 @@ use std::ops::{Add, Sub};
 use base::{Moment, Rng, Seed};
 use fabric::units::Share;
 use kernel::Kernel;
-use netsim::casts::{CastSettings, CastTotals, Casts, FRAME_BYTES};
+use netsim::casts::{CastSettings, CastTotals, Casts, FRAME_BYTES, address};
 use rand_core::RngCore;
 
 use crate::federation::Multicast;
@@ -17,8 +17,6 @@ use crate::wires::{SocketId, Turn};
 const WAITING_MAX: usize = 128;
 /// Datagrams that are read before anything is done with them: those of one system call of a live node.
 const DATAGRAMS_AT_ONCE: usize = 16;
-/// The port of all members.
-const PORT: u16 = 4_420;
 
 /// What nodes said in groups, and beside them.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -56,13 +54,7 @@ impl Sub for Carried {
     }
 }
 
-/// Where a process sends from.
-fn address(process: ProcessId) -> SocketAddr {
-    let [_, _, high, low] = process.0.to_be_bytes();
-    SocketAddr::from(([10, 0, high, low], PORT))
-}
-
-/// The other way round.
+/// The process that sends from an address.
 fn process(address: SocketAddr) -> Option<ProcessId> {
     let SocketAddr::V4(address) = address else { return None };
     let [_, _, high, low] = address.ip().octets();
@@ -118,7 +110,7 @@ impl Groups {
                 self.lost += 1;
                 continue;
             }
-            let from = address(datagram.from);
+            let from = address(datagram.from.0);
             let (group, alone) = (datagram.group, datagram.alone);
             self.casts.handle_datagram(turn.now(), group, from, alone, &datagram.bytes);
         }
@@ -159,7 +151,7 @@ mod tests {
     #[test]
     fn who_sent_a_datagram_can_be_answered() {
         for number in [0, 1, 255, 256, 999] {
-            assert_eq!(process(address(ProcessId(number))), Some(ProcessId(number)));
+            assert_eq!(process(address(number)), Some(ProcessId(number)));
         }
         assert_eq!(process("[::1]:4420".parse().unwrap()), None);
     }

@@ -71,7 +71,7 @@ struct Run<'a> {
     world: World,
     nodes: Rc<Vec<ProcessId>>,
     crews: Vec<Crews>,
-    /// What entities do, by task.
+    /// The updates whose moments are known before, by task.
     scripts: Vec<Rc<[Update]>>,
 }
 
@@ -168,10 +168,7 @@ impl<'a> Run<'a> {
         let of = (task, self.federation.work.len());
         let back = matches!(work.task, Task::RoundTrips { .. }).then_some(Class::Pong);
         let (now, node) = (self.world.now(), self.nodes[usize::from(number)]);
-        let objects = match work.task {
-            Task::Entities { workload, .. } => self.federation.workloads[workload].objects() as u32,
-            _ => 1,
-        };
+        let objects = self.federation.objects(task) as u32;
         let members = if near {
             let setup = Setup::new(of, objects, task == 0, Some(Class::Ping), back);
             vec![Member::new(now, node, setup, self.first_part(task, work))]

@@ -1,11 +1,13 @@
 //! Nodes that share multicast groups: everything arrives once, whatever the groups lose, and what several want leaves a node once.
 
+mod common;
+
 use std::time::Duration;
 
 use base::Seed;
+use common::{chain, done};
 use fabric::units::parse_share;
 use hostsim::{Costs, Federation, HostModel, Joined, Multicast, Placement, Report, Task, Work, run};
-use netsim::cluster::Ethernet;
 
 const UPDATES: u32 = 1_000;
 const OTHERS: u64 = 5;
@@ -17,22 +19,9 @@ fn groups(loss: &str) -> Option<Multicast> {
 /// Six nodes; a federate at the first updates, and one at each of the others wants that.
 fn site(multicast: Option<Multicast>) -> Federation {
     let task = Task::Paced { count: UPDATES, mean_gap: Duration::from_millis(1), subscribers: 1 };
-    Federation {
-        nodes: 6,
-        joined: Joined::Mesh,
-        multicast,
-        work: vec![Work { task, size_bytes: 250, from: 0, to: vec![1, 2, 3, 4, 5] }],
-        workloads: Vec::new(),
-        hosts: HostModel { cores: 8, ..HostModel::EXAMPLE },
-        placement: Placement::Together,
-        pinned: false,
-        ethernet: Ethernet::GIGABIT,
-        seed: Seed(1),
-    }
-}
-
-fn done(federation: &Federation) -> Report {
-    run(federation, |_| true).unwrap()
+    let work = Work { task, size_bytes: 250, from: 0, to: vec![1, 2, 3, 4, 5] };
+    let hosts = HostModel { cores: 8, ..HostModel::EXAMPLE };
+    Federation { joined: Joined::Mesh, multicast, ..chain(6, hosts, work) }
 }
 
 fn has_all(report: &Report) {

@@ -1,12 +1,12 @@
 //! Whole runs, held against what their costs add up to.
 
+mod common;
+
 use std::time::Duration;
 
 use base::Seed;
-use hostsim::{
-    Costs, Federation, HostModel, Joined, Placement, READ_PART, Report, Task, WARM_BYTES, Work, run,
-};
-use netsim::cluster::Ethernet;
+use common::{chain, done};
+use hostsim::{Costs, Federation, HostModel, Joined, Placement, READ_PART, Task, WARM_BYTES, Work, run};
 use workload::Workload;
 use workload::analysis::Forecast;
 
@@ -28,22 +28,8 @@ const FREE: Costs = Costs {
 };
 
 fn federation(nodes: u16, cores: u32, costs: Costs, task: Task) -> Federation {
-    Federation {
-        nodes,
-        joined: Joined::Chain,
-        multicast: None,
-        work: vec![Work { task, size_bytes: 16, from: 0, to: vec![nodes - 1] }],
-        workloads: Vec::new(),
-        hosts: HostModel { cores, costs },
-        placement: Placement::Together,
-        pinned: false,
-        ethernet: Ethernet::GIGABIT,
-        seed: Seed(1),
-    }
-}
-
-fn done(federation: &Federation) -> Report {
-    run(federation, |_| true).unwrap()
+    let work = Work { task, size_bytes: 16, from: 0, to: vec![nodes - 1] };
+    chain(nodes, HostModel { cores, costs }, work)
 }
 
 const TRIPS: Task = Task::RoundTrips { count: 50, warm_up: 5 };

@@ -25,6 +25,15 @@ pub struct CastSettings {
     pub waiting_max: usize,
 }
 
+/// The port of all members.
+const PORT: u16 = 4_420;
+
+/// The address of a member by its number, of which the lower 16 bits count.
+pub fn address(number: u32) -> SocketAddr {
+    let [_, _, high, low] = number.to_be_bytes();
+    SocketAddr::from(([10, 0, high, low], PORT))
+}
+
 /// A datagram that leaves.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Datagram {

@@ -60,17 +60,17 @@ pub struct NetworkStatus {
     pub log: consensus::Status,
 }
 
-/// Messages of routers, whatever frames they were in, of all links of a node together.
+/// Messages over all links of a node together, whatever frames they were in: of routers, and of the services in them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct LinkMessages {
-    /// Those that came.
+    /// Messages of routers that came.
     pub received: u64,
-    /// What services of this node said to others; what is said in one breath is one message of routers.
-    pub said: u64,
-    /// What services of others said, as it was taken here.
-    pub heard: u64,
-    /// Those that went to multicast groups, once each, or to one member of them.
+    /// Messages of routers that went to multicast groups, once each, or to one member of them.
     pub grouped: u64,
+    /// Messages of this node's services to others; those that are said in one breath are one message of routers.
+    pub said: u64,
+    /// Messages of others' services, as they were taken here.
+    pub heard: u64,
 }
 
 impl Network {
@@ -78,9 +78,9 @@ impl Network {
         let services = rti.network_counters();
         LinkMessages {
             received: self.fabric.received_messages(),
+            grouped: self.fabric.sent_to_groups(),
             said: services.sent,
             heard: services.delivered + services.loose_taken,
-            grouped: self.fabric.sent_to_groups(),
         }
     }
 

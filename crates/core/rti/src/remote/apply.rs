@@ -260,12 +260,12 @@ impl Execution {
         after: u64,
         body: Bytes,
     ) -> Result<bool, WireError> {
-        let spoken = Spoken::decode(body)?;
         let (Some(remote), Some(net)) = (self.remote.as_deref_mut(), plane.net.as_deref_mut()) else {
             return Ok(false);
         };
         let following = remote.followed.get_mut(&(what, from)).filter(|following| following.takes());
         let Some(following) = following else { return Ok(false) };
+        let spoken = Spoken::decode(body)?;
         following.inbound.tail(plane.now, after, net.limits.patience());
         let behind = !remote.is_ready(spoken.head);
         self.watch_gap(plane, what, from);

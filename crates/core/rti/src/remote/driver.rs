@@ -30,15 +30,9 @@ impl Execution {
     /// A packet of another node came.
     pub(crate) fn take_packet(&mut self, plane: &mut Plane, packet: Packet) -> Result<(), WireError> {
         let (what, from) = (packet.topic().what(), packet.sender);
-        let (Some(remote), Some(net)) = (self.remote.as_deref_mut(), plane.net.as_deref_mut()) else {
+        if self.remote.is_none() {
             return Ok(());
-        };
-        let following = remote.followed.get_mut(&(what, from)).filter(|following| following.takes());
-        let Some(following) = following else {
-            net.counters.loose_dropped += u64::from(packet.droppable());
-            return Ok(());
-        };
-        let patience = net.limits.patience();
+        }
         match packet.kind {
             Kind::Numbered(number) => {
                 let bytes = packet.bytes();
@@ -47,17 +41,14 @@ impl Execution {
             Kind::Run(first) => {
                 let mut taken = Ok(());
                 for (number, message) in (first..).zip(messages(packet.body)) {
-                    taken =
-                        taken
-                            .and(message.and_then(|body| {
-                                self.take_numbered(plane, (what, from), number, body, None)
-                            }));
+                    let one =
+                        message.and_then(|body| self.take_numbered(plane, (what, from), number, body, None));
+                    taken = taken.and(one);
                 }
                 taken
             }
             Kind::Tail(last) => {
-                following.inbound.tail(plane.now, last, patience);
-                self.watch_gap(plane, what, from);
+                self.take_tail(plane, what, from, last);
                 Ok(())
             }
             Kind::Loose { after, .. } => {
@@ -105,6 +96,17 @@ impl Execution {
         self.deliver(plane, what, from)
     }
 
+    /// A node says how far one of its streams has come.
+    fn take_tail(&mut self, plane: &mut Plane, what: PublishedClass, from: NodeId, last: u64) {
+        if let (Some(remote), Some(net)) = (self.remote.as_deref_mut(), plane.net.as_deref_mut())
+            && let Some(following) = remote.followed.get_mut(&(what, from))
+            && following.takes()
+        {
+            following.inbound.tail(plane.now, last, net.limits.patience());
+        }
+        self.watch_gap(plane, what, from);
+    }
+
     /// Takes what waited for the control plane, of all streams.
     pub(crate) fn deliver_all(&mut self, plane: &mut Plane) {
         let Some(remote) = self.remote.as_deref() else { return };
@@ -148,15 +150,7 @@ impl Execution {
                 return self.take_repair(plane, topic.what(), from, first, messages);
             }
             Letter::Gone { topic } => self.gone(plane, topic.what(), from),
-            Letter::Tail { topic, last } => {
-                if let (Some(remote), Some(net)) = (self.remote.as_deref_mut(), plane.net.as_deref_mut())
-                    && let Some(following) = remote.followed.get_mut(&(topic.what(), from))
-                    && following.takes()
-                {
-                    following.inbound.tail(plane.now, last, net.limits.patience());
-                }
-                self.watch_gap(plane, topic.what(), from);
-            }
+            Letter::Tail { topic, last } => self.take_tail(plane, topic.what(), from, last),
             request => return self.open_request(plane, from, request, federation),
         }
         Ok(())

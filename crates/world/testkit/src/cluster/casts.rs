@@ -4,14 +4,11 @@ use crate::draw::Draw;
 use base::{Moment, Seed};
 use bytes::{BufMut, Bytes, BytesMut};
 use kernel::Kernel;
-use netsim::casts::{CastSettings, Casts as Groups, Datagram};
+use netsim::casts::{CastSettings, Casts as Groups, Datagram, address};
 use netsim::{HostId, Port};
-use std::net::SocketAddr;
 
 /// Nothing waits for the rate of a group.
 const SETTINGS: CastSettings = CastSettings { rate_min: 1_000_000_000, waiting_max: usize::MAX };
-/// The port of all members.
-const PORT: u16 = 4_420;
 
 /// The multicast groups of a site.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -45,7 +42,7 @@ impl Casts {
         }
         let Some([group, alone]) = datagram.first_chunk() else { return };
         let (group, alone) = (usize::from(*group), *alone != 0);
-        self.groups.handle_datagram(now, group, address(from), alone, &datagram.slice(2..));
+        self.groups.handle_datagram(now, group, address(from.0), alone, &datagram.slice(2..));
     }
 
     /// Does all that the kernel and the protocol want. False when that was nothing.
@@ -70,15 +67,9 @@ impl Casts {
         datagram.put_slice(bytes);
         let datagram = datagram.freeze();
         let me = port.host();
-        let wanted = |host: &HostId| *host != me && to.is_none_or(|to| to == address(*host));
+        let wanted = |host: &HostId| *host != me && to.is_none_or(|to| to == address(host.0));
         for host in self.hosts.iter().copied().filter(wanted) {
             port.send_datagram(host, datagram.clone());
         }
     }
-}
-
-/// Where a host sends from.
-fn address(host: HostId) -> SocketAddr {
-    let [_, _, high, low] = host.0.to_be_bytes();
-    SocketAddr::from(([10, 0, high, low], PORT))
 }

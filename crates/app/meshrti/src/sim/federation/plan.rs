@@ -52,29 +52,21 @@ fn live_work(federation: &Federation, index: usize) -> Result<live::Work, String
         Task::Flood { count, subscribers } => {
             live::Task::Flood { count: count.into(), subscribers: subscribers as usize }
         }
-        // One entity, whose moments are drawn beforehand.
-        Task::Paced { subscribers, .. } => entities(federation, index, (1, subscribers))?,
-        Task::Entities { workload, subscribers, .. } => {
-            let objects = federation.workloads[workload].objects();
-            entities(federation, index, (objects as usize, subscribers))?
+        Task::Paced { subscribers, .. } | Task::Entities { subscribers, .. } => {
+            let script = federation.script(index).map_err(|why| why.to_string())?;
+            let update = |update: &Update| bench::entities::Update {
+                at: update.at,
+                object: update.object,
+                size: update.size_bytes,
+                reliable: update.reliable,
+            };
+            live::Task::Entities {
+                objects: federation.objects(index) as usize,
+                script: script.iter().map(update).collect(),
+                subscribers: subscribers as usize,
+            }
         }
     };
     let to = work.to.iter().copied().map(usize::from).collect();
     Ok(live::Work { task, size: work.size_bytes as usize, from: work.from.into(), to })
-}
-
-fn entities(
-    federation: &Federation,
-    task: usize,
-    (objects, subscribers): (usize, u32),
-) -> Result<live::Task, String> {
-    let script = federation.script(task).map_err(|why| why.to_string())?;
-    let update = |update: &Update| bench::entities::Update {
-        at: update.at,
-        object: update.object,
-        size: update.size_bytes,
-        reliable: update.reliable,
-    };
-    let script = script.iter().map(update).collect();
-    Ok(live::Task::Entities { objects, script, subscribers: subscribers as usize })
 }

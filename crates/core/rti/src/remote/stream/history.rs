@@ -17,16 +17,11 @@ pub(crate) struct Gone;
 /// The numbered messages of all streams of a node, oldest first; bounded in bytes for all of them together.
 #[derive(Debug)]
 pub(crate) struct History<K> {
-    streams: BTreeMap<K, Kept>,
+    streams: BTreeMap<K, VecDeque<Piece>>,
     /// All kept pieces by age, with the number of their first message. An entry whose piece was forgotten means nothing.
     order: VecDeque<(Moment, K, u64)>,
     bytes: usize,
     bytes_max: usize,
-}
-
-#[derive(Debug, Default)]
-struct Kept {
-    pieces: VecDeque<Piece>,
 }
 
 /// A message, or several as a [run](messages).
@@ -66,7 +61,7 @@ impl<K: Ord + Copy> History<K> {
     pub(crate) fn push(&mut self, now: Moment, stream: K, (first, count): (u64, u64), body: Bytes) {
         let piece = Piece { first, count, body };
         self.bytes += piece.bytes();
-        let pieces = &mut self.streams.entry(stream).or_default().pieces;
+        let pieces = self.streams.entry(stream).or_default();
         debug_assert!(pieces.back().is_none_or(|last| last.next() == first), "no gaps");
         pieces.push_back(piece);
         self.order.push_back((now, stream, first));
@@ -77,7 +72,7 @@ impl<K: Ord + Copy> History<K> {
 
     /// Number of the first message kept of a stream; `None` when none is.
     pub(crate) fn first(&self, stream: K) -> Option<u64> {
-        Some(self.streams.get(&stream)?.pieces.front()?.first)
+        Some(self.streams.get(&stream)?.front()?.first)
     }
 
     /// Messages from the start of `numbers` on, up to its end or to `bytes_max` bytes, at least one.
@@ -90,7 +85,7 @@ impl<K: Ord + Copy> History<K> {
         numbers: RangeInclusive<u64>,
         bytes_max: usize,
     ) -> Result<Vec<Bytes>, Gone> {
-        let pieces = &self.streams.get(&stream).ok_or(Gone)?.pieces;
+        let pieces = self.streams.get(&stream).ok_or(Gone)?;
         let start = *numbers.start();
         let place = pieces.partition_point(|piece| piece.next() <= start);
         let first = pieces.get(place).map(|piece| piece.first).filter(|&first| first <= start).ok_or(Gone)?;
@@ -111,8 +106,8 @@ impl<K: Ord + Copy> History<K> {
 
     /// Forgets a stream.
     pub(crate) fn forget(&mut self, stream: K) {
-        if let Some(kept) = self.streams.remove(&stream) {
-            self.bytes -= kept.pieces.iter().map(Piece::bytes).sum::<usize>();
+        if let Some(pieces) = self.streams.remove(&stream) {
+            self.bytes -= pieces.iter().map(Piece::bytes).sum::<usize>();
         }
         if self.streams.is_empty() {
             self.order.clear();
@@ -138,11 +133,11 @@ impl<K: Ord + Copy> History<K> {
 
     fn drop_oldest(&mut self) {
         let Some((_, stream, first)) = self.order.pop_front() else { return };
-        let Some(kept) = self.streams.get_mut(&stream) else { return };
-        if let Some(piece) = kept.pieces.pop_front_if(|piece| piece.first == first) {
+        let Some(pieces) = self.streams.get_mut(&stream) else { return };
+        if let Some(piece) = pieces.pop_front_if(|piece| piece.first == first) {
             self.bytes -= piece.bytes();
         }
-        if kept.pieces.is_empty() {
+        if pieces.is_empty() {
             self.streams.remove(&stream);
         }
     }
