@@ -5,6 +5,7 @@ use base::Seed;
 use super::run::Run;
 use super::{Packets, Queue, Switching};
 use crate::arrivals::{Gaps, Sources, below, exponential};
+use crate::simulation::PacketModel;
 use crate::stats::Recorder;
 use crate::traffic::{Parcel, Traffic};
 use crate::units::{Picos, Rate};
@@ -149,4 +150,14 @@ fn full_buffers_drop_and_say_so() {
     assert_eq!(packets.bytes(2) + 1_000 * packets.dropped(2), 60_000);
     assert!((15..25).contains(&dropped) && packets.backlog_max(2) <= 10_000, "{dropped}");
     assert_eq!(packets.crossings(), 60 + u64::from(60 - dropped));
+}
+
+/// Bytes that have yet to come from a slow link do not wait at a fast one: with limited room packets that are cut through are counted one by one.
+#[test]
+fn who_is_cut_through_into_a_limited_room_needs_the_other_engine() {
+    let limited = PacketModel { buffer: Some(10_000), ..PacketModel::new(1_000) };
+    assert!(limited.is_plain());
+    let switching = Switching::CutThrough { header: 20 };
+    assert!(!PacketModel { switching, ..limited }.is_plain());
+    assert!(PacketModel { switching, buffer: None, ..limited }.is_plain());
 }

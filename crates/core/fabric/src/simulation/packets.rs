@@ -37,9 +37,14 @@ impl PacketModel {
         }
     }
 
-    /// Whether first come is first served, and what finds no room is dropped, without a mark before.
+    /// Whether first come is first served, and what finds no room is dropped, without a mark before; and where packets are cut through there is
+    /// room for all.
     pub fn is_plain(&self) -> bool {
-        self.discipline == Discipline::Fifo && self.full == Full::Drop && self.mark_above.is_none()
+        let is_counted_by_time = self.buffer.is_none() || self.switching == Switching::StoreAndForward;
+        is_counted_by_time
+            && self.discipline == Discipline::Fifo
+            && self.full == Full::Drop
+            && self.mark_above.is_none()
     }
 }
 
