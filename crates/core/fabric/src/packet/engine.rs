@@ -1,5 +1,6 @@
 //! Packets under way, and the links that they queue at.
 
+use std::collections::BTreeMap;
 use std::hint::black_box;
 
 use super::store::{Fate, Gone, MessageId, NONE, Packet, Store};
@@ -42,25 +43,51 @@ pub struct Queue {
     pub buffer: Option<u64>,
 }
 
+/// A directed link: what changes with each packet that crosses it, in half a line of a cache.
 #[derive(Clone, Debug)]
 struct Link {
     /// When all that is queued has left.
     free: u64,
+    /// Packets of full size that it took.
+    full: u64,
+    /// Its packets under way, oldest first.
+    head: u32,
+    tail: u32,
+    /// What it is like, of all kinds.
+    kind: u32,
+}
+
+/// What links are like.
+#[derive(Clone, Copy, Debug)]
+struct Kind {
     /// Time of a packet of full size, and of a header.
     full: u64,
     header: u64,
     delay: u64,
-    /// Its packets under way, oldest first.
-    head: u32,
-    tail: u32,
-    overhead: u32,
-    rate: Rate,
+    /// Bytes on the wire that may wait; the most there are without a limit.
     buffer: u64,
-    /// Counters: bytes sent, time at work, packets dropped, most bytes waiting.
+    rate: Rate,
+    overhead: u32,
+}
+
+/// What is counted of a link beside its packets of full size.
+#[derive(Clone, Copy, Default, Debug)]
+struct Aside {
+    /// Of packets that were smaller: bytes sent, and time at work.
     bytes: u64,
     busy: u64,
+    /// Where the room is limited: packets dropped, and most bytes waiting.
     dropped: u64,
     backlog_max: u64,
+}
+
+/// The packets of a message that follow the one which is the last to be there: they wait at its first link, right behind it. Packets that wait at
+/// senders are most of all, and would be in no near cache when their turn comes.
+#[derive(Clone, Copy, Default, Debug)]
+struct Train {
+    left: u32,
+    /// Bytes of the last one; all others are of full size.
+    last: u32,
 }
 
 /// Packets on links.
@@ -68,37 +95,44 @@ struct Link {
 pub struct Packets {
     switching: Switching,
     links: Vec<Link>,
+    kinds: Vec<Kind>,
+    asides: Vec<Aside>,
     events: Ladder,
     store: Store,
+    /// By message.
+    trains: Vec<Train>,
     crossings: u64,
 }
 
 impl Packets {
     /// Idle links. Messages are cut into packets of at most `packet_bytes`.
     ///
+    /// What waits at a link is known by the time that it takes to leave. Where packets are cut through that time may be one of waiting for
+    /// bytes to come, so that there the room has to be unlimited.
+    ///
     /// # Panics
-    /// `packet_bytes` is 0: a mistake of the caller.
+    /// `packet_bytes` is 0, or the room of a link is limited where packets are cut through: a mistake of the caller.
     pub fn new(switching: Switching, packet_bytes: u32, queues: impl IntoIterator<Item = Queue>) -> Self {
-        let link = |queue: Queue| Link {
-            free: 0,
-            full: queue.rate.time_of(u64::from(packet_bytes) + u64::from(queue.overhead)).0,
-            header: switching.header().map_or(0, |header| queue.rate.time_of(header).0),
-            delay: queue.delay.0,
-            head: NONE,
-            tail: NONE,
-            overhead: queue.overhead,
-            rate: queue.rate,
-            buffer: queue.buffer.unwrap_or(u64::MAX),
-            bytes: 0,
-            busy: 0,
-            dropped: 0,
-            backlog_max: 0,
+        let (mut kinds, mut known) = (Vec::new(), BTreeMap::new());
+        let may_limit = switching == Switching::StoreAndForward;
+        let link = |queue: Queue| {
+            assert!(may_limit || queue.buffer.is_none(), "the room of a link is limited");
+            let key = (queue.rate.bits_per_s(), queue.delay, queue.overhead, queue.buffer);
+            let kind = *known.entry(key).or_insert_with(|| {
+                kinds.push(Kind::new(switching, packet_bytes, queue));
+                kinds.len() as u32 - 1 // as many as links at most, which have numbers of 32 bits
+            });
+            Link { free: 0, full: 0, head: NONE, tail: NONE, kind }
         };
+        let links: Vec<Link> = queues.into_iter().map(link).collect();
         Self {
             switching,
-            links: queues.into_iter().map(link).collect(),
+            asides: vec![Aside::default(); links.len()],
+            links,
+            kinds,
             events: Ladder::default(),
             store: Store::new(packet_bytes),
+            trains: Vec::new(),
             crossings: 0,
         }
     }
@@ -109,10 +143,17 @@ impl Packets {
     /// # Panics
     /// `path` is empty or has a link that there is not, or there are no bytes: a mistake of the caller.
     pub fn send(&mut self, now: Picos, path: &[u32], bytes: u64) -> MessageId {
-        let (id, sizes) = self.store.begin(path, bytes);
-        for size in sizes {
-            let packet = self.store.take(id, size, now.0);
-            self.enqueue(now.0, path[0], packet, path.len() == 1);
+        let (id, mut sizes) = self.store.begin(path, bytes);
+        let first = sizes.next().unwrap_or(0); // of a message of at least a byte there is one
+        let packet = self.store.take(id, first, now.0);
+        self.enqueue(now.0, path[0], packet, path.len() == 1);
+        let train = Train { left: sizes.len() as u32, last: sizes.next_back().unwrap_or(0) };
+        if train.left > 0 {
+            self.reserve(now.0, path[0], train);
+        }
+        match self.trains.get_mut(id as usize) {
+            Some(place) => *place = train,
+            None => self.trains.push(train),
         }
         id
     }
@@ -132,9 +173,12 @@ impl Packets {
     /// Lets the next event happen; answers when the last packet of a message is gone. Without events nothing happens.
     pub fn step(&mut self) -> Option<Gone> {
         let (now, link) = self.events.first()?;
+        let id = self.links[link as usize].head;
+        let Packet { mut next, message, hop, bytes, .. } = self.store.packets[id as usize];
+        if hop == 0 && self.trains[message as usize].left > 0 {
+            next = self.follow(link, id);
+        }
         let from = &mut self.links[link as usize];
-        let id = from.head;
-        let Packet { next, message, hop, bytes, .. } = self.store.packets[id as usize];
         from.head = next;
         if next == NONE {
             from.tail = NONE;
@@ -150,12 +194,10 @@ impl Packets {
         };
         let last = hop as usize + 2 == path.len();
         let to = &self.links[onward as usize];
-        if to.buffer != u64::MAX {
-            let waiting = backlog(to, now);
-            if waiting + u64::from(bytes) + u64::from(to.overhead) > to.buffer {
-                self.links[onward as usize].dropped += 1;
-                return self.store.gone(id, Fate::Dropped);
-            }
+        let kind = &self.kinds[to.kind as usize];
+        if kind.is_limited() && kind.backlog(to, now) + kind.wire(bytes) > kind.buffer {
+            self.asides[onward as usize].dropped += 1;
+            return self.store.gone(id, Fate::Dropped);
         }
         self.store.packets[id as usize].hop += 1;
         self.enqueue(now, onward, id, last);
@@ -176,7 +218,7 @@ impl Packets {
         let oldest = |link: u32| &packets[of(link).head as usize];
         let path = |link: u32| &messages[oldest(link).message as usize].path;
         for &(_, link) in next {
-            black_box((of(link).head, of(link).busy));
+            black_box(of(link).head);
         }
         for &(_, link) in next {
             black_box((
@@ -189,7 +231,7 @@ impl Packets {
         }
         for &(_, link) in next {
             let onward = path(link).get(oldest(link).hop as usize + 1).map(|onward| of(*onward));
-            black_box(onward.map(|onward| (onward.free, onward.busy)));
+            black_box(onward.map(|onward| onward.free));
         }
     }
 
@@ -210,32 +252,38 @@ impl Packets {
 
     /// Bytes that a link has sent or is to send of what it took.
     pub fn bytes(&self, link: u32) -> u64 {
-        self.links[link as usize].bytes
+        let full = self.links[link as usize].full * self.kind(link).wire(self.store.full);
+        full + self.asides[link as usize].bytes
     }
 
     /// Time that a link has been at work for these bytes.
     pub fn busy(&self, link: u32) -> Picos {
-        Picos(self.links[link as usize].busy)
+        let full = self.links[link as usize].full * self.kind(link).full;
+        Picos(full + self.asides[link as usize].busy)
     }
 
     /// Bytes that wait at a link, the rest of a packet that is being sent included.
     pub fn backlog(&self, now: Picos, link: u32) -> u64 {
-        backlog(&self.links[link as usize], now.0)
+        self.kind(link).backlog(&self.links[link as usize], now.0)
     }
 
     /// Whether the room at a link is limited.
     pub fn is_limited(&self, link: u32) -> bool {
-        self.links[link as usize].buffer != u64::MAX
+        self.kind(link).is_limited()
     }
 
     /// The most bytes that waited at a link of limited room when a packet came, itself included.
     pub fn backlog_max(&self, link: u32) -> u64 {
-        self.links[link as usize].backlog_max
+        self.asides[link as usize].backlog_max
     }
 
     /// Packets that found no room at a link.
     pub fn dropped(&self, link: u32) -> u64 {
-        self.links[link as usize].dropped
+        self.asides[link as usize].dropped
+    }
+
+    fn kind(&self, link: u32) -> &Kind {
+        &self.kinds[self.links[link as usize].kind as usize]
     }
 
     /// Puts a packet that is there behind all others of a link.
@@ -243,22 +291,26 @@ impl Packets {
     fn enqueue(&mut self, now: u64, onto: u32, id: u32, last: bool) {
         let packet = &mut self.store.packets[id as usize];
         let link = &mut self.links[onto as usize];
-        let wire = u64::from(packet.bytes) + u64::from(link.overhead);
-        let time = if packet.bytes == self.store.full { link.full } else { link.rate.time_of(wire).0 };
+        let kind = &self.kinds[link.kind as usize];
+        let time = if packet.bytes == self.store.full {
+            link.full += 1;
+            kind.full
+        } else {
+            self.asides[onto as usize].add(kind, packet.bytes)
+        };
         let start = link.free.max(now);
         // Packets that are cut through may be slower to come than to go.
         let end = (start + time).max(packet.tail_at);
         link.free = end;
-        link.bytes += wire;
-        link.busy += time;
-        packet.tail_at = end + link.delay;
+        packet.tail_at = end + kind.delay;
         packet.at = match self.switching {
-            Switching::CutThrough { .. } if !last => (start + link.header).min(end) + link.delay,
+            Switching::CutThrough { .. } if !last => (start + kind.header).min(end) + kind.delay,
             _ => packet.tail_at,
         };
         packet.next = NONE;
-        if link.buffer != u64::MAX {
-            link.backlog_max = link.backlog_max.max(backlog(link, now));
+        if kind.is_limited() {
+            let aside = &mut self.asides[onto as usize];
+            aside.backlog_max = aside.backlog_max.max(kind.backlog(link, now));
         }
         let at = packet.at;
         if link.tail == NONE {
@@ -269,10 +321,100 @@ impl Packets {
         }
         link.tail = id;
     }
+
+    /// Takes the time of a link for packets that are not there yet.
+    fn reserve(&mut self, now: u64, onto: u32, Train { left, last }: Train) {
+        let (link, aside) = (&mut self.links[onto as usize], &mut self.asides[onto as usize]);
+        let kind = &self.kinds[link.kind as usize];
+        let of_last = if last == self.store.full { 0 } else { aside.add(kind, last) };
+        let full = u64::from(left) - u64::from(last != self.store.full);
+        link.full += full;
+        link.free += full * kind.full + of_last;
+        if kind.is_limited() {
+            aside.backlog_max = aside.backlog_max.max(kind.backlog(link, now));
+        }
+    }
+
+    /// The next packet of a message takes the place of the one before it, which leaves its sender.
+    fn follow(&mut self, from: u32, before: u32) -> u32 {
+        let (link, packet) = (&mut self.links[from as usize], self.store.packets[before as usize]);
+        let kind = &self.kinds[link.kind as usize];
+        let train = &mut self.trains[packet.message as usize];
+        train.left -= 1;
+        let bytes = if train.left == 0 { train.last } else { self.store.full };
+        let time = if bytes == self.store.full { kind.full } else { kind.rate.time_of(kind.wire(bytes)).0 };
+        let id = self.store.take(packet.message, bytes, packet.tail_at + time);
+        let follower = &mut self.store.packets[id as usize];
+        let is_last = self.store.messages[packet.message as usize].path.len() == 1;
+        if let (Switching::CutThrough { .. }, false) = (self.switching, is_last) {
+            follower.at = packet.tail_at + kind.header.min(time);
+        }
+        follower.next = packet.next;
+        if link.tail == before {
+            link.tail = id;
+        }
+        id
+    }
 }
 
-/// Unfinished work: the link sends at its rate until it is free.
-fn backlog(link: &Link, now: u64) -> u64 {
-    let left = u128::from(link.free.saturating_sub(now)) * u128::from(link.rate.bits_per_s());
-    u64::try_from(left / 8_000_000_000_000).unwrap_or(u64::MAX)
+impl Aside {
+    /// Counts a packet that is smaller than others; answers what time it takes.
+    fn add(&mut self, kind: &Kind, bytes: u32) -> u64 {
+        let wire = kind.wire(bytes);
+        let time = kind.rate.time_of(wire).0;
+        self.bytes += wire;
+        self.busy += time;
+        time
+    }
+}
+
+impl Kind {
+    fn new(switching: Switching, packet_bytes: u32, queue: Queue) -> Self {
+        Self {
+            full: queue.rate.time_of(u64::from(packet_bytes) + u64::from(queue.overhead)).0,
+            header: switching.header().map_or(0, |header| queue.rate.time_of(header).0),
+            delay: queue.delay.0,
+            buffer: queue.buffer.unwrap_or(u64::MAX),
+            rate: queue.rate,
+            overhead: queue.overhead,
+        }
+    }
+
+    /// Bytes of a packet on the wire.
+    #[inline]
+    fn wire(&self, bytes: u32) -> u64 {
+        u64::from(bytes) + u64::from(self.overhead)
+    }
+
+    #[inline]
+    fn is_limited(&self) -> bool {
+        self.buffer != u64::MAX
+    }
+
+    /// Unfinished work of such a link: it sends at its rate until it is free.
+    fn backlog(&self, link: &Link, now: u64) -> u64 {
+        let left = u128::from(link.free.saturating_sub(now)) * u128::from(self.rate.bits_per_s());
+        u64::try_from(left / 8_000_000_000_000).unwrap_or(u64::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a planner is told before a network is built counts on the first, and the cost of an event in a large network on all.
+    #[test]
+    fn links_packets_and_messages_are_small() {
+        assert_eq!(size_of::<Link>() + size_of::<Aside>(), 64);
+        assert_eq!(size_of::<Packet>(), 32);
+        assert_eq!(size_of::<crate::packet::store::Message>(), 64);
+    }
+
+    #[test]
+    #[should_panic(expected = "the room of a link is limited")]
+    fn cutting_through_takes_room_for_all() {
+        let rate = Rate::mbit(800);
+        let queue = Queue { rate, delay: Picos::ZERO, overhead: 0, buffer: Some(10_000) };
+        Packets::new(Switching::CutThrough { header: 20 }, 1_000, [queue]);
+    }
 }

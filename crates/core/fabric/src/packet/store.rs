@@ -1,5 +1,7 @@
 //! Messages under way and their packets, in arrays whose places are used again.
 
+use smallvec::SmallVec;
+
 /// The end of a list.
 pub(super) const NONE: u32 = u32::MAX;
 
@@ -38,9 +40,11 @@ pub(super) struct Packet {
     pub(super) bytes: u32,
 }
 
+/// A line of a cache, with a path of up to ten links.
 #[derive(Clone, Debug, Default)]
+#[repr(align(64))]
 pub(super) struct Message {
-    pub(super) path: Vec<u32>,
+    pub(super) path: SmallVec<[u32; 10]>,
     left: u32,
     dropped: u32,
     marked: u32,
@@ -86,7 +90,7 @@ impl Store {
         &mut self,
         path: &[u32],
         bytes: u64,
-    ) -> (MessageId, impl Iterator<Item = u32> + use<>) {
+    ) -> (MessageId, impl DoubleEndedIterator<Item = u32> + ExactSizeIterator + use<>) {
         assert!(!path.is_empty() && bytes > 0, "a message needs a link and a byte");
         let full = u64::from(self.full);
         let count = u32::try_from(bytes.div_ceil(full)).expect("a message has fewer than 2^32 packets");
@@ -99,7 +103,7 @@ impl Store {
         message.path.extend_from_slice(path);
         (message.left, message.dropped, message.marked) = (count, 0, 0);
         // At most `full` bytes, which is a u32.
-        (id, (0..u64::from(count)).map(move |number| (bytes - number * full).min(full) as u32))
+        (id, (0..count).map(move |number| (bytes - u64::from(number) * full).min(full) as u32))
     }
 
     /// A packet of a message, which is there now.

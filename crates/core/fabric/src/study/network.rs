@@ -47,7 +47,7 @@ pub struct Network {
 const HOST_BYTES: u64 = 150;
 /// Memory for a link while it is built and afterwards, as fluid, with packets, and with packets that need more than first come, first served.
 const FLUID_LINK_BYTES: u64 = 50;
-const PACKET_LINK_BYTES: u64 = 130;
+const PACKET_LINK_BYTES: u64 = 90;
 const PORT_LINK_BYTES: u64 = 320;
 
 /// Memory that a network of that shape takes at least, in bytes, before any message waits: for those who want to know before it is built.
