@@ -10,11 +10,12 @@ use crate::work::Task;
 /// What was measured of a federation with one task, or what a run predicts of it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Figures {
-    /// Median of round trips, in microseconds; of a task of that kind.
+    /// Median of round trips, or from update to reflect of a task that has a pace, in microseconds.
     pub p50_us: Option<f64>,
     /// Reflects per second of each subscriber, of a flood.
     pub per_s: Option<f64>,
-    /// Processor time of single processes per update, in microseconds: of the one who begins, the others, and each node; of a flood.
+    /// Processor time of single processes per update, in microseconds. Of a flood: of the one who begins, the others, and each node. Of a task
+    /// that has a pace: of each node. Federates have a clock to keep then, which is no part of the model.
     pub cpu_us: Vec<f64>,
 }
 
@@ -22,15 +23,19 @@ impl Figures {
     /// Those of the first task of a run.
     pub fn of(report: &Report) -> Option<Self> {
         let done = report.done.first()?;
-        if matches!(done.work.task, Task::RoundTrips { .. }) {
-            return Some(Self { p50_us: done.quantile_us(0.5), per_s: None, cpu_us: Vec::new() });
-        }
         let updates = f64::from(done.work.count());
-        let processes = done.federates_ns.iter().chain(&report.nodes_ns).copied();
-        Some(Self {
-            p50_us: None,
-            per_s: Some(done.per_s()),
-            cpu_us: processes.map(|ns| ns / 1e3 / updates).collect(),
+        let each = |ns: &f64| ns / 1e3 / updates;
+        let nodes = report.nodes_ns.iter().map(each);
+        let p50_us = done.quantile_us(0.5);
+        Some(match done.work.task {
+            Task::RoundTrips { .. } => Self { p50_us, per_s: None, cpu_us: Vec::new() },
+            Task::Paced { .. } | Task::Entities { .. } => {
+                Self { p50_us, per_s: None, cpu_us: nodes.collect() }
+            }
+            Task::Flood { .. } => {
+                let cpu_us = done.federates_ns.iter().map(each).chain(nodes).collect();
+                Self { p50_us: None, per_s: Some(done.per_s()), cpu_us }
+            }
         })
     }
 

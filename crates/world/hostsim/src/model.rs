@@ -28,6 +28,10 @@ pub struct Costs {
     pub remote_message_ns: f64,
     /// At the node where it begins: each byte of such a message, which is kept there for a while.
     pub remote_byte_ns: f64,
+    /// At nodes: a datagram of a multicast group, where it is sent and where it is taken: what the protocol of the group makes of it.
+    pub datagram_ns: f64,
+    /// Each further process on the computer of who sends a datagram that the system gives it to; the first one is part of the write.
+    pub copy_ns: f64,
     /// At a federate: making a call, and taking its answer.
     pub federate_call_ns: f64,
     /// At a federate: taking a callback, and acknowledging it.
@@ -47,7 +51,7 @@ pub const READ_PART: f64 = 0.25;
 
 impl Costs {
     /// Number of costs.
-    pub const COUNT: usize = 14;
+    pub const COUNT: usize = 16;
 
     /// What they are called, in the order of [`Costs::to_array`].
     pub const NAMES: [&'static str; Self::COUNT] = [
@@ -63,6 +67,8 @@ impl Costs {
         "link_message_ns",
         "remote_message_ns",
         "remote_byte_ns",
+        "datagram_ns",
+        "copy_ns",
         "federate_call_ns",
         "federate_callback_ns",
     ];
@@ -82,6 +88,8 @@ impl Costs {
             self.link_message_ns,
             self.remote_message_ns,
             self.remote_byte_ns,
+            self.datagram_ns,
+            self.copy_ns,
             self.federate_call_ns,
             self.federate_callback_ns,
         ]
@@ -102,6 +110,8 @@ impl Costs {
             link_message_ns,
             remote_message_ns,
             remote_byte_ns,
+            datagram_ns,
+            copy_ns,
             federate_call_ns,
             federate_callback_ns,
         ] = array;
@@ -118,6 +128,8 @@ impl Costs {
             link_message_ns,
             remote_message_ns,
             remote_byte_ns,
+            datagram_ns,
+            copy_ns,
             federate_call_ns,
             federate_callback_ns,
         }
@@ -186,6 +198,8 @@ impl HostModel {
             link_message_ns: 290.0,
             remote_message_ns: 260.0,
             remote_byte_ns: 0.64,
+            datagram_ns: 3_000.0,
+            copy_ns: 2_000.0,
             federate_call_ns: 260.0,
             federate_callback_ns: 340.0,
         },

@@ -53,10 +53,10 @@ impl Turn<'_> {
         }
     }
 
-    /// Sends a datagram to all other members of its group, or to one of them. It costs one write, however many hear it.
+    /// Sends a datagram to all other members of its group, or to one of them: one write, and a copy for each who hears it on this computer.
     pub(crate) fn send_datagram(&mut self, group: usize, to: Option<ProcessId>, bytes: bytes::Bytes) {
         self.spent_ns += self.costs.of_write(bytes.len());
-        let (now, from) = (self.now(), self.process);
+        let from = self.process;
         let near = self.wires.places[from.0 as usize].computer;
         let hears = |process: ProcessId, member: &Member| match to {
             Some(to) => to == process,
@@ -67,6 +67,10 @@ impl Turn<'_> {
         let chunk = Chunk::Datagram(Datagram { group, from, alone: to.is_some(), bytes });
         // Nodes are all on one computer, or each on one of its own: each copy of the switch is for one socket.
         let departs = self.wires.computers.len() > 1;
+        if !departs {
+            self.spent_ns += self.costs.copy_ns * sockets.len().saturating_sub(1) as f64;
+        }
+        let now = self.now();
         let departure = departs.then(|| self.wires.depart(now, near, &chunk));
         for socket in sockets {
             self.wires.fly(now, socket, chunk.clone(), departure);

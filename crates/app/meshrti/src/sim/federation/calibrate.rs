@@ -3,19 +3,18 @@
 
 use std::num::NonZeroUsize;
 
-use base::Seed;
 use bench::cores::{Awake, can_pin};
-use bench::federation::{Measured, measure};
+use bench::federation::measure;
 use hostsim::fit::{Figures, Fit, fit};
-use hostsim::{Costs, Federation, HostModel, Joined, Placement, Task, Work};
-use netsim::cluster::Ethernet;
+use hostsim::{Costs, Federation, HostModel};
 use serde_json::{Value, json};
 
+use super::cases::{Case, KNOWN, LIVE, Length, SIMULATED, UNKNOWN};
 use super::plan::live_plan;
 use super::{hosts, simulate};
 use crate::bench::progress::Progress;
 use crate::bench::table::{Table, figure};
-use crate::bench::{failure, launcher, size};
+use crate::bench::{failure, launcher};
 use crate::exit::{Failure, Outcome, Status, block_on, say};
 use crate::report::Report;
 use crate::sim::parallel::each_in_parallel;
@@ -29,117 +28,9 @@ pub(crate) const TITLE: &str =
 
 /// Rounds of all measurements without another wish.
 const ROUNDS: u8 = 5;
-/// How long runs are.
-#[derive(Clone, Copy)]
-struct Length {
-    /// Round trips, and those before them.
-    trips: (u32, u32),
-    /// Updates of a flood, over its subscribers.
-    updates: u32,
-}
-
-const LIVE: Length = Length { trips: (3_000, 300), updates: 500_000 };
-/// Simulated, each round trip is like the other.
-const SIMULATED: Length = Length { trips: (60, 10), updates: 16_000 };
 /// A good model predicts half of the figures so well, and each so well.
 const MEDIAN_MAX: f64 = 0.10;
 const WORST_MAX: f64 = 0.20;
-
-/// A run: nodes in a chain, with a pair of federates at its ends.
-#[derive(Clone, Copy)]
-struct Case {
-    nodes: u16,
-    size_bytes: u32,
-    /// Subscribers of a flood; none of round trips.
-    subscribers: Option<u32>,
-}
-
-const fn trips(nodes: u16, size_bytes: u32) -> Case {
-    Case { nodes, size_bytes, subscribers: None }
-}
-
-const fn flood(nodes: u16, size_bytes: u32, subscribers: u32) -> Case {
-    Case { nodes, size_bytes, subscribers: Some(subscribers) }
-}
-
-/// What costs are fitted to.
-const KNOWN: [Case; 16] = [
-    trips(1, 16),
-    trips(1, 4_096),
-    trips(2, 16),
-    trips(2, 1_024),
-    trips(3, 16),
-    trips(3, 512),
-    trips(3, 4_096),
-    flood(1, 16, 1),
-    flood(1, 1_024, 1),
-    flood(2, 16, 1),
-    flood(3, 64, 1),
-    flood(1, 64, 4),
-    flood(1, 512, 3),
-    flood(2, 1_024, 1),
-    flood(2, 1_024, 3),
-    flood(3, 512, 2),
-];
-
-/// What is predicted.
-const UNKNOWN: [Case; 12] = [
-    trips(4, 64),
-    trips(4, 8_192),
-    trips(5, 16),
-    trips(5, 1_024),
-    trips(6, 16),
-    trips(6, 4_096),
-    flood(4, 16, 1),
-    flood(4, 256, 1),
-    flood(4, 64, 2),
-    flood(5, 64, 1),
-    flood(5, 512, 3),
-    flood(6, 16, 1),
-];
-
-impl Case {
-    fn federation(self, hosts: HostModel, length: Length) -> Federation {
-        let Length { trips: (count, warm_up), updates } = length;
-        let task = match self.subscribers {
-            None => Task::RoundTrips { count, warm_up },
-            Some(subscribers) => Task::Flood { count: updates / subscribers, subscribers },
-        };
-        Federation {
-            nodes: self.nodes,
-            joined: Joined::Chain,
-            multicast: None,
-            work: vec![Work { task, size_bytes: self.size_bytes, from: 0, to: vec![self.nodes - 1] }],
-            workloads: Vec::new(),
-            hosts,
-            placement: Placement::Together,
-            pinned: true,
-            ethernet: Ethernet::GIGABIT,
-            seed: Seed(1),
-        }
-    }
-
-    fn name(self) -> String {
-        let size = size::name(self.size_bytes as usize);
-        match self.subscribers {
-            None => format!("round trips, {size}"),
-            Some(1) => format!("flood, {size}"),
-            Some(subscribers) => format!("flood, {size}, {subscribers} subscribers"),
-        }
-    }
-
-    fn figures(self, measured: &Measured) -> Figures {
-        let done = &measured.done[0];
-        if self.subscribers.is_none() {
-            let p50_us = done.quantiles_us.map(|quantiles| quantiles[0]);
-            return Figures { p50_us, per_s: None, cpu_us: Vec::new() };
-        }
-        let updates = f64::from(self.federation(HostModel::EXAMPLE, LIVE).work[0].count());
-        let processes = done.cpu_s.iter().chain(&measured.nodes_cpu_s);
-        let cpu_us = processes.map(|cpu_s| cpu_s.unwrap_or(0.0) * 1e6 / updates).collect();
-        Figures { p50_us: None, per_s: done.per_s, cpu_us }
-    }
-}
 
 /// Measures, fits, predicts, measures again.
 pub(crate) fn run(args: &Args) -> Outcome {
@@ -311,7 +202,7 @@ impl Line {
     }
 
     fn unit(&self) -> &'static str {
-        if self.case.subscribers.is_none() { "p50_us" } else { "reflects_per_s" }
+        if self.case.subscribers().is_none() { "p50_us" } else { "reflects_per_s" }
     }
 
     fn row(&self) -> Value {
@@ -319,7 +210,8 @@ impl Line {
             "kind": if self.known { "fitted" } else { "predicted" },
             "nodes": self.case.nodes,
             "size_bytes": self.case.size_bytes,
-            "subscribers": self.case.subscribers,
+            "subscribers": self.case.subscribers(),
+            "multicast": self.case.is_multicast(),
             "what": self.unit(),
             "measured": self.measured,
             "simulated": self.predicted,
@@ -412,19 +304,8 @@ fn tell(
 
 #[cfg(test)]
 mod tests {
+    use super::super::cases::{flood, site, trips};
     use super::*;
-
-    #[test]
-    fn every_case_can_be_simulated_and_measured() {
-        for case in KNOWN.into_iter().chain(UNKNOWN) {
-            for length in [LIVE, SIMULATED] {
-                case.federation(HostModel::EXAMPLE, length).check().unwrap();
-            }
-            let plan = live_plan(&case.federation(HostModel::EXAMPLE, LIVE)).unwrap();
-            assert_eq!(plan.nodes, usize::from(case.nodes));
-        }
-        assert!(KNOWN.iter().all(|case| case.nodes <= 3) && UNKNOWN.iter().all(|case| case.nodes >= 4));
-    }
 
     #[test]
     fn each_figure_is_that_of_its_best_round() {
@@ -438,16 +319,23 @@ mod tests {
     /// What a model made is found again from it: the loop of the command, with short runs in place of measurements.
     #[test]
     fn costs_of_simulated_measurements_are_found_again() {
-        const SHORT: Length = Length { trips: (10, 2), updates: 6_000 };
-        let known =
-            [trips(1, 16), trips(1, 4_096), trips(2, 16), flood(1, 16, 1), flood(2, 64, 1), flood(1, 64, 3)];
+        const SHORT: Length = Length { trips: (10, 2), updates: 6_000, paced: 50 };
+        let known = [
+            trips(1, 16),
+            trips(1, 4_096),
+            trips(2, 16),
+            flood(1, 16, 1),
+            flood(2, 64, 1),
+            flood(1, 64, 3),
+            site(3, 64),
+        ];
         let truth = Costs::from_array(HostModel::EXAMPLE.costs.to_array().map(|cost| cost * 1.7));
         let of = |cases: &[Case], costs| {
             predict((cases, SHORT), HostModel::EXAMPLE, &[costs], None).unwrap().remove(0)
         };
         let fit = find(HostModel::EXAMPLE, (&known, SHORT), &of(&known, truth), None).unwrap();
         assert!(fit.rms < 0.03, "{fit:?}");
-        let unknown = [trips(4, 1_024), flood(3, 256, 2)];
+        let unknown = [trips(4, 1_024), flood(3, 256, 2), site(5, 250)];
         for (found, wanted) in of(&unknown, fit.costs).iter().zip(of(&unknown, truth)) {
             let figures = [(found.p50_us, wanted.p50_us), (found.per_s, wanted.per_s)];
             for (found, wanted) in figures.into_iter().filter_map(|(found, wanted)| found.zip(wanted)) {

@@ -1,6 +1,7 @@
 //! Scenario files of whole federations: nodes and federates as processes of simulated computers, or of this machine.
 
 pub(crate) mod calibrate;
+mod cases;
 mod file;
 mod groups;
 mod hosts;

@@ -1,0 +1,185 @@
+//! The runs of a calibration: what costs are fitted to, and what is predicted.
+
+use std::time::Duration;
+
+use base::Seed;
+use bench::federation::Measured;
+use hostsim::fit::Figures;
+use hostsim::{Federation, HostModel, Joined, Multicast, Placement, Task, Work};
+use netsim::cluster::Ethernet;
+
+use crate::bench::size;
+
+/// How long runs are.
+#[derive(Clone, Copy)]
+pub(super) struct Length {
+    /// Round trips, and those before them.
+    pub(super) trips: (u32, u32),
+    /// Updates of a flood, over its subscribers.
+    pub(super) updates: u32,
+    /// Updates at a pace.
+    pub(super) paced: u32,
+}
+
+pub(super) const LIVE: Length = Length { trips: (3_000, 300), updates: 500_000, paced: 5_000 };
+/// Simulated, each round trip is like the other.
+pub(super) const SIMULATED: Length = Length { trips: (60, 10), updates: 16_000, paced: 1_000 };
+/// Between updates at a pace, on average.
+const PACE: Duration = Duration::from_micros(400);
+/// What federates do.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Round trips of a pair at the ends of a chain.
+    Trips,
+    /// A flood over a chain, to so many subscribers at its other end.
+    Flood(u32),
+    /// Updates at a pace at one node of a site, heard at all others by a multicast group.
+    Site,
+}
+
+/// A run.
+#[derive(Clone, Copy)]
+pub(super) struct Case {
+    pub(super) nodes: u16,
+    pub(super) size_bytes: u32,
+    kind: Kind,
+}
+
+pub(super) const fn trips(nodes: u16, size_bytes: u32) -> Case {
+    Case { nodes, size_bytes, kind: Kind::Trips }
+}
+
+pub(super) const fn flood(nodes: u16, size_bytes: u32, subscribers: u32) -> Case {
+    Case { nodes, size_bytes, kind: Kind::Flood(subscribers) }
+}
+
+pub(super) const fn site(nodes: u16, size_bytes: u32) -> Case {
+    Case { nodes, size_bytes, kind: Kind::Site }
+}
+
+/// What costs are fitted to.
+pub(super) const KNOWN: [Case; 18] = [
+    trips(1, 16),
+    trips(1, 4_096),
+    trips(2, 16),
+    trips(2, 1_024),
+    trips(3, 16),
+    trips(3, 512),
+    trips(3, 4_096),
+    flood(1, 16, 1),
+    flood(1, 1_024, 1),
+    flood(2, 16, 1),
+    flood(3, 64, 1),
+    flood(1, 64, 4),
+    flood(1, 512, 3),
+    flood(2, 1_024, 1),
+    flood(2, 1_024, 3),
+    flood(3, 512, 2),
+    site(3, 64),
+    site(3, 1_024),
+];
+
+/// What is predicted.
+pub(super) const UNKNOWN: [Case; 15] = [
+    trips(4, 64),
+    trips(4, 8_192),
+    trips(5, 16),
+    trips(5, 1_024),
+    trips(6, 16),
+    trips(6, 4_096),
+    flood(4, 16, 1),
+    flood(4, 256, 1),
+    flood(4, 64, 2),
+    flood(5, 64, 1),
+    flood(5, 512, 3),
+    flood(6, 16, 1),
+    site(4, 250),
+    site(5, 64),
+    site(6, 512),
+];
+
+impl Case {
+    /// The run, with hosts of that kind.
+    pub(super) fn federation(self, hosts: HostModel, length: Length) -> Federation {
+        let Length { trips: (count, warm_up), updates, paced } = length;
+        let last = self.nodes - 1;
+        let chain = (Joined::Chain, None, vec![last]);
+        let (task, (joined, multicast, to)) = match self.kind {
+            Kind::Trips => (Task::RoundTrips { count, warm_up }, chain),
+            Kind::Flood(subscribers) => (Task::Flood { count: updates / subscribers, subscribers }, chain),
+            Kind::Site => {
+                let multicast = Multicast { groups: 1, ..Multicast::default() };
+                let task = Task::Paced { count: paced, mean_gap: PACE, subscribers: 1 };
+                (task, (Joined::Mesh, Some(multicast), (1..=last).collect()))
+            }
+        };
+        Federation {
+            nodes: self.nodes,
+            joined,
+            multicast,
+            work: vec![Work { task, size_bytes: self.size_bytes, from: 0, to }],
+            workloads: Vec::new(),
+            hosts,
+            placement: Placement::Together,
+            pinned: true,
+            ethernet: Ethernet::GIGABIT,
+            seed: Seed(1),
+        }
+    }
+
+    /// For people.
+    pub(super) fn name(self) -> String {
+        let size = size::name(self.size_bytes as usize);
+        match self.kind {
+            Kind::Trips => format!("round trips, {size}"),
+            Kind::Flood(1) => format!("flood, {size}"),
+            Kind::Flood(subscribers) => format!("flood, {size}, {subscribers} subscribers"),
+            Kind::Site => format!("multicast group, {size}"),
+        }
+    }
+
+    /// Of a flood.
+    pub(super) fn subscribers(self) -> Option<u32> {
+        if let Kind::Flood(subscribers) = self.kind { Some(subscribers) } else { None }
+    }
+
+    pub(super) fn is_multicast(self) -> bool {
+        self.kind == Kind::Site
+    }
+
+    /// What was measured of it.
+    pub(super) fn figures(self, measured: &Measured) -> Figures {
+        let done = &measured.done[0];
+        let updates = f64::from(self.federation(HostModel::EXAMPLE, LIVE).work[0].count());
+        let each = |cpu_s: &Option<f64>| cpu_s.unwrap_or(0.0) * 1e6 / updates;
+        let nodes = measured.nodes_cpu_s.iter().map(each);
+        let p50_us = done.quantiles_us.map(|quantiles| quantiles[0]);
+        match self.kind {
+            Kind::Trips => Figures { p50_us, per_s: None, cpu_us: Vec::new() },
+            Kind::Site => Figures { p50_us, per_s: None, cpu_us: nodes.collect() },
+            Kind::Flood(_) => Figures {
+                p50_us: None,
+                per_s: done.per_s,
+                cpu_us: done.cpu_s.iter().map(each).chain(nodes).collect(),
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::plan::live_plan;
+    use super::*;
+
+    #[test]
+    fn every_case_can_be_simulated_and_measured() {
+        for case in KNOWN.into_iter().chain(UNKNOWN) {
+            for length in [LIVE, SIMULATED] {
+                case.federation(HostModel::EXAMPLE, length).check().unwrap();
+            }
+            let plan = live_plan(&case.federation(HostModel::EXAMPLE, LIVE)).unwrap();
+            assert_eq!(plan.nodes, usize::from(case.nodes));
+        }
+        assert!(KNOWN.iter().all(|case| case.nodes <= 3) && UNKNOWN.iter().all(|case| case.nodes >= 4));
+    }
+}
