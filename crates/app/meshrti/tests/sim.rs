@@ -12,6 +12,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::process::{Command, Output};
+#[cfg(unix)]
+use std::time::Duration;
 
 use golden::is_golden;
 use serde_json::Value;
@@ -35,6 +37,12 @@ fn refusal(arguments: &[&str]) -> (Option<i32>, String) {
 /// Starts a simulation that takes long, stops it by Ctrl-C once it listens, and gives its exit status and what it said.
 #[cfg(unix)]
 fn stopped(arguments: &[&str]) -> (Option<i32>, String) {
+    stopped_after(Duration::ZERO, arguments)
+}
+
+/// The same, this long after it listens.
+#[cfg(unix)]
+fn stopped_after(delay: Duration, arguments: &[&str]) -> (Option<i32>, String) {
     use std::io::{BufRead as _, BufReader, Read as _};
     use std::process::Stdio;
     let mut child = Command::new(env!("CARGO_BIN_EXE_meshrti"))
@@ -50,6 +58,7 @@ fn stopped(arguments: &[&str]) -> (Option<i32>, String) {
         line.clear();
         assert!(log.read_line(&mut line).expect("it can be read") > 0, "it ended early");
     }
+    std::thread::sleep(delay);
     let told = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
     assert!(told.expect("there is such a command").success());
     let mut said = String::new();
@@ -109,17 +118,62 @@ fn number(row: &Value, key: &str) -> f64 {
     row[key].as_f64().expect("a number")
 }
 
-/// Experiments with many runs: those that had ended are told, without the tables that nothing is known of.
+/// Of experiments with many runs those that had ended are told, without the tables that nothing is known of.
 #[cfg(unix)]
 #[test]
 fn ctrl_c_gives_the_runs_of_experiments_that_had_ended() {
-    for name in ["srmp-queueing", "srmp-tcp", "srmp-q4", "srmp-q5", "table1"] {
+    for (name, known) in [
+        ("srmp-queueing", "figures are of the runs that had ended"),
+        ("srmp-tcp", "figures are of the runs that had ended"),
+        ("srmp-q4", "figures are of the runs that had ended"),
+        ("srmp-q5", "figures are of the runs that had ended"),
+        ("table1", "before all runs of a reading had ended"),
+    ] {
         let seconds: &[&str] = if name == "table1" { &[] } else { &["--seconds", "10"] };
         let many = [&[name, "--replications", "1000", "--jobs", "1"], seconds].concat();
-        let (status, said) = stopped(&many);
+        // Until some run has ended, however busy this machine is.
+        let delays = (0..8).map(|power| Duration::from_millis(500 << power));
+        let told = delays.map(|delay| stopped_after(delay, &many)).find(|(status, said)| {
+            assert_eq!(*status, Some(130), "{name}: {said}");
+            said.contains(known)
+        });
+        let (_, said) = told.unwrap_or_else(|| panic!("{name}: no run ended in a minute"));
+        assert!(said.contains("stopped by the user") && !said.contains("NaN"), "{name}: {said}");
+    }
+}
+
+/// A run under way does not go to its end, which would take minutes, and the first one leaves nothing to tell.
+#[cfg(unix)]
+#[test]
+fn ctrl_c_ends_a_long_run_of_a_group() {
+    for arguments in [
+        ["srmp-scale", "--receivers", "5000"],
+        ["srmp-goals", "--receivers", "5000"],
+        ["srmp-consistency", "--seconds", "86400"],
+    ] {
+        let (status, said) = stopped(&arguments);
+        assert_eq!(status, Some(130), "{arguments:?}: {said}");
+        let sentence = "stopped by the user before the first run had ended: there are no figures of runs\n";
+        assert!(said.ends_with(sentence), "{arguments:?}: {said}");
+    }
+}
+
+/// Whatever is not there yet is left out of all of them, and of their files.
+#[cfg(unix)]
+#[test]
+fn ctrl_c_ends_every_experiment_with_groups_at_once() {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("stopped");
+    let to = folder.to_str().expect("a path of letters");
+    let check = |name: &str, files: &[&str]| {
+        let (status, said) = stopped(&[&[name, "--replications", "1000"], files].concat());
         assert_eq!(status, Some(130), "{name}: {said}");
-        let told = said.contains("stopped by the user: figures are of the runs that had ended");
-        assert!(told, "{name}: {said}");
+        assert!(said.contains("stopped by the user") && !said.contains("NaN"), "{name}: {said}");
+    };
+    for name in ["table1", "srmp-table1", "srmp-scale", "srmp-goals"] {
+        check(name, &[]);
+    }
+    for name in ["consistency", "queueing", "tcp", "q1", "q2", "q3", "q4", "q5"] {
+        check(&format!("srmp-{name}"), &["--csv", to, "--plots", to]);
     }
 }
 

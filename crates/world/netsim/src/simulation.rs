@@ -8,6 +8,10 @@ use bytes::Bytes;
 /// More events of hosts at one moment than this are taken for a run that never gets on.
 pub const EVENTS_PER_MOMENT_MAX: u64 = 1_000_000;
 
+/// After so many events the caller of a run is asked whether it goes on: each may reach all hosts of a site and take a tenth of a
+/// millisecond, and nobody is to wait long.
+pub(crate) const EVENTS_OF_A_STEP: u64 = 256;
+
 /// What runs on a host: a server process, a scripted federate, a traffic source.
 pub trait Host {
     /// Something happened to the host. Whatever it does in answer it does through `port`.

@@ -36,6 +36,11 @@ pub(super) fn is_stopped() -> bool {
     STOPPED.load(Ordering::Relaxed)
 }
 
+/// Whether runs are to go on: what those ask that take a function for it.
+pub(super) fn goes_on() -> bool {
+    !is_stopped()
+}
+
 /// How a command ends that was, or was not, stopped.
 pub(super) fn status() -> Status {
     if is_stopped() { Status::Interrupted } else { Status::Done }

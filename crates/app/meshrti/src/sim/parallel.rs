@@ -82,5 +82,6 @@ pub(super) fn in_parallel<T: Send, E: Send>(
         let begins = *index == 0 || !interrupt::is_stopped();
         begins.then(|| work(*index, &ticker)).transpose()
     })?;
-    Ok(results.into_iter().flatten().collect())
+    // Two may look at the same moment, and the later begin: then it is not one of the first ones.
+    Ok(results.into_iter().map_while(std::convert::identity).collect())
 }

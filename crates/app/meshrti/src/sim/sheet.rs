@@ -174,8 +174,10 @@ pub(super) fn publish(
     notes.iter().for_each(|note| report.note(note.clone()));
     if !args.json.takes_stdout() {
         let texts: Vec<String> = sheets.iter().map(Sheet::text).collect();
-        say(texts.join("\n\n"));
-        say("");
+        if !texts.is_empty() {
+            say(texts.join("\n\n"));
+            say("");
+        }
         notes.iter().for_each(say);
     }
     write_files(args, sheets, pictures)?;

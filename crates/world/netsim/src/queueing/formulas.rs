@@ -31,7 +31,7 @@ pub struct Station {
     pub next: Vec<f64>,
 }
 
-/// Why there is no long run.
+/// Why there is no long run, or was no whole one.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum QueueError {
     /// More comes than can be served.
@@ -57,6 +57,9 @@ pub enum QueueError {
     /// What never leaves.
     #[error("what arrives at some station never leaves the network")]
     Closed,
+    /// Who runs a simulation wanted no more.
+    #[error("stopped by its caller")]
+    Stopped,
 }
 
 /// `servers` servers of rate `service` per second, exponential times, and Poisson arrivals of rate `arrivals`.

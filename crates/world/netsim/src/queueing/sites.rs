@@ -9,6 +9,7 @@ use workload::{Generator, Workload};
 use super::formulas::{QueueError, mmc};
 use super::sample::{Sample, exponential};
 use crate::queue::EventQueue;
+use crate::simulation::EVENTS_OF_A_STEP;
 
 /// What is simulated.
 #[derive(Clone, PartialEq, Debug)]
@@ -129,16 +130,25 @@ struct World<'a> {
     sample: Sample,
 }
 
-/// Runs `experiment` with chance from `seed`.
+/// Runs `experiment` with chance from `seed`, unless `go_on`, which is asked after each few hundred events, says no.
 ///
 /// # Errors
-/// Numbers that are none, or more traffic than a link carries.
-pub fn run(experiment: &Experiment, seed: Seed) -> Result<Measured, QueueError> {
+/// Numbers that are none, or more traffic than a link carries; [`QueueError::Stopped`] by `go_on`.
+pub fn run(
+    experiment: &Experiment,
+    seed: Seed,
+    mut go_on: impl FnMut() -> bool,
+) -> Result<Measured, QueueError> {
     check(experiment)?;
     let mut world = World::new(experiment, seed);
+    let mut events: u64 = 0;
     let end = Moment::ZERO + experiment.warm_up + experiment.run;
     while let Some((now, event)) = world.events.pop_until(end) {
         world.handle(now, event);
+        events += 1;
+        if events.is_multiple_of(EVENTS_OF_A_STEP) && !go_on() {
+            return Err(QueueError::Stopped);
+        }
     }
     Ok(world.measured())
 }
@@ -297,7 +307,7 @@ mod tests {
     /// The limits that the evaluation of SRMP sets.
     #[test]
     fn two_hops_at_384_kbit_per_s_are_those_of_the_formulas() {
-        let measured = run(&Experiment::default(), Seed(1)).unwrap();
+        let measured = run(&Experiment::default(), Seed(1), || true).unwrap();
         near(measured.sojourn, 0.0215, 0.10);
         near(measured.number, 3.56, 0.10);
         near(measured.up, mmc(41.5, 192.0, 1).unwrap().sojourn, 0.03);
@@ -311,7 +321,7 @@ mod tests {
     #[test]
     fn constant_sizes_wait_half_as_long() {
         let experiment = Experiment { sizes: Sizes::Constant, ..Experiment::default() };
-        let measured = run(&experiment, Seed(1)).unwrap();
+        let measured = run(&experiment, Seed(1), || true).unwrap();
         near(measured.up, md1(166.03 / 4.0, 192.0).unwrap().sojourn, 0.02);
         near(measured.sojourn, 0.0160, 0.10);
         assert!(measured.down <= md1(124.5, 192.0).unwrap().sojourn * 1.02);
@@ -322,7 +332,7 @@ mod tests {
     #[test]
     fn objects_offer_what_they_should() {
         let experiment = Experiment { source: Source::Objects, ..Experiment::default() };
-        let measured = run(&experiment, Seed(1)).unwrap();
+        let measured = run(&experiment, Seed(1), || true).unwrap();
         near(measured.packets as f64 / 1_800.0, 166.2, 0.06);
         near(measured.sojourn, 0.0215, 0.30);
     }
@@ -330,13 +340,24 @@ mod tests {
     #[test]
     fn a_seed_is_a_run() {
         let experiment = Experiment { run: Duration::from_secs(20), ..Experiment::default() };
-        assert_eq!(run(&experiment, Seed(3)), run(&experiment, Seed(3)));
-        assert_ne!(run(&experiment, Seed(3)), run(&experiment, Seed(4)));
+        assert_eq!(run(&experiment, Seed(3), || true), run(&experiment, Seed(3), || true));
+        assert_ne!(run(&experiment, Seed(3), || true), run(&experiment, Seed(4), || true));
+    }
+
+    #[test]
+    fn a_run_ends_soon_when_its_caller_wants_no_more() {
+        let experiment = Experiment { run: Duration::from_secs(20), ..Experiment::default() };
+        let mut asked = 0;
+        let stopped = run(&experiment, Seed(3), || {
+            asked += 1;
+            asked < 3
+        });
+        assert_eq!((stopped, asked), (Err(QueueError::Stopped), 3));
     }
 
     #[test]
     fn what_cannot_be_carried_is_an_error() {
-        let error = |experiment: Experiment| run(&experiment, Seed(1)).unwrap_err().to_string();
+        let error = |experiment: Experiment| run(&experiment, Seed(1), || true).unwrap_err().to_string();
         let base = Experiment::default;
         assert!(error(Experiment { arrivals: 300.0, ..base() }).contains("from 1 on the queue grows"));
         assert!(

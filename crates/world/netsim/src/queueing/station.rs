@@ -9,6 +9,7 @@ use base::{Moment, Rng, Seed};
 use super::formulas::{Load, QueueError, md1, mmc};
 use super::sample::{Sample, exponential};
 use super::sites::Sizes;
+use crate::simulation::EVENTS_OF_A_STEP;
 
 /// What is simulated.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -45,11 +46,11 @@ impl Station {
         }
     }
 
-    /// Runs it with chance from `seed`.
+    /// Runs it with chance from `seed`, unless `go_on`, which is asked after each few hundred customers, says no.
     ///
     /// # Errors
-    /// As for [`expected`](Self::expected).
-    pub fn run(&self, seed: Seed) -> Result<Sample, QueueError> {
+    /// As for [`expected`](Self::expected); [`QueueError::Stopped`] by `go_on`.
+    pub fn run(&self, seed: Seed, mut go_on: impl FnMut() -> bool) -> Result<Sample, QueueError> {
         self.expected()?;
         let mut arrivals: Rng = seed.split("arrivals").rng();
         let mut services: Rng = seed.split("services").rng();
@@ -58,8 +59,12 @@ impl Station {
         let nanos = |seconds: f64| Duration::from_nanos((seconds * 1e9) as u64);
         let (begin, end) = (Moment::ZERO + self.warm_up, Moment::ZERO + self.warm_up + self.run);
         let mut sample = Sample::new(begin, self.run);
-        let mut now = Moment::ZERO;
+        let (mut now, mut customers) = (Moment::ZERO, 0_u64);
         loop {
+            customers += 1;
+            if customers.is_multiple_of(EVENTS_OF_A_STEP) && !go_on() {
+                return Err(QueueError::Stopped);
+            }
             now += nanos(exponential(&mut arrivals) / self.arrivals);
             let Some(mut server) = free.peek_mut().filter(|_| now < end) else { return Ok(sample) };
             let takes = match self.times {
@@ -90,7 +95,7 @@ mod tests {
             let (run, warm_up) = (Duration::from_secs(1_000), Duration::from_secs(20));
             let station = Station { arrivals, service: 192.0, servers, times, run, warm_up };
             let expected = station.expected().unwrap();
-            let sample = station.run(Seed(number)).unwrap();
+            let sample = station.run(Seed(number), || true).unwrap();
             let (mean, error) = (sample.mean(), sample.standard_error());
             assert!(
                 (mean - expected.sojourn).abs() < 4.0 * error,
@@ -106,12 +111,27 @@ mod tests {
         let (run, warm_up) = (Duration::from_secs(2_000), Duration::from_secs(20));
         let station =
             Station { arrivals: 120.0, service: 192.0, servers: 1, times: Sizes::Exponential, run, warm_up };
-        let mut sample = station.run(Seed(5)).unwrap();
+        let mut sample = station.run(Seed(5), || true).unwrap();
         for share in [0.5, 0.95, 0.99] {
             let expected = -libm::log(1.0 - share) / (192.0 - 120.0);
             let got = sample.percentile(share);
             assert!((got / expected - 1.0).abs() < 0.06, "{share}: {got}, not {expected}");
         }
+    }
+
+    #[test]
+    fn a_run_ends_soon_when_its_caller_wants_no_more() {
+        let (run, warm_up) = (Duration::from_secs(100), Duration::ZERO);
+        let station =
+            Station { arrivals: 100.0, service: 192.0, servers: 1, times: Sizes::Constant, run, warm_up };
+        let mut asked = 0;
+        let sample = station.run(Seed(1), || {
+            asked += 1;
+            true
+        });
+        // The customer who comes after the end is one of them.
+        assert_eq!(asked, (sample.unwrap().count() + 1) / EVENTS_OF_A_STEP);
+        assert_eq!(station.run(Seed(1), || false), Err(QueueError::Stopped));
     }
 
     #[test]
@@ -125,8 +145,16 @@ mod tests {
             run: second,
             warm_up: second,
         };
-        assert!(station.run(Seed(1)).unwrap_err().to_string().contains("expected 1, with constant times"));
+        assert!(
+            station
+                .run(Seed(1), || true)
+                .unwrap_err()
+                .to_string()
+                .contains("expected 1, with constant times")
+        );
         let station = Station { arrivals: 18.0, times: Sizes::Exponential, ..station };
-        assert!(station.run(Seed(1)).unwrap_err().to_string().contains("the queue grows without end"));
+        assert!(
+            station.run(Seed(1), || true).unwrap_err().to_string().contains("the queue grows without end")
+        );
     }
 }

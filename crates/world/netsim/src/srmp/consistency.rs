@@ -114,12 +114,12 @@ pub fn ordeal(run: Duration, seed: Seed) -> Ordeal {
     Ordeal { loss, in_bursts, setup }
 }
 
-/// A run: what happened, and what came of it. Consistent is what has all final values at all hosts.
+/// A run: what happened, and what came of it. Consistent is what has all final values at all hosts. `go_on` is as for [`Group::run`].
 ///
 /// # Errors
-/// None that these settings should have.
-pub fn run(time: Duration, seed: Seed) -> Result<(Ordeal, Report), GroupError> {
+/// [`GroupError::Stopped`] by `go_on`; none besides that these settings should have.
+pub fn run(time: Duration, seed: Seed, go_on: impl FnMut() -> bool) -> Result<(Ordeal, Report), GroupError> {
     let ordeal = ordeal(time, seed);
     let group = Group::new(ordeal.setup.clone(), seed)?;
-    Ok((ordeal, group.run()?))
+    Ok((ordeal, group.run(go_on)?))
 }

@@ -21,7 +21,7 @@ use super::objects::Objects;
 use super::report::{Crossings, Report, Sent};
 use super::totals::Totals;
 use crate::queue::EventQueue;
-use crate::simulation::EVENTS_PER_MOMENT_MAX;
+use crate::simulation::{EVENTS_OF_A_STEP, EVENTS_PER_MOMENT_MAX};
 
 /// The port of the group.
 const PORT: u16 = 5_000;
@@ -59,7 +59,7 @@ pub struct Setup {
     pub loggers: bool,
 }
 
-/// Why a group cannot run.
+/// Why a group cannot run, or not to the end.
 #[derive(Debug, thiserror::Error)]
 pub enum GroupError {
     /// Settings of a line.
@@ -87,6 +87,9 @@ pub enum GroupError {
     /// Time does not get on.
     #[error("more than {EVENTS_PER_MOMENT_MAX} events at {0}")]
     Livelock(Moment),
+    /// Who runs it wanted no more.
+    #[error("stopped by its caller")]
+    Stopped,
 }
 
 /// What is to happen.
@@ -232,18 +235,18 @@ impl Group {
         first.into_iter().for_each(|at| self.queue.push(at, Next::Traffic));
     }
 
-    /// Runs to the end.
+    /// Runs to the end, or until `go_on`, which is asked after each few hundred events, says no.
     ///
     /// # Errors
-    /// An object's message cannot be sent; time does not get on.
-    pub fn run(mut self) -> Result<Report, GroupError> {
+    /// An object's message cannot be sent; time does not get on; [`GroupError::Stopped`] by `go_on`.
+    pub fn run(mut self, mut go_on: impl FnMut() -> bool) -> Result<Report, GroupError> {
         let stop = Moment::ZERO + self.setup.traffic_from + self.setup.run;
-        self.run_until(Moment::ZERO + self.setup.traffic_from)?;
+        self.run_until(Moment::ZERO + self.setup.traffic_from, &mut go_on)?;
         let before = std::mem::take(&mut self.sent);
-        self.run_until(stop)?;
+        self.run_until(stop, &mut go_on)?;
         let generated = self.generator.counters(stop)[0];
         let sent = self.sent;
-        self.run_until(stop + self.setup.settle)?;
+        self.run_until(stop + self.setup.settle, &mut go_on)?;
         for (index, host) in self.hosts.iter().enumerate() {
             if let Some(endpoint) = &host.endpoint {
                 self.totals.add(&endpoint.counters(), index >= self.setup.sources);
@@ -272,7 +275,7 @@ impl Group {
         })
     }
 
-    fn run_until(&mut self, until: Moment) -> Result<(), GroupError> {
+    fn run_until(&mut self, until: Moment, go_on: &mut impl FnMut() -> bool) -> Result<(), GroupError> {
         let mut at_this_moment = 0;
         while let Some((at, next)) = self.queue.pop_until(until) {
             at_this_moment = if at > self.now { 0 } else { at_this_moment + 1 };
@@ -282,6 +285,9 @@ impl Group {
             self.now = at;
             self.events += 1;
             self.happen(next)?;
+            if self.events.is_multiple_of(EVENTS_OF_A_STEP) && !go_on() {
+                return Err(GroupError::Stopped);
+            }
         }
         self.now = until;
         Ok(())

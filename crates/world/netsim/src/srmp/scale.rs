@@ -217,17 +217,39 @@ impl Goal {
     }
 }
 
-/// What the goals come to, without loggers and with: so many receivers for so long, and for `long` what needs a long run.
+/// What the goals come to, without loggers and with: so many receivers for so long, and for `long` what needs a long run. Once `go_on`,
+/// which is as for [`Group::run`], has said no, those that were known by then.
 ///
 /// # Errors
 /// None that these settings should have.
-pub fn goals(receivers: u32, run: Duration, long: Duration, seed: Seed) -> Result<Vec<Goal>, GroupError> {
-    let report = Group::new(reference(receivers, run), seed)?.run()?;
-    let figures = Figures::of(receivers, &report);
-    let mut goals = reference_goals(receivers, &figures);
-    goals.extend(super::tree::goals(receivers, run, seed, &report)?);
-    let silent = Group::new(silent_source(long), seed)?.run()?;
-    goals.extend(detection_goals(&silent));
+pub fn goals(
+    receivers: u32,
+    time: Duration,
+    long: Duration,
+    seed: Seed,
+    mut go_on: impl FnMut() -> bool,
+) -> Result<Vec<Goal>, GroupError> {
+    let mut goals = Vec::new();
+    let mut run = |setup| Group::new(setup, seed)?.run(&mut go_on);
+    match find_goals(&mut goals, receivers, (time, long), &mut run) {
+        Ok(()) | Err(GroupError::Stopped) => {}
+        Err(error) => return Err(error),
+    }
+    goals.sort_by_key(|goal| goal.goal);
+    Ok(goals)
+}
+
+/// Adds one after the other, as `run` gives them.
+fn find_goals(
+    goals: &mut Vec<Goal>,
+    receivers: u32,
+    (time, long): (Duration, Duration),
+    run: &mut impl FnMut(Setup) -> Result<Report, GroupError>,
+) -> Result<(), GroupError> {
+    let report = run(reference(receivers, time))?;
+    goals.extend(reference_goals(receivers, &Figures::of(receivers, &report)));
+    super::tree::find_goals(goals, receivers, time, &report, run)?;
+    goals.extend(detection_goals(&run(silent_source(long))?));
     let lines = [
         ("stale s per object-hour, 20 % loss", bernoulli(0.2), true),
         ("the same, 10 % in bursts of 10", bursts(0.1), true),
@@ -235,12 +257,11 @@ pub fn goals(receivers: u32, run: Duration, long: Duration, seed: Seed) -> Resul
         ("the same, 5 % in bursts of 10", bursts(0.05), false),
     ];
     for (what, loss, is_goal) in lines {
-        let stale = Group::new(table1_under(loss, long), seed)?.run()?.stale_seconds_per_hour;
+        let stale = run(table1_under(loss, long))?.stale_seconds_per_hour;
         let limit = |applies: bool| applies.then_some(1.0);
         goals.push(Goal { goal: "G7", what, wanted: limit(is_goal), must: limit(!is_goal), measured: stale });
     }
-    goals.sort_by_key(|goal| goal.goal);
-    Ok(goals)
+    Ok(())
 }
 
 /// Those that the reference group shows.

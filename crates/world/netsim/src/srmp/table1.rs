@@ -124,12 +124,12 @@ impl Preset {
         }
     }
 
-    /// Half an hour.
+    /// Half an hour. `go_on` is as for [`Group::run`].
     ///
     /// # Errors
-    /// None that a preset should have.
-    pub fn run(self, seed: Seed) -> Result<Report, GroupError> {
-        Group::new(self.setup(OBJECTS, RUN), seed)?.run()
+    /// [`GroupError::Stopped`] by `go_on`; none besides that a preset should have.
+    pub fn run(self, seed: Seed, go_on: impl FnMut() -> bool) -> Result<Report, GroupError> {
+        Group::new(self.setup(OBJECTS, RUN), seed)?.run(go_on)
     }
 
     /// The acceptance limits, three standard deviations unless noted, for one or several runs; and `again`, the first one a second

@@ -5,15 +5,16 @@ use std::time::Duration;
 use base::Seed;
 
 use super::consistency;
-use super::group::{Group, Setup};
+use super::group::{Group, GroupError, Setup};
 use super::report::Report;
 use super::scale;
 use super::table1::Preset;
 use super::tree;
+use crate::simulation::EVENTS_OF_A_STEP;
 
 /// All limits that one run of half an hour can meet. More runs, for the means, go by `meshrti sim srmp-table1 --replications`.
 fn is_within_its_limits(preset: Preset) {
-    let runs = [preset.run(Seed(1)).expect("a preset runs")];
+    let runs = [preset.run(Seed(1), || true).expect("a preset runs")];
     for check in preset.checks(&runs, None) {
         assert!(check.passes(), "{}: {check:?}", preset.name());
     }
@@ -42,11 +43,48 @@ fn one_seed_is_one_run() {
     for preset in Preset::ALL {
         let run = |seed: u64| -> Report {
             let setup = preset.setup(5, Duration::from_secs(30));
-            Group::new(setup, Seed(seed)).expect("it can be").run().expect("it runs")
+            Group::new(setup, Seed(seed)).expect("it can be").run(|| true).expect("it runs")
         };
         assert_eq!(run(7), run(7), "{}", preset.name());
         assert_ne!(run(7), run(8), "{}", preset.name());
     }
+}
+
+#[test]
+fn a_run_ends_soon_when_its_caller_wants_no_more() {
+    let group = || Group::new(scale::reference(10, Duration::from_secs(5)), Seed(1)).expect("it can be");
+    let mut asked = 0;
+    let whole = group().run(|| {
+        asked += 1;
+        true
+    });
+    assert_eq!(asked, whole.expect("it runs").events / EVENTS_OF_A_STEP);
+    assert!(asked > 10, "{asked}");
+    let mut asked = 0;
+    let stopped = group().run(|| {
+        asked += 1;
+        asked < 3
+    });
+    assert!(matches!(stopped, Err(GroupError::Stopped)) && asked == 3, "{asked}: {stopped:?}");
+}
+
+/// Of many runs, the first of which ends and the second does not.
+#[test]
+fn goals_that_were_known_before_a_stop_are_told() {
+    let (receivers, time) = (10, Duration::from_secs(5));
+    let goals = |steps: u64| {
+        let mut asked = 0;
+        let go_on = || {
+            asked += 1;
+            asked <= steps
+        };
+        scale::goals(receivers, time, time, Seed(1), go_on).expect("it runs")
+    };
+    let first = Group::new(scale::reference(receivers, time), Seed(1)).expect("it can be").run(|| true);
+    let first = first.expect("it runs");
+    let known = scale::reference_goals(receivers, &scale::Figures::of(receivers, &first));
+    assert_eq!(goals(first.events / EVENTS_OF_A_STEP), known);
+    assert_eq!(goals(0), []);
 }
 
 /// Lines that lose a fifth, a partition that heals, a source and a receiver that die and begin again without their state: in the end all
@@ -61,7 +99,7 @@ fn all_have_the_final_values_in_the_end() {
         setup.layout.cuts = vec![(1, seconds(20), seconds(50)), (4, seconds(60), seconds(95))];
         setup.crashes = vec![(2, seconds(40), seconds(5)), (5, seconds(70), seconds(20))];
         setup.settle = seconds(60);
-        let report = Group::new(setup, Seed(seed)).expect("it can be").run().expect("it runs");
+        let report = Group::new(setup, Seed(seed)).expect("it can be").run(|| true).expect("it runs");
         assert_eq!(report.finals.0, report.finals.1, "{loss}: {:?}", report.totals);
         assert!(report.finals.0 > 300 && report.unsent > 0, "{report:?}");
     }
@@ -70,7 +108,7 @@ fn all_have_the_final_values_in_the_end() {
 #[test]
 fn a_thousand_receivers_agree_and_few_ask() {
     let setup = scale::reference(1_000, Duration::from_secs(10));
-    let report = Group::new(setup, Seed(1)).expect("it can be").run().expect("it runs");
+    let report = Group::new(setup, Seed(1)).expect("it can be").run(|| true).expect("it runs");
     let figures = scale::Figures::of(1_000, &report);
     assert!(figures.nacks_per_loss <= 5.0 && figures.repairs_over_least <= 1.3, "{figures:?}");
     assert_eq!(report.totals.faults, 0);
@@ -80,7 +118,7 @@ fn a_thousand_receivers_agree_and_few_ask() {
 /// Loggers of 100 receivers: sources are hardly asked, sites repair by themselves, and links carry little.
 #[test]
 fn loggers_repair_within_their_sites() {
-    let run = |setup| Group::new(setup, Seed(1)).expect("it can be").run().expect("it runs");
+    let run = |setup| Group::new(setup, Seed(1)).expect("it can be").run(|| true).expect("it runs");
     let time = Duration::from_secs(15);
     let flat = run(scale::reference(100, time));
     let report = run(tree::reference(100, time));
@@ -102,7 +140,7 @@ fn a_site_repairs_what_its_hosts_lose() {
     let mut recovery = srmp::Histogram::default();
     for seed in 1..=96 {
         let setup = tree::lossy_hosts(100, Duration::from_secs(15));
-        let report = Group::new(setup, Seed(seed)).expect("it can be").run().expect("it runs");
+        let report = Group::new(setup, Seed(seed)).expect("it can be").run(|| true).expect("it runs");
         recovery.merge(&report.totals.recovery_of_receivers);
     }
     let (median, most) = (recovery.quantile(0.5), recovery.quantile(0.99));
@@ -115,7 +153,7 @@ fn a_site_repairs_what_its_hosts_lose() {
 #[test]
 fn who_joins_has_everything_at_once() {
     for (setup, most) in [(tree::joins as fn(_) -> _, 400), (tree::lonely_joins, 1_000)] {
-        let report = Group::new(setup(Duration::from_secs(60)), Seed(1)).expect("it can be").run();
+        let report = Group::new(setup(Duration::from_secs(60)), Seed(1)).expect("it can be").run(|| true);
         let report = report.expect("it runs");
         assert_eq!((report.unjoined, report.finals.0), (0, report.finals.1));
         let slow = report.joins.quantile(0.99);
@@ -134,7 +172,7 @@ fn loggers_may_die_and_be_cut_off() {
         setup.layout.cuts = vec![(4, seconds(45), seconds(58)), (6, seconds(60), seconds(80))];
         setup.crashes = (4..19).map(|host| (host, seconds(36 + 3 * host as u64), seconds(6))).collect();
         setup.settle = seconds(60);
-        let report = Group::new(setup, Seed(seed)).expect("it can be").run().expect("it runs");
+        let report = Group::new(setup, Seed(seed)).expect("it can be").run(|| true).expect("it runs");
         assert_eq!(report.finals.0, report.finals.1, "{seed}: {:?}", report.totals);
         assert!(report.totals.activations > 3 && report.unjoined == 0, "{report:?}");
     }
@@ -143,7 +181,7 @@ fn loggers_may_die_and_be_cut_off() {
 #[test]
 fn the_last_update_of_a_silent_source_is_missed_at_once() {
     let setup = scale::silent_source(Duration::from_secs(900));
-    let report = Group::new(setup, Seed(1)).expect("it can be").run().expect("it runs");
+    let report = Group::new(setup, Seed(1)).expect("it can be").run(|| true).expect("it runs");
     assert!(report.detection.count() > 100, "{report:?}");
     let (mean, most) = (report.detection.mean(), report.detection.quantile(0.99));
     assert!(
@@ -159,7 +197,8 @@ fn the_last_update_of_a_silent_source_is_missed_at_once() {
 fn all_is_consistent_in_the_end() {
     let (mut region_deaths, mut deaths) = (0, 0);
     for seed in [11, 12] {
-        let (ordeal, report) = consistency::run(Duration::from_secs(120), Seed(seed)).expect("it runs");
+        let (ordeal, report) =
+            consistency::run(Duration::from_secs(120), Seed(seed), || true).expect("it runs");
         assert_eq!(report.finals.0, report.finals.1, "{seed}: {ordeal:?} {report:?}");
         assert!(report.unjoined == 0 && report.totals.mode1_sent > 50, "{report:?}");
         region_deaths += report.region_deaths;
@@ -172,16 +211,16 @@ fn all_is_consistent_in_the_end() {
 #[test]
 fn half_an_hour_of_claims_is_no_storm() {
     let (_, report) =
-        consistency::run(Duration::from_secs(1_800), Seed(0x83ad_e000_20a5_d662)).expect("it runs");
+        consistency::run(Duration::from_secs(1_800), Seed(0x83ad_e000_20a5_d662), || true).expect("it runs");
     assert_eq!((report.finals.0, report.unjoined), (report.finals.1, 0));
 }
 
 /// A site's logger gives its state once for all who join, and nobody asks the sources.
 #[test]
 fn who_joins_in_a_storm_costs_the_sources_nothing() {
-    let with = Group::new(tree::storm(200, 40), Seed(1)).expect("it can be").run().expect("it runs");
+    let with = Group::new(tree::storm(200, 40), Seed(1)).expect("it can be").run(|| true).expect("it runs");
     let without = Setup { crashes: Vec::new(), ..tree::storm(200, 40) };
-    let without = Group::new(without, Seed(1)).expect("it can be").run().expect("it runs");
+    let without = Group::new(without, Seed(1)).expect("it can be").run(|| true).expect("it runs");
     assert_eq!((with.unjoined, with.joins.count()), (0, 40));
     let more = tree::storm_load(&with, &without);
     assert!(more < 0.1, "{more}");

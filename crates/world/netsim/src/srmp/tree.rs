@@ -4,11 +4,10 @@
 
 use std::time::Duration;
 
-use base::Seed;
 use wan::{LineSpec, Loss};
 use workload::{Holding, Workload};
 
-use super::group::{Group, GroupError, Setup};
+use super::group::{GroupError, Setup};
 use super::layout::LossAt;
 use super::report::Report;
 use super::scale::{self, Goal, RTT, SITE, SOURCES, bernoulli};
@@ -129,62 +128,66 @@ pub fn storm_load(with: &Report, without: &Report) -> f64 {
     bytes(with) / bytes(without).max(1.0) - 1.0
 }
 
-fn run(setup: Setup, seed: Seed) -> Result<Report, GroupError> {
-    Group::new(setup, seed)?.run()
-}
-
-/// What the goals for groups with loggers come to: so many receivers for so long; `flat` is the same group without.
+/// Adds what the goals for groups with loggers come to, one after the other: so many receivers for so long; `flat` is the same group
+/// without.
 ///
 /// # Errors
-/// None that these settings should have.
-pub fn goals(receivers: u32, time: Duration, seed: Seed, flat: &Report) -> Result<Vec<Goal>, GroupError> {
+/// Those of `run`.
+pub(super) fn find_goals(
+    goals: &mut Vec<Goal>,
+    receivers: u32,
+    time: Duration,
+    flat: &Report,
+    run: &mut impl FnMut(Setup) -> Result<Report, GroupError>,
+) -> Result<(), GroupError> {
     let goal = |goal, what, wanted, must, measured| Goal { goal, what, wanted, must, measured };
     let ms = |report: &Report, quantile| report.totals.recovery(quantile).as_secs_f64() * 1e3;
-    let tree = run(reference(receivers, time), seed)?;
+    let tree = run(reference(receivers, time))?;
     let at_source = tree.totals.nacks_at_source as f64 / tree.lost.max(1) as f64;
     let round_trips = |quantile| ms(&tree, quantile) / (RTT.as_secs_f64() * 1e3);
     let lacking = 1.0 - tree.finals.1 as f64 / tree.finals.0.max(1) as f64;
-    let mut goals = vec![
+    goals.extend([
         goal("G1", "NACKs at the source per loss, loggers", Some(1.0), None, at_source),
         goal("G3", "recovery p50, round trips, loggers", Some(1.05), Some(1.6), round_trips(0.5)),
         goal("G3", "recovery p99, round trips, loggers", Some(2.6), None, round_trips(0.99)),
         goal("G5", "repairs on links, loggers over flat", Some(0.05), None, crossings_over_flat(&tree, flat)),
         goal("G6", "share of final values missing, loggers", Some(0.0), Some(0.0), lacking),
-    ];
-    let cut = run(lossy_sources(receivers, time), seed)?;
+    ]);
+    let cut = run(lossy_sources(receivers, time))?;
     let most = cut.most_asked as f64;
     goals.push(goal("G1", "the most for one loss at the source's link", Some(8.0), None, most));
-    let hosts = run(lossy_hosts(receivers, time), seed)?;
+    let hosts = run(lossy_hosts(receivers, time))?;
     let of_receivers = |quantile| hosts.totals.recovery_of_receivers.quantile(quantile).as_secs_f64() * 1e3;
     goals.push(goal("G2", "detection to data in a site, p50 ms", Some(2.0), None, of_receivers(0.5)));
     goals.push(goal("G2", "the same, p99 ms", Some(6.0), Some(15.0), of_receivers(0.99)));
-    goals.extend(join_goals(receivers, seed)?);
-    Ok(goals)
+    find_join_goals(goals, receivers, run)
 }
 
-/// What joining comes to.
-///
-/// # Errors
-/// None that these settings should have.
-pub fn join_goals(receivers: u32, seed: Seed) -> Result<Vec<Goal>, GroupError> {
+/// Adds what joining comes to.
+fn find_join_goals(
+    goals: &mut Vec<Goal>,
+    receivers: u32,
+    run: &mut impl FnMut(Setup) -> Result<Report, GroupError>,
+) -> Result<(), GroupError> {
     let goal = |what, wanted, must, measured| Goal { goal: "G8", what, wanted, must, measured };
     let ms = |report: &Report| {
         let time = report.joins.quantile(0.99).as_secs_f64() * 1e3;
         if report.unjoined > 0 { f64::INFINITY } else { time }
     };
-    let near = run(joins(seconds(240)), seed)?;
-    let far = run(lonely_joins(seconds(240)), seed)?;
-    let many = run(many_objects(10_000, 0.0), seed)?;
-    let lossy = run(many_objects(10_000, 0.05), seed)?;
+    let near = run(joins(seconds(240)))?;
+    goals.push(goal("a joiner has 60 objects, site logger, p99 ms", Some(250.0), Some(1_000.0), ms(&near)));
+    let far = run(lonely_joins(seconds(240)))?;
+    goals.push(goal("the same without any logger, p99 ms", Some(250.0), Some(1_000.0), ms(&far)));
+    let many = run(many_objects(10_000, 0.0))?;
+    goals.push(goal("10,000 objects of 250 octets, ms", Some(3_000.0), None, ms(&many)));
+    let lossy = run(many_objects(10_000, 0.05))?;
+    goals.push(goal("the same at 5 % loss, ms", Some(3_000.0), None, ms(&lossy)));
     let joiners = STORM.min(receivers / 5);
-    let with = run(storm(receivers, joiners), seed)?;
-    let without = run(Setup { crashes: Vec::new(), ..storm(receivers, joiners) }, seed)?;
-    Ok(vec![
-        goal("a joiner has 60 objects, site logger, p99 ms", Some(250.0), Some(1_000.0), ms(&near)),
-        goal("the same without any logger, p99 ms", Some(250.0), Some(1_000.0), ms(&far)),
-        goal("10,000 objects of 250 octets, ms", Some(3_000.0), None, ms(&many)),
-        goal("the same at 5 % loss, ms", Some(3_000.0), None, ms(&lossy)),
+    let with = run(storm(receivers, joiners))?;
+    let without = run(Setup { crashes: Vec::new(), ..storm(receivers, joiners) })?;
+    goals.extend([
         goal("load of sources more, 200 join in 1 s", Some(0.1), None, storm_load(&with, &without)),
         goal("of these, all has the last after ms", None, None, ms(&with)),
-    ])
+    ]);
+    Ok(())
 }

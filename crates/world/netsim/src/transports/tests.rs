@@ -8,7 +8,8 @@ use srmp::rate::Rate;
 use wan::{LineSpec, Loss, Share};
 use workload::Workload;
 
-use super::{Bulk, Kind, Outcome, Setup, StarSpec, Trace, run};
+use super::{Bulk, Kind, Outcome, Setup, StarSpec, Trace, TransportError, run};
+use crate::simulation::EVENTS_OF_A_STEP;
 use crate::tcp;
 
 fn private(config: &mut Config) {
@@ -35,11 +36,11 @@ fn way(loss: f64) -> LineSpec {
 
 fn trace(sites: usize, seconds: u64) -> Trace {
     let workload = Workload::table1(15 * sites as u32);
-    Trace::record(workload, sites, Duration::from_secs(seconds), Seed(1)).unwrap()
+    Trace::record(workload, sites, Duration::from_secs(seconds), Seed(1), || true).unwrap()
 }
 
 fn outcome(kind: Kind, sites: usize, loss: f64) -> Outcome {
-    run(&Setup::new(StarSpec::of_way(sites, way(loss)), kind), &trace(sites, 60), Seed(2)).unwrap()
+    run(&Setup::new(StarSpec::of_way(sites, way(loss)), kind), &trace(sites, 60), Seed(2), || true).unwrap()
 }
 
 #[test]
@@ -78,7 +79,7 @@ fn with_loss_reliable_ones_recover_and_order_costs_those_behind() {
 fn an_older_version_does_not_replace_a_newer_one() {
     let setup = Setup::new(StarSpec::of_way(4, way(0.05)), kinds()[3]);
     let trace = trace(4, 60).with_reliable_share(1.0, Seed(1));
-    let outcome = run(&setup, &trace, Seed(2)).unwrap();
+    let outcome = run(&setup, &trace, Seed(2), || true).unwrap();
     assert_eq!(outcome.finals.0, outcome.finals.1);
 }
 
@@ -90,12 +91,33 @@ fn one_seed_is_one_run() {
 }
 
 #[test]
+fn a_run_ends_soon_when_its_caller_wants_no_more() {
+    for kind in kinds() {
+        let run_for = |steps: u64| {
+            let mut asked = 0;
+            let setup = Setup::new(StarSpec::of_way(3, way(0.0)), kind);
+            let outcome = run(&setup, &trace(3, 10), Seed(2), || {
+                asked += 1;
+                asked < steps
+            });
+            (asked, outcome)
+        };
+        let (asked, whole) = run_for(u64::MAX);
+        assert_eq!(asked, whole.expect("it runs").events / EVENTS_OF_A_STEP, "{kind:?}");
+        let (asked, stopped) = run_for(2);
+        assert!(matches!(stopped, Err(TransportError::Stopped)) && asked == 2, "{kind:?}: {asked}");
+    }
+    let trace = Trace::record(Workload::table1(15), 1, Duration::from_secs(60), Seed(1), || false);
+    assert!(matches!(trace, Err(TransportError::Stopped)));
+}
+
+#[test]
 fn a_competing_connection_fills_what_is_left() {
     let bulk = Bulk { from: 0, to: 1, begin: Duration::from_secs(10), end: Duration::from_secs(50) };
     let star = StarSpec::of_way(2, way(0.0)).with_access(500_000, 20_000);
     let mut setup = Setup { bulk: vec![bulk], ..Setup::new(star, Kind::Srmp(|_| ())) };
     setup.glimpse_every = Some(Duration::from_secs(1));
-    let outcome = run(&setup, &trace(2, 60), Seed(1)).unwrap();
+    let outcome = run(&setup, &trace(2, 60), Seed(1), || true).unwrap();
     let mean = |from: u64, to: u64| {
         let within = outcome.glimpses.iter().filter(|look| (from..to).contains(&look.at.as_secs()));
         let rates: Vec<f64> = within.map(|look| look.carried + look.competing).collect();
@@ -107,6 +129,6 @@ fn a_competing_connection_fills_what_is_left() {
 #[test]
 fn what_cannot_be_is_an_error() {
     let setup = Setup::new(StarSpec::of_way(1, way(0.0)), Kind::Multicast);
-    let error = run(&setup, &trace(1, 10), Seed(1)).unwrap_err().to_string();
+    let error = run(&setup, &trace(1, 10), Seed(1), || true).unwrap_err().to_string();
     assert!(error.contains("1 sites, of which 1 send: expected two or more"), "{error}");
 }

@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use base::{Moment, Seed};
-use workload::{ConfigError, Generator, Mode, Workload};
+use workload::{Generator, Mode, Workload};
+
+use super::TransportError;
+use crate::simulation::EVENTS_OF_A_STEP;
 
 /// A message of an entity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,20 +37,22 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// What the objects of `workload`, dealt out to `sources` sites, say in `run`.
+    /// What the objects of `workload`, dealt out to `sources` sites, say in `run`, unless `go_on`, which is asked after each few hundred
+    /// messages, says no.
     ///
     /// # Errors
-    /// The workload cannot be.
+    /// The workload cannot be; [`TransportError::Stopped`] by `go_on`.
     pub fn record(
         workload: Workload,
         sources: usize,
         run: Duration,
         seed: Seed,
-    ) -> Result<Self, ConfigError> {
+        mut go_on: impl FnMut() -> bool,
+    ) -> Result<Self, TransportError> {
         let per_source = (workload.objects() as usize).div_ceil(sources.max(1)).max(1);
         let end = Moment::ZERO + run;
         let mut generator = Generator::new(workload, seed.split("objects"), Moment::ZERO)?;
-        let mut messages = Vec::new();
+        let mut messages: Vec<Message> = Vec::new();
         while let Some(emission) = generator.poll(end) {
             let number = emission.object.number as usize;
             messages.push(Message {
@@ -57,6 +62,9 @@ impl Trace {
                 is_reliable: emission.mode == Mode::One,
                 size: (emission.size as usize).max(8),
             });
+            if (messages.len() as u64).is_multiple_of(EVENTS_OF_A_STEP) && !go_on() {
+                return Err(TransportError::Stopped);
+            }
         }
         Ok(Self { messages, sources, per_source, run })
     }

@@ -15,7 +15,7 @@ use super::star::{Fate, Star};
 use super::trace::Trace;
 use super::{Kind, Setup};
 use crate::queue::EventQueue;
-use crate::simulation::EVENTS_PER_MOMENT_MAX;
+use crate::simulation::{EVENTS_OF_A_STEP, EVENTS_PER_MOMENT_MAX};
 use crate::tcp::{self, Segment};
 
 /// IPv4 and UDP headers.
@@ -47,6 +47,9 @@ pub enum TransportError {
     /// Time does not get on.
     #[error("more than {EVENTS_PER_MOMENT_MAX} events at {0}")]
     Livelock(Moment),
+    /// Who runs it wanted no more.
+    #[error("stopped by its caller")]
+    Stopped,
 }
 
 /// What is in a datagram.
@@ -111,17 +114,22 @@ struct World<'a> {
     events: u64,
 }
 
-/// Sends all of `trace`, with the lines' chance from `seed`.
+/// Sends all of `trace`, with the lines' chance from `seed`, unless `go_on`, which is asked after each few hundred events, says no.
 ///
 /// # Errors
-/// Settings that cannot be.
-pub fn run(setup: &Setup, trace: &Trace, seed: Seed) -> Result<Outcome, TransportError> {
+/// Settings that cannot be; time does not get on; [`TransportError::Stopped`] by `go_on`.
+pub fn run(
+    setup: &Setup,
+    trace: &Trace,
+    seed: Seed,
+    mut go_on: impl FnMut() -> bool,
+) -> Result<Outcome, TransportError> {
     let (sites, sources) = (setup.star.sites, trace.sources);
     if sites < 2 || sources > sites || setup.star.up.len() != sites || setup.star.down.len() != sites {
         return Err(TransportError::Sites { sites, sources });
     }
     let mut world = World::new(setup, trace, seed)?;
-    world.run_until(Moment::ZERO + trace.run + setup.settle)?;
+    world.run_until(Moment::ZERO + trace.run + setup.settle, &mut go_on)?;
     let mut outcome = world.scores.outcome(trace, setup.settle);
     outcome.carried = world.star.carried();
     outcome.tcp = sum(&world.ends);
@@ -202,7 +210,7 @@ impl<'a> World<'a> {
         first
     }
 
-    fn run_until(&mut self, until: Moment) -> Result<(), TransportError> {
+    fn run_until(&mut self, until: Moment, go_on: &mut impl FnMut() -> bool) -> Result<(), TransportError> {
         let mut at_this_moment = 0;
         while let Some((at, next)) = self.queue.pop_until(until) {
             at_this_moment = if at > self.now { 0 } else { at_this_moment + 1 };
@@ -212,6 +220,9 @@ impl<'a> World<'a> {
             self.now = at;
             self.events += 1;
             self.happen(next)?;
+            if self.events.is_multiple_of(EVENTS_OF_A_STEP) && !go_on() {
+                return Err(TransportError::Stopped);
+            }
         }
         Ok(())
     }

@@ -9,9 +9,8 @@ use serde_json::json;
 use super::{in_parallel, tell};
 use crate::exit::Outcome;
 use crate::report::Report;
-use crate::sim::Args;
-use crate::sim::seed_of;
 use crate::sim::sheet::{Sheet, number};
+use crate::sim::{Args, interrupt, seed_of};
 
 /// `srmp-consistency`.
 pub(super) fn run(args: &Args, time: Duration) -> Outcome {
@@ -19,7 +18,7 @@ pub(super) fn run(args: &Args, time: Duration) -> Outcome {
     let time = time.max(consistency::RUN_MIN);
     let runs = in_parallel(args, usize::from(args.replications), |index| {
         let seed = seed_of(args, index);
-        consistency::run(time, seed).map(|run| (seed.0, run))
+        consistency::run(time, seed, interrupt::goes_on).map(|run| (seed.0, run))
     })?;
     let mut sheet = Sheet::new(
         "consistency",
@@ -55,7 +54,8 @@ pub(super) fn run(args: &Args, time: Duration) -> Outcome {
         "wall_s": begun.elapsed().as_secs_f64(),
     }));
     let notes = vec!["Final values are those that each host must have of each source's objects two minutes after the last message.".to_owned()];
-    let complete = runs.iter().all(|(_, (_, run))| run.finals.0 == run.finals.1);
+    let all = runs.iter().all(|(_, (_, run))| run.finals.0 == run.finals.1);
+    let complete = (!runs.is_empty()).then_some(all);
     tell(args, &mut report, (vec![sheet], Vec::new()), notes, complete)
 }
 

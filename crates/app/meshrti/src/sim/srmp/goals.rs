@@ -6,7 +6,7 @@ use netsim::srmp::scale::{self, Figures, Goal};
 use netsim::srmp::{Group, Report as Run};
 use serde_json::{Value, json};
 
-use super::{STOPPED, in_parallel, status};
+use super::{in_parallel, status, stopped_note};
 use crate::bench::table::{Table, figure};
 use crate::exit::{Outcome, say};
 use crate::report::Report;
@@ -49,7 +49,7 @@ pub(super) fn scale(args: &Args, receivers: u32) -> Outcome {
     let begun = Instant::now();
     let replications = usize::from(args.replications);
     let runs = in_parallel(args, replications, |index| {
-        Group::new(scale::reference(receivers, RUN), seed_of(args, index))?.run()
+        Group::new(scale::reference(receivers, RUN), seed_of(args, index))?.run(interrupt::goes_on)
     })?;
     let mut report = Report::new("sim srmp-scale", 1);
     report.seed(args.seed);
@@ -86,13 +86,15 @@ pub(super) fn scale(args: &Args, receivers: u32) -> Outcome {
         ]);
     }
     report.note(REFERENCE);
-    let stopped = interrupt::is_stopped().then_some(STOPPED);
+    let stopped = stopped_note(!runs.is_empty());
     stopped.into_iter().for_each(|note| report.note(note));
     let wall_s = begun.elapsed().as_secs_f64();
     report.summary(json!({ "scenario": "srmp-scale", "replications": replications, "wall_s": wall_s }));
     if !args.json.takes_stdout() {
-        say(table.text());
-        say(format_args!("\n{REFERENCE}; {wall_s:.1} s"));
+        if !runs.is_empty() {
+            say(table.text());
+            say(format_args!("\n{REFERENCE}; {wall_s:.1} s"));
+        }
         stopped.into_iter().for_each(say);
     }
     args.json.write(&report)?;
@@ -110,7 +112,8 @@ fn percent(share: f64) -> String {
 /// `srmp-goals`.
 pub(super) fn goals(args: &Args, receivers: u32) -> Outcome {
     let begun = Instant::now();
-    let goals = in_parallel(args, 1, |_| scale::goals(receivers, RUN, LONG, seed_of(args, 0)))?;
+    let goals =
+        in_parallel(args, 1, |_| scale::goals(receivers, RUN, LONG, seed_of(args, 0), interrupt::goes_on))?;
     let goals: Vec<Goal> = goals.into_iter().flatten().collect();
     let mut report = Report::new("sim srmp-goals", 1);
     report.seed(args.seed);
@@ -135,11 +138,16 @@ pub(super) fn goals(args: &Args, receivers: u32) -> Outcome {
         ]);
     }
     report.note(format!("{receivers} receivers: {REFERENCE}"));
+    let stopped = stopped_note(!goals.is_empty());
+    stopped.into_iter().for_each(|note| report.note(note));
     let wall_s = begun.elapsed().as_secs_f64();
     report.summary(json!({ "scenario": "srmp-goals", "receivers": receivers, "wall_s": wall_s }));
     if !args.json.takes_stdout() {
-        say(table.text());
-        say(format_args!("\n{receivers} receivers: {REFERENCE}; {wall_s:.1} s"));
+        if !goals.is_empty() {
+            say(table.text());
+            say(format_args!("\n{receivers} receivers: {REFERENCE}; {wall_s:.1} s"));
+        }
+        stopped.into_iter().for_each(say);
     }
     args.json.write(&report)?;
     let musts = goals.iter().filter(|goal| goal.must.is_some());

@@ -9,7 +9,10 @@ mod tcp;
 
 use std::time::Duration;
 
+use netsim::queueing::QueueError;
+use netsim::srmp::GroupError;
 use netsim::srmp::table1::Preset;
+use netsim::transports::TransportError;
 
 use questions::Question;
 
@@ -160,12 +163,45 @@ pub(super) fn run(args: &Args, scenario: &'static Scenario) -> Outcome {
     }
 }
 
-/// Does `count` runs on as many threads as are wanted; results are in order, whatever that number is. If the user stops it, those of the
-/// first ones, or none when it was stopped before.
+/// Why a run gave nothing.
+trait RunError: std::fmt::Display + Send {
+    /// It was stopped, which is no failure.
+    fn is_stopped(&self) -> bool;
+}
+
+impl RunError for GroupError {
+    fn is_stopped(&self) -> bool {
+        matches!(self, Self::Stopped)
+    }
+}
+
+impl RunError for TransportError {
+    fn is_stopped(&self) -> bool {
+        matches!(self, Self::Stopped)
+    }
+}
+
+impl RunError for QueueError {
+    fn is_stopped(&self) -> bool {
+        matches!(self, Self::Stopped)
+    }
+}
+
+/// What a run gave; nothing of one that was stopped.
+fn unless_stopped<T, E: RunError>(result: Result<T, E>) -> Result<Option<T>, E> {
+    match result {
+        Err(error) if error.is_stopped() => Ok(None),
+        result => result.map(Some),
+    }
+}
+
+/// Does `count` runs on as many threads as are wanted; results are in order, whatever that number is. If the user stops it, as runs find out
+/// by [`interrupt::goes_on`], those of the first ones that had all ended: single later ones that had, too, would be out of their places.
+/// None when it was stopped before.
 ///
 /// # Errors
 /// That of the first run, in order, which fails.
-fn in_parallel<T: Send, E: std::fmt::Display + Send>(
+fn in_parallel<T: Send, E: RunError>(
     args: &Args,
     count: usize,
     work: impl Fn(usize) -> Result<T, E> + Sync,
@@ -174,37 +210,69 @@ fn in_parallel<T: Send, E: std::fmt::Display + Send>(
         return Ok(Vec::new());
     }
     let results = parallel::in_parallel(args.jobs, count, 1, |index, ticker| {
-        let result = work(index);
+        let result = unless_stopped(work(index));
         ticker.tick();
         result
     });
-    results.map_err(|error| Failure::bad_news(format_args!("the simulation cannot run: {error}")))
+    let results =
+        results.map_err(|error| Failure::bad_news(format_args!("the simulation cannot run: {error}")))?;
+    Ok(results.into_iter().map_while(std::convert::identity).collect())
 }
 
-/// Publishes what was found, which is a part of it if the user stopped it. `good`: it is as it should be.
+/// Publishes what was found, which is a part of it if the user stopped it. `good`: it is as it should be; `None` when no run had ended that
+/// could say.
 fn tell(
     args: &Args,
     report: &mut Report,
     (mut sheets, mut pictures): (Vec<Sheet>, Vec<Picture>),
     mut notes: Vec<String>,
-    good: bool,
+    good: Option<bool>,
 ) -> Outcome {
-    if interrupt::is_stopped() {
+    if let Some(note) = stopped_note(good.is_some()) {
         sheets.retain(|sheet| !sheet.is_empty());
         pictures.retain(Picture::is_drawn);
-        notes.push(STOPPED.to_owned());
+        if sheets.is_empty() {
+            notes.clear(); // they are about tables
+        }
+        notes.push(note.to_owned());
     }
     publish(args, report, &sheets, &pictures, &notes)?;
-    Ok(status(good))
+    Ok(status(good.unwrap_or(true)))
 }
 
-/// What is said when the user stopped it.
+/// What there is to say of tables without limits.
+fn good_if_any(sheets: &[Sheet]) -> Option<bool> {
+    sheets.iter().any(|sheet| !sheet.is_empty()).then_some(true)
+}
+
+/// What is said when the user stopped it; `ended`: not before the first run had ended.
+fn stopped_note(ended: bool) -> Option<&'static str> {
+    let note = if ended { STOPPED } else { STOPPED_AT_ONCE };
+    interrupt::is_stopped().then_some(note)
+}
+
 const STOPPED: &str = "stopped by the user: figures are of the runs that had ended";
+const STOPPED_AT_ONCE: &str =
+    "stopped by the user before the first run had ended: there are no figures of runs";
 
 /// How a command ends whose runs are as they should be, or are not, or were stopped.
 fn status(good: bool) -> Status {
     match interrupt::status() {
         Status::Done if !good => Status::BadNews,
         status => status,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stopped_run_gives_nothing_and_one_that_fails_its_error() {
+        assert_eq!(unless_stopped(Ok::<_, GroupError>(1)).ok(), Some(Some(1)));
+        assert_eq!(unless_stopped(Err::<u8, _>(GroupError::Stopped)).ok(), Some(None));
+        assert_eq!(unless_stopped(Err::<u8, _>(TransportError::Stopped)).ok(), Some(None));
+        assert_eq!(unless_stopped(Err::<u8, _>(QueueError::Stopped)), Ok(None));
+        assert_eq!(unless_stopped(Err::<u8, _>(QueueError::Closed)), Err(QueueError::Closed));
     }
 }

@@ -8,7 +8,7 @@ use netsim::queueing::{Load, QueueError, Sample, md1, mmc};
 use plot::{Axis, Chart, Mark, Series};
 use serde_json::json;
 
-use super::{in_parallel, tell};
+use super::{in_parallel, tell, unless_stopped};
 use crate::exit::{Failure, Outcome};
 use crate::report::Report;
 use crate::sim::sheet::{Picture, Sheet, maybe, number};
@@ -109,12 +109,12 @@ impl Model {
     fn run(&self, seed: base::Seed) -> Result<(Sample, f64), QueueError> {
         match self {
             Self::Station(station) => {
-                let sample = station.run(seed)?;
+                let sample = station.run(seed, interrupt::goes_on)?;
                 let arrivals = sample.count() as f64 / station.run.as_secs_f64();
                 Ok((sample, arrivals))
             }
             Self::Sites(experiment) => {
-                let measured = sites::run(experiment, seed)?;
+                let measured = sites::run(experiment, seed, interrupt::goes_on)?;
                 Ok((measured.sample, measured.packets as f64 / experiment.run.as_secs_f64()))
             }
         }
@@ -167,9 +167,7 @@ pub(super) fn run(args: &Args, run: Duration) -> Outcome {
     }
     let table = table(&cases, &mut measured, run);
     let mut pictures = vec![times(&measured)];
-    if !interrupt::is_stopped() {
-        pictures.push(loads(args, run).map_err(fail)?);
-    }
+    pictures.extend(unless_stopped(loads(args, run)).map_err(fail)?);
     let mut report = Report::new("sim srmp-queueing", 1);
     report.seed(args.seed);
     let sheets = vec![table, headers(), tcp()];
@@ -177,7 +175,8 @@ pub(super) fn run(args: &Args, run: Duration) -> Outcome {
         "scenario": "srmp-queueing", "replications": each, "wall_s": begun.elapsed().as_secs_f64(),
     }));
     let all = cases.iter().zip(&measured).all(|(case, got)| case.limit.is_none_or(|limit| got.holds(limit)));
-    tell(args, &mut report, (sheets, pictures), notes(), all)
+    let good = (!measured.is_empty()).then_some(all);
+    tell(args, &mut report, (sheets, pictures), notes(), good)
 }
 
 fn notes() -> Vec<String> {
@@ -329,7 +328,7 @@ fn loads(args: &Args, run: Duration) -> Result<Picture, QueueError> {
         for tenth in 1..=9 {
             let load = f64::from(tenth) / 10.0;
             let seed = seed_of(args, 0).split("loads").split_index(number).split_index(tenth as u64);
-            let sample = station(load).run(seed)?;
+            let sample = station(load).run(seed, interrupt::goes_on)?;
             dots.push((load, sample.mean() * 1e3));
             spreads.push(ci95(&sample.batch_means()).unwrap_or(0.0) * 1e3);
         }

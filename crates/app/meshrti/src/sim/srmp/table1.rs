@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use workload::Workload;
 use workload::analysis::Forecast;
 
-use super::{STOPPED, in_parallel, status};
+use super::{in_parallel, status, stopped_note};
 use crate::bench::table::{Table, figure};
 use crate::exit::{Outcome, say};
 use crate::report::Report;
@@ -135,6 +135,9 @@ fn verdict(passes: bool) -> &'static str {
     if passes { "pass" } else { "FAIL" }
 }
 
+/// What is said when the user stopped it and runs had ended, but not all of the first reading, without which its limits say nothing.
+const NO_READING: &str = "stopped by the user before all runs of a reading had ended: there are no figures";
+
 /// Runs the readings and compares.
 pub(super) fn run(args: &Args, name: &str, presets: &[Preset]) -> Outcome {
     let begun = Instant::now();
@@ -143,8 +146,9 @@ pub(super) fn run(args: &Args, name: &str, presets: &[Preset]) -> Outcome {
     let each = replications + 1;
     let mut runs = in_parallel(args, presets.len() * each, |index| {
         let replication = index % each % replications;
-        presets[index / each].run(seed_of(args, replication))
+        presets[index / each].run(seed_of(args, replication), interrupt::goes_on)
     })?;
+    let ended = !runs.is_empty();
     let mut readings = Vec::new();
     for preset in presets {
         if runs.len() < each {
@@ -180,18 +184,25 @@ pub(super) fn run(args: &Args, name: &str, presets: &[Preset]) -> Outcome {
             "passed": check.passes(),
         }))).collect::<Vec<_>>(),
     }));
-    let stopped = interrupt::is_stopped().then_some(STOPPED);
+    let stopped =
+        stopped_note(ended).map(|note| if ended && readings.is_empty() { NO_READING } else { note });
     stopped.into_iter().for_each(|note| report.note(note));
     if !args.json.takes_stdout() {
-        let texts: Vec<String> = readings.iter().map(|reading| reading.text(&forecast)).collect();
-        say(texts.join("\n\n"));
-        let events: u64 = readings.iter().flat_map(|reading| &reading.runs).map(|run| run.events).sum();
-        say(format_args!(
-            "\n{} runs of half an hour, {events} events counted, in {wall_s:.1} s",
-            readings.len() * each
-        ));
+        tell(&readings, &forecast, each, wall_s);
         stopped.into_iter().for_each(say);
     }
     args.json.write(&report)?;
     Ok(status(readings.iter().all(Reading::passes)))
+}
+
+/// Tells people of readings, each of so many runs.
+fn tell(readings: &[Reading], forecast: &Forecast, each: usize, wall_s: f64) {
+    if readings.is_empty() {
+        return;
+    }
+    let texts: Vec<String> = readings.iter().map(|reading| reading.text(forecast)).collect();
+    say(texts.join("\n\n"));
+    let events: u64 = readings.iter().flat_map(|reading| &reading.runs).map(|run| run.events).sum();
+    let runs = readings.len() * each;
+    say(format_args!("\n{runs} runs of half an hour, {events} events counted, in {wall_s:.1} s"));
 }

@@ -13,12 +13,11 @@ use srmp::rate::Rate;
 use wan::{LineSpec, Loss, Share};
 use workload::Workload;
 
-use super::{in_parallel, tell};
+use super::{good_if_any, in_parallel, tell};
 use crate::exit::Outcome;
 use crate::report::Report;
-use crate::sim::Args;
-use crate::sim::seed_of;
 use crate::sim::sheet::{Column, Picture, Sheet, maybe, number};
+use crate::sim::{Args, interrupt, seed_of};
 
 /// Entities at each site.
 const OBJECTS: u32 = 15;
@@ -80,7 +79,8 @@ impl Point {
 
     fn run(&self, seed: Seed) -> Result<Got, TransportError> {
         let workload = Workload::table1(OBJECTS * self.sites as u32);
-        let mut trace = Trace::record(workload, self.sites, self.run, seed.split("trace"))?;
+        let mut trace =
+            Trace::record(workload, self.sites, self.run, seed.split("trace"), interrupt::goes_on)?;
         if let Some(share) = self.reliable {
             trace = trace.with_reliable_share(share, seed);
         }
@@ -88,7 +88,8 @@ impl Point {
         let delay = Duration::from_micros(500 * self.rtt_ms);
         let star = StarSpec::of_way(self.sites, LineSpec { delay, loss, ..LineSpec::default() });
         let star = self.rate.map_or(star.clone(), |rate| star.with_access(rate, QUEUE));
-        transports::run(&Setup::new(star, self.contender.kind), &trace, seed.split("lines"))
+        let setup = Setup::new(star, self.contender.kind);
+        transports::run(&setup, &trace, seed.split("lines"), interrupt::goes_on)
     }
 
     /// Whether a run does what a line must.
@@ -286,7 +287,8 @@ pub(super) fn run(args: &Args, run: Duration) -> Outcome {
     report.summary(json!({
         "scenario": "srmp-tcp", "replications": args.replications, "wall_s": begun.elapsed().as_secs_f64(),
     }));
-    tell(args, &mut report, (sheets, pictures), NOTES.map(str::to_owned).to_vec(), true)
+    let good = good_if_any(&sheets);
+    tell(args, &mut report, (sheets, pictures), NOTES.map(str::to_owned).to_vec(), good)
 }
 
 /// How long mode 0 messages take, at one loss.

@@ -9,8 +9,8 @@ use workload::Workload;
 
 use super::{Findings, mean, private, replicate};
 use crate::exit::Failure;
-use crate::sim::Args;
 use crate::sim::sheet::{Picture, Sheet, maybe, number};
+use crate::sim::{Args, interrupt};
 
 /// Objects at the host behind the line: together they want about 1.8 Mbit/s.
 const OBJECTS: u32 = 300;
@@ -83,7 +83,7 @@ pub(super) fn run(args: &Args, run: Duration) -> Result<Findings, Failure> {
 }
 
 fn one(point: Point, run: Duration, seed: base::Seed) -> Result<Outcome, TransportError> {
-    let trace = Trace::record(Workload::table1(OBJECTS), 1, run, seed.split("trace"))?;
+    let trace = Trace::record(Workload::table1(OBJECTS), 1, run, seed.split("trace"), interrupt::goes_on)?;
     let line = |rate| LineSpec { rate: Some(rate), queue: Some(QUEUE), ..LineSpec::default() };
     let up = Schedule::constant(line(RATES[0]));
     let up = up.then(run / 3, line(RATES[1])).and_then(|up| up.then(run * 2 / 3, line(RATES[2])));
@@ -94,7 +94,7 @@ fn one(point: Point, run: Duration, seed: base::Seed) -> Result<Outcome, Transpo
     if point.competing {
         setup.bulk.push(Bulk { from: 0, to: 1, begin: Duration::from_secs(1), end: run });
     }
-    transports::run(&setup, &trace, seed.split("lines"))
+    transports::run(&setup, &trace, seed.split("lines"), interrupt::goes_on)
 }
 
 /// The mean of a figure over the last two thirds of a phase.

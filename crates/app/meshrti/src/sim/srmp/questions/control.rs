@@ -9,8 +9,8 @@ use workload::Workload;
 
 use super::{Findings, mean, replicate};
 use crate::exit::Failure;
-use crate::sim::Args;
 use crate::sim::sheet::{Picture, Sheet, maybe, number};
+use crate::sim::{Args, interrupt};
 
 /// Objects at the host that sends: together they want about 1.8 Mbit/s.
 const OBJECTS: u32 = 300;
@@ -105,7 +105,7 @@ pub(super) fn run(args: &Args, run: Duration) -> Result<Findings, Failure> {
 }
 
 fn one(case: Case, run: Duration, seed: base::Seed) -> Result<Outcome, TransportError> {
-    let trace = Trace::record(Workload::table1(OBJECTS), 1, run, seed.split("trace"))?;
+    let trace = Trace::record(Workload::table1(OBJECTS), 1, run, seed.split("trace"), interrupt::goes_on)?;
     let line = |rate| LineSpec { rate: Some(rate), queue: Some(QUEUE), ..LineSpec::default() };
     let lossy = |share| {
         let loss = Share::from_f64(share).map_or(Loss::None, Loss::Bernoulli);
@@ -129,7 +129,7 @@ fn one(case: Case, run: Duration, seed: base::Seed) -> Result<Outcome, Transport
     }
     let mut setup = Setup { deaths, ..Setup::new(star, Kind::Srmp(|_| ())) };
     setup.glimpse_every = Some(Duration::from_millis(500));
-    transports::run(&setup, &trace, seed.split("lines"))
+    transports::run(&setup, &trace, seed.split("lines"), interrupt::goes_on)
 }
 
 /// Mean and standard deviation of X between two times, in bit/s.

@@ -10,8 +10,8 @@ use workload::Workload;
 
 use super::{Findings, mean, private, replicate};
 use crate::exit::Failure;
-use crate::sim::Args;
 use crate::sim::sheet::{Picture, Sheet, number};
+use crate::sim::{Args, interrupt};
 
 const LOSSES: [f64; 7] = [0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4];
 /// Mean bursts, in datagrams; 1 is each by itself.
@@ -68,7 +68,7 @@ fn losses(args: &Args, run: Duration) -> Result<(Sheet, Picture), Failure> {
     let points: Vec<(f64, f64)> =
         BURSTS.into_iter().flat_map(|burst| LOSSES.map(|share| (share, burst))).collect();
     let runs = replicate(args, &points, |(share, burst), seed| {
-        Group::new(group(loss(*share, *burst), run), seed)?.run()
+        Group::new(group(loss(*share, *burst), run), seed)?.run(interrupt::goes_on)
     })?;
     let mut sheet = Sheet::new(
         "losses",
@@ -126,7 +126,8 @@ fn partitions(args: &Args) -> Result<Sheet, Failure> {
             setup
         };
         let cut = vec![(3, seconds(BEFORE), seconds(BEFORE + cut))];
-        Ok([Group::new(setup(cut), seed)?.run()?, Group::new(setup(Vec::new()), seed)?.run()?])
+        let run = |cuts| Group::new(setup(cuts), seed)?.run(interrupt::goes_on);
+        Ok([run(cut)?, run(Vec::new())?])
     })?;
     let mut sheet = Sheet::new(
         "partitions",
@@ -156,7 +157,7 @@ fn shares(args: &Args, run: Duration) -> Result<Sheet, Failure> {
     let points: Vec<(f64, u64)> =
         [10_000_000, 512_000].into_iter().flat_map(|rate| SHARES.map(|share| (share, rate))).collect();
     let runs = replicate(args, &points, |(share, rate), seed| -> Result<_, TransportError> {
-        let trace = Trace::record(Workload::table1(60), 4, run, seed.split("trace"))?;
+        let trace = Trace::record(Workload::table1(60), 4, run, seed.split("trace"), interrupt::goes_on)?;
         let trace = trace.with_reliable_share(*share, seed);
         let way = LineSpec {
             delay: Duration::from_millis(50),
@@ -164,7 +165,8 @@ fn shares(args: &Args, run: Duration) -> Result<Sheet, Failure> {
             ..LineSpec::default()
         };
         let star = StarSpec::of_way(4, way).with_access(*rate, 16_000);
-        let mut got = transports::run(&Setup::new(star, Kind::Srmp(private)), &trace, seed.split("lines"))?;
+        let setup = Setup::new(star, Kind::Srmp(private));
+        let mut got = transports::run(&setup, &trace, seed.split("lines"), interrupt::goes_on)?;
         let up: u64 = got.carried.iter().map(|line| line.up).sum();
         let up = up as f64 * 8e-3 / 4.0 / run.as_secs_f64();
         let delay = got.delays[1].percentile(0.99) * 1e3;

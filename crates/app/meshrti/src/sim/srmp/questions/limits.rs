@@ -10,8 +10,8 @@ use workload::{Emit, Workload};
 
 use super::{Findings, mean, private, replicate};
 use crate::exit::Failure;
-use crate::sim::Args;
 use crate::sim::sheet::{Picture, Sheet, number};
+use crate::sim::{Args, interrupt};
 
 /// Data elements of each host.
 const ELEMENTS: [u32; 5] = [1, 10, 100, 1_000, 10_000];
@@ -54,9 +54,9 @@ fn shared_out(hosts: u32, elements: u32) -> Workload {
 
 fn elements(args: &Args, run: Duration) -> Result<(Sheet, Picture), Failure> {
     let runs = replicate(args, &ELEMENTS, |elements, seed| -> Result<_, TransportError> {
-        let trace = Trace::record(shared_out(4, *elements), 4, run, seed.split("trace"))?;
+        let trace = Trace::record(shared_out(4, *elements), 4, run, seed.split("trace"), interrupt::goes_on)?;
         let setup = Setup::new(StarSpec::of_way(4, line(0.05)), Kind::Srmp(private));
-        let mut got = transports::run(&setup, &trace, seed.split("lines"))?;
+        let mut got = transports::run(&setup, &trace, seed.split("lines"), interrupt::goes_on)?;
         let up: u64 = got.carried.iter().map(|line| line.up).sum();
         let bytes: usize = trace.messages.iter().map(|message| message.size).sum();
         let recovery = [0.5, 0.95, 0.99].map(|share| got.recovery.percentile(share) * 1e3);
@@ -137,7 +137,9 @@ fn all_send(hosts: u32, run: Duration) -> GroupSetup {
 }
 
 fn senders(args: &Args, run: Duration) -> Result<(Sheet, Picture), Failure> {
-    let runs = replicate(args, &SENDERS, |senders, seed| Group::new(all_send(*senders, run), seed)?.run())?;
+    let runs = replicate(args, &SENDERS, |senders, seed| {
+        Group::new(all_send(*senders, run), seed)?.run(interrupt::goes_on)
+    })?;
     let mut sheet = Sheet::new(
         "senders",
         format!("Hosts that all send, one object each; 5 % loss, 100 ms, {} s", run.as_secs()),

@@ -12,7 +12,7 @@ use serde_json::json;
 use srmp::Config;
 use srmp::rate::Rate;
 
-use super::{in_parallel, tell};
+use super::{RunError, good_if_any, in_parallel, tell};
 use crate::exit::{Failure, Outcome};
 use crate::report::Report;
 use crate::sim::sheet::{Picture, Sheet};
@@ -97,12 +97,13 @@ pub(super) fn run(args: &Args, question: Question) -> Outcome {
         "replications": args.replications,
         "wall_s": begun.elapsed().as_secs_f64(),
     }));
-    tell(args, &mut report, (sheets, pictures), notes, true)
+    let good = good_if_any(&sheets);
+    tell(args, &mut report, (sheets, pictures), notes, good)
 }
 
 /// For each point the runs of all replications, in order; if the user stops it for the first points only, and of the last of these for the
 /// first replications.
-fn replicate<P: Sync, T: Send, E: std::fmt::Display + Send>(
+fn replicate<P: Sync, T: Send, E: RunError>(
     args: &Args,
     points: &[P],
     work: impl Fn(&P, base::Seed) -> Result<T, E> + Sync,

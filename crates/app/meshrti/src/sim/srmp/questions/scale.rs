@@ -8,8 +8,8 @@ use plot::{Axis, Chart, Mark, Series};
 
 use super::{Findings, mean, replicate};
 use crate::exit::Failure;
-use crate::sim::Args;
 use crate::sim::sheet::{Picture, Sheet, number};
+use crate::sim::{Args, interrupt};
 
 /// Receivers of the runs; those beyond what the user wants are left out.
 const RECEIVERS: [u32; 7] = [4, 10, 30, 100, 300, 1_000, 10_000];
@@ -21,7 +21,7 @@ pub(super) fn run(args: &Args, run: Duration) -> Result<Findings, Failure> {
     let mut counts: Vec<u32> = RECEIVERS.into_iter().filter(|count| *count < most).collect();
     counts.push(most);
     let runs = replicate(args, &counts, |receivers, seed| {
-        Group::new(scale::reference(*receivers, run), seed)?.run()
+        Group::new(scale::reference(*receivers, run), seed)?.run(interrupt::goes_on)
     })?;
     let title = format!(
         "Receivers: 4 sources of 15 objects, sites of 50; 1 % loss at each site and 5 % at each host, 100 ms there and back, {} s",
