@@ -53,11 +53,11 @@ impl Turn<'_> {
         }
     }
 
-    /// Sends a datagram to all other members of its group, or to one of them: one write, and a copy for each who hears it on this computer.
+    /// Sends a datagram to all other members of its group, or to one of them: one write, and on this computer a copy for each who hears it, one
+    /// after the other.
     pub(crate) fn send_datagram(&mut self, group: usize, to: Option<ProcessId>, bytes: bytes::Bytes) {
         self.spent_ns += self.costs.of_write(bytes.len());
         let from = self.process;
-        let near = self.wires.places[from.0 as usize].computer;
         let hears = |process: ProcessId, member: &Member| match to {
             Some(to) => to == process,
             None => process != from && member.groups & 1 << group != 0,
@@ -66,14 +66,18 @@ impl Turn<'_> {
         let sockets: Vec<_> = members.map(|(_, member)| member.socket).collect();
         let chunk = Chunk::Datagram(Datagram { group, from, alone: to.is_some(), bytes });
         // Nodes are all on one computer, or each on one of its own: each copy of the switch is for one socket.
-        let departs = self.wires.computers.len() > 1;
-        if !departs {
-            self.spent_ns += self.costs.copy_ns * sockets.len().saturating_sub(1) as f64;
+        if self.wires.computers.len() > 1 {
+            let (now, near) = (self.now(), self.wires.places[from.0 as usize].computer);
+            let departure = self.wires.depart(now, near, &chunk);
+            for socket in sockets {
+                self.wires.fly(now, socket, chunk.clone(), Some(departure));
+            }
+            return;
         }
-        let now = self.now();
-        let departure = departs.then(|| self.wires.depart(now, near, &chunk));
-        for socket in sockets {
-            self.wires.fly(now, socket, chunk.clone(), departure);
+        for (copies, socket) in sockets.into_iter().enumerate() {
+            self.spent_ns += if copies > 0 { self.costs.copy_ns } else { 0.0 };
+            let now = self.now();
+            self.wires.fly(now, socket, chunk.clone(), None);
         }
     }
 
