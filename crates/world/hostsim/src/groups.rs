@@ -110,7 +110,7 @@ impl Groups {
                 self.lost += 1;
                 continue;
             }
-            turn.spend(turn.costs().datagram_ns);
+            turn.spend(turn.costs().datagram_take_ns);
             let from = address(datagram.from.0);
             let (group, alone) = (datagram.group, datagram.alone);
             self.casts.handle_datagram(turn.now(), group, from, alone, &datagram.bytes);
@@ -135,7 +135,7 @@ impl Groups {
             let mut sent = false;
             while let Some(datagram) = self.casts.poll_transmit(turn.now()) {
                 sent = true;
-                turn.spend(turn.costs().datagram_ns);
+                turn.spend(turn.costs().datagram_send_ns);
                 turn.send_datagram(datagram.group, datagram.to.and_then(process), datagram.bytes);
             }
             if !took && !sent {

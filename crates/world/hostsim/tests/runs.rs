@@ -23,8 +23,8 @@ const FREE: Costs = Costs {
     link_message_ns: 0.0,
     remote_message_ns: 0.0,
     remote_byte_ns: 0.0,
-    datagram_ns: 0.0,
-    copy_ns: 0.0,
+    datagram_send_ns: 0.0,
+    datagram_take_ns: 0.0,
     federate_call_ns: 0.0,
     federate_callback_ns: 0.0,
 };

@@ -60,8 +60,8 @@ fn a_slower_computer_makes_it_slower() {
             ("link_message_ns", 500.0),
             ("remote_message_ns", 500.0),
             ("remote_byte_ns", 0.5),
-            ("datagram_ns", 3e3),
-            ("copy_ns", 2e3),
+            ("datagram_send_ns", 2e4),
+            ("datagram_take_ns", 1e4),
             ("federate_call_ns", 450.0),
             ("federate_callback_ns", 450.0),
         ]

@@ -2,6 +2,7 @@
 
 use super::{SOCKET_BYTES, Socket, SocketId, Turn, Wires};
 use crate::chunk::{Chunk, Datagram};
+use crate::model::COPY_PART;
 use crate::scheduler::ProcessId;
 
 /// A process that takes datagrams.
@@ -75,7 +76,7 @@ impl Turn<'_> {
             return;
         }
         for (copies, socket) in sockets.into_iter().enumerate() {
-            self.spent_ns += if copies > 0 { self.costs.copy_ns } else { 0.0 };
+            self.spent_ns += if copies > 0 { COPY_PART * self.costs.write_ns } else { 0.0 };
             let now = self.now();
             self.wires.fly(now, socket, chunk.clone(), None);
         }
