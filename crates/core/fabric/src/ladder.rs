@@ -11,9 +11,9 @@ use crate::chunks::{Bucket, Chunks};
 type Item = (u64, u32);
 
 /// Buckets of no more entries than this are sorted, and the sorted list is not made much longer.
-const SORTED: usize = 64;
+const SORTED: usize = 128;
 /// Entries wanted in a bucket, and most buckets of a rung.
-const WANTED: usize = 24;
+const WANTED: usize = 48;
 const BUCKETS: usize = 256;
 
 /// Buckets of equal width, one after the other in time.
