@@ -187,7 +187,7 @@ pub enum ModelError {
 }
 
 impl HostModel {
-    /// A computer of 2026 in a data centre with two virtual cores, as one calibration measured it.
+    /// A computer of 2026 in a data centre with two virtual cores, as one calibration measured it; what datagrams cost is of another one like it.
     pub const EXAMPLE: HostModel = HostModel {
         cores: 2,
         costs: Costs {
@@ -203,8 +203,8 @@ impl HostModel {
             link_message_ns: 290.0,
             remote_message_ns: 260.0,
             remote_byte_ns: 0.64,
-            datagram_send_ns: 21_000.0,
-            datagram_take_ns: 12_000.0,
+            datagram_send_ns: 18_000.0,
+            datagram_take_ns: 11_000.0,
             federate_call_ns: 260.0,
             federate_callback_ns: 340.0,
         },

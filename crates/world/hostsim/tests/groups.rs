@@ -7,7 +7,7 @@ use std::time::Duration;
 use base::Seed;
 use common::{chain, done};
 use fabric::units::parse_share;
-use hostsim::{Costs, Federation, HostModel, Joined, Multicast, Placement, Report, Task, Work, run};
+use hostsim::{COPY_PART, Costs, Federation, HostModel, Joined, Multicast, Placement, Report, Task, Work, run};
 
 const UPDATES: u32 = 1_000;
 const OTHERS: u64 = 5;
@@ -137,4 +137,22 @@ fn what_groups_cannot_be_is_refused() {
     let trips = Task::RoundTrips { count: 1, warm_up: 0 };
     let said = say(&|f| f.work[0].task = trips);
     assert_eq!(said, "task 1: round trips are with one node, but `to` names 5");
+}
+
+/// What the protocol makes of a datagram is paid where it is sent and where it is taken; copies are made one after the other.
+#[test]
+fn datagrams_cost_what_they_are_said_to() {
+    let free = Costs::from_array([0.0; Costs::COUNT]);
+    let us = |costs| {
+        let hosts = HostModel { cores: 16, costs };
+        let report = done(&Federation { hosts, ..site(groups("0%")) });
+        [0.05, 0.5, 0.95].map(|share| report.done[0].quantile_us(share).unwrap())
+    };
+    let [_, sent, _] = us(Costs { datagram_send_ns: 10_000.0, ..free });
+    assert!((10.0..10.5).contains(&sent), "{sent}");
+    let [_, taken, _] = us(Costs { datagram_take_ns: 10_000.0, ..free });
+    assert!((10.0..10.5).contains(&taken), "{taken}");
+    let [first, _, last] = us(Costs { write_ns: 10_000.0, ..free });
+    let copies = (OTHERS - 1) as f64 * COPY_PART * 10.0;
+    assert!((last - first - copies).abs() < 1.0, "{first} to {last}, where copies take {copies}");
 }

@@ -26,6 +26,7 @@ pub(super) const LIVE: Length = Length { trips: (3_000, 300), updates: 500_000, 
 pub(super) const SIMULATED: Length = Length { trips: (60, 10), updates: 16_000, paced: 1_000 };
 /// Between updates at a pace, on average.
 const PACE: Duration = Duration::from_micros(400);
+
 /// What federates do.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
