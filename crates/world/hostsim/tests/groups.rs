@@ -7,7 +7,9 @@ use std::time::Duration;
 use base::Seed;
 use common::{chain, done};
 use fabric::units::parse_share;
-use hostsim::{COPY_PART, Costs, Federation, HostModel, Joined, Multicast, Placement, Report, Task, Work, run};
+use hostsim::{
+    COPY_PART, Costs, Federation, HostModel, Joined, Multicast, Placement, Report, Task, Work, run,
+};
 
 const UPDATES: u32 = 1_000;
 const OTHERS: u64 = 5;
