@@ -24,19 +24,23 @@ impl Figures {
     pub fn of(report: &Report) -> Option<Self> {
         let done = report.done.first()?;
         let updates = f64::from(done.work.count());
-        let each = |ns: &f64| ns / 1e3 / updates;
-        let nodes = report.nodes_ns.iter().map(each);
-        let p50_us = done.quantile_us(0.5);
-        Some(match done.work.task {
+        let each = |ns: &[f64]| ns.iter().map(|ns| ns / 1e3 / updates).collect();
+        let cpu_us = [each(&done.federates_ns), each(&report.nodes_ns)];
+        Some(Self::of_task(&done.work.task, done.quantile_us(0.5), Some(done.per_s()), cpu_us))
+    }
+
+    /// Those that count for a task, of its median, its rate, and the processor times per update of federates and nodes.
+    pub fn of_task(
+        task: &Task,
+        p50_us: Option<f64>,
+        per_s: Option<f64>,
+        [federates_us, nodes_us]: [Vec<f64>; 2],
+    ) -> Self {
+        match task {
             Task::RoundTrips { .. } => Self { p50_us, per_s: None, cpu_us: Vec::new() },
-            Task::Paced { .. } | Task::Entities { .. } => {
-                Self { p50_us, per_s: None, cpu_us: nodes.collect() }
-            }
-            Task::Flood { .. } => {
-                let cpu_us = done.federates_ns.iter().map(each).chain(nodes).collect();
-                Self { p50_us: None, per_s: Some(done.per_s()), cpu_us }
-            }
-        })
+            Task::Paced { .. } | Task::Entities { .. } => Self { p50_us, per_s: None, cpu_us: nodes_us },
+            Task::Flood { .. } => Self { p50_us: None, per_s, cpu_us: [federates_us, nodes_us].concat() },
+        }
     }
 
     /// The logarithms of the ratios of these figures to others, with their weights: one each for a time and a rate, and one for the processor

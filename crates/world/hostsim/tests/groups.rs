@@ -5,7 +5,7 @@ mod common;
 use std::time::Duration;
 
 use base::Seed;
-use common::{chain, done};
+use common::{FREE, chain, done};
 use fabric::units::parse_share;
 use hostsim::{
     COPY_PART, Costs, Federation, HostModel, Joined, Multicast, Placement, Report, Task, Work, run,
@@ -144,17 +144,16 @@ fn what_groups_cannot_be_is_refused() {
 /// What the protocol makes of a datagram is paid where it is sent and where it is taken; copies are made one after the other.
 #[test]
 fn datagrams_cost_what_they_are_said_to() {
-    let free = Costs::from_array([0.0; Costs::COUNT]);
     let us = |costs| {
         let hosts = HostModel { cores: 16, costs };
         let report = done(&Federation { hosts, ..site(groups("0%")) });
         [0.05, 0.5, 0.95].map(|share| report.done[0].quantile_us(share).unwrap())
     };
-    let [_, sent, _] = us(Costs { datagram_send_ns: 10_000.0, ..free });
+    let [_, sent, _] = us(Costs { datagram_send_ns: 10_000.0, ..FREE });
     assert!((10.0..10.5).contains(&sent), "{sent}");
-    let [_, taken, _] = us(Costs { datagram_take_ns: 10_000.0, ..free });
+    let [_, taken, _] = us(Costs { datagram_take_ns: 10_000.0, ..FREE });
     assert!((10.0..10.5).contains(&taken), "{taken}");
-    let [first, _, last] = us(Costs { write_ns: 10_000.0, ..free });
+    let [first, _, last] = us(Costs { write_ns: 10_000.0, ..FREE });
     let copies = (OTHERS - 1) as f64 * COPY_PART * 10.0;
     assert!((last - first - copies).abs() < 1.0, "{first} to {last}, where copies take {copies}");
 }

@@ -5,29 +5,10 @@ mod common;
 use std::time::Duration;
 
 use base::Seed;
-use common::{chain, done};
+use common::{FREE, chain, done};
 use hostsim::{Costs, Federation, HostModel, Joined, Placement, READ_PART, Task, WARM_BYTES, Work, run};
 use workload::Workload;
 use workload::analysis::Forecast;
-
-const FREE: Costs = Costs {
-    wake_ns: 0.0,
-    turn_ns: 0.0,
-    refill_ns: 0.0,
-    write_ns: 0.0,
-    warm_byte_ns: 0.0,
-    write_byte_ns: 0.0,
-    read_byte_ns: 0.0,
-    call_ns: 0.0,
-    callback_ns: 0.0,
-    link_message_ns: 0.0,
-    remote_message_ns: 0.0,
-    remote_byte_ns: 0.0,
-    datagram_send_ns: 0.0,
-    datagram_take_ns: 0.0,
-    federate_call_ns: 0.0,
-    federate_callback_ns: 0.0,
-};
 
 fn federation(nodes: u16, cores: u32, costs: Costs, task: Task) -> Federation {
     let work = Work { task, size_bytes: 16, from: 0, to: vec![nodes - 1] };

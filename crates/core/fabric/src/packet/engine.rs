@@ -68,6 +68,8 @@ struct Kind {
     buffer: u64,
     rate: Rate,
     overhead: u32,
+    /// Bytes of a packet of full size.
+    packet: u32,
 }
 
 /// What is counted of a link beside its packets of full size.
@@ -309,8 +311,7 @@ impl Packets {
         };
         packet.next = NONE;
         if kind.is_limited() {
-            let aside = &mut self.asides[onto as usize];
-            aside.backlog_max = aside.backlog_max.max(kind.backlog(link, now));
+            self.asides[onto as usize].look(kind.backlog(link, now));
         }
         let at = packet.at;
         if link.tail == NONE {
@@ -331,7 +332,7 @@ impl Packets {
         link.full += full;
         link.free += full * kind.full + of_last;
         if kind.is_limited() {
-            aside.backlog_max = aside.backlog_max.max(kind.backlog(link, now));
+            aside.look(kind.backlog(link, now));
         }
     }
 
@@ -342,7 +343,7 @@ impl Packets {
         let train = &mut self.trains[packet.message as usize];
         train.left -= 1;
         let bytes = if train.left == 0 { train.last } else { self.store.full };
-        let time = if bytes == self.store.full { kind.full } else { kind.rate.time_of(kind.wire(bytes)).0 };
+        let time = kind.time(bytes);
         let id = self.store.take(packet.message, bytes, packet.tail_at + time);
         let follower = &mut self.store.packets[id as usize];
         let is_last = self.store.messages[packet.message as usize].path.len() == 1;
@@ -360,11 +361,15 @@ impl Packets {
 impl Aside {
     /// Counts a packet that is smaller than others; answers what time it takes.
     fn add(&mut self, kind: &Kind, bytes: u32) -> u64 {
-        let wire = kind.wire(bytes);
-        let time = kind.rate.time_of(wire).0;
-        self.bytes += wire;
+        let time = kind.time(bytes);
+        self.bytes += kind.wire(bytes);
         self.busy += time;
         time
+    }
+
+    /// So many bytes wait now.
+    fn look(&mut self, backlog: u64) {
+        self.backlog_max = self.backlog_max.max(backlog);
     }
 }
 
@@ -377,7 +382,14 @@ impl Kind {
             buffer: queue.buffer.unwrap_or(u64::MAX),
             rate: queue.rate,
             overhead: queue.overhead,
+            packet: packet_bytes,
         }
+    }
+
+    /// How long a packet takes.
+    #[inline]
+    fn time(&self, bytes: u32) -> u64 {
+        if bytes == self.packet { self.full } else { self.rate.time_of(self.wire(bytes)).0 }
     }
 
     /// Bytes of a packet on the wire.

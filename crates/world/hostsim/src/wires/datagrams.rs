@@ -67,18 +67,15 @@ impl Turn<'_> {
         let sockets: Vec<_> = members.map(|(_, member)| member.socket).collect();
         let chunk = Chunk::Datagram(Datagram { group, from, alone: to.is_some(), bytes });
         // Nodes are all on one computer, or each on one of its own: each copy of the switch is for one socket.
-        if self.wires.computers.len() > 1 {
-            let (now, near) = (self.now(), self.wires.places[from.0 as usize].computer);
-            let departure = self.wires.depart(now, near, &chunk);
-            for socket in sockets {
-                self.wires.fly(now, socket, chunk.clone(), Some(departure));
-            }
-            return;
-        }
+        let (now, near) = (self.now(), self.wires.places[from.0 as usize].computer);
+        let departs = self.wires.computers.len() > 1;
+        let departure = departs.then(|| self.wires.depart(now, near, &chunk));
         for (copies, socket) in sockets.into_iter().enumerate() {
-            self.spent_ns += if copies > 0 { COPY_PART * self.costs.write_ns } else { 0.0 };
+            if copies > 0 && !departs {
+                self.spent_ns += COPY_PART * self.costs.write_ns;
+            }
             let now = self.now();
-            self.wires.fly(now, socket, chunk.clone(), None);
+            self.wires.fly(now, socket, chunk.clone(), departure);
         }
     }
 

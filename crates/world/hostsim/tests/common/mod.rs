@@ -1,8 +1,28 @@
 //! What all tests of runs begin with.
 
 use base::Seed;
-use hostsim::{Federation, HostModel, Joined, Placement, Report, Work, run};
+use hostsim::{Costs, Federation, HostModel, Joined, Placement, Report, Work, run};
 use netsim::cluster::Ethernet;
+
+/// Nothing costs anything.
+pub(crate) const FREE: Costs = Costs {
+    wake_ns: 0.0,
+    turn_ns: 0.0,
+    refill_ns: 0.0,
+    write_ns: 0.0,
+    warm_byte_ns: 0.0,
+    write_byte_ns: 0.0,
+    read_byte_ns: 0.0,
+    call_ns: 0.0,
+    callback_ns: 0.0,
+    link_message_ns: 0.0,
+    remote_message_ns: 0.0,
+    remote_byte_ns: 0.0,
+    datagram_send_ns: 0.0,
+    datagram_take_ns: 0.0,
+    federate_call_ns: 0.0,
+    federate_callback_ns: 0.0,
+};
 
 /// Nodes in a row on one computer of this kind, with one task.
 pub(crate) fn chain(nodes: u16, hosts: HostModel, work: Work) -> Federation {

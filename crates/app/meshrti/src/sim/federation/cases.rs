@@ -151,19 +151,12 @@ impl Case {
     /// What was measured of it.
     pub(super) fn figures(self, measured: &Measured) -> Figures {
         let done = &measured.done[0];
-        let updates = f64::from(self.federation(HostModel::EXAMPLE, LIVE).work[0].count());
-        let each = |cpu_s: &Option<f64>| cpu_s.unwrap_or(0.0) * 1e6 / updates;
-        let nodes = measured.nodes_cpu_s.iter().map(each);
+        let work = &self.federation(HostModel::EXAMPLE, LIVE).work[0];
+        let updates = f64::from(work.count());
+        let each =
+            |cpu_s: &[Option<f64>]| cpu_s.iter().map(|cpu_s| cpu_s.unwrap_or(0.0) * 1e6 / updates).collect();
         let p50_us = done.quantiles_us.map(|quantiles| quantiles[0]);
-        match self.kind {
-            Kind::Trips => Figures { p50_us, per_s: None, cpu_us: Vec::new() },
-            Kind::Site => Figures { p50_us, per_s: None, cpu_us: nodes.collect() },
-            Kind::Flood(_) => Figures {
-                p50_us: None,
-                per_s: done.per_s,
-                cpu_us: done.cpu_s.iter().map(each).chain(nodes).collect(),
-            },
-        }
+        Figures::of_task(&work.task, p50_us, done.per_s, [each(&done.cpu_s), each(&measured.nodes_cpu_s)])
     }
 }
 
