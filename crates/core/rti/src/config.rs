@@ -1,7 +1,7 @@
 //! Settings of the services.
 
 use crate::control::NodeId;
-use crate::remote::NetworkLimits;
+use crate::replica::NetworkLimits;
 use base::NodeKey;
 use hla::fom::Limits;
 

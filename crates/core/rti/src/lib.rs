@@ -10,19 +10,30 @@
 
 mod config;
 pub mod control;
+mod delivery;
+mod effect;
 mod modules;
 mod object;
-mod plane;
-pub mod remote;
+mod proposal;
+mod replica;
 mod rti;
 mod services;
 mod status;
 mod time;
+mod wire;
 
 pub use config::Config;
 pub use control::{Command, ControlPlane, ExecutionId, NodeId, WireError};
 pub use hla::fom::Limits as FomLimits;
 pub use modules::{FomSource, ModuleText, NoFoms};
-pub use plane::{CallId, CallerId, Proposal};
+pub use proposal::{CallId, CallerId, Proposal};
+pub use replica::{NetworkCounters, NetworkLimits, Outgoing};
 pub use rti::{Completion, Rti};
 pub use status::{FederateStatus, FederationStatus, InstanceStatus};
+pub use wire::{NetTopic, Packet};
+
+/// The object plane over many nodes.
+pub mod remote {
+    pub use crate::replica::{NetworkCounters, NetworkLimits, Outgoing};
+    pub use crate::wire::{NetTopic, Packet};
+}

@@ -1,23 +1,29 @@
 //! The RTI as its driver sees it.
 
 mod commit;
+mod execution;
 mod network;
 mod restore;
+mod shared;
 mod tell;
 
 use crate::config::Config;
 use crate::control::{Command, ControlPlane, ExecutionId};
+use crate::delivery::Delivery;
+use crate::effect::Effects;
 use crate::modules::FomSource;
-use crate::object::execution::Execution;
-use crate::plane::{CallId, CallerId, Plane};
+use crate::object::objects::Objects;
+use crate::proposal::{CallId, CallerId};
 use crate::services::{self, Context, Reply, Served, connection};
 use base::Moment;
 use bytes::Bytes;
+use execution::Execution;
 use hla::api::call_request::CallRequest as Call;
 use hla::api::call_response::CallResponse as Answer;
 use hla::handle::FederateHandle;
 use hla::{Exception, RtiError};
 use router::ClientId;
+use shared::Shared;
 use std::collections::BTreeMap;
 
 /// How far a caller has come.
@@ -62,7 +68,7 @@ pub struct Rti {
     callers: BTreeMap<CallerId, Caller>,
     /// Calls that wait for the outcome of a proposal.
     waiting: BTreeMap<CallerId, CallId>,
-    plane: Plane,
+    shared: Shared,
 }
 
 impl Rti {
@@ -70,7 +76,7 @@ impl Rti {
     pub fn new(config: Config, source: Box<dyn FomSource>) -> Self {
         Self {
             control: ControlPlane::new(config.fom.clone()),
-            plane: Plane::new(u32::from(config.node.0), config.queue_bytes_max, config.queue_callbacks_max),
+            shared: Shared::new(&config),
             executions: BTreeMap::new(),
             callers: BTreeMap::new(),
             waiting: BTreeMap::new(),
@@ -84,8 +90,9 @@ impl Rti {
     /// # Errors
     /// There is no room for another caller.
     pub fn open(&mut self, now: Moment, caller: CallerId) -> Result<(), RtiError> {
-        self.plane.now = now;
-        let client = self.plane.add_client(caller).map_err(|error| RtiError::internal(error.to_string()))?;
+        self.shared.set_now(now);
+        let client =
+            self.shared.delivery.add(now, caller).map_err(|error| RtiError::internal(error.to_string()))?;
         self.callers.insert(caller, Caller { client, standing: Standing::Open, evolved: false });
         Ok(())
     }
@@ -93,21 +100,20 @@ impl Rti {
     /// A session ended, for whatever reason. A federate that was joined is resigned by its automatic
     /// resign directive (4.4).
     pub fn close(&mut self, now: Moment, caller: CallerId) {
-        self.plane.now = now;
+        self.shared.set_now(now);
         let Some(gone) = self.callers.remove(&caller) else { return };
         self.waiting.remove(&caller);
-        let joined = match gone.standing {
-            Standing::Joined(execution, federate) => Some((execution, federate)),
-            Standing::Open | Standing::Connected => None,
-        };
-        let x =
-            joined.and_then(|(execution, federate)| Some((self.executions.get_mut(&execution)?, federate)));
-        let Some((x, federate)) = x else { return self.plane.remove_client(gone.client) };
-        x.resign_objects_of_lost(&mut self.plane, federate);
-        self.plane.propose(Command::Resign { execution: x.id, federate });
-        self.plane.remove_client(gone.client);
-        // Not only when the resignation is committed, which may take a majority of nodes: the client is gone.
-        x.remove_federate(&mut self.plane, federate);
+        if let Standing::Joined(execution, federate) = gone.standing
+            && let Some(x) = self.executions.get_mut(&execution)
+        {
+            // Not only when the resignation is committed, which may take a majority of nodes: the client is gone.
+            x.act(&mut self.shared, |objects, effects| {
+                objects.resign_objects_of_lost(effects, federate);
+                effects.propose(Command::Resign { execution, federate });
+                objects.remove_federate(effects, federate);
+            });
+        }
+        self.shared.delivery.remove(now, gone.client);
         self.settle_network();
     }
 
@@ -119,7 +125,7 @@ impl Rti {
         call: CallId,
         request: Call,
     ) -> Option<Result<Answer, RtiError>> {
-        self.plane.now = now;
+        self.shared.set_now(now);
         let served = self.serve(caller, call, request);
         self.settle_network();
         match served {
@@ -143,11 +149,10 @@ impl Rti {
                 return Err(refusal);
             }
             if !is_for_connected(&request) {
-                let (control, plane) = (&self.control, &mut self.plane);
-                return services::object::serve(
-                    Context { control, execution, plane, caller, call, who },
-                    request,
-                );
+                let control = &self.control;
+                return execution.act(&mut self.shared, |objects, effects| {
+                    services::object::serve(Context { control, objects, effects, caller, call, who }, request)
+                });
             }
         }
         self.serve_unjoined(caller, call, request)
@@ -157,7 +162,7 @@ impl Rti {
         let known = self.callers.get_mut(&caller).expect("the caller was found before");
         if let Call::DisconnectRequest(_) = request {
             known.standing = Standing::Open;
-            self.plane.drop_callbacks(caller, &mut known.client);
+            self.shared.delivery.drop_waiting(self.shared.now, caller, &mut known.client);
             return services::done!(DisconnectResponse);
         }
         if let Some(connected) = connection::connect(&request, self.config.password.as_deref()) {
@@ -172,9 +177,10 @@ impl Rti {
         if known.standing == Standing::Open {
             return Err(RtiError::new(Exception::NotConnected, "connect comes first"));
         }
+        let mut effects = Effects::default();
         let mut reception = connection::Reception {
             control: &self.control,
-            plane: &mut self.plane,
+            effects: &mut effects,
             source: &*self.source,
             limits: &self.config.fom,
             node: self.config.node,
@@ -182,25 +188,27 @@ impl Rti {
             call,
             client: known.client,
         };
-        reception.serve(request).unwrap_or_else(|| {
+        let served = reception.serve(request).unwrap_or_else(|| {
             Err(RtiError::new(Exception::FederateNotExecutionMember, "this federate is not joined"))
-        })
+        });
+        self.shared.apply(effects);
+        served
     }
 
     /// A caller whose reliable callbacks found no room any more: end its session, saying so.
     pub fn poll_overloaded(&mut self) -> Option<CallerId> {
-        self.plane.poll_overloaded()
+        self.shared.delivery.poll_overloaded()
     }
 
     /// A caller for whom callbacks wait. It is not named again before all of them were taken.
     pub fn poll_ready(&mut self) -> Option<CallerId> {
-        self.plane.poll_ready()
+        self.shared.delivery.poll_ready()
     }
 
     /// The next encoded `CallbackRequest` for a caller.
     pub fn poll_callback(&mut self, caller: CallerId) -> Option<Bytes> {
         let client = self.callers.get(&caller)?.client;
-        self.plane.poll_callback(client)
+        self.shared.delivery.poll_callback(client)
     }
 
     /// Whether the caller's federate speaks the 2010 edition through an adapter.
@@ -218,12 +226,12 @@ impl Rti {
         &self.control
     }
 
-    pub(crate) fn execution(&self, id: ExecutionId) -> Option<&Execution> {
-        self.executions.get(&id)
+    pub(crate) fn objects(&self, id: ExecutionId) -> Option<&Objects> {
+        self.executions.get(&id).map(|x| &x.objects)
     }
 
-    pub(crate) fn plane(&self) -> &Plane {
-        &self.plane
+    pub(crate) fn delivery(&self) -> &Delivery {
+        &self.shared.delivery
     }
 }
 

@@ -1,6 +1,6 @@
 //! What runs here, for people and tools.
 
-use crate::object::execution::Execution;
+use crate::object::objects::Objects;
 use crate::{ExecutionId, NodeId, Rti};
 use hla::handle::{
     AttributeHandle, FederateHandle, ObjectClassHandle, ObjectInstanceHandle, TransportationTypeHandle,
@@ -54,7 +54,7 @@ pub struct InstanceStatus {
 impl Rti {
     /// The object instances of a federation execution that this node has, by class and handle.
     pub fn instances(&self, execution: ExecutionId) -> Vec<InstanceStatus> {
-        let Some(x) = self.execution(execution) else { return Vec::new() };
+        let Some(x) = self.objects(execution) else { return Vec::new() };
         let all = x.instances.handles().filter_map(|handle| x.instances.get(handle));
         all.map(|object| {
             let handles = &x.class_of(object.class).attributes;
@@ -76,11 +76,11 @@ impl Rti {
         self.control()
             .federations()
             .map(|federation| {
-                let execution = self.execution(federation.id);
+                let objects = self.objects(federation.id);
                 let federates = federation.members().filter_map(|(handle, member)| {
-                    let client = execution?.federates.get(&handle)?.client;
-                    let (waiting, waiting_bytes) = self.plane().queued(client);
-                    let dropped = self.plane().pipe_stats(client).map_or(0, |s| s.dropped_messages());
+                    let client = objects?.federates.get(&handle)?.client;
+                    let (waiting, waiting_bytes) = self.delivery().queued(client);
+                    let dropped = self.delivery().pipe_stats(client).map_or(0, |s| s.dropped_messages());
                     Some(FederateStatus {
                         name: member.name.clone(),
                         federate_type: member.federate_type.clone(),
@@ -92,7 +92,7 @@ impl Rti {
                 FederationStatus {
                     name: federation.name.clone(),
                     time: federation.time.name(),
-                    instances: execution.map_or(0, Execution::own_instances),
+                    instances: objects.map_or(0, Objects::own_instances),
                     federates: federates.collect(),
                 }
             })

@@ -1,19 +1,19 @@
 //! Publication and subscription (1516.1-2025, clause 5).
 
-use super::execution::{Execution, subscribe_interactions, subscribe_objects};
 use super::federate::Subscription;
+use super::objects::Objects;
 use crate::control::PublishedClass;
-use crate::plane::{Plane, Topic};
+use crate::effect::Effects;
 use hla::api::{AttributeHandleSet, InteractionClassHandleSet};
 use hla::handle::{AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle};
 use hla::{Exception, RtiError};
 use std::collections::BTreeSet;
 
-impl Execution {
+impl Objects {
     /// Publish Object Class Attributes (5.2). Additive; the privilege to delete comes with any attribute.
     pub(crate) fn publish_attributes(
         &mut self,
-        plane: &mut Plane,
+        effects: &mut Effects,
         who: FederateHandle,
         class: Option<ObjectClassHandle>,
         attributes: Option<&AttributeHandleSet>,
@@ -29,8 +29,8 @@ impl Execution {
         let published = self.federate_mut(who).publications.entry(class).or_default();
         published.extend(attributes);
         published.insert(privilege);
-        self.refresh_publication(plane, PublishedClass::Objects(class));
-        self.refresh_registration(plane, who, class);
+        self.refresh_publication(effects, PublishedClass::Objects(class));
+        self.refresh_registration(effects, who, class);
         Ok(())
     }
 
@@ -39,7 +39,7 @@ impl Execution {
     /// came with the others and goes with the last of them.
     pub(crate) fn unpublish_attributes(
         &mut self,
-        plane: &mut Plane,
+        effects: &mut Effects,
         who: FederateHandle,
         class: Option<ObjectClassHandle>,
         attributes: Option<Option<&AttributeHandleSet>>,
@@ -60,10 +60,10 @@ impl Execution {
             federate.publications.remove(&class);
             federate.registration_on.remove(&class);
         }
-        self.divest_class_attributes(plane, who, class, &gone);
-        self.refresh_publication(plane, PublishedClass::Objects(class));
+        self.divest_class_attributes(effects, who, class, &gone);
+        self.refresh_publication(effects, PublishedClass::Objects(class));
         if self.federate(who).publishes(class) {
-            self.refresh_registration(plane, who, class);
+            self.refresh_registration(effects, who, class);
         }
         Ok(())
     }
@@ -71,7 +71,7 @@ impl Execution {
     /// Subscribe Object Class Attributes (5.8), actively or passively, with or without a rate.
     pub(crate) fn subscribe_attributes(
         &mut self,
-        plane: &mut Plane,
+        effects: &mut Effects,
         who: FederateHandle,
         class: Option<ObjectClassHandle>,
         attributes: Option<&AttributeHandleSet>,
@@ -86,9 +86,7 @@ impl Execution {
         if attributes.is_empty() {
             return Ok(());
         }
-        let federate = self.federate_mut(who);
-        let client = federate.client;
-        let entry = federate.subscriptions.entry(class).or_default();
+        let entry = self.federate_mut(who).subscriptions.entry(class).or_default();
         let is_new = entry.is_empty();
         let before = entry.clone();
         entry.extend(attributes.into_iter().map(|attribute| (attribute, Subscription { active, rate })));
@@ -96,16 +94,16 @@ impl Execution {
             return Ok(());
         }
         if is_new {
-            subscribe_objects(self.id, &self.model, plane, client, class);
+            self.cover_objects(effects, who, class);
         }
-        self.subscription_changed(plane, who, class, &before);
+        self.subscription_changed(effects, who, class, &before);
         Ok(())
     }
 
     /// Unsubscribe Object Class Attributes (5.9), of the whole class when `attributes` is `None`.
     pub(crate) fn unsubscribe_attributes(
         &mut self,
-        plane: &mut Plane,
+        effects: &mut Effects,
         who: FederateHandle,
         class: Option<ObjectClassHandle>,
         attributes: Option<Option<&AttributeHandleSet>>,
@@ -120,10 +118,9 @@ impl Execution {
         }
         if entry.is_empty() {
             federate.subscriptions.remove(&class);
-            let client = federate.client;
-            self.withdraw_object_interest(plane, who, client, class);
+            self.withdraw_object_interest(effects, who, class);
         }
-        self.subscription_changed(plane, who, class, &before);
+        self.subscription_changed(effects, who, class, &before);
         Ok(())
     }
 
@@ -143,41 +140,40 @@ impl Execution {
 
     /// Takes back the interest in `class` and below, except where another subscription still covers it.
     fn withdraw_object_interest(
-        &self,
-        plane: &mut Plane,
+        &mut self,
+        effects: &mut Effects,
         who: FederateHandle,
-        client: router::ClientId,
         class: ObjectClassHandle,
     ) {
         let subscriptions = &self.federate(who).subscriptions;
         if self.lineage(class).any(|covering| subscriptions.contains_key(&covering)) {
             return;
         }
-        plane.unsubscribe(client, Topic::Object(self.id, class));
-        for &child in &self.class_of(class).children {
-            self.withdraw_object_interest(plane, who, client, child);
+        self.set_interest(effects, who, PublishedClass::Objects(class), false);
+        for child in self.class_of(class).children.clone() {
+            self.withdraw_object_interest(effects, who, child);
         }
     }
 
     /// Publish Interaction Class (5.4).
     pub(crate) fn publish_interaction(
         &mut self,
-        plane: &mut Plane,
+        effects: &mut Effects,
         who: FederateHandle,
         class: Option<InteractionClassHandle>,
     ) -> Result<(), RtiError> {
         let class = self.interaction_class(class, Exception::InteractionClassNotDefined)?.handle;
         self.refuse_mom_interaction("publishInteractionClass", class)?;
         self.federate_mut(who).published_interactions.insert(class);
-        self.refresh_publication(plane, PublishedClass::Interactions(class));
-        self.refresh_interaction(plane, who, class);
+        self.refresh_publication(effects, PublishedClass::Interactions(class));
+        self.refresh_interaction(effects, who, class);
         Ok(())
     }
 
     /// Unpublish Interaction Class (5.5).
     pub(crate) fn unpublish_interaction(
         &mut self,
-        plane: &mut Plane,
+        effects: &mut Effects,
         who: FederateHandle,
         class: Option<InteractionClassHandle>,
     ) -> Result<(), RtiError> {
@@ -186,29 +182,27 @@ impl Execution {
         federate.published_interactions.remove(&class);
         federate.interactions_on.remove(&class);
         federate.interaction_preferences.remove(&class);
-        self.refresh_publication(plane, PublishedClass::Interactions(class));
+        self.refresh_publication(effects, PublishedClass::Interactions(class));
         Ok(())
     }
 
     /// Subscribe Interaction Class (5.10), actively or passively.
     pub(crate) fn subscribe_interaction(
         &mut self,
-        plane: &mut Plane,
+        effects: &mut Effects,
         who: FederateHandle,
         class: Option<InteractionClassHandle>,
         active: bool,
     ) -> Result<(), RtiError> {
         let class = self.interaction_class(class, Exception::InteractionClassNotDefined)?.handle;
         self.refuse_mom_interaction("subscribeInteractionClass", class)?;
-        let federate = self.federate_mut(who);
-        let client = federate.client;
-        let before = federate.subscribed_interactions.insert(class, active);
+        let before = self.federate_mut(who).subscribed_interactions.insert(class, active);
         if before.is_none() {
-            subscribe_interactions(self.id, &self.model, plane, client, class);
+            self.cover_interactions(effects, who, class);
         }
         if before != Some(active) {
-            self.declare_interaction(plane, who, class);
-            self.refresh_interactions_below(plane, class);
+            self.declare_interaction(effects, who, class);
+            self.refresh_interactions_below(effects, class);
         }
         Ok(())
     }
@@ -216,43 +210,40 @@ impl Execution {
     /// Unsubscribe Interaction Class (5.11).
     pub(crate) fn unsubscribe_interaction(
         &mut self,
-        plane: &mut Plane,
+        effects: &mut Effects,
         who: FederateHandle,
         class: Option<InteractionClassHandle>,
     ) -> Result<(), RtiError> {
         let class = self.interaction_class(class, Exception::InteractionClassNotDefined)?.handle;
-        let federate = self.federate_mut(who);
-        let client = federate.client;
-        if federate.subscribed_interactions.remove(&class).is_some() {
-            self.withdraw_interaction_interest(plane, who, client, class);
-            self.declare_interaction(plane, who, class);
-            self.refresh_interactions_below(plane, class);
+        if self.federate_mut(who).subscribed_interactions.remove(&class).is_some() {
+            self.withdraw_interaction_interest(effects, who, class);
+            self.declare_interaction(effects, who, class);
+            self.refresh_interactions_below(effects, class);
         }
         Ok(())
     }
 
     fn withdraw_interaction_interest(
-        &self,
-        plane: &mut Plane,
+        &mut self,
+        effects: &mut Effects,
         who: FederateHandle,
-        client: router::ClientId,
         class: InteractionClassHandle,
     ) {
         let subscribed = &self.federate(who).subscribed_interactions;
         if self.interaction_lineage(class).any(|covering| subscribed.contains_key(&covering)) {
             return;
         }
-        plane.unsubscribe(client, Topic::Interaction(self.id, class));
-        let class = self.model.interaction_class(class);
-        for &child in class.map(|class| class.children.as_slice()).unwrap_or_default() {
-            self.withdraw_interaction_interest(plane, who, client, child);
+        self.set_interest(effects, who, PublishedClass::Interactions(class), false);
+        let children = self.model.interaction_class(class).map(|class| class.children.clone());
+        for child in children.unwrap_or_default() {
+            self.withdraw_interaction_interest(effects, who, child);
         }
     }
 
     /// Publish Object Class Directed Interactions (5.6). Additive.
     pub(crate) fn publish_directed(
         &mut self,
-        plane: &mut Plane,
+        effects: &mut Effects,
         who: FederateHandle,
         class: Option<ObjectClassHandle>,
         interactions: Option<&InteractionClassHandleSet>,
@@ -260,7 +251,7 @@ impl Execution {
         let (class, interactions) = self.directed_at(class, interactions)?;
         if !interactions.is_empty() {
             self.federate_mut(who).published_directed.entry(class).or_default().extend(interactions);
-            self.refresh_publication(plane, PublishedClass::Directed);
+            self.refresh_publication(effects, PublishedClass::Directed);
         }
         Ok(())
     }
@@ -268,7 +259,7 @@ impl Execution {
     /// Unpublish Object Class Directed Interactions (5.7), all of the class when `interactions` is `None`.
     pub(crate) fn unpublish_directed(
         &mut self,
-        plane: &mut Plane,
+        effects: &mut Effects,
         who: FederateHandle,
         class: Option<ObjectClassHandle>,
         interactions: Option<Option<&InteractionClassHandleSet>>,
@@ -281,14 +272,14 @@ impl Execution {
                 published.remove(&class);
             }
         }
-        self.refresh_publication(plane, PublishedClass::Directed);
+        self.refresh_publication(effects, PublishedClass::Directed);
         Ok(())
     }
 
     /// Subscribe Object Class Directed Interactions (5.12), universally or only for owned instances.
     pub(crate) fn subscribe_directed(
         &mut self,
-        plane: &mut Plane,
+        effects: &mut Effects,
         who: FederateHandle,
         class: Option<ObjectClassHandle>,
         interactions: Option<&InteractionClassHandleSet>,
@@ -301,39 +292,33 @@ impl Execution {
         let federate = self.federate_mut(who);
         let entry = federate.subscribed_directed.entry(class).or_default();
         entry.extend(interactions.into_iter().map(|interaction| (interaction, universally)));
-        let client = federate.client;
-        self.refresh_directed_interest(plane, who, client);
+        self.refresh_directed_interest(effects, who);
         Ok(())
     }
 
     /// Unsubscribe Object Class Directed Interactions (5.13), all of the class when `interactions` is `None`.
     pub(crate) fn unsubscribe_directed(
         &mut self,
-        plane: &mut Plane,
+        effects: &mut Effects,
         who: FederateHandle,
         class: Option<ObjectClassHandle>,
         interactions: Option<Option<&InteractionClassHandleSet>>,
     ) -> Result<(), RtiError> {
         let (class, listed) = self.directed_at(class, interactions.flatten())?;
         let federate = self.federate_mut(who);
-        let client = federate.client;
         if let Some(entry) = federate.subscribed_directed.get_mut(&class) {
             entry.retain(|interaction, _| interactions.is_some() && !listed.contains(interaction));
             if entry.is_empty() {
                 federate.subscribed_directed.remove(&class);
             }
         }
-        self.refresh_directed_interest(plane, who, client);
+        self.refresh_directed_interest(effects, who);
         Ok(())
     }
 
-    fn refresh_directed_interest(&self, plane: &mut Plane, who: FederateHandle, client: router::ClientId) {
-        let topic = Topic::Directed(self.id);
-        if self.federate(who).subscribed_directed.is_empty() {
-            plane.unsubscribe(client, topic);
-        } else {
-            plane.subscribe(client, topic);
-        }
+    fn refresh_directed_interest(&mut self, effects: &mut Effects, who: FederateHandle) {
+        let on = !self.federate(who).subscribed_directed.is_empty();
+        self.set_interest(effects, who, PublishedClass::Directed, on);
     }
 
     fn directed_at(
@@ -356,7 +341,7 @@ impl Execution {
     /// Owned instance attributes whose publication is gone become unowned.
     fn divest_class_attributes(
         &mut self,
-        plane: &mut Plane,
+        effects: &mut Effects,
         who: FederateHandle,
         class: ObjectClassHandle,
         attributes: &BTreeSet<AttributeHandle>,
@@ -370,7 +355,7 @@ impl Execution {
             })
             .collect();
         for instance in concerned {
-            self.divest(plane, who, instance, |attribute| attributes.contains(&attribute));
+            self.divest(effects, who, instance, |attribute| attributes.contains(&attribute));
         }
     }
 }

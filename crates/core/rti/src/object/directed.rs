@@ -1,91 +1,70 @@
 //! Directed interactions (1516.1-2025, 6.14, 6.15): interactions sent to one object instance.
 
-use super::encode::{self, Envelope, HandleValue};
-use super::execution::Execution;
+use super::encode;
 use super::federate::Federate;
 use super::instance::Instance;
-use super::update::is_reliable;
+use super::objects::Objects;
 use crate::control::PublishedClass;
-use crate::plane::{Delivery, Plane, Topic};
-use crate::remote::Subject;
+use crate::effect::Effects;
 use crate::time::Stamp;
+use crate::wire::{Payload, StreamEvent};
 use bytes::Bytes;
-use hla::api::ParameterHandleValueMap;
+use hla::api::{OrderType, ParameterHandleValueMap};
 use hla::handle::{FederateHandle, InteractionClassHandle, ObjectInstanceHandle};
 use hla::{Exception, RtiError};
-use router::ClientId;
-use smallvec::SmallVec;
 use std::collections::BTreeSet;
 
-impl Execution {
+impl Objects {
     /// Send Directed Interaction, to federates that know the instance and either subscribed
     /// universally or own an attribute of it.
     #[allow(clippy::too_many_arguments)] // the service has that many
     pub(crate) fn send_directed(
         &mut self,
-        plane: &mut Plane,
+        effects: &mut Effects,
         who: FederateHandle,
         class: Option<InteractionClassHandle>,
         instance: Option<ObjectInstanceHandle>,
         values: Option<ParameterHandleValueMap>,
-        tag: &Bytes,
-        stamp: Option<&Stamp>,
+        tag: Bytes,
+        stamp: Option<Stamp>,
     ) -> Result<(), RtiError> {
         let class = self.interaction_class(class, Exception::InteractionClassNotDefined)?;
         let (object, _) = self.known_instance(who, instance)?;
-        let sent = class.handle;
+        let interaction = class.handle;
         let sender = self.federate(who);
         let publishes =
-            |at| sender.published_directed.get(&at).is_some_and(|of: &BTreeSet<_>| of.contains(&sent));
+            |at| sender.published_directed.get(&at).is_some_and(|of: &BTreeSet<_>| of.contains(&interaction));
         if !self.lineage(object.class).any(publishes) {
             let at = &self.class_of(object.class).name;
             let text = format!("directed interaction `{}` is not published for `{at}`", class.name);
             return Err(RtiError::new(Exception::InteractionClassNotPublished, text));
         }
-        let values = self.parameters_of(class, values)?;
-        let transportation = self.interaction_transportation(who, class);
-        let envelope = Envelope { tag, transportation, producer: who, time: stamp.map(Stamp::octets) };
-        let (from, instance) = (sender.client, object.handle);
-        self.receive_directed(plane, from, sent, instance, &values, &envelope);
-        if self.remote.is_some() {
-            let best_effort = !is_reliable(&self.model, transportation);
-            let subject = Subject::Directed(sent, instance, self.said_so_far(instance));
-            self.say_load(plane, PublishedClass::Directed, subject, &values, &envelope, best_effort);
-        }
+        let instance = object.handle;
+        let payload = self.interaction_payload(who, class, values, tag, stamp)?;
+        self.receive_directed(effects, interaction, instance, &payload);
+        let event = StreamEvent::Directed { interaction, instance, payload };
+        self.append_payload(effects, PublishedClass::Directed, event);
         Ok(())
     }
 
     /// Hands an interaction of class `sent` that was directed at an instance to the federates of this node.
-    pub(crate) fn receive_directed(
+    pub(super) fn receive_directed(
         &self,
-        plane: &mut Plane,
-        from: ClientId,
+        effects: &mut Effects,
         sent: InteractionClassHandle,
         instance: ObjectInstanceHandle,
-        values: &[HandleValue],
-        envelope: &Envelope<'_>,
+        payload: &Payload,
     ) {
         let Some(object) = self.instances.get(instance) else { return };
-        let best_effort = !is_reliable(&self.model, envelope.transportation);
-        let mut encoded: SmallVec<[(InteractionClassHandle, Bytes); 2]> = SmallVec::new();
-        plane.fan_out(from, Topic::Directed(self.id), |client, more| {
-            let federate = self.federates.get(self.clients.get(&client)?)?;
-            let received = self.directed_class(federate, object, sent)?;
-            let body = match encoded.iter().find(|(done, _)| *done == received) {
-                Some((_, body)) => body.clone(),
-                None => {
-                    let at = self.model.interaction_class(received)?;
-                    let select =
-                        |place: usize| at.has_parameter(hla::handle::ParameterHandle(values[place].handle));
-                    let body = encode::receive_directed(received, object.handle, values, select, envelope);
-                    if more {
-                        encoded.push((received, body.clone()));
-                    }
-                    body
-                }
-            };
-            Some(Delivery { body, best_effort })
-        });
+        self.fan_out(
+            effects,
+            PublishedClass::Directed,
+            payload,
+            |federate| self.directed_class(federate, object, sent),
+            |received, select| {
+                encode::receive_directed(received, instance, payload, OrderType::Receive, select)
+            },
+        );
     }
 
     /// The class at which `federate` receives an interaction of class `sent` directed at `object`: the

@@ -1,14 +1,14 @@
 //! Who gets to know an instance, and as what (6.9).
 
-use super::execution::Execution;
 use super::federate::ClassSubscription;
 use super::instance::Instance;
-use crate::plane::Plane;
+use super::objects::Objects;
+use crate::effect::Effects;
 use hla::api::{self, callback_request::CallbackRequest as Callback};
 use hla::handle::{AttributeHandle, FederateHandle, ObjectClassHandle, ObjectInstanceHandle};
 use std::collections::{BTreeMap, BTreeSet};
 
-impl Execution {
+impl Objects {
     /// The class at which `federate` would discover `instance`: the most specific class, from the
     /// registered one upwards, where it subscribes an attribute that somebody else owns.
     pub(super) fn candidate_class(
@@ -31,53 +31,53 @@ impl Execution {
     /// Lets `federate` discover `instance` if it does not know it and has reason to.
     pub(crate) fn try_discover(
         &mut self,
-        plane: &mut Plane,
+        effects: &mut Effects,
         federate: FederateHandle,
         instance: ObjectInstanceHandle,
     ) {
-        let gained = self.discover(plane, federate, instance);
-        self.scope_changed(plane, instance, &[(federate, gained)], &BTreeSet::new());
+        let gained = self.discover(effects, federate, instance);
+        self.scope_changed(effects, instance, &[(federate, gained)], &BTreeSet::new());
     }
 
     /// A new instance: everybody who subscribes it discovers it.
-    pub(crate) fn discover_at_all(&mut self, plane: &mut Plane, instance: ObjectInstanceHandle) {
+    pub(crate) fn discover_at_all(&mut self, effects: &mut Effects, instance: ObjectInstanceHandle) {
         let federates: Vec<_> = self.federates.keys().copied().collect();
         let gained: Vec<_> = federates
             .into_iter()
-            .map(|federate| (federate, self.discover(plane, federate, instance)))
+            .map(|federate| (federate, self.discover(effects, federate, instance)))
             .filter(|(_, gained)| !gained.is_empty())
             .collect();
-        self.scope_changed(plane, instance, &gained, &BTreeSet::new());
-        self.seen_elsewhere(plane, instance);
+        self.scope_changed(effects, instance, &gained, &BTreeSet::new());
+        self.seen_elsewhere(effects, instance);
     }
 
     /// A new instance is wanted by federates of other nodes as well.
-    fn seen_elsewhere(&mut self, plane: &mut Plane, instance: ObjectInstanceHandle) {
-        if self.subscribed_elsewhere().next().is_none() {
+    fn seen_elsewhere(&mut self, effects: &mut Effects, instance: ObjectInstanceHandle) {
+        if self.remote_federates.is_empty() {
             return;
         }
         let Some(object) = self.instances.get(instance) else { return };
         let all = self.class_of(object.class).attributes.iter().copied().collect();
-        self.refresh_relevance(plane, instance, &all);
+        self.refresh_relevance(effects, instance, &all);
     }
 
     /// Local Delete Object Instance of an instance that `federate` knows; it may be discovered at once again.
     pub(crate) fn rediscover(
         &mut self,
-        plane: &mut Plane,
+        effects: &mut Effects,
         federate: FederateHandle,
         instance: ObjectInstanceHandle,
     ) {
-        let lost = self.become_unknown(federate, instance);
-        let gained = self.discover(plane, federate, instance);
-        self.scope_changed(plane, instance, &[(federate, gained)], &lost);
+        let lost = self.become_unknown(effects, federate, instance);
+        let gained = self.discover(effects, federate, instance);
+        self.scope_changed(effects, instance, &[(federate, gained)], &lost);
     }
 
     /// Tells `federate` of the instance, and of what of it is in its scope, which is returned. What follows
-    /// for others is up to the caller, see [`Execution::scope_changed`].
+    /// for others is up to the caller, see [`Objects::scope_changed`].
     fn discover(
         &mut self,
-        plane: &mut Plane,
+        effects: &mut Effects,
         federate: FederateHandle,
         instance: ObjectInstanceHandle,
     ) -> BTreeSet<AttributeHandle> {
@@ -96,29 +96,30 @@ impl Execution {
             object_instance_name: object.name.to_string(),
             producing_federate: Some(object.producer),
         });
-        plane.tell(receiver.client, callback);
+        effects.tell(receiver.client, callback);
         if let Some(object) = self.instances.get_mut(instance) {
             object.become_known(federate, class);
         }
         let in_scope = self.in_scope(federate, instance);
-        self.tell_in_scope(plane, federate, instance, &in_scope);
+        self.tell_in_scope(effects, federate, instance, &in_scope);
         in_scope
     }
 
-    /// `federate` knows `instance` no more, without being told.
+    /// `federate` no longer knows `instance`, without being told.
     pub(crate) fn forget(
         &mut self,
-        plane: &mut Plane,
+        effects: &mut Effects,
         federate: FederateHandle,
         instance: ObjectInstanceHandle,
     ) {
-        let lost = self.become_unknown(federate, instance);
-        self.refresh_relevance(plane, instance, &lost);
+        let lost = self.become_unknown(effects, federate, instance);
+        self.refresh_relevance(effects, instance, &lost);
     }
 
     /// The attributes that were in scope until now.
     fn become_unknown(
         &mut self,
+        effects: &mut Effects,
         federate: FederateHandle,
         instance: ObjectInstanceHandle,
     ) -> BTreeSet<AttributeHandle> {
@@ -129,7 +130,7 @@ impl Execution {
         if let Some(federate) = self.federates.get_mut(&federate) {
             federate.forget_instance(instance);
         }
-        self.loosen();
+        effects.review_following();
         lost
     }
 }

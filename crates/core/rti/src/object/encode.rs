@@ -3,69 +3,58 @@
 //! Reflect and receive callbacks are the messages that a federation consists of. They are encoded
 //! once for all receivers that get the same values, with one allocation of the exact size.
 
+use crate::wire::{HandleValue, Payload};
 use bytes::Bytes;
-use hla::handle::{FederateHandle, InteractionClassHandle, ObjectInstanceHandle, TransportationTypeHandle};
+use hla::api::OrderType;
+use hla::handle::{InteractionClassHandle, ObjectInstanceHandle};
 use prost::encoding::{encode_varint, encoded_len_varint};
 
 /// Field numbers of the callbacks in `CallbackRequest`; each timed form follows its untimed one.
 const REFLECT_ATTRIBUTE_VALUES: u32 = 31;
 const RECEIVE_INTERACTION: u32 = 33;
 const RECEIVE_DIRECTED_INTERACTION: u32 = 35;
-/// Field number of the time in all three timed forms.
+/// Field numbers of the parts that all three timed forms have in common.
 const TIME: u32 = 7;
-
-/// A handle (of an attribute or a parameter) and its value.
-#[derive(Clone, Debug)]
-pub(crate) struct HandleValue {
-    pub(crate) handle: u32,
-    pub(crate) value: Bytes,
-}
-
-/// What comes with the values, the same for every receiver.
-pub(crate) struct Envelope<'a> {
-    pub(crate) tag: &'a Bytes,
-    pub(crate) transportation: TransportationTypeHandle,
-    pub(crate) producer: FederateHandle,
-    /// The time the sender gave, encoded; the callback is then the timed form, in receive order.
-    pub(crate) time: Option<[u8; 8]>,
-}
+const SENT_ORDER: u32 = 8;
+const RECEIVED_ORDER: u32 = 9;
+const RETRACTION: u32 = 10;
 
 /// `reflectAttributeValues` (6.11) with the values that `select` picks by position.
 pub(crate) fn reflect(
     instance: ObjectInstanceHandle,
-    values: &[HandleValue],
+    payload: &Payload,
+    received: OrderType,
     select: impl Fn(usize) -> bool,
-    envelope: &Envelope<'_>,
 ) -> Bytes {
     let mut lead = Lead::default();
     lead.put(long_handle(1, instance.0.to_be_bytes()));
-    write(REFLECT_ATTRIBUTE_VALUES, &lead, 2, values, select, envelope)
+    write(REFLECT_ATTRIBUTE_VALUES, &lead, 2, payload, received, select)
 }
 
 /// `receiveInteraction` (6.13) at `class` with the values that `select` picks by position.
 pub(crate) fn receive(
     class: InteractionClassHandle,
-    values: &[HandleValue],
+    payload: &Payload,
+    received: OrderType,
     select: impl Fn(usize) -> bool,
-    envelope: &Envelope<'_>,
 ) -> Bytes {
     let mut lead = Lead::default();
     lead.put(short_handle(1, class.0));
-    write(RECEIVE_INTERACTION, &lead, 2, values, select, envelope)
+    write(RECEIVE_INTERACTION, &lead, 2, payload, received, select)
 }
 
 /// `receiveDirectedInteraction` (6.15).
 pub(crate) fn receive_directed(
     class: InteractionClassHandle,
     instance: ObjectInstanceHandle,
-    values: &[HandleValue],
+    payload: &Payload,
+    received: OrderType,
     select: impl Fn(usize) -> bool,
-    envelope: &Envelope<'_>,
 ) -> Bytes {
     let mut lead = Lead::default();
     lead.put(short_handle(1, class.0));
     lead.put(long_handle(2, instance.0.to_be_bytes()));
-    write(RECEIVE_DIRECTED_INTERACTION, &lead, 3, values, select, envelope)
+    write(RECEIVE_DIRECTED_INTERACTION, &lead, 3, payload, received, select)
 }
 
 /// The encoded handle fields in front of the values: at most a class and an instance.
@@ -116,20 +105,43 @@ fn entry_len(value: &HandleValue) -> usize {
     SHORT_HANDLE + bytes
 }
 
+/// Octets of the parts of a timed form: the time, then what differs from a message in receive order.
+fn timed_len(payload: &Payload, received: OrderType) -> usize {
+    let Some(stamp) = &payload.stamp else { return 0 };
+    let order = |order| if order == OrderType::Timestamp { 2 } else { 0 };
+    let retraction = if stamp.retraction.is_valid() { LONG_HANDLE } else { 0 };
+    LONG_HANDLE + order(stamp.sent) + order(received) + retraction
+}
+
+fn put_timed(out: &mut Vec<u8>, payload: &Payload, received: OrderType) {
+    let Some(stamp) = &payload.stamp else { return };
+    out.extend_from_slice(&long_handle(TIME, stamp.time));
+    for (field, order) in [(SENT_ORDER, stamp.sent), (RECEIVED_ORDER, received)] {
+        // Receive order is 0, which proto3 leaves out.
+        if order == OrderType::Timestamp {
+            out.extend_from_slice(&[(field << 3) as u8, 1]);
+        }
+    }
+    if stamp.retraction.is_valid() {
+        out.extend_from_slice(&long_handle(RETRACTION, stamp.retraction.0.to_be_bytes()));
+    }
+}
+
 fn write(
     callback: u32,
     lead: &Lead,
     values_field: u32,
-    values: &[HandleValue],
+    payload: &Payload,
+    received: OrderType,
     select: impl Fn(usize) -> bool,
-    envelope: &Envelope<'_>,
 ) -> Bytes {
+    let values = &payload.values[..];
     let selected = || values.iter().enumerate().filter(|(at, _)| select(*at)).map(|(_, value)| value);
     let map_len: usize = selected().map(|value| 1 + delimited_len(entry_len(value))).sum();
-    let tag_len = if envelope.tag.is_empty() { 0 } else { 1 + delimited_len(envelope.tag.len()) };
-    let time_len = if envelope.time.is_some() { LONG_HANDLE } else { 0 };
-    let content = lead.len + 1 + delimited_len(map_len) + tag_len + 2 * SHORT_HANDLE + time_len;
-    let callback_key = (callback + u32::from(envelope.time.is_some())) << 3 | 2;
+    let tag_len = if payload.tag.is_empty() { 0 } else { 1 + delimited_len(payload.tag.len()) };
+    let content =
+        lead.len + 1 + delimited_len(map_len) + tag_len + 2 * SHORT_HANDLE + timed_len(payload, received);
+    let callback_key = (callback + u32::from(payload.stamp.is_some())) << 3 | 2;
 
     let total = encoded_len_varint(callback_key.into()) + delimited_len(content);
     let mut out = Vec::with_capacity(total);
@@ -146,14 +158,12 @@ fn write(
             put_bytes(&mut out, 2, &value.value);
         }
     }
-    if !envelope.tag.is_empty() {
-        put_bytes(&mut out, values_field + 1, envelope.tag);
+    if !payload.tag.is_empty() {
+        put_bytes(&mut out, values_field + 1, &payload.tag);
     }
-    out.extend_from_slice(&short_handle(values_field + 2, envelope.transportation.0));
-    out.extend_from_slice(&short_handle(values_field + 3, envelope.producer.0));
-    if let Some(time) = envelope.time {
-        out.extend_from_slice(&long_handle(TIME, time));
-    }
+    out.extend_from_slice(&short_handle(values_field + 2, payload.transportation.0));
+    out.extend_from_slice(&short_handle(values_field + 3, payload.producer.0));
+    put_timed(&mut out, payload, received);
     debug_assert_eq!(out.len(), total, "the length was computed for what is written");
     out.into()
 }
@@ -176,8 +186,12 @@ fn put_varint(out: &mut Vec<u8>, value: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::time::Stamp;
+    use crate::wire::RegionSet;
     use hla::api::{self, Message, callback_request::CallbackRequest as Callback};
-    use hla::handle::{AttributeHandle, ParameterHandle};
+    use hla::handle::{
+        AttributeHandle, FederateHandle, MessageRetractionHandle, ParameterHandle, TransportationTypeHandle,
+    };
     use proptest::prelude::*;
 
     /// Handles above belong to other RTIs; those of callbacks are our own.
@@ -187,6 +201,29 @@ mod tests {
         let value = (1..OWN_MAX, proptest::collection::vec(any::<u8>(), 0..200));
         let value = value.prop_map(|(handle, bytes)| HandleValue { handle, value: bytes.into() });
         proptest::collection::vec(value, 0..8)
+    }
+
+    fn order() -> impl Strategy<Value = OrderType> {
+        prop_oneof![Just(OrderType::Receive), Just(OrderType::Timestamp)]
+    }
+
+    fn stamp() -> impl Strategy<Value = Stamp> {
+        (any::<u64>(), order(), 0..1_u64 << 48).prop_map(|(time, sent, retraction)| Stamp {
+            time: time.to_be_bytes(),
+            sent,
+            retraction: MessageRetractionHandle(retraction),
+        })
+    }
+
+    fn payload(values: &[HandleValue], tag: &Bytes, stamp: Option<Stamp>) -> Payload {
+        Payload {
+            tag: tag.clone(),
+            transportation: TransportationTypeHandle::BEST_EFFORT,
+            producer: FederateHandle(9),
+            stamp,
+            regions: RegionSet::default(),
+            values: values.into(),
+        }
     }
 
     fn expected_map(values: &[HandleValue], mask: u8) -> api::AttributeHandleValueMap {
@@ -207,19 +244,15 @@ mod tests {
             mask: u8,
             tag in proptest::collection::vec(any::<u8>(), 0..300),
             instance in 1..1_u64 << 48,
-            time in proptest::option::of(any::<u64>()),
+            stamp in proptest::option::of(stamp()),
+            received in order(),
         ) {
             let tag = Bytes::from(tag);
-            let envelope = Envelope {
-                tag: &tag,
-                transportation: TransportationTypeHandle::BEST_EFFORT,
-                producer: FederateHandle(9),
-                time: time.map(u64::to_be_bytes),
-            };
+            let payload = payload(&values, &tag, stamp);
             let instance = ObjectInstanceHandle(instance);
-            let body = reflect(instance, &values, |at| mask >> at & 1 == 1, &envelope);
+            let body = reflect(instance, &payload, received, |at| mask >> at & 1 == 1);
             let map = Some(expected_map(&values, mask));
-            let expected = match time {
+            let expected = match stamp {
                 None => Callback::ReflectAttributeValues(api::ReflectAttributeValues {
                     object_instance: Some(instance),
                     attribute_values: map,
@@ -228,14 +261,17 @@ mod tests {
                     producing_federate: Some(FederateHandle(9)),
                     optional_sent_regions: None,
                 }),
-                Some(time) => Callback::ReflectAttributeValuesWithTime(api::ReflectAttributeValuesWithTime {
+                Some(stamp) => Callback::ReflectAttributeValuesWithTime(api::ReflectAttributeValuesWithTime {
                     object_instance: Some(instance),
                     attribute_values: map,
                     user_supplied_tag: tag.clone(),
                     transportation_type: Some(TransportationTypeHandle::BEST_EFFORT),
                     producing_federate: Some(FederateHandle(9)),
-                    time: Some(api::LogicalTime { data: Bytes::copy_from_slice(&time.to_be_bytes()) }),
-                    ..Default::default()
+                    optional_sent_regions: None,
+                    time: Some(stamp.to_api()),
+                    sent_order_type: stamp.sent.into(),
+                    received_order_type: received.into(),
+                    optional_retraction: stamp.retraction_to_api(),
                 }),
             };
             let expected = api::CallbackRequest { callback_request: Some(expected) };
@@ -245,14 +281,9 @@ mod tests {
         #[test]
         fn directed_interactions_are_what_the_message_types_say(values in arbitrary_values(), tag: Vec<u8>) {
             let tag = Bytes::from(tag);
-            let envelope = Envelope {
-                tag: &tag,
-                transportation: TransportationTypeHandle::RELIABLE,
-                producer: FederateHandle(1),
-                time: None,
-            };
             let (class, instance) = (InteractionClassHandle(3), ObjectInstanceHandle(4));
-            let body = receive_directed(class, instance, &values, |_| true, &envelope);
+            let body =
+                receive_directed(class, instance, &payload(&values, &tag, None), OrderType::Receive, |_| true);
             let parameter_handle_value = values
                 .iter()
                 .map(|v| api::ParameterHandleValue {
@@ -265,8 +296,8 @@ mod tests {
                 object_instance: Some(instance),
                 parameter_values: Some(api::ParameterHandleValueMap { parameter_handle_value }),
                 user_supplied_tag: tag.clone(),
-                transportation_type: Some(TransportationTypeHandle::RELIABLE),
-                producing_federate: Some(FederateHandle(1)),
+                transportation_type: Some(TransportationTypeHandle::BEST_EFFORT),
+                producing_federate: Some(FederateHandle(9)),
             });
             let expected = api::CallbackRequest { callback_request: Some(expected) };
             prop_assert_eq!(&body[..], &expected.encode_to_vec()[..]);

@@ -1,6 +1,6 @@
 //! A joined federate: what it declared and what it has switched on.
 
-use crate::plane::CallerId;
+use crate::proposal::CallerId;
 use base::Moment;
 use hla::api::{OrderType, ResignAction};
 use hla::fom::Switches;

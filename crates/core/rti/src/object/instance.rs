@@ -2,6 +2,7 @@
 
 use super::federate::RateId;
 use crate::control::NodeId;
+use crate::wire::Record;
 use base::HandleMap;
 use hla::api::OrderType;
 use hla::fom::{Attribute, Fdd, ObjectClass};
@@ -75,6 +76,8 @@ pub(crate) struct Instance {
     pub(crate) name: Box<str>,
     /// Who registered it.
     pub(crate) producer: FederateHandle,
+    /// The node that registered it. It stays, whoever is the home later.
+    pub(crate) registrar: NodeId,
     /// The node that puts its changes in order.
     pub(crate) home: NodeId,
     /// By slot of the class (`ObjectClass::slot`), all that the class has.
@@ -89,25 +92,32 @@ impl Instance {
         class: ObjectClassHandle,
         name: &str,
         producer: FederateHandle,
+        node: NodeId,
         attributes: Vec<AttributeState>,
     ) -> Self {
         let mut known = SmallVec::new();
         known.push(Known { federate: producer, class });
-        let home = NodeId::of_instance(handle);
-        Self { handle, class, name: name.into(), producer, home, attributes: attributes.into(), known }
+        let (name, attributes) = (name.into(), attributes.into());
+        Self { handle, class, name, producer, registrar: node, home: node, attributes, known }
     }
 
     /// A replica of an instance of another node, which no federate here knows yet.
     pub(crate) fn replica(
-        handle: ObjectInstanceHandle,
+        record: &Record,
         class: ObjectClassHandle,
-        name: &str,
-        producer: FederateHandle,
         home: NodeId,
         attributes: Vec<AttributeState>,
     ) -> Self {
-        let (name, attributes, known) = (name.into(), attributes.into(), SmallVec::new());
-        Self { handle, class, name, producer, home, attributes, known }
+        Self {
+            handle: record.instance,
+            class,
+            name: record.name.as_str().into(),
+            producer: record.producer,
+            registrar: record.registrar,
+            home,
+            attributes: attributes.into(),
+            known: SmallVec::new(),
+        }
     }
 
     /// The attribute in `slot` of the class.
@@ -155,7 +165,7 @@ impl Instance {
         }
     }
 
-    /// `federate` knows the instance no more.
+    /// `federate` no longer knows the instance.
     pub(crate) fn become_unknown(&mut self, federate: FederateHandle) {
         if let Ok(at) = self.known.binary_search_by_key(&federate, |known| known.federate) {
             self.known.remove(at);

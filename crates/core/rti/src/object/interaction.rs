@@ -1,31 +1,31 @@
 //! Interactions (6.12, 6.13).
 
-use super::encode::{self, Envelope, HandleValue};
-use super::execution::Execution;
+use super::encode;
+use super::objects::Objects;
 use super::update::is_reliable;
 use crate::control::PublishedClass;
-use crate::plane::{Delivery, Plane, Topic};
-use crate::remote::Subject;
+use crate::delivery::Arrival;
+use crate::effect::{Effect, Effects};
 use crate::time::Stamp;
+use crate::wire::{HandleValue, Payload, RegionSet, StreamEvent, Values};
 use bytes::Bytes;
-use hla::api::ParameterHandleValueMap;
+use hla::api::{OrderType, ParameterHandleValueMap};
 use hla::fom::InteractionClass;
-use hla::handle::{FederateHandle, InteractionClassHandle, TransportationTypeHandle};
+use hla::handle::{FederateHandle, InteractionClassHandle, ParameterHandle, TransportationTypeHandle};
 use hla::{Exception, RtiError};
-use router::ClientId;
 use smallvec::SmallVec;
 
-impl Execution {
+impl Objects {
     /// Send Interaction. Each receiver gets it once, at the most specific class that it subscribes,
     /// with the parameters of that class.
     pub(crate) fn send_interaction(
         &mut self,
-        plane: &mut Plane,
+        effects: &mut Effects,
         who: FederateHandle,
         class: Option<InteractionClassHandle>,
         values: Option<ParameterHandleValueMap>,
-        tag: &Bytes,
-        stamp: Option<&Stamp>,
+        tag: Bytes,
+        stamp: Option<Stamp>,
     ) -> Result<(), RtiError> {
         let class = self.interaction_class(class, Exception::InteractionClassNotDefined)?;
         if !self.federate(who).published_interactions.contains(&class.handle) {
@@ -33,61 +33,86 @@ impl Execution {
             let text = format!("`{}` is not published by this federate", class.name);
             return Err(RtiError::new(Exception::InteractionClassNotPublished, text));
         }
-        let values = self.parameters_of(class, values)?;
-        let sent = class.handle;
-        let transportation = self.interaction_transportation(who, class);
-        let envelope = Envelope { tag, transportation, producer: who, time: stamp.map(Stamp::octets) };
-        let from = self.federate(who).client;
-        self.receive(plane, from, sent, &values, &envelope);
-        if self.remote.is_some() {
-            let best_effort = !is_reliable(&self.model, transportation);
-            let what = PublishedClass::Interactions(sent);
-            self.say_load(plane, what, Subject::Interaction, &values, &envelope, best_effort);
-        }
+        let (sent, payload) = (class.handle, self.interaction_payload(who, class, values, tag, stamp)?);
+        self.receive(effects, sent, &payload);
+        self.append_payload(effects, PublishedClass::Interactions(sent), StreamEvent::Sent(payload));
         Ok(())
     }
 
-    /// Hands an interaction that was sent at class `sent` to the federates of this node.
-    pub(crate) fn receive(
+    /// The parameters of a request with what travels along.
+    pub(super) fn interaction_payload(
         &self,
-        plane: &mut Plane,
-        from: ClientId,
-        sent: InteractionClassHandle,
-        values: &[HandleValue],
-        envelope: &Envelope<'_>,
+        who: FederateHandle,
+        class: &InteractionClass,
+        values: Option<ParameterHandleValueMap>,
+        tag: Bytes,
+        stamp: Option<Stamp>,
+    ) -> Result<Payload, RtiError> {
+        let values = self.parameters_of(class, values)?;
+        let transportation = self.interaction_transportation(who, class);
+        Ok(Payload { producer: who, transportation, tag, stamp, regions: RegionSet::default(), values })
+    }
+
+    /// Hands an interaction that was sent at class `sent` to the federates of this node.
+    pub(super) fn receive(&self, effects: &mut Effects, sent: InteractionClassHandle, payload: &Payload) {
+        self.fan_out(
+            effects,
+            PublishedClass::Interactions(sent),
+            payload,
+            |federate| {
+                let mut lineage = self.interaction_lineage(sent);
+                lineage.find(|at| federate.subscribed_interactions.contains_key(at))
+            },
+            |received, select| encode::receive(received, payload, OrderType::Receive, select),
+        );
+    }
+
+    /// Gives an interaction to each federate that is interested in `class`, as the class that `received` says, with the
+    /// parameters of that class. Receivers of the same class share one encoded callback.
+    pub(super) fn fan_out(
+        &self,
+        effects: &mut Effects,
+        class: PublishedClass,
+        payload: &Payload,
+        received: impl Fn(&super::federate::Federate) -> Option<InteractionClassHandle>,
+        encode: impl Fn(InteractionClassHandle, &dyn Fn(usize) -> bool) -> Bytes,
     ) {
-        let best_effort = !is_reliable(&self.model, envelope.transportation);
+        let best_effort = !is_reliable(&self.model, payload.transportation);
         let mut encoded: SmallVec<[(InteractionClassHandle, Bytes); 4]> = SmallVec::new();
-        plane.fan_out(from, Topic::Interaction(self.id, sent), |client, more| {
-            let federate = self.federates.get(self.clients.get(&client)?)?;
-            let mut lineage = self.interaction_lineage(sent);
-            let received = lineage.find(|at| federate.subscribed_interactions.contains_key(at))?;
+        let mut receivers = self.interest.of(class);
+        while let Some(receiver) = receivers.next() {
+            if receiver == payload.producer {
+                continue;
+            }
+            let Some(federate) = self.federates.get(&receiver) else { continue };
+            let Some(received) = received(federate) else { continue };
             let body = match encoded.iter().find(|(done, _)| *done == received) {
                 Some((_, body)) => body.clone(),
                 None => {
-                    let at = self.model.interaction_class(received)?;
-                    let select =
-                        |place: usize| at.has_parameter(hla::handle::ParameterHandle(values[place].handle));
-                    let body = encode::receive(received, values, select, envelope);
-                    if more {
+                    let Some(at) = self.model.interaction_class(received) else { continue };
+                    let values = &payload.values;
+                    let select = |place: usize| at.has_parameter(ParameterHandle(values[place].handle));
+                    let body = encode(received, &select);
+                    if receivers.len() > 0 {
                         encoded.push((received, body.clone()));
                     }
                     body
                 }
             };
-            Some(Delivery { body, best_effort })
-        });
+            let arrival = Arrival::receive_order(body, best_effort);
+            effects.push(Effect::Deliver { to: federate.client, arrival });
+        }
     }
 
     /// The parameters of a request, each of which must be available at `class`. One that comes twice
     /// keeps its last value.
-    pub(super) fn parameters_of(
+    fn parameters_of(
         &self,
         class: &InteractionClass,
         values: Option<ParameterHandleValueMap>,
-    ) -> Result<Vec<HandleValue>, RtiError> {
+    ) -> Result<Values, RtiError> {
         let pairs = values.map(|map| map.parameter_handle_value).unwrap_or_default();
-        let mut values: Vec<HandleValue> = Vec::with_capacity(pairs.len());
+        let mut values = Values::with_capacity(pairs.len());
         for pair in pairs {
             let parameter = pair.parameter_handle.unwrap_or_default();
             if !class.has_parameter(parameter) {

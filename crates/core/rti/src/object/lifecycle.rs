@@ -1,10 +1,11 @@
 //! Registration, deletion and local deletion of object instances (6.8, 6.16 to 6.18).
 
-use super::execution::Execution;
 use super::instance::{AttributeState, Instance, Relevance};
+use super::objects::Objects;
 use crate::control::{Command, NameTable, PublishedClass};
-use crate::plane::Plane;
+use crate::effect::Effects;
 use crate::time::Stamp;
+use crate::wire::StreamEvent;
 use bytes::Bytes;
 use hla::api::{self, OrderType, callback_request::CallbackRequest as Callback};
 use hla::fom::ObjectClass;
@@ -15,11 +16,11 @@ use std::collections::BTreeSet;
 /// What RTI-made object instance names start with; no federate may reserve such a name.
 const MADE_NAME: &str = "HLAobj_";
 
-impl Execution {
+impl Objects {
     /// Register Object Instance (6.8), with a name that `who` has reserved or one that the RTI makes.
     pub(crate) fn register(
         &mut self,
-        plane: &mut Plane,
+        effects: &mut Effects,
         names: &NameTable,
         who: FederateHandle,
         class: Option<ObjectClassHandle>,
@@ -46,15 +47,15 @@ impl Execution {
                 &made
             }
         };
-        let instance = Instance::new(handle, class.handle, label, who, attributes);
+        let instance = Instance::new(handle, class.handle, label, who, self.node, attributes);
         self.last_instance = number;
         self.instances.insert(instance);
         if let Some(name) = name {
             let name = name.to_owned();
-            plane.propose(Command::UseName { execution: self.id, name, instance: handle });
+            effects.propose(Command::UseName { execution: self.id, name, instance: handle });
         }
-        self.say_registered(plane, handle);
-        self.discover_at_all(plane, handle);
+        self.append_registered(effects, handle);
+        self.discover_at_all(effects, handle);
         Ok(handle)
     }
 
@@ -94,11 +95,11 @@ impl Execution {
     /// Delete Object Instance (6.16). Everybody who knows it is told, the caller excepted.
     pub(crate) fn delete(
         &mut self,
-        plane: &mut Plane,
+        effects: &mut Effects,
         who: FederateHandle,
         instance: Option<ObjectInstanceHandle>,
         tag: &Bytes,
-        stamp: Option<&Stamp>,
+        stamp: Option<Stamp>,
     ) -> Result<(), RtiError> {
         let (object, _) = self.known_instance(who, instance)?;
         let privilege = self.class_of(object.class).slot(self.privilege);
@@ -107,42 +108,46 @@ impl Execution {
             return Err(RtiError::new(Exception::DeletePrivilegeNotHeld, text));
         }
         let handle = object.handle;
-        self.remove(plane, who, handle, tag, stamp);
+        self.remove(effects, who, handle, tag, stamp);
         Ok(())
     }
 
     /// Removes an instance and tells everybody who knows it but `producer`.
     pub(crate) fn remove(
         &mut self,
-        plane: &mut Plane,
+        effects: &mut Effects,
         producer: FederateHandle,
         handle: ObjectInstanceHandle,
         tag: &Bytes,
-        stamp: Option<&Stamp>,
+        stamp: Option<Stamp>,
     ) {
         let Some(object) = self.instances.remove(handle) else { return };
-        self.say_removed(plane, &object, producer, tag, stamp.map(Stamp::octets));
+        if self.replicated && object.home == self.node {
+            let class = PublishedClass::Objects(object.class);
+            let (instance, tag) = (handle, tag.clone());
+            effects.append(class, StreamEvent::Removed { instance, producer, tag, stamp });
+        }
         for known in object.known() {
             let Some(federate) = self.federates.get_mut(&known.federate) else { continue };
             federate.forget_instance(handle);
             if federate.handle != producer {
-                plane.tell(federate.client, removal(handle, producer, tag, stamp));
+                effects.deliver(federate.client, removal(handle, producer, tag, stamp));
             }
         }
         if object.home != self.node {
             return;
         }
-        self.refresh_publication(plane, PublishedClass::Objects(object.class));
+        self.refresh_publication(effects, PublishedClass::Objects(object.class));
         if !object.name.starts_with(MADE_NAME) {
             let (name, instance) = (object.name.into(), handle);
-            plane.propose(Command::FreeName { execution: self.id, name, instance });
+            effects.propose(Command::FreeName { execution: self.id, name, instance });
         }
     }
 
     /// Local Delete Object Instance (6.18): unknown to the caller, until it is discovered again.
     pub(crate) fn local_delete(
         &mut self,
-        plane: &mut Plane,
+        effects: &mut Effects,
         who: FederateHandle,
         instance: Option<ObjectInstanceHandle>,
     ) -> Result<(), RtiError> {
@@ -153,14 +158,14 @@ impl Execution {
             return Err(RtiError::new(Exception::FederateOwnsAttributes, text));
         }
         let handle = object.handle;
-        self.rediscover(plane, who, handle);
+        self.rediscover(effects, who, handle);
         Ok(())
     }
 
     /// Takes those attributes of `instance` from `owner` that `select` picks; nobody owns them then.
     pub(crate) fn divest(
         &mut self,
-        plane: &mut Plane,
+        effects: &mut Effects,
         owner: FederateHandle,
         instance: ObjectInstanceHandle,
         select: impl Fn(AttributeHandle) -> bool,
@@ -181,8 +186,12 @@ impl Execution {
                 attribute.relevance = Relevance::OFF;
             }
         }
-        self.say_disowned(plane, instance, owner, &attributes);
-        self.scope_lost_at_all(plane, instance, &attributes, owner);
+        self.append_change(effects, instance, || StreamEvent::Disowned {
+            instance,
+            owner,
+            attributes: attributes.iter().copied().collect(),
+        });
+        self.scope_lost_at_all(effects, instance, &attributes, owner);
     }
 }
 
@@ -190,7 +199,7 @@ fn removal(
     instance: ObjectInstanceHandle,
     producer: FederateHandle,
     tag: &Bytes,
-    stamp: Option<&Stamp>,
+    stamp: Option<Stamp>,
 ) -> Callback {
     match stamp {
         None => Callback::RemoveObjectInstance(api::RemoveObjectInstance {
@@ -203,7 +212,9 @@ fn removal(
             user_supplied_tag: tag.clone(),
             producing_federate: Some(producer),
             time: Some(stamp.to_api()),
-            ..Default::default()
+            sent_order_type: stamp.sent.into(),
+            received_order_type: OrderType::Receive.into(),
+            optional_retraction: stamp.retraction_to_api(),
         }),
     }
 }

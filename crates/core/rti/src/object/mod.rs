@@ -6,21 +6,32 @@
 //! - [`update`], [`interaction`], [`directed`]: the messages themselves;
 //! - [`lifecycle`]: registration, deletion, resignation;
 //! - [`registration`]: advisories on classes; [`relevance`]: advisories on instance attributes;
-//! - [`transport`]: transportation and order types.
+//! - [`transport`]: transportation and order types;
+//! - [`apply`]: what happens at other nodes, as it is learned here; [`record`]: instances as nodes tell each other of them;
+//! - [`remote_federates`]: what federates of other nodes subscribe; [`publication`]: what this node publishes;
+//! - [`rehome`]: nodes that die; [`tombstones`]: instances that they had just deleted.
 
-pub(crate) mod declaration;
-pub(crate) mod directed;
-pub(crate) mod discovery;
+pub(crate) mod apply;
+mod declaration;
+mod directed;
+mod discovery;
 pub(crate) mod encode;
-pub(crate) mod execution;
 pub(crate) mod federate;
 pub(crate) mod instance;
 pub(crate) mod interaction;
-pub(crate) mod lifecycle;
-pub(crate) mod provide;
-pub(crate) mod registration;
-pub(crate) mod relevance;
-pub(crate) mod resign;
-pub(crate) mod scope;
-pub(crate) mod transport;
-pub(crate) mod update;
+pub(crate) mod interest;
+mod lifecycle;
+pub(crate) mod objects;
+mod provide;
+mod publication;
+mod record;
+mod registration;
+mod rehome;
+mod relevance;
+mod remote_federates;
+mod request;
+mod resign;
+mod scope;
+mod tombstones;
+mod transport;
+mod update;

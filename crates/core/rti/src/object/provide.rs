@@ -1,19 +1,19 @@
 //! Requests for attribute values (6.21, 6.22).
 
-use super::execution::Execution;
+use super::objects::Objects;
 use super::scope::handle_set;
-use crate::plane::Plane;
+use crate::effect::Effects;
 use bytes::Bytes;
 use hla::api::{self, AttributeHandleSet, callback_request::CallbackRequest as Callback};
 use hla::handle::{AttributeHandle, FederateHandle, ObjectClassHandle, ObjectInstanceHandle};
 use hla::{Exception, RtiError};
 use std::collections::{BTreeMap, BTreeSet};
 
-impl Execution {
+impl Objects {
     /// Request Attribute Value Update of one instance.
     pub(crate) fn request_instance_update(
         &mut self,
-        plane: &mut Plane,
+        effects: &mut Effects,
         who: FederateHandle,
         instance: Option<ObjectInstanceHandle>,
         attributes: Option<&AttributeHandleSet>,
@@ -21,14 +21,14 @@ impl Execution {
     ) -> Result<(), RtiError> {
         let (object, class) = self.known_instance(who, instance)?;
         let attributes = self.attributes_at(class, attributes)?;
-        self.ask_owners(plane, who, object.handle, &attributes, tag);
+        self.ask_owners(effects, who, object.handle, &attributes, tag);
         Ok(())
     }
 
     /// Request Attribute Value Update of a class: of all its instances and those of its subclasses.
     pub(crate) fn request_class_update(
         &mut self,
-        plane: &mut Plane,
+        effects: &mut Effects,
         who: FederateHandle,
         class: Option<ObjectClassHandle>,
         attributes: Option<&AttributeHandleSet>,
@@ -40,17 +40,17 @@ impl Execution {
         self.refuse_mom_class("requestAttributeValueUpdate", class)?;
         for instance in self.instances.of_class_or_below(&self.model, class) {
             if self.instances.get(instance).is_some_and(|object| object.home == self.node) {
-                self.ask_owners(plane, who, instance, &attributes, tag);
+                self.ask_owners(effects, who, instance, &attributes, tag);
             }
         }
-        self.ask_publishers(plane, who, class, &attributes, tag);
+        self.ask_publishers(effects, who, class, &attributes, tag);
         Ok(())
     }
 
     /// Asks each owner other than `requester` for its share of `attributes`.
     pub(crate) fn ask_owners(
         &self,
-        plane: &mut Plane,
+        effects: &mut Effects,
         requester: FederateHandle,
         instance: ObjectInstanceHandle,
         attributes: &BTreeSet<AttributeHandle>,
@@ -67,7 +67,7 @@ impl Execution {
         }
         for (owner, attributes) in by_owner {
             if !self.federates.contains_key(&owner) {
-                self.ask_home(plane, requester, instance, &attributes, tag);
+                self.ask_home(effects, requester, instance, &attributes, tag);
                 continue;
             }
             let provide = api::ProvideAttributeValueUpdate {
@@ -75,7 +75,7 @@ impl Execution {
                 attributes: handle_set(&attributes),
                 user_supplied_tag: tag.clone(),
             };
-            self.tell(plane, owner, Callback::ProvideAttributeValueUpdate(provide));
+            self.tell(effects, owner, Callback::ProvideAttributeValueUpdate(provide));
         }
     }
 }

@@ -3,16 +3,16 @@
 //!
 //! What a publisher would have to know is tracked always; it is told while its switch is on.
 
-use super::execution::Execution;
-use crate::plane::Plane;
+use super::objects::Objects;
+use crate::effect::Effects;
 use hla::api::{self, callback_request::CallbackRequest as Callback};
 use hla::handle::{FederateHandle, InteractionClassHandle, ObjectClassHandle};
 
-impl Execution {
+impl Objects {
     /// Brings the registration advisory of one publisher of `class` up to date.
     pub(crate) fn refresh_registration(
         &mut self,
-        plane: &mut Plane,
+        effects: &mut Effects,
         publisher: FederateHandle,
         class: ObjectClassHandle,
     ) {
@@ -32,7 +32,7 @@ impl Execution {
             } else {
                 Callback::StopRegistrationForObjectClass(api::StopRegistrationForObjectClass { object_class })
             };
-            plane.tell(federate.client, callback);
+            effects.tell(federate.client, callback);
         }
     }
 
@@ -50,7 +50,7 @@ impl Execution {
     }
 
     /// Brings the registration advisories of all publishers of `class` and below up to date.
-    pub(crate) fn refresh_registrations_below(&mut self, plane: &mut Plane, class: ObjectClassHandle) {
+    pub(crate) fn refresh_registrations_below(&mut self, effects: &mut Effects, class: ObjectClassHandle) {
         let mut concerned = Vec::new();
         for federate in self.federates.values() {
             let published = federate.publications.keys();
@@ -58,14 +58,14 @@ impl Execution {
             concerned.extend(below.map(|&published| (federate.handle, published)));
         }
         for (publisher, class) in concerned {
-            self.refresh_registration(plane, publisher, class);
+            self.refresh_registration(effects, publisher, class);
         }
     }
 
     /// Brings the interaction advisory of one publisher of `class` up to date.
     pub(crate) fn refresh_interaction(
         &mut self,
-        plane: &mut Plane,
+        effects: &mut Effects,
         publisher: FederateHandle,
         class: InteractionClassHandle,
     ) {
@@ -86,12 +86,16 @@ impl Execution {
             } else {
                 Callback::TurnInteractionsOff(api::TurnInteractionsOff { interaction_class })
             };
-            plane.tell(federate.client, callback);
+            effects.tell(federate.client, callback);
         }
     }
 
     /// Brings the interaction advisories of all publishers of `class` and below up to date.
-    pub(crate) fn refresh_interactions_below(&mut self, plane: &mut Plane, class: InteractionClassHandle) {
+    pub(crate) fn refresh_interactions_below(
+        &mut self,
+        effects: &mut Effects,
+        class: InteractionClassHandle,
+    ) {
         let mut concerned = Vec::new();
         for federate in self.federates.values() {
             let published = federate.published_interactions.iter();
@@ -99,7 +103,7 @@ impl Execution {
             concerned.extend(below.map(|&published| (federate.handle, published)));
         }
         for (publisher, class) in concerned {
-            self.refresh_interaction(plane, publisher, class);
+            self.refresh_interaction(effects, publisher, class);
         }
     }
 }

@@ -1,15 +1,15 @@
 //! Advisories on instance attributes: turn updates on and off (6.23, 6.24).
 
-use super::execution::Execution;
 use super::federate::RateId;
 use super::instance::{Instance, Relevance};
+use super::objects::Objects;
 use super::scope::handle_set;
-use crate::plane::Plane;
+use crate::effect::Effects;
 use hla::api::{self, callback_request::CallbackRequest as Callback};
 use hla::handle::{AttributeHandle, FederateHandle, ObjectInstanceHandle};
 use std::collections::{BTreeMap, BTreeSet};
 
-impl Execution {
+impl Objects {
     /// What the owner of `attribute` should know: whether another federate has it in scope through an
     /// active subscription, and at which rate if all of those gave one.
     fn relevance_of(
@@ -50,12 +50,12 @@ impl Execution {
     /// An owner whose switch is off costs nothing: its state is computed when it turns the switch on.
     pub(crate) fn refresh_relevance(
         &mut self,
-        plane: &mut Plane,
+        effects: &mut Effects,
         instance: ObjectInstanceHandle,
         attributes: &BTreeSet<AttributeHandle>,
     ) {
         for ((owner, relevance), attributes) in self.update_relevance(instance, attributes) {
-            self.tell_relevance(plane, owner, instance, relevance, &attributes);
+            self.tell_relevance(effects, owner, instance, relevance, &attributes);
         }
     }
 
@@ -92,7 +92,7 @@ impl Execution {
 
     fn tell_relevance(
         &self,
-        plane: &mut Plane,
+        effects: &mut Effects,
         owner: FederateHandle,
         instance: ObjectInstanceHandle,
         relevance: Relevance,
@@ -116,7 +116,7 @@ impl Execution {
                 attributes,
             })
         };
-        self.tell(plane, owner, callback);
+        self.tell(effects, owner, callback);
     }
 
     /// `federate` has turned its attribute relevance advisory on: what it is from now on told are

@@ -1,8 +1,8 @@
 //! A federate leaves: what becomes of its objects (4.12) and of what it declared.
 
-use super::execution::Execution;
+use super::objects::Objects;
 use crate::control::PublishedClass;
-use crate::plane::Plane;
+use crate::effect::{Change, Effects};
 use bytes::Bytes;
 use hla::api::ResignAction;
 use hla::handle::{FederateHandle, ObjectInstanceHandle};
@@ -27,7 +27,7 @@ impl From<ResignAction> for Plan {
     }
 }
 
-impl Execution {
+impl Objects {
     /// Does to the objects of `who` what `action` says, after checking that nothing of it would remain
     /// owned.
     ///
@@ -35,7 +35,7 @@ impl Execution {
     /// `FederateOwnsAttributes`; nothing has happened then.
     pub(crate) fn resign_objects(
         &mut self,
-        plane: &mut Plane,
+        effects: &mut Effects,
         who: FederateHandle,
         action: ResignAction,
     ) -> Result<(), RtiError> {
@@ -56,26 +56,26 @@ impl Execution {
             );
             return Err(RtiError::new(Exception::FederateOwnsAttributes, text));
         }
-        self.carry_out(plane, who, plan, &deletable, &other);
+        self.carry_out(effects, who, plan, &deletable, &other);
         Ok(())
     }
 
     /// The same for a federate that was lost: what its directive leaves owned becomes unowned.
-    pub(crate) fn resign_objects_of_lost(&mut self, plane: &mut Plane, who: FederateHandle) {
+    pub(crate) fn resign_objects_of_lost(&mut self, effects: &mut Effects, who: FederateHandle) {
         let directive = self.federate(who).switches.resign_directive;
-        self.resign_objects_of_gone(plane, who, directive);
+        self.resign_objects_of_gone(effects, who, directive);
     }
 
     /// The same for a federate that may be of another node.
     pub(crate) fn resign_objects_of_gone(
         &mut self,
-        plane: &mut Plane,
+        effects: &mut Effects,
         who: FederateHandle,
         directive: ResignAction,
     ) {
         let plan = Plan { divest: true, ..Plan::from(directive) };
         let (deletable, other) = self.owned_instances(who);
-        self.carry_out(plane, who, plan, &deletable, &other);
+        self.carry_out(effects, who, plan, &deletable, &other);
     }
 
     /// Instances of which `who` owns attributes: those it may delete, and the others.
@@ -96,7 +96,7 @@ impl Execution {
 
     fn carry_out(
         &mut self,
-        plane: &mut Plane,
+        effects: &mut Effects,
         who: FederateHandle,
         plan: Plan,
         deletable: &[ObjectInstanceHandle],
@@ -104,38 +104,38 @@ impl Execution {
     ) {
         for &instance in deletable {
             if plan.delete {
-                self.remove(plane, who, instance, &Bytes::new(), None);
+                self.remove(effects, who, instance, &Bytes::new(), None);
             } else if plan.divest {
-                self.divest(plane, who, instance, |_| true);
+                self.divest(effects, who, instance, |_| true);
             }
         }
         for &instance in other.iter().filter(|_| plan.divest) {
-            self.divest(plane, who, instance, |_| true);
+            self.divest(effects, who, instance, |_| true);
         }
     }
 
     /// Forgets a federate whose objects were dealt with: its declarations vanish, and others are advised.
-    pub(crate) fn remove_federate(&mut self, plane: &mut Plane, who: FederateHandle) {
+    pub(crate) fn remove_federate(&mut self, effects: &mut Effects, who: FederateHandle) {
         for instance in self.instances.handles().collect::<Vec<_>>() {
-            self.forget(plane, who, instance);
+            self.forget(effects, who, instance);
         }
         let Some(federate) = self.federates.remove(&who) else { return };
-        self.clients.remove(&federate.client);
         for &class in federate.subscriptions.keys() {
-            self.declare_objects(plane, who, class);
-            self.refresh_registrations_below(plane, class);
+            self.declare_objects(effects, who, class);
+            self.refresh_registrations_below(effects, class);
         }
         for &class in federate.subscribed_interactions.keys() {
-            self.declare_interaction(plane, who, class);
-            self.refresh_interactions_below(plane, class);
+            self.declare_interaction(effects, who, class);
+            self.refresh_interactions_below(effects, class);
         }
-        if self.remote.is_some() {
-            let objects = federate.publications.keys().map(|&class| PublishedClass::Objects(class));
-            let interactions =
-                federate.published_interactions.iter().map(|&class| PublishedClass::Interactions(class));
-            for what in objects.chain(interactions).chain([PublishedClass::Directed]) {
-                self.refresh_publication(plane, what);
-            }
+        let objects = federate.publications.keys().map(|&class| PublishedClass::Objects(class));
+        let interactions =
+            federate.published_interactions.iter().map(|&class| PublishedClass::Interactions(class));
+        for class in objects.chain(interactions).chain([PublishedClass::Directed]) {
+            self.refresh_publication(effects, class);
+        }
+        for class in self.interest.remove(who) {
+            effects.replicate(Change::Cover { class });
         }
     }
 }

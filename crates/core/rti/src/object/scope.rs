@@ -3,9 +3,9 @@
 //! An attribute is in scope at a federate that knows the instance, when it is available at the known
 //! class, subscribed there, and owned by somebody else.
 
-use super::execution::Execution;
 use super::federate::ClassSubscription;
-use crate::plane::Plane;
+use super::objects::Objects;
+use crate::effect::Effects;
 use bytes::Bytes;
 use hla::api::{self, AttributeHandleSet, callback_request::CallbackRequest as Callback};
 use hla::handle::{AttributeHandle, FederateHandle, ObjectClassHandle, ObjectInstanceHandle};
@@ -16,7 +16,7 @@ pub(crate) fn handle_set(attributes: &BTreeSet<AttributeHandle>) -> Option<Attri
     Some(AttributeHandleSet { attribute_handle: attributes.iter().copied().collect() })
 }
 
-impl Execution {
+impl Objects {
     /// The attributes of `instance` that are in scope at `federate`.
     pub(crate) fn in_scope(
         &self,
@@ -54,13 +54,13 @@ impl Execution {
     /// changes of scope, and advisories to publishers and owners follow.
     pub(crate) fn subscription_changed(
         &mut self,
-        plane: &mut Plane,
+        effects: &mut Effects,
         who: FederateHandle,
         class: ObjectClassHandle,
         before: &ClassSubscription,
     ) {
-        self.declare_objects(plane, who, class);
-        self.refresh_registrations_below(plane, class);
+        self.declare_objects(effects, who, class);
+        self.refresh_registrations_below(effects, class);
         let now = self.federate(who).subscriptions.get(&class).cloned().unwrap_or_default();
         let gained: BTreeSet<_> = now.keys().filter(|a| !before.contains_key(a)).copied().collect();
         let lost = before.keys().filter(|a| !now.contains_key(a)).copied();
@@ -69,11 +69,11 @@ impl Execution {
         let changed: BTreeSet<_> = lost.chain(altered.map(|(&a, _)| a)).collect();
         for instance in self.instances.of_class_or_below(&self.model, class) {
             match self.instances.get(instance).and_then(|object| object.known_class(who)) {
-                None => self.try_discover(plane, who, instance),
+                None => self.try_discover(effects, who, instance),
                 Some(known) if known == class => {
                     let gained = self.owned_by_others(who, instance, gained.iter().copied());
-                    self.tell_in_scope(plane, who, instance, &gained);
-                    self.scope_changed(plane, instance, &[(who, gained)], &changed);
+                    self.tell_in_scope(effects, who, instance, &gained);
+                    self.scope_changed(effects, instance, &[(who, gained)], &changed);
                 }
                 Some(_) => {}
             }
@@ -83,7 +83,7 @@ impl Execution {
     /// Tells `federate` that attributes came into its scope.
     pub(crate) fn tell_in_scope(
         &self,
-        plane: &mut Plane,
+        effects: &mut Effects,
         federate: FederateHandle,
         instance: ObjectInstanceHandle,
         attributes: &BTreeSet<AttributeHandle>,
@@ -93,7 +93,7 @@ impl Execution {
                 object_instance: Some(instance),
                 attributes: handle_set(attributes),
             };
-            self.tell(plane, federate, Callback::AttributesInScope(in_scope));
+            self.tell(effects, federate, Callback::AttributesInScope(in_scope));
         }
     }
 
@@ -102,7 +102,7 @@ impl Execution {
     /// outcome, and asked for values where the model wants that.
     pub(crate) fn scope_changed(
         &mut self,
-        plane: &mut Plane,
+        effects: &mut Effects,
         instance: ObjectInstanceHandle,
         gained: &[(FederateHandle, BTreeSet<AttributeHandle>)],
         changed: &BTreeSet<AttributeHandle>,
@@ -112,10 +112,10 @@ impl Execution {
         if concerned.is_empty() {
             return;
         }
-        self.refresh_relevance(plane, instance, &concerned);
+        self.refresh_relevance(effects, instance, &concerned);
         if self.model.switches().auto_provide {
             for (federate, attributes) in gained {
-                self.ask_owners(plane, *federate, instance, attributes, &Bytes::new());
+                self.ask_owners(effects, *federate, instance, attributes, &Bytes::new());
             }
         }
     }
@@ -123,7 +123,7 @@ impl Execution {
     /// Attributes left scope at every federate that had them in scope, because they lost their owner.
     pub(crate) fn scope_lost_at_all(
         &mut self,
-        plane: &mut Plane,
+        effects: &mut Effects,
         instance: ObjectInstanceHandle,
         attributes: &BTreeSet<AttributeHandle>,
         owner: FederateHandle,
@@ -142,7 +142,7 @@ impl Execution {
                     object_instance: Some(instance),
                     attributes: handle_set(&lost),
                 };
-                plane.tell(federate.client, Callback::AttributesOutOfScope(out));
+                effects.tell(federate.client, Callback::AttributesOutOfScope(out));
             }
         }
     }

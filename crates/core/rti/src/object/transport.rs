@@ -1,8 +1,9 @@
 //! Transportation types (6.25 to 6.33) and order types (8.24 to 8.26).
 
-use super::execution::Execution;
+use super::objects::Objects;
 use super::scope::handle_set;
-use crate::plane::Plane;
+use crate::effect::Effects;
+use crate::wire::StreamEvent;
 use hla::api::{self, AttributeHandleSet, OrderType, callback_request::CallbackRequest as Callback};
 use hla::handle::{
     AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle,
@@ -11,7 +12,7 @@ use hla::handle::{
 use hla::{Exception, RtiError};
 use std::collections::BTreeSet;
 
-impl Execution {
+impl Objects {
     fn transportation(
         &self,
         handle: Option<TransportationTypeHandle>,
@@ -59,7 +60,7 @@ impl Execution {
     /// Request Attribute Transportation Type Change (6.25); confirmed at once (6.26).
     pub(crate) fn change_attribute_transportation(
         &mut self,
-        plane: &mut Plane,
+        effects: &mut Effects,
         who: FederateHandle,
         instance: Option<ObjectInstanceHandle>,
         attributes: Option<&AttributeHandleSet>,
@@ -68,20 +69,24 @@ impl Execution {
         let (handle, attributes) = self.owned(who, instance, attributes)?;
         let transportation = self.transportation(transportation)?;
         self.for_each_attribute(handle, &attributes, |state| state.transportation = transportation);
-        self.say_transported(plane, handle, &attributes, transportation);
+        self.append_change(effects, handle, || StreamEvent::Transported {
+            instance: handle,
+            attributes: attributes.iter().copied().collect(),
+            transportation,
+        });
         let confirm = api::ConfirmAttributeTransportationTypeChange {
             object_instance: Some(handle),
             attributes: handle_set(&attributes),
             transportation_type: Some(transportation),
         };
-        self.tell(plane, who, Callback::ConfirmAttributeTransportationTypeChange(confirm));
+        self.tell(effects, who, Callback::ConfirmAttributeTransportationTypeChange(confirm));
         Ok(())
     }
 
     /// Change Attribute Order Type (8.24): immediate, no callback.
     pub(crate) fn change_attribute_order(
         &mut self,
-        plane: &mut Plane,
+        effects: &mut Effects,
         who: FederateHandle,
         instance: Option<ObjectInstanceHandle>,
         attributes: Option<&AttributeHandleSet>,
@@ -92,7 +97,11 @@ impl Execution {
         self.for_each_attribute(handle, &attributes, |state| {
             state.time_stamped = order == OrderType::Timestamp;
         });
-        self.say_ordered(plane, handle, &attributes, order == OrderType::Timestamp);
+        self.append_change(effects, handle, || StreamEvent::Ordered {
+            instance: handle,
+            attributes: attributes.iter().copied().collect(),
+            time_stamped: order == OrderType::Timestamp,
+        });
         Ok(())
     }
 
@@ -151,7 +160,7 @@ impl Execution {
     /// Query Attribute Transportation Type (6.28); reported at once (6.29).
     pub(crate) fn query_attribute_transportation(
         &mut self,
-        plane: &mut Plane,
+        effects: &mut Effects,
         who: FederateHandle,
         instance: Option<ObjectInstanceHandle>,
         attribute: Option<AttributeHandle>,
@@ -165,7 +174,7 @@ impl Execution {
             attribute: Some(attribute),
             transportation_type: Some(object.attribute(slot).transportation),
         };
-        self.tell(plane, who, Callback::ReportAttributeTransportationType(report));
+        self.tell(effects, who, Callback::ReportAttributeTransportationType(report));
         Ok(())
     }
 
@@ -185,7 +194,7 @@ impl Execution {
     /// Request Interaction Transportation Type Change (6.30); confirmed at once (6.31).
     pub(crate) fn change_interaction_transportation(
         &mut self,
-        plane: &mut Plane,
+        effects: &mut Effects,
         who: FederateHandle,
         class: Option<InteractionClassHandle>,
         transportation: Option<TransportationTypeHandle>,
@@ -198,7 +207,7 @@ impl Execution {
             interaction_class: Some(class),
             transportation_type: Some(transportation),
         };
-        self.tell(plane, who, Callback::ConfirmInteractionTransportationTypeChange(confirm));
+        self.tell(effects, who, Callback::ConfirmInteractionTransportationTypeChange(confirm));
         Ok(())
     }
 
@@ -218,18 +227,14 @@ impl Execution {
     /// Query Interaction Transportation Type (6.32) of another federate or oneself; reported (6.33).
     pub(crate) fn query_interaction_transportation(
         &mut self,
-        plane: &mut Plane,
+        effects: &mut Effects,
         who: FederateHandle,
         federate: FederateHandle,
         class: Option<InteractionClassHandle>,
     ) -> Result<(), RtiError> {
         let class = self.interaction_class(class, Exception::InteractionClassNotDefined)?;
-        let report = api::ReportInteractionTransportationType {
-            federate: Some(federate),
-            interaction_class: Some(class.handle),
-            transportation_type: Some(self.interaction_transportation(federate, class)),
-        };
-        self.tell(plane, who, Callback::ReportInteractionTransportationType(report));
+        let transportation = self.interaction_transportation(federate, class);
+        self.report_transportation(effects, who, federate, class.handle, transportation);
         Ok(())
     }
 }

@@ -1,32 +1,27 @@
 //! Update and reflect (6.10, 6.11): the path that every federation lives on.
 //!
 //! The attributes of one call form one *passel* per transportation type (and order type, once
-//! federates regulate time). The router names the federates that subscribe the class; each gets the
+//! federates regulate time). Each federate that knows the instance gets the
 //! part of the passel that is in its scope. Receivers with the same part share one encoded callback.
 
-use super::encode::{self, Envelope, HandleValue};
-use super::execution::Execution;
-use super::federate::{ClassSubscription, Federate, RateId, Subscription};
-use super::instance::Instance;
+use super::encode;
+use super::federate::{ClassSubscription, RateId, Subscription};
+use super::instance::{AttributeState, Instance};
+use super::objects::Objects;
 use crate::control::PublishedClass;
-use crate::plane::{Delivery, Plane, Topic};
-use crate::remote::Subject;
+use crate::delivery::Arrival;
+use crate::effect::{Change, Effect, Effects};
 use crate::time::Stamp;
+use crate::wire::{HandleValue, Payload, RegionSet, StreamEvent, Values};
 use base::Moment;
 use bytes::Bytes;
-use hla::api::AttributeHandleValueMap;
+use hla::api::{AttributeHandleValueMap, OrderType};
 use hla::fom::ObjectClass;
 use hla::handle::{AttributeHandle, FederateHandle, ObjectInstanceHandle, TransportationTypeHandle};
 use hla::{Exception, RtiError};
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 use std::collections::BTreeMap;
 use std::time::Duration;
-
-/// Values of one call that travel alike.
-struct Passel {
-    transportation: TransportationTypeHandle,
-    values: SmallVec<[HandleValue; 2]>,
-}
 
 /// Which values of a passel a receiver gets: bit i for value i.
 type Part = u128;
@@ -35,41 +30,51 @@ type Part = u128;
 /// transportation type reaches its receivers as more than one reflect.
 pub(crate) const PASSEL_VALUES_MAX: usize = Part::BITS as usize;
 
-impl Execution {
+impl Objects {
     /// Update Attribute Values.
     pub(crate) fn update(
         &mut self,
-        plane: &mut Plane,
+        effects: &mut Effects,
         who: FederateHandle,
         instance: Option<ObjectInstanceHandle>,
         values: Option<AttributeHandleValueMap>,
-        tag: &Bytes,
-        stamp: Option<&Stamp>,
+        tag: Bytes,
+        stamp: Option<Stamp>,
     ) -> Result<(), RtiError> {
         let (object, known_as) = self.known_instance(who, instance)?;
         let registered = self.class_of(object.class);
         let values = values.map(|map| map.attribute_handle_value).unwrap_or_default();
-        let mut passels: SmallVec<[Passel; 1]> = SmallVec::new();
+        let mut passels = Passels::default();
         for pair in values {
             let attribute = pair.attribute_handle.unwrap_or_default();
-            let transportation = self.check_owned(who, object, known_as, registered, attribute)?;
-            add_value(&mut passels, transportation, HandleValue { handle: attribute.0, value: pair.value });
+            let state = self.check_owned(who, object, known_as, registered, attribute)?;
+            // No federate regulates time yet, nor has an attribute regions: passels differ by transportation alone.
+            let key = PasselKey { transportation: state.transportation, ..PasselKey::default() };
+            passels.add(key, HandleValue { handle: attribute.0, value: pair.value });
         }
-        let (handle, class, from) = (object.handle, object.class, self.federate(who).client);
-        for passel in &passels {
-            let time = stamp.map(Stamp::octets);
-            let envelope = Envelope { tag, transportation: passel.transportation, producer: who, time };
-            self.reflect(plane, from, handle, &passel.values, &envelope);
-            if self.remote.is_some() {
-                let best_effort = !is_reliable(&self.model, passel.transportation);
-                let what = PublishedClass::Objects(class);
-                self.say_load(plane, what, Subject::Update(handle), &passel.values, &envelope, best_effort);
-            }
+        let (instance, class) = (object.handle, PublishedClass::Objects(object.class));
+        for payload in passels.into_payloads(who, tag, stamp) {
+            self.reflect(effects, instance, &payload);
+            self.append_payload(effects, class, StreamEvent::Updated { instance, payload });
         }
         Ok(())
     }
 
-    /// The transportation type of an attribute that `who` may update.
+    /// Appends a message with values to a stream, if other nodes may follow it.
+    pub(super) fn append_payload(&self, effects: &mut Effects, class: PublishedClass, event: StreamEvent) {
+        if !self.replicated {
+            return;
+        }
+        let (payload, after) = match &event {
+            StreamEvent::Directed { payload, instance, .. } => (payload, self.stream_of(*instance)),
+            StreamEvent::Updated { payload, .. } | StreamEvent::Sent(payload) => (payload, None),
+            _ => return effects.append(class, event),
+        };
+        let best_effort = !is_reliable(&self.model, payload.transportation);
+        effects.replicate(Change::Append { class, event, best_effort, after });
+    }
+
+    /// The attribute, which `who` may update.
     fn check_owned(
         &self,
         who: FederateHandle,
@@ -77,7 +82,7 @@ impl Execution {
         known_as: &ObjectClass,
         registered: &ObjectClass,
         attribute: AttributeHandle,
-    ) -> Result<TransportationTypeHandle, RtiError> {
+    ) -> Result<AttributeState, RtiError> {
         let slot = registered.slot(attribute).filter(|_| known_as.has_attribute(attribute));
         let slot = slot.ok_or_else(|| self.attribute_not_defined(attribute, known_as))?;
         let state = object.attribute(slot);
@@ -86,74 +91,107 @@ impl Execution {
             let text = format!("attribute `{name}` of {:?} is not owned by this federate", object.handle);
             return Err(RtiError::new(Exception::AttributeNotOwned, text));
         }
-        Ok(state.transportation)
+        Ok(state)
     }
 
     /// Hands one passel, of [`PASSEL_VALUES_MAX`] values at most, to every federate that has some of it in scope.
-    pub(crate) fn reflect(
-        &mut self,
-        plane: &mut Plane,
-        from: router::ClientId,
-        handle: ObjectInstanceHandle,
-        values: &[HandleValue],
-        envelope: &Envelope<'_>,
-    ) {
-        let Self { instances, federates, clients, rates, id, model, .. } = self;
+    pub(super) fn reflect(&mut self, effects: &mut Effects, handle: ObjectInstanceHandle, payload: &Payload) {
+        let Self { instances, federates, rates, model, .. } = self;
         let Some(object) = instances.get(handle) else { return };
-        let best_effort = !is_reliable(model, envelope.transportation);
-        let now = plane.now;
+        let best_effort = !is_reliable(model, payload.transportation);
+        let now = effects.now;
         let mut encoded: SmallVec<[(Part, Bytes); 4]> = SmallVec::new();
-        plane.fan_out(from, Topic::Object(*id, object.class), |client, more| {
-            let receiver = clients.get(&client)?;
-            let known_as = object.known_class(*receiver)?;
-            let Federate { subscriptions, last_reflected, .. } = federates.get_mut(receiver)?;
-            let subscribed = subscriptions.get(&known_as)?;
-            let mut part = part_in_scope(subscribed, values)?;
+        let receivers = object.known();
+        for (place, known) in receivers.iter().enumerate() {
+            if known.federate == payload.producer {
+                continue;
+            }
+            let Some(federate) = federates.get_mut(&known.federate) else { continue };
+            let Some(subscribed) = federate.subscriptions.get(&known.class) else { continue };
+            let Some(mut part) = part_in_scope(subscribed, &payload.values) else { continue };
             if best_effort {
+                let last_reflected = &mut federate.last_reflected;
                 let due = |rate: RateId, attribute| {
                     is_due(last_reflected, (handle, attribute), rates[rate.0 as usize].interval, now)
                 };
-                part = reduce_rate(subscribed, values, part, due)?;
+                let Some(due) = reduce_rate(subscribed, &payload.values, part, due) else { continue };
+                part = due;
             }
             let body = match encoded.iter().find(|(done, _)| *done == part) {
                 Some((_, body)) => body.clone(),
                 None => {
-                    let body = encode::reflect(handle, values, |at| part >> at & 1 == 1, envelope);
-                    if more {
+                    let select = |at| part >> at & 1 == 1;
+                    let body = encode::reflect(handle, payload, OrderType::Receive, select);
+                    // The last receiver needs no copy for others.
+                    if place + 1 < receivers.len() {
                         encoded.push((part, body.clone()));
                     }
                     body
                 }
             };
-            Some(Delivery { body, best_effort })
-        });
+            let arrival = Arrival::receive_order(body, best_effort);
+            effects.push(Effect::Deliver { to: federate.client, arrival });
+        }
+    }
+}
+
+/// How values of one update travel: those with the same key form a passel (6.10).
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct PasselKey {
+    transportation: TransportationTypeHandle,
+    /// The order in which they are sent.
+    sent: OrderType,
+    /// The regions associated with the attributes for updates (9.5).
+    regions: RegionSet,
+}
+
+impl Default for PasselKey {
+    fn default() -> Self {
+        let transportation = TransportationTypeHandle::RELIABLE;
+        Self { transportation, sent: OrderType::Receive, regions: RegionSet::default() }
+    }
+}
+
+/// The passels of one update. Nearly always there is one.
+#[derive(Debug, Default)]
+struct Passels(SmallVec<[(PasselKey, Values); 1]>);
+
+impl Passels {
+    /// Adds a value to the passel it belongs to. A handle that comes twice in one call keeps its last value.
+    fn add(&mut self, key: PasselKey, value: HandleValue) {
+        for (_, values) in self.0.iter_mut().filter(|(at, _)| *at == key) {
+            if let Some(earlier) = values.iter_mut().find(|earlier| earlier.handle == value.handle) {
+                *earlier = value;
+                return;
+            }
+        }
+        let open = self.0.iter_mut().find(|(at, values)| *at == key && values.len() < PASSEL_VALUES_MAX);
+        match open {
+            Some((_, values)) => values.push(value),
+            None => self.0.push((key, SmallVec::from_iter([value]))),
+        }
+    }
+
+    fn into_payloads(
+        self,
+        producer: FederateHandle,
+        mut tag: Bytes,
+        stamp: Option<Stamp>,
+    ) -> impl Iterator<Item = Payload> {
+        let mut left = self.0.len();
+        self.0.into_iter().map(move |(key, values)| {
+            left -= 1;
+            let tag = if left == 0 { std::mem::take(&mut tag) } else { tag.clone() };
+            let stamp = stamp.map(|stamp| Stamp { sent: key.sent, ..stamp });
+            let PasselKey { transportation, regions, .. } = key;
+            Payload { producer, transportation, tag, stamp, regions, values }
+        })
     }
 }
 
 /// Whether messages of this transportation type may not be lost.
 pub(super) fn is_reliable(model: &hla::fom::Fdd, transportation: TransportationTypeHandle) -> bool {
     model.transportation(transportation).is_none_or(|transportation| transportation.reliable)
-}
-
-/// Adds a value to the passel it belongs to. A handle that comes twice in one call keeps its last value.
-fn add_value(
-    passels: &mut SmallVec<[Passel; 1]>,
-    transportation: TransportationTypeHandle,
-    value: HandleValue,
-) {
-    for passel in passels.iter_mut().filter(|passel| passel.transportation == transportation) {
-        if let Some(earlier) = passel.values.iter_mut().find(|earlier| earlier.handle == value.handle) {
-            *earlier = value;
-            return;
-        }
-    }
-    let open = passels
-        .iter_mut()
-        .find(|passel| passel.transportation == transportation && passel.values.len() < PASSEL_VALUES_MAX);
-    match open {
-        Some(passel) => passel.values.push(value),
-        None => passels.push(Passel { transportation, values: smallvec![value] }),
-    }
 }
 
 /// The values that are subscribed; `None` for none.
@@ -198,4 +236,65 @@ fn is_due(
         last_reflected.insert(attribute, now);
     }
     due
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hla::handle::{MessageRetractionHandle, RegionHandle};
+
+    fn value(handle: u32) -> HandleValue {
+        HandleValue { handle, value: Bytes::copy_from_slice(&handle.to_be_bytes()) }
+    }
+
+    fn payloads(passels: Passels) -> Vec<Payload> {
+        let stamp =
+            Stamp { time: [0; 8], sent: OrderType::Receive, retraction: MessageRetractionHandle::INVALID };
+        passels.into_payloads(FederateHandle(1), Bytes::from_static(b"tag"), Some(stamp)).collect()
+    }
+
+    #[test]
+    fn values_that_differ_in_transportation_order_or_regions_are_different_passels() {
+        let keys = [
+            PasselKey::default(),
+            PasselKey { transportation: TransportationTypeHandle::BEST_EFFORT, ..PasselKey::default() },
+            PasselKey { sent: OrderType::Timestamp, ..PasselKey::default() },
+            PasselKey { regions: [RegionHandle(1)].into(), ..PasselKey::default() },
+            PasselKey { regions: [RegionHandle(1), RegionHandle(2)].into(), ..PasselKey::default() },
+        ];
+        let mut passels = Passels::default();
+        for handle in 0..20 {
+            passels.add(keys[handle as usize % keys.len()].clone(), value(handle));
+        }
+        let payloads = payloads(passels);
+        assert_eq!(payloads.len(), keys.len());
+        for (at, (payload, key)) in payloads.iter().zip(&keys).enumerate() {
+            assert_eq!(payload.stamp.unwrap().sent, key.sent);
+            assert_eq!((&payload.regions, payload.transportation), (&key.regions, key.transportation));
+            assert_eq!(payload.tag, "tag");
+            assert!(payload.values.iter().all(|value| value.handle as usize % keys.len() == at));
+        }
+    }
+
+    #[test]
+    fn a_handle_that_comes_twice_keeps_its_last_value_and_its_place() {
+        let mut passels = Passels::default();
+        for handle in [1, 2, 1] {
+            passels.add(PasselKey::default(), value(handle));
+        }
+        passels.add(PasselKey::default(), HandleValue { handle: 2, value: Bytes::from_static(b"last") });
+        let [payload] = &payloads(passels)[..] else { panic!("one passel") };
+        let values: Vec<_> = payload.values.iter().map(|value| (value.handle, &value.value[..])).collect();
+        assert_eq!(values, [(1, &[0, 0, 0, 1][..]), (2, &b"last"[..])]);
+    }
+
+    #[test]
+    fn no_passel_has_more_values_than_a_part_has_bits() {
+        let mut passels = Passels::default();
+        for handle in 0..300 {
+            passels.add(PasselKey::default(), value(handle));
+        }
+        let lengths: Vec<_> = payloads(passels).iter().map(|payload| payload.values.len()).collect();
+        assert_eq!(lengths, [128, 128, 44]);
+    }
 }

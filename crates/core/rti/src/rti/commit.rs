@@ -1,9 +1,10 @@
 //! From the common order of commands to executions and federates.
 
+use super::execution::Execution;
 use super::{Caller, Completion, Rti, Standing};
 use crate::control::{Command, Event, ExecutionId, NodeId, WireError};
-use crate::object::execution::Execution;
-use crate::plane::{CallerId, Outcome, Proposal, Waiting};
+use crate::proposal::{CallerId, Outcome, Proposal, Report, Waiting};
+use crate::services::connection;
 use base::{Moment, NodeKey};
 use hla::RtiError;
 use hla::api::{JoinResult, ResignAction};
@@ -25,7 +26,7 @@ pub(super) enum Turn {
 impl Rti {
     /// The next command to be ordered.
     pub fn poll_proposal(&mut self) -> Option<Proposal> {
-        self.plane.poll_proposal()
+        self.shared.proposals.pop_front()
     }
 
     /// Applies a proposal of this node whose turn has come, and tells federates what follows from it.
@@ -33,7 +34,7 @@ impl Rti {
     /// The callbacks wait; take them after the completion was sent, so that a federate gets its response
     /// before the callbacks that the call caused. `None` when nobody waits, or nobody waits any more.
     pub fn commit(&mut self, now: Moment, proposal: Proposal) -> Option<Completion> {
-        self.plane.now = now;
+        self.shared.set_now(now);
         let Proposal { command, waiting, report } = proposal;
         let turn = match waiting {
             None => Turn::Nobody,
@@ -51,9 +52,8 @@ impl Rti {
         self.waiting.remove(&caller);
         if answer.is_ok()
             && let Some(report) = report
-            && let Some(known) = self.callers.get(&caller)
         {
-            self.plane.tell(known.client, report.callback(&self.control));
+            self.report(caller, report);
         }
         Some(Completion { caller, call, answer: answer.map(finish) })
     }
@@ -64,7 +64,7 @@ impl Rti {
     /// # Errors
     /// The octets are no command; nothing has happened, here and at every other node that reads this version.
     pub fn commit_remote(&mut self, now: Moment, from: NodeKey, command: &[u8]) -> Result<(), WireError> {
-        self.plane.now = now;
+        self.shared.set_now(now);
         match self.control.apply_from(from, Command::from_bytes(command)?) {
             Ok(events) => {
                 self.take_events(events, Turn::Nobody);
@@ -81,7 +81,7 @@ impl Rti {
     /// join is followed by a resignation, a reservation of names by their release. What it did for the federation
     /// (a federation created or destroyed, a synchronization point) stays.
     pub fn fail_waiting(&mut self, now: Moment, why: &str) -> Vec<Completion> {
-        self.plane.now = now;
+        self.shared.set_now(now);
         let failed = |(caller, call)| {
             let answer = Err(RtiError::internal(format!("the control plane cannot decide: {why}")));
             Completion { caller, call, answer }
@@ -94,7 +94,7 @@ impl Rti {
     pub fn set_node(&mut self, node: NodeId) {
         self.config.node = node;
         for x in self.executions.values_mut() {
-            x.node = node;
+            x.objects.node = node;
         }
     }
 
@@ -116,53 +116,97 @@ impl Rti {
     }
 
     fn take_event(&mut self, event: Event, turn: Turn, outcome: &mut Outcome) {
-        let noted = self.plane.net.is_some().then(|| event.clone());
-        if let Event::Destroyed(id) = event
-            && let Some(x) = self.executions.get_mut(&id)
-        {
-            x.leave_network(&mut self.plane);
-        }
-        self.take_local_event(event, turn, outcome);
-        if let Some(event) = noted {
-            self.note_event(&event);
-        }
-    }
-
-    fn take_local_event(&mut self, event: Event, turn: Turn, outcome: &mut Outcome) {
         match event {
-            Event::Created(id) => {
-                if let Some(federation) = self.control.execution(id) {
-                    let execution =
-                        Execution::new(id, self.config.node, federation.model.clone(), federation.time);
-                    self.executions.insert(id, execution);
-                }
-            }
+            Event::Created(id) => self.create(id),
             Event::Destroyed(id) => {
-                self.executions.remove(&id);
+                if let Some(x) = self.executions.remove(&id) {
+                    x.end(&mut self.shared);
+                }
             }
             Event::ModelExtended(id) => {
                 if let (Some(x), Some(federation)) =
                     (self.executions.get_mut(&id), self.control.execution(id))
                 {
-                    x.extend_model(federation.model.clone(), &mut self.plane);
+                    let model = federation.model.clone();
+                    x.act(&mut self.shared, |objects, effects| objects.extend_model(effects, model));
+                    x.replication.learn(federation);
                 }
             }
             Event::Joined { execution, federate } => {
                 outcome.joined = self.welcome(execution, federate, turn);
-            }
-            Event::Resigned { execution, federate, lost, .. } => self.farewell(execution, federate, lost),
-            Event::NodeAdded { node, key, .. } if self.config.key == Some(key) => self.set_node(node),
-            Event::NamesReserved { execution, federate, names, granted, .. }
-                if matches!(turn, Turn::GivenUp) =>
-            {
-                if granted {
-                    self.plane.propose(Command::ReleaseNames { execution, federate, names });
+                if let (Some(x), Some(federation)) =
+                    (self.executions.get_mut(&execution), self.control.execution(execution))
+                {
+                    x.replication.learn(federation);
                 }
             }
+            Event::Resigned { execution, federate, node: _, lost } => {
+                self.farewell(execution, federate, lost);
+                self.with(execution, |x, shared| {
+                    x.act(shared, |objects, effects| objects.resigned_elsewhere(effects, federate, lost));
+                });
+            }
+            Event::SyncRegistration { execution, federate, label, refusal } => {
+                self.tell_registration(execution, federate, label, refusal);
+            }
+            Event::SyncAnnounced { execution, to, label, tag } => {
+                self.tell_announced(execution, to, label, tag);
+            }
+            Event::Synchronized { execution, point } => self.tell_synchronized(execution, point),
             Event::SyncMissed { execution, label, federates } => {
                 self.lose_for_missed(execution, &label, &federates);
             }
-            other => self.tell_event(other),
+            Event::NamesReserved { execution, federate, names, granted, multiple } => match turn {
+                Turn::GivenUp if granted => {
+                    self.propose(Command::ReleaseNames { execution, federate, names });
+                }
+                Turn::GivenUp => {}
+                Turn::Nobody | Turn::Awaited(_) => {
+                    self.tell_reserved(execution, federate, names, granted, multiple);
+                }
+            },
+            Event::NodeAdded { node, key, name: _ } => {
+                if self.config.key == Some(key) {
+                    self.set_node(node);
+                }
+            }
+            Event::NodeRemoved { node, key: _ } => {
+                if self.shared.peers.active && node != self.config.node {
+                    self.remove_node(node);
+                }
+            }
+            Event::PublishersChanged { execution, node, what, on } => {
+                if self.shared.peers.active {
+                    self.with(execution, |x, shared| {
+                        x.replicate(shared, |r, cx| r.publishers_changed(cx, node, what, on));
+                        x.settle(shared);
+                    });
+                }
+            }
+        }
+    }
+
+    /// A federation execution exists.
+    fn create(&mut self, id: ExecutionId) {
+        let Some(federation) = self.control.execution(id) else { return };
+        let mut x = Execution::new(federation, self.config.node);
+        if self.shared.peers.active {
+            x.start_replication(&mut self.shared, federation);
+        }
+        self.executions.insert(id, x);
+    }
+
+    /// Proposes a command whose outcome no call waits for.
+    pub(super) fn propose(&mut self, command: Command) {
+        self.shared.proposals.push_back(Proposal { command, waiting: None, report: None });
+    }
+
+    /// Gives a caller the report that it asked for.
+    pub(super) fn report(&mut self, caller: CallerId, report: Report) {
+        if let Some(known) = self.callers.get(&caller) {
+            let mut effects = crate::effect::Effects::default();
+            effects.tell(known.client, connection::report(report, &self.control));
+            self.shared.apply(effects);
         }
     }
 
@@ -177,15 +221,15 @@ impl Rti {
         let Turn::Awaited(Waiting { caller: caller_id, .. }) = turn else {
             let member = self.control.execution(execution)?.member(federate)?;
             if self.own_node() == Some(member.node) {
-                self.plane.propose(Command::Resign { execution, federate });
+                self.propose(Command::Resign { execution, federate });
             }
             return None;
         };
         let x = self.executions.get_mut(&execution)?;
         let caller = self.callers.get_mut(&caller_id)?;
         caller.standing = Standing::Joined(execution, federate);
-        x.join(federate, caller_id, caller.client);
-        let logical_time_implementation_name = x.time.name().to_owned();
+        x.objects.join(federate, caller_id, caller.client);
+        let logical_time_implementation_name = x.objects.time.name().to_owned();
         Some(JoinResult { federate_handle: Some(federate), logical_time_implementation_name })
     }
 
@@ -193,30 +237,34 @@ impl Rti {
     /// resigned because the others took this node for dead is disconnected.
     fn farewell(&mut self, execution: ExecutionId, federate: FederateHandle, lost: Option<ResignAction>) {
         let Some(x) = self.executions.get_mut(&execution) else { return };
-        let Some(caller_id) = x.federates.get(&federate).map(|federate| federate.caller) else { return };
-        x.remove_federate(&mut self.plane, federate);
+        let Some(caller_id) = x.objects.federates.get(&federate).map(|federate| federate.caller) else {
+            return;
+        };
+        x.act(&mut self.shared, |objects, effects| objects.remove_federate(effects, federate));
         let Some(Caller { standing, client, .. }) = self.callers.get_mut(&caller_id) else { return };
         if *standing == Standing::Joined(execution, federate) {
             *standing = Standing::Connected;
-            self.plane.drop_callbacks(caller_id, client);
+            self.shared.delivery.drop_waiting(self.shared.now, caller_id, client);
             if lost.is_some() {
-                self.plane.lose(caller_id, "the network of RTI nodes took this federate's node for dead");
+                self.shared
+                    .delivery
+                    .lose(caller_id, "the network of RTI nodes took this federate's node for dead");
             }
         }
     }
 
     fn lose_for_missed(&mut self, execution: ExecutionId, label: &str, federates: &BTreeSet<FederateHandle>) {
         let Some(x) = self.executions.get(&execution) else { return };
-        for federate in federates.iter().filter_map(|federate| x.federates.get(federate)) {
+        for federate in federates.iter().filter_map(|federate| x.objects.federates.get(federate)) {
             let text = format!(
                 "this RTI node was cut off for so long that the outcome of synchronization point `{label}` is lost"
             );
-            self.plane.lose(federate.caller, text);
+            self.shared.delivery.lose(federate.caller, text);
         }
     }
 
     /// A caller whose federate cannot go on, and why: end its session with Connection Lost (4.4).
     pub fn poll_lost(&mut self) -> Option<(CallerId, String)> {
-        self.plane.poll_lost()
+        self.shared.delivery.poll_lost()
     }
 }

@@ -1,4 +1,4 @@
-//! What the driver of one node of many calls.
+//! The interface of a node's driver to an RTI that is one node of many.
 //!
 //! Contract, beside that of [`Rti`]: after every `&mut` call drain [`Rti::poll_outgoing`]; call [`Rti::handle_timeout`] when
 //! [`Rti::poll_timeout`] has come. Packets that the router delivers to the client that stands for this RTI go to
@@ -6,25 +6,27 @@
 //! [`Rti::handle_unicast`].
 
 use super::Rti;
-use crate::control::{Event, ExecutionId, NodeId};
-use crate::object::execution::Execution;
-use crate::plane::Plane;
-use crate::remote::net::Timer;
-use crate::remote::{NetTopic, NetworkCounters, Outgoing, Packet};
+use super::execution::Execution;
+use super::shared::Shared;
+use crate::control::{ExecutionId, NodeId, PublishedClass};
+use crate::replica::context::Timer;
+use crate::replica::peers::Lane;
+use crate::replica::{NetworkCounters, Outgoing};
+use crate::wire::{NetTopic, Packet, PeerMessage};
 use base::Moment;
 use bytes::Bytes;
-use router::{Message as _, WireError};
+use router::WireError;
 
 impl Rti {
     /// Whether this RTI is one node of many. Off (the default), nothing of it costs anything. Once on it stays on.
     pub fn set_networked(&mut self, now: Moment, on: bool) {
-        self.plane.now = now;
-        if !on || !self.plane.join_network(self.config.network.clone()) {
+        self.shared.set_now(now);
+        if !on || std::mem::replace(&mut self.shared.peers.active, true) {
             return;
         }
         for (id, x) in &mut self.executions {
             if let Some(federation) = self.control.execution(*id) {
-                x.start_network(&mut self.plane, federation);
+                x.start_replication(&mut self.shared, federation);
             }
         }
         self.settle_network();
@@ -32,222 +34,214 @@ impl Rti {
 
     /// Whether [`poll_outgoing`](Self::poll_outgoing) or [`poll_proposal`](Self::poll_proposal) may have something.
     pub fn has_outgoing(&self) -> bool {
-        self.plane.has_proposals() || self.plane.net.as_deref().is_some_and(|net| net.has_outgoing())
+        !self.shared.proposals.is_empty() || self.shared.peers.has_outgoing()
     }
 
     /// What is to go to the network next.
     pub fn poll_outgoing(&mut self) -> Option<Outgoing> {
-        self.plane.net.as_deref_mut()?.end_run();
+        self.shared.peers.end_batch();
         self.poll_finished()
     }
 
-    /// As [`poll_outgoing`](Self::poll_outgoing), but for messages that could leave together with those that are said next. They
+    /// As [`poll_outgoing`](Self::poll_outgoing), but for messages that could leave together with the next ones. These
     /// go before anything else, and must not wait: poll them once no more calls are at hand, or another federate's.
     pub fn poll_finished(&mut self) -> Option<Outgoing> {
-        let now = self.plane.now;
-        self.plane.net.as_deref_mut()?.poll_outgoing(now)
+        let Shared { now, peers, timers, .. } = &mut self.shared;
+        peers.poll_outgoing(*now, timers)
     }
 
     /// A packet came for this RTI.
     ///
     /// # Errors
-    /// It is not what a node says; nothing else is affected.
+    /// It is not what a node sends; nothing else is affected.
     pub fn handle_packet(&mut self, now: Moment, packet: Packet) -> Result<(), WireError> {
-        self.plane.now = now;
-        let Some(x) = self.executions.get_mut(&packet.topic().execution()) else { return Ok(()) };
-        let taken = x.take_packet(&mut self.plane, packet);
+        self.shared.set_now(now);
+        let Some(x) = self.executions.get_mut(&packet.execution()) else { return Ok(()) };
+        let handled = x.replicate(&mut self.shared, |r, cx| r.handle_packet(cx, packet));
+        let applied = x.try_settle(&mut self.shared);
         self.settle_network();
-        taken
+        handled.and(applied)
     }
 
     /// A unicast of another node came.
     ///
     /// # Errors
-    /// It is not what a node writes; nothing else is affected.
+    /// It is not what a node sends; nothing else is affected.
     pub fn handle_unicast(&mut self, now: Moment, from: NodeId, body: Bytes) -> Result<(), WireError> {
-        self.plane.now = now;
-        let Some(net) = self.plane.net.as_deref_mut() else { return Ok(()) };
-        let received = net.receive(now, from, body);
-        let opened = self.open_letters(from);
+        self.shared.set_now(now);
+        if !self.shared.peers.active {
+            return Ok(());
+        }
+        let received = self.shared.peers.receive(now, from, body);
+        let handled = [Lane::Urgent, Lane::Bulk].map(|lane| self.handle_messages(from, lane));
         self.settle_network();
-        received.and(opened)
+        handled.into_iter().fold(received, Result::and)
     }
 
-    /// Somebody elsewhere wants (`any`), or nobody wants any more, what this node may say about a topic: what nobody wants
-    /// is not sent.
+    /// Somebody elsewhere wants (`any`), or nobody wants any longer, what this node may publish about a topic: what
+    /// nobody wants is not sent.
     pub fn handle_wanted(&mut self, now: Moment, topic: NetTopic, any: bool) {
-        self.plane.now = now;
-        let Some(net) = self.plane.net.as_deref_mut() else { return };
+        self.shared.set_now(now);
+        if !self.shared.peers.active {
+            return;
+        }
         if !any {
-            net.wanted.remove(&topic);
-        } else if net.wanted.insert(topic)
+            self.shared.peers.wanted.remove(&topic);
+        } else if self.shared.peers.wanted.insert(topic)
             && let Some(x) = self.executions.get_mut(&topic.execution())
         {
-            x.announce_again(&mut self.plane, Some(topic.what()));
+            x.replicate(&mut self.shared, |r, cx| r.announce_again(cx, Some(topic.what())));
         }
     }
 
     /// The network has changed its shape: what may have been lost on the way is looked for.
     pub fn handle_network_changed(&mut self, now: Moment) {
-        self.plane.now = now;
-        let Some(net) = self.plane.net.as_deref_mut() else { return };
-        net.hurry(now);
+        self.shared.set_now(now);
+        self.shared.peers.retry_now(now);
         for x in self.executions.values_mut() {
-            x.announce_again(&mut self.plane, None);
+            x.replicate(&mut self.shared, |r, cx| r.announce_again(cx, None));
         }
     }
 
     /// When [`Rti::handle_timeout`] is to be called next.
     pub fn poll_timeout(&self) -> Option<Moment> {
-        self.plane.net.as_deref()?.timers.next()
+        self.shared.timers.next()
     }
 
     /// Time has come to do something. Called too early it does nothing.
     pub fn handle_timeout(&mut self, now: Moment) {
-        self.plane.now = now;
-        while let Some(timer) = self.plane.net.as_deref_mut().and_then(|net| net.timers.pop_due(now)) {
+        self.shared.set_now(now);
+        while let Some(timer) = self.shared.timers.pop_due(now) {
             match timer {
-                Timer::Session(node) => self.with_net(|net| net.stir(node)),
-                Timer::History => self.with_net(|net| net.age_history(now)),
-                Timer::Follow(topic, from) => {
-                    self.with(topic.execution(), |x, plane| x.follow_due(plane, topic.what(), from));
+                Timer::Peer(node) => self.shared.peers.mark_dirty(node),
+                Timer::History => self.shared.peers.age_history(now, &mut self.shared.timers),
+                Timer::Follow(stream, from) => {
+                    self.with(stream.execution, |x, shared| {
+                        x.replicate(shared, |r, cx| r.follow_due(cx, stream.class, from));
+                        x.settle(shared);
+                    });
                 }
-                Timer::Tail(topic) => {
-                    self.with(topic.execution(), |x, plane| x.announce_tail(plane, topic.what()));
+                Timer::HighWater(stream) => {
+                    self.with(stream.execution, |x, shared| {
+                        x.replicate(shared, |r, cx| r.announce_due(cx, stream.class));
+                    });
                 }
-                Timer::Begin(topic) => {
-                    self.with(topic.execution(), |x, plane| x.begin_over(plane, topic.what()));
+                Timer::Beginning(stream) => {
+                    self.with(stream.execution, |x, shared| {
+                        x.replicate(shared, |r, cx| r.release_beginning(cx, stream.class));
+                    });
                 }
-                Timer::Names(execution) => {
-                    if let (Some(x), Some(federation)) =
-                        (self.executions.get_mut(&execution), self.control.execution(execution))
-                    {
-                        x.free_names(&mut self.plane, &self.control, federation);
-                    }
-                }
+                Timer::Names(execution) => self.free_names(execution),
             }
         }
         self.settle_network();
     }
 
+    fn free_names(&mut self, execution: ExecutionId) {
+        if let (Some(x), Some(federation)) =
+            (self.executions.get_mut(&execution), self.control.execution(execution))
+        {
+            x.act(&mut self.shared, |objects, effects| {
+                objects.free_names(effects, &self.control, &federation.names);
+            });
+        }
+    }
+
     /// What this node counts about other nodes' objects.
     pub fn network_counters(&self) -> NetworkCounters {
-        self.plane.net.as_deref().map(|net| net.counters).unwrap_or_default()
+        self.shared.peers.counters
     }
 
-    /// Bytes kept for other nodes: messages that may have to be said again, and letters not yet acknowledged.
+    /// Bytes kept for other nodes: messages of streams, and peer messages that are not acknowledged.
     pub fn network_memory(&self) -> usize {
-        self.plane.net.as_deref().map_or(0, crate::remote::net::Net::memory)
+        self.shared.peers.memory()
     }
 
-    fn with(&mut self, execution: ExecutionId, act: impl FnOnce(&mut Execution, &mut Plane)) {
+    /// How far this node has delivered each stream that it follows in a federation execution: class, node, number of the
+    /// last message (0 while it is not known where the stream starts).
+    pub fn positions(&self, execution: ExecutionId) -> Vec<(PublishedClass, NodeId, u64)> {
+        let positions = self.executions.get(&execution).into_iter().flat_map(|x| x.replication.positions());
+        positions.map(|position| (position.class, position.node, position.number)).collect()
+    }
+
+    pub(super) fn with(&mut self, execution: ExecutionId, act: impl FnOnce(&mut Execution, &mut Shared)) {
         if let Some(x) = self.executions.get_mut(&execution) {
-            act(x, &mut self.plane);
+            act(x, &mut self.shared);
         }
     }
 
-    fn with_net(&mut self, act: impl FnOnce(&mut crate::remote::net::Net)) {
-        if let Some(net) = self.plane.net.as_deref_mut() {
-            act(net);
-        }
-    }
-
-    /// Opens the letters of a node, as far as the control plane here has come.
-    fn open_letters(&mut self, from: NodeId) -> Result<(), WireError> {
+    /// Handles the messages of a node in one lane, as far as the control plane here has come.
+    fn handle_messages(&mut self, from: NodeId, lane: Lane) -> Result<(), WireError> {
         let mut result = Ok(());
-        while let Some(net) = self.plane.net.as_deref_mut()
-            && let Some(body) = net.peek_letter(from)
-        {
-            match crate::remote::peek(body.clone()) {
-                Ok((execution, head)) => match self.executions.get_mut(&execution) {
-                    Some(x) if !x.is_ready(head) => {
-                        net.blocked = true;
-                        break;
-                    }
-                    None if execution > self.control.last_execution() => {
-                        net.blocked = true;
-                        break;
-                    }
-                    Some(x) => {
-                        net.open_letter(from);
-                        let federation = self.control.execution(execution);
-                        let opened = x.open_letter(&mut self.plane, from, body, federation);
-                        result = result.and(opened);
-                    }
-                    None => {
-                        net.open_letter(from);
-                    }
-                },
+        while let Some(body) = self.shared.peers.peek(from, lane) {
+            let (execution, watermark) = match PeerMessage::peek(body.clone()) {
+                Ok(peeked) => peeked,
                 Err(error) => {
-                    net.open_letter(from);
+                    self.shared.peers.pop(from, lane);
                     result = Err(error);
+                    continue;
                 }
+            };
+            let ready = match self.executions.get(&execution) {
+                Some(x) => x.replication.is_ready(watermark),
+                // Known to be over, or not known yet.
+                None => execution <= self.control.last_execution(),
+            };
+            if !ready {
+                self.shared.peers.blocked = true;
+                break;
+            }
+            self.shared.peers.pop(from, lane);
+            if let Some(x) = self.executions.get_mut(&execution) {
+                let federation = self.control.execution(execution);
+                let handled = PeerMessage::decode(body)
+                    .and_then(|message| x.handle_message(&mut self.shared, from, message, federation));
+                result = result.and(handled);
             }
         }
         result
     }
 
-    /// Does what follows from a call for the other nodes: tells them what federates here subscribe now, and takes what
+    /// Does what follows from a call for the other nodes: follows what federates here subscribe now, and takes what
     /// waited.
     pub(super) fn settle_network(&mut self) {
-        if self.plane.net.is_none() {
+        if !self.shared.peers.active {
+            self.shared.covers.clear();
+            self.shared.reviews.clear();
             return;
         }
-        while let Some((execution, what, any)) = self.plane.poll_covered() {
-            self.with(execution, |x, plane| x.cover(plane, what, any));
+        while let Some((execution, class)) = self.shared.covers.pop_front() {
+            self.with(execution, |x, shared| {
+                x.replicate(shared, |r, cx| r.review_following(cx, class, false));
+                x.settle(shared);
+            });
         }
-        for x in self.executions.values_mut() {
-            x.drop_loose_ends(&mut self.plane);
+        while let Some(execution) = self.shared.reviews.pop_first() {
+            self.with(execution, |x, shared| {
+                x.replicate(shared, |r, cx| r.review_uncovered(cx));
+                x.settle(shared);
+            });
         }
-        let Some(net) = self.plane.net.as_deref_mut() else { return };
-        if std::mem::take(&mut net.blocked) {
-            for from in net.correspondents() {
-                if let Err(error) = self.open_letters(from) {
-                    tracing::warn!(%from, %error, "a letter of this node makes no sense");
+        if std::mem::take(&mut self.shared.peers.blocked) {
+            for (from, lane) in self.shared.peers.sessions() {
+                if let Err(error) = self.handle_messages(from, lane) {
+                    tracing::warn!(%from, %error, "a message of this node makes no sense");
                 }
             }
             for x in self.executions.values_mut() {
-                x.deliver_all(&mut self.plane);
+                x.replicate(&mut self.shared, |r, cx| r.deliver_all(cx));
+                x.settle(&mut self.shared);
             }
         }
     }
 
-    /// A change of the control plane, as far as it concerns other nodes' objects.
-    pub(super) fn note_event(&mut self, event: &Event) {
-        if self.plane.net.is_none() {
-            return;
-        }
-        match *event {
-            Event::Created(execution) => {
-                if let (Some(x), Some(federation)) =
-                    (self.executions.get_mut(&execution), self.control.execution(execution))
-                {
-                    x.start_network(&mut self.plane, federation);
-                }
-            }
-            Event::ModelExtended(execution) | Event::Joined { execution, .. } => {
-                if let (Some(x), Some(federation)) =
-                    (self.executions.get_mut(&execution), self.control.execution(execution))
-                {
-                    x.learn(federation);
-                }
-            }
-            Event::Resigned { execution, federate, lost, .. } => {
-                self.with(execution, |x, plane| x.resigned_elsewhere(plane, federate, lost));
-            }
-            Event::PublishersChanged { execution, node, what, on } => {
-                self.with(execution, |x, plane| x.publishers_changed(plane, node, what, on));
-            }
-            Event::NodeRemoved { node, .. } if node != self.config.node => self.remove_node(node),
-            _ => {}
-        }
-    }
-
-    fn remove_node(&mut self, node: NodeId) {
-        self.with_net(|net| net.forget_node(node));
-        let new = self.control.lowest_live_node();
+    /// A node is gone for good.
+    pub(super) fn remove_node(&mut self, node: NodeId) {
+        let Shared { peers, timers, .. } = &mut self.shared;
+        peers.forget_node(timers, node);
+        let new_home = self.control.lowest_live_node();
         for (id, x) in &mut self.executions {
-            x.node_removed(&mut self.plane, node, new, self.control.execution(*id));
+            x.remove_peer(&mut self.shared, node, new_home, self.control.execution(*id));
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::commit::Turn;
 use super::{Completion, Rti};
 use crate::control::{Command, ControlPlane, ExecutionId, WireError};
-use crate::plane::{Proposal, Waiting};
+use crate::proposal::{Proposal, Waiting};
 use base::Moment;
 use bytes::Bytes;
 use hla::RtiError;
@@ -28,7 +28,7 @@ impl Rti {
     /// # Errors
     /// [`WireError`]; nothing has changed then.
     pub fn restore(&mut self, now: Moment, snapshot: &[u8]) -> Result<(), WireError> {
-        self.plane.now = now;
+        self.shared.set_now(now);
         let newer = ControlPlane::restore(snapshot, &self.control)?;
         let older = std::mem::replace(&mut self.control, newer);
         let own = self.own_node();
@@ -44,7 +44,7 @@ impl Rti {
     /// Ends a proposal of this node whose turn was before the snapshot restored last: its call is answered as far as
     /// the state shows the outcome, else with `RTIinternalError`. What it did for its caller alone is undone.
     pub fn settle(&mut self, now: Moment, proposal: Proposal) -> Option<Completion> {
-        self.plane.now = now;
+        self.shared.set_now(now);
         let Proposal { command, waiting, report } = proposal;
         let Waiting { caller, call, finish } = waiting?;
         if self.waiting.get(&caller) != Some(&call) {
@@ -57,8 +57,8 @@ impl Rti {
                 "this RTI node was cut off from the others meanwhile; whether the service took effect is not known",
             )),
         };
-        if let (Some(report), Some(known)) = (report, self.callers.get(&caller)) {
-            self.plane.tell(known.client, report.callback(&self.control));
+        if let Some(report) = report {
+            self.report(caller, report);
         }
         Some(Completion { caller, call, answer })
     }
@@ -82,18 +82,21 @@ impl Rti {
 
     /// Names that federates here have got meanwhile: their calls end with an exception, so that they do not know.
     fn release_missed_names(&mut self, older: &ControlPlane) {
-        for x in self.executions.values() {
-            let (Some(old), Some(new)) = (older.execution(x.id), self.control.execution(x.id)) else {
+        let mut missed = Vec::new();
+        for (&execution, x) in &self.executions {
+            let (Some(old), Some(new)) = (older.execution(execution), self.control.execution(execution))
+            else {
                 continue;
             };
-            for &federate in x.federates.keys() {
+            for &federate in x.objects.federates.keys() {
                 let is_new = |name: &&str| !old.names.is_reserved_by(name, federate);
                 let names: BTreeSet<String> =
                     new.names.reserved_by(federate).filter(is_new).map(str::to_owned).collect();
                 if !names.is_empty() {
-                    self.plane.propose(Command::ReleaseNames { execution: x.id, federate, names });
+                    missed.push(Command::ReleaseNames { execution, federate, names });
                 }
             }
         }
+        missed.into_iter().for_each(|command| self.propose(command));
     }
 }

@@ -1,49 +1,70 @@
 //! What federates are told of changes of the control plane.
 
 use super::Rti;
-use crate::control::{Event, ExecutionId, SyncRefusal};
+use crate::control::{ExecutionId, SyncRefusal, Synchronized};
 use hla::api::{self, SynchronizationPointFailureReason, callback_request::CallbackRequest as Callback};
 use hla::handle::FederateHandle;
 use std::collections::BTreeSet;
 
 impl Rti {
-    pub(super) fn tell_event(&mut self, event: Event) {
-        match event {
-            Event::SyncRegistration { execution, federate, label, refusal } => {
-                self.tell(execution, federate, sync_registration(label, refusal));
-            }
-            Event::SyncAnnounced { execution, to, label, tag } => {
-                let announce = api::AnnounceSynchronizationPoint {
-                    synchronization_point_label: label,
-                    user_supplied_tag: tag.into(),
-                };
-                for federate in to {
-                    self.tell(execution, federate, Callback::AnnounceSynchronizationPoint(announce.clone()));
-                }
-            }
-            Event::Synchronized { execution, point } => {
-                let failed = api::FederateHandleSet { federate_handle: point.failed.into_iter().collect() };
-                let synchronized = api::FederationSynchronized {
-                    synchronization_point_label: point.label,
-                    failed_to_sync_set: Some(failed),
-                };
-                for federate in point.members {
-                    self.tell(execution, federate, Callback::FederationSynchronized(synchronized.clone()));
-                }
-            }
-            Event::NamesReserved { execution, federate, names, granted, multiple } => {
-                for callback in reservation(names, granted, multiple) {
-                    self.tell(execution, federate, callback);
-                }
-            }
-            _ => {}
+    /// Outcome of the registration of a synchronization point, for the registrant (4.15).
+    pub(super) fn tell_registration(
+        &mut self,
+        execution: ExecutionId,
+        federate: FederateHandle,
+        label: String,
+        refusal: Option<SyncRefusal>,
+    ) {
+        self.tell(execution, federate, sync_registration(label, refusal));
+    }
+
+    /// A synchronization point is announced (4.16).
+    pub(super) fn tell_announced(
+        &mut self,
+        execution: ExecutionId,
+        to: BTreeSet<FederateHandle>,
+        label: String,
+        tag: Vec<u8>,
+    ) {
+        let announce = api::AnnounceSynchronizationPoint {
+            synchronization_point_label: label,
+            user_supplied_tag: tag.into(),
+        };
+        for federate in to {
+            self.tell(execution, federate, Callback::AnnounceSynchronizationPoint(announce.clone()));
+        }
+    }
+
+    /// A federation is synchronized (4.18).
+    pub(super) fn tell_synchronized(&mut self, execution: ExecutionId, point: Synchronized) {
+        let failed = api::FederateHandleSet { federate_handle: point.failed.into_iter().collect() };
+        let synchronized = api::FederationSynchronized {
+            synchronization_point_label: point.label,
+            failed_to_sync_set: Some(failed),
+        };
+        for federate in point.members {
+            self.tell(execution, federate, Callback::FederationSynchronized(synchronized.clone()));
+        }
+    }
+
+    /// Outcome of a name reservation (6.3, 6.6).
+    pub(super) fn tell_reserved(
+        &mut self,
+        execution: ExecutionId,
+        federate: FederateHandle,
+        names: BTreeSet<String>,
+        granted: bool,
+        multiple: bool,
+    ) {
+        for callback in reservation(names, granted, multiple) {
+            self.tell(execution, federate, callback);
         }
     }
 
     fn tell(&mut self, execution: ExecutionId, federate: FederateHandle, callback: Callback) {
-        if let Some(execution) = self.executions.get(&execution) {
-            execution.tell(&mut self.plane, federate, callback);
-        }
+        self.with(execution, |x, shared| {
+            x.act(shared, |objects, effects| objects.tell(effects, federate, callback));
+        });
     }
 }
 

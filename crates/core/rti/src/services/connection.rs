@@ -2,8 +2,9 @@
 
 use super::{Reply, Served, finish};
 use crate::control::{Command, ControlPlane, ExecutionId, NodeId};
+use crate::effect::{Effect, Effects};
 use crate::modules::{FomSource, ModuleText, has_text};
-use crate::plane::{CallId, CallerId, Finish, Outcome, Plane, Waiting};
+use crate::proposal::{CallId, CallerId, Finish, Outcome, Proposal, Report, Waiting};
 use hla::api::call_request::CallRequest as Call;
 use hla::api::call_response::CallResponse as Answer;
 use hla::api::{self, AdditionalSettingsResultCode, callback_request::CallbackRequest as Callback};
@@ -130,21 +131,11 @@ fn apply(configuration: Option<&api::RtiConfiguration>) -> (api::ConfigurationRe
     (result, evolved)
 }
 
-/// What the two list services report (4.7, 4.9), from the state at the moment of the report.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Report {
-    /// All federation executions.
-    Federations,
-    /// The members of the federation execution of this name.
-    Members(String),
-}
-
-impl Report {
-    pub(crate) fn callback(self, control: &ControlPlane) -> Callback {
-        match self {
-            Report::Federations => federations(control),
-            Report::Members(name) => members(control, name),
-        }
+/// What a list service reports, from the state of the control plane.
+pub(crate) fn report(report: Report, control: &ControlPlane) -> Callback {
+    match report {
+        Report::Federations => federations(control),
+        Report::Members(name) => members(control, name),
     }
 }
 
@@ -181,7 +172,7 @@ fn members(control: &ControlPlane, federation_name: String) -> Callback {
 /// A call that needs a connection but no membership, with what serving it needs.
 pub(crate) struct Reception<'a> {
     pub(crate) control: &'a ControlPlane,
-    pub(crate) plane: &'a mut Plane,
+    pub(crate) effects: &'a mut Effects,
     pub(crate) source: &'a dyn FomSource,
     pub(crate) limits: &'a Limits,
     pub(crate) node: NodeId,
@@ -210,18 +201,20 @@ impl Reception<'_> {
     }
 
     fn propose(&mut self, command: Command, finish: Finish) -> Served {
-        self.plane.propose_for(Waiting { caller: self.caller, call: self.call, finish }, command);
+        let waiting = Some(Waiting { caller: self.caller, call: self.call, finish });
+        self.effects.push(Effect::Propose(Proposal { command, waiting, report: None }));
         Ok(Reply::Later)
     }
 
     /// Alone, this node has the newest state there is; with others, it waits for what was committed so far.
     fn list(&mut self, report: Report, finish: Finish) -> Served {
         if self.control.nodes().len() > 1 {
-            let waiting = Waiting { caller: self.caller, call: self.call, finish };
-            self.plane.propose_report(waiting, report);
+            let waiting = Some(Waiting { caller: self.caller, call: self.call, finish });
+            let (command, report) = (Command::Barrier, Some(report));
+            self.effects.push(Effect::Propose(Proposal { command, waiting, report }));
             return Ok(Reply::Later);
         }
-        self.plane.tell(self.client, report.callback(self.control));
+        self.effects.tell(self.client, self::report(report, self.control));
         Ok(Reply::Now(finish(Outcome::default())))
     }
 

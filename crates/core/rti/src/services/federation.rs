@@ -9,11 +9,11 @@ use hla::{Exception, RtiError};
 use std::collections::BTreeSet;
 
 pub(crate) fn serve(mut cx: Context<'_>, call: Call) -> Served {
-    let (execution, federate) = (cx.execution.id, cx.who);
+    let (execution, federate) = (cx.objects.id, cx.who);
     match call {
         Call::ResignFederationExecutionRequest(r) => {
             let action = resign_action(r.resign_action)?;
-            cx.execution.resign_objects(cx.plane, federate, action)?;
+            cx.objects.resign_objects(cx.effects, federate, action)?;
             let command = Command::Resign { execution, federate };
             cx.propose(command, finish!(ResignFederationExecutionResponse))
         }

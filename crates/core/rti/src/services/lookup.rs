@@ -2,7 +2,7 @@
 
 use super::{Context, Served, answer};
 use crate::control::NodeId;
-use crate::object::execution::Execution;
+use crate::object::objects::Objects;
 use hla::api::call_request::CallRequest as Call;
 use hla::api::{DimensionHandleSet, OrderType, ServiceGroup};
 use hla::handle::{AttributeHandle, DimensionHandle, ObjectClassHandle, TransportationTypeHandle};
@@ -13,7 +13,7 @@ fn name_not_found(what: &str, name: &str) -> RtiError {
 }
 
 pub(crate) fn serve(cx: Context<'_>, call: Call) -> Served {
-    let x = &*cx.execution;
+    let x = &*cx.objects;
     match call {
         Call::GetObjectClassHandleRequest(r) => {
             let found = x.model.object_class_by_name(&r.object_class_name);
@@ -76,7 +76,7 @@ pub(crate) fn serve(cx: Context<'_>, call: Call) -> Served {
 }
 
 fn instances_and_federates(cx: Context<'_>, call: Call) -> Served {
-    let (x, who) = (&*cx.execution, cx.who);
+    let (x, who) = (&*cx.objects, cx.who);
     match call {
         Call::GetKnownObjectClassHandleRequest(r) => {
             answer!(GetKnownObjectClassHandleResponse, x.known_instance(who, r.object_instance)?.1.handle)
@@ -130,7 +130,7 @@ fn invalid_federate(cx: &Context<'_>, handle: hla::handle::FederateHandle) -> Rt
 }
 
 fn rates_and_orders(cx: Context<'_>, call: Call) -> Served {
-    let (x, who) = (&*cx.execution, cx.who);
+    let (x, who) = (&*cx.objects, cx.who);
     match call {
         Call::GetUpdateRateValueRequest(r) => {
             let name = &r.update_rate_designator;
@@ -157,7 +157,7 @@ fn rates_and_orders(cx: Context<'_>, call: Call) -> Served {
                 Err(RtiError::new(Exception::InvalidOrderName, text))
             }
         },
-        Call::GetOrderNameRequest(r) => match Execution::order(r.order_type)? {
+        Call::GetOrderNameRequest(r) => match Objects::order(r.order_type)? {
             OrderType::Receive => answer!(GetOrderNameResponse, "Receive".to_owned()),
             OrderType::Timestamp => answer!(GetOrderNameResponse, "TimeStamp".to_owned()),
         },
@@ -187,13 +187,13 @@ fn rates_and_orders(cx: Context<'_>, call: Call) -> Served {
 
 /// The rate in Hz that applies to the caller's subscription of an attribute; 0 for no reduction.
 fn subscribed_rate(cx: &Context<'_>, class: ObjectClassHandle, attribute: AttributeHandle) -> f64 {
-    let subscription = cx.execution.federate(cx.who).subscription(class, attribute);
+    let subscription = cx.objects.federate(cx.who).subscription(class, attribute);
     let rate = subscription.and_then(|subscription| subscription.rate);
-    rate.map_or(0.0, |rate| cx.execution.rates[rate.0 as usize].hertz)
+    rate.map_or(0.0, |rate| cx.objects.rates[rate.0 as usize].hertz)
 }
 
 fn dimensions(cx: Context<'_>, call: Call) -> Served {
-    let x = &*cx.execution;
+    let x = &*cx.objects;
     let set = |dimension_handle: Vec<DimensionHandle>| DimensionHandleSet { dimension_handle };
     let dimension = |handle: Option<DimensionHandle>| {
         let handle = handle.unwrap_or_default();
@@ -230,7 +230,7 @@ fn dimensions(cx: Context<'_>, call: Call) -> Served {
 }
 
 fn normalizations(cx: Context<'_>, call: Call) -> Served {
-    let x = &*cx.execution;
+    let x = &*cx.objects;
     match call {
         Call::NormalizeServiceGroupRequest(r) => match ServiceGroup::try_from(r.service_group) {
             Ok(group) => answer!(NormalizeServiceGroupResponse, group as u32),

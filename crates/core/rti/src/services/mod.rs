@@ -13,8 +13,9 @@ pub(crate) mod switches;
 pub(crate) mod transport;
 
 use crate::control::{Command, ControlPlane, Federation};
-use crate::object::execution::Execution;
-use crate::plane::{CallId, CallerId, Finish, Plane, Waiting};
+use crate::effect::{Effect, Effects};
+use crate::object::objects::Objects;
+use crate::proposal::{CallId, CallerId, Finish, Proposal, Waiting};
 use hla::RtiError;
 use hla::api::call_response::CallResponse as Answer;
 use hla::handle::FederateHandle;
@@ -23,7 +24,7 @@ use hla::handle::FederateHandle;
 pub(crate) enum Reply {
     /// With this response.
     Now(Answer),
-    /// With the outcome of a proposal to the control plane.
+    /// With the outcome of a proposal to the control effects.
     Later,
 }
 
@@ -57,8 +58,8 @@ pub(crate) use {answer, done, finish};
 /// A call of a joined federate, with what serving it needs.
 pub(crate) struct Context<'a> {
     pub(crate) control: &'a ControlPlane,
-    pub(crate) execution: &'a mut Execution,
-    pub(crate) plane: &'a mut Plane,
+    pub(crate) objects: &'a mut Objects,
+    pub(crate) effects: &'a mut Effects,
     pub(crate) caller: CallerId,
     pub(crate) call: CallId,
     /// The federate that calls.
@@ -66,14 +67,15 @@ pub(crate) struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// The federation execution as the control plane knows it.
+    /// The federation execution as the control effects knows it.
     pub(crate) fn federation(&self) -> &Federation {
-        self.control.execution(self.execution.id).expect("an execution has its federation")
+        self.control.execution(self.objects.id).expect("an execution has its federation")
     }
 
     /// Proposes a command; its outcome ends the call with the response that `finish` makes.
     pub(crate) fn propose(&mut self, command: Command, finish: Finish) -> Served {
-        self.plane.propose_for(Waiting { caller: self.caller, call: self.call, finish }, command);
+        let waiting = Some(Waiting { caller: self.caller, call: self.call, finish });
+        self.effects.push(Effect::Propose(Proposal { command, waiting, report: None }));
         Ok(Reply::Later)
     }
 }

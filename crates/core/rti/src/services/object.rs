@@ -14,38 +14,38 @@ fn no_retraction() -> MessageRetractionReturn {
 }
 
 pub(crate) fn serve(mut cx: Context<'_>, call: Call) -> Served {
-    let Context { execution: x, plane, who, .. } = &mut cx;
+    let Context { objects: x, effects, who, .. } = &mut cx;
     let who = *who;
     match call {
         Call::UpdateAttributeValuesRequest(r) => {
-            x.update(plane, who, r.object_instance, r.attribute_values, &r.user_supplied_tag, None)?;
+            x.update(effects, who, r.object_instance, r.attribute_values, r.user_supplied_tag, None)?;
             done!(UpdateAttributeValuesResponse)
         }
         Call::UpdateAttributeValuesWithTimeRequest(r) => {
             let stamp = Stamp::read(x.time, r.time.as_ref())?;
-            x.update(plane, who, r.object_instance, r.attribute_values, &r.user_supplied_tag, Some(&stamp))?;
+            x.update(effects, who, r.object_instance, r.attribute_values, r.user_supplied_tag, Some(stamp))?;
             answer!(UpdateAttributeValuesWithTimeResponse, no_retraction())
         }
         Call::SendInteractionRequest(r) => {
             let (class, values) = (r.interaction_class, r.parameter_values);
-            x.send_interaction(plane, who, class, values, &r.user_supplied_tag, None)?;
+            x.send_interaction(effects, who, class, values, r.user_supplied_tag, None)?;
             done!(SendInteractionResponse)
         }
         Call::SendInteractionWithTimeRequest(r) => {
             let stamp = Stamp::read(x.time, r.time.as_ref())?;
             let (class, values) = (r.interaction_class, r.parameter_values);
-            x.send_interaction(plane, who, class, values, &r.user_supplied_tag, Some(&stamp))?;
+            x.send_interaction(effects, who, class, values, r.user_supplied_tag, Some(stamp))?;
             answer!(SendInteractionWithTimeResponse, no_retraction())
         }
         Call::SendDirectedInteractionRequest(r) => {
             let (class, instance, values) = (r.interaction_class, r.object_instance, r.parameter_values);
-            x.send_directed(plane, who, class, instance, values, &r.user_supplied_tag, None)?;
+            x.send_directed(effects, who, class, instance, values, r.user_supplied_tag, None)?;
             done!(SendDirectedInteractionResponse)
         }
         Call::SendDirectedInteractionWithTimeRequest(r) => {
             let stamp = Stamp::read(x.time, r.time.as_ref())?;
             let (class, instance, values) = (r.interaction_class, r.object_instance, r.parameter_values);
-            x.send_directed(plane, who, class, instance, values, &r.user_supplied_tag, Some(&stamp))?;
+            x.send_directed(effects, who, class, instance, values, r.user_supplied_tag, Some(stamp))?;
             answer!(SendDirectedInteractionWithTimeResponse, no_retraction())
         }
         other => lifecycle(cx, other),
@@ -53,42 +53,42 @@ pub(crate) fn serve(mut cx: Context<'_>, call: Call) -> Served {
 }
 
 fn lifecycle(mut cx: Context<'_>, call: Call) -> Served {
-    let Context { execution: x, plane, who, control, .. } = &mut cx;
+    let Context { objects: x, effects, who, control, .. } = &mut cx;
     let who = *who;
     let names = || &control.execution(x.id).expect("an execution has its federation").names;
     match call {
         Call::RegisterObjectInstanceRequest(r) => {
             let names = names();
-            answer!(RegisterObjectInstanceResponse, x.register(plane, names, who, r.object_class, None)?)
+            answer!(RegisterObjectInstanceResponse, x.register(effects, names, who, r.object_class, None)?)
         }
         Call::RegisterObjectInstanceWithNameRequest(r) => {
             let (names, name) = (names(), Some(r.object_instance_name.as_str()));
             answer!(
                 RegisterObjectInstanceWithNameResponse,
-                x.register(plane, names, who, r.object_class, name)?
+                x.register(effects, names, who, r.object_class, name)?
             )
         }
         Call::DeleteObjectInstanceRequest(r) => {
-            x.delete(plane, who, r.object_instance, &r.user_supplied_tag, None)?;
+            x.delete(effects, who, r.object_instance, &r.user_supplied_tag, None)?;
             done!(DeleteObjectInstanceResponse)
         }
         Call::DeleteObjectInstanceWithTimeRequest(r) => {
             let stamp = Stamp::read(x.time, r.time.as_ref())?;
-            x.delete(plane, who, r.object_instance, &r.user_supplied_tag, Some(&stamp))?;
+            x.delete(effects, who, r.object_instance, &r.user_supplied_tag, Some(stamp))?;
             answer!(DeleteObjectInstanceWithTimeResponse, no_retraction())
         }
         Call::LocalDeleteObjectInstanceRequest(r) => {
-            x.local_delete(plane, who, r.object_instance)?;
+            x.local_delete(effects, who, r.object_instance)?;
             done!(LocalDeleteObjectInstanceResponse)
         }
         Call::RequestInstanceAttributeValueUpdateRequest(r) => {
             let attributes = r.attributes.as_ref();
-            x.request_instance_update(plane, who, r.object_instance, attributes, &r.user_supplied_tag)?;
+            x.request_instance_update(effects, who, r.object_instance, attributes, &r.user_supplied_tag)?;
             done!(RequestInstanceAttributeValueUpdateResponse)
         }
         Call::RequestClassAttributeValueUpdateRequest(r) => {
             let attributes = r.attributes.as_ref();
-            x.request_class_update(plane, who, r.object_class, attributes, &r.user_supplied_tag)?;
+            x.request_class_update(effects, who, r.object_class, attributes, &r.user_supplied_tag)?;
             done!(RequestClassAttributeValueUpdateResponse)
         }
         other => names_of_instances(cx, other),
@@ -96,7 +96,7 @@ fn lifecycle(mut cx: Context<'_>, call: Call) -> Served {
 }
 
 fn names_of_instances(mut cx: Context<'_>, call: Call) -> Served {
-    let (execution, federate) = (cx.execution.id, cx.who);
+    let (execution, federate) = (cx.objects.id, cx.who);
     match call {
         Call::ReserveObjectInstanceNameRequest(r) => {
             NameTable::check_legal(&r.object_instance_name)?;

@@ -18,7 +18,7 @@ fn refuse_reporting(service: &str, value: bool) -> Result<(), RtiError> {
 
 #[allow(clippy::needless_pass_by_value)] // the last group of the chain; the others hand the context on
 pub(crate) fn serve(cx: Context<'_>, call: Call) -> Served {
-    let x = &mut *cx.execution;
+    let x = &mut *cx.objects;
     let switches = &mut x.federate_mut(cx.who).switches;
     match call {
         Call::GetObjectClassRelevanceAdvisorySwitchRequest(_) => {
@@ -68,7 +68,7 @@ pub(crate) fn serve(cx: Context<'_>, call: Call) -> Served {
             // Other nodes need it should this one die.
             if directive != std::mem::replace(&mut switches.resign_directive, directive) {
                 let (execution, federate) = (x.id, cx.who);
-                cx.plane.propose(Command::SetResignDirective { execution, federate, directive });
+                cx.effects.propose(Command::SetResignDirective { execution, federate, directive });
             }
             done!(SetAutomaticResignDirectiveResponse)
         }
@@ -77,7 +77,7 @@ pub(crate) fn serve(cx: Context<'_>, call: Call) -> Served {
 }
 
 fn of_reporting_and_federation(cx: &Context<'_>, call: Call) -> Served {
-    let model = cx.execution.model.switches();
+    let model = cx.objects.model.switches();
     match call {
         Call::GetServiceReportingSwitchRequest(_) => answer!(GetServiceReportingSwitchResponse, false),
         Call::SetServiceReportingSwitchRequest(r) => {

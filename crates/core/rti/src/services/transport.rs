@@ -5,12 +5,12 @@ use hla::api::call_request::CallRequest as Call;
 use hla::{Exception, RtiError};
 
 pub(crate) fn serve(mut cx: Context<'_>, call: Call) -> Served {
-    let Context { execution: x, plane, who, .. } = &mut cx;
+    let Context { objects: x, effects, who, .. } = &mut cx;
     let who = *who;
     match call {
         Call::RequestAttributeTransportationTypeChangeRequest(r) => {
             let (attributes, to) = (r.attributes.as_ref(), r.transportation_type);
-            x.change_attribute_transportation(plane, who, r.object_instance, attributes, to)?;
+            x.change_attribute_transportation(effects, who, r.object_instance, attributes, to)?;
             done!(RequestAttributeTransportationTypeChangeResponse)
         }
         Call::ChangeDefaultAttributeTransportationTypeRequest(r) => {
@@ -19,12 +19,12 @@ pub(crate) fn serve(mut cx: Context<'_>, call: Call) -> Served {
             done!(ChangeDefaultAttributeTransportationTypeResponse)
         }
         Call::QueryAttributeTransportationTypeRequest(r) => {
-            x.query_attribute_transportation(plane, who, r.object_instance, r.attribute)?;
+            x.query_attribute_transportation(effects, who, r.object_instance, r.attribute)?;
             done!(QueryAttributeTransportationTypeResponse)
         }
         Call::RequestInteractionTransportationTypeChangeRequest(r) => {
             let to = r.transportation_type;
-            x.change_interaction_transportation(plane, who, r.interaction_class, to)?;
+            x.change_interaction_transportation(effects, who, r.interaction_class, to)?;
             done!(RequestInteractionTransportationTypeChangeResponse)
         }
         Call::QueryInteractionTransportationTypeRequest(r) => {
@@ -33,17 +33,17 @@ pub(crate) fn serve(mut cx: Context<'_>, call: Call) -> Served {
                 let text = format!("{federate:?} is not joined");
                 return Err(RtiError::new(Exception::FederateNotExecutionMember, text));
             };
-            if node != cx.execution.node {
+            if node != cx.objects.node {
                 let otherwise = Exception::InteractionClassNotDefined;
-                let class = cx.execution.interaction_class(r.interaction_class, otherwise)?.handle;
-                cx.execution.ask_transportation(cx.plane, node, who, federate, class);
+                let class = cx.objects.interaction_class(r.interaction_class, otherwise)?.handle;
+                cx.objects.ask_transportation(cx.effects, node, who, federate, class);
                 return done!(QueryInteractionTransportationTypeResponse);
             }
-            cx.execution.query_interaction_transportation(cx.plane, who, federate, r.interaction_class)?;
+            cx.objects.query_interaction_transportation(cx.effects, who, federate, r.interaction_class)?;
             done!(QueryInteractionTransportationTypeResponse)
         }
         Call::ChangeAttributeOrderTypeRequest(r) => {
-            x.change_attribute_order(plane, who, r.object_instance, r.attributes.as_ref(), r.order_type)?;
+            x.change_attribute_order(effects, who, r.object_instance, r.attributes.as_ref(), r.order_type)?;
             done!(ChangeAttributeOrderTypeResponse)
         }
         Call::ChangeDefaultAttributeOrderTypeRequest(r) => {

@@ -1,0 +1,68 @@
+//! The inbox of one federate: when it may have a message (1516.1-2025, 8.1.3).
+
+use bytes::Bytes;
+use hla::api::OrderType;
+use std::collections::VecDeque;
+
+/// A callback for one federate, before time management has a say in when it is delivered.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Arrival {
+    /// The encoded `CallbackRequest`.
+    pub(crate) body: Bytes,
+    /// It may be dropped when the federate does not keep up.
+    pub(crate) best_effort: bool,
+    /// The order in which this federate receives the message; `None` for callbacks that are no messages and are never
+    /// held back, such as discoveries and advisories.
+    pub(crate) received: Option<OrderType>,
+}
+
+impl Arrival {
+    /// A callback that is no message.
+    pub(crate) fn notice(body: Bytes) -> Self {
+        Self { body, best_effort: false, received: None }
+    }
+
+    /// A message in receive order.
+    pub(crate) fn receive_order(body: Bytes, best_effort: bool) -> Self {
+        Self { body, best_effort, received: Some(OrderType::Receive) }
+    }
+}
+
+/// Memory that a held arrival costs beside its body.
+const ARRIVAL_OVERHEAD: usize = 64;
+
+/// Messages that wait until time management lets their federate have them.
+///
+/// A constrained federate that is not advancing and has not enabled asynchronous delivery gets no messages in receive
+/// order (8.1.3, 8.14). The queue of messages in time-stamp order belongs beside this one.
+#[derive(Debug, Default)]
+pub(crate) struct Inbox {
+    receive_order: VecDeque<Arrival>,
+    bytes: usize,
+}
+
+impl Inbox {
+    /// Whether `arrival` has to wait.
+    pub(crate) fn holds(&self, arrival: &Arrival) -> bool {
+        arrival.received == Some(OrderType::Receive)
+    }
+
+    /// Keeps an arrival that has to wait.
+    pub(crate) fn hold(&mut self, arrival: Arrival) {
+        self.bytes += arrival.body.len() + ARRIVAL_OVERHEAD;
+        self.receive_order.push_back(arrival);
+    }
+
+    /// All that waits, in the order in which it came.
+    pub(crate) fn release(self) -> impl Iterator<Item = Arrival> {
+        self.receive_order.into_iter()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.receive_order.len()
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+}

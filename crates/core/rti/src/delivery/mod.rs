@@ -1,0 +1,278 @@
+//! Delivery: one inbox and one bounded pipe for each federate of this node.
+//!
+//! Services hand over *arrivals*. The inbox decides when a federate may have one: at once, or when time management lets
+//! it. From there it goes into the federate's pipe, where it waits until the session takes it.
+
+mod inbox;
+
+pub(crate) use inbox::{Arrival, Inbox};
+
+use crate::proposal::CallerId;
+use base::{HandleMap, Moment, Seed};
+use bytes::{BufMut, Bytes, BytesMut};
+use router::{
+    ClientConfig, ClientError, ClientId, Enqueued, Interest, Message, PipeConfig, PipeStats, Priority,
+    Router, RouterConfig, RouterId, Wire, WireError,
+};
+use std::collections::VecDeque;
+
+/// An encoded callback in the pipe of one federate. Many federates may share the body.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Waiting {
+    /// The encoded `CallbackRequest`.
+    body: Bytes,
+    /// It may be dropped when the federate does not keep up.
+    best_effort: bool,
+}
+
+/// Memory that a waiting callback costs beside its body: its place in the queue and the shared
+/// body's bookkeeping.
+const WAITING_OVERHEAD: usize = 96;
+
+/// Every callback is addressed to one federate: pipes have no topics.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+struct Addressed;
+
+impl Message for Waiting {
+    type Topic = Addressed;
+
+    fn topic(&self) -> &Addressed {
+        &Addressed
+    }
+
+    fn priority(&self) -> Priority {
+        if self.best_effort { Priority::State } else { Priority::Reliable }
+    }
+
+    fn droppable(&self) -> bool {
+        self.best_effort
+    }
+
+    fn bytes(&self) -> usize {
+        self.body.len() + WAITING_OVERHEAD
+    }
+}
+
+impl Wire for Waiting {
+    fn encode(&self, out: &mut BytesMut) {
+        out.put_u8(self.best_effort.into());
+        out.put_slice(&self.body);
+    }
+
+    fn decode(body: Bytes, _pinned: usize) -> Result<Self, WireError> {
+        match body.first() {
+            Some(&flag @ 0..=1) => Ok(Self { body: body.slice(1..), best_effort: flag == 1 }),
+            Some(flag) => Err(WireError(format!("a callback starts with 0 or 1, not {flag}"))),
+            None => Err(WireError("a callback is not empty".to_owned())),
+        }
+    }
+}
+
+impl Interest for Addressed {
+    type Topic = Addressed;
+    type Key = Addressed;
+
+    fn key(&self) -> Option<Addressed> {
+        Some(*self)
+    }
+
+    fn topic_key(_topic: &Addressed) -> Addressed {
+        Addressed
+    }
+
+    fn matches(&self, _topic: &Addressed) -> bool {
+        true
+    }
+
+    fn merge(&mut self, _other: &Self) {}
+}
+
+impl Wire for Addressed {
+    fn encode(&self, _out: &mut BytesMut) {}
+
+    fn decode(_body: Bytes, _pinned: usize) -> Result<Self, WireError> {
+        Ok(Addressed)
+    }
+}
+
+/// The inboxes and pipes of this node's federates.
+pub(crate) struct Delivery {
+    /// One client per caller, as a pipe.
+    pipes: Router<Waiting, Addressed>,
+    callers: HandleMap<ClientId, CallerId>,
+    /// Inboxes of federates that do not get everything at once; nearly always empty.
+    held: HandleMap<ClientId, Inbox>,
+    pipe: PipeConfig,
+    overloaded: Vec<CallerId>,
+    /// Callers that are to be disconnected, and why.
+    lost: VecDeque<(CallerId, String)>,
+    /// Best-effort callbacks dropped for want of room, for all federates together.
+    dropped: u64,
+}
+
+impl Delivery {
+    /// `queue_bytes_max` and `queue_messages_max` bound what may wait for one federate.
+    pub(crate) fn new(router: u32, queue_bytes_max: usize, queue_messages_max: usize) -> Self {
+        // The seed only spreads reconnections of links between routers, of which there are none here.
+        let pipes = Router::new(RouterConfig::new(RouterId(router), Seed(u64::from(router))));
+        let mut pipe = PipeConfig::ordered().with_bytes_max(queue_bytes_max);
+        pipe.messages_max = queue_messages_max;
+        Self {
+            pipes,
+            callers: HandleMap::default(),
+            held: HandleMap::default(),
+            pipe,
+            overloaded: Vec::new(),
+            lost: VecDeque::new(),
+            dropped: 0,
+        }
+    }
+
+    /// A pipe for a new caller.
+    ///
+    /// # Errors
+    /// There is no place for another one.
+    pub(crate) fn add(&mut self, now: Moment, caller: CallerId) -> Result<ClientId, ClientError> {
+        let config = ClientConfig { pipe: self.pipe.clone(), ..ClientConfig::local() };
+        let client = self.pipes.add_client(now, config)?;
+        self.callers.insert(client, caller);
+        Ok(client)
+    }
+
+    /// Removes a pipe and everything that waits in it.
+    pub(crate) fn remove(&mut self, now: Moment, client: ClientId) {
+        let dropped = self.pipe_stats(client).map_or(0, PipeStats::dropped_messages);
+        if let Some(caller) = self.callers.get(&client)
+            && dropped > 0
+        {
+            tracing::warn!(%caller, dropped, "best-effort callbacks of this federate were dropped: it did not keep up");
+        }
+        self.callers.remove(&client);
+        self.held.remove(&client);
+        self.pipes.remove_client(now, client);
+    }
+
+    /// Drops everything that waits for a caller, by giving it a new pipe.
+    pub(crate) fn drop_waiting(&mut self, now: Moment, caller: CallerId, client: &mut ClientId) {
+        self.remove(now, *client);
+        // One place was just made, so that there is one.
+        if let Ok(fresh) = self.add(now, caller) {
+            *client = fresh;
+        }
+    }
+
+    /// Hands an arrival to a federate: into its pipe, or into its inbox while that holds it back.
+    pub(crate) fn deliver(&mut self, now: Moment, to: ClientId, arrival: Arrival) {
+        // A federate that is not constrained pays this one branch.
+        if !self.held.is_empty()
+            && let Some(inbox) = self.held.get_mut(&to)
+            && inbox.holds(&arrival)
+        {
+            return self.hold(to, arrival);
+        }
+        self.pipe(now, to, arrival);
+    }
+
+    /// What waits in the inbox counts against the same limits as what waits in the pipe.
+    fn hold(&mut self, to: ClientId, arrival: Arrival) {
+        let (messages, bytes) = self.queued(to);
+        if bytes + arrival.body.len() <= self.pipe.bytes_max && messages < self.pipe.messages_max {
+            if let Some(inbox) = self.held.get_mut(&to) {
+                inbox.hold(arrival);
+            }
+        } else if arrival.best_effort {
+            self.count_dropped(1);
+        } else {
+            self.overload(to);
+        }
+    }
+
+    /// Holds messages in receive order back from a federate (`on`), or lets it have those that wait and all that follow.
+    pub(crate) fn hold_receive_order(&mut self, now: Moment, client: ClientId, on: bool) {
+        if on {
+            self.held.entry(client).or_default();
+        } else if let Some(inbox) = self.held.remove(&client) {
+            for arrival in inbox.release() {
+                self.pipe(now, client, arrival);
+            }
+        }
+    }
+
+    fn pipe(&mut self, now: Moment, to: ClientId, arrival: Arrival) {
+        let waiting = Waiting { body: arrival.body, best_effort: arrival.best_effort };
+        match self.pipes.push(now, to, waiting) {
+            Ok(Enqueued::Queued { displaced }) => self.count_dropped(displaced),
+            Ok(Enqueued::Dropped { .. }) => self.count_dropped(1),
+            Ok(Enqueued::Refused) => self.overload(to),
+            Ok(Enqueued::Replaced) | Err(_) => {}
+        }
+    }
+
+    /// Logs at 1, 2, 4, 8 … dropped callbacks: often enough to be seen, too seldom to be a load.
+    fn count_dropped(&mut self, more: u32) {
+        if more == 0 {
+            return;
+        }
+        let before = self.dropped;
+        self.dropped += u64::from(more);
+        if self.dropped.leading_zeros() != before.leading_zeros() {
+            tracing::warn!(
+                total = self.dropped,
+                "best-effort callbacks are dropped: a federate does not keep up"
+            );
+        }
+    }
+
+    fn overload(&mut self, client: ClientId) {
+        if let Some(&caller) = self.callers.get(&client)
+            && !self.overloaded.contains(&caller)
+        {
+            self.overloaded.push(caller);
+        }
+    }
+
+    /// The federate of `caller` cannot go on, because of what `why` says: it is to be disconnected with Connection
+    /// Lost (4.4).
+    pub(crate) fn lose(&mut self, caller: CallerId, why: impl Into<String>) {
+        if !self.lost.iter().any(|(lost, _)| *lost == caller) {
+            self.lost.push_back((caller, why.into()));
+        }
+    }
+
+    pub(crate) fn poll_lost(&mut self) -> Option<(CallerId, String)> {
+        self.lost.pop_front()
+    }
+
+    pub(crate) fn poll_overloaded(&mut self) -> Option<CallerId> {
+        self.overloaded.pop()
+    }
+
+    /// A caller for whom callbacks wait; it is not named again before they were all taken.
+    pub(crate) fn poll_ready(&mut self) -> Option<CallerId> {
+        loop {
+            let client = self.pipes.poll_ready()?;
+            if let Some(&caller) = self.callers.get(&client) {
+                return Some(caller);
+            }
+        }
+    }
+
+    /// The next callback for a client.
+    pub(crate) fn poll_callback(&mut self, client: ClientId) -> Option<Bytes> {
+        self.pipes.poll_message(client).map(|waiting| waiting.body)
+    }
+
+    pub(crate) fn pipe_stats(&self, client: ClientId) -> Option<&PipeStats> {
+        self.pipes.pipe_stats(client)
+    }
+
+    /// Messages and bytes that wait for a client.
+    pub(crate) fn queued(&self, client: ClientId) -> (usize, usize) {
+        let (messages, bytes) = self.pipes.queued(client).unwrap_or_default();
+        let held = self.held.get(&client);
+        (messages + held.map_or(0, Inbox::len), bytes + held.map_or(0, Inbox::bytes))
+    }
+}
+
+#[cfg(test)]
+mod tests;

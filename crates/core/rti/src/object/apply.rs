@@ -1,0 +1,271 @@
+//! What happens at other nodes becomes callbacks here.
+
+use super::instance::{AttributeState, Instance, Relevance};
+use super::objects::Objects;
+use super::update::PASSEL_VALUES_MAX;
+use crate::control::{NodeId, PublishedClass};
+use crate::effect::Effects;
+use crate::wire::{Payload, Record, StreamEvent};
+use bytes::Bytes;
+use hla::handle::{
+    AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle,
+};
+use router::WireError;
+use std::collections::BTreeSet;
+
+/// Part of a snapshot: the instances of a class whose home is `from`, after `after` and up to `end`.
+#[derive(Debug)]
+pub(crate) struct SnapshotRange {
+    pub(crate) class: ObjectClassHandle,
+    pub(crate) from: NodeId,
+    pub(crate) after: ObjectInstanceHandle,
+    pub(crate) end: ObjectInstanceHandle,
+}
+
+impl Objects {
+    /// Takes an event of the stream of another node whose turn has come. False when it came too early or too late for
+    /// what is here, which happens to best-effort events alone.
+    ///
+    /// # Errors
+    /// The event does not fit the stream, or the object model.
+    pub(crate) fn apply(
+        &mut self,
+        effects: &mut Effects,
+        class: PublishedClass,
+        from: NodeId,
+        event: StreamEvent,
+    ) -> Result<bool, WireError> {
+        match (class, event) {
+            (PublishedClass::Objects(_), StreamEvent::Updated { instance, payload }) => {
+                self.apply_update(effects, instance, &payload)
+            }
+            (PublishedClass::Interactions(class), StreamEvent::Sent(payload)) => {
+                self.check_interaction(class, &payload)?;
+                self.receive(effects, class, &payload);
+                Ok(true)
+            }
+            (PublishedClass::Directed, StreamEvent::Directed { interaction, instance, payload }) => {
+                self.check_interaction(interaction, &payload)?;
+                self.receive_directed(effects, interaction, instance, &payload);
+                Ok(true)
+            }
+            (PublishedClass::Objects(class), StreamEvent::Registered(record)) => {
+                self.apply_record(effects, class, from, &record).map(|()| true)
+            }
+            (PublishedClass::Objects(_), event) => self.apply_change(effects, from, event),
+            (class, event) => Err(WireError(format!("{event:?} does not belong to {class:?}"))),
+        }
+    }
+
+    /// Changes of an instance whose home is `from`.
+    fn apply_change(
+        &mut self,
+        effects: &mut Effects,
+        from: NodeId,
+        event: StreamEvent,
+    ) -> Result<bool, WireError> {
+        let instance = event.instance().unwrap_or_default();
+        let at_home = self.instances.get(instance).is_some_and(|object| object.home == from);
+        match event {
+            StreamEvent::Removed { producer, tag, stamp, .. } => {
+                stamp.map_or(Ok(()), |stamp| stamp.check(self.time))?;
+                if at_home {
+                    self.bury(effects.now, instance);
+                    self.remove(effects, producer, instance, &tag, stamp);
+                    effects.review_following();
+                }
+            }
+            StreamEvent::Disowned { owner, attributes, .. } => {
+                if at_home {
+                    let gone: BTreeSet<AttributeHandle> = attributes.into_iter().collect();
+                    self.divest(effects, owner, instance, |attribute| gone.contains(&attribute));
+                }
+            }
+            StreamEvent::Transported { attributes, transportation, .. } => {
+                if self.model.transportation(transportation).is_none() {
+                    return Err(WireError(format!("{transportation:?} is no transportation type")));
+                }
+                if at_home {
+                    let attributes = attributes.into_iter().collect();
+                    self.for_each_attribute(instance, &attributes, |state| {
+                        state.transportation = transportation;
+                    });
+                }
+            }
+            StreamEvent::Ordered { attributes, time_stamped, .. } => {
+                if at_home {
+                    let attributes = attributes.into_iter().collect();
+                    self.for_each_attribute(instance, &attributes, |state| state.time_stamped = time_stamped);
+                }
+            }
+            event @ (StreamEvent::Registered(_)
+            | StreamEvent::Updated { .. }
+            | StreamEvent::Sent(_)
+            | StreamEvent::Directed { .. }
+            | StreamEvent::Ended) => {
+                return Err(WireError(format!("{event:?} is no change of an instance")));
+            }
+        }
+        Ok(true)
+    }
+
+    /// Values of an instance, from the node of its owner, whichever its home is. Those of an instance that is not here
+    /// came too early or too late.
+    fn apply_update(
+        &mut self,
+        effects: &mut Effects,
+        instance: ObjectInstanceHandle,
+        payload: &Payload,
+    ) -> Result<bool, WireError> {
+        if payload.values.len() > PASSEL_VALUES_MAX {
+            let text = format!("{} values in one passel ({PASSEL_VALUES_MAX} at most)", payload.values.len());
+            return Err(WireError(text));
+        }
+        payload.stamp.map_or(Ok(()), |stamp| stamp.check(self.time))?;
+        let here = self.instances.get(instance).is_some();
+        self.reflect(effects, instance, payload);
+        Ok(here)
+    }
+
+    fn check_interaction(&self, class: InteractionClassHandle, payload: &Payload) -> Result<(), WireError> {
+        if self.model.interaction_class(class).is_none() {
+            return Err(WireError(format!("{class:?} is no interaction class")));
+        }
+        payload.stamp.map_or(Ok(()), |stamp| stamp.check(self.time))
+    }
+
+    /// Takes part of a snapshot: these records are all that their home has in this range.
+    ///
+    /// # Errors
+    /// Of the first record that makes no sense; the others were taken.
+    pub(crate) fn apply_snapshot(
+        &mut self,
+        effects: &mut Effects,
+        range: &SnapshotRange,
+        records: &[Record],
+    ) -> Result<(), WireError> {
+        let mut result = Ok(());
+        for record in records {
+            result = result.and(self.apply_record(effects, range.class, range.from, record));
+        }
+        let here: BTreeSet<_> = records.iter().map(|record| record.instance).collect();
+        self.remove_vanished(effects, range, &here);
+        result
+    }
+
+    /// Instances that the other node no longer has, although it is their home.
+    fn remove_vanished(
+        &mut self,
+        effects: &mut Effects,
+        range: &SnapshotRange,
+        here: &BTreeSet<ObjectInstanceHandle>,
+    ) {
+        let handles = self.instances.of_class_after(range.class, range.after);
+        // One that another node registered may be on its way to this home, which does not know it yet.
+        let vanished = handles
+            .take_while(|&handle| handle <= range.end)
+            .filter_map(|handle| self.instances.get(handle))
+            .filter(|object| object.home == range.from && object.registrar == range.from)
+            .filter(|object| !here.contains(&object.handle));
+        let vanished: Vec<_> = vanished.map(|object| (object.handle, object.producer)).collect();
+        for (handle, producer) in vanished {
+            self.remove(effects, producer, handle, &Bytes::new(), None);
+        }
+    }
+
+    /// Forgets the replicas of instances of a class whose home is `node`: its stream is no longer followed, and no
+    /// federate here knows them.
+    pub(crate) fn forget_replicas(&mut self, class: PublishedClass, node: NodeId) {
+        for handle in self.replicas(class, node) {
+            self.instances.remove(handle);
+        }
+    }
+
+    /// The replicas here of instances of a class whose home is `node`.
+    pub(crate) fn replicas(&self, class: PublishedClass, node: NodeId) -> Vec<ObjectInstanceHandle> {
+        let PublishedClass::Objects(class) = class else { return Vec::new() };
+        let of_class = self.instances.of_class(class);
+        of_class.filter(|&handle| self.instances.get(handle).is_some_and(|o| o.home == node)).collect()
+    }
+
+    /// Whether a federate here knows an instance of a class whose home is `node`.
+    pub(crate) fn knows_instance_of(&self, class: ObjectClassHandle, node: NodeId) -> bool {
+        let known = |handle| {
+            self.instances.get(handle).is_some_and(|object| object.home == node && !object.known().is_empty())
+        };
+        self.instances.of_class(class).any(known)
+    }
+
+    /// An instance whose home is `home`: new here, or as it is by now.
+    pub(super) fn apply_record(
+        &mut self,
+        effects: &mut Effects,
+        class: ObjectClassHandle,
+        home: NodeId,
+        record: &Record,
+    ) -> Result<(), WireError> {
+        let known = self.model.object_class(class);
+        let known = known.ok_or_else(|| WireError(format!("{class:?} is no object class")))?;
+        if record.attributes.len() > known.attributes.len() {
+            let text = format!("{} attributes at `{}`", record.attributes.len(), known.name);
+            return Err(WireError(text));
+        }
+        if record.registrar == self.node {
+            return Err(WireError(format!("{:?} was registered at this very node", record.instance)));
+        }
+        let states = self.states(known, &record.attributes)?;
+        match self.instances.get(record.instance) {
+            Some(object) if object.class != class => {
+                Err(WireError(format!("{:?} is of another class than {class:?}", record.instance)))
+            }
+            Some(object) if object.home != home && object.home == self.node => {
+                Err(WireError(format!("the home of {:?} is here", record.instance)))
+            }
+            Some(_) => {
+                self.change_record(effects, home, record.instance, &states);
+                Ok(())
+            }
+            None => {
+                self.instances.insert(Instance::replica(record, class, home, states));
+                self.discover_at_all(effects, record.instance);
+                Ok(())
+            }
+        }
+    }
+
+    /// An instance that is here already is as `states` say, and at `home`.
+    fn change_record(
+        &mut self,
+        effects: &mut Effects,
+        home: NodeId,
+        handle: ObjectInstanceHandle,
+        states: &[AttributeState],
+    ) {
+        let Some(object) = self.instances.get_mut(handle) else { return };
+        object.home = home;
+        let owners = object.attributes().map(|(_, state)| state.owner).collect::<Vec<_>>();
+        let mut lost: Vec<(FederateHandle, usize)> = Vec::new();
+        for (slot, (new, owner)) in states.iter().zip(owners).enumerate() {
+            if owner != new.owner && owner.is_valid() {
+                lost.push((owner, slot));
+            }
+        }
+        let losers: BTreeSet<_> = lost.iter().map(|&(owner, _)| owner).collect();
+        let class = self.instances.get(handle).map(|object| object.class).unwrap_or_default();
+        for loser in losers {
+            let slots = lost.iter().filter(|(owner, _)| *owner == loser);
+            let class = self.class_of(class);
+            let gone: BTreeSet<_> = slots.map(|&(_, slot)| class.attributes[slot]).collect();
+            self.divest(effects, loser, handle, |attribute| gone.contains(&attribute));
+        }
+        let Some(object) = self.instances.get_mut(handle) else { return };
+        for (slot, &new) in states.iter().enumerate() {
+            let relevance = object.attribute(slot).relevance;
+            *object.attribute_mut(slot) = AttributeState { relevance, ..new };
+            if !new.owner.is_valid() {
+                object.attribute_mut(slot).relevance = Relevance::OFF;
+            }
+        }
+        self.discover_at_all(effects, handle);
+    }
+}

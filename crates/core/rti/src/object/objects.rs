@@ -1,0 +1,299 @@
+//! The object plane of one federation execution: its state, and the checks every service starts with.
+
+use super::federate::{Federate, FederateSwitches, Rate, RateId};
+use super::instance::{Instance, Instances};
+use super::interest::Interest;
+use super::remote_federates::RemoteFederate;
+use super::tombstones::Tombstones;
+use crate::control::{ExecutionId, NodeId, PublishedClass};
+use crate::effect::{Change, Effects};
+use crate::proposal::CallerId;
+use hla::api::{AttributeHandleSet, callback_request::CallbackRequest as Callback};
+use hla::fom::{Fdd, InteractionClass, ObjectClass, PRIVILEGE_TO_DELETE};
+use hla::handle::{
+    AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle,
+};
+use hla::time::TimeKind;
+use hla::{Exception, RtiError};
+use router::ClientId;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Update rate designators in use at most, less one: [`Relevance`](super::instance::Relevance) counts them in
+/// 16 bits, beside two values of its own.
+const RATES_MAX: usize = u16::MAX as usize - 2;
+
+/// The federates of this node in one federation execution, and the instances that they may know.
+///
+/// A machine: its methods change nothing else, and say by [`Effects`] what they want done.
+pub(crate) struct Objects {
+    pub(crate) id: ExecutionId,
+    pub(crate) node: NodeId,
+    pub(crate) model: Fdd,
+    pub(crate) time: TimeKind,
+    pub(crate) federates: BTreeMap<FederateHandle, Federate>,
+    pub(crate) instances: Instances,
+    /// What they are interested in.
+    pub(crate) interest: Interest,
+    /// Federates of other nodes, as far as those here are concerned by what they subscribe.
+    pub(super) remote_federates: BTreeMap<FederateHandle, RemoteFederate>,
+    /// What this node publishes.
+    pub(super) published: BTreeSet<PublishedClass>,
+    pub(super) tombstones: Tombstones,
+    /// Other nodes may follow what happens here. False at a single node, which then need not say it.
+    pub(crate) replicated: bool,
+    /// Update rate designators in use.
+    pub(crate) rates: Vec<Rate>,
+    pub(crate) privilege: AttributeHandle,
+    pub(crate) last_instance: u32,
+    mom_objects: Option<ObjectClassHandle>,
+    mom_interactions: Option<InteractionClassHandle>,
+}
+
+impl Objects {
+    pub(crate) fn new(id: ExecutionId, node: NodeId, model: Fdd, time: TimeKind) -> Self {
+        let root = model.object_class_by_name(hla::fom::OBJECT_ROOT).expect("every model has the root class");
+        let privilege = model
+            .attribute_by_name(root, PRIVILEGE_TO_DELETE)
+            .expect("the MIM gives the root class its privilege attribute");
+        Self {
+            id,
+            node,
+            time,
+            privilege,
+            mom_objects: model.object_class_by_name("HLAobjectRoot.HLAmanager"),
+            mom_interactions: model.interaction_class_by_name("HLAinteractionRoot.HLAmanager"),
+            model,
+            federates: BTreeMap::new(),
+            instances: Instances::default(),
+            interest: Interest::default(),
+            remote_federates: BTreeMap::new(),
+            published: BTreeSet::new(),
+            tombstones: Tombstones::default(),
+            replicated: false,
+            rates: Vec::new(),
+            last_instance: 0,
+        }
+    }
+
+    /// A federate of this node joined.
+    pub(crate) fn join(&mut self, federate: FederateHandle, caller: CallerId, client: ClientId) {
+        let switches = FederateSwitches::from(self.model.switches());
+        self.federates.insert(federate, Federate::new(federate, caller, client, switches));
+    }
+
+    /// The model grew: classes that came in below a subscribed class are subscribed as well, and instances
+    /// take in attributes that came into their class.
+    pub(crate) fn extend_model(&mut self, effects: &mut Effects, model: Fdd) {
+        self.instances.grow(&model);
+        self.model = model;
+        let all = self.federates.values().map(|federate| {
+            let objects: Vec<_> = federate.subscriptions.keys().copied().collect();
+            let interactions: Vec<_> = federate.subscribed_interactions.keys().copied().collect();
+            (federate.handle, objects, interactions)
+        });
+        for (federate, objects, interactions) in all.collect::<Vec<_>>() {
+            objects.into_iter().for_each(|class| self.cover_objects(effects, federate, class));
+            interactions.into_iter().for_each(|class| self.cover_interactions(effects, federate, class));
+        }
+    }
+
+    /// Enters a federate's interest in everything registered at `class` or below it.
+    pub(super) fn cover_objects(
+        &mut self,
+        effects: &mut Effects,
+        federate: FederateHandle,
+        class: ObjectClassHandle,
+    ) {
+        self.set_interest(effects, federate, PublishedClass::Objects(class), true);
+        for child in self.class_of(class).children.clone() {
+            self.cover_objects(effects, federate, child);
+        }
+    }
+
+    /// Enters a federate's interest in interactions of `class` and of its subclasses.
+    pub(super) fn cover_interactions(
+        &mut self,
+        effects: &mut Effects,
+        federate: FederateHandle,
+        class: InteractionClassHandle,
+    ) {
+        self.set_interest(effects, federate, PublishedClass::Interactions(class), true);
+        let children = self.model.interaction_class(class).map(|class| class.children.clone());
+        for child in children.unwrap_or_default() {
+            self.cover_interactions(effects, federate, child);
+        }
+    }
+
+    pub(super) fn set_interest(
+        &mut self,
+        effects: &mut Effects,
+        federate: FederateHandle,
+        class: PublishedClass,
+        on: bool,
+    ) {
+        if self.interest.set(class, federate, on) {
+            effects.replicate(Change::Cover { class });
+        }
+    }
+
+    /// The stream in which this node appends changes of an instance; none when its home is elsewhere.
+    pub(crate) fn stream_of(&self, instance: ObjectInstanceHandle) -> Option<PublishedClass> {
+        let object = self.instances.get(instance)?;
+        (object.home == self.node).then_some(PublishedClass::Objects(object.class))
+    }
+
+    /// How many instances have their home at this node.
+    pub(crate) fn own_instances(&self) -> usize {
+        if !self.replicated {
+            return self.instances.len();
+        }
+        let own = |handle| self.instances.get(handle).is_some_and(|object| object.home == self.node);
+        self.instances.handles().filter(|&handle| own(handle)).count()
+    }
+
+    /// The joined federate that a checked caller is.
+    pub(crate) fn federate(&self, handle: FederateHandle) -> &Federate {
+        self.federates.get(&handle).expect("a caller that is joined has its federate here")
+    }
+
+    pub(crate) fn federate_mut(&mut self, handle: FederateHandle) -> &mut Federate {
+        self.federates.get_mut(&handle).expect("a caller that is joined has its federate here")
+    }
+
+    /// Sends a callback to a federate, if it is still joined.
+    pub(crate) fn tell(&self, effects: &mut Effects, federate: FederateHandle, callback: Callback) {
+        if let Some(federate) = self.federates.get(&federate) {
+            effects.tell(federate.client, callback);
+        }
+    }
+
+    pub(crate) fn object_class(
+        &self,
+        handle: Option<ObjectClassHandle>,
+        otherwise: Exception,
+    ) -> Result<&ObjectClass, RtiError> {
+        let handle = handle.unwrap_or_default();
+        self.model.object_class(handle).ok_or_else(|| {
+            RtiError::new(otherwise, format!("{handle:?} is no object class of this federation"))
+        })
+    }
+
+    pub(crate) fn interaction_class(
+        &self,
+        handle: Option<InteractionClassHandle>,
+        otherwise: Exception,
+    ) -> Result<&InteractionClass, RtiError> {
+        let handle = handle.unwrap_or_default();
+        self.model.interaction_class(handle).ok_or_else(|| {
+            RtiError::new(otherwise, format!("{handle:?} is no interaction class of this federation"))
+        })
+    }
+
+    /// The attributes of a request, each of which must be available at `class`.
+    pub(crate) fn attributes_at(
+        &self,
+        class: &ObjectClass,
+        set: Option<&AttributeHandleSet>,
+    ) -> Result<BTreeSet<AttributeHandle>, RtiError> {
+        let handles = set.map(|set| set.attribute_handle.as_slice()).unwrap_or_default();
+        match handles.iter().find(|&&handle| !class.has_attribute(handle)) {
+            Some(&handle) => Err(self.attribute_not_defined(handle, class)),
+            None => Ok(handles.iter().copied().collect()),
+        }
+    }
+
+    pub(crate) fn attribute_not_defined(&self, handle: AttributeHandle, class: &ObjectClass) -> RtiError {
+        let what = match self.model.attribute(handle) {
+            Some(attribute) => format!("attribute `{}` ({handle:?})", attribute.name),
+            None => format!("{handle:?}"),
+        };
+        RtiError::new(Exception::AttributeNotDefined, format!("{what} is not available at `{}`", class.name))
+    }
+
+    /// The instance, if `federate` knows it.
+    pub(crate) fn known_instance(
+        &self,
+        federate: FederateHandle,
+        handle: Option<ObjectInstanceHandle>,
+    ) -> Result<(&Instance, &ObjectClass), RtiError> {
+        let handle = handle.unwrap_or_default();
+        let not_known = || {
+            let text = format!("{handle:?} is not known to this federate");
+            RtiError::new(Exception::ObjectInstanceNotKnown, text)
+        };
+        let instance = self.instances.get(handle).ok_or_else(not_known)?;
+        let class = instance.known_class(federate).ok_or_else(not_known)?;
+        Ok((instance, self.class_of(class)))
+    }
+
+    /// The class behind a handle that the execution itself stored.
+    pub(crate) fn class_of(&self, handle: ObjectClassHandle) -> &ObjectClass {
+        self.model.object_class(handle).expect("classes are never removed from a model")
+    }
+
+    /// `class` and its superclasses, most specific first.
+    pub(crate) fn lineage(&self, class: ObjectClassHandle) -> impl Iterator<Item = ObjectClassHandle> + '_ {
+        std::iter::successors(Some(class), |&class| self.model.object_class(class)?.parent)
+    }
+
+    /// `class` and its superclasses among the interaction classes, most specific first.
+    pub(crate) fn interaction_lineage(
+        &self,
+        class: InteractionClassHandle,
+    ) -> impl Iterator<Item = InteractionClassHandle> + '_ {
+        std::iter::successors(Some(class), |&class| self.model.interaction_class(class)?.parent)
+    }
+
+    /// Refuses object classes of the management object model, which nothing here brings to life yet.
+    pub(crate) fn refuse_mom_class(&self, service: &str, class: ObjectClassHandle) -> Result<(), RtiError> {
+        match self.mom_objects {
+            Some(mom) if self.model.is_subclass(class, mom) => {
+                Err(mom_not_offered(service, &self.class_of(class).name))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses interaction classes of the management object model.
+    pub(crate) fn refuse_mom_interaction(
+        &self,
+        service: &str,
+        class: InteractionClassHandle,
+    ) -> Result<(), RtiError> {
+        match self.mom_interactions {
+            Some(mom) if self.model.is_interaction_subclass(class, mom) => {
+                let name = self.model.interaction_class(class).map_or("", |class| &class.name);
+                Err(mom_not_offered(service, name))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The id of an update rate designator; `None` for the empty one, which asks for no reduction.
+    pub(crate) fn rate(&mut self, designator: &str) -> Result<Option<RateId>, RtiError> {
+        if designator.is_empty() {
+            return Ok(None);
+        }
+        let rate = self.model.update_rate(designator).ok_or_else(|| {
+            let text = format!("the object model has no update rate `{designator}`");
+            RtiError::new(Exception::InvalidUpdateRateDesignator, text)
+        })?;
+        let known = self.rates.iter().position(|rate| rate.designator == designator);
+        let at = known.unwrap_or(self.rates.len());
+        if at > RATES_MAX {
+            return Err(RtiError::internal(
+                "more update rate designators are in use than this RTI can count",
+            ));
+        }
+        if known.is_none() {
+            self.rates.push(Rate::new(designator, rate));
+        }
+        Ok(Some(RateId(at as u16)))
+    }
+}
+
+fn mom_not_offered(service: &str, class: &str) -> RtiError {
+    RtiError::internal(format!(
+        "{service}: `{class}` belongs to the management object model (clause 11), which this RTI does not offer yet"
+    ))
+}

@@ -1,0 +1,106 @@
+//! Instances as nodes tell each other of them.
+
+use super::instance::{AttributeState, Instance};
+use super::objects::Objects;
+use crate::control::PublishedClass;
+use crate::effect::Effects;
+use crate::wire::{Record, RecordedAttribute, StreamEvent};
+use hla::fom::ObjectClass;
+use hla::handle::{AttributeHandle, ObjectClassHandle, ObjectInstanceHandle};
+use router::WireError;
+
+/// Memory of a record on its way, about, beside its name and attributes.
+const RECORD_BYTES: usize = 16;
+
+impl Objects {
+    /// The instance as others need to know it.
+    pub(super) fn record(&self, object: &Instance) -> Record {
+        let attribute = |(_, state): (usize, &AttributeState)| RecordedAttribute {
+            owner: state.owner,
+            transportation: state.transportation,
+            time_stamped: state.time_stamped,
+        };
+        Record {
+            instance: object.handle,
+            registrar: object.registrar,
+            producer: object.producer,
+            name: object.name.to_string(),
+            attributes: object.attributes().map(attribute).collect(),
+        }
+    }
+
+    /// Records of the instances after `after` that have their home here, about as many as `bytes_max` takes, and
+    /// the last of them if more follow.
+    pub(crate) fn records_after(
+        &self,
+        class: ObjectClassHandle,
+        after: ObjectInstanceHandle,
+        bytes_max: usize,
+    ) -> (Vec<Record>, Option<ObjectInstanceHandle>) {
+        let (mut records, mut bytes) = (Vec::<Record>::new(), 0);
+        let of_class = self.instances.of_class_after(class, after);
+        let own = of_class.filter_map(|handle| self.instances.get(handle));
+        for object in own.filter(|object| object.home == self.node) {
+            if bytes > bytes_max {
+                let until = records.last().map(|record| record.instance);
+                return (records, until);
+            }
+            let record = self.record(object);
+            bytes += record_bytes(&record);
+            records.push(record);
+        }
+        (records, None)
+    }
+
+    /// Appends that an instance came into being here, or found its new home here.
+    pub(super) fn append_registered(&self, effects: &mut Effects, instance: ObjectInstanceHandle) {
+        if !self.replicated {
+            return;
+        }
+        let Some(object) = self.instances.get(instance) else { return };
+        let class = PublishedClass::Objects(object.class);
+        effects.append(class, StreamEvent::Registered(self.record(object)));
+    }
+
+    /// Appends a change of an instance, if it is decided here and other nodes may follow it.
+    pub(super) fn append_change(
+        &self,
+        effects: &mut Effects,
+        instance: ObjectInstanceHandle,
+        event: impl FnOnce() -> StreamEvent,
+    ) {
+        if self.replicated
+            && let Some(class) = self.stream_of(instance)
+        {
+            effects.append(class, event());
+        }
+    }
+
+    /// The attributes of a class as recorded; those that the recorder does not know yet belong to nobody.
+    pub(super) fn states(
+        &self,
+        class: &ObjectClass,
+        recorded: &[RecordedAttribute],
+    ) -> Result<Vec<AttributeState>, WireError> {
+        let state = |(place, &attribute): (usize, &AttributeHandle)| {
+            let model = self.model.attribute(attribute).expect("a class lists attributes of its model");
+            let mut state = AttributeState::unowned(model);
+            if let Some(recorded) = recorded.get(place) {
+                if self.model.transportation(recorded.transportation).is_none() {
+                    let text = format!("{:?} is no transportation type", recorded.transportation);
+                    return Err(WireError(text));
+                }
+                state.owner = recorded.owner;
+                state.transportation = recorded.transportation;
+                state.time_stamped = recorded.time_stamped;
+            }
+            Ok(state)
+        };
+        class.attributes.iter().enumerate().map(state).collect()
+    }
+}
+
+/// Octets of a record on its way, about.
+pub(super) fn record_bytes(record: &Record) -> usize {
+    RECORD_BYTES + record.name.len() + 4 * record.attributes.len()
+}

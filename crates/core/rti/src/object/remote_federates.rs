@@ -1,0 +1,250 @@
+//! What federates of other nodes subscribe, for the advisories of federates here.
+
+use super::federate::{ClassSubscription, Subscription};
+use super::objects::Objects;
+use crate::control::{NodeId, PublishedClass};
+use crate::effect::{Change, Effects};
+use crate::wire::{Declaration, SubscribedAttribute};
+use hla::handle::{AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A federate of another node, as far as this node's federates are concerned by it.
+#[derive(Debug)]
+pub(crate) struct RemoteFederate {
+    node: NodeId,
+    subscriptions: BTreeMap<ObjectClassHandle, ClassSubscription>,
+    /// Interaction classes it subscribes, and whether actively.
+    interactions: BTreeMap<InteractionClassHandle, bool>,
+}
+
+impl Objects {
+    /// All that federates of this node subscribe and that concerns publishers of `what`.
+    pub(crate) fn declarations_for(&self, what: PublishedClass) -> Vec<Declaration> {
+        let mut all = Vec::new();
+        for federate in self.federates.values() {
+            match what {
+                PublishedClass::Objects(class) => all.extend(
+                    self.lineage(class)
+                        .filter(|at| federate.subscriptions.contains_key(at))
+                        .map(|at| self.declaration(federate.handle, at)),
+                ),
+                PublishedClass::Interactions(class) => {
+                    all.extend(self.interaction_lineage(class).filter_map(|at| {
+                        let active = Some(*federate.subscribed_interactions.get(&at)?);
+                        Some(Declaration::Interactions { federate: federate.handle, class: at, active })
+                    }));
+                }
+                PublishedClass::Directed => {}
+            }
+        }
+        all
+    }
+
+    fn declaration(&self, federate: FederateHandle, class: ObjectClassHandle) -> Declaration {
+        let subscribed = self.federates.get(&federate).and_then(|f| f.subscriptions.get(&class));
+        let attribute = |(&attribute, how): (&AttributeHandle, &Subscription)| SubscribedAttribute {
+            attribute,
+            active: how.active,
+            rate: how.rate.map_or_else(String::new, |rate| self.rates[rate.0 as usize].designator.clone()),
+        };
+        let attributes = subscribed.into_iter().flatten().map(attribute).collect();
+        Declaration::Objects { federate, class, attributes }
+    }
+
+    /// A federate of this node has changed what it subscribes at `class`.
+    pub(super) fn declare_objects(
+        &self,
+        effects: &mut Effects,
+        federate: FederateHandle,
+        class: ObjectClassHandle,
+    ) {
+        if self.replicated {
+            effects.replicate(Change::Declare(self.declaration(federate, class)));
+        }
+    }
+
+    /// A federate of this node has changed whether and how it subscribes `class`.
+    pub(super) fn declare_interaction(
+        &self,
+        effects: &mut Effects,
+        federate: FederateHandle,
+        class: InteractionClassHandle,
+    ) {
+        if self.replicated {
+            let subscribed = self.federates.get(&federate).map(|f| &f.subscribed_interactions);
+            let active = subscribed.and_then(|subscribed| subscribed.get(&class)).copied();
+            effects.replicate(Change::Declare(Declaration::Interactions { federate, class, active }));
+        }
+    }
+
+    /// Whether publishers of `published` are concerned by a declaration.
+    pub(crate) fn concerns(&self, declaration: &Declaration, published: PublishedClass) -> bool {
+        match (declaration, published) {
+            (Declaration::Objects { class, .. }, PublishedClass::Objects(published)) => {
+                self.model.is_subclass(published, *class)
+            }
+            (Declaration::Interactions { class, .. }, PublishedClass::Interactions(published)) => {
+                self.model.is_interaction_subclass(published, *class)
+            }
+            _ => false,
+        }
+    }
+
+    /// The node `from` follows a class: these are all declarations of its federates that concern it.
+    pub(crate) fn declared_for(
+        &mut self,
+        effects: &mut Effects,
+        from: NodeId,
+        class: PublishedClass,
+        declarations: Vec<Declaration>,
+    ) {
+        let listed: BTreeSet<_> = declarations.iter().map(key).collect();
+        let mut stale = self.withdrawals(from, class);
+        stale.retain(|declaration| !listed.contains(&key(declaration)));
+        for declaration in stale.into_iter().chain(declarations) {
+            self.declared(effects, from, declaration);
+        }
+    }
+
+    /// The node `from` no longer follows a class, but still the `followed` ones: what its federates declared for that
+    /// class alone is forgotten.
+    pub(crate) fn undeclare(
+        &mut self,
+        effects: &mut Effects,
+        from: NodeId,
+        class: PublishedClass,
+        followed: &[PublishedClass],
+    ) {
+        let mut gone = self.withdrawals(from, class);
+        gone.retain(|declaration| !followed.iter().any(|&followed| self.concerns(declaration, followed)));
+        for declaration in gone {
+            self.declared(effects, from, declaration);
+        }
+    }
+
+    /// Withdrawals of all that federates of a node have declared and that concerns publishers of a class.
+    fn withdrawals(&self, from: NodeId, class: PublishedClass) -> Vec<Declaration> {
+        let mut all = Vec::new();
+        for (&federate, remote) in self.remote_federates.iter().filter(|(_, remote)| remote.node == from) {
+            match class {
+                PublishedClass::Objects(class) => all.extend(
+                    self.lineage(class)
+                        .filter(|at| remote.subscriptions.contains_key(at))
+                        .map(|class| Declaration::Objects { federate, class, attributes: Vec::new() }),
+                ),
+                PublishedClass::Interactions(class) => all.extend(
+                    self.interaction_lineage(class)
+                        .filter(|at| remote.interactions.contains_key(at))
+                        .map(|class| Declaration::Interactions { federate, class, active: None }),
+                ),
+                PublishedClass::Directed => {}
+            }
+        }
+        all
+    }
+
+    /// A federate of another node subscribes this at a class now.
+    pub(super) fn declared(&mut self, effects: &mut Effects, from: NodeId, declaration: Declaration) {
+        match declaration {
+            Declaration::Objects { federate, class, attributes } => {
+                let read = attributes.into_iter().map(|subscribed| {
+                    // One that this model has not is refused where it is subscribed.
+                    let rate = self.rate(&subscribed.rate).unwrap_or_default();
+                    (subscribed.attribute, Subscription { active: subscribed.active, rate })
+                });
+                let now: ClassSubscription = read.collect();
+                let Some(remote) = self.remote_federate(federate, from) else { return };
+                let before = if now.is_empty() {
+                    remote.subscriptions.remove(&class).unwrap_or_default()
+                } else {
+                    remote.subscriptions.insert(class, now.clone()).unwrap_or_default()
+                };
+                if before != now {
+                    let concerned = before.into_keys().chain(now.into_keys()).collect();
+                    self.subscribed_elsewhere_changed(effects, class, &concerned);
+                }
+            }
+            Declaration::Interactions { federate, class, active } => {
+                let Some(remote) = self.remote_federate(federate, from) else { return };
+                let before = match active {
+                    Some(active) => remote.interactions.insert(class, active),
+                    None => remote.interactions.remove(&class),
+                };
+                if before != active {
+                    self.refresh_interactions_below(effects, class);
+                }
+            }
+        }
+        self.remote_federates.retain(|_, f| !f.subscriptions.is_empty() || !f.interactions.is_empty());
+    }
+
+    fn remote_federate(&mut self, federate: FederateHandle, node: NodeId) -> Option<&mut RemoteFederate> {
+        if self.federates.contains_key(&federate) {
+            return None;
+        }
+        let new = || RemoteFederate { node, subscriptions: BTreeMap::new(), interactions: BTreeMap::new() };
+        let remote = self.remote_federates.entry(federate).or_insert_with(new);
+        Some(remote).filter(|remote| remote.node == node)
+    }
+
+    /// Advisories that depend on subscriptions elsewhere of `attributes` at `class`.
+    fn subscribed_elsewhere_changed(
+        &mut self,
+        effects: &mut Effects,
+        class: ObjectClassHandle,
+        attributes: &BTreeSet<AttributeHandle>,
+    ) {
+        self.refresh_registrations_below(effects, class);
+        if !self.federates.values().any(|federate| federate.switches.attribute_relevance) {
+            return;
+        }
+        for instance in self.instances.of_class_or_below(&self.model, class) {
+            // What is discovered at another class now has other attributes in scope as well.
+            let mut concerned = attributes.clone();
+            if let Some(object) = self.instances.get(instance) {
+                concerned.extend(self.class_of(object.class).attributes.iter().copied());
+            }
+            self.refresh_relevance(effects, instance, &concerned);
+        }
+    }
+
+    /// A federate of another node has resigned.
+    pub(super) fn forget_remote_federate(&mut self, effects: &mut Effects, federate: FederateHandle) {
+        let Some(gone) = self.remote_federates.remove(&federate) else { return };
+        for (class, subscribed) in gone.subscriptions {
+            self.subscribed_elsewhere_changed(effects, class, &subscribed.into_keys().collect());
+        }
+        for class in gone.interactions.into_keys() {
+            self.refresh_interactions_below(effects, class);
+        }
+    }
+
+    /// Forgets the federates of a node that is gone for good.
+    pub(crate) fn forget_federates_of(&mut self, effects: &mut Effects, node: NodeId) {
+        let gone = self.remote_federates.iter().filter(|(_, remote)| remote.node == node);
+        let gone: Vec<_> = gone.map(|(&federate, _)| federate).collect();
+        for federate in gone {
+            self.forget_remote_federate(effects, federate);
+        }
+    }
+
+    /// What federates of other nodes subscribe of object classes.
+    pub(super) fn subscribed_elsewhere(
+        &self,
+    ) -> impl Iterator<Item = (FederateHandle, &BTreeMap<ObjectClassHandle, ClassSubscription>)> {
+        self.remote_federates.iter().map(|(&federate, remote)| (federate, &remote.subscriptions))
+    }
+
+    /// Whether a federate of another node actively subscribes an interaction class at exactly `class`.
+    pub(super) fn is_wanted_elsewhere(&self, class: InteractionClassHandle) -> bool {
+        self.remote_federates.values().any(|remote| remote.interactions.get(&class) == Some(&true))
+    }
+}
+
+/// What two declarations of the same thing have in common.
+fn key(declaration: &Declaration) -> (bool, FederateHandle, u32) {
+    match declaration {
+        Declaration::Objects { federate, class, .. } => (false, *federate, class.0),
+        Declaration::Interactions { federate, class, .. } => (true, *federate, class.0),
+    }
+}

@@ -1,0 +1,147 @@
+//! Requests between nodes: to the home of an instance, or to the node of a federate.
+
+use super::objects::Objects;
+use crate::control::{Federation, NodeId};
+use crate::effect::{Change, Effects};
+use crate::wire::ObjectMessage;
+use bytes::Bytes;
+use hla::api::{self, callback_request::CallbackRequest as Callback};
+use hla::handle::{
+    AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle,
+    TransportationTypeHandle,
+};
+use router::WireError;
+use std::collections::BTreeSet;
+
+impl Objects {
+    /// Takes a message of another node that is about federates or instances.
+    ///
+    /// # Errors
+    /// It does not fit what is here.
+    pub(crate) fn handle_message(
+        &mut self,
+        effects: &mut Effects,
+        from: NodeId,
+        message: ObjectMessage,
+        federation: Option<&Federation>,
+    ) -> Result<(), WireError> {
+        match message {
+            ObjectMessage::Declare(declaration) => {
+                let joined = |federate| federation.is_some_and(|f| f.member(federate).is_some());
+                if joined(declaration.federate()) {
+                    self.declared(effects, from, declaration);
+                }
+            }
+            ObjectMessage::Provide { requester, instance, attributes, tag } => {
+                self.provide(effects, requester, instance, &attributes.into_iter().collect(), &tag);
+            }
+            ObjectMessage::ProvideClass { requester, class, attributes, tag } => {
+                let attributes = attributes.into_iter().collect();
+                for instance in self.instances.of_class_or_below(&self.model, class) {
+                    self.provide(effects, requester, instance, &attributes, &tag);
+                }
+            }
+            ObjectMessage::QueryTransportation { asker, federate, class } => {
+                self.answer_transportation(effects, from, asker, federate, class);
+            }
+            ObjectMessage::ReportTransportation { asker, federate, class, transportation } => {
+                self.report_transportation(effects, asker, federate, class, transportation);
+            }
+            ObjectMessage::Adopt { class, records } => {
+                return self.adopt(effects, from, class, records, federation.map(|f| &f.names));
+            }
+            ObjectMessage::Removed { instances } => self.removed_elsewhere(effects, instances),
+        }
+        Ok(())
+    }
+
+    /// Asks the home of an instance to have its owners provide values.
+    pub(super) fn ask_home(
+        &self,
+        effects: &mut Effects,
+        requester: FederateHandle,
+        instance: ObjectInstanceHandle,
+        attributes: &BTreeSet<AttributeHandle>,
+        tag: &Bytes,
+    ) {
+        let home = self.instances.get(instance).map(|object| object.home);
+        let Some(home) = home.filter(|&home| home != self.node) else { return };
+        let (attributes, tag) = (attributes.iter().copied().collect(), tag.clone());
+        effects.send(home, ObjectMessage::Provide { requester, instance, attributes, tag });
+    }
+
+    /// Asks all nodes that have instances of a class, or of one below it, for values of them.
+    pub(super) fn ask_publishers(
+        &self,
+        effects: &mut Effects,
+        requester: FederateHandle,
+        class: ObjectClassHandle,
+        attributes: &BTreeSet<AttributeHandle>,
+        tag: &Bytes,
+    ) {
+        if self.replicated {
+            let (attributes, tag) = (attributes.iter().copied().collect(), tag.clone());
+            let message = ObjectMessage::ProvideClass { requester, class, attributes, tag };
+            effects.replicate(Change::SendToPublishers { class, message });
+        }
+    }
+
+    /// A federate of another node wants values of an instance whose home is here.
+    fn provide(
+        &self,
+        effects: &mut Effects,
+        requester: FederateHandle,
+        instance: ObjectInstanceHandle,
+        attributes: &BTreeSet<AttributeHandle>,
+        tag: &Bytes,
+    ) {
+        if self.instances.get(instance).is_some_and(|object| object.home == self.node) {
+            self.ask_owners(effects, requester, instance, attributes, tag);
+        }
+    }
+
+    /// Asks another node how its federate sends interactions of a class.
+    pub(crate) fn ask_transportation(
+        &self,
+        effects: &mut Effects,
+        node: NodeId,
+        asker: FederateHandle,
+        federate: FederateHandle,
+        class: InteractionClassHandle,
+    ) {
+        effects.send(node, ObjectMessage::QueryTransportation { asker, federate, class });
+    }
+
+    /// Answers another node how a federate of this one sends interactions of a class.
+    fn answer_transportation(
+        &self,
+        effects: &mut Effects,
+        node: NodeId,
+        asker: FederateHandle,
+        federate: FederateHandle,
+        class: InteractionClassHandle,
+    ) {
+        // There is no answer for a federate that has resigned by now: 6.32 requires that it is joined.
+        let joined = self.federates.contains_key(&federate);
+        let Some(known) = self.model.interaction_class(class).filter(|_| joined) else { return };
+        let transportation = self.interaction_transportation(federate, known);
+        effects.send(node, ObjectMessage::ReportTransportation { asker, federate, class, transportation });
+    }
+
+    /// Reports to a federate of this node how another one sends interactions of a class (6.33).
+    pub(super) fn report_transportation(
+        &self,
+        effects: &mut Effects,
+        asker: FederateHandle,
+        federate: FederateHandle,
+        class: InteractionClassHandle,
+        transportation: TransportationTypeHandle,
+    ) {
+        let report = api::ReportInteractionTransportationType {
+            federate: Some(federate),
+            interaction_class: Some(class),
+            transportation_type: Some(transportation),
+        };
+        self.tell(effects, asker, Callback::ReportInteractionTransportationType(report));
+    }
+}

@@ -1,0 +1,167 @@
+//! Tombstones: the latest instances that other nodes have deleted.
+//!
+//! If such a node dies at once, some nodes may never learn of the deletion. The new home of its instances learns of it from
+//! those that did, so that no node keeps an instance that is deleted for others.
+
+use super::objects::Objects;
+use crate::control::{NodeId, PublishedClass};
+use crate::effect::Effects;
+use crate::wire::ObjectMessage;
+use base::Moment;
+use bytes::Bytes;
+use hla::handle::{ObjectClassHandle, ObjectInstanceHandle};
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+/// How many are remembered: as many as a node deletes within a few seconds, in 160 KiB.
+const REMEMBERED: usize = 4_096;
+/// A node whose view of others is older than this has been removed from the network.
+const BEHIND_MAX: Duration = Duration::from_secs(10);
+/// How long after a death nodes may begin to follow the new home of the instances because of it.
+const FOLLOWED_WITHIN: Duration = Duration::from_secs(30);
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    /// `None`: it is dead.
+    home: Option<NodeId>,
+    /// `None`: it never was here.
+    class: Option<ObjectClassHandle>,
+    /// When its deletion was told here, or its home was dead.
+    at: Moment,
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(crate) struct Tombstones {
+    instances: BTreeMap<ObjectInstanceHandle, Entry>,
+    order: VecDeque<ObjectInstanceHandle>,
+}
+
+impl Tombstones {
+    fn insert(&mut self, instance: ObjectInstanceHandle, entry: Entry) {
+        if self.instances.insert(instance, entry).is_none() {
+            self.order.push_back(instance);
+        }
+        if self.order.len() > REMEMBERED
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.instances.remove(&oldest);
+        }
+    }
+
+    pub(super) fn contains(&self, instance: ObjectInstanceHandle) -> bool {
+        self.instances.contains_key(&instance)
+    }
+
+    /// The node is dead: what it has lately said to be deleted.
+    fn of_dead(&mut self, now: Moment, gone: NodeId) -> Vec<ObjectInstanceHandle> {
+        let of_gone = self.instances.iter_mut().filter(|(_, entry)| entry.home == Some(gone));
+        let fresh = of_gone.filter(|(_, entry)| now.since(entry.at) < BEHIND_MAX);
+        let mark = |(&instance, entry): (&ObjectInstanceHandle, &mut Entry)| {
+            (entry.home, entry.at) = (None, now);
+            instance
+        };
+        fresh.map(mark).collect()
+    }
+
+    /// What nodes that are dead by now said to be deleted of a class, as long as somebody may not know.
+    fn of_class(&self, now: Moment, class: ObjectClassHandle) -> Vec<ObjectInstanceHandle> {
+        let wanted = |entry: &Entry| {
+            entry.home.is_none()
+                && entry.class.is_none_or(|of| of == class)
+                && now.since(entry.at) < FOLLOWED_WITHIN
+        };
+        self.instances.iter().filter(|(_, entry)| wanted(entry)).map(|(&instance, _)| instance).collect()
+    }
+}
+
+impl Objects {
+    /// The home of an instance has deleted it.
+    pub(super) fn bury(&mut self, now: Moment, instance: ObjectInstanceHandle) {
+        let Some(object) = self.instances.get(instance) else { return };
+        let entry = Entry { home: Some(object.home), class: Some(object.class), at: now };
+        self.tombstones.insert(instance, entry);
+    }
+
+    /// The node `gone` has died: the new home of its instances learns which ones it had deleted.
+    pub(super) fn send_tombstones(&mut self, effects: &mut Effects, gone: NodeId, new_home: NodeId) {
+        let instances = self.tombstones.of_dead(effects.now, gone);
+        if new_home != self.node {
+            send_removed(effects, new_home, instances);
+        }
+    }
+
+    /// Another node begins to follow a class here: it may have instances that are deleted.
+    pub(crate) fn send_tombstones_of(&self, effects: &mut Effects, to: NodeId, class: PublishedClass) {
+        if let PublishedClass::Objects(class) = class {
+            send_removed(effects, to, self.tombstones.of_class(effects.now, class));
+        }
+    }
+
+    /// Another node has learned that instances are deleted whose home, another one than this, has died.
+    pub(super) fn removed_elsewhere(&mut self, effects: &mut Effects, instances: Vec<ObjectInstanceHandle>) {
+        for instance in instances {
+            let object = self.instances.get(instance);
+            if object.is_some_and(|object| object.registrar == self.node) {
+                continue;
+            }
+            let class = object.map(|object| object.class);
+            self.tombstones.insert(instance, Entry { home: None, class, at: effects.now });
+            self.remove_deleted(effects, instance);
+        }
+    }
+
+    /// Removes an instance that is here although it is deleted.
+    pub(super) fn remove_deleted(&mut self, effects: &mut Effects, instance: ObjectInstanceHandle) {
+        let Some(producer) = self.instances.get(instance).map(|object| object.producer) else { return };
+        self.remove(effects, producer, instance, &Bytes::new(), None);
+        effects.review_following();
+    }
+}
+
+/// Tells a node that instances are deleted.
+pub(super) fn send_removed(effects: &mut Effects, to: NodeId, instances: Vec<ObjectInstanceHandle>) {
+    if !instances.is_empty() {
+        effects.send(to, ObjectMessage::Removed { instances });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOME: NodeId = NodeId(3);
+    const CLASS: ObjectClassHandle = ObjectClassHandle(7);
+
+    fn entry(at: u64) -> Entry {
+        Entry { home: Some(HOME), class: Some(CLASS), at: Moment::from_secs(at) }
+    }
+
+    #[test]
+    fn the_latest_are_remembered() {
+        let mut tombstones = Tombstones::default();
+        for number in 0..REMEMBERED as u64 + 10 {
+            tombstones.insert(ObjectInstanceHandle(number), entry(0));
+            tombstones.insert(ObjectInstanceHandle(number), entry(0));
+        }
+        assert!(
+            !tombstones.contains(ObjectInstanceHandle(9)) && tombstones.contains(ObjectInstanceHandle(10))
+        );
+        assert_eq!(tombstones.instances.len(), REMEMBERED);
+    }
+
+    #[test]
+    fn what_a_dead_node_has_lately_deleted_is_told_for_a_while() {
+        let mut tombstones = Tombstones::default();
+        let (old, new) = (ObjectInstanceHandle(1), ObjectInstanceHandle(2));
+        tombstones.insert(old, entry(10));
+        tombstones.insert(new, entry(25));
+        let now = Moment::from_secs(30);
+        assert_eq!(tombstones.of_class(now, CLASS), [], "its home lives");
+        assert_eq!(tombstones.of_dead(now, NodeId(4)), []);
+        assert_eq!(tombstones.of_dead(now, HOME), [new]);
+        assert_eq!(tombstones.of_class(now, CLASS), [new]);
+        assert_eq!(tombstones.of_class(now, ObjectClassHandle(8)), []);
+        assert_eq!(tombstones.of_class(Moment::from_secs(60), CLASS), []);
+    }
+}

@@ -1,0 +1,62 @@
+//! Proposals to the control plane, and the calls that wait for their outcome.
+
+use crate::control::Command;
+use base::id;
+use bytes::Bytes;
+use hla::api::JoinResult;
+use hla::api::call_response::CallResponse;
+
+id! {
+    /// A session of a federate with this RTI, from connect to disconnect; given by whoever drives it.
+    pub struct CallerId(u64) as "s";
+    /// The number by which a caller knows its service call again.
+    pub struct CallId(u32) as "call";
+}
+
+/// What a proposal that was accepted gives to the call it came from.
+#[derive(Default)]
+pub(crate) struct Outcome {
+    /// For Join Federation Execution: who the caller is now.
+    pub(crate) joined: Option<JoinResult>,
+}
+
+/// Makes the response of one service from the outcome of its proposal.
+pub(crate) type Finish = fn(Outcome) -> CallResponse;
+
+/// The service call that a proposal came from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Waiting {
+    pub(crate) caller: CallerId,
+    pub(crate) call: CallId,
+    pub(crate) finish: Finish,
+}
+
+/// What the two list services report (4.7, 4.9), from the state at the moment of the report.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Report {
+    /// All federation executions.
+    Federations,
+    /// The members of the federation execution of this name.
+    Members(String),
+}
+
+/// A command for the control plane, and who waits for its outcome.
+#[derive(Debug)]
+pub struct Proposal {
+    pub(crate) command: Command,
+    pub(crate) waiting: Option<Waiting>,
+    /// For the caller when the command's turn has come.
+    pub(crate) report: Option<Report>,
+}
+
+impl Proposal {
+    /// The command to put into the order that all nodes agree on.
+    pub fn command(&self) -> &Command {
+        &self.command
+    }
+
+    /// The command in its wire form, for [`Rti::commit_remote`](crate::Rti::commit_remote) at the other nodes.
+    pub fn to_bytes(&self) -> Bytes {
+        self.command.to_bytes()
+    }
+}

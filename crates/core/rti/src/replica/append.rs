@@ -1,0 +1,157 @@
+//! The sending side of streams: numbers, followers, high-water marks.
+
+use super::context::{Context, Timer};
+use super::peers::Outgoing;
+use super::replication::Replication;
+use super::state::{Beginning, Outbound};
+use crate::control::PublishedClass;
+use crate::wire::{
+    Framed, HandleValue, Kind, Packet, Position, StreamEvent, StreamId, StreamMessage, Watermark,
+};
+use base::{Deadlines, Moment};
+use bytes::Bytes;
+use hla::handle::ObjectInstanceHandle;
+use std::time::Duration;
+
+/// The high-water mark of a stream is announced this long after its last message: through the routers first, and at last
+/// by a message to each follower. The first finds nearly all losses soon after a burst; the last one cannot be lost.
+const ANNOUNCE: [Duration; 3] =
+    [Duration::from_millis(50), Duration::from_millis(500), Duration::from_secs(5)];
+
+impl Replication {
+    /// Appends an event to a stream of this node, if there may be somebody to follow it. A `best_effort` event is sent
+    /// without a number, and not kept.
+    pub(crate) fn append(
+        &mut self,
+        cx: &mut Context<'_>,
+        class: PublishedClass,
+        event: &StreamEvent,
+        best_effort: bool,
+        after: Option<PublishedClass>,
+    ) {
+        let stream = self.stream(class);
+        let after = after.and_then(|class| {
+            let number = self.outbound.get(&class)?.last;
+            Some(Position { class, node: cx.objects.node, number })
+        });
+        let watermark = Watermark { model: self.model, federate: event.latest_federate(), after };
+        let Some(out) = self.outbound.get_mut(&class) else { return };
+        if best_effort {
+            return send_best_effort(cx, stream, out, watermark, event);
+        }
+        if !out.is_needed() {
+            out.began = None;
+            return;
+        }
+        out.last += 1;
+        out.appended_at = cx.now;
+        cx.peers.append((cx.now, &mut *cx.timers), (stream, cx.objects.node), out.last, |buffer| {
+            Framed::write(buffer, watermark, event);
+        });
+        announce_soon(out, cx.timers, stream, cx.now);
+    }
+
+    /// The time of an announcement of the high-water mark has come.
+    pub(crate) fn announce_due(&mut self, cx: &mut Context<'_>, class: PublishedClass) {
+        let stream = self.stream(class);
+        let Some(out) = self.outbound.get_mut(&class) else { return };
+        let Some(&wait) = ANNOUNCE.get(usize::from(out.announced)) else { return };
+        if out.followers.is_empty() {
+            return;
+        }
+        if out.appended_at + wait > cx.now {
+            cx.timers.set(Timer::HighWater(stream), out.appended_at + wait);
+            return;
+        }
+        out.announced += 1;
+        let last = out.last;
+        if let Some(&next) = ANNOUNCE.get(usize::from(out.announced)) {
+            cx.peers.send(Packet::new(stream, cx.objects.node, Kind::HighWater(last), Bytes::new()));
+            cx.timers.set(Timer::HighWater(stream), out.appended_at + next);
+            return;
+        }
+        let followers: Vec<_> = out.followers.iter().copied().collect();
+        for follower in followers {
+            self.send(cx, follower, class, StreamMessage::HighWater { last });
+        }
+    }
+
+    /// The paths through the network, or the followers, have changed: high-water marks are announced again.
+    pub(crate) fn announce_again(&mut self, cx: &mut Context<'_>, only: Option<PublishedClass>) {
+        let execution = self.execution;
+        let concerned = self.outbound.iter_mut().filter(|(class, out)| {
+            only.is_none_or(|only| only == **class) && !out.followers.is_empty() && out.last > 0
+        });
+        for (&class, out) in concerned {
+            out.appended_at = cx.now;
+            announce_soon(out, cx.timers, StreamId { execution, class }, cx.now);
+        }
+    }
+
+    /// Forgets a stream that nobody follows: nothing of it is kept, and the routers need know nothing of it.
+    pub(super) fn release_when_idle(&mut self, cx: &mut Context<'_>, class: PublishedClass) {
+        let stream = self.stream(class);
+        let Some(out) = self.outbound.get_mut(&class) else { return };
+        if out.is_needed() {
+            return;
+        }
+        cx.peers.forget_stream(stream);
+        cx.timers.clear(Timer::HighWater(stream));
+        if out.began != Some(out.last) {
+            out.began = None;
+        }
+        if !out.open && std::mem::take(&mut out.advertised) {
+            cx.peers.tell(Outgoing::Offer { topic: stream.topic(), any: false });
+        }
+    }
+
+    /// The beginning of a stream need no longer be kept.
+    pub(crate) fn release_beginning(&mut self, cx: &mut Context<'_>, class: PublishedClass) {
+        let Some(out) = self.outbound.get_mut(&class) else { return };
+        if out.beginning == Beginning::Kept {
+            out.beginning = Beginning::Over;
+            self.release_when_idle(cx, class);
+        }
+    }
+}
+
+fn send_best_effort(
+    cx: &mut Context<'_>,
+    stream: StreamId,
+    out: &Outbound,
+    watermark: Watermark,
+    event: &StreamEvent,
+) {
+    if out.followers.is_empty() || !cx.peers.wanted.contains(&stream.topic()) {
+        return;
+    }
+    let key = match event {
+        StreamEvent::Updated { instance, payload } => key_of(*instance, &payload.values),
+        _ => 0,
+    };
+    cx.peers.counters.loose += 1;
+    let kind = Kind::BestEffort { after: out.last, key };
+    cx.peers.send(Packet::new(stream, cx.objects.node, kind, Framed::encode(watermark, event)));
+}
+
+/// Sets the timer of the first announcement. A timer that is set already looks at the time of the last message when it
+/// is due, so that a busy stream does not set one for each message.
+fn announce_soon(out: &mut Outbound, timers: &mut Deadlines<Timer>, stream: StreamId, now: Moment) {
+    let restarts = std::mem::take(&mut out.announced) > 0;
+    if restarts || timers.get(Timer::HighWater(stream)).is_none() {
+        timers.set(Timer::HighWater(stream), now + ANNOUNCE[0]);
+    }
+}
+
+/// Two updates of the same attributes of one instance have the same key (FNV-1a over both).
+fn key_of(instance: ObjectInstanceHandle, values: &[HandleValue]) -> u64 {
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    let mut mix = |number: u64| {
+        for octet in number.to_be_bytes() {
+            hash = (hash ^ u64::from(octet)).wrapping_mul(0x0100_0000_01b3);
+        }
+    };
+    mix(instance.0);
+    values.iter().for_each(|value| mix(u64::from(value.handle)));
+    hash.max(1)
+}

@@ -1,0 +1,137 @@
+//! Batches: consecutive messages of one stream that leave this node as one packet, and are kept as one.
+//!
+//! A packet with ten messages costs a router no more than a packet with one, and memory that is kept for half a minute is
+//! cold when it is written and cold when it is freed. So a message is held back while more calls of the same federate are
+//! at hand: these were read together, and all of them are served before anything is written anyway.
+
+use crate::control::NodeId;
+use crate::wire::{Kind, Packet, StreamId, put_message};
+use base::Moment;
+use bytes::Bytes;
+
+/// The most octets that the messages of a batch have together: what one datagram of a multicast group carries, and a
+/// frame of a link with the least bundle.
+pub(crate) const BATCH_BYTES_MAX: usize = 1024;
+
+/// Messages from this size on leave by themselves: no two of them have room in a batch.
+pub(crate) const ALONE_BYTES: usize = BATCH_BYTES_MAX / 2 - LENGTH_BYTES;
+
+/// What the length of a message needs in a batch; each is below [`ALONE_BYTES`].
+const LENGTH_BYTES: usize = 2;
+
+/// A packet that may yet grow.
+#[derive(Debug)]
+pub(crate) struct Batch {
+    stream: StreamId,
+    sender: NodeId,
+    /// Somebody elsewhere wants it.
+    pub(crate) wanted: bool,
+    /// When the first message was said, and its number.
+    pub(crate) at: Moment,
+    pub(crate) first: u64,
+    pub(crate) count: u64,
+    messages: Vec<u8>,
+}
+
+impl Batch {
+    /// Begins with a message shorter than [`ALONE_BYTES`]. `buffer` is used if it is large enough.
+    pub(crate) fn begin(
+        mut buffer: Vec<u8>,
+        (stream, sender): (StreamId, NodeId),
+        wanted: bool,
+        (at, first): (Moment, u64),
+        message: &[u8],
+    ) -> Self {
+        buffer.clear();
+        buffer.reserve_exact(BATCH_BYTES_MAX);
+        put_message(&mut buffer, message);
+        Self { stream, sender, wanted, at, first, count: 1, messages: buffer }
+    }
+
+    pub(crate) fn stream(&self) -> StreamId {
+        self.stream
+    }
+
+    /// Adds message `number` of a stream, if it is the next of this one, and if there is room.
+    pub(crate) fn add(&mut self, stream: StreamId, number: u64, wanted: bool, message: &[u8]) -> bool {
+        let is_next = number == self.first + self.count && stream == self.stream && wanted == self.wanted;
+        if !is_next || self.messages.len() + LENGTH_BYTES + message.len() > BATCH_BYTES_MAX {
+            return false;
+        }
+        put_message(&mut self.messages, message);
+        self.count += 1;
+        true
+    }
+
+    /// What is to be sent and kept; and the buffer, if that is not in it.
+    pub(crate) fn into_packet(self) -> (Packet, Vec<u8>) {
+        let Self { stream, sender, first, count, messages, .. } = self;
+        if count > 1 {
+            return (Packet::new(stream, sender, Kind::Batch(first), messages.into()), Vec::new());
+        }
+        let head = if messages[0] < 0x80 { 1 } else { LENGTH_BYTES };
+        let message = Bytes::copy_from_slice(&messages[head..]);
+        (Packet::new(stream, sender, Kind::Numbered(first), message), messages)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::control::ExecutionId;
+    use crate::control::PublishedClass;
+    use crate::wire::messages;
+    use hla::handle::ObjectClassHandle;
+
+    const SENDER: NodeId = NodeId(3);
+
+    fn stream(class: u32) -> StreamId {
+        StreamId { execution: ExecutionId(1), class: PublishedClass::Objects(ObjectClassHandle(class)) }
+    }
+
+    fn batch(number: u64, bytes: usize) -> Batch {
+        Batch::begin(Vec::new(), (stream(1), SENDER), true, (Moment::ZERO, number), &vec![7; bytes])
+    }
+
+    #[test]
+    fn messages_that_follow_one_another_leave_together() {
+        let mut batch = batch(5, 100);
+        let added = (6..50).take_while(|&number| batch.add(stream(1), number, true, &[8; 100])).count();
+        assert_eq!(added, 9);
+        let (packet, _) = batch.into_packet();
+        assert_eq!(packet.kind, Kind::Batch(5));
+        let read: Vec<_> = messages(packet.body).map(|message| message.unwrap()[0]).collect();
+        assert_eq!(read, [7, 8, 8, 8, 8, 8, 8, 8, 8, 8]);
+    }
+
+    #[test]
+    fn one_message_leaves_as_it_is() {
+        for bytes in [0, 1, 0x7f, 0x80, ALONE_BYTES - 1] {
+            let (packet, buffer) = batch(5, bytes).into_packet();
+            assert_eq!(packet, Packet::new(stream(1), SENDER, Kind::Numbered(5), vec![7; bytes].into()));
+            assert!(buffer.capacity() >= BATCH_BYTES_MAX, "it is used again");
+        }
+    }
+
+    #[test]
+    fn nothing_else_is_added() {
+        let mut batch = batch(5, 100);
+        assert!(!batch.add(stream(1), 5, true, &[]), "again");
+        assert!(!batch.add(stream(1), 7, true, &[]), "one is missing");
+        assert!(!batch.add(stream(2), 6, true, &[]), "another stream");
+        assert!(!batch.add(stream(1), 6, false, &[]), "nobody wants it any more");
+        assert!(!batch.add(stream(1), 6, true, &[0; BATCH_BYTES_MAX - 102]), "no room");
+        assert!(batch.add(stream(1), 6, true, &[]));
+    }
+
+    #[test]
+    fn no_run_is_longer_than_allowed() {
+        for bytes in 0..ALONE_BYTES {
+            let mut batch = batch(1, bytes);
+            let count =
+                (2..2_000).take_while(|&number| batch.add(stream(1), number, true, &vec![1; bytes])).count();
+            assert!(count >= 1, "{bytes}");
+            assert!(batch.into_packet().0.body.len() <= BATCH_BYTES_MAX, "{bytes}");
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! The receiving side of streams: delivery in order, and what parts of snapshots mean for it.
+
+use super::context::Context;
+use super::replication::{ReplicaEvent, Replication};
+use super::state::Phase;
+use crate::control::{NodeId, PublishedClass};
+use crate::wire::{Framed, StreamEvent};
+use bytes::Bytes;
+use router::WireError;
+
+impl Replication {
+    /// Delivers what can be delivered of a stream now.
+    pub(super) fn deliver(
+        &mut self,
+        cx: &mut Context<'_>,
+        class: PublishedClass,
+        from: NodeId,
+    ) -> Result<(), WireError> {
+        let mut result = Ok(());
+        while let Some((number, body, framed)) = self.next_message(cx, class, from) {
+            match framed {
+                Ok(framed) => self.take_message(cx, (class, from), (number, body), framed.event),
+                Err(error) => result = result.and(Err(error)),
+            }
+        }
+        self.watch_gap(cx, class, from);
+        result
+    }
+
+    /// Delivers what waited for the control plane or for another stream, of all streams.
+    pub(crate) fn deliver_all(&mut self, cx: &mut Context<'_>) {
+        let waiting = self.followed.iter().filter(|(_, following)| following.inbound.peek().is_some());
+        let waiting: Vec<(PublishedClass, NodeId)> = waiting.map(|(&stream, _)| stream).collect();
+        for (class, from) in waiting {
+            if let Err(error) = self.deliver(cx, class, from) {
+                tracing::warn!(%from, %error, "a message of this node makes no sense");
+            }
+        }
+    }
+
+    /// Delivers the message that is next of a stream, which is all there.
+    pub(super) fn pass(
+        &mut self,
+        cx: &mut Context<'_>,
+        stream: (PublishedClass, NodeId),
+        framed: Result<Framed, WireError>,
+    ) -> Result<(), WireError> {
+        let Some(following) = self.followed.get_mut(&stream) else { return Ok(()) };
+        following.inbound.pass();
+        cx.peers.counters.delivered += 1;
+        self.emit(cx, stream, framed?.event);
+        Ok(())
+    }
+
+    /// The next message of a stream, as it came and as it is read, if its turn has come.
+    fn next_message(
+        &mut self,
+        cx: &mut Context<'_>,
+        class: PublishedClass,
+        from: NodeId,
+    ) -> Option<(u64, Bytes, Result<Framed, WireError>)> {
+        let body = self.followed.get(&(class, from))?.inbound.peek()?;
+        let framed = Framed::decode(body.clone());
+        if let Ok(framed) = &framed
+            && !self.may_take(framed.watermark)
+        {
+            cx.peers.blocked = true;
+            return None;
+        }
+        let (number, body) = self.followed.get_mut(&(class, from))?.inbound.pop()?;
+        cx.peers.counters.delivered += 1;
+        Some((number, body, framed))
+    }
+
+    /// Takes the next message of a stream, unless a part of a snapshot has it or will have it.
+    fn take_message(
+        &mut self,
+        cx: &mut Context<'_>,
+        stream: (PublishedClass, NodeId),
+        (number, body): (u64, Bytes),
+        event: StreamEvent,
+    ) {
+        let Some(following) = self.followed.get_mut(&stream) else { return };
+        if let Some(instance) = event.instance() {
+            if let Phase::Snapshot { until, deferred } = &mut following.phase
+                && instance > *until
+            {
+                deferred.push((number, body));
+                return;
+            }
+            if number <= following.as_of(instance) {
+                return;
+            }
+        }
+        if matches!(following.phase, Phase::Live)
+            && following.as_of.last().is_some_and(|&(_, at)| number >= at)
+        {
+            following.as_of = Vec::new();
+        }
+        self.emit(cx, stream, event);
+    }
+
+    /// The end of a stream concerns its followers alone; all else concerns the objects.
+    fn emit(&mut self, cx: &mut Context<'_>, (class, from): (PublishedClass, NodeId), event: StreamEvent) {
+        if event == StreamEvent::Ended {
+            return self.ended(cx, class, from);
+        }
+        self.events.push_back(ReplicaEvent::Event { class, from, event, best_effort: false });
+    }
+}

@@ -1,0 +1,265 @@
+//! Which streams this node follows, and how it begins and ends to do so.
+
+use super::context::{Context, Timer};
+use super::peers::Outgoing;
+use super::replication::{ReplicaEvent, Replication};
+use super::state::{Following, Phase};
+use crate::control::{NodeId, PublishedClass};
+use crate::object::apply::SnapshotRange;
+use crate::wire::{Record, StreamMessage};
+use bytes::Bytes;
+use hla::handle::ObjectInstanceHandle;
+use router::WireError;
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+/// How long after a refusal a node is asked again: its own publication is committed within a round trip of the majority.
+const REFUSED_WAIT: Duration = Duration::from_secs(1);
+
+/// After all instances.
+const LAST: ObjectInstanceHandle = ObjectInstanceHandle(u64::MAX);
+
+impl Replication {
+    /// Follows the nodes that publish a class if that is wanted here, and no others. `fresh`: it was wanted before they
+    /// were known to publish it, so that they are followed from their beginning.
+    pub(crate) fn review_following(&mut self, cx: &mut Context<'_>, class: PublishedClass, fresh: bool) {
+        let publishers = self.publishers.get(&class).into_iter().flatten().copied();
+        let own = cx.objects.node;
+        let wanted: Vec<_> = publishers.filter(|&node| node != own && needs(cx, class, node)).collect();
+        let followed = |node| (class, node);
+        let surplus: Vec<NodeId> = self
+            .followed
+            .range(followed(NodeId(0))..=followed(NodeId(u16::MAX)))
+            .filter(|((_, node), following)| match following.phase {
+                // A stream that ended says so itself, after all its other messages.
+                Phase::Refused { .. } => !wanted.contains(node),
+                Phase::Leaving { .. } => false,
+                Phase::Asked | Phase::Snapshot { .. } | Phase::Live => !needs(cx, class, *node),
+            })
+            .map(|((_, node), _)| *node)
+            .collect();
+        let missing: Vec<NodeId> =
+            wanted.into_iter().filter(|&node| !self.followed.contains_key(&followed(node))).collect();
+        for node in surplus {
+            self.unfollow(cx, class, node);
+        }
+        for node in missing {
+            self.follow(cx, class, node, fresh);
+        }
+        self.refresh_interest(cx, class);
+    }
+
+    /// Reviews the streams that no federate here subscribes: they are followed only while a federate knows an instance
+    /// of theirs.
+    pub(crate) fn review_uncovered(&mut self, cx: &mut Context<'_>) {
+        let followed = self.followed.keys().map(|(class, _)| *class);
+        let uncovered: BTreeSet<_> = followed.filter(|&class| !cx.objects.interest.covers(class)).collect();
+        for class in uncovered {
+            self.review_following(cx, class, false);
+        }
+    }
+
+    /// The routers need know of an interest as long as something is wanted or followed.
+    fn refresh_interest(&mut self, cx: &mut Context<'_>, class: PublishedClass) {
+        let any = cx.objects.interest.covers(class)
+            || self.followed.range((class, NodeId(0))..=(class, NodeId(u16::MAX))).next().is_some();
+        let changed = if any { self.interested.insert(class) } else { self.interested.remove(&class) };
+        if changed {
+            cx.peers.tell(Outgoing::Interest { topic: self.stream(class).topic(), any });
+        }
+    }
+
+    fn follow(&mut self, cx: &mut Context<'_>, class: PublishedClass, node: NodeId, fresh: bool) {
+        let declarations = cx.objects.declarations_for(class);
+        self.followed.insert((class, node), Following::new());
+        self.send(cx, node, class, StreamMessage::Attach { fresh, declarations });
+    }
+
+    /// Follows no longer, and has the replicas forgotten, which no federate knows.
+    fn unfollow(&mut self, cx: &mut Context<'_>, class: PublishedClass, node: NodeId) {
+        self.leave(cx, class, node, false);
+        self.events.push_back(ReplicaEvent::Forget { class, from: node });
+    }
+
+    fn leave(&mut self, cx: &mut Context<'_>, class: PublishedClass, node: NodeId, fresh: bool) {
+        let leaving = Following { phase: Phase::Leaving { fresh }, ..Following::new() };
+        self.followed.insert((class, node), leaving);
+        cx.timers.clear(Timer::Follow(self.stream(class), node));
+        self.send(cx, node, class, StreamMessage::Detach);
+    }
+
+    /// The other node knows that it is no longer followed.
+    pub(super) fn detached(&mut self, cx: &mut Context<'_>, class: PublishedClass, from: NodeId) {
+        if let Some(Following { phase: Phase::Leaving { fresh }, .. }) = self.followed.get(&(class, from)) {
+            let fresh = *fresh;
+            self.followed.remove(&(class, from));
+            self.review_following(cx, class, fresh);
+        }
+    }
+
+    /// Part of a snapshot came: instances after those that are here up to `until`, as of number `at`. `None` for `until`
+    /// means to the end. A fresh stream has no instances at its start: all of them come with its messages.
+    pub(super) fn take_snapshot_part(
+        &mut self,
+        cx: &mut Context<'_>,
+        class: PublishedClass,
+        from: NodeId,
+        part: (u64, Option<ObjectInstanceHandle>, Vec<Record>, bool),
+    ) -> Result<(), WireError> {
+        let (at, until, records, replay) = part;
+        let Some(following) = self.followed.get_mut(&(class, from)) else { return Ok(()) };
+        let (after, deferred) = match &mut following.phase {
+            Phase::Asked => {
+                following.inbound.start(cx.now, at, cx.peers.limits.patience());
+                (ObjectInstanceHandle::INVALID, Vec::new())
+            }
+            Phase::Snapshot { until, deferred } => (*until, std::mem::take(deferred)),
+            Phase::Refused { .. } | Phase::Live | Phase::Leaving { .. } => return Ok(()),
+        };
+        let end = until.unwrap_or(LAST);
+        following.as_of.push((end, at));
+        following.phase = match until {
+            Some(until) => Phase::Snapshot { until, deferred: Vec::new() },
+            None => Phase::Live,
+        };
+        if let Some(after) = until {
+            self.send(cx, from, class, StreamMessage::SnapshotNext { after });
+        }
+        if let PublishedClass::Objects(class) = class
+            && !replay
+        {
+            let range = SnapshotRange { class, from, after, end };
+            self.events.push_back(ReplicaEvent::Snapshot { range, records });
+        }
+        let mut result = Ok(());
+        for (number, body) in deferred {
+            result = result.and(self.take_deferred(class, from, number, body));
+        }
+        result.and(self.deliver(cx, class, from))
+    }
+
+    /// Sees to it that gaps are asked for in time.
+    pub(super) fn watch_gap(&mut self, cx: &mut Context<'_>, class: PublishedClass, from: NodeId) {
+        let timer = Timer::Follow(self.stream(class), from);
+        let Some(following) = self.followed.get(&(class, from)) else { return };
+        let again = match following.phase {
+            Phase::Refused { again } => Some(again),
+            Phase::Asked | Phase::Snapshot { .. } | Phase::Live | Phase::Leaving { .. } => {
+                following.inbound.timeout()
+            }
+        };
+        match again {
+            Some(at) if cx.timers.get(timer) != Some(at) => cx.timers.set(timer, at),
+            Some(_) => {}
+            None => {
+                cx.timers.clear(timer);
+            }
+        }
+    }
+
+    /// The deadline of a stream has come.
+    pub(crate) fn follow_due(&mut self, cx: &mut Context<'_>, class: PublishedClass, from: NodeId) {
+        let Some(following) = self.followed.get_mut(&(class, from)) else { return };
+        if let Phase::Refused { again } = following.phase {
+            if again <= cx.now {
+                self.follow(cx, class, from, true);
+            }
+        } else if let Some(range) = following.inbound.poll_request(cx.now, cx.peers.limits.patience()) {
+            cx.peers.counters.asked += 1;
+            let (first, to) = range.into_inner();
+            self.send(cx, from, class, StreamMessage::RepairRequest { from: first, to });
+        }
+        self.watch_gap(cx, class, from);
+    }
+
+    /// The other node publishes nothing about the class.
+    pub(super) fn refused(&mut self, cx: &mut Context<'_>, class: PublishedClass, from: NodeId) {
+        let Some(following) = self.followed.get_mut(&(class, from)) else { return };
+        if !following.takes() {
+            return;
+        }
+        following.phase = Phase::Refused { again: cx.now + REFUSED_WAIT };
+        self.review_following(cx, class, true);
+        self.watch_gap(cx, class, from);
+    }
+
+    /// The stream has ended; the other node may already have opened it again.
+    pub(super) fn ended(&mut self, cx: &mut Context<'_>, class: PublishedClass, from: NodeId) {
+        self.leave(cx, class, from, true);
+    }
+
+    /// The other node no longer keeps what was asked for: the federates that it concerned are told, and the stream is
+    /// followed from now on.
+    pub(super) fn unavailable(&mut self, cx: &mut Context<'_>, class: PublishedClass, from: NodeId) {
+        if !self.followed.get(&(class, from)).is_some_and(Following::takes) {
+            return;
+        }
+        cx.peers.counters.broken += 1;
+        let why = format!(
+            "messages of RTI node {from} ({}) were lost on the way and can no longer be had",
+            describe(cx, class)
+        );
+        tracing::warn!(?class, %from, "a stream is broken: its history does not reach back far enough");
+        for caller in concerned(cx, class, from) {
+            self.events.push_back(ReplicaEvent::Lost { caller, why: why.clone() });
+        }
+        self.unfollow(cx, class, from);
+    }
+
+    /// Takes a message that waited for a part of a snapshot, which has come.
+    fn take_deferred(
+        &mut self,
+        class: PublishedClass,
+        from: NodeId,
+        number: u64,
+        body: Bytes,
+    ) -> Result<(), WireError> {
+        let framed = crate::wire::Framed::decode(body)?;
+        let following = self.followed.get(&(class, from));
+        let (Some(following), Some(instance)) = (following, framed.event.instance()) else {
+            return Ok(());
+        };
+        let covered = match following.phase {
+            Phase::Snapshot { until, .. } => instance <= until,
+            Phase::Asked | Phase::Refused { .. } | Phase::Live | Phase::Leaving { .. } => true,
+        };
+        // A message about an instance after `until` was received before the next part is asked for, which has it.
+        if covered && number > following.as_of(instance) {
+            let event = framed.event;
+            self.events.push_back(ReplicaEvent::Event { class, from, event, best_effort: false });
+        }
+        Ok(())
+    }
+}
+
+/// Whether federates of this node are concerned by a stream of `node`: they subscribe the class, or know an instance whose
+/// home `node` is.
+fn needs(cx: &Context<'_>, class: PublishedClass, node: NodeId) -> bool {
+    cx.objects.interest.covers(class)
+        || matches!(class, PublishedClass::Objects(class) if cx.objects.knows_instance_of(class, node))
+}
+
+fn describe(cx: &Context<'_>, class: PublishedClass) -> String {
+    let model = &cx.objects.model;
+    match class {
+        PublishedClass::Objects(class) => {
+            model.object_class(class).map_or_else(String::new, |class| class.name.clone())
+        }
+        PublishedClass::Interactions(class) => {
+            model.interaction_class(class).map_or_else(String::new, |class| class.name.clone())
+        }
+        PublishedClass::Directed => "directed interactions".to_owned(),
+    }
+}
+
+/// The callers of federates that subscribe a class, or know an instance of it whose home is `from`.
+fn concerned(cx: &Context<'_>, class: PublishedClass, from: NodeId) -> BTreeSet<crate::CallerId> {
+    let objects = cx.objects;
+    let mut federates: BTreeSet<_> = objects.interest.of(class).collect();
+    for handle in objects.replicas(class, from) {
+        let known = objects.instances.get(handle).map(|object| object.known()).unwrap_or_default();
+        federates.extend(known.iter().map(|known| known.federate));
+    }
+    let callers = federates.iter().filter_map(|federate| objects.federates.get(federate));
+    callers.map(|federate| federate.caller).collect()
+}

@@ -1,0 +1,159 @@
+//! Packets and messages of other nodes, for one federation execution.
+
+use super::context::Context;
+use super::replication::{FollowerChange, ReplicaEvent, Replication};
+use super::state::Phase;
+use crate::control::{NodeId, PublishedClass};
+use crate::wire::{Framed, Kind, PACKET_OVERHEAD, Packet, StreamMessage, messages};
+use bytes::Bytes;
+use router::{Message as _, WireError};
+
+impl Replication {
+    /// A packet of another node came.
+    ///
+    /// # Errors
+    /// It is not what a node sends; nothing else is affected.
+    pub(crate) fn handle_packet(&mut self, cx: &mut Context<'_>, packet: Packet) -> Result<(), WireError> {
+        let stream = (packet.stream, packet.sender());
+        match packet.kind {
+            Kind::Numbered(number) => {
+                let bytes = packet.bytes();
+                self.take_numbered(cx, stream, number, packet.body, Some(bytes))
+            }
+            Kind::Batch(first) => {
+                let mut taken = Ok(());
+                for (number, message) in (first..).zip(messages(packet.body)) {
+                    taken = taken
+                        .and(message.and_then(|body| self.take_numbered(cx, stream, number, body, None)));
+                }
+                taken
+            }
+            Kind::HighWater(last) => {
+                self.take_high_water(cx, stream, last);
+                Ok(())
+            }
+            Kind::BestEffort { after, .. } => self.take_best_effort(cx, stream, after, packet.body),
+        }
+    }
+
+    /// Takes a message of another node about one of its streams, or of this node.
+    ///
+    /// # Errors
+    /// It is not what a node sends.
+    pub(crate) fn handle_message(
+        &mut self,
+        cx: &mut Context<'_>,
+        (class, from): (PublishedClass, NodeId),
+        message: StreamMessage,
+    ) -> Result<FollowerChange, WireError> {
+        match message {
+            StreamMessage::Attach { fresh, .. } => {
+                if self.attach(cx, class, from, fresh) {
+                    return Ok(FollowerChange::SnapshotBegun);
+                }
+            }
+            StreamMessage::Detach => {
+                let followed = self.detach(cx, class, from);
+                return Ok(FollowerChange::Detached { followed });
+            }
+            StreamMessage::Detached => self.detached(cx, class, from),
+            StreamMessage::SnapshotPart { at, until, records, replay } => {
+                self.take_snapshot_part(cx, class, from, (at, until, records, replay))?;
+            }
+            StreamMessage::SnapshotNext { after } => self.send_snapshot_part(cx, class, from, after),
+            StreamMessage::Refused => self.refused(cx, class, from),
+            StreamMessage::RepairRequest { from: first, to } => self.repair(cx, class, from, first, to),
+            StreamMessage::Repair { first, messages } => {
+                self.take_repair(cx, (class, from), first, messages)?;
+            }
+            StreamMessage::Unavailable => self.unavailable(cx, class, from),
+            StreamMessage::HighWater { last } => self.take_high_water(cx, (class, from), last),
+        }
+        Ok(FollowerChange::None)
+    }
+
+    /// A numbered message came. `bytes` is the memory that it keeps alive; without, it shares that with others, and is
+    /// copied if it has to wait.
+    fn take_numbered(
+        &mut self,
+        cx: &mut Context<'_>,
+        stream: (PublishedClass, NodeId),
+        number: u64,
+        body: Bytes,
+        bytes: Option<usize>,
+    ) -> Result<(), WireError> {
+        let following = self.followed.get(&stream).filter(|following| following.takes());
+        let Some(following) = following else { return Ok(()) };
+        // Nearly always the next message of a stream that is all there.
+        if matches!(following.phase, Phase::Live)
+            && following.as_of.is_empty()
+            && following.inbound.is_next(number)
+        {
+            let framed = Framed::decode(body.clone());
+            if framed.as_ref().map_or(true, |framed| self.may_take(framed.watermark)) {
+                return self.pass(cx, stream, framed);
+            }
+        }
+        let Some(following) = self.followed.get_mut(&stream) else { return Ok(()) };
+        let (body, bytes) = match bytes {
+            Some(bytes) => (body, bytes),
+            None => (Bytes::copy_from_slice(&body), body.len() + PACKET_OVERHEAD),
+        };
+        following.inbound.take(cx.now, number, body, bytes, cx.peers.limits.patience());
+        self.deliver(cx, stream.0, stream.1)
+    }
+
+    /// A node announces how far one of its streams has come.
+    fn take_high_water(&mut self, cx: &mut Context<'_>, stream: (PublishedClass, NodeId), last: u64) {
+        if let Some(following) = self.followed.get_mut(&stream)
+            && following.takes()
+        {
+            following.inbound.tail(cx.now, last, cx.peers.limits.patience());
+        }
+        self.watch_gap(cx, stream.0, stream.1);
+    }
+
+    /// A best-effort message came. One that came too early or too late for what is here is dropped.
+    fn take_best_effort(
+        &mut self,
+        cx: &mut Context<'_>,
+        stream: (PublishedClass, NodeId),
+        after: u64,
+        body: Bytes,
+    ) -> Result<(), WireError> {
+        let following = self.followed.get_mut(&stream).filter(|following| following.takes());
+        let Some(following) = following else {
+            cx.peers.counters.loose_dropped += 1;
+            return Ok(());
+        };
+        let Framed { watermark, event } = Framed::decode(body)?;
+        following.inbound.tail(cx.now, after, cx.peers.limits.patience());
+        let behind = !self.is_ready(watermark);
+        let (class, from) = stream;
+        self.watch_gap(cx, class, from);
+        if behind {
+            cx.peers.counters.loose_dropped += 1;
+        } else {
+            self.events.push_back(ReplicaEvent::Event { class, from, event, best_effort: true });
+        }
+        Ok(())
+    }
+
+    /// Messages that were missing came.
+    fn take_repair(
+        &mut self,
+        cx: &mut Context<'_>,
+        stream: (PublishedClass, NodeId),
+        first: u64,
+        messages: Vec<Bytes>,
+    ) -> Result<(), WireError> {
+        let following = self.followed.get_mut(&stream).filter(|following| following.takes());
+        let Some(following) = following else { return Ok(()) };
+        let messages = messages.into_iter().map(|message| {
+            let bytes = message.len();
+            (message, bytes)
+        });
+        following.inbound.repaired(cx.now, first, messages, cx.peers.limits.patience());
+        self.deliver(cx, stream.0, stream.1)
+    }
+}

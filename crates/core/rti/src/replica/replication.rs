@@ -1,0 +1,204 @@
+//! The replication of one federation execution on one node.
+
+use super::context::{Context, Timer};
+use super::peers::Outgoing;
+use super::state::{Following, Outbound, Phase};
+use crate::control::{ExecutionId, Federation, NodeId, PublishedClass};
+use crate::object::apply::SnapshotRange;
+use crate::proposal::CallerId;
+use crate::wire::{
+    ObjectMessage, PeerMessage, Position, Record, StreamEvent, StreamId, StreamMessage, Watermark,
+};
+use hla::handle::{FederateHandle, ObjectClassHandle};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// What other nodes do to the objects of this one, in order.
+#[derive(Debug)]
+pub(crate) enum ReplicaEvent {
+    /// An event of a stream whose turn has come.
+    Event { class: PublishedClass, from: NodeId, event: StreamEvent, best_effort: bool },
+    /// Part of a snapshot.
+    Snapshot { range: SnapshotRange, records: Vec<Record> },
+    /// The stream of `from` is no longer followed: its replicas are to be forgotten.
+    Forget { class: PublishedClass, from: NodeId },
+    /// Messages that concern the federate of this caller are lost.
+    Lost { caller: CallerId, why: String },
+}
+
+/// What a message has changed about the followers of this node, which concerns the objects, too.
+#[derive(Debug)]
+pub(crate) enum FollowerChange {
+    None,
+    /// A node follows from now on, and gets the instances that are here.
+    SnapshotBegun,
+    /// A node no longer follows a class. It still follows these.
+    Detached {
+        followed: Vec<PublishedClass>,
+    },
+}
+
+/// The streams of one federation execution: those of this node, and those that it follows.
+#[derive(Debug)]
+pub(crate) struct Replication {
+    pub(super) execution: ExecutionId,
+    /// Extensions of the object model that are known here.
+    pub(super) model: u32,
+    /// The latest federate that is known here.
+    pub(super) latest: FederateHandle,
+    pub(super) outbound: BTreeMap<PublishedClass, Outbound>,
+    pub(super) followed: BTreeMap<(PublishedClass, NodeId), Following>,
+    /// Interests declared to the routers.
+    pub(super) interested: BTreeSet<PublishedClass>,
+    pub(super) publishers: BTreeMap<PublishedClass, BTreeSet<NodeId>>,
+    pub(super) events: VecDeque<ReplicaEvent>,
+}
+
+impl Replication {
+    /// No stream is open, and none is followed.
+    pub(crate) fn new(execution: ExecutionId) -> Self {
+        Self {
+            execution,
+            model: 0,
+            latest: FederateHandle::INVALID,
+            outbound: BTreeMap::new(),
+            followed: BTreeMap::new(),
+            interested: BTreeSet::new(),
+            publishers: BTreeMap::new(),
+            events: VecDeque::new(),
+        }
+    }
+
+    /// What is to be done to the objects next.
+    pub(crate) fn poll_event(&mut self) -> Option<ReplicaEvent> {
+        self.events.pop_front()
+    }
+
+    pub(super) fn stream(&self, class: PublishedClass) -> StreamId {
+        StreamId { execution: self.execution, class }
+    }
+
+    /// The control plane has grown a model, or let a federate in.
+    pub(crate) fn learn(&mut self, federation: &Federation) {
+        self.model = federation.model_version();
+        self.latest = federation.latest_federate();
+    }
+
+    /// Whether the control plane has come as far here as at the sender of something with this watermark.
+    pub(crate) fn is_ready(&self, watermark: Watermark) -> bool {
+        watermark.model <= self.model && watermark.federate <= self.latest
+    }
+
+    /// Whether the control plane, and the stream that comes first, have come far enough for a message.
+    pub(super) fn may_take(&self, watermark: Watermark) -> bool {
+        self.is_ready(watermark) && watermark.after.is_none_or(|after| self.has_delivered(after))
+    }
+
+    /// Whether a stream was delivered so far, as far as it is followed here.
+    fn has_delivered(&self, position: Position) -> bool {
+        let first = self.followed.get(&(position.class, position.node));
+        first.is_none_or(|first| match first.phase {
+            Phase::Live => first.inbound.delivered() >= position.number,
+            Phase::Refused { .. } | Phase::Leaving { .. } => true,
+            Phase::Asked | Phase::Snapshot { .. } => false,
+        })
+    }
+
+    /// How far each followed stream was delivered, by class and node; 0 for one whose start is not known yet.
+    pub(crate) fn positions(&self) -> impl Iterator<Item = Position> + '_ {
+        self.followed.iter().map(|(&(class, node), following)| Position {
+            class,
+            node,
+            number: following.inbound.delivered(),
+        })
+    }
+
+    /// Sends a message about a stream.
+    pub(super) fn send(
+        &self,
+        cx: &mut Context<'_>,
+        to: NodeId,
+        class: PublishedClass,
+        message: StreamMessage,
+    ) {
+        cx.peers.send_to(to, self.execution, self.model, &PeerMessage::Stream(class, message));
+    }
+
+    /// Sends a message about federates or instances.
+    pub(crate) fn send_object(&self, cx: &mut Context<'_>, to: NodeId, message: ObjectMessage) {
+        cx.peers.send_to(to, self.execution, self.model, &PeerMessage::Objects(message));
+    }
+
+    /// Sends a message to all nodes that publish a class, or one below it.
+    pub(crate) fn send_to_publishers(
+        &self,
+        cx: &mut Context<'_>,
+        class: ObjectClassHandle,
+        message: ObjectMessage,
+    ) {
+        let model = &cx.objects.model;
+        let below = self.publishers.iter().filter(|(published, _)| match published {
+            PublishedClass::Objects(published) => model.is_subclass(*published, class),
+            PublishedClass::Interactions(_) | PublishedClass::Directed => false,
+        });
+        let nodes: BTreeSet<NodeId> = below.flat_map(|(_, nodes)| nodes).copied().collect();
+        let message = PeerMessage::Objects(message);
+        for node in nodes.into_iter().filter(|&node| node != cx.objects.node) {
+            cx.peers.send_to(node, self.execution, self.model, &message);
+        }
+    }
+
+    /// A federate of this node has changed what it subscribes: the nodes that are followed and concerned learn of it.
+    pub(crate) fn declare(&self, cx: &mut Context<'_>, declaration: crate::wire::Declaration) {
+        let followed = self.followed.keys().filter(|(class, _)| cx.objects.concerns(&declaration, *class));
+        let nodes: BTreeSet<NodeId> = followed.map(|&(_, node)| node).collect();
+        let message = PeerMessage::Objects(ObjectMessage::Declare(declaration));
+        for node in nodes {
+            cx.peers.send_to(node, self.execution, self.model, &message);
+        }
+    }
+
+    /// A node is gone for good: it neither publishes nor follows.
+    pub(crate) fn remove_peer(&mut self, cx: &mut Context<'_>, gone: NodeId) {
+        for nodes in self.publishers.values_mut() {
+            nodes.remove(&gone);
+        }
+        self.publishers.retain(|_, nodes| !nodes.is_empty());
+        for class in self.outbound.keys().copied().collect::<Vec<_>>() {
+            if let Some(out) = self.outbound.get_mut(&class) {
+                out.followers.remove(&gone);
+            }
+            self.release_when_idle(cx, class);
+        }
+    }
+
+    /// The streams of a node that is gone for good are no longer followed. Its instances have found their new home.
+    pub(crate) fn leave_peer(&mut self, cx: &mut Context<'_>, gone: NodeId) {
+        let followed = self.followed.keys().filter(|(_, node)| *node == gone);
+        for class in followed.map(|&(class, _)| class).collect::<Vec<_>>() {
+            cx.timers.clear(Timer::Follow(self.stream(class), gone));
+            self.followed.remove(&(class, gone));
+            self.review_following(cx, class, true);
+        }
+    }
+
+    /// The federation execution is at its end.
+    pub(crate) fn end(self, cx: &mut Context<'_>) {
+        for (&class, out) in &self.outbound {
+            let stream = self.stream(class);
+            cx.peers.forget_stream(stream);
+            cx.peers.wanted.remove(&stream.topic());
+            cx.timers.clear(Timer::HighWater(stream));
+            cx.timers.clear(Timer::Beginning(stream));
+            if out.advertised {
+                cx.peers.tell(Outgoing::Offer { topic: stream.topic(), any: false });
+            }
+        }
+        for &(class, node) in self.followed.keys() {
+            cx.timers.clear(Timer::Follow(self.stream(class), node));
+        }
+        for &class in &self.interested {
+            cx.peers.tell(Outgoing::Interest { topic: self.stream(class).topic(), any: false });
+        }
+        cx.timers.clear(Timer::Names(self.execution));
+    }
+}

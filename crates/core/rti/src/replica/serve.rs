@@ -1,0 +1,117 @@
+//! The sending side of streams, as followers see it: snapshots and repairs.
+
+use super::context::{Context, Timer};
+use super::replication::Replication;
+use super::state::{Beginning, Outbound};
+use crate::control::{NodeId, PublishedClass};
+use crate::wire::StreamMessage;
+use hla::handle::ObjectInstanceHandle;
+
+impl Replication {
+    /// Another node wants to follow a stream of this one. True when it gets a snapshot.
+    pub(super) fn attach(
+        &mut self,
+        cx: &mut Context<'_>,
+        class: PublishedClass,
+        from: NodeId,
+        fresh: bool,
+    ) -> bool {
+        let stream = self.stream(class);
+        let out = self.outbound.get_mut(&class);
+        let begins = out.as_deref().filter(|out| fresh && !out.served.contains(&from));
+        let begins = begins.and_then(|out| beginning(out, cx.peers.first_kept(stream)));
+        let Some(out) = out.filter(|out| out.open || begins.is_some()) else {
+            self.send(cx, from, class, StreamMessage::Refused);
+            return false;
+        };
+        out.followers.insert(from);
+        out.served.insert(from);
+        let last = out.last;
+        if let Some(at) = begins {
+            let part = StreamMessage::SnapshotPart { at, until: None, records: Vec::new(), replay: true };
+            self.send(cx, from, class, part);
+            if last > at {
+                self.send(cx, from, class, StreamMessage::HighWater { last });
+                self.repair(cx, class, from, at + 1, last);
+            }
+        } else {
+            self.send_snapshot_part(cx, class, from, ObjectInstanceHandle::INVALID);
+        }
+        self.announce_again(cx, Some(class));
+        begins.is_none()
+    }
+
+    /// Sends the instances after `after`, as many as a part takes.
+    pub(super) fn send_snapshot_part(
+        &mut self,
+        cx: &mut Context<'_>,
+        class: PublishedClass,
+        to: NodeId,
+        after: ObjectInstanceHandle,
+    ) {
+        let Some(at) = self.outbound.get(&class).map(|out| out.last) else { return };
+        let (records, until) = match class {
+            PublishedClass::Objects(class) => {
+                cx.objects.records_after(class, after, cx.peers.limits.part_bytes)
+            }
+            PublishedClass::Interactions(_) | PublishedClass::Directed => (Vec::new(), None),
+        };
+        self.send(cx, to, class, StreamMessage::SnapshotPart { at, until, records, replay: false });
+    }
+
+    /// Another node no longer follows. The classes that it still follows.
+    pub(super) fn detach(
+        &mut self,
+        cx: &mut Context<'_>,
+        class: PublishedClass,
+        from: NodeId,
+    ) -> Vec<PublishedClass> {
+        let stream = self.stream(class);
+        if let Some(out) = self.outbound.get_mut(&class) {
+            // A node that leaves because the stream ended may have learned of that late, when the stream had been opened
+            // again: it comes back for that a round trip later, and the further it is behind, the longer that takes.
+            let is_behind = out.followers.remove(&from) && !out.served.contains(&from);
+            if is_behind && out.beginning != Beginning::Pending && is_kept(out, cx.peers.first_kept(stream)) {
+                out.beginning = Beginning::Kept;
+                cx.timers.set(Timer::Beginning(stream), cx.now + cx.peers.limits.history_age);
+            }
+        }
+        self.release_when_idle(cx, class);
+        self.send(cx, from, class, StreamMessage::Detached);
+        let followed = self.outbound.iter().filter(|(_, out)| out.followers.contains(&from));
+        followed.map(|(&class, _)| class).collect()
+    }
+
+    /// Sends what a follower missed.
+    pub(super) fn repair(
+        &mut self,
+        cx: &mut Context<'_>,
+        class: PublishedClass,
+        to: NodeId,
+        first: u64,
+        last: u64,
+    ) {
+        let follows = self.outbound.get(&class).is_some_and(|out| out.followers.contains(&to));
+        if !follows || first > last {
+            return;
+        }
+        let message = match cx.peers.kept(self.stream(class), first..=last) {
+            Ok(messages) => {
+                cx.peers.counters.repaired += messages.len() as u64;
+                StreamMessage::Repair { first, messages }
+            }
+            Err(_) => StreamMessage::Unavailable,
+        };
+        self.send(cx, to, class, message);
+    }
+}
+
+/// The number before the first message since the stream was opened, if all messages since are still to be had.
+fn beginning(out: &Outbound, first_kept: Option<u64>) -> Option<u64> {
+    out.began.filter(|_| (out.open || out.beginning != Beginning::Over) && is_kept(out, first_kept))
+}
+
+/// Whether all that was appended since the stream was opened last is kept.
+fn is_kept(out: &Outbound, first_kept: Option<u64>) -> bool {
+    out.began.is_some_and(|began| began == out.last || first_kept.is_some_and(|first| first <= began + 1))
+}

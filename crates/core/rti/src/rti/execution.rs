@@ -1,0 +1,229 @@
+//! One federation execution on one node: its machines, and how their effects are applied.
+
+use super::Shared;
+use crate::control::{Command, ExecutionId, Federation, NodeId, PublishedClass};
+use crate::effect::{Change, Effect, Effects};
+use crate::object::objects::Objects;
+use crate::proposal::Proposal;
+use crate::replica::context::{Context, Timer};
+use crate::replica::replication::{FollowerChange, ReplicaEvent, Replication};
+use crate::wire::{PeerMessage, StreamMessage};
+use router::WireError;
+
+/// The machines of one federation execution.
+pub(crate) struct Execution {
+    pub(crate) objects: Objects,
+    pub(crate) replication: Replication,
+}
+
+impl Execution {
+    pub(super) fn new(federation: &Federation, node: NodeId) -> Self {
+        let id = federation.id;
+        Self {
+            objects: Objects::new(id, node, federation.model.clone(), federation.time),
+            replication: Replication::new(id),
+        }
+    }
+
+    pub(super) fn id(&self) -> ExecutionId {
+        self.objects.id
+    }
+
+    /// Lets the replication act.
+    pub(super) fn replicate<T>(
+        &mut self,
+        shared: &mut Shared,
+        act: impl FnOnce(&mut Replication, &mut Context<'_>) -> T,
+    ) -> T {
+        let Shared { now, peers, timers, .. } = shared;
+        act(&mut self.replication, &mut Context { now: *now, peers, timers, objects: &self.objects })
+    }
+
+    /// Lets the objects act, and applies what follows.
+    pub(super) fn act<T>(
+        &mut self,
+        shared: &mut Shared,
+        act: impl FnOnce(&mut Objects, &mut Effects) -> T,
+    ) -> T {
+        let mut effects = std::mem::take(&mut shared.effects);
+        let result = act(&mut self.objects, &mut effects);
+        shared.effects = effects;
+        self.settle(shared);
+        result
+    }
+
+    /// Applies all effects, and takes all events of the replication, until nothing is left to be done. An event that makes no
+    /// sense is logged and skipped.
+    pub(super) fn settle(&mut self, shared: &mut Shared) {
+        if let Err(error) = self.try_settle(shared) {
+            tracing::warn!(%error, "an event of another node makes no sense");
+        }
+    }
+
+    /// As [`settle`](Self::settle).
+    ///
+    /// # Errors
+    /// Of the first event that makes no sense; the others were taken.
+    pub(super) fn try_settle(&mut self, shared: &mut Shared) -> Result<(), WireError> {
+        let mut result = Ok(());
+        loop {
+            let mut effects = shared.effects.take();
+            for effect in effects.drain(..) {
+                self.apply(shared, effect);
+            }
+            shared.effects.reuse(effects);
+            match self.replication.poll_event() {
+                Some(event) => result = result.and(self.take_event(shared, event)),
+                None if shared.effects.is_empty() => break,
+                None => {}
+            }
+        }
+        if shared.effects.take_review_following() {
+            shared.reviews.insert(self.id());
+        }
+        result
+    }
+
+    fn apply(&mut self, shared: &mut Shared, effect: Effect) {
+        match effect {
+            Effect::Deliver { to, arrival } => shared.delivery.deliver(shared.now, to, arrival),
+            Effect::HoldReceiveOrder { to, on } => shared.delivery.hold_receive_order(shared.now, to, on),
+            Effect::Propose(proposal) => shared.proposals.push_back(proposal),
+            Effect::Replicate(change) => self.apply_change(shared, change),
+        }
+    }
+
+    fn apply_change(&mut self, shared: &mut Shared, change: Change) {
+        match change {
+            Change::Append { class, event, best_effort, after } => {
+                self.replicate(shared, |r, cx| r.append(cx, class, &event, best_effort, after));
+            }
+            Change::Publish { class, on } => {
+                self.replicate(shared, |r, cx| r.publish(cx, class, on));
+                let (execution, node) = (self.id(), self.objects.node);
+                let command = Command::Publishes { execution, node, what: class, on };
+                shared.proposals.push_back(Proposal { command, waiting: None, report: None });
+            }
+            // When the call is over: what it declares goes to those who are followed already, and what is followed then
+            // is told everything.
+            Change::Cover { class } => shared.covers.push_back((self.id(), class)),
+            Change::Declare(declaration) => self.replicate(shared, |r, cx| r.declare(cx, declaration)),
+            Change::Send { to, message } => self.replicate(shared, |r, cx| r.send_object(cx, to, message)),
+            Change::SendToPublishers { class, message } => {
+                self.replicate(shared, |r, cx| r.send_to_publishers(cx, class, message));
+            }
+            Change::Rehomed { class } => {
+                let class = PublishedClass::Objects(class);
+                self.replicate(shared, |r, cx| r.review_following(cx, class, false));
+            }
+        }
+    }
+
+    fn take_event(&mut self, shared: &mut Shared, event: ReplicaEvent) -> Result<(), WireError> {
+        let effects = &mut shared.effects;
+        match event {
+            ReplicaEvent::Event { class, from, event, best_effort } => {
+                let taken = self.objects.apply(effects, class, from, event)?;
+                if best_effort {
+                    let counters = &mut shared.peers.counters;
+                    counters.loose_taken += u64::from(taken);
+                    counters.loose_dropped += u64::from(!taken);
+                }
+            }
+            ReplicaEvent::Snapshot { range, records } => {
+                return self.objects.apply_snapshot(effects, &range, &records);
+            }
+            ReplicaEvent::Forget { class, from } => self.objects.forget_replicas(class, from),
+            ReplicaEvent::Lost { caller, why } => shared.delivery.lose(caller, why),
+        }
+        Ok(())
+    }
+
+    /// From now on this federation execution is one of many nodes.
+    pub(super) fn start_replication(&mut self, shared: &mut Shared, federation: &Federation) {
+        if self.objects.replicated {
+            return;
+        }
+        self.replicate(shared, |r, cx| r.learn_publishers(cx, federation));
+        self.act(shared, Objects::start_replication);
+        self.replication.forget_beginnings();
+    }
+
+    /// Takes a message of another node.
+    ///
+    /// # Errors
+    /// It is not what a node sends, or does not fit what is here.
+    pub(super) fn handle_message(
+        &mut self,
+        shared: &mut Shared,
+        from: NodeId,
+        message: PeerMessage,
+        federation: Option<&Federation>,
+    ) -> Result<(), WireError> {
+        let handled = match message {
+            PeerMessage::Objects(message) => {
+                self.objects.handle_message(&mut shared.effects, from, message, federation)
+            }
+            PeerMessage::Stream(class, message) => {
+                self.handle_stream_message(shared, (class, from), message, federation)
+            }
+        };
+        handled.and(self.try_settle(shared))
+    }
+
+    /// The beginning and the end of following a stream change what is known of the federates of that node, too.
+    fn handle_stream_message(
+        &mut self,
+        shared: &mut Shared,
+        (class, from): (PublishedClass, NodeId),
+        mut message: StreamMessage,
+        federation: Option<&Federation>,
+    ) -> Result<(), WireError> {
+        if let StreamMessage::Attach { declarations, .. } = &mut message {
+            let joined = |federate| federation.is_some_and(|f| f.member(federate).is_some());
+            let mut declarations = std::mem::take(declarations);
+            declarations.retain(|declaration| joined(declaration.federate()));
+            self.act(shared, |objects, effects| objects.declared_for(effects, from, class, declarations));
+        }
+        match self.replicate(shared, |r, cx| r.handle_message(cx, (class, from), message))? {
+            FollowerChange::None => {}
+            FollowerChange::SnapshotBegun => {
+                self.act(shared, |objects, effects| objects.send_tombstones_of(effects, from, class));
+            }
+            FollowerChange::Detached { followed } => {
+                self.act(shared, |objects, effects| objects.undeclare(effects, from, class, &followed));
+            }
+        }
+        Ok(())
+    }
+
+    /// A node is gone for good, its federates have resigned: what had its home there moves to `new_home`.
+    pub(super) fn remove_peer(
+        &mut self,
+        shared: &mut Shared,
+        gone: NodeId,
+        new_home: Option<NodeId>,
+        federation: Option<&Federation>,
+    ) {
+        self.replicate(shared, |r, cx| r.remove_peer(cx, gone));
+        self.act(shared, |objects, effects| objects.forget_federates_of(effects, gone));
+        if let Some(new_home) = new_home {
+            let (names, part_bytes) = (federation.map(|f| &f.names), shared.peers.limits.part_bytes);
+            self.act(shared, |objects, effects| {
+                objects.move_instances(effects, gone, new_home, names, part_bytes);
+            });
+        }
+        self.replicate(shared, |r, cx| r.leave_peer(cx, gone));
+        self.settle(shared);
+        if new_home == Some(self.objects.node) {
+            shared.timers.set(Timer::Names(self.id()), shared.now + shared.peers.limits.adoption_wait);
+        }
+    }
+
+    /// The federation execution is at its end.
+    pub(super) fn end(self, shared: &mut Shared) {
+        let Self { objects, replication } = self;
+        let Shared { now, peers, timers, .. } = shared;
+        replication.end(&mut Context { now: *now, peers, timers, objects: &objects });
+    }
+}

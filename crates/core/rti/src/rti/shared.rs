@@ -1,0 +1,62 @@
+//! What all federation executions of a node share.
+
+use crate::config::Config;
+use crate::control::{ExecutionId, PublishedClass};
+use crate::delivery::Delivery;
+use crate::effect::{Effect, Effects};
+use crate::proposal::Proposal;
+use crate::replica::context::Timer;
+use crate::replica::peers::Peers;
+use base::{Deadlines, Moment};
+use std::collections::{BTreeSet, VecDeque};
+
+/// What all federation executions of a node share: the ways to federates, to other nodes and to the control plane.
+pub(crate) struct Shared {
+    pub(super) now: Moment,
+    pub(super) delivery: Delivery,
+    pub(super) peers: Peers,
+    pub(super) timers: Deadlines<Timer>,
+    pub(super) proposals: VecDeque<Proposal>,
+    /// Effects that are not applied yet.
+    pub(super) effects: Effects,
+    /// Classes that federates here have begun, or ceased, to be interested in.
+    pub(super) covers: VecDeque<(ExecutionId, PublishedClass)>,
+    /// Executions whose federates know fewer instances than before.
+    pub(super) reviews: BTreeSet<ExecutionId>,
+}
+
+impl Shared {
+    pub(super) fn new(config: &Config) -> Self {
+        let node = u32::from(config.node.0);
+        Self {
+            now: Moment::ZERO,
+            delivery: Delivery::new(node, config.queue_bytes_max, config.queue_callbacks_max),
+            peers: Peers::new(config.network.clone()),
+            timers: Deadlines::new(),
+            proposals: VecDeque::new(),
+            effects: Effects::default(),
+            covers: VecDeque::new(),
+            reviews: BTreeSet::new(),
+        }
+    }
+
+    /// Every entry to the RTI begins with it.
+    pub(super) fn set_now(&mut self, now: Moment) {
+        self.now = now;
+        self.effects.now = now;
+    }
+
+    /// Applies the effects of a call of a federate that is not joined, which concern no federation execution.
+    pub(super) fn apply(&mut self, mut effects: Effects) {
+        for effect in effects.take() {
+            match effect {
+                Effect::Deliver { to, arrival } => self.delivery.deliver(self.now, to, arrival),
+                Effect::HoldReceiveOrder { to, on } => self.delivery.hold_receive_order(self.now, to, on),
+                Effect::Propose(proposal) => self.proposals.push_back(proposal),
+                Effect::Replicate(change) => {
+                    debug_assert!(false, "{change:?} of a federate that is not joined");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,357 @@
+//! Events of streams: what the followers of a stream learn, in order.
+
+use super::packet::{class, put_class};
+use super::{Payload, Reader, Writer};
+use crate::control::{NodeId, PublishedClass};
+use crate::time::Stamp;
+use bytes::Bytes;
+use hla::handle::{
+    AttributeHandle, FederateHandle, InteractionClassHandle, ObjectInstanceHandle, TransportationTypeHandle,
+};
+use router::WireError;
+
+/// A position in a stream: its messages up to this number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Position {
+    /// The class of the stream.
+    pub(crate) class: PublishedClass,
+    /// The node that appends to it.
+    pub(crate) node: NodeId,
+    pub(crate) number: u64,
+}
+
+/// How far a receiver must be before it may take a message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Watermark {
+    /// Extensions of the object model that the control plane has applied.
+    pub(crate) model: u32,
+    /// The latest federate that the message mentions must have joined; invalid for none.
+    pub(crate) federate: FederateHandle,
+    /// Another stream must have been delivered so far, if the receiver follows it. These waits cannot form a circle:
+    /// the position was reached before the message was sent, so waits follow causal order.
+    pub(crate) after: Option<Position>,
+}
+
+impl Watermark {
+    pub(crate) fn write(self, out: &mut impl Writer) {
+        out.number(self.model);
+        out.number(self.federate.0);
+    }
+
+    pub(crate) fn read(r: &mut Reader) -> Result<Self, WireError> {
+        let (model, federate) = (r.u32("the model version")?, FederateHandle(r.u32("a federate")?));
+        Ok(Self { model, federate, after: None })
+    }
+}
+
+/// An attribute of an instance, as others need to know it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct RecordedAttribute {
+    pub(crate) owner: FederateHandle,
+    pub(crate) transportation: TransportationTypeHandle,
+    pub(crate) time_stamped: bool,
+}
+
+/// An instance, as others need to know it; its class is the stream's.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Record {
+    pub(crate) instance: ObjectInstanceHandle,
+    /// The node that registered it.
+    pub(crate) registrar: NodeId,
+    pub(crate) producer: FederateHandle,
+    pub(crate) name: String,
+    /// By slot of the class, all that the class has at the sender's model version.
+    pub(crate) attributes: Vec<RecordedAttribute>,
+}
+
+/// One event of a stream.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum StreamEvent {
+    /// An instance came into being here, or found its new home here.
+    Registered(Record),
+    Removed {
+        instance: ObjectInstanceHandle,
+        producer: FederateHandle,
+        tag: Bytes,
+        stamp: Option<Stamp>,
+    },
+    /// Attributes lost their owner.
+    Disowned {
+        instance: ObjectInstanceHandle,
+        owner: FederateHandle,
+        attributes: Vec<AttributeHandle>,
+    },
+    /// The transportation type of attributes changed.
+    Transported {
+        instance: ObjectInstanceHandle,
+        attributes: Vec<AttributeHandle>,
+        transportation: TransportationTypeHandle,
+    },
+    /// The preferred order type of attributes changed.
+    Ordered {
+        instance: ObjectInstanceHandle,
+        attributes: Vec<AttributeHandle>,
+        time_stamped: bool,
+    },
+    Updated {
+        instance: ObjectInstanceHandle,
+        payload: Payload,
+    },
+    /// An interaction; its class is the stream's.
+    Sent(Payload),
+    Directed {
+        interaction: InteractionClassHandle,
+        instance: ObjectInstanceHandle,
+        payload: Payload,
+    },
+    /// The node publishes nothing more about the topic, until it says that it publishes it again.
+    Ended,
+}
+
+const REGISTERED: u8 = 1;
+const REMOVED: u8 = 2;
+const DISOWNED: u8 = 3;
+const TRANSPORTED: u8 = 4;
+const ORDERED: u8 = 5;
+const UPDATED: u8 = 6;
+const SENT: u8 = 7;
+const DIRECTED: u8 = 8;
+const ENDED: u8 = 9;
+/// Set in the octet of the kind: a [`Position`] follows. Most messages have none, and need no octet for it.
+const AFTER: u8 = 0x80;
+
+impl StreamEvent {
+    /// The instance that an event in a stream of objects is about.
+    pub(crate) fn instance(&self) -> Option<ObjectInstanceHandle> {
+        match self {
+            StreamEvent::Registered(record) => Some(record.instance),
+            StreamEvent::Removed { instance, .. }
+            | StreamEvent::Disowned { instance, .. }
+            | StreamEvent::Transported { instance, .. }
+            | StreamEvent::Ordered { instance, .. }
+            | StreamEvent::Updated { instance, .. } => Some(*instance),
+            StreamEvent::Sent(_) | StreamEvent::Directed { .. } | StreamEvent::Ended => None,
+        }
+    }
+
+    /// The latest federate that it mentions; invalid for none.
+    pub(crate) fn latest_federate(&self) -> FederateHandle {
+        match self {
+            StreamEvent::Registered(record) => record.latest_federate(),
+            StreamEvent::Removed { producer, .. } => *producer,
+            StreamEvent::Disowned { owner, .. } => *owner,
+            StreamEvent::Updated { payload, .. }
+            | StreamEvent::Sent(payload)
+            | StreamEvent::Directed { payload, .. } => payload.producer,
+            StreamEvent::Transported { .. } | StreamEvent::Ordered { .. } | StreamEvent::Ended => {
+                FederateHandle::INVALID
+            }
+        }
+    }
+
+    const fn kind(&self) -> u8 {
+        match self {
+            StreamEvent::Registered(_) => REGISTERED,
+            StreamEvent::Removed { .. } => REMOVED,
+            StreamEvent::Disowned { .. } => DISOWNED,
+            StreamEvent::Transported { .. } => TRANSPORTED,
+            StreamEvent::Ordered { .. } => ORDERED,
+            StreamEvent::Updated { .. } => UPDATED,
+            StreamEvent::Sent(_) => SENT,
+            StreamEvent::Directed { .. } => DIRECTED,
+            StreamEvent::Ended => ENDED,
+        }
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        match self {
+            StreamEvent::Registered(record) => record.write(out),
+            StreamEvent::Removed { instance, producer, tag, stamp } => {
+                out.number(instance.0);
+                out.number(producer.0);
+                out.octets(tag);
+                out.octet(stamp.is_some().into());
+                if let Some(stamp) = stamp {
+                    stamp.write(out);
+                }
+            }
+            StreamEvent::Disowned { instance, owner, attributes } => {
+                out.number(instance.0);
+                out.number(owner.0);
+                put_attributes(out, attributes);
+            }
+            StreamEvent::Transported { instance, attributes, transportation } => {
+                out.number(instance.0);
+                put_attributes(out, attributes);
+                out.number(transportation.0);
+            }
+            StreamEvent::Ordered { instance, attributes, time_stamped } => {
+                out.number(instance.0);
+                put_attributes(out, attributes);
+                out.octet((*time_stamped).into());
+            }
+            StreamEvent::Updated { instance, payload } => {
+                out.number(instance.0);
+                payload.write(out);
+            }
+            StreamEvent::Sent(payload) => payload.write(out),
+            StreamEvent::Directed { interaction, instance, payload } => {
+                out.number(interaction.0);
+                out.number(instance.0);
+                payload.write(out);
+            }
+            StreamEvent::Ended => {}
+        }
+    }
+
+    fn read(kind: u8, r: &mut Reader) -> Result<Self, WireError> {
+        Ok(match kind {
+            REGISTERED => StreamEvent::Registered(Record::read(r)?),
+            REMOVED => StreamEvent::Removed {
+                instance: instance(r)?,
+                producer: FederateHandle(r.u32("a producer")?),
+                tag: r.octets("a tag")?,
+                stamp: if r.flag("whether there is a time")? { Some(Stamp::read_wire(r)?) } else { None },
+            },
+            DISOWNED => StreamEvent::Disowned {
+                instance: instance(r)?,
+                owner: FederateHandle(r.u32("an owner")?),
+                attributes: attributes(r)?,
+            },
+            TRANSPORTED => StreamEvent::Transported {
+                instance: instance(r)?,
+                attributes: attributes(r)?,
+                transportation: TransportationTypeHandle(r.u32("a transportation type")?),
+            },
+            ORDERED => StreamEvent::Ordered {
+                instance: instance(r)?,
+                attributes: attributes(r)?,
+                time_stamped: r.flag("the order type")?,
+            },
+            UPDATED => StreamEvent::Updated { instance: instance(r)?, payload: Payload::read(r)? },
+            SENT => StreamEvent::Sent(Payload::read(r)?),
+            DIRECTED => StreamEvent::Directed {
+                interaction: InteractionClassHandle(r.u32("an interaction class")?),
+                instance: instance(r)?,
+                payload: Payload::read(r)?,
+            },
+            ENDED => StreamEvent::Ended,
+            other => return Err(WireError(format!("{other} is no kind of event (1 to 9)"))),
+        })
+    }
+}
+
+/// An event of a stream with its watermark, as it came in.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Framed {
+    pub(crate) watermark: Watermark,
+    pub(crate) event: StreamEvent,
+}
+
+impl Framed {
+    /// Writes an event behind its watermark.
+    pub(crate) fn write(out: &mut Vec<u8>, watermark: Watermark, event: &StreamEvent) {
+        if let StreamEvent::Updated { payload, .. }
+        | StreamEvent::Sent(payload)
+        | StreamEvent::Directed { payload, .. } = event
+        {
+            out.reserve_exact(payload.wire_bytes_max() + 32);
+        }
+        watermark.write(out);
+        match watermark.after {
+            None => out.octet(event.kind()),
+            Some(after) => {
+                out.octet(event.kind() | AFTER);
+                after.write(out);
+            }
+        }
+        event.write(out);
+    }
+
+    /// The same as octets of their own.
+    pub(crate) fn encode(watermark: Watermark, event: &StreamEvent) -> Bytes {
+        let mut out = Vec::new();
+        Self::write(&mut out, watermark, event);
+        out.into()
+    }
+
+    pub(crate) fn decode(body: Bytes) -> Result<Self, WireError> {
+        let mut r = Reader::new(body);
+        let mut watermark = Watermark::read(&mut r)?;
+        let kind = r.u8("the kind of event")?;
+        if kind & AFTER != 0 {
+            watermark.after = Some(Position::read(&mut r)?);
+        }
+        let event = StreamEvent::read(kind & !AFTER, &mut r)?;
+        r.end(Self { watermark, event })
+    }
+}
+
+impl Position {
+    fn write(self, out: &mut Vec<u8>) {
+        put_class(out, self.class);
+        out.number(self.node.0);
+        out.number(self.number);
+    }
+
+    fn read(r: &mut Reader) -> Result<Self, WireError> {
+        let class = class(r)?;
+        let node = r.node("a node")?;
+        Ok(Self { class, node, number: r.u64("a number")? })
+    }
+}
+
+impl Record {
+    /// The latest federate that it mentions.
+    pub(crate) fn latest_federate(&self) -> FederateHandle {
+        let owners = self.attributes.iter().map(|attribute| attribute.owner);
+        owners.chain([self.producer]).max().unwrap_or_default()
+    }
+
+    pub(crate) fn write(&self, out: &mut impl Writer) {
+        out.number(self.instance.0);
+        out.number(self.registrar.0);
+        out.number(self.producer.0);
+        out.octets(self.name.as_bytes());
+        out.number(self.attributes.len() as u64);
+        for attribute in &self.attributes {
+            out.number(attribute.owner.0);
+            out.number(u64::from(attribute.transportation.0) << 1 | u64::from(attribute.time_stamped));
+        }
+    }
+
+    pub(crate) fn read(r: &mut Reader) -> Result<Self, WireError> {
+        let instance = instance(r)?;
+        let registrar = r.node("the node that registered an instance")?;
+        let producer = FederateHandle(r.u32("a producer")?);
+        let name = r.text("a name")?;
+        let attributes = r.list("the number of attributes", |r| {
+            let owner = FederateHandle(r.u32("an owner")?);
+            let how = r.u64("transportation and order")?;
+            let transportation = u32::try_from(how >> 1)
+                .map_err(|_| WireError("a transportation type has 32 bits".to_owned()))?;
+            let transportation = TransportationTypeHandle(transportation);
+            Ok(RecordedAttribute { owner, transportation, time_stamped: how & 1 == 1 })
+        })?;
+        Ok(Self { instance, registrar, producer, name, attributes })
+    }
+}
+
+fn instance(r: &mut Reader) -> Result<ObjectInstanceHandle, WireError> {
+    let handle = ObjectInstanceHandle(r.u64("an instance")?);
+    if !handle.is_valid() {
+        return Err(WireError("0 is no object instance".to_owned()));
+    }
+    Ok(handle)
+}
+
+pub(super) fn attributes(r: &mut Reader) -> Result<Vec<AttributeHandle>, WireError> {
+    r.list("the number of attributes", |r| Ok(AttributeHandle(r.u32("an attribute")?)))
+}
+
+pub(super) fn put_attributes(out: &mut impl Writer, attributes: &[AttributeHandle]) {
+    out.number(attributes.len() as u64);
+    for attribute in attributes {
+        out.number(attribute.0);
+    }
+}

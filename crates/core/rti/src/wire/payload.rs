@@ -1,0 +1,107 @@
+//! Values of one message, with everything that travels along.
+
+use super::{Reader, Writer};
+use crate::time::Stamp;
+use bytes::Bytes;
+use hla::api::OrderType;
+use hla::handle::{FederateHandle, MessageRetractionHandle, RegionHandle, TransportationTypeHandle};
+use router::WireError;
+use smallvec::SmallVec;
+
+/// A handle (of an attribute or a parameter) and its value.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct HandleValue {
+    pub(crate) handle: u32,
+    pub(crate) value: Bytes,
+}
+
+/// Most updates carry one or two attributes: these need no allocation.
+pub(crate) type Values = SmallVec<[HandleValue; 2]>;
+
+/// The regions that a message was sent with; empty for none. Regions narrow who receives it (clause 9).
+pub(crate) type RegionSet = Box<[RegionHandle]>;
+
+/// One passel of an update (6.10), or one interaction: everything but the object or class it is about.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Payload {
+    pub(crate) producer: FederateHandle,
+    pub(crate) transportation: TransportationTypeHandle,
+    pub(crate) tag: Bytes,
+    /// The time that the sender gave, with the order the message was sent in.
+    pub(crate) stamp: Option<Stamp>,
+    pub(crate) regions: RegionSet,
+    pub(crate) values: Values,
+}
+
+/// Bits of the octet that says which optional parts of a payload follow.
+const STAMPED: u8 = 1;
+const REGIONS: u8 = 2;
+
+impl Payload {
+    /// Octets that [`Payload::write`] needs at most, so that a buffer grows once.
+    pub(crate) fn wire_bytes_max(&self) -> usize {
+        let values: usize = self.values.iter().map(|value| value.value.len() + 10).sum();
+        48 + self.tag.len() + 10 * self.regions.len() + values
+    }
+
+    pub(crate) fn write(&self, out: &mut impl Writer) {
+        out.number(self.producer.0);
+        out.number(self.transportation.0);
+        out.octets(&self.tag);
+        let stamped = if self.stamp.is_some() { STAMPED } else { 0 };
+        out.octet(stamped | if self.regions.is_empty() { 0 } else { REGIONS });
+        if let Some(stamp) = &self.stamp {
+            stamp.write(out);
+        }
+        if !self.regions.is_empty() {
+            out.number(self.regions.len() as u64);
+            self.regions.iter().for_each(|region| out.number(region.0));
+        }
+        out.number(self.values.len() as u64);
+        for value in &self.values {
+            out.number(value.handle);
+            out.octets(&value.value);
+        }
+    }
+
+    pub(crate) fn read(r: &mut Reader) -> Result<Self, WireError> {
+        let producer = FederateHandle(r.u32("a producer")?);
+        let transportation = TransportationTypeHandle(r.u32("a transportation type")?);
+        let tag = r.octets("a tag")?;
+        let parts = r.u8("the optional parts of a payload")?;
+        if parts & !(STAMPED | REGIONS) != 0 {
+            return Err(WireError(format!("{parts:#x} names unknown parts of a payload")));
+        }
+        let stamp = if parts & STAMPED == 0 { None } else { Some(Stamp::read_wire(r)?) };
+        let mut regions = Vec::new();
+        if parts & REGIONS != 0 {
+            regions = r.list("the number of regions", |r| Ok(RegionHandle(r.u32("a region")?)))?;
+        }
+        let count = r.count("the number of values")?;
+        let mut values = Values::with_capacity(count.min(256));
+        for _ in 0..count {
+            values.push(HandleValue { handle: r.u32("a handle")?, value: r.octets("a value")? });
+        }
+        Ok(Self { producer, transportation, tag, stamp, regions: regions.into(), values })
+    }
+}
+
+impl Stamp {
+    pub(super) fn write(&self, out: &mut impl Writer) {
+        out.slice(&self.time);
+        out.octet(u8::from(self.sent == OrderType::Timestamp));
+        out.number(self.retraction.0);
+    }
+
+    pub(super) fn read_wire(r: &mut Reader) -> Result<Self, WireError> {
+        let mut time = [0; hla::time::ENCODED_LEN];
+        for octet in &mut time {
+            *octet = r.u8("a time")?;
+        }
+        let sent = match r.flag("the sent order")? {
+            true => OrderType::Timestamp,
+            false => OrderType::Receive,
+        };
+        Ok(Self { time, sent, retraction: MessageRetractionHandle(r.u64("a retraction handle")?) })
+    }
+}

@@ -1,0 +1,416 @@
+//! Messages from one node to one other (unicast).
+
+use super::event::{attributes, put_attributes};
+use super::packet::{class, put_class};
+use super::{Reader, Record, Watermark, Writer};
+use crate::control::{ExecutionId, PublishedClass};
+use bytes::{BufMut, Bytes, BytesMut};
+use hla::handle::{
+    AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle,
+    TransportationTypeHandle,
+};
+use router::WireError;
+
+/// A subscription of one attribute by a federate elsewhere.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct SubscribedAttribute {
+    pub(crate) attribute: AttributeHandle,
+    pub(crate) active: bool,
+    /// The update rate designator; empty for none.
+    pub(crate) rate: String,
+}
+
+/// What a federate subscribes at one class.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Declaration {
+    /// All its attributes there; none: it no longer subscribes the class.
+    Objects { federate: FederateHandle, class: ObjectClassHandle, attributes: Vec<SubscribedAttribute> },
+    /// Whether actively; `None`: no longer.
+    Interactions { federate: FederateHandle, class: InteractionClassHandle, active: Option<bool> },
+}
+
+impl Declaration {
+    pub(crate) fn federate(&self) -> FederateHandle {
+        match self {
+            Declaration::Objects { federate, .. } | Declaration::Interactions { federate, .. } => *federate,
+        }
+    }
+}
+
+/// One message to one other node, about one federation execution.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum PeerMessage {
+    /// About the stream of this class: the sender's or the receiver's, as the message says.
+    Stream(PublishedClass, StreamMessage),
+    /// About federates and object instances.
+    Objects(ObjectMessage),
+}
+
+/// How streams are followed, repaired and left.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum StreamMessage {
+    /// Follow a stream of the receiver: from its beginning (`fresh`, if all of it is still kept) or from now on.
+    /// `declarations` are all those of the sender's federates that concern the class.
+    Attach { fresh: bool, declarations: Vec<Declaration> },
+    /// Unsubscribe. Acknowledged with [`StreamMessage::Detached`], so that a stale reply cannot be mistaken for the
+    /// reply to a later Attach.
+    Detach,
+    /// The sender no longer counts the receiver among the followers.
+    Detached,
+    /// Part of a snapshot: the instances after the part before, up to `until` (`None`: to the last), as of message `at`.
+    /// With `replay` there are none: they come with the messages after `at`, where the stream began.
+    SnapshotPart { at: u64, until: Option<ObjectInstanceHandle>, records: Vec<Record>, replay: bool },
+    /// Requests the part of the snapshot that begins after this instance.
+    SnapshotNext { after: ObjectInstanceHandle },
+    /// The sender publishes nothing about the class.
+    Refused,
+    /// Requests these messages, which the sender misses.
+    RepairRequest { from: u64, to: u64 },
+    /// Messages from number `first` on.
+    Repair { first: u64, messages: Vec<Bytes> },
+    /// The requested messages are no longer kept.
+    Unavailable,
+    /// Number of the last message of the stream.
+    HighWater { last: u64 },
+}
+
+/// Requests and news about federates and object instances.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum ObjectMessage {
+    /// The present declaration of one of the sender's federates.
+    Declare(Declaration),
+    /// A federate of the sender requests values of an instance whose home the receiver is (6.21).
+    Provide {
+        requester: FederateHandle,
+        instance: ObjectInstanceHandle,
+        attributes: Vec<AttributeHandle>,
+        tag: Bytes,
+    },
+    /// The same of all instances of a class and below whose home the receiver is.
+    ProvideClass {
+        requester: FederateHandle,
+        class: ObjectClassHandle,
+        attributes: Vec<AttributeHandle>,
+        tag: Bytes,
+    },
+    /// Asks how `federate`, of the receiver, sends interactions of this class (6.32).
+    QueryTransportation { asker: FederateHandle, federate: FederateHandle, class: InteractionClassHandle },
+    /// The answer (6.33).
+    ReportTransportation {
+        asker: FederateHandle,
+        federate: FederateHandle,
+        class: InteractionClassHandle,
+        transportation: TransportationTypeHandle,
+    },
+    /// Instances whose home has died; the receiver is their new home.
+    Adopt { class: ObjectClassHandle, records: Vec<Record> },
+    /// Instances that their home, which has died, had deleted.
+    Removed { instances: Vec<ObjectInstanceHandle> },
+}
+
+impl PeerMessage {
+    /// Whether it requests something that a federate may request again: it is not worth keeping for a node that
+    /// accepts nothing.
+    pub(crate) fn is_request(&self) -> bool {
+        matches!(
+            self,
+            PeerMessage::Objects(
+                ObjectMessage::Provide { .. }
+                    | ObjectMessage::ProvideClass { .. }
+                    | ObjectMessage::QueryTransportation { .. }
+            )
+        )
+    }
+
+    /// Whether somebody waits for it, and its order among messages about streams is of no importance.
+    pub(crate) fn is_urgent(&self) -> bool {
+        self.is_request() || matches!(self, PeerMessage::Objects(ObjectMessage::ReportTransportation { .. }))
+    }
+
+    /// The latest federate it mentions.
+    pub(crate) fn latest_federate(&self) -> FederateHandle {
+        let of_records = |records: &[Record]| records.iter().map(Record::latest_federate).max();
+        let latest = match self {
+            PeerMessage::Stream(_, StreamMessage::Attach { declarations, .. }) => {
+                declarations.iter().map(Declaration::federate).max()
+            }
+            PeerMessage::Stream(_, StreamMessage::SnapshotPart { records, .. }) => of_records(records),
+            PeerMessage::Stream(_, _) => None,
+            PeerMessage::Objects(message) => match message {
+                ObjectMessage::Declare(declaration) => Some(declaration.federate()),
+                ObjectMessage::Provide { requester, .. } | ObjectMessage::ProvideClass { requester, .. } => {
+                    Some(*requester)
+                }
+                ObjectMessage::QueryTransportation { asker, federate, .. }
+                | ObjectMessage::ReportTransportation { asker, federate, .. } => {
+                    Some((*asker).max(*federate))
+                }
+                ObjectMessage::Adopt { records, .. } => of_records(records),
+                ObjectMessage::Removed { .. } => None,
+            },
+        };
+        latest.unwrap_or_default()
+    }
+
+    /// Encodes the message as of a model version.
+    pub(crate) fn encode(&self, execution: ExecutionId, model: u32) -> Bytes {
+        let mut out = BytesMut::with_capacity(64);
+        out.number(execution.0);
+        Watermark { model, federate: self.latest_federate(), after: None }.write(&mut out);
+        match self {
+            PeerMessage::Stream(class, message) => {
+                out.put_u8(message.kind());
+                put_class(&mut out, *class);
+                message.write(&mut out);
+            }
+            PeerMessage::Objects(message) => {
+                out.put_u8(message.kind());
+                message.write(&mut out);
+            }
+        }
+        out.freeze()
+    }
+
+    /// The execution and the watermark of an encoded message.
+    pub(crate) fn peek(body: Bytes) -> Result<(ExecutionId, Watermark), WireError> {
+        let mut r = Reader::new(body);
+        Ok((ExecutionId(r.u32("an execution")?), Watermark::read(&mut r)?))
+    }
+
+    pub(crate) fn decode(body: Bytes) -> Result<Self, WireError> {
+        let mut r = Reader::new(body);
+        r.u32("an execution")?;
+        Watermark::read(&mut r)?;
+        let kind = r.u8("the kind of message")?;
+        let message = if kind < FIRST_OF_OBJECTS {
+            let class = class(&mut r)?;
+            Self::Stream(class, StreamMessage::read(kind, &mut r)?)
+        } else {
+            Self::Objects(ObjectMessage::read(kind, &mut r)?)
+        };
+        r.end(message)
+    }
+}
+
+/// Kinds below are those of [`StreamMessage`], the others those of [`ObjectMessage`].
+const FIRST_OF_OBJECTS: u8 = 16;
+
+impl StreamMessage {
+    const fn kind(&self) -> u8 {
+        match self {
+            StreamMessage::Attach { .. } => 1,
+            StreamMessage::Detach => 2,
+            StreamMessage::Detached => 3,
+            StreamMessage::SnapshotPart { .. } => 4,
+            StreamMessage::SnapshotNext { .. } => 5,
+            StreamMessage::Refused => 6,
+            StreamMessage::RepairRequest { .. } => 7,
+            StreamMessage::Repair { .. } => 8,
+            StreamMessage::Unavailable => 9,
+            StreamMessage::HighWater { .. } => 10,
+        }
+    }
+
+    fn write(&self, out: &mut BytesMut) {
+        match self {
+            StreamMessage::Attach { fresh, declarations } => {
+                out.put_u8((*fresh).into());
+                out.number(declarations.len() as u64);
+                declarations.iter().for_each(|declaration| declaration.write(out));
+            }
+            StreamMessage::SnapshotPart { at, until, records, replay } => {
+                out.put_u8((*replay).into());
+                out.number(*at);
+                out.number(until.unwrap_or_default().0);
+                put_records(out, records);
+            }
+            StreamMessage::SnapshotNext { after } => out.number(after.0),
+            StreamMessage::RepairRequest { from, to } => {
+                out.number(*from);
+                out.number(*to);
+            }
+            StreamMessage::Repair { first, messages } => {
+                out.number(*first);
+                out.number(messages.len() as u64);
+                messages.iter().for_each(|message| out.octets(message));
+            }
+            StreamMessage::HighWater { last } => out.number(*last),
+            StreamMessage::Detach
+            | StreamMessage::Detached
+            | StreamMessage::Refused
+            | StreamMessage::Unavailable => {}
+        }
+    }
+
+    fn read(kind: u8, r: &mut Reader) -> Result<Self, WireError> {
+        Ok(match kind {
+            1 => {
+                let fresh = r.flag("whether from the beginning")?;
+                let declarations = r.list("the number of declarations", Declaration::read)?;
+                StreamMessage::Attach { fresh, declarations }
+            }
+            2 => StreamMessage::Detach,
+            3 => StreamMessage::Detached,
+            4 => {
+                let replay = r.flag("whether all comes with messages")?;
+                let at = r.u64("a number")?;
+                let until = ObjectInstanceHandle(r.u64("an instance")?);
+                let until = until.is_valid().then_some(until);
+                let records = r.list("the number of instances", Record::read)?;
+                StreamMessage::SnapshotPart { at, until, records, replay }
+            }
+            5 => StreamMessage::SnapshotNext { after: ObjectInstanceHandle(r.u64("an instance")?) },
+            6 => StreamMessage::Refused,
+            7 => StreamMessage::RepairRequest { from: r.u64("a number")?, to: r.u64("a number")? },
+            8 => {
+                let first = r.u64("a number")?;
+                let messages = r.list("the number of messages", |r| r.octets("a message"))?;
+                StreamMessage::Repair { first, messages }
+            }
+            9 => StreamMessage::Unavailable,
+            10 => StreamMessage::HighWater { last: r.u64("a number")? },
+            other => {
+                return Err(WireError(format!("{other} is no kind of message about a stream (1 to 10)")));
+            }
+        })
+    }
+}
+
+impl ObjectMessage {
+    const fn kind(&self) -> u8 {
+        match self {
+            ObjectMessage::Declare(_) => FIRST_OF_OBJECTS,
+            ObjectMessage::Provide { .. } => 17,
+            ObjectMessage::ProvideClass { .. } => 18,
+            ObjectMessage::QueryTransportation { .. } => 19,
+            ObjectMessage::ReportTransportation { .. } => 20,
+            ObjectMessage::Adopt { .. } => 21,
+            ObjectMessage::Removed { .. } => 22,
+        }
+    }
+
+    fn write(&self, out: &mut BytesMut) {
+        match self {
+            ObjectMessage::Declare(declaration) => declaration.write(out),
+            ObjectMessage::Provide { requester, instance, attributes, tag } => {
+                out.number(requester.0);
+                out.number(instance.0);
+                put_attributes(out, attributes);
+                out.octets(tag);
+            }
+            ObjectMessage::ProvideClass { requester, class, attributes, tag } => {
+                out.number(requester.0);
+                out.number(class.0);
+                put_attributes(out, attributes);
+                out.octets(tag);
+            }
+            ObjectMessage::QueryTransportation { asker, federate, class } => {
+                [asker.0, federate.0, class.0].into_iter().for_each(|number| out.number(number));
+            }
+            ObjectMessage::ReportTransportation { asker, federate, class, transportation } => {
+                let numbers = [asker.0, federate.0, class.0, transportation.0];
+                numbers.into_iter().for_each(|number| out.number(number));
+            }
+            ObjectMessage::Adopt { class, records } => {
+                out.number(class.0);
+                put_records(out, records);
+            }
+            ObjectMessage::Removed { instances } => {
+                out.number(instances.len() as u64);
+                instances.iter().for_each(|instance| out.number(instance.0));
+            }
+        }
+    }
+
+    fn read(kind: u8, r: &mut Reader) -> Result<Self, WireError> {
+        Ok(match kind {
+            FIRST_OF_OBJECTS => ObjectMessage::Declare(Declaration::read(r)?),
+            17 => ObjectMessage::Provide {
+                requester: FederateHandle(r.u32("a requester")?),
+                instance: ObjectInstanceHandle(r.u64("an instance")?),
+                attributes: attributes(r)?,
+                tag: r.octets("a tag")?,
+            },
+            18 => ObjectMessage::ProvideClass {
+                requester: FederateHandle(r.u32("a requester")?),
+                class: ObjectClassHandle(r.u32("an object class")?),
+                attributes: attributes(r)?,
+                tag: r.octets("a tag")?,
+            },
+            19 => ObjectMessage::QueryTransportation {
+                asker: FederateHandle(r.u32("an asker")?),
+                federate: FederateHandle(r.u32("a federate")?),
+                class: InteractionClassHandle(r.u32("an interaction class")?),
+            },
+            20 => ObjectMessage::ReportTransportation {
+                asker: FederateHandle(r.u32("an asker")?),
+                federate: FederateHandle(r.u32("a federate")?),
+                class: InteractionClassHandle(r.u32("an interaction class")?),
+                transportation: TransportationTypeHandle(r.u32("a transportation type")?),
+            },
+            21 => ObjectMessage::Adopt {
+                class: ObjectClassHandle(r.u32("an object class")?),
+                records: r.list("the number of instances", Record::read)?,
+            },
+            22 => ObjectMessage::Removed {
+                instances: r
+                    .list("the number of instances", |r| Ok(ObjectInstanceHandle(r.u64("an instance")?)))?,
+            },
+            other => {
+                return Err(WireError(format!("{other} is no kind of message about objects (16 to 22)")));
+            }
+        })
+    }
+}
+
+fn put_records(out: &mut BytesMut, records: &[Record]) {
+    out.number(records.len() as u64);
+    records.iter().for_each(|record| record.write(out));
+}
+
+impl Declaration {
+    fn write(&self, out: &mut BytesMut) {
+        match self {
+            Declaration::Objects { federate, class, attributes } => {
+                out.put_u8(0);
+                out.number(federate.0);
+                out.number(class.0);
+                out.number(attributes.len() as u64);
+                for subscribed in attributes {
+                    out.number(subscribed.attribute.0);
+                    out.put_u8(subscribed.active.into());
+                    out.octets(subscribed.rate.as_bytes());
+                }
+            }
+            Declaration::Interactions { federate, class, active } => {
+                out.put_u8(1);
+                out.number(federate.0);
+                out.number(class.0);
+                out.put_u8(active.map_or(2, u8::from));
+            }
+        }
+    }
+
+    fn read(r: &mut Reader) -> Result<Self, WireError> {
+        let is_interaction = r.flag("the kind of declaration")?;
+        let federate = FederateHandle(r.u32("a federate")?);
+        if is_interaction {
+            let class = InteractionClassHandle(r.u32("an interaction class")?);
+            let active = match r.u8("how it is subscribed")? {
+                2 => None,
+                how @ 0..=1 => Some(how == 1),
+                other => return Err(WireError(format!("{other} is no way to subscribe (0 to 2)"))),
+            };
+            return Ok(Declaration::Interactions { federate, class, active });
+        }
+        let class = ObjectClassHandle(r.u32("an object class")?);
+        let attributes = r.list("the number of attributes", |r| {
+            Ok(SubscribedAttribute {
+                attribute: AttributeHandle(r.u32("an attribute")?),
+                active: r.flag("how it is subscribed")?,
+                rate: r.text("an update rate designator")?,
+            })
+        })?;
+        Ok(Declaration::Objects { federate, class, attributes })
+    }
+}

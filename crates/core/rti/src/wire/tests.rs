@@ -1,0 +1,267 @@
+//! What is written is read again, and nothing else is.
+
+use super::*;
+use crate::control::{ExecutionId, NodeId, PublishedClass};
+use crate::time::Stamp;
+use bytes::{Bytes, BytesMut};
+use hla::api::OrderType;
+use hla::handle::{
+    AttributeHandle, FederateHandle, InteractionClassHandle, MessageRetractionHandle, ObjectClassHandle,
+    ObjectInstanceHandle, RegionHandle, TransportationTypeHandle,
+};
+use proptest::prelude::*;
+use router::{Message as _, Wire};
+
+fn class() -> impl Strategy<Value = PublishedClass> {
+    prop_oneof![
+        any::<u32>().prop_map(|class| PublishedClass::Objects(ObjectClassHandle(class))),
+        any::<u32>().prop_map(|class| PublishedClass::Interactions(InteractionClassHandle(class))),
+        Just(PublishedClass::Directed),
+    ]
+}
+
+fn execution() -> impl Strategy<Value = ExecutionId> {
+    any::<u32>().prop_map(ExecutionId)
+}
+
+fn stream() -> impl Strategy<Value = StreamId> {
+    (execution(), class()).prop_map(|(execution, class)| StreamId { execution, class })
+}
+
+fn octets() -> impl Strategy<Value = Bytes> {
+    proptest::collection::vec(any::<u8>(), 0..40).prop_map(Bytes::from)
+}
+
+fn instance() -> impl Strategy<Value = ObjectInstanceHandle> {
+    (1..u64::MAX).prop_map(ObjectInstanceHandle)
+}
+
+fn attributes() -> impl Strategy<Value = Vec<AttributeHandle>> {
+    proptest::collection::vec(any::<u32>().prop_map(AttributeHandle), 0..5)
+}
+
+fn record() -> impl Strategy<Value = Record> {
+    let attribute = (any::<u32>(), any::<u32>(), any::<bool>()).prop_map(|(owner, how, time_stamped)| {
+        let (owner, transportation) = (FederateHandle(owner), TransportationTypeHandle(how));
+        RecordedAttribute { owner, transportation, time_stamped }
+    });
+    let attributes = proptest::collection::vec(attribute, 0..5);
+    (instance(), any::<u16>(), any::<u32>(), ".{0,10}", attributes).prop_map(
+        |(instance, registrar, producer, name, attributes)| Record {
+            instance,
+            registrar: NodeId(registrar),
+            producer: FederateHandle(producer),
+            name,
+            attributes,
+        },
+    )
+}
+
+fn stamp() -> impl Strategy<Value = Stamp> {
+    (any::<[u8; 8]>(), any::<bool>(), any::<u64>()).prop_map(|(time, timestamp, retraction)| Stamp {
+        time,
+        sent: if timestamp { OrderType::Timestamp } else { OrderType::Receive },
+        retraction: MessageRetractionHandle(retraction),
+    })
+}
+
+fn payload() -> impl Strategy<Value = Payload> {
+    let value = (any::<u32>(), octets()).prop_map(|(handle, value)| HandleValue { handle, value });
+    let values = proptest::collection::vec(value, 0..5);
+    let regions = proptest::collection::vec(any::<u32>().prop_map(RegionHandle), 0..4);
+    (any::<u32>(), any::<u32>(), octets(), proptest::option::of(stamp()), regions, values).prop_map(
+        |(producer, how, tag, stamp, regions, values)| Payload {
+            producer: FederateHandle(producer),
+            transportation: TransportationTypeHandle(how),
+            tag,
+            stamp,
+            regions: regions.into(),
+            values: values.into(),
+        },
+    )
+}
+
+fn event() -> impl Strategy<Value = StreamEvent> {
+    prop_oneof![
+        record().prop_map(StreamEvent::Registered),
+        (instance(), any::<u32>(), octets(), proptest::option::of(stamp())).prop_map(
+            |(instance, producer, tag, stamp)| {
+                StreamEvent::Removed { instance, producer: FederateHandle(producer), tag, stamp }
+            }
+        ),
+        (instance(), any::<u32>(), attributes()).prop_map(|(instance, owner, attributes)| {
+            StreamEvent::Disowned { instance, owner: FederateHandle(owner), attributes }
+        }),
+        (instance(), any::<u32>(), attributes()).prop_map(|(instance, how, attributes)| {
+            let transportation = TransportationTypeHandle(how);
+            StreamEvent::Transported { instance, attributes, transportation }
+        }),
+        (instance(), attributes(), any::<bool>()).prop_map(|(instance, attributes, time_stamped)| {
+            StreamEvent::Ordered { instance, attributes, time_stamped }
+        }),
+        (instance(), payload()).prop_map(|(instance, payload)| StreamEvent::Updated { instance, payload }),
+        payload().prop_map(StreamEvent::Sent),
+        (any::<u32>(), instance(), payload()).prop_map(|(interaction, instance, payload)| {
+            StreamEvent::Directed { interaction: InteractionClassHandle(interaction), instance, payload }
+        }),
+        Just(StreamEvent::Ended),
+    ]
+}
+
+fn watermark() -> impl Strategy<Value = Watermark> {
+    let after = (class(), any::<u16>(), any::<u64>()).prop_map(|(class, node, number)| Position {
+        class,
+        node: NodeId(node),
+        number,
+    });
+    (any::<u32>(), any::<u32>(), proptest::option::of(after)).prop_map(|(model, federate, after)| Watermark {
+        model,
+        federate: FederateHandle(federate),
+        after,
+    })
+}
+
+fn declaration() -> impl Strategy<Value = Declaration> {
+    let subscribed = (any::<u32>(), any::<bool>(), ".{0,5}").prop_map(|(attribute, active, rate)| {
+        SubscribedAttribute { attribute: AttributeHandle(attribute), active, rate }
+    });
+    prop_oneof![
+        (any::<u32>(), any::<u32>(), proptest::collection::vec(subscribed, 0..4)).prop_map(
+            |(federate, class, attributes)| Declaration::Objects {
+                federate: FederateHandle(federate),
+                class: ObjectClassHandle(class),
+                attributes,
+            }
+        ),
+        (any::<u32>(), any::<u32>(), any::<Option<bool>>()).prop_map(|(federate, class, active)| {
+            Declaration::Interactions {
+                federate: FederateHandle(federate),
+                class: InteractionClassHandle(class),
+                active,
+            }
+        }),
+    ]
+}
+
+fn stream_message() -> impl Strategy<Value = StreamMessage> {
+    let records = || proptest::collection::vec(record(), 0..3);
+    prop_oneof![
+        (any::<bool>(), proptest::collection::vec(declaration(), 0..3))
+            .prop_map(|(fresh, declarations)| StreamMessage::Attach { fresh, declarations }),
+        Just(StreamMessage::Detach),
+        Just(StreamMessage::Detached),
+        (any::<u64>(), proptest::option::of(instance()), records(), any::<bool>()).prop_map(
+            |(at, until, records, replay)| StreamMessage::SnapshotPart { at, until, records, replay }
+        ),
+        instance().prop_map(|after| StreamMessage::SnapshotNext { after }),
+        Just(StreamMessage::Refused),
+        any::<[u64; 2]>().prop_map(|[from, to]| StreamMessage::RepairRequest { from, to }),
+        (any::<u64>(), proptest::collection::vec(octets(), 0..4))
+            .prop_map(|(first, messages)| StreamMessage::Repair { first, messages }),
+        Just(StreamMessage::Unavailable),
+        any::<u64>().prop_map(|last| StreamMessage::HighWater { last }),
+    ]
+}
+
+fn object_message() -> impl Strategy<Value = ObjectMessage> {
+    let records = || proptest::collection::vec(record(), 0..3);
+    prop_oneof![
+        declaration().prop_map(ObjectMessage::Declare),
+        (any::<u32>(), instance(), attributes(), octets()).prop_map(
+            |(requester, instance, attributes, tag)| {
+                let requester = FederateHandle(requester);
+                ObjectMessage::Provide { requester, instance, attributes, tag }
+            }
+        ),
+        (any::<[u32; 2]>(), attributes(), octets()).prop_map(|([requester, class], attributes, tag)| {
+            let (requester, class) = (FederateHandle(requester), ObjectClassHandle(class));
+            ObjectMessage::ProvideClass { requester, class, attributes, tag }
+        }),
+        any::<[u32; 3]>().prop_map(|[asker, federate, class]| ObjectMessage::QueryTransportation {
+            asker: FederateHandle(asker),
+            federate: FederateHandle(federate),
+            class: InteractionClassHandle(class),
+        }),
+        any::<[u32; 4]>().prop_map(|[asker, federate, class, how]| {
+            ObjectMessage::ReportTransportation {
+                asker: FederateHandle(asker),
+                federate: FederateHandle(federate),
+                class: InteractionClassHandle(class),
+                transportation: TransportationTypeHandle(how),
+            }
+        }),
+        (any::<u32>(), records())
+            .prop_map(|(class, records)| ObjectMessage::Adopt { class: ObjectClassHandle(class), records }),
+        proptest::collection::vec(instance(), 0..4)
+            .prop_map(|instances| ObjectMessage::Removed { instances }),
+    ]
+}
+
+fn message() -> impl Strategy<Value = PeerMessage> {
+    prop_oneof![
+        (class(), stream_message()).prop_map(|(class, message)| PeerMessage::Stream(class, message)),
+        object_message().prop_map(PeerMessage::Objects),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn messages_are_read_as_written(message in message(), execution in execution(), model: u32) {
+        let body = message.encode(execution, model);
+        let (read, watermark) = PeerMessage::peek(body.clone()).unwrap();
+        prop_assert_eq!((read, watermark.model), (execution, model));
+        prop_assert_eq!(watermark.federate, message.latest_federate());
+        prop_assert_eq!(PeerMessage::decode(body).unwrap(), message);
+    }
+
+    #[test]
+    fn events_are_read_as_written(event in event(), watermark in watermark()) {
+        let read = Framed::decode(Framed::encode(watermark, &event)).unwrap();
+        prop_assert_eq!(read, Framed { watermark, event });
+    }
+
+    #[test]
+    fn packets_are_read_as_written(
+        stream in stream(), topic in stream(), sender: u16, kind in 0..4u8, n: u64, key: u64, body in octets(),
+    ) {
+        let kind = match kind {
+            0 => Kind::Numbered(n),
+            1 => Kind::BestEffort { after: n, key },
+            2 => Kind::HighWater(n),
+            _ => Kind::Batch(n),
+        };
+        let mut packet = Packet::new(stream, NodeId(sender), kind, body);
+        let mut wire = BytesMut::new();
+        packet.encode(&mut wire);
+        let short = wire.len();
+        prop_assert_eq!(&Packet::decode(wire.freeze(), 0).unwrap(), &packet);
+        // A topic that is narrower than the stream, as routers see it.
+        packet.topic = topic.topic();
+        let mut wire = BytesMut::new();
+        packet.encode(&mut wire);
+        prop_assert!(topic != stream || wire.len() == short, "the stream of its own topic costs nothing");
+        let read = Packet::decode(wire.freeze(), 0).unwrap();
+        prop_assert_eq!(read.supersedes(), packet.supersedes());
+        prop_assert_eq!(read, packet);
+        let mut wire = BytesMut::new();
+        stream.topic().encode(&mut wire);
+        prop_assert_eq!(NetTopic::decode(wire.freeze(), 0).unwrap(), stream.topic());
+    }
+
+    #[test]
+    fn hostile_octets_are_refused_or_read(octets in proptest::collection::vec(any::<u8>(), 0..80)) {
+        let body = Bytes::from(octets);
+        let _ = (PeerMessage::decode(body.clone()), Framed::decode(body.clone()), Packet::decode(body.clone(), 0));
+        let _ = (PeerMessage::peek(body.clone()), NetTopic::decode(body, 0));
+    }
+
+    #[test]
+    fn what_is_cut_short_is_refused(message in message(), event in event(), cut in 1..20usize) {
+        let body = message.encode(ExecutionId(1), 0);
+        let shorter = body.slice(..body.len().saturating_sub(cut));
+        prop_assert!(PeerMessage::decode(shorter).is_err());
+        let body = Framed::encode(Watermark::default(), &event);
+        let shorter = body.slice(..body.len().saturating_sub(cut));
+        prop_assert!(Framed::decode(shorter).is_err());
+    }
+}
