@@ -1,23 +1,22 @@
 //! A host that runs a scripted federate.
 
 use crate::draw::Draw;
+use crate::node::PORT;
 use crate::observation::{Observation, SessionId};
 use crate::options::Options;
 use crate::script::Standing;
 use crate::script::{self, Knowledge, Op, calls};
-use crate::server::PORT;
 use base::Moment;
 use bytes::BytesMut;
 use fedpro::client::{Action, Config, Event, LostReason, Session};
 use hla::api::call_request::CallRequest as Call;
-use hla::api::call_response::CallResponse as Answer;
 use hla::api::{self, CallRequest};
 use netsim::{HostEvent, HostId, Port, SocketId};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// A federate that acts by a script, and the session and socket it acts through.
-pub struct Federate {
+pub(crate) struct Federate {
     server: HostId,
     /// Where it may begin a session, if there is a choice.
     servers: Vec<HostId>,
@@ -41,8 +40,13 @@ pub struct Federate {
 }
 
 impl Federate {
-    /// The federate on `host`, number `number` of the run.
-    pub fn new(options: &Options, number: usize, host: HostId, server: HostId, known: Knowledge) -> Self {
+    /// The federate number `number` of the run, with its server and the hosts among which it chooses another one.
+    pub(crate) fn new(
+        options: &Options,
+        number: usize,
+        (server, servers): (HostId, Vec<HostId>),
+        known: Knowledge,
+    ) -> Self {
         let mut draw = Draw::new(options.seed.split_index(number as u64), "federate");
         let timeouts = &options.timeouts;
         let config = Config {
@@ -55,10 +59,9 @@ impl Federate {
             ..Config::default()
         };
         let next = Moment::from_micros(1 + draw.below(options.lasts.as_micros() as u64 / 4));
-        let known = Knowledge { host: host.0, ..known };
         Self {
             server,
-            servers: Vec::new(),
+            servers,
             config,
             session: None,
             socket: None,
@@ -76,61 +79,56 @@ impl Federate {
         }
     }
 
-    /// It may begin a new session at any of `servers`.
-    pub(crate) fn set_servers(&mut self, servers: Vec<HostId>) {
-        self.servers = servers;
-    }
-
     /// The server that its session is with.
     pub(crate) fn server(&self) -> HostId {
         self.server
     }
 
     /// What was seen since the last call.
-    pub fn take_seen(&mut self) -> Vec<Observation> {
+    pub(crate) fn take_seen(&mut self) -> Vec<Observation> {
         std::mem::take(&mut self.seen)
     }
 
     /// What it knows.
-    pub fn known(&self) -> &Knowledge {
+    pub(crate) fn known(&self) -> &Knowledge {
         &self.known
     }
 
     /// Its session, once there is one.
-    pub fn session_id(&self) -> Option<SessionId> {
+    pub(crate) fn session_id(&self) -> Option<SessionId> {
         let id = self.session.as_ref()?.id();
         (id != 0).then_some(SessionId(id))
     }
 
     /// True when its session runs, or it has none, and nothing is under way from it.
-    pub fn is_settled(&self) -> bool {
+    pub(crate) fn is_settled(&self) -> bool {
         self.asked.is_empty()
             && self.session.as_ref().is_none_or(|session| session.is_ended() || !session.has_output())
     }
 
     /// True when it has a session that is not over.
-    pub fn is_alive(&self) -> bool {
+    pub(crate) fn is_alive(&self) -> bool {
         self.session.as_ref().is_some_and(|session| session.id() != 0 && !session.is_ended())
     }
 
     /// From now on it makes no calls.
-    pub fn calm_down(&mut self) {
+    pub(crate) fn calm_down(&mut self) {
         self.calm = true;
     }
 
     /// The next stamp for a call of [`Federate::act`].
-    pub fn stamp(&mut self) -> bytes::Bytes {
+    pub(crate) fn stamp(&mut self) -> bytes::Bytes {
         self.known.stamp()
     }
 
     /// Makes one call now, if it has a session.
-    pub fn act(&mut self, port: &mut Port<'_>, request: Call) {
+    pub(crate) fn act(&mut self, port: &mut Port<'_>, request: Call) {
         self.call(port.now(), request);
         self.drain(port);
     }
 
     /// Ends its session in order.
-    pub fn terminate(&mut self, port: &mut Port<'_>) {
+    pub(crate) fn terminate(&mut self, port: &mut Port<'_>) {
         if let Some(session) = &mut self.session {
             session.terminate(port.now());
         }
@@ -138,7 +136,7 @@ impl Federate {
     }
 
     /// Its process was killed.
-    pub fn die(&mut self) {
+    pub(crate) fn die(&mut self) {
         let session = self.session_id();
         self.session = None;
         self.socket = None;
@@ -149,7 +147,7 @@ impl Federate {
     }
 
     /// Stops or goes on taking bytes from its socket.
-    pub fn set_reading(&mut self, port: &mut Port<'_>, reading: bool) {
+    pub(crate) fn set_reading(&mut self, port: &mut Port<'_>, reading: bool) {
         self.reading = reading;
         if let Some(socket) = self.socket {
             port.set_reading(socket, reading);
@@ -157,7 +155,7 @@ impl Federate {
     }
 
     /// See [`netsim::Host::handle`].
-    pub fn handle(&mut self, event: HostEvent, port: &mut Port<'_>) {
+    pub(crate) fn handle(&mut self, event: HostEvent, port: &mut Port<'_>) {
         let now = port.now();
         match event {
             HostEvent::Woken => self.wake(now),
@@ -315,11 +313,11 @@ impl Federate {
             }
             Event::Response { call, response } => {
                 let Some(answer) = response.call_response else { return };
-                if let Some(request) = self.asked.remove(&call.get()) {
-                    self.known.learn_answer(&request, &answer);
-                    self.step_over(&request, &answer);
+                let request = self.asked.remove(&call.get());
+                if let Some(request) = &request {
+                    self.known.learn_answer(request, &answer);
                 }
-                self.seen.push(Observation::Got { session: id, call, answer });
+                self.seen.push(Observation::Got { session: id, call, request, answer });
             }
             Event::Callback { callback: number, request } => {
                 session.callback_done(now, number, Ok(()));
@@ -340,15 +338,6 @@ impl Federate {
                 }
             }
             Event::Interrupted { .. } | Event::Resumed | Event::Writable => {}
-        }
-    }
-
-    /// A federate whose name is taken goes by another one; one that exists already goes on.
-    fn step_over(&mut self, request: &Call, answer: &Answer) {
-        let refused =
-            matches!(answer, Answer::ExceptionData(data) if data.exception_name == "AlreadyConnected");
-        if refused && matches!(request, Call::ConnectRequest(_)) {
-            self.known.standing = Standing::Connected;
         }
     }
 

@@ -2,6 +2,7 @@
 //! transportation and advisory that the services distinguish.
 
 use hla::fom::{Edition, Fdd, Limits, Module};
+use hla::handle::{InteractionClassHandle, ObjectClassHandle};
 use std::fmt::Write as _;
 
 /// The switches of the model that a run draws.
@@ -163,6 +164,18 @@ pub fn object_class_names() -> impl Iterator<Item = &'static str> {
 /// Full names of the interaction classes of this model, without the root.
 pub fn interaction_class_names() -> impl Iterator<Item = &'static str> {
     INTERACTIONS.iter().map(|(name, ..)| *name)
+}
+
+/// `class` and its superclasses, most specific first; nothing for a class that there is not.
+pub fn lineage(model: &Fdd, class: ObjectClassHandle) -> Vec<ObjectClassHandle> {
+    let parent = |class: &ObjectClassHandle| model.object_class(*class)?.parent;
+    std::iter::successors(model.object_class(class).map(|class| class.handle), parent).collect()
+}
+
+/// The same of interaction classes.
+pub fn interaction_lineage(model: &Fdd, class: InteractionClassHandle) -> Vec<InteractionClassHandle> {
+    let parent = |class: &InteractionClassHandle| model.interaction_class(*class)?.parent;
+    std::iter::successors(model.interaction_class(class).map(|class| class.handle), parent).collect()
 }
 
 #[cfg(test)]

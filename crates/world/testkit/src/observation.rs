@@ -139,6 +139,8 @@ pub enum Observation {
         session: SessionId,
         /// Number of the call.
         call: Serial31,
+        /// The call; `None` when it made none of that number.
+        request: Option<Call>,
         /// The answer.
         answer: Answer,
     },

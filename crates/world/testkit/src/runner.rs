@@ -1,8 +1,8 @@
 //! Runs many seeds, and says how to run one again.
 
-use crate::options::Options;
-use crate::script::Group;
-use crate::world::{Outcome, World};
+use crate::cluster::{Cluster, Outcome};
+use crate::log;
+use crate::options::{Options, Setup};
 use base::Seed;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -13,44 +13,36 @@ const ONE: &str = "MESHRTI_SEED";
 /// The variable that says how many seeds to run.
 const MANY: &str = "MESHRTI_SEEDS";
 
-/// Runs one seed of a group.
+/// Runs one seed of a setup.
 ///
 /// # Panics
 /// When the run fails: with what was wrong, what had happened before, all that was drawn, and the
 /// command that runs it again. `test` is the name of the test target.
-pub fn check(test: &str, group: Group, seed: Seed) -> Outcome {
-    let options = Options::swarm(seed, group);
-    match World::new(options.clone()).run() {
+pub fn check(test: &str, setup: Setup, seed: Seed) -> Outcome {
+    let options = Options::swarm(seed, setup);
+    match log::with_log(|| Cluster::new(options.clone()).run()) {
         Ok(outcome) => outcome,
-        Err(failure) => panic!("{options:#?}\n{failure}\n{}", replay(seed, test)),
+        Err(failure) => {
+            let name = setup.name();
+            let replay =
+                format!("{ONE}={seed} cargo test -p meshrti-testkit --test {test} {name} -- --nocapture");
+            panic!("{options:#?}\n{failure}\nReplay: {replay}")
+        }
     }
 }
 
-/// How to run a seed again. `test` is the name of the test target, and after a space that of the test.
-pub(crate) fn replay(seed: Seed, test: &str) -> String {
-    format!("Replay: {ONE}={seed} cargo test -p meshrti-testkit --test {test} -- --nocapture")
-}
-
-/// Runs `seeds` seeds of a group on all cores, or as many as `MESHRTI_SEEDS` says, or the one that
+/// Runs `seeds` seeds of a setup on all cores, or as many as `MESHRTI_SEEDS` says, or the one that
 /// `MESHRTI_SEED` names. Returns the outcomes by seed.
 ///
 /// # Panics
 /// See [`check`]; also when a variable is no number.
-pub fn check_seeds(test: &str, group: Group, seeds: u64) -> BTreeMap<Seed, Outcome> {
-    each_seed(test, seeds, |seed| check(test, group, seed))
-}
-
-/// Calls `run` for many seeds of `test` on all cores, or for the one that the environment names.
-pub(crate) fn each_seed<O: Send>(
-    test: &str,
-    seeds: u64,
-    run: impl Fn(Seed) -> O + Sync,
-) -> BTreeMap<Seed, O> {
+pub fn check_seeds(test: &str, setup: Setup, seeds: u64) -> BTreeMap<Seed, Outcome> {
+    let run = |seed| check(test, setup, seed);
     if let Some(seed) = number(ONE) {
         return BTreeMap::from([(Seed(seed), run(Seed(seed)))]);
     }
     let seeds = number(MANY).unwrap_or(seeds);
-    let base = Seed(0).split(test);
+    let base = Seed(0).split(&setup.label());
     let (next, outcomes) = (AtomicU64::new(0), Mutex::new(BTreeMap::new()));
     let work = || loop {
         let place = next.fetch_add(1, Ordering::Relaxed);

@@ -2,28 +2,17 @@
 
 use base::{Moment, Seed};
 use std::time::Duration;
-use testkit::cluster::{self, Kind};
-use testkit::{Group, Options, Trouble, TroubleKind, World, check};
+use testkit::{Cluster, FaultKind, FederateFault, Group, Options, PlannedFault, Setup, check};
 
 #[test]
 fn seeds_that_found_bugs_pass() {
     for line in include_str!("bug_seeds.txt").lines().filter(|line| !line.starts_with('#')) {
         let mut words = line.split_whitespace();
-        let group = words.next().unwrap_or_default();
-        let digits = words.next().and_then(|word| word.strip_prefix("0x")).expect("a seed follows the group");
+        let name = words.next().unwrap_or_default();
+        let (_, setup) = *Setup::ALL.iter().find(|(of, _)| *of == name).expect("a setup has that name");
+        let digits = words.next().and_then(|word| word.strip_prefix("0x")).expect("a seed follows the setup");
         let seed = Seed(u64::from_str_radix(digits, 16).expect("the seed is hexadecimal"));
-        match group {
-            "federation" => drop(check("bugs", Group::Federation, seed)),
-            "declaration" => drop(check("bugs", Group::Declaration, seed)),
-            "object" => drop(check("bugs", Group::Object, seed)),
-            "support" => drop(check("bugs", Group::Support, seed)),
-            "session" => drop(check("bugs", Group::Session, seed)),
-            "tree" => drop(cluster::check("cluster tree", Kind::Tree, seed)),
-            "mesh" => drop(cluster::check("cluster mesh", Kind::Mesh, seed)),
-            "hypercube" => drop(cluster::check("cluster hypercube", Kind::Hypercube, seed)),
-            "graph" => drop(cluster::check("cluster graph", Kind::Graph, seed)),
-            other => panic!("no group is called {other:?}"),
-        }
+        check("bugs", setup, seed);
     }
 }
 
@@ -32,7 +21,7 @@ fn seeds_that_found_bugs_pass() {
 #[test]
 fn the_window_is_that_of_the_last_loss() {
     let ms = Duration::from_millis;
-    let mut options = Options::swarm(Seed(3), Group::Federation);
+    let mut options = Options::swarm(Seed(3), Setup::One(Group::Federation));
     (options.federates, options.federations, options.mistakes) = (1, 1, 0);
     (options.pace, options.lasts) = (ms(50), ms(20_000));
     options.delays = vec![ms(1)];
@@ -42,10 +31,12 @@ fn the_window_is_that_of_the_last_loss() {
     options.timeouts.retry = ms(100);
     options.timeouts.closed_window = ms(1_000);
     options.timeouts.resume_window = ms(15_000);
-    let trouble =
-        |at, lasts, kind| Trouble { at: Moment::from_millis(at), lasts: ms(lasts), federate: 0, kind };
-    options.troubles =
-        vec![trouble(6_000, 500, TroubleKind::Cut(1_000_000)), trouble(9_000, 6_000, TroubleKind::Stall)];
-    let outcome = World::new(options).run().unwrap_or_else(|failure| panic!("{failure}"));
+    let fault = |at, lasts, kind| {
+        let kind = FaultKind::Federate(0, kind);
+        PlannedFault { at: Moment::from_millis(at), lasts: ms(lasts), kind }
+    };
+    options.faults =
+        vec![fault(6_000, 500, FederateFault::Cut(1_000_000)), fault(9_000, 6_000, FederateFault::Stall)];
+    let outcome = Cluster::new(options).run().unwrap_or_else(|failure| panic!("{failure}"));
     assert!(outcome.resumes >= 2, "{outcome:?}");
 }

@@ -2,10 +2,11 @@
 #![allow(clippy::print_stderr)] // the figures are what one runs many seeds by hand for
 
 use std::collections::BTreeMap;
-use testkit::cluster::{Kind, check_seeds};
+use testkit::{Kind, Setup, check_seeds};
 
-fn check(name: &str, kind: Kind, seeds: u64) {
-    let outcomes = check_seeds(&format!("cluster {name}"), kind, seeds);
+fn check(kind: Kind, seeds: u64) {
+    let name = Setup::Many(kind).name();
+    let outcomes = check_seeds("cluster", Setup::Many(kind), seeds);
     let runs = outcomes.len() as u64;
     let mut checked: BTreeMap<&str, u64> = BTreeMap::new();
     for (what, times) in outcomes.values().flat_map(|outcome| &outcome.checked) {
@@ -14,8 +15,7 @@ fn check(name: &str, kind: Kind, seeds: u64) {
     let answers: u64 = outcomes.values().map(|outcome| outcome.answers).sum();
     let callbacks: u64 = outcomes.values().map(|outcome| outcome.callbacks).sum();
     let lost: u64 = outcomes.values().map(|outcome| outcome.lost_nodes).sum();
-    let held: Vec<u64> =
-        outcomes.values().map(|outcome| outcome.held_back).filter(|held| *held > 0).collect();
+    let held: Vec<u64> = outcomes.values().map(|outcome| outcome.paused).filter(|held| *held > 0).collect();
     let founded = outcomes.values().filter(|outcome| outcome.networks > 1).count() as u64;
     let (holding, held) = (held.len() as u64, held.iter().sum::<u64>());
     let (shared, directed) = outcomes.values().fold((0, 0), |(shared, directed), outcome| {
@@ -42,20 +42,20 @@ fn check(name: &str, kind: Kind, seeds: u64) {
 
 #[test]
 fn tree() {
-    check("tree", Kind::Tree, 500);
+    check(Kind::Tree, 500);
 }
 
 #[test]
 fn mesh() {
-    check("mesh", Kind::Mesh, 500);
+    check(Kind::Mesh, 500);
 }
 
 #[test]
 fn hypercube() {
-    check("hypercube", Kind::Hypercube, 400);
+    check(Kind::Hypercube, 400);
 }
 
 #[test]
 fn graph() {
-    check("graph", Kind::Graph, 600);
+    check(Kind::Graph, 600);
 }

@@ -1,14 +1,16 @@
-//! What happens to a cluster: processes that die, start and leave, and troubles of the network.
+//! What happens to a cluster: processes that die, start and leave, and faults of the network.
 
-use super::node::Node;
-use super::trouble::TroubleKind;
-use super::world::{Cluster, Condition, fresh};
-use crate::world::Failure;
+use super::{Cluster, Condition, Failure, Process};
+use crate::federate::Federate;
+use crate::node::Node;
+use crate::options::{FaultKind, FederateFault};
+use kernel::{LinkCounts, NetworkConfig};
 use netsim::{Effect, Fault, HostId, Packet, RuleId, Scope, Verdict};
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 impl Cluster {
-    pub(super) fn is_running(&self, node: usize) -> bool {
+    fn is_running(&self, node: usize) -> bool {
         matches!(self.starts[node].1, Condition::Up | Condition::Leaving)
     }
 
@@ -23,6 +25,11 @@ impl Cluster {
 
     /// A process of a node starts where there is none.
     pub fn launch(&mut self, node: usize) {
+        self.launch_with(node, |_| {});
+    }
+
+    /// The same with other settings.
+    pub fn launch_with(&mut self, node: usize, adjust: impl FnOnce(&mut NetworkConfig)) {
         if self.is_running(node) {
             return;
         }
@@ -30,9 +37,9 @@ impl Cluster {
         let start = if condition == Condition::Absent { 0 } else { start + 1 };
         self.starts[node] = (start, Condition::Up);
         self.learn_served(node);
-        self.outcome.held_back += self.held(node).1;
-        let process = fresh(&self.options, self.now(), node, start, &self.directory);
-        self.sim.restart(self.nodes[node], process);
+        self.outcome.paused += self.node(node).paused().1;
+        let process = Node::new(&self.options, self.now(), (node, start), &self.directory, adjust);
+        self.sim.restart(self.nodes[node], Process::Node(process));
         self.with_node(node, Node::begin);
     }
 
@@ -58,8 +65,27 @@ impl Cluster {
         }
     }
 
+    /// A node sends a frame to another one that its kernel did not make. False when that ends their link.
+    ///
+    /// # Errors
+    /// A property does not hold.
+    pub fn forge(&mut self, from: usize, to: usize, frame: &[u8]) -> Result<bool, Failure> {
+        let [from_host, to_host] = [from, to].map(|node| self.nodes[node]);
+        self.with_node(from, |node, port| node.forge(to_host, frame, port));
+        self.run_for(Duration::from_millis(5))?;
+        Ok(self.node(to).is_linked(from_host))
+    }
+
+    /// The kernel of a node is told what each of its links has counted.
+    pub fn count_links(&mut self, node: usize, counts: LinkCounts) {
+        self.with_node(node, |node, port| node.count(counts, port));
+    }
+
     /// A federate reads nothing any more, or again.
     pub fn set_reading(&mut self, host: HostId, reading: bool) {
+        if let Some(model) = &mut self.model {
+            model.disturb(host);
+        }
         self.with_federate(host, |federate, port| federate.set_reading(port, reading));
     }
 
@@ -72,36 +98,39 @@ impl Cluster {
             return Ok(());
         }
         self.sim.network_mut().kill(host);
-        self.with_federate(host, |federate, _| federate.die());
+        self.with_federate(host, |federate: &mut Federate, _| federate.die());
         self.watch(host)
     }
 
-    /// Puts a trouble of the network into force until its rule is removed.
-    pub fn add_rule(&mut self, kind: TroubleKind) -> RuleId {
+    /// Puts a fault of the network into force until its rule is removed.
+    ///
+    /// # Panics
+    /// It is a fault of processes.
+    pub fn add_rule(&mut self, kind: FaultKind) -> RuleId {
         let node = |node: usize| self.nodes[node];
-        let federate = |number: usize| Scope::Host(self.federates[number]);
+        let between = |a, b| Scope::Between(node(a), node(b));
         let fault = match kind {
-            TroubleKind::Cut(a, b) => Fault::new(Scope::Between(node(a), node(b)), Effect::Cut),
-            TroubleKind::Stall(a, b) => Fault::new(Scope::Between(node(a), node(b)), Effect::Stall),
-            TroubleKind::OneWay(a, b) => Fault::new(Scope::Link(node(a), node(b)), Effect::Stall),
-            TroubleKind::Slow(a, b, by) => {
-                Fault::new(Scope::Between(node(a), node(b)), Effect::Delay(by..=by))
-            }
-            TroubleKind::CutFederate(number, ppm) => {
-                Fault::new(federate(number), Effect::Cut).with_chance(ppm)
-            }
-            TroubleKind::Partition(side, cut) => {
+            FaultKind::Cut(a, b) => Fault::new(between(a, b), Effect::Cut),
+            FaultKind::Stall(a, b) => Fault::new(between(a, b), Effect::Stall),
+            FaultKind::OneWay(a, b) => Fault::new(Scope::Link(node(a), node(b)), Effect::Stall),
+            FaultKind::Slow(a, b, by) => Fault::new(between(a, b), Effect::Delay(by..=by)),
+            FaultKind::Partition(side, cut) => {
                 let side: BTreeSet<HostId> = side.into_iter().map(node).collect();
                 return self.sim.network_mut().add_rule(parting(self.nodes.len(), side, cut));
             }
-            TroubleKind::StallFederate(number) => Fault::new(federate(number), Effect::Stall),
-            // Of processes, not of the network.
-            TroubleKind::Crash(_)
-            | TroubleKind::Restart(_)
-            | TroubleKind::Leave(_)
-            | TroubleKind::Join(_)
-            | TroubleKind::Pause(_)
-            | TroubleKind::KillFederate(_) => Fault::new(Scope::All, Effect::Drop).with_chance(0),
+            FaultKind::Federate(number, fault) => {
+                let scope = Scope::Host(self.federates[number]);
+                match fault {
+                    FederateFault::Delay(by) => Fault::new(scope, Effect::Delay(Duration::ZERO..=by)),
+                    FederateFault::Fragment(size) => Fault::new(scope, Effect::Fragment(size)),
+                    FederateFault::Cut(ppm) => Fault::new(scope, Effect::Cut).with_chance(ppm),
+                    FederateFault::Stall => Fault::new(scope, Effect::Stall),
+                    FederateFault::Kill | FederateFault::SlowReader => {
+                        unreachable!("no fault of the network")
+                    }
+                }
+            }
+            kind => unreachable!("{kind:?} is no fault of the network"),
         };
         self.sim.network_mut().add_rule(fault)
     }

@@ -1,34 +1,461 @@
-//! Whole federations over many nodes in virtual time.
-//!
-//! A [`Cluster`] is nodes, each a whole kernel with links to others, and scripted federates, each with a session at one node,
-//! in a topology and with a plan of [troubles](Trouble) that are drawn from a seed. It runs like a [`World`](crate::World): troubles
-//! under way, then everything healed and given time, then a last round of which nothing may be missing, then silence, then
-//! an orderly end. It is not held against a model of the services, as nodes see things in different order, but
-//! against [properties](invariants) of what federates see.
-//!
-//! With `MESHRTI_LOG=info` (or `warn`, `debug`) a run prints what its nodes log.
+//! A run: nodes and scripted federates on a simulated network, watched by every property.
 
-mod casts;
 mod faults;
-pub mod invariants;
-mod kernel_links;
-pub mod ledger;
-mod links;
-mod log;
-mod node;
-mod options;
+mod outcome;
 mod rounds;
-mod runner;
-mod shape;
-mod trouble;
-mod world;
 
-pub use casts::Multicast;
-pub use kernel_links::View;
-pub use links::LINK_PORT;
-pub use node::Node;
-pub use options::{Options, Timing};
-pub use runner::{check, check_seeds};
-pub use shape::{Edge, Kind, Shape};
-pub use trouble::{Trouble, TroubleKind};
-pub use world::{Cluster, Outcome};
+pub use outcome::{Failure, Outcome};
+
+use crate::federate::Federate;
+use crate::fom;
+use crate::invariants::{self, AsTheModel, Invariant, Violation};
+use crate::ledger::{Ledger, Run};
+use crate::node::{self, Directory, Node, View};
+use crate::observation::{Observation, Seen};
+use crate::options::{FaultKind, FederateFault, Options};
+use crate::script::{Knowledge, Standing};
+use base::Moment;
+use bytes::Bytes;
+use hla::api::call_request::CallRequest as Call;
+use kernel::Kernel;
+use netsim::{Host, HostEvent, HostId, LinkSpec, Network, NetworkOptions, Port, RuleId, Simulation};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How many of the last observations a failure shows.
+const TRACE_LENGTH: usize = 60;
+/// How long nodes may take to find each other when nothing goes wrong.
+const FORM_MAX: Duration = Duration::from_secs(10);
+/// How long a node that leaves has for it.
+const LEAVE_MAX: Duration = Duration::from_secs(3);
+
+/// What runs on a host.
+#[allow(clippy::large_enum_variant)] // a handful of each
+enum Process {
+    Node(Node),
+    Federate(Federate),
+}
+
+impl Host for Process {
+    fn handle(&mut self, event: HostEvent, port: &mut Port<'_>) {
+        match self {
+            Process::Node(node) => node.handle(event, port),
+            Process::Federate(federate) => federate.handle(event, port),
+        }
+    }
+}
+
+/// How a node is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Condition {
+    /// It was never started.
+    Absent,
+    /// Its process runs.
+    Up,
+    /// Its process runs, and leaves the network.
+    Leaving,
+    /// Its process is dead.
+    Down,
+}
+
+/// A step of the plan: the beginning or the end of a fault.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Step {
+    Begin(usize),
+    End(usize),
+}
+
+/// Nodes, federates, a network between them, and a plan of what goes wrong.
+pub struct Cluster {
+    options: Options,
+    sim: Simulation<Process>,
+    directory: Directory,
+    nodes: Vec<HostId>,
+    federates: Vec<HostId>,
+    /// Which start of each node runs, and how it is.
+    starts: Vec<(u32, Condition)>,
+    plan: VecDeque<(Moment, Step)>,
+    rules: BTreeMap<usize, RuleId>,
+    ledger: Ledger,
+    /// Of runs that are [tapped](Options::is_tapped).
+    model: Option<AsTheModel>,
+    invariants: Vec<Box<dyn Invariant>>,
+    trace: VecDeque<Seen>,
+    outcome: Outcome,
+    /// Observations since the silence began.
+    observed: u64,
+    /// What federates saw is kept for a scenario to look at.
+    recorded: Option<Vec<(HostId, Seen)>>,
+}
+
+impl Cluster {
+    /// The cluster that `options` describe, at its beginning: every node but the spare ones is started.
+    pub fn new(options: Options) -> Self {
+        let base = Arc::new(fom::model(&options.switches));
+        let network = NetworkOptions { stream_window: options.limits.stream_window, ..Default::default() };
+        let mut sim = Simulation::new(options.seed.split("network"), network);
+        let directory = node::directory(options.nodes());
+        let mut nodes = Vec::new();
+        for node in 0..options.nodes() {
+            let process = Node::new(&options, Moment::ZERO, (node, 0), &directory, |_| {});
+            nodes.push(sim.add_host(&node::name(node), Process::Node(process)));
+        }
+        let known = Knowledge::new(&options, Arc::clone(&base));
+        let mut federates = Vec::new();
+        for number in 0..options.federates {
+            let host = HostId((nodes.len() + number) as u32);
+            let federation = known.federations[number % known.federations.len()].clone();
+            let known = Knowledge { federation, host: host.0, ..known.clone() };
+            let home = options.homes.as_ref().and_then(|homes| homes.get(number).copied());
+            let home = home.unwrap_or(number % options.shape.nodes);
+            let others = if options.is_networked() { nodes.clone() } else { Vec::new() };
+            let federate = Federate::new(&options, number, (nodes[home], others), known);
+            federates.push(sim.add_host(&format!("federate {number}"), Process::Federate(federate)));
+        }
+        let mut starts = vec![(0, Condition::Up); nodes.len()];
+        starts[options.shape.nodes..].fill((0, Condition::Absent));
+        let tight = options.limits.stream_window < 64 << 10;
+        let model = options.is_tapped.then(|| AsTheModel::new(base, options.timeouts, tight));
+        let mut cluster = Self {
+            plan: plan(&options),
+            invariants: invariants::all(&options),
+            ledger: Ledger::new(&known),
+            options,
+            sim,
+            directory,
+            nodes,
+            federates,
+            starts,
+            rules: BTreeMap::new(),
+            model,
+            trace: VecDeque::new(),
+            outcome: Outcome::default(),
+            observed: 0,
+            recorded: None,
+        };
+        cluster.lay_links();
+        cluster.start();
+        cluster
+    }
+
+    fn lay_links(&mut self) {
+        let Options { rate, sites, delays, .. } = &self.options;
+        for (a, &host) in self.nodes.iter().enumerate() {
+            for (b, &other) in self.nodes.iter().enumerate().take(a) {
+                let delay = sites[a] + sites[b];
+                self.sim.network_mut().set_link(host, other, LinkSpec { rate: *rate, delay });
+            }
+            for (number, &federate) in self.federates.iter().enumerate() {
+                let delay = delays[number % delays.len()];
+                self.sim.network_mut().set_link(host, federate, LinkSpec { rate: *rate, delay });
+            }
+        }
+    }
+
+    fn start(&mut self) {
+        for node in 0..self.nodes.len() {
+            let host = self.nodes[node];
+            match self.starts[node].1 {
+                Condition::Absent => self.sim.network_mut().kill(host),
+                _ => self.with_node(node, Node::begin),
+            }
+        }
+        for &host in &self.federates {
+            self.sim.network_mut().wake(host, Some(Moment::from_micros(1)));
+        }
+    }
+
+    /// The present.
+    pub fn now(&self) -> Moment {
+        self.sim.now()
+    }
+
+    /// The network between the hosts: links, rules, counters.
+    pub fn network(&self) -> &Network {
+        self.sim.network()
+    }
+
+    /// The same, to be changed.
+    pub fn network_mut(&mut self) -> &mut Network {
+        self.sim.network_mut()
+    }
+
+    /// Hosts of the nodes.
+    pub fn nodes(&self) -> &[HostId] {
+        &self.nodes
+    }
+
+    /// Hosts of the federates.
+    pub fn federates(&self) -> &[HostId] {
+        &self.federates
+    }
+
+    /// The node of a number.
+    pub fn node(&self, node: usize) -> &Node {
+        match self.sim.host(self.nodes[node]) {
+            Process::Node(node) => node,
+            Process::Federate(_) => unreachable!("nodes are the first hosts"),
+        }
+    }
+
+    /// The kernel of a node.
+    pub fn kernel(&self, node: usize) -> &Kernel {
+        self.node(node).kernel()
+    }
+
+    /// What a node knows of its network.
+    pub fn view(&self, node: usize) -> View {
+        node::view(self.kernel(node)).expect("it is asked of networks only")
+    }
+
+    /// What a federate knows.
+    pub fn known(&self, host: HostId) -> &Knowledge {
+        self.federate(host).known()
+    }
+
+    /// Whether a federate is joined, as far as it knows.
+    pub fn is_joined(&self, host: HostId) -> bool {
+        matches!(self.known(host).standing, Standing::Joined(_))
+    }
+
+    /// What a run has shown so far.
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    fn federate(&self, host: HostId) -> &Federate {
+        match self.sim.host(host) {
+            Process::Federate(federate) => federate,
+            Process::Node(_) => unreachable!("{host} is no federate's host"),
+        }
+    }
+
+    fn with_federate<R>(&mut self, host: HostId, act: impl FnOnce(&mut Federate, &mut Port<'_>) -> R) -> R {
+        self.sim.call(host, |process, port| match process {
+            Process::Federate(federate) => act(federate, port),
+            Process::Node(_) => unreachable!("{host} is no federate's host"),
+        })
+    }
+
+    fn with_node<R>(&mut self, node: usize, act: impl FnOnce(&mut Node, &mut Port<'_>) -> R) -> R {
+        self.sim.call(self.nodes[node], |process, port| match process {
+            Process::Node(node) => act(node, port),
+            Process::Federate(_) => unreachable!("nodes are the first hosts"),
+        })
+    }
+
+    /// Nodes whose process runs and is to stay.
+    fn up(&self) -> Vec<usize> {
+        (0..self.nodes.len()).filter(|&node| self.starts[node].1 == Condition::Up).collect()
+    }
+
+    /// A federate makes a call now, if it has a session.
+    ///
+    /// # Errors
+    /// A property does not hold.
+    pub fn act(&mut self, host: HostId, call: Call) -> Result<(), Failure> {
+        self.with_federate(host, |federate, port| federate.act(port, call));
+        self.watch(host)
+    }
+
+    /// The next stamp of a federate, for a tag of a call that [`Cluster::act`] makes.
+    pub fn stamp(&mut self, host: HostId) -> Bytes {
+        self.with_federate(host, |federate, _| federate.stamp())
+    }
+
+    /// From now on keeps what federates see.
+    pub fn record(&mut self) {
+        self.recorded = Some(Vec::new());
+    }
+
+    /// What federates have seen since [`Cluster::record`].
+    pub fn recorded(&self) -> &[(HostId, Seen)] {
+        self.recorded.as_deref().unwrap_or_default()
+    }
+
+    /// Runs the whole life of the cluster: faults under way, then everything healed and given time, then a
+    /// last round of which nothing may be missing, then silence, then an orderly end.
+    ///
+    /// # Errors
+    /// A property does not hold, or what should happen did not in time.
+    pub fn run(mut self) -> Result<Outcome, Failure> {
+        self.form()?;
+        self.run_for(self.options.lasts)?;
+        self.finish()
+    }
+
+    /// Heals everything, and runs the rest of the life of the cluster.
+    ///
+    /// # Errors
+    /// As [`Cluster::run`].
+    pub fn finish(mut self) -> Result<Outcome, Failure> {
+        self.heal()?;
+        self.converge()?;
+        self.last_round()?;
+        self.keep_silent()?;
+        self.judge()?;
+        self.end()?;
+        self.outcome.paused += (0..self.nodes.len()).map(|node| self.node(node).paused().1).sum::<u64>();
+        self.outcome.networks = self.ledger.networks();
+        self.outcome.dropped = self.model.as_ref().map_or(0, AsTheModel::dropped);
+        self.outcome.digest = self.sim.digest();
+        self.outcome.ended = self.now();
+        Ok(self.outcome)
+    }
+
+    /// Runs until `until`, with what the plan has for the time.
+    ///
+    /// # Errors
+    /// A property does not hold.
+    pub fn run_until(&mut self, until: Moment) -> Result<(), Failure> {
+        loop {
+            let next = self.plan.front().map(|(at, _)| *at).filter(|at| *at <= until);
+            let stop = next.unwrap_or(until);
+            loop {
+                match self.sim.step(stop) {
+                    Ok(Some(host)) => self.watch(host)?,
+                    Ok(None) => break,
+                    Err(livelock) => return Err(self.failure("progress", livelock.to_string())),
+                }
+            }
+            match next.and_then(|_| self.plan.pop_front()) {
+                Some((_, step)) => self.follow(step)?,
+                None => return Ok(()),
+            }
+        }
+    }
+
+    /// Runs for a while.
+    ///
+    /// # Errors
+    /// A property does not hold.
+    pub fn run_for(&mut self, span: Duration) -> Result<(), Failure> {
+        self.run_until(self.now() + span)
+    }
+
+    /// Shows what a host saw to the properties.
+    fn watch(&mut self, host: HostId) -> Result<(), Failure> {
+        let node = (host.0 as usize) < self.nodes.len();
+        let what = match node {
+            true => {
+                self.learn_served(host.0 as usize);
+                self.with_node(host.0 as usize, |node, _| node.take_seen())
+            }
+            false => self.with_federate(host, |federate, _| federate.take_seen()),
+        };
+        if what.is_empty() {
+            return Ok(());
+        }
+        let at = self.now();
+        let seen: Vec<_> = what.into_iter().map(|what| Seen { at, what }).collect();
+        let wrong = self.judge_seen(&seen).err();
+        if let Some(recorded) = self.recorded.as_mut().filter(|_| !node) {
+            recorded.extend(seen.iter().map(|seen| (host, seen.clone())));
+        }
+        self.trace.extend(seen);
+        self.trace.drain(..self.trace.len().saturating_sub(TRACE_LENGTH));
+        wrong.map_or(Ok(()), |(name, text)| Err(self.failure(name, text)))
+    }
+
+    /// What is wrong with what was seen at once, and which property says so.
+    fn judge_seen(&mut self, seen: &[Seen]) -> Result<(), (&'static str, String)> {
+        // All that happened in the kernel, then all that came out of it: it says one before the other.
+        if let Some(model) = &mut self.model {
+            let compared = seen.iter().try_for_each(|seen| model.cause(seen));
+            let compared = compared.and_then(|()| seen.iter().try_for_each(|seen| model.outcome(seen)));
+            compared.map_err(|text| ("as_the_model", text))?;
+        }
+        for seen in seen {
+            tracing::debug!(target: "seen", seen = ?seen.what);
+            self.observed += u64::from(!matches!(seen.what, Observation::TimedOut));
+            self.outcome.count(&seen.what);
+            if let Observation::Established { session, host } = seen.what {
+                let server = self.federate(host).server().0 as usize;
+                let run = Run { node: server, start: self.starts[server].0 };
+                self.ledger.established(session, host, run);
+            }
+            self.ledger.learn(seen);
+            for invariant in &mut self.invariants {
+                invariant.observe(seen, &self.ledger).map_err(|text| (invariant.name(), text))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes which network serves the sessions of a node.
+    fn learn_served(&mut self, node: usize) {
+        for (session, network) in self.with_node(node, |node, _| node.take_served()) {
+            self.ledger.served(session, network);
+        }
+    }
+
+    fn failure(&self, invariant: &'static str, text: String) -> Failure {
+        let violation = Violation { invariant, at: self.now(), text };
+        Failure { violation, trace: self.trace.iter().cloned().collect() }
+    }
+
+    fn follow(&mut self, step: Step) -> Result<(), Failure> {
+        let (Step::Begin(place) | Step::End(place)) = step;
+        let begins = matches!(step, Step::Begin(_));
+        match self.options.faults[place].kind.clone() {
+            FaultKind::Crash(node) if begins => self.crash(node),
+            FaultKind::Restart(node) if begins => self.crash(node),
+            FaultKind::Restart(node) => self.launch(node),
+            FaultKind::Join(node) if begins => self.launch(node),
+            FaultKind::Leave(node) if begins => self.leave(node),
+            FaultKind::Leave(node) => self.crash(node),
+            FaultKind::Pause(node) if begins => self.pause(node),
+            FaultKind::Pause(node) => self.go_on(node),
+            FaultKind::Crash(_) | FaultKind::Join(_) => {}
+            FaultKind::Federate(number, fault) => return self.disturb(place, number, fault, begins),
+            kind => self.set_rule(place, begins, kind),
+        }
+        Ok(())
+    }
+
+    /// A fault of a federate begins or ends.
+    fn disturb(
+        &mut self,
+        place: usize,
+        number: usize,
+        fault: FederateFault,
+        begins: bool,
+    ) -> Result<(), Failure> {
+        let host = self.federates[number];
+        if !self.sim.network().is_up(host) {
+            return Ok(());
+        }
+        if let Some(model) = &mut self.model {
+            model.disturb(host);
+        }
+        match fault {
+            FederateFault::Kill if begins => return self.kill_federate(host),
+            FederateFault::Kill => {}
+            FederateFault::SlowReader => self.set_reading(host, !begins),
+            _ => self.set_rule(place, begins, FaultKind::Federate(number, fault)),
+        }
+        Ok(())
+    }
+
+    /// The network begins to suffer from the fault at `place` of the plan, or no longer does.
+    fn set_rule(&mut self, place: usize, begins: bool, kind: FaultKind) {
+        if begins {
+            let rule = self.add_rule(kind);
+            self.rules.insert(place, rule);
+        } else if let Some(rule) = self.rules.remove(&place) {
+            self.sim.network_mut().remove_rule(rule);
+        }
+    }
+}
+
+fn plan(options: &Options) -> VecDeque<(Moment, Step)> {
+    let mut plan = Vec::new();
+    for (place, fault) in options.faults.iter().enumerate() {
+        plan.push((fault.at, Step::Begin(place)));
+        let lasts = if matches!(fault.kind, FaultKind::Leave(_)) { LEAVE_MAX } else { fault.lasts };
+        plan.push((fault.at + lasts, Step::End(place)));
+    }
+    plan.sort_unstable();
+    plan.into()
+}

@@ -1,9 +1,11 @@
-//! The end of a run: convergence, a last round of messages, silence, and leaving.
+//! The phases of a run: nodes find each other, and after the faults convergence, a last round of messages,
+//! silence, judgement and leaving.
 
-use super::ledger;
-use super::world::{Cluster, LEAVE_MAX};
+use super::{Cluster, Condition, FORM_MAX, Failure, LEAVE_MAX};
 use crate::federate::Federate;
-use crate::world::Failure;
+use crate::ledger::{Run, federation_of};
+use crate::node::{self, View};
+use base::Moment;
 use hla::api;
 use hla::api::call_request::CallRequest as Call;
 use netsim::HostId;
@@ -12,11 +14,13 @@ use std::time::Duration;
 
 /// How long, at the end of a run, nothing may be said but signs of life.
 const SILENCE: Duration = Duration::from_secs(8);
+/// The same of a single node, of which this is cheap: all timers of its sessions come in the time.
+const SILENCE_ALONE: Duration = Duration::from_secs(130);
 /// Bytes per second that each pair of nodes may exchange in silence: signs of life of links, and of the replicated log,
 /// over as many links as a path may have.
 const PAIR_BYTES_PER_SECOND: u64 = 12_000;
-/// Bytes per second that each federate and its node may exchange in silence.
-const FEDERATE_BYTES_PER_SECOND: u64 = 300;
+/// Bytes of a heartbeat of a federate and its answer.
+const HEARTBEAT_BYTES: u64 = 24 + 28;
 /// How often it is looked whether something has come about.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -41,19 +45,60 @@ impl Cluster {
         Ok(())
     }
 
+    /// Runs until the nodes have found each other; times of the plan count from then.
+    pub(super) fn form(&mut self) -> Result<(), Failure> {
+        if !self.options.is_networked() {
+            return Ok(());
+        }
+        let plan = std::mem::take(&mut self.plan);
+        self.wait(FORM_MAX, "the nodes find each other", |cluster| {
+            let views: Vec<_> = cluster.up().into_iter().map(|node| cluster.view(node)).collect();
+            // An even number of voters bears no more losses than one less.
+            let all = |view: &View| {
+                view.member && view.members.len() == views.len() && view.voters + 1 >= views.len()
+            };
+            match views.iter().find(|view| !all(view)) {
+                Some(view) => Err(format!("{view:?}")),
+                None => Ok(()),
+            }
+        })?;
+        let begin = self.now().since(Moment::ZERO);
+        self.plan = plan.into_iter().map(|(at, step)| (at + begin, step)).collect();
+        Ok(())
+    }
+
+    /// No faults from now on: what stood still goes on, what was to be restarted is, and nobody begins anything new.
+    pub(super) fn heal(&mut self) -> Result<(), Failure> {
+        while let Some((_, step)) = self.plan.pop_front() {
+            self.follow(step)?;
+        }
+        self.sim.network_mut().heal();
+        for host in self.federates.clone() {
+            self.with_federate(host, |federate, port| {
+                federate.calm_down();
+                federate.set_reading(port, true);
+            });
+            self.watch(host)?;
+        }
+        Ok(())
+    }
+
     /// Whether all nodes that run are members of one network and agree on it, and everything asked is answered.
     fn is_converged(&self) -> Result<(), String> {
         let up = self.up();
-        let views: Vec<_> = up.iter().map(|&node| self.view(node)).collect();
+        let views: Vec<_> = up.iter().filter_map(|&node| node::view(self.kernel(node))).collect();
+        let mut keys: Vec<_> = views.iter().map(|view| view.key).collect();
+        keys.sort_unstable();
         for (node, view) in up.iter().zip(&views) {
             if !view.member || view.leader.is_none() {
                 return Err(format!("node {node} is no member, or has no leader: {view:?}"));
             }
-            let mut keys: Vec<_> = views.iter().map(|view| view.key).collect();
-            keys.sort_unstable();
             if view.members != keys {
                 return Err(format!("node {node} has members {:?}, and there are {keys:?}", view.members));
             }
+        }
+        if self.model.as_ref().is_some_and(|model| !model.is_settled()) {
+            return Err("not everybody has what it is owed, or a session has no connection".to_owned());
         }
         let busy = self.federates().iter().find(|&&host| !self.federate(host).is_settled());
         if let Some(host) = busy {
@@ -74,15 +119,17 @@ impl Cluster {
 
     /// Runs until everything has found its place, in bounded time, and then stays there.
     pub(super) fn converge(&mut self) -> Result<(), Failure> {
-        let (timing, timeouts) = (&self.options.timing, &self.options.members.timeouts);
-        let bound = timing.minority
-            + 2 * (timing.silence + timing.node + timing.backoff)
-            + timeouts.resume_window
-            + 2 * timeouts.heart
-            + Duration::from_secs(20);
+        let (timing, timeouts) = (self.options.timing, self.options.timeouts);
+        let of_sessions = timeouts.resume_window + 2 * timeouts.heart + Duration::from_secs(20);
+        let of_nodes = timing.minority + 2 * (timing.silence + timing.node + timing.backoff);
+        // What is left under way may still be noticed by its receiver. Nodes may still sort themselves out.
+        let (bound, then, bound_then) = match self.options.is_networked() {
+            true => (of_nodes + of_sessions, Duration::from_secs(1), of_nodes + of_sessions),
+            false => (of_sessions, Duration::from_secs(3) + 3 * timeouts.heart, Duration::ZERO),
+        };
         self.wait(bound, "after everything was healed", Self::is_converged)?;
-        self.run_for(Duration::from_secs(1))?;
-        self.wait(bound, "it had converged once", Self::is_converged)
+        self.run_for(then)?;
+        self.wait(bound_then, "it had converged once", Self::is_converged)
     }
 
     /// A last round, of which nothing may be missing: everybody says all it can.
@@ -137,7 +184,7 @@ impl Cluster {
                 user_supplied_tag,
             }));
         }
-        let federation_name = ledger::federation_of(&federation).to_owned();
+        let federation_name = federation_of(&federation).to_owned();
         let list = api::ListFederationExecutionMembersRequest { federation_name };
         calls.push(Call::ListFederationExecutionMembersRequest(list));
         calls
@@ -149,27 +196,66 @@ impl Cluster {
         self.run_for(Duration::from_secs(4))?;
         self.observed = 0;
         let sent = self.network().stats().stream_sent_bytes;
-        self.run_for(SILENCE)?;
+        let silence = if self.options.is_networked() { SILENCE } else { SILENCE_ALONE };
+        self.run_for(silence)?;
         if self.observed > 0 {
             return Err(self.failure("silence", format!("{} things were seen", self.observed)));
         }
         let alive = self.federates().iter().filter(|&&host| self.federate(host).is_alive()).count() as u64;
         let nodes = self.up().len() as u64;
         let pairs = nodes * nodes.saturating_sub(1) / 2;
-        let sent = (self.network().stats().stream_sent_bytes - sent) / SILENCE.as_secs();
-        match sent <= pairs * PAIR_BYTES_PER_SECOND + alive * FEDERATE_BYTES_PER_SECOND {
+        // They come a sixth before their interval is over.
+        let interval = self.options.timeouts.heartbeat.as_millis() as u64 * 5 / 6;
+        let beats = silence.as_millis() as u64 / interval + 1;
+        let most = pairs * PAIR_BYTES_PER_SECOND * silence.as_secs() + alive * beats * HEARTBEAT_BYTES;
+        let sent = self.network().stats().stream_sent_bytes - sent;
+        match sent <= most {
             true => Ok(()),
             false => {
-                let text = format!("{sent} octets a second were sent by {nodes} nodes and {alive} federates");
+                let text = format!("{sent} octets were sent by {nodes} nodes and {alive} federates");
                 Err(self.failure("silence", text))
             }
         }
+    }
+
+    /// Asks every property for its last word.
+    pub(super) fn judge(&mut self) -> Result<(), Failure> {
+        for node in self.up() {
+            for (_, stats) in self.kernel(node).network().map(|network| network.routers).unwrap_or_default() {
+                self.outcome.multicast.0 += stats.cast_messages;
+                self.outcome.multicast.1 += stats.directed_messages;
+            }
+            let run = Run { node, start: self.starts[node].0 };
+            let key = node::key(&self.options, node, run.start);
+            if node::view(self.kernel(node)).is_none_or(|view| view.member && view.key == key) {
+                self.ledger.lived.insert(run);
+            } else {
+                self.outcome.lost_nodes += 1;
+            }
+        }
+        if self.options.faults.is_empty() && self.ledger.lived.len() < self.options.shape.nodes {
+            return Err(
+                self.failure("membership", "a node was given up though nothing went wrong".to_owned())
+            );
+        }
+        if let Some(model) = &mut self.model {
+            model.finish().map_err(|text| self.failure("as_the_model", text))?;
+        }
+        for place in 0..self.invariants.len() {
+            let invariant = &mut self.invariants[place];
+            let name = invariant.name();
+            let judged = invariant.finish(&self.ledger);
+            *self.outcome.checked.entry(name).or_default() += invariant.checked();
+            judged.map_err(|text| self.failure(name, text))?;
+        }
+        Ok(())
     }
 
     /// Every federate ends its session, then every node leaves but the last; then nobody holds anything.
     pub(super) fn end(&mut self) -> Result<(), Failure> {
         for host in self.federates().to_vec() {
             self.with_federate(host, Federate::terminate);
+            self.watch(host)?;
         }
         self.wait(Duration::from_secs(15), "the end of all sessions", |cluster| {
             for node in cluster.up() {
@@ -184,11 +270,12 @@ impl Cluster {
         })?;
         while let Some(node) = self.next_to_leave() {
             self.leave(node);
-            self.wait(LEAVE_MAX, "a node leaves", |cluster| match cluster.has_left(node) {
+            self.wait(LEAVE_MAX, "a node leaves", |cluster| match cluster.kernel(node).has_left() {
                 true => Ok(()),
                 false => Err(format!("node {node} is still there: {:?}", cluster.view(node))),
             })?;
-            self.set_down(node);
+            self.starts[node].1 = Condition::Down;
+            self.sim.network_mut().kill(self.nodes[node]);
         }
         Ok(())
     }
@@ -198,14 +285,10 @@ impl Cluster {
         let (up, shape) = (self.up(), &self.options.shape);
         let spare = |&node: &usize| {
             let gone: BTreeSet<usize> = (0..shape.nodes).filter(|n| !up.contains(n) || *n == node).collect();
-            // A node that joined later hangs at the anchor.
-            let held = node == self.options.anchor && up.contains(&shape.nodes);
+            // A node that joined later hangs at the protected node.
+            let held = node == self.options.protected && up.contains(&shape.nodes);
             !held && shape.largest_part(&gone, &BTreeSet::new(), &[]) == shape.nodes - gone.len()
         };
         up.iter().copied().rev().find(spare).filter(|_| up.len() > 1)
-    }
-
-    fn has_left(&self, node: usize) -> bool {
-        self.kernel(node).has_left()
     }
 }

@@ -2,7 +2,9 @@
 //! discovers no instance that it knows (1516.1-2025, 6.9, 6.11, 6.17).
 
 use super::Invariant;
+use crate::ledger::Ledger;
 use crate::observation::{Observation, Seen, SessionId};
+use crate::request::registered;
 use hla::api::call_request::CallRequest as Call;
 use hla::api::call_response::CallResponse as Answer;
 use hla::api::callback_request::CallbackRequest as Callback;
@@ -15,13 +17,13 @@ struct Known {
     instances: BTreeSet<ObjectInstanceHandle>,
     /// Deleted locally, so often: what was on its way may still come, and so may as many discoveries.
     doubtful: BTreeMap<ObjectInstanceHandle, u32>,
-    calls: BTreeMap<u32, Call>,
 }
 
 /// See the module.
 #[derive(Default)]
 pub(super) struct KnownInstances {
     sessions: BTreeMap<SessionId, Known>,
+    heard: u64,
 }
 
 impl Invariant for KnownInstances {
@@ -29,15 +31,15 @@ impl Invariant for KnownInstances {
         "known_instances"
     }
 
-    fn observe(&mut self, seen: &Seen) -> Result<(), String> {
+    fn observe(&mut self, seen: &Seen, _: &Ledger) -> Result<(), String> {
         match &seen.what {
-            Observation::Made { session, call, request } => {
-                self.sessions.entry(*session).or_default().calls.insert(call.get(), request.clone());
-            }
-            Observation::Got { session, call, answer } => {
-                self.sessions.entry(*session).or_default().answered(call.get(), answer);
+            Observation::Got { session, request: Some(request), answer, .. }
+                if !matches!(answer, Answer::ExceptionData(_)) =>
+            {
+                self.sessions.entry(*session).or_default().served(request, answer);
             }
             Observation::Received { session, callback, .. } => {
+                self.heard += 1;
                 let known = self.sessions.entry(*session).or_default();
                 return known.called(callback).map_err(|wrong| format!("{session}: {wrong}"));
             }
@@ -45,22 +47,23 @@ impl Invariant for KnownInstances {
         }
         Ok(())
     }
+
+    fn checked(&self) -> u64 {
+        self.heard
+    }
 }
 
 impl Known {
-    fn answered(&mut self, call: u32, answer: &Answer) {
-        let Some(request) = self.calls.remove(&call) else { return };
-        match (request, answer) {
-            (_, Answer::ExceptionData(_)) => {}
-            (_, Answer::RegisterObjectInstanceResponse(r)) => self.instances.extend(r.result),
-            (_, Answer::RegisterObjectInstanceWithNameResponse(r)) => self.instances.extend(r.result),
-            (Call::LocalDeleteObjectInstanceRequest(q), _) => {
+    fn served(&mut self, request: &Call, answer: &Answer) {
+        self.instances.extend(registered(request, answer).map(|(_, instance)| instance));
+        match request {
+            Call::LocalDeleteObjectInstanceRequest(q) => {
                 *self.doubtful.entry(q.object_instance.unwrap_or_default()).or_default() += 1;
             }
-            (Call::DeleteObjectInstanceRequest(q), _) => {
+            Call::DeleteObjectInstanceRequest(q) => {
                 self.instances.remove(&q.object_instance.unwrap_or_default());
             }
-            (Call::ResignFederationExecutionRequest(_), _) => {
+            Call::ResignFederationExecutionRequest(_) => {
                 self.instances.clear();
                 self.doubtful.clear();
             }

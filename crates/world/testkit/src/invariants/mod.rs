@@ -1,26 +1,32 @@
 //! What must always hold, one property to a file, with the clause it comes from.
 //!
-//! Properties look only at [what is seen](crate::observation) and never at the insides of the RTI.
+//! Properties look only at [what is seen](crate::observation), and at what is [known for sure](crate::ledger)
+//! from it; never at the insides of the RTI. All of them hold of one node and of many.
 
-mod answered_once;
+mod answers;
 mod as_the_model;
 mod called_back_once;
-mod interaction_once;
+mod exactly_once;
+mod final_state;
+mod handles;
+mod known_class;
 mod known_instances;
 mod lost_federates;
+mod members;
+mod names;
 mod no_echo;
+mod order;
 mod repeated_alike;
 mod response_first;
-mod sender_order;
 mod subscribed_only;
 mod synchronization;
 
 pub use as_the_model::AsTheModel;
 
+use crate::ledger::Ledger;
 use crate::observation::Seen;
+use crate::options::Options;
 use base::Moment;
-use hla::api::callback_request::CallbackRequest as Callback;
-use hla::handle::TransportationTypeHandle;
 use std::fmt;
 
 /// A property of every run.
@@ -28,13 +34,23 @@ pub trait Invariant {
     /// Its name, which is its file's.
     fn name(&self) -> &'static str;
 
-    /// Looks at what was seen. What it returns is wrong.
-    fn observe(&mut self, seen: &Seen) -> Result<(), String>;
+    /// Looks at what was seen, which the ledger has taken in already. What it returns is wrong.
+    ///
+    /// # Errors
+    /// The property does not hold.
+    fn observe(&mut self, seen: &Seen, ledger: &Ledger) -> Result<(), String>;
 
     /// The run is over and everything has had its time.
-    fn finish(&mut self) -> Result<(), String> {
+    ///
+    /// # Errors
+    /// The property does not hold.
+    fn finish(&mut self, ledger: &Ledger) -> Result<(), String> {
+        let _ = ledger;
         Ok(())
     }
+
+    /// How often it had something to say that was right: so that a test sees that it looks at something.
+    fn checked(&self) -> u64;
 }
 
 /// A property that did not hold.
@@ -55,45 +71,22 @@ impl fmt::Display for Violation {
 }
 
 /// Every property but the comparison with the model.
-pub fn all() -> Vec<Box<dyn Invariant>> {
+pub fn all(options: &Options) -> Vec<Box<dyn Invariant>> {
     vec![
-        Box::new(answered_once::AnsweredOnce::default()),
-        Box::new(called_back_once::CalledBackOnce::default()),
-        Box::new(interaction_once::InteractionOnce::default()),
+        Box::new(answers::Answers::new(options.patience())),
+        Box::new(called_back_once::CalledBackOnce::new(options.is_tapped)),
+        Box::new(exactly_once::ExactlyOnce::default()),
+        Box::new(final_state::FinalState::default()),
+        Box::new(handles::Handles::default()),
+        Box::new(known_class::KnownClass::default()),
         Box::new(known_instances::KnownInstances::default()),
+        Box::new(members::Members::default()),
+        Box::new(names::Names::default()),
         Box::new(no_echo::NoEcho::default()),
-        Box::new(repeated_alike::RepeatedAlike),
+        Box::new(order::Order::new(options.is_networked())),
+        Box::new(repeated_alike::RepeatedAlike::default()),
         Box::new(response_first::ResponseFirst::default()),
-        Box::new(sender_order::SenderOrder::default()),
         Box::new(subscribed_only::SubscribedOnly::default()),
         Box::new(synchronization::Synchronization::default()),
     ]
-}
-
-/// Those that look only at what federates see, and so hold over any number of nodes.
-pub fn at_federates() -> Vec<Box<dyn Invariant>> {
-    vec![
-        Box::new(interaction_once::InteractionOnce::default()),
-        Box::new(known_instances::KnownInstances::default()),
-        Box::new(no_echo::NoEcho::default()),
-        Box::new(subscribed_only::SubscribedOnly::default()),
-        Box::new(synchronization::Synchronization::default()),
-    ]
-}
-
-/// Tag and transportation of a callback that brings what another federate has sent.
-pub(crate) fn data(callback: &Callback) -> Option<(&[u8], Option<TransportationTypeHandle>)> {
-    match callback {
-        Callback::ReflectAttributeValues(c) => Some((&c.user_supplied_tag, c.transportation_type)),
-        Callback::ReceiveInteraction(c) => Some((&c.user_supplied_tag, c.transportation_type)),
-        Callback::ReceiveDirectedInteraction(c) => Some((&c.user_supplied_tag, c.transportation_type)),
-        _ => None,
-    }
-}
-
-/// The stamp that a tag starts with: the sender's host, and its counter.
-pub fn stamp(tag: &[u8]) -> Option<(u32, u32)> {
-    let (host, rest) = tag.split_first_chunk::<4>()?;
-    let (count, _) = rest.split_first_chunk::<4>()?;
-    Some((u32::from_be_bytes(*host), u32::from_be_bytes(*count)))
 }

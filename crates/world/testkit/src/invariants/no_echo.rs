@@ -1,15 +1,14 @@
-//! Nobody gets its own reflection or interaction (1516.1-2025, 6.11, 6.13, 6.15).
+//! Nobody gets its own reflection, interaction or removal (1516.1-2025, 6.11, 6.13, 6.15, 6.17).
 
-use super::{Invariant, stamp};
-use crate::observation::{Observation, Seen, SessionId};
-use hla::api::callback_request::CallbackRequest as Callback;
-use netsim::HostId;
-use std::collections::BTreeMap;
+use super::Invariant;
+use crate::ledger::Ledger;
+use crate::observation::{Observation, Seen};
+use crate::request::{sent_tag, stamp};
 
 /// See the module.
 #[derive(Default)]
 pub(super) struct NoEcho {
-    hosts: BTreeMap<SessionId, HostId>,
+    looked_at: u64,
 }
 
 impl Invariant for NoEcho {
@@ -17,31 +16,19 @@ impl Invariant for NoEcho {
         "no_echo"
     }
 
-    fn observe(&mut self, seen: &Seen) -> Result<(), String> {
-        let (session, tag) = match &seen.what {
-            Observation::Established { session, host } => {
-                self.hosts.insert(*session, *host);
-                return Ok(());
-            }
-            Observation::Received { session, callback, .. } => match callback {
-                Callback::ReflectAttributeValues(c) => (session, &c.user_supplied_tag),
-                Callback::ReceiveInteraction(c) => (session, &c.user_supplied_tag),
-                Callback::ReceiveDirectedInteraction(c) => (session, &c.user_supplied_tag),
-                Callback::RemoveObjectInstance(c) if !c.user_supplied_tag.is_empty() => {
-                    (session, &c.user_supplied_tag)
-                }
-                _ => return Ok(()),
-            },
-            _ => return Ok(()),
+    fn observe(&mut self, seen: &Seen, ledger: &Ledger) -> Result<(), String> {
+        let Observation::Received { session, callback, .. } = &seen.what else { return Ok(()) };
+        let Some(sent) = sent_tag(callback).and_then(stamp).and_then(|stamp| ledger.sent.get(&stamp)) else {
+            return Ok(());
         };
-        match (stamp(tag), self.hosts.get(session)) {
-            // An earlier session of the same host is another federate.
-            (Some((host, _)), Some(own))
-                if host == own.0 && self.hosts.values().filter(|h| *h == own).count() == 1 =>
-            {
-                Err(format!("{session} got what it sent itself"))
-            }
-            _ => Ok(()),
+        self.looked_at += 1;
+        match sent.by == *session {
+            true => Err(format!("{session} got what it sent itself: {sent:?}")),
+            false => Ok(()),
         }
+    }
+
+    fn checked(&self) -> u64 {
+        self.looked_at
     }
 }

@@ -2,6 +2,7 @@
 //! (1516.1-2025, 4 and 6: a callback reports the outcome of a service that has returned).
 
 use super::Invariant;
+use crate::ledger::Ledger;
 use crate::observation::{Observation, Seen, SessionId};
 use hla::api::call_request::CallRequest as Call;
 use hla::api::call_response::CallResponse as Answer;
@@ -11,9 +12,9 @@ use std::collections::BTreeMap;
 /// See the module.
 #[derive(Default)]
 pub(super) struct ResponseFirst {
-    asked: BTreeMap<(SessionId, u32), String>,
     /// Answered calls whose callback has not come, by what both are about.
     answered: BTreeMap<(SessionId, String), u32>,
+    came: u64,
 }
 
 impl Invariant for ResponseFirst {
@@ -21,14 +22,11 @@ impl Invariant for ResponseFirst {
         "response_first"
     }
 
-    fn observe(&mut self, seen: &Seen) -> Result<(), String> {
+    fn observe(&mut self, seen: &Seen, _: &Ledger) -> Result<(), String> {
         match &seen.what {
-            Observation::Made { session, call, request } => {
-                self.asked.extend(of_call(request).map(|about| ((*session, call.get()), about)));
-            }
-            Observation::Got { session, call, answer } => {
-                let about = self.asked.remove(&(*session, call.get()));
-                if let Some(about) = about.filter(|_| !matches!(answer, Answer::ExceptionData(_))) {
+            Observation::Got { session, request: Some(request), answer, .. } => {
+                let about = of_call(request).filter(|_| !matches!(answer, Answer::ExceptionData(_)));
+                if let Some(about) = about {
                     *self.answered.entry((*session, about)).or_default() += 1;
                 }
             }
@@ -42,10 +40,15 @@ impl Invariant for ResponseFirst {
                         ));
                     }
                 }
+                self.came += 1;
             }
             _ => {}
         }
         Ok(())
+    }
+
+    fn checked(&self) -> u64 {
+        self.came
     }
 }
 

@@ -1,20 +1,11 @@
-//! Declaration management (clause 5) and the switches that advisories depend on.
+//! Declaration management (clause 5).
 
 use super::{Effects, Federation, Served, Subscribed, refuse_if};
 use crate::fom::RATES;
+use crate::request::Declaration;
 use hla::Exception;
 use hla::api::call_request::CallRequest as Call;
-use hla::api::{AttributeHandleSet, InteractionClassHandleSet};
 use hla::handle::{AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle};
-
-/// The attributes of a request.
-pub(super) fn listed(set: Option<&AttributeHandleSet>) -> Vec<AttributeHandle> {
-    set.map(|set| set.attribute_handle.clone()).unwrap_or_default()
-}
-
-fn listed_interactions(set: Option<&InteractionClassHandleSet>) -> Vec<InteractionClassHandle> {
-    set.map(|set| set.interaction_class_handle.clone()).unwrap_or_default()
-}
 
 /// What `designator` stands for; `Err` when it stands for nothing.
 fn rate(designator: &str) -> Result<Option<(&'static str, f64)>, Exception> {
@@ -34,66 +25,125 @@ impl Federation {
         request: &Call,
         fx: &mut Effects,
     ) -> Option<Served> {
-        let before = self.advice();
-        let served = self.declare_attributes(who, request);
-        let served = served.or_else(|| self.declare_interactions(who, request));
-        let served = served.or_else(|| self.declare_directed(who, request));
-        let served = served.or_else(|| self.set_switch(who, request))?;
-        if served.is_ok() && !is_switch(request) {
-            let now = self.tell_changes(&before, who, fx);
-            self.discover_all(now, who, fx);
-            self.tell_interest(&before, fx);
+        let declaration = Declaration::of(request)?;
+        if let Err(faults) = refuse_if(self.faults_of(&declaration)) {
+            return Some(Err(faults));
         }
-        Some(served)
+        let before = self.advice();
+        self.apply(who, &declaration);
+        let now = self.tell_changes(&before, who, fx);
+        self.discover_all(now, who, fx);
+        self.tell_interest(&before, fx);
+        Some(Ok(None))
     }
 
-    fn declare_attributes(&mut self, who: FederateHandle, request: &Call) -> Option<Served> {
-        Some(match request {
-            Call::PublishObjectClassAttributesRequest(r) => {
-                self.publish(who, r.object_class.unwrap_or_default(), &listed(r.attributes.as_ref()))
+    /// What is wrong with a declaration.
+    fn faults_of(&self, declaration: &Declaration<'_>) -> Vec<Exception> {
+        match *declaration {
+            Declaration::Publish(class, listed) => self.faults_of_attributes(class, listed, true),
+            Declaration::Subscribe(class, listed, how) => {
+                let mut faults = self.faults_of_attributes(class, listed, true);
+                faults.extend(rate(how.rate).err());
+                faults
             }
-            Call::UnpublishObjectClassRequest(r) => {
-                self.unpublish(who, r.object_class.unwrap_or_default(), None)
+            Declaration::Unpublish(class, listed) | Declaration::Unsubscribe(class, listed) => {
+                self.faults_of_attributes(class, listed.unwrap_or_default(), false)
             }
-            Call::UnpublishObjectClassAttributesRequest(r) => {
-                let attributes = listed(r.attributes.as_ref());
-                self.unpublish(who, r.object_class.unwrap_or_default(), Some(&attributes))
+            Declaration::PublishInteraction(class) | Declaration::SubscribeInteraction(class, _) => {
+                self.faults_of_interaction(class, true)
             }
-            Call::SubscribeObjectClassAttributesRequest(r) => {
-                self.subscribe(who, r.object_class, &listed(r.attributes.as_ref()), true, "")
+            Declaration::UnpublishInteraction(class) | Declaration::UnsubscribeInteraction(class) => {
+                self.faults_of_interaction(class, false)
             }
-            Call::SubscribeObjectClassAttributesPassivelyRequest(r) => {
-                self.subscribe(who, r.object_class, &listed(r.attributes.as_ref()), false, "")
+            Declaration::PublishDirected(class, listed)
+            | Declaration::SubscribeDirected(class, listed, _) => self.faults_of_directed(class, listed),
+            Declaration::UnpublishDirected(class, listed)
+            | Declaration::UnsubscribeDirected(class, listed) => {
+                self.faults_of_directed(class, listed.unwrap_or_default())
             }
-            Call::SubscribeObjectClassAttributesWithRateRequest(r) => {
-                let attributes = listed(r.attributes.as_ref());
-                self.subscribe(who, r.object_class, &attributes, true, &r.update_rate_designator)
-            }
-            Call::UnsubscribeObjectClassRequest(r) => self.unsubscribe(who, r.object_class, None),
-            Call::UnsubscribeObjectClassAttributesRequest(r) => {
-                self.unsubscribe(who, r.object_class, Some(&listed(r.attributes.as_ref())))
-            }
-            _ => return None,
-        })
+        }
     }
 
-    /// Additive; the privilege to delete comes with any attribute (5.2).
-    fn publish(
-        &mut self,
-        who: FederateHandle,
+    /// The management object model is not there yet to be declared.
+    fn faults_of_attributes(
+        &self,
         class: ObjectClassHandle,
-        attributes: &[AttributeHandle],
-    ) -> Served {
-        let mut faults = self.check_attributes(class, attributes, Exception::ObjectClassNotDefined);
-        faults.extend(self.is_mom(class).then_some(Exception::RTIinternalError));
-        refuse_if(faults)?;
+        listed: &[AttributeHandle],
+        declares: bool,
+    ) -> Vec<Exception> {
+        let mut faults = self.check_attributes(class, listed, Exception::ObjectClassNotDefined);
+        faults.extend((declares && self.is_mom(class)).then_some(Exception::RTIinternalError));
+        faults
+    }
+
+    fn faults_of_interaction(&self, class: InteractionClassHandle, declares: bool) -> Vec<Exception> {
+        let unknown = self.model.interaction_class(class).is_none();
+        let mut faults: Vec<_> =
+            unknown.then_some(Exception::InteractionClassNotDefined).into_iter().collect();
+        faults.extend((declares && self.is_mom_interaction(class)).then_some(Exception::RTIinternalError));
+        faults
+    }
+
+    fn faults_of_directed(
+        &self,
+        class: ObjectClassHandle,
+        listed: &[InteractionClassHandle],
+    ) -> Vec<Exception> {
+        match self.model.object_class(class) {
+            None => vec![Exception::ObjectClassNotDefined],
+            Some(of) if listed.iter().any(|i| !of.directed_interactions.contains(i)) => {
+                vec![Exception::InteractionClassNotDefined]
+            }
+            Some(_) => Vec::new(),
+        }
+    }
+
+    /// Declarations are additive; a new one replaces how what it lists is subscribed (5.8).
+    fn apply(&mut self, who: FederateHandle, declaration: &Declaration<'_>) {
+        let me = self.me(who);
+        match *declaration {
+            Declaration::Publish(class, listed) => self.publish(who, class, listed),
+            Declaration::Unpublish(class, listed) => self.unpublish(who, class, listed),
+            Declaration::Subscribe(class, listed, how) => {
+                let how = Subscribed { active: how.active, rate: rate(how.rate).ok().flatten() };
+                me.subscribes.extend(listed.iter().map(|&attribute| ((class, attribute), how)));
+            }
+            Declaration::Unsubscribe(class, listed) => {
+                me.subscribes.retain(|(at, attribute), _| *at != class || spared(listed, attribute));
+            }
+            Declaration::PublishInteraction(class) => drop(me.publishes_interactions.insert(class)),
+            Declaration::UnpublishInteraction(class) => {
+                me.publishes_interactions.remove(&class);
+                me.interaction_transportation.remove(&class);
+            }
+            Declaration::SubscribeInteraction(class, active) => {
+                me.subscribes_interactions.insert(class, active);
+            }
+            Declaration::UnsubscribeInteraction(class) => drop(me.subscribes_interactions.remove(&class)),
+            Declaration::PublishDirected(class, listed) => {
+                me.publishes_directed.extend(listed.iter().map(|&interaction| (class, interaction)));
+            }
+            Declaration::UnpublishDirected(class, listed) => {
+                me.publishes_directed.retain(|(at, i)| *at != class || spared(listed, i));
+            }
+            Declaration::SubscribeDirected(class, listed, universally) => {
+                let pairs = listed.iter().map(|&interaction| ((class, interaction), universally));
+                me.subscribes_directed.extend(pairs);
+            }
+            Declaration::UnsubscribeDirected(class, listed) => {
+                me.subscribes_directed.retain(|(at, i), _| *at != class || spared(listed, i));
+            }
+        }
+    }
+
+    /// The privilege to delete comes with any attribute (5.2).
+    fn publish(&mut self, who: FederateHandle, class: ObjectClassHandle, attributes: &[AttributeHandle]) {
         let privilege = self.privilege;
         let publishes = &mut self.me(who).publishes;
         publishes.extend(attributes.iter().map(|&attribute| (class, attribute)));
         if !attributes.is_empty() {
             publishes.insert((class, privilege));
         }
-        Ok(None)
     }
 
     /// Owned attributes of instances known as exactly this class become unowned; the privilege goes with
@@ -102,19 +152,12 @@ impl Federation {
         &mut self,
         who: FederateHandle,
         class: ObjectClassHandle,
-        attributes: Option<&[AttributeHandle]>,
-    ) -> Served {
-        refuse_if(self.check_attributes(
-            class,
-            attributes.unwrap_or_default(),
-            Exception::ObjectClassNotDefined,
-        ))?;
+        listed: Option<&[AttributeHandle]>,
+    ) {
         let privilege = self.privilege;
         let publishes = &mut self.me(who).publishes;
         let before = publishes.clone();
-        publishes.retain(|&(at, attribute)| {
-            at != class || attributes.is_some_and(|listed| !listed.contains(&attribute))
-        });
+        publishes.retain(|(at, attribute)| *at != class || spared(listed, attribute));
         let last = publishes.iter().all(|&(at, attribute)| at != class || attribute == privilege);
         if last && *publishes != before {
             publishes.retain(|&(at, _)| at != class);
@@ -125,171 +168,10 @@ impl Federation {
                 instance.owners.retain(|attribute, owner| *owner != who || !gone.contains(attribute));
             }
         }
-        Ok(None)
-    }
-
-    /// Additive; a new call replaces how the listed attributes are subscribed (5.8).
-    fn subscribe(
-        &mut self,
-        who: FederateHandle,
-        class: Option<ObjectClassHandle>,
-        attributes: &[AttributeHandle],
-        active: bool,
-        designator: &str,
-    ) -> Served {
-        let class = class.unwrap_or_default();
-        let mut faults = self.check_attributes(class, attributes, Exception::ObjectClassNotDefined);
-        faults.extend(self.is_mom(class).then_some(Exception::RTIinternalError));
-        let rate = rate(designator);
-        faults.extend(rate.err());
-        refuse_if(faults)?;
-        let how = Subscribed { active, rate: rate.ok().flatten() };
-        let subscribed = attributes.iter().map(|&attribute| ((class, attribute), how));
-        self.me(who).subscribes.extend(subscribed);
-        Ok(None)
-    }
-
-    fn unsubscribe(
-        &mut self,
-        who: FederateHandle,
-        class: Option<ObjectClassHandle>,
-        attributes: Option<&[AttributeHandle]>,
-    ) -> Served {
-        let class = class.unwrap_or_default();
-        let listed = attributes.unwrap_or_default();
-        refuse_if(self.check_attributes(class, listed, Exception::ObjectClassNotDefined))?;
-        self.me(who).subscribes.retain(|&(at, attribute), _| {
-            at != class || attributes.is_some_and(|listed| !listed.contains(&attribute))
-        });
-        Ok(None)
-    }
-
-    fn declare_interactions(&mut self, who: FederateHandle, request: &Call) -> Option<Served> {
-        let (class, declares) = match request {
-            Call::PublishInteractionClassRequest(r) => (r.interaction_class, true),
-            Call::SubscribeInteractionClassRequest(r) => (r.interaction_class, true),
-            Call::SubscribeInteractionClassPassivelyRequest(r) => (r.interaction_class, true),
-            Call::UnpublishInteractionClassRequest(r) => (r.interaction_class, false),
-            Call::UnsubscribeInteractionClassRequest(r) => (r.interaction_class, false),
-            _ => return None,
-        };
-        let class = class.unwrap_or_default();
-        let mut faults = Vec::new();
-        if self.model.interaction_class(class).is_none() {
-            faults.push(Exception::InteractionClassNotDefined);
-        }
-        faults.extend((declares && self.is_mom_interaction(class)).then_some(Exception::RTIinternalError));
-        if let Err(faults) = refuse_if(faults) {
-            return Some(Err(faults));
-        }
-        let me = self.me(who);
-        match request {
-            Call::PublishInteractionClassRequest(_) => {
-                me.publishes_interactions.insert(class);
-            }
-            Call::UnpublishInteractionClassRequest(_) => {
-                me.publishes_interactions.remove(&class);
-                me.interaction_transportation.remove(&class);
-            }
-            Call::SubscribeInteractionClassRequest(_) => {
-                me.subscribes_interactions.insert(class, true);
-            }
-            Call::SubscribeInteractionClassPassivelyRequest(_) => {
-                me.subscribes_interactions.insert(class, false);
-            }
-            _ => {
-                me.subscribes_interactions.remove(&class);
-            }
-        }
-        Some(Ok(None))
-    }
-
-    fn declare_directed(&mut self, who: FederateHandle, request: &Call) -> Option<Served> {
-        let (class, set) = match request {
-            Call::PublishObjectClassDirectedInteractionsRequest(r) => {
-                (r.object_class, r.interaction_classes.as_ref())
-            }
-            Call::SubscribeObjectClassDirectedInteractionsRequest(r) => {
-                (r.object_class, r.interaction_classes.as_ref())
-            }
-            Call::SubscribeObjectClassDirectedInteractionsUniversallyRequest(r) => {
-                (r.object_class, r.interaction_classes.as_ref())
-            }
-            Call::UnpublishObjectClassDirectedInteractionsRequest(r) => (r.object_class, None),
-            Call::UnsubscribeObjectClassDirectedInteractionsRequest(r) => (r.object_class, None),
-            Call::UnpublishObjectClassDirectedInteractionsWithSetRequest(r) => {
-                (r.object_class, r.interaction_classes.as_ref())
-            }
-            Call::UnsubscribeObjectClassDirectedInteractionsWithSetRequest(r) => {
-                (r.object_class, r.interaction_classes.as_ref())
-            }
-            _ => return None,
-        };
-        let class = class.unwrap_or_default();
-        let listed = listed_interactions(set);
-        let faults = match self.model.object_class(class) {
-            None => vec![Exception::ObjectClassNotDefined],
-            Some(of) if listed.iter().any(|i| !of.directed_interactions.contains(i)) => {
-                vec![Exception::InteractionClassNotDefined]
-            }
-            Some(_) => Vec::new(),
-        };
-        if let Err(faults) = refuse_if(faults) {
-            return Some(Err(faults));
-        }
-        let me = self.me(who);
-        let pairs = listed.iter().map(|&interaction| (class, interaction));
-        match request {
-            Call::PublishObjectClassDirectedInteractionsRequest(_) => me.publishes_directed.extend(pairs),
-            Call::SubscribeObjectClassDirectedInteractionsRequest(_) => {
-                me.subscribes_directed.extend(pairs.map(|pair| (pair, false)));
-            }
-            Call::SubscribeObjectClassDirectedInteractionsUniversallyRequest(_) => {
-                me.subscribes_directed.extend(pairs.map(|pair| (pair, true)));
-            }
-            Call::UnpublishObjectClassDirectedInteractionsRequest(_) => {
-                me.publishes_directed.retain(|&(at, _)| at != class);
-            }
-            Call::UnpublishObjectClassDirectedInteractionsWithSetRequest(_) => {
-                me.publishes_directed.retain(|&(at, i)| at != class || !listed.contains(&i));
-            }
-            Call::UnsubscribeObjectClassDirectedInteractionsRequest(_) => {
-                me.subscribes_directed.retain(|&(at, _), _| at != class);
-            }
-            _ => me.subscribes_directed.retain(|&(at, i), _| at != class || !listed.contains(&i)),
-        }
-        Some(Ok(None))
-    }
-
-    /// Switching an advisory on replays nothing (10.34 to 10.41).
-    fn set_switch(&mut self, who: FederateHandle, request: &Call) -> Option<Served> {
-        let me = self.me(who);
-        match request {
-            Call::SetObjectClassRelevanceAdvisorySwitchRequest(r) => me.registration_advisory = r.value,
-            Call::SetInteractionRelevanceAdvisorySwitchRequest(r) => me.interaction_advisory = r.value,
-            Call::SetAttributeScopeAdvisorySwitchRequest(r) => me.scope_advisory = r.value,
-            Call::SetAttributeRelevanceAdvisorySwitchRequest(r) => me.update_advisory = r.value,
-            Call::SetConveyRegionDesignatorSetsSwitchRequest(r) => me.convey_regions = r.value,
-            Call::SetAutomaticResignDirectiveRequest(r) if (0..6).contains(&r.value) => {
-                me.directive = r.value;
-            }
-            Call::SetAutomaticResignDirectiveRequest(_) => {
-                return Some(Err(vec![Exception::InvalidResignAction]));
-            }
-            _ => return None,
-        }
-        Some(Ok(None))
     }
 }
 
-fn is_switch(request: &Call) -> bool {
-    matches!(
-        request,
-        Call::SetObjectClassRelevanceAdvisorySwitchRequest(_)
-            | Call::SetInteractionRelevanceAdvisorySwitchRequest(_)
-            | Call::SetAttributeScopeAdvisorySwitchRequest(_)
-            | Call::SetAttributeRelevanceAdvisorySwitchRequest(_)
-            | Call::SetConveyRegionDesignatorSetsSwitchRequest(_)
-            | Call::SetAutomaticResignDirectiveRequest(_)
-    )
+/// Whether a withdrawal of what is listed, or of everything, leaves `one` in place.
+fn spared<T: PartialEq>(listed: Option<&[T]>, one: &T) -> bool {
+    listed.is_some_and(|listed| !listed.contains(one))
 }

@@ -2,6 +2,7 @@
 
 use super::{Caller, Effects, Federate, Federation, Model, Name, Owed, Point, Served, refuse_if, units};
 use crate::observation::SessionId;
+use crate::request::Joining;
 use hla::Exception;
 use hla::api::call_request::CallRequest as Call;
 use hla::api::call_response::CallResponse as Answer;
@@ -80,25 +81,10 @@ impl Model {
                 self.list_members(session, &r.federation_name, fx);
                 Ok(None)
             }
-            Call::JoinFederationExecutionRequest(r) => {
-                let result = self.join(session, &r.federation_name, None, false, fx)?;
-                Ok(Some(Answer::JoinFederationExecutionResponse(api::JoinFederationExecutionResponse {
-                    result,
-                })))
-            }
-            Call::JoinFederationExecutionWithNameRequest(r) => {
-                let result = self.join(session, &r.federation_name, Some(&r.federate_name), false, fx)?;
-                Ok(Some(Answer::JoinFederationExecutionWithNameResponse(
-                    api::JoinFederationExecutionWithNameResponse { result },
-                )))
-            }
-            Call::JoinFederationExecutionWithNameAndModulesRequest(r) => {
-                let result = self.join(session, &r.federation_name, Some(&r.federate_name), true, fx)?;
-                Ok(Some(Answer::JoinFederationExecutionWithNameAndModulesResponse(
-                    api::JoinFederationExecutionWithNameAndModulesResponse { result },
-                )))
-            }
-            _ => Err(vec![Exception::FederateNotExecutionMember]),
+            _ => match Joining::of(request) {
+                Some(joining) => self.join(session, joining, fx).map(|result| Some(joined(request, result))),
+                None => Err(vec![Exception::FederateNotExecutionMember]),
+            },
         }
     }
 
@@ -132,22 +118,20 @@ impl Model {
     fn join(
         &mut self,
         session: SessionId,
-        name: &str,
-        federate_name: Option<&str>,
-        extends: bool,
+        joining: Joining<'_>,
         fx: &mut Effects,
-    ) -> Result<Option<api::JoinResult>, Vec<Exception>> {
+    ) -> Result<api::JoinResult, Vec<Exception>> {
         let extended = self.extended.clone();
-        let Some(federation) = self.federations.get_mut(name) else {
+        let Some(federation) = self.federations.get_mut(joining.federation) else {
             return Err(vec![Exception::FederationExecutionDoesNotExist]);
         };
         let handle = FederateHandle(federation.federates_ever + 1);
-        let federate_name = federate_name.map_or_else(|| format!("HLAfederate_{}", handle.0), str::to_owned);
+        let federate_name = joining.name.map_or_else(|| format!("HLAfederate_{}", handle.0), str::to_owned);
         if federation.federates.values().any(|federate| federate.name == federate_name) {
             return Err(vec![Exception::FederateNameAlreadyInUse]);
         }
         federation.federates_ever = handle.0;
-        if extends {
+        if joining.extends {
             federation.model = extended;
         }
         let switches = federation.model.switches();
@@ -172,9 +156,30 @@ impl Model {
         };
         federation.federates.insert(handle, federate);
         federation.announce_to_newcomer(handle, fx);
-        self.callers.insert(session, Caller { connected: true, joined: Some((name.to_owned(), handle)) });
+        self.callers.insert(
+            session,
+            Caller { connected: true, joined: Some((joining.federation.to_owned(), handle)) },
+        );
         let logical_time_implementation_name = TIME.to_owned();
-        Ok(Some(api::JoinResult { federate_handle: Some(handle), logical_time_implementation_name }))
+        Ok(api::JoinResult { federate_handle: Some(handle), logical_time_implementation_name })
+    }
+}
+
+/// The answer of the form of joining that was used.
+fn joined(request: &Call, result: api::JoinResult) -> Answer {
+    let result = Some(result);
+    match request {
+        Call::JoinFederationExecutionRequest(_) => {
+            Answer::JoinFederationExecutionResponse(api::JoinFederationExecutionResponse { result })
+        }
+        Call::JoinFederationExecutionWithNameRequest(_) => {
+            Answer::JoinFederationExecutionWithNameResponse(api::JoinFederationExecutionWithNameResponse {
+                result,
+            })
+        }
+        _ => Answer::JoinFederationExecutionWithNameAndModulesResponse(
+            api::JoinFederationExecutionWithNameAndModulesResponse { result },
+        ),
     }
 }
 

@@ -1,7 +1,6 @@
 //! Updates, interactions and directed interactions (6.10 to 6.15).
 
 use super::{Effects, Federation, Served, refuse_if};
-use base::Moment;
 use bytes::Bytes;
 use hla::Exception;
 use hla::api::call_request::CallRequest as Call;
@@ -17,15 +16,9 @@ use std::time::Duration;
 
 impl Federation {
     /// A message. `None`: it is another call.
-    pub(super) fn send(
-        &mut self,
-        now: Moment,
-        who: FederateHandle,
-        request: &Call,
-        fx: &mut Effects,
-    ) -> Option<Served> {
+    pub(super) fn send(&mut self, who: FederateHandle, request: &Call, fx: &mut Effects) -> Option<Served> {
         Some(match request {
-            Call::UpdateAttributeValuesRequest(r) => self.update(now, who, r, fx),
+            Call::UpdateAttributeValuesRequest(r) => self.update(who, r, fx),
             Call::SendInteractionRequest(r) => self.send_interaction(who, r, fx),
             Call::SendDirectedInteractionRequest(r) => self.send_directed(who, r, fx),
             _ => return None,
@@ -34,7 +27,6 @@ impl Federation {
 
     fn update(
         &mut self,
-        now: Moment,
         who: FederateHandle,
         r: &api::UpdateAttributeValuesRequest,
         fx: &mut Effects,
@@ -63,26 +55,23 @@ impl Federation {
         }
         for (transportation, passel) in passels {
             for receiver in self.federates.keys().copied().collect::<Vec<_>>() {
-                self.reflect(now, (who, receiver), handle, transportation, &passel, &r.user_supplied_tag, fx);
+                self.reflect((who, receiver), (handle, transportation), &passel, &r.user_supplied_tag, fx);
             }
         }
         Ok(None)
     }
 
     /// The part of a passel that is in the receiver's scope, less what comes sooner than it wants.
-    #[allow(clippy::too_many_arguments)] // what a reflection consists of
     fn reflect(
         &mut self,
-        now: Moment,
         (who, receiver): (FederateHandle, FederateHandle),
-        handle: ObjectInstanceHandle,
-        transportation: TransportationTypeHandle,
+        (handle, transportation): (ObjectInstanceHandle, TransportationTypeHandle),
         passel: &[AttributeHandleValue],
         tag: &Bytes,
         fx: &mut Effects,
     ) {
         let Some(class) = self.known_class(receiver, handle).filter(|_| receiver != who) else { return };
-        let best_effort = !self.is_reliable(transportation);
+        let (now, best_effort) = (self.now, !self.is_reliable(transportation));
         let federate = self.me(receiver);
         let mut part = Vec::new();
         for pair in passel {

@@ -11,12 +11,14 @@ mod federation;
 mod message;
 mod object;
 mod support;
+mod switches;
 mod unit;
 
 pub use unit::units;
 
 use crate::fom;
 use crate::observation::SessionId;
+use crate::request::Joining;
 use base::Moment;
 use hla::Exception;
 use hla::api::call_request::CallRequest as Call;
@@ -120,6 +122,7 @@ struct Point {
 
 /// A federation execution.
 struct Federation {
+    now: Moment,
     model: Arc<Fdd>,
     privilege: AttributeHandle,
     federates: BTreeMap<FederateHandle, Federate>,
@@ -129,6 +132,20 @@ struct Federation {
     names: BTreeMap<String, Name>,
     points: BTreeMap<String, Point>,
 }
+
+/// Services of a joined federate; `None`: the call is none of them.
+type Group = fn(&mut Federation, FederateHandle, &Call, &mut Effects) -> Option<Served>;
+
+/// All of them. Of a call that is in none of these groups every federate is refused.
+const GROUPS: [Group; 7] = [
+    Federation::synchronize,
+    Federation::declare,
+    Federation::handle_objects,
+    Federation::send,
+    Federation::look_up,
+    Federation::set_switch,
+    Federation::get_switch,
+];
 
 /// All federations of a run.
 pub struct Model {
@@ -204,9 +221,7 @@ impl Model {
         let served = match request {
             Call::ConnectRequest(_) => return Err(vec![Exception::AlreadyConnected]),
             Call::DisconnectRequest(_) => return Err(vec![Exception::FederateIsExecutionMember]),
-            Call::JoinFederationExecutionRequest(_)
-            | Call::JoinFederationExecutionWithNameRequest(_)
-            | Call::JoinFederationExecutionWithNameAndModulesRequest(_) => {
+            _ if Joining::of(request).is_some() => {
                 return Err(vec![Exception::FederateAlreadyExecutionMember]);
             }
             Call::CreateFederationExecutionRequest(_)
@@ -245,6 +260,7 @@ impl Federation {
         let root = model.object_class_by_name(hla::fom::OBJECT_ROOT).expect("every model has its root");
         let privilege = model.attribute_by_name(root, PRIVILEGE_TO_DELETE).expect("the MIM has it");
         Self {
+            now: Moment::ZERO,
             model,
             privilege,
             federates: BTreeMap::new(),
@@ -257,16 +273,9 @@ impl Federation {
     }
 
     fn execute(&mut self, now: Moment, who: FederateHandle, request: &Call, fx: &mut Effects) -> Served {
-        let groups = [Self::declare, Self::synchronize, Self::handle_objects, Self::look_up];
-        if let Some(served) = self.send(now, who, request, fx) {
-            return served;
-        }
-        for group in groups {
-            if let Some(served) = group(self, who, request, fx) {
-                return served;
-            }
-        }
-        Err(vec![Exception::RTIinternalError])
+        self.now = now;
+        let served = GROUPS.iter().find_map(|group| group(self, who, request, fx));
+        served.unwrap_or_else(|| Err(vec![Exception::RTIinternalError]))
     }
 
     fn tell(&self, fx: &mut Effects, who: FederateHandle, callback: Callback) {
@@ -285,26 +294,12 @@ impl Federation {
         self.federates.get_mut(&who).expect("a joined federate is in its federation")
     }
 
-    /// `class` and its superclasses, most specific first.
     fn lineage(&self, class: ObjectClassHandle) -> Vec<ObjectClassHandle> {
-        let mut lineage = Vec::new();
-        let mut next = Some(class);
-        while let Some(at) = next.and_then(|class| self.model.object_class(class)) {
-            lineage.push(at.handle);
-            next = at.parent;
-        }
-        lineage
+        fom::lineage(&self.model, class)
     }
 
-    /// `class` and its superclasses, most specific first.
     fn interaction_lineage(&self, class: InteractionClassHandle) -> Vec<InteractionClassHandle> {
-        let mut lineage = Vec::new();
-        let mut next = Some(class);
-        while let Some(at) = next.and_then(|class| self.model.interaction_class(class)) {
-            lineage.push(at.handle);
-            next = at.parent;
-        }
-        lineage
+        fom::interaction_lineage(&self.model, class)
     }
 
     fn available(&self, class: ObjectClassHandle) -> Vec<AttributeHandle> {

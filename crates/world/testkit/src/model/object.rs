@@ -1,7 +1,7 @@
 //! Names, registration, deletion, requests and transportation types (clause 6).
 
-use super::declaration::listed;
 use super::{Effects, Federation, Instance, Name, Served, answer, refuse_if};
+use crate::request::attributes as listed;
 use bytes::Bytes;
 use hla::Exception;
 use hla::api::call_request::CallRequest as Call;
@@ -239,7 +239,7 @@ impl Federation {
         let Some(class) = self.known_class(who, handle) else {
             return Err(vec![Exception::ObjectInstanceNotKnown]);
         };
-        let attributes: BTreeSet<_> = listed(r.attributes.as_ref()).into_iter().collect();
+        let attributes: BTreeSet<_> = listed(&r.attributes).iter().copied().collect();
         let all: Vec<_> = attributes.iter().copied().collect();
         refuse_if(self.check_attributes(class, &all, Exception::ObjectInstanceNotKnown))?;
         for attribute in attributes {
@@ -255,7 +255,7 @@ impl Federation {
         fx: &mut Effects,
     ) -> Served {
         let class = r.object_class.unwrap_or_default();
-        let attributes: BTreeSet<_> = listed(r.attributes.as_ref()).into_iter().collect();
+        let attributes: BTreeSet<_> = listed(&r.attributes).iter().copied().collect();
         let all: Vec<_> = attributes.iter().copied().collect();
         let mut faults = self.check_attributes(class, &all, Exception::ObjectClassNotDefined);
         faults.extend(self.is_mom(class).then_some(Exception::RTIinternalError));
@@ -278,12 +278,12 @@ impl Federation {
             }
             Call::ChangeDefaultAttributeTransportationTypeRequest(r) => {
                 let class = r.object_class.unwrap_or_default();
-                let attributes = listed(r.attributes.as_ref());
-                let mut faults = self.check_attributes(class, &attributes, Exception::ObjectClassNotDefined);
+                let attributes = listed(&r.attributes);
+                let mut faults = self.check_attributes(class, attributes, Exception::ObjectClassNotDefined);
                 faults.extend(self.check_transportation(r.transportation_type));
                 if faults.is_empty() {
                     let to = r.transportation_type.unwrap_or_default();
-                    let pairs = attributes.into_iter().map(|attribute| ((class, attribute), to));
+                    let pairs = attributes.iter().map(|&attribute| ((class, attribute), to));
                     self.me(who).default_transportation.extend(pairs);
                 }
                 refuse_if(faults).map(|()| None)
@@ -331,8 +331,8 @@ impl Federation {
         let Some(class) = self.known_class(who, handle) else {
             return Err(vec![Exception::ObjectInstanceNotKnown]);
         };
-        let attributes = listed(r.attributes.as_ref());
-        let mut faults = self.check_attributes(class, &attributes, Exception::ObjectInstanceNotKnown);
+        let attributes = listed(&r.attributes);
+        let mut faults = self.check_attributes(class, attributes, Exception::ObjectInstanceNotKnown);
         let owners = &self.instances[&handle].owners;
         if attributes.iter().any(|attribute| owners.get(attribute) != Some(&who)) {
             faults.push(Exception::AttributeNotOwned);
@@ -342,7 +342,7 @@ impl Federation {
         let to = r.transportation_type.unwrap_or_default();
         let instance = self.instances.get_mut(&handle).expect("known");
         instance.transportation.extend(attributes.iter().map(|&attribute| (attribute, to)));
-        let attributes: BTreeSet<_> = attributes.into_iter().collect();
+        let attributes: BTreeSet<_> = attributes.iter().copied().collect();
         let confirm = api::ConfirmAttributeTransportationTypeChange {
             object_instance: Some(handle),
             attributes: Some(api::AttributeHandleSet { attribute_handle: attributes.into_iter().collect() }),

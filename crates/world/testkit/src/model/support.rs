@@ -16,8 +16,7 @@ impl Federation {
         let served = self.look_up_class(request).or_else(|| self.look_up_member(request));
         let served = served.or_else(|| self.look_up_instance(who, request));
         let served = served.or_else(|| self.look_up_federate(request));
-        let served = served.or_else(|| self.look_up_constant(request));
-        served.or_else(|| self.get_switch(who, request))
+        served.or_else(|| self.look_up_constant(request))
     }
 
     fn look_up_class(&self, request: &Call) -> Option<Served> {
@@ -232,35 +231,6 @@ impl Federation {
                 found(class, Exception::InvalidInteractionClassHandle).and_then(|class| {
                     answer!(GetAvailableDimensionsForInteractionClassResponse, set(class.dimensions.clone()))
                 })
-            }
-            _ => return None,
-        })
-    }
-
-    fn get_switch(&self, who: FederateHandle, request: &Call) -> Option<Served> {
-        let me = &self.federates[&who];
-        Some(match request {
-            Call::GetObjectClassRelevanceAdvisorySwitchRequest(_) => {
-                answer!(GetObjectClassRelevanceAdvisorySwitchResponse, me.registration_advisory)
-            }
-            Call::GetInteractionRelevanceAdvisorySwitchRequest(_) => {
-                answer!(GetInteractionRelevanceAdvisorySwitchResponse, me.interaction_advisory)
-            }
-            Call::GetAttributeScopeAdvisorySwitchRequest(_) => {
-                answer!(GetAttributeScopeAdvisorySwitchResponse, me.scope_advisory)
-            }
-            Call::GetAttributeRelevanceAdvisorySwitchRequest(_) => {
-                answer!(GetAttributeRelevanceAdvisorySwitchResponse, me.update_advisory)
-            }
-            Call::GetConveyRegionDesignatorSetsSwitchRequest(_) => {
-                answer!(GetConveyRegionDesignatorSetsSwitchResponse, me.convey_regions)
-            }
-            Call::GetAutomaticResignDirectiveRequest(_) => {
-                answer!(GetAutomaticResignDirectiveResponse, me.directive)
-            }
-            Call::GetServiceReportingSwitchRequest(_) => answer!(GetServiceReportingSwitchResponse, false),
-            Call::GetAutoProvideSwitchRequest(_) => {
-                answer!(GetAutoProvideSwitchResponse, self.model.switches().auto_provide)
             }
             _ => return None,
         })

@@ -2,6 +2,8 @@
 
 use crate::draw::Draw;
 use crate::fom;
+use crate::options::Options;
+use crate::request::{joined_handle, registered};
 use bytes::{BufMut, Bytes, BytesMut};
 use hla::api::call_request::CallRequest as Call;
 use hla::api::call_response::CallResponse as Answer;
@@ -64,6 +66,31 @@ pub struct Knowledge {
 }
 
 impl Knowledge {
+    /// What every federate of a run knows at its start.
+    pub(crate) fn new(options: &Options, model: Arc<Fdd>) -> Self {
+        let federations: Vec<_> =
+            (0..options.federations).map(|number| format!("federation {number}")).collect();
+        Self {
+            model,
+            module: fom::module(&options.switches).into(),
+            standing: Standing::Alone,
+            federation: federations[0].clone(),
+            federations,
+            host: 0,
+            stamps: 0,
+            padding: options.padding,
+            mistakes: options.mistakes,
+            published: BTreeSet::new(),
+            published_interactions: BTreeSet::new(),
+            own: BTreeMap::new(),
+            others: BTreeMap::new(),
+            gone: Vec::new(),
+            reserved: BTreeSet::new(),
+            announced: BTreeSet::new(),
+            peers: BTreeSet::new(),
+        }
+    }
+
     /// The next stamp: the federate's host and a counter, so that every message of a run is unique and
     /// says whose it is and which.
     pub fn stamp(&mut self) -> Bytes {
@@ -123,24 +150,17 @@ impl Knowledge {
     /// Learns from the answer to `request`.
     pub fn learn_answer(&mut self, request: &Call, answer: &Answer) {
         match (request, answer) {
+            (Call::ConnectRequest(_), Answer::ExceptionData(data))
+                if data.exception_name == "AlreadyConnected" =>
+            {
+                self.standing = Standing::Connected;
+            }
             (_, Answer::ExceptionData(_)) => {}
             (Call::ConnectRequest(_), _) => self.standing = Standing::Connected,
             (Call::DisconnectRequest(_), _) => self.standing = Standing::Alone,
             (Call::ResignFederationExecutionRequest(_), _) => self.forget_federation(),
-            (_, Answer::JoinFederationExecutionResponse(r)) => self.joined(r.result.as_ref()),
-            (_, Answer::JoinFederationExecutionWithNameResponse(r)) => self.joined(r.result.as_ref()),
-            (_, Answer::JoinFederationExecutionWithNameAndModulesResponse(r)) => {
-                self.joined(r.result.as_ref());
-            }
-            (Call::RegisterObjectInstanceRequest(q), Answer::RegisterObjectInstanceResponse(r)) => {
-                self.registered(r.result, q.object_class);
-            }
-            (
-                Call::RegisterObjectInstanceWithNameRequest(q),
-                Answer::RegisterObjectInstanceWithNameResponse(r),
-            ) => {
+            (Call::RegisterObjectInstanceWithNameRequest(q), _) => {
                 self.reserved.remove(&q.object_instance_name);
-                self.registered(r.result, q.object_class);
             }
             (Call::DeleteObjectInstanceRequest(q), _) => self.lost(q.object_instance),
             (Call::LocalDeleteObjectInstanceRequest(q), _) => {
@@ -156,6 +176,10 @@ impl Knowledge {
             }
             _ => {}
         }
+        if let Some(handle) = joined_handle(answer) {
+            self.standing = Standing::Joined(handle);
+        }
+        self.own.extend(registered(request, answer).map(|(class, instance)| (instance, class)));
     }
 
     /// Learns from a callback.
@@ -181,18 +205,6 @@ impl Knowledge {
                 self.reserved.extend(c.object_instance_names.iter().cloned());
             }
             _ => {}
-        }
-    }
-
-    fn joined(&mut self, result: Option<&hla::api::JoinResult>) {
-        if let Some(handle) = result.and_then(|result| result.federate_handle) {
-            self.standing = Standing::Joined(handle);
-        }
-    }
-
-    fn registered(&mut self, instance: Option<ObjectInstanceHandle>, class: Option<ObjectClassHandle>) {
-        if let (Some(instance), Some(class)) = (instance, class) {
-            self.own.insert(instance, class);
         }
     }
 

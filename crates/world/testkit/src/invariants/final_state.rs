@@ -1,0 +1,99 @@
+//! In the end every subscriber knows exactly the instances that exist.
+//!
+//! - Who subscribes an attribute that its owner owns knows the instance.
+//! - Nobody knows an instance that was deleted, or whose owner was lost with a directive to delete.
+//! - Of what became of the instances of those who are gone, all that knew them and still subscribe them have one opinion.
+//!
+//! (1516.1-2025, 6.9, 6.16; 4.4 and 10.45 for the lost. Values are the business of `exactly_once`: after a last round of updates
+//! the last one that came is the last one that was sent.)
+
+use super::Invariant;
+use crate::ledger::{Fate, Instance, Ledger, Membership};
+use crate::observation::{Observation, Seen, SessionId};
+use base::Moment;
+use hla::api::callback_request::CallbackRequest as Callback;
+use hla::handle::ObjectInstanceHandle;
+use std::collections::BTreeMap;
+
+/// See the module.
+#[derive(Default)]
+pub(super) struct FinalState {
+    /// When a federate was last told that an instance is gone.
+    removed: BTreeMap<(SessionId, ObjectInstanceHandle), Moment>,
+    known: u64,
+}
+
+impl Invariant for FinalState {
+    fn name(&self) -> &'static str {
+        "final_state"
+    }
+
+    fn observe(&mut self, seen: &Seen, _: &Ledger) -> Result<(), String> {
+        match &seen.what {
+            Observation::Received { session, callback: Callback::RemoveObjectInstance(c), .. } => {
+                self.removed.insert((*session, c.object_instance.unwrap_or_default()), seen.at);
+            }
+            Observation::Received { session, callback: Callback::DiscoverObjectInstance(c), .. } => {
+                self.removed.remove(&(*session, c.object_instance.unwrap_or_default()));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, ledger: &Ledger) -> Result<(), String> {
+        for ((federation, handle), instance) in &ledger.instances {
+            if ledger.is_destroyed(federation) {
+                continue;
+            }
+            let joined = ledger.joined().filter(|(session, _, member)| {
+                member.federation == *federation
+                    && *session != instance.owner
+                    && !member.doubtful.contains(handle)
+            });
+            let (mut knowing, mut told) = (None, None);
+            for (session, life, member) in joined {
+                let knows = member.known.contains_key(handle);
+                self.known += u64::from(knows);
+                let name = || format!("{session} at {:?}: {handle:?} of {instance:?}", life.run);
+                match instance.fate {
+                    Fate::Exists if !knows && covers(ledger, member, instance) => {
+                        return Err(format!("{} is not known", name()));
+                    }
+                    Fate::Lost if knows && subscribes(ledger, member, instance) => {
+                        return Err(format!("{} is still known", name()));
+                    }
+                    Fate::Deleted
+                        if knows && subscribes(ledger, member, instance) && ledger.lived(instance.owner) =>
+                    {
+                        return Err(format!("{} is still known", name()));
+                    }
+                    _ if !subscribes(ledger, member, instance) => {}
+                    _ if knows => knowing = Some(name()),
+                    _ if self.removed.contains_key(&(session, *handle)) => told = Some(name()),
+                    _ => {}
+                }
+            }
+            if let (Some(knowing), Some(told)) = (knowing, told) {
+                return Err(format!("known to {knowing}, and gone for {told}"));
+            }
+        }
+        Ok(())
+    }
+
+    fn checked(&self) -> u64 {
+        self.known
+    }
+}
+
+/// Whether a federate has subscribed something of the instance that its owner surely owns.
+fn covers(ledger: &Ledger, member: &Membership, instance: &Instance) -> bool {
+    let lineage = ledger.lineage(instance.class);
+    lineage.iter().any(|&at| instance.owned.iter().any(|&a| member.subscribed.contains_key(&(at, a))))
+}
+
+/// Whether a federate has subscribed anything of the instance.
+fn subscribes(ledger: &Ledger, member: &Membership, instance: &Instance) -> bool {
+    let lineage = ledger.lineage(instance.class);
+    member.subscribed.keys().any(|(at, _)| lineage.contains(at))
+}

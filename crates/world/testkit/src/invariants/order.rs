@@ -1,0 +1,82 @@
+//! What one federate sends reliably arrives everywhere in the order of sending; over many nodes, what it sends
+//! about one topic. A topic is a class of instances, as registered, a class of interactions, as sent, or all
+//! directed interactions (1516.1-2025, 6.11, 6.13: receive order, reliable transportation).
+
+use super::Invariant;
+use crate::ledger::Ledger;
+use crate::observation::{Observation, Seen, SessionId};
+use crate::request::{Message, stamp};
+use hla::api::callback_request::CallbackRequest as Callback;
+use hla::handle::{InteractionClassHandle, ObjectClassHandle, TransportationTypeHandle};
+use std::collections::BTreeMap;
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Topic {
+    Objects(Option<ObjectClassHandle>),
+    Interactions(InteractionClassHandle),
+    Directed,
+}
+
+/// Receiver and host of the sender; of many nodes its session and the topic as well.
+type Stream = (SessionId, u32, Option<(SessionId, Topic)>);
+
+/// See the module.
+pub(super) struct Order {
+    by_topic: bool,
+    /// The last number.
+    last: BTreeMap<Stream, u32>,
+    compared: u64,
+}
+
+impl Order {
+    /// Order is kept by topic, or altogether.
+    pub(super) fn new(by_topic: bool) -> Self {
+        Self { by_topic, last: BTreeMap::new(), compared: 0 }
+    }
+}
+
+impl Invariant for Order {
+    fn name(&self) -> &'static str {
+        "order"
+    }
+
+    fn observe(&mut self, seen: &Seen, ledger: &Ledger) -> Result<(), String> {
+        let Observation::Received { session, callback, .. } = &seen.what else { return Ok(()) };
+        let (tag, transportation) = match callback {
+            Callback::ReflectAttributeValues(c) => (&c.user_supplied_tag, c.transportation_type),
+            Callback::ReceiveInteraction(c) => (&c.user_supplied_tag, c.transportation_type),
+            Callback::ReceiveDirectedInteraction(c) => (&c.user_supplied_tag, c.transportation_type),
+            _ => return Ok(()),
+        };
+        let Some((host, count)) = stamp(tag) else {
+            return Err(format!("{session}: a tag that nobody sent: {tag:?}"));
+        };
+        let Some(sent) = ledger.sent.get(&(host, count)) else {
+            return Err(format!("{session}: number {count} of host {host} was not sent"));
+        };
+        if transportation != Some(TransportationTypeHandle::RELIABLE) {
+            return Ok(());
+        }
+        let topic = || match &sent.what {
+            Message::Update(instance, _) => {
+                Topic::Objects(ledger.instance(*session, *instance).map(|i| i.class))
+            }
+            Message::Interaction(class) => Topic::Interactions(*class),
+            _ => Topic::Directed,
+        };
+        let topic = self.by_topic.then(|| (sent.by, topic()));
+        let last = self.last.entry((*session, host, topic)).or_default();
+        if count < *last {
+            return Err(format!(
+                "{session}: number {count} of host {host} about {topic:?} came after {last}"
+            ));
+        }
+        *last = count;
+        self.compared += 1;
+        Ok(())
+    }
+
+    fn checked(&self) -> u64 {
+        self.compared
+    }
+}

@@ -1,0 +1,497 @@
+//! What is known for sure from what the federates saw: who is joined where, what each subscribes, publishes, knows and owns,
+//! and what was sent.
+
+use crate::fom;
+use crate::observation::{Observation, Seen, SessionId};
+use crate::request::{Declaration, Joining, Message, Stamp, attributes, joined_handle, message, registered};
+use crate::script::Knowledge;
+use base::Moment;
+use hla::api::ResignAction;
+use hla::api::call_request::CallRequest as Call;
+use hla::api::call_response::CallResponse as Answer;
+use hla::api::callback_request::CallbackRequest as Callback;
+use hla::fom::{Fdd, OBJECT_ROOT, PRIVILEGE_TO_DELETE};
+use hla::handle::{
+    AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle,
+    TransportationTypeHandle,
+};
+use netsim::HostId;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// One start of one node: which node, and which start of it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Run {
+    /// The node.
+    pub node: usize,
+    /// 0 for its first start.
+    pub start: u32,
+}
+
+/// Between the name of a federation and its network, when that is not the first.
+const NETWORK_MARK: char = '#';
+
+/// A session.
+#[derive(Clone, Debug)]
+pub struct Life {
+    /// The federate's host.
+    pub host: HostId,
+    /// The start of a node that it is with.
+    pub run: Run,
+    /// When it was over.
+    pub over: Option<Moment>,
+    /// As what it is joined, as far as it knows.
+    pub joined: Option<Membership>,
+    /// Calls that wait for an answer.
+    pub asked: BTreeMap<u32, (Moment, Call)>,
+}
+
+/// A federate that is joined.
+#[derive(Clone, Debug)]
+pub struct Membership {
+    /// Its federation [execution](Ledger::execution).
+    pub federation: String,
+    /// Its handle.
+    pub handle: FederateHandle,
+    /// Its name, when it chose one.
+    pub name: Option<String>,
+    /// What becomes of its objects when it is lost.
+    pub directive: i32,
+    /// It has asked to resign.
+    pub leaving: bool,
+    /// What it subscribes without a break since when.
+    pub subscribed: BTreeMap<(ObjectClassHandle, AttributeHandle), Moment>,
+    /// The same of interactions.
+    pub subscribed_interactions: BTreeMap<InteractionClassHandle, Moment>,
+    /// What it publishes without a break since when.
+    pub published: BTreeMap<(ObjectClassHandle, AttributeHandle), Moment>,
+    /// The same of interactions.
+    pub published_interactions: BTreeMap<InteractionClassHandle, Moment>,
+    /// Instances that it discovered: as what, and when.
+    pub known: BTreeMap<ObjectInstanceHandle, (ObjectClassHandle, Moment)>,
+    /// Instances that it deleted locally at some time.
+    pub doubtful: BTreeSet<ObjectInstanceHandle>,
+    /// The privilege to delete: it comes with any other attribute and goes with the last, so that it is not counted.
+    privilege: AttributeHandle,
+    /// Classes of which it has unpublished the privilege by itself at some time.
+    unprivileged: BTreeSet<ObjectClassHandle>,
+    /// Attributes of which it may have changed the transportation.
+    pub odd: BTreeSet<AttributeHandle>,
+    /// Interaction classes of which it may have changed the transportation.
+    pub odd_interactions: BTreeSet<InteractionClassHandle>,
+}
+
+/// An object instance.
+#[derive(Clone, Debug)]
+pub struct Instance {
+    /// The class it was registered at.
+    pub class: ObjectClassHandle,
+    /// Who registered it.
+    pub owner: SessionId,
+    /// When its registration was asked for.
+    pub asked: Moment,
+    /// When its registration was answered.
+    pub since: Moment,
+    /// Attributes that its owner owns for sure, the privilege to delete not included.
+    pub owned: BTreeSet<AttributeHandle>,
+    /// Its owner has not by itself unpublished the privilege to delete: who still owns an attribute has that, too.
+    pub privileged: bool,
+    /// What has become of it.
+    pub fate: Fate,
+}
+
+/// What has become of an instance.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fate {
+    /// It exists, and belongs to its owner.
+    Exists,
+    /// Its owner deleted it, or resigned and had it deleted. Should the owner's node die before everybody has heard of it,
+    /// it is open after all.
+    Deleted,
+    /// Its owner was lost, with a directive to delete it.
+    Lost,
+    /// It may exist or not: deletion is under way, or its owner went in a manner that leaves it open.
+    Open,
+}
+
+/// Something sent.
+#[derive(Clone, Debug)]
+pub struct Sent {
+    /// By whom.
+    pub by: SessionId,
+    /// When.
+    pub at: Moment,
+    /// What.
+    pub what: Message,
+}
+
+/// What is known for sure.
+pub struct Ledger {
+    /// The model of the federations, with every module that anybody adds.
+    pub model: Fdd,
+    privilege: AttributeHandle,
+    directive: i32,
+    /// All sessions that ever were.
+    pub lives: BTreeMap<SessionId, Life>,
+    networks: BTreeMap<SessionId, u64>,
+    first_network: Option<u64>,
+    /// All instances that ever were, by federation execution and handle.
+    pub instances: BTreeMap<(String, ObjectInstanceHandle), Instance>,
+    /// Everything sent.
+    pub sent: BTreeMap<Stamp, Sent>,
+    /// Since when nothing goes wrong, and nobody does anything but what it is told.
+    pub calm: Option<Moment>,
+    /// Starts of nodes that are members of the network since they began, and still are at the end.
+    pub lived: BTreeSet<Run>,
+    /// Federation executions that were destroyed, or may have been.
+    destroyed: BTreeSet<String>,
+}
+
+impl Ledger {
+    /// Nothing is known.
+    pub fn new(known: &Knowledge) -> Self {
+        let model = fom::extended(&known.model);
+        let root = model.object_class_by_name(OBJECT_ROOT).expect("every model has the root class");
+        let privilege = model.attribute_by_name(root, PRIVILEGE_TO_DELETE).expect("and its privilege");
+        Self {
+            privilege,
+            directive: model.switches().automatic_resign_action as i32,
+            model,
+            lives: BTreeMap::new(),
+            networks: BTreeMap::new(),
+            first_network: None,
+            instances: BTreeMap::new(),
+            sent: BTreeMap::new(),
+            calm: None,
+            lived: BTreeSet::new(),
+            destroyed: BTreeSet::new(),
+        }
+    }
+
+    /// A session began.
+    pub fn established(&mut self, session: SessionId, host: HostId, run: Run) {
+        let life = Life { host, run, over: None, joined: None, asked: BTreeMap::new() };
+        self.lives.insert(session, life);
+    }
+
+    /// A session is served by a network.
+    pub fn served(&mut self, session: SessionId, network: u64) {
+        self.first_network.get_or_insert(network);
+        self.networks.insert(session, network);
+    }
+
+    /// How many networks served sessions.
+    pub fn networks(&self) -> usize {
+        self.networks.values().collect::<BTreeSet<_>>().len()
+    }
+
+    /// The federation execution that `session` means by a name: that of its network; there may be two for a while.
+    pub fn execution(&self, session: SessionId, federation: &str) -> String {
+        match self.networks.get(&session).filter(|network| Some(**network) != self.first_network) {
+            Some(network) => format!("{federation}{NETWORK_MARK}{network:x}"),
+            None => federation.to_owned(),
+        }
+    }
+
+    /// Whether a federation execution was destroyed at some time, as far as anybody knows: its handles begin anew.
+    pub fn is_destroyed(&self, execution: &str) -> bool {
+        let name = federation_of(execution);
+        let destroys = |call: &Call| matches!(call, Call::DestroyFederationExecutionRequest(r) if r.federation_name == name);
+        let mut asked = self.lives.values().flat_map(|life| life.asked.values());
+        self.destroyed.contains(execution) || asked.any(|(_, call)| destroys(call))
+    }
+
+    /// Sessions that are joined and not over.
+    pub fn joined(&self) -> impl Iterator<Item = (SessionId, &Life, &Membership)> {
+        self.lives.iter().filter_map(|(&session, life)| Some((session, life, life.joined.as_ref()?)))
+    }
+
+    /// The membership of a session that is joined.
+    pub fn member(&self, session: SessionId) -> Option<&Membership> {
+        self.lives.get(&session)?.joined.as_ref()
+    }
+
+    /// An instance of the federation that `session` is joined to.
+    pub fn instance(&self, session: SessionId, handle: ObjectInstanceHandle) -> Option<&Instance> {
+        self.instances.get(&(self.member(session)?.federation.clone(), handle))
+    }
+
+    /// Whether the start of the node of a session was a member all along.
+    pub fn lived(&self, session: SessionId) -> bool {
+        self.lives.get(&session).is_some_and(|life| self.lived.contains(&life.run))
+    }
+
+    /// Whether the model has values of `attribute` carried reliably.
+    pub fn is_reliable(&self, attribute: AttributeHandle) -> bool {
+        let transportation = self.model.attribute(attribute).map(|attribute| attribute.transportation);
+        transportation == Some(TransportationTypeHandle::RELIABLE)
+    }
+
+    /// Whether the model has interactions of `class` carried reliably.
+    pub fn is_reliable_interaction(&self, class: InteractionClassHandle) -> bool {
+        let transportation = self.model.interaction_class(class).map(|class| class.transportation);
+        transportation == Some(TransportationTypeHandle::RELIABLE)
+    }
+
+    /// `class` and its superclasses, nearest first.
+    pub fn lineage(&self, class: ObjectClassHandle) -> Vec<ObjectClassHandle> {
+        fom::lineage(&self.model, class)
+    }
+
+    /// `class` and its superclasses, nearest first.
+    pub fn interaction_lineage(&self, class: InteractionClassHandle) -> Vec<InteractionClassHandle> {
+        fom::interaction_lineage(&self.model, class)
+    }
+
+    /// Takes in what was seen.
+    pub fn learn(&mut self, seen: &Seen) {
+        match &seen.what {
+            Observation::Made { session, call, request } => {
+                self.made(seen.at, *session, call.get(), request);
+            }
+            Observation::Got { session, call, answer, .. } => self.got(seen.at, *session, call.get(), answer),
+            Observation::Received { session, callback, .. } => self.received(seen.at, *session, callback),
+            Observation::Over { session, .. } | Observation::Killed { session: Some(session) } => {
+                self.over(seen.at, *session);
+            }
+            _ => {}
+        }
+    }
+
+    fn made(&mut self, at: Moment, session: SessionId, call: u32, request: &Call) {
+        let Some(life) = self.lives.get_mut(&session) else { return };
+        life.asked.insert(call, (at, request.clone()));
+        if let Some(member) = &mut life.joined {
+            member.asked(request);
+            if let Call::DeleteObjectInstanceRequest(r) = request {
+                let key = (member.federation.clone(), r.object_instance.unwrap_or_default());
+                if let Some(instance) =
+                    self.instances.get_mut(&key).filter(|i| i.fate == Fate::Exists && i.owner == session)
+                {
+                    instance.fate = Fate::Open;
+                }
+            }
+            if let Some(Declaration::Unpublish(class, gone)) = Declaration::of(request) {
+                self.disown(session, class, gone);
+            }
+        }
+        if let Some((stamp, what)) = message(request) {
+            self.sent.insert(stamp, Sent { by: session, at, what });
+        }
+    }
+
+    /// Who stops publishing an attribute no longer owns it.
+    fn disown(&mut self, session: SessionId, class: ObjectClassHandle, gone: Option<&[AttributeHandle]>) {
+        for instance in self.instances.values_mut().filter(|i| i.owner == session && i.class == class) {
+            instance.owned.retain(|attribute| gone.is_some_and(|gone| !gone.contains(attribute)));
+            instance.privileged &= !gone.is_some_and(|gone| gone.contains(&self.privilege));
+        }
+    }
+
+    fn got(&mut self, at: Moment, session: SessionId, call: u32, answer: &Answer) {
+        let Some(life) = self.lives.get_mut(&session) else { return };
+        let Some((asked, request)) = life.asked.remove(&call) else { return };
+        if let Some(handle) = joined_handle(answer) {
+            let joined = Joining::of(&request).map(|joining| {
+                let federation = self.execution(session, joining.federation);
+                let name = joining.name.map(str::to_owned);
+                Membership::new(federation, handle, name, self.directive, self.privilege)
+            });
+            self.lives.entry(session).and_modify(|life| life.joined = joined);
+            return;
+        }
+        let refused = matches!(answer, Answer::ExceptionData(_));
+        if let (Call::DestroyFederationExecutionRequest(r), false) = (&request, refused) {
+            self.destroyed.insert(self.execution(session, &r.federation_name));
+        }
+        let Some(life) = self.lives.get_mut(&session) else { return };
+        let Some(member) = &mut life.joined else { return };
+        match (&request, refused) {
+            (Call::ResignFederationExecutionRequest(_), true) => member.leaving = false,
+            (Call::ResignFederationExecutionRequest(r), false) => {
+                let federation = member.federation.clone();
+                life.joined = None;
+                self.orphan(session, &federation, r.resign_action, Fate::Deleted);
+            }
+            (Call::DeleteObjectInstanceRequest(r), _) => {
+                let key = (member.federation.clone(), r.object_instance.unwrap_or_default());
+                if let Some(instance) =
+                    self.instances.get_mut(&key).filter(|i| i.fate == Fate::Open && i.owner == session)
+                {
+                    instance.fate = if refused { Fate::Exists } else { Fate::Deleted };
+                }
+            }
+            (_, true) => {}
+            (_, false) => {
+                member.answered(at, &request);
+                // Calls follow each other without waiting for answers: what a later one takes away stays away.
+                life.asked.range(call..).for_each(|(_, (_, later))| member.asked(later));
+                if let Some((class, handle)) = registered(&request, answer) {
+                    let owned =
+                        member.published.keys().filter(|(of, _)| *of == class).map(|&(_, a)| a).collect();
+                    let privileged = !member.unprivileged.contains(&class);
+                    let instance = Instance {
+                        class,
+                        owner: session,
+                        asked,
+                        since: at,
+                        owned,
+                        privileged,
+                        fate: Fate::Exists,
+                    };
+                    self.instances.insert((member.federation.clone(), handle), instance);
+                }
+            }
+        }
+    }
+
+    fn received(&mut self, at: Moment, session: SessionId, callback: &Callback) {
+        let Some(member) = self.lives.get_mut(&session).and_then(|life| life.joined.as_mut()) else { return };
+        match callback {
+            Callback::DiscoverObjectInstance(c) => {
+                let class = c.object_class.unwrap_or_default();
+                member.known.insert(c.object_instance.unwrap_or_default(), (class, at));
+            }
+            Callback::RemoveObjectInstance(c) => {
+                member.known.remove(&c.object_instance.unwrap_or_default());
+            }
+            _ => {}
+        }
+    }
+
+    fn over(&mut self, at: Moment, session: SessionId) {
+        let Some(life) = self.lives.get_mut(&session) else { return };
+        life.over = Some(at);
+        let asked = std::mem::take(&mut life.asked);
+        let sets = |call: &Call| matches!(call, Call::SetAutomaticResignDirectiveRequest(_));
+        let certain = !asked.values().any(|(_, call)| sets(call));
+        let joined = life.joined.take();
+        for (_, call) in asked.values() {
+            if let Call::DestroyFederationExecutionRequest(r) = call {
+                self.destroyed.insert(self.execution(session, &r.federation_name));
+            }
+        }
+        if let Some(member) = joined {
+            let fate = if certain && !member.leaving { Fate::Lost } else { Fate::Open };
+            self.orphan(session, &member.federation, member.directive, fate);
+        }
+    }
+
+    /// What becomes of the instances of somebody who resigned, or was lost: `fate` if the action deletes.
+    fn orphan(&mut self, session: SessionId, federation: &str, action: i32, fate: Fate) {
+        let deletes = matches!(
+            ResignAction::try_from(action),
+            Ok(ResignAction::DeleteObjects
+                | ResignAction::DeleteObjectsThenDivest
+                | ResignAction::CancelThenDeleteThenDivest)
+        );
+        let own = self.instances.iter_mut().filter(|((of, _), i)| of == federation && i.owner == session);
+        for (_, instance) in own.filter(|(_, instance)| instance.fate != Fate::Deleted) {
+            // Who still owns an attribute has the privilege to delete as well, unless it gave that up by itself.
+            let owns = instance.privileged && !instance.owned.is_empty();
+            let sure = deletes && instance.fate == Fate::Exists && owns;
+            instance.fate = if sure { fate } else { Fate::Open };
+            instance.owned.clear();
+        }
+    }
+}
+
+impl Membership {
+    fn new(
+        federation: String,
+        handle: FederateHandle,
+        name: Option<String>,
+        directive: i32,
+        privilege: AttributeHandle,
+    ) -> Self {
+        Self {
+            privilege,
+            unprivileged: BTreeSet::new(),
+            federation,
+            handle,
+            name,
+            directive,
+            leaving: false,
+            subscribed: BTreeMap::new(),
+            subscribed_interactions: BTreeMap::new(),
+            published: BTreeMap::new(),
+            published_interactions: BTreeMap::new(),
+            known: BTreeMap::new(),
+            doubtful: BTreeSet::new(),
+            odd: BTreeSet::new(),
+            odd_interactions: BTreeSet::new(),
+        }
+    }
+
+    /// A call was made: what it takes away counts from now.
+    fn asked(&mut self, request: &Call) {
+        match Declaration::of(request) {
+            Some(Declaration::Unsubscribe(class, gone)) => {
+                self.subscribed.retain(|(of, attribute), _| {
+                    *of != class || gone.is_some_and(|gone| !gone.contains(attribute))
+                });
+            }
+            Some(Declaration::Unpublish(class, gone)) => {
+                if gone.is_some_and(|gone| gone.contains(&self.privilege)) {
+                    self.unprivileged.insert(class);
+                }
+                self.published.retain(|(of, attribute), _| {
+                    *of != class || gone.is_some_and(|gone| !gone.contains(attribute))
+                });
+            }
+            Some(Declaration::UnsubscribeInteraction(class)) => {
+                self.subscribed_interactions.remove(&class);
+            }
+            Some(Declaration::UnpublishInteraction(class)) => {
+                self.published_interactions.remove(&class);
+            }
+            _ => {}
+        }
+        match request {
+            Call::ResignFederationExecutionRequest(_) => self.leaving = true,
+            Call::LocalDeleteObjectInstanceRequest(r) => {
+                self.doubtful.insert(r.object_instance.unwrap_or_default());
+            }
+            Call::ChangeDefaultAttributeTransportationTypeRequest(r) => {
+                self.odd.extend(attributes(&r.attributes));
+            }
+            Call::RequestAttributeTransportationTypeChangeRequest(r) => {
+                self.odd.extend(attributes(&r.attributes));
+            }
+            Call::RequestInteractionTransportationTypeChangeRequest(r) => {
+                self.odd_interactions.extend(r.interaction_class);
+            }
+            _ => {}
+        }
+    }
+
+    /// A call was answered: what it adds counts from now.
+    fn answered(&mut self, at: Moment, request: &Call) {
+        match Declaration::of(request) {
+            Some(Declaration::Subscribe(class, attributes, _)) => {
+                for &attribute in attributes {
+                    self.subscribed.entry((class, attribute)).or_insert(at);
+                }
+            }
+            Some(Declaration::Publish(class, attributes)) => {
+                for &attribute in attributes.iter().filter(|other| **other != self.privilege) {
+                    self.published.entry((class, attribute)).or_insert(at);
+                }
+            }
+            Some(Declaration::SubscribeInteraction(class, _)) => {
+                self.subscribed_interactions.entry(class).or_insert(at);
+            }
+            Some(Declaration::PublishInteraction(class)) => {
+                self.published_interactions.entry(class).or_insert(at);
+            }
+            _ => {}
+        }
+        if let Call::SetAutomaticResignDirectiveRequest(r) = request {
+            self.directive = r.value;
+        }
+    }
+}
+
+/// The name of a federation [execution](Ledger::execution) without its network.
+pub(crate) fn federation_of(execution: &str) -> &str {
+    execution.split(NETWORK_MARK).next().unwrap_or_default()
+}

@@ -1,0 +1,302 @@
+//! The links of a simulated node: frames with a length in front, over connections.
+
+use super::Directory;
+use base::Moment;
+use bytes::{Buf, BufMut, Bytes, BytesMut};
+use kernel::{FrameKind, Kernel, LinkCounts, LinkEvent, LinkId, TargetId};
+use netsim::{HostEvent, HostId, Port, SocketId};
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+/// The port that nodes connect to.
+pub const LINK_PORT: u16 = 15_165;
+/// A frame longer than this is a mistake of the peer.
+const FRAME_BYTES_MAX: usize = (1 << 20) + 1;
+/// How long a connection may take to open.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Frames that went over links, by what they carry; one that is relayed counts at each link.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct FrameCounts {
+    /// Signs of life of links.
+    pub life: u64,
+    /// The map of the network, greetings, paths.
+    pub map: u64,
+    /// The replicated log, its heartbeats included.
+    pub log: u64,
+    /// Peer messages between the services of nodes.
+    pub letters: u64,
+    /// Interests, offers and messages of the routers.
+    pub router: u64,
+    /// Octets of all.
+    pub bytes: u64,
+}
+
+impl FrameCounts {
+    fn add(&mut self, frame: &Bytes) {
+        self.bytes += frame.len() as u64;
+        *match FrameKind::of(frame) {
+            FrameKind::Life => &mut self.life,
+            FrameKind::Map => &mut self.map,
+            FrameKind::Log => &mut self.log,
+            FrameKind::Letter => &mut self.letters,
+            FrameKind::Router => &mut self.router,
+        } += 1;
+    }
+
+    /// These and others.
+    #[must_use]
+    pub fn plus(&self, other: &Self) -> Self {
+        self.zip(other, |a, b| a + b)
+    }
+
+    /// What came since `before`.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        self.zip(before, |a, b| a - b)
+    }
+
+    fn zip(&self, other: &Self, of: impl Fn(u64, u64) -> u64) -> Self {
+        Self {
+            life: of(self.life, other.life),
+            map: of(self.map, other.map),
+            log: of(self.log, other.log),
+            letters: of(self.letters, other.letters),
+            router: of(self.router, other.router),
+            bytes: of(self.bytes, other.bytes),
+        }
+    }
+
+    /// All that concerns neither life nor the order of commands.
+    pub fn news(&self) -> u64 {
+        self.map + self.letters + self.router
+    }
+
+    /// All frames.
+    pub fn frames(&self) -> u64 {
+        self.life + self.log + self.news()
+    }
+}
+
+/// One link.
+struct Wire {
+    link: LinkId,
+    peer: HostId,
+    incoming: BytesMut,
+}
+
+/// The links of one node.
+pub(super) struct Links {
+    directory: Directory,
+    made: u64,
+    wires: BTreeMap<SocketId, Wire>,
+    sockets: BTreeMap<LinkId, SocketId>,
+    dialling: BTreeMap<SocketId, (TargetId, Moment)>,
+    sent: FrameCounts,
+}
+
+impl Links {
+    /// No links, and where others are.
+    pub(super) fn new(directory: Directory) -> Self {
+        Self {
+            directory,
+            made: 0,
+            wires: BTreeMap::new(),
+            sockets: BTreeMap::new(),
+            dialling: BTreeMap::new(),
+            sent: FrameCounts::default(),
+        }
+    }
+
+    /// Sockets of links, those that are being opened included.
+    pub(super) fn sockets(&self) -> BTreeSet<SocketId> {
+        self.wires.keys().chain(self.dialling.keys()).copied().collect()
+    }
+
+    /// Whether `socket` belongs to a link, or asks to be one.
+    pub(super) fn is_mine(&self, event: &HostEvent) -> bool {
+        match *event {
+            HostEvent::Opened { socket, port, .. } => port == LINK_PORT || self.has(socket),
+            HostEvent::Received { socket, .. }
+            | HostEvent::Ended { socket }
+            | HostEvent::Broken { socket, .. }
+            | HostEvent::Writable { socket } => self.has(socket),
+            HostEvent::Datagram { .. } | HostEvent::Woken => false,
+        }
+    }
+
+    fn has(&self, socket: SocketId) -> bool {
+        self.wires.contains_key(&socket) || self.dialling.contains_key(&socket)
+    }
+
+    /// Something happened to a link.
+    pub(super) fn handle(&mut self, event: HostEvent, kernel: &mut Kernel, port: &mut Port<'_>) {
+        let now = port.now();
+        match event {
+            HostEvent::Opened { socket, peer, .. } => {
+                let target = self.dialling.remove(&socket).map(|(target, _)| target);
+                self.made += 1;
+                let link = LinkId(self.made);
+                self.wires.insert(socket, Wire { link, peer, incoming: BytesMut::new() });
+                self.sockets.insert(link, socket);
+                kernel.handle_link_up(now, link, target);
+            }
+            HostEvent::Received { socket, bytes } => self.received(socket, &bytes, kernel, port),
+            HostEvent::Ended { socket } => {
+                self.gone(now, socket, "the other side closed it", kernel);
+                port.close(socket);
+            }
+            HostEvent::Broken { socket, reason } => {
+                let why = format!("{reason:?}");
+                match self.dialling.remove(&socket) {
+                    Some((target, _)) => kernel.handle_link_failed(now, target, &why),
+                    None => self.gone(now, socket, &why, kernel),
+                }
+            }
+            HostEvent::Writable { socket } => {
+                if let Some(link) = self.wires.get(&socket).map(|wire| wire.link) {
+                    self.write(link, kernel, port);
+                }
+            }
+            HostEvent::Datagram { .. } | HostEvent::Woken => {}
+        }
+    }
+
+    fn received(&mut self, socket: SocketId, bytes: &Bytes, kernel: &mut Kernel, port: &mut Port<'_>) {
+        let now = port.now();
+        if let Some(wire) = self.wires.get_mut(&socket) {
+            wire.incoming.extend_from_slice(bytes);
+        }
+        // A frame may end the link: look anew for each.
+        while let Some(wire) = self.wires.get_mut(&socket) {
+            let Some(prefix) = wire.incoming.first_chunk::<4>() else { return };
+            let length = u32::from_be_bytes(*prefix) as usize;
+            let link = wire.link;
+            if length > FRAME_BYTES_MAX {
+                self.forget(socket);
+                port.reset(socket);
+                return kernel.handle_link_down(
+                    now,
+                    link,
+                    &format!("a frame of {length} bytes was announced"),
+                );
+            }
+            if wire.incoming.len() < 4 + length {
+                return;
+            }
+            wire.incoming.advance(4);
+            let frame = wire.incoming.split_to(length).freeze();
+            kernel.handle_link_frame(now, link, frame);
+            self.follow_orders(kernel, port);
+        }
+    }
+
+    /// Does all that the kernel wants of its links. False when that was nothing.
+    pub(super) fn settle(&mut self, kernel: &mut Kernel, port: &mut Port<'_>) -> bool {
+        let now = port.now();
+        let mut any = false;
+        let late: Vec<_> = self.dialling.iter().filter(|(_, (_, until))| *until <= now).collect();
+        let late: Vec<_> = late.into_iter().map(|(&socket, &(target, _))| (socket, target)).collect();
+        for (socket, target) in late {
+            self.dialling.remove(&socket);
+            port.reset(socket);
+            kernel.handle_link_failed(now, target, "no answer");
+        }
+        loop {
+            any |= self.follow_orders(kernel, port);
+            let Some(link) = kernel.poll_link_ready() else { return any };
+            self.write(link, kernel, port);
+            any = true;
+        }
+    }
+
+    /// When [`Links::settle`] has something to do of its own.
+    pub(super) fn poll_timeout(&self) -> Option<Moment> {
+        self.dialling.values().map(|&(_, until)| until).min()
+    }
+
+    fn follow_orders(&mut self, kernel: &mut Kernel, port: &mut Port<'_>) -> bool {
+        let now = port.now();
+        let mut any = false;
+        while let Some(order) = kernel.poll_link_event() {
+            any = true;
+            match order {
+                LinkEvent::Connect { target, url } => match self.directory.get(&url) {
+                    Some(&host) => {
+                        let socket = port.connect(host, LINK_PORT);
+                        self.dialling.insert(socket, (target, now + CONNECT_TIMEOUT));
+                    }
+                    None => kernel.handle_link_failed(now, target, "nobody has that address"),
+                },
+                LinkEvent::Close { link, .. } => {
+                    self.write(link, kernel, port);
+                    if let Some(socket) = self.sockets.get(&link).copied() {
+                        self.forget(socket);
+                        port.close(socket);
+                    }
+                }
+            }
+        }
+        any
+    }
+
+    fn write(&mut self, link: LinkId, kernel: &mut Kernel, port: &mut Port<'_>) {
+        let Some(socket) = self.sockets.get(&link).copied() else { return };
+        let mut out = BytesMut::new();
+        let room = port.room(socket);
+        // Who fills the connection hears when there is room again.
+        while out.len() < room {
+            let Some(frame) = kernel.poll_link_frame(port.now(), link) else { break };
+            self.sent.add(&frame);
+            append(&mut out, &frame);
+        }
+        if !out.is_empty() {
+            // A connection that has broken meanwhile says so by its own event.
+            let _ = port.send(socket, out.freeze());
+        }
+    }
+
+    /// Frames sent so far.
+    pub(super) fn sent(&self) -> &FrameCounts {
+        &self.sent
+    }
+
+    /// Sends a frame that the kernel did not make.
+    pub(super) fn forge(&self, to: HostId, frame: &[u8], port: &mut Port<'_>) {
+        let mut out = BytesMut::new();
+        append(&mut out, frame);
+        if let Some((&socket, _)) = self.wires.iter().find(|(_, wire)| wire.peer == to) {
+            let _ = port.send(socket, out.freeze());
+        }
+    }
+
+    pub(super) fn is_linked(&self, to: HostId) -> bool {
+        self.wires.values().any(|wire| wire.peer == to)
+    }
+
+    /// The kernel reads the counters of all links.
+    pub(super) fn count(&self, counts: LinkCounts, kernel: &mut Kernel, port: &Port<'_>) {
+        for &link in self.sockets.keys() {
+            kernel.handle_link_counts(port.now(), link, counts);
+        }
+    }
+
+    fn gone(&mut self, now: Moment, socket: SocketId, why: &str, kernel: &mut Kernel) {
+        if let Some(link) = self.forget(socket) {
+            kernel.handle_link_down(now, link, why);
+        }
+    }
+
+    fn forget(&mut self, socket: SocketId) -> Option<LinkId> {
+        self.dialling.remove(&socket);
+        let wire = self.wires.remove(&socket)?;
+        self.sockets.remove(&wire.link);
+        Some(wire.link)
+    }
+}
+
+/// A frame with its length in front.
+fn append(out: &mut BytesMut, frame: &[u8]) {
+    out.put_u32(u32::try_from(frame.len()).expect("frames are shorter than 4 GiB"));
+    out.put_slice(frame);
+}

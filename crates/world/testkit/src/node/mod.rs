@@ -1,0 +1,223 @@
+//! A host that runs a node: a kernel, the connections of its federates, its links and multicast groups.
+
+mod config;
+mod connections;
+mod links;
+mod multicast;
+mod tap;
+
+pub use config::{View, key, name};
+pub use connections::PORT;
+pub use links::{FrameCounts, LINK_PORT};
+
+use crate::log;
+use crate::observation::{FederationView, Observation, SessionId};
+use crate::options::Options;
+use base::Moment;
+use connections::Connections;
+use kernel::{Kernel, LinkCounts, NetworkConfig};
+use links::Links;
+use multicast::Groups;
+use netsim::{HostEvent, HostId, Port};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Where nodes are, by the URL that leads to them.
+pub(crate) type Directory = Arc<BTreeMap<String, HostId>>;
+
+/// The directory of a cluster, whose nodes are the first hosts.
+pub(crate) fn directory(nodes: usize) -> Directory {
+    Arc::new((0..nodes).map(|node| (config::url(node), HostId(node as u32))).collect())
+}
+
+/// A node.
+///
+/// It keeps to the kernel's contract and no more: it drains what is to be drained after each input, and
+/// wakes the kernel exactly when that asked to be woken.
+pub struct Node {
+    kernel: Kernel,
+    connections: Connections,
+    links: Links,
+    groups: Groups,
+    /// Sessions that are served, and by which network.
+    served: Vec<(SessionId, u64)>,
+    /// The process stands still; what happened to it since.
+    stopped: Option<Vec<HostEvent>>,
+    last_status: Vec<FederationView>,
+}
+
+impl Node {
+    /// A start of a node. `adjust` has the last word on its settings.
+    pub(crate) fn new(
+        options: &Options,
+        now: Moment,
+        (node, start): (usize, u32),
+        directory: &Directory,
+        adjust: impl FnOnce(&mut NetworkConfig),
+    ) -> Self {
+        let seed = config::seed(options, node, start);
+        let hosts = (0..options.nodes() as u32).map(HostId).collect();
+        let loss = options.multicast.map_or(0, |multicast| multicast.loss);
+        Self {
+            kernel: config::kernel(options, now, (node, start), adjust),
+            connections: Connections::new(seed.split("sessions"), options.is_tapped),
+            links: Links::new(Arc::clone(directory)),
+            groups: Groups::new(hosts, loss, seed.split("casts")),
+            served: Vec::new(),
+            stopped: None,
+            last_status: Vec::new(),
+        }
+    }
+
+    /// The kernel.
+    pub fn kernel(&self) -> &Kernel {
+        &self.kernel
+    }
+
+    /// Federates whose connections it does not read now, and how often it has paused one.
+    pub fn paused(&self) -> (usize, u64) {
+        self.connections.paused()
+    }
+
+    /// Frames that it has sent over links.
+    pub fn sent_frames(&self) -> &FrameCounts {
+        self.links.sent()
+    }
+
+    /// The networks that serve its sessions, of those that began since the last call. A session is in one: it ends when
+    /// the node leaves its network, and is not served before the node is in one.
+    pub(crate) fn take_served(&mut self) -> Vec<(SessionId, u64)> {
+        std::mem::take(&mut self.served)
+    }
+
+    /// What was seen since the last call.
+    pub(crate) fn take_seen(&mut self) -> Vec<Observation> {
+        self.connections.tap().take()
+    }
+
+    /// Its process starts.
+    pub(crate) fn begin(&mut self, port: &mut Port<'_>) {
+        self.settle(port);
+    }
+
+    /// It ends all sessions and leaves the network.
+    pub(crate) fn leave(&mut self, port: &mut Port<'_>) {
+        self.kernel.begin_shutdown(port.now());
+        self.settle(port);
+    }
+
+    /// The process stands still: it takes nothing from its connections, and its clock does not tick.
+    pub(crate) fn stop(&mut self, port: &mut Port<'_>) {
+        if self.stopped.is_some() {
+            return;
+        }
+        self.stopped = Some(Vec::new());
+        self.set_reading(port, false);
+        port.wake(None);
+    }
+
+    /// It goes on.
+    pub(crate) fn go_on(&mut self, port: &mut Port<'_>) {
+        let Some(missed) = self.stopped.take() else { return };
+        for event in missed {
+            self.take_in(event, port);
+        }
+        self.set_reading(port, true);
+        self.kernel.handle_timeout(port.now());
+        self.settle(port);
+    }
+
+    /// Sends a frame that its kernel did not make to the node on `to`.
+    pub(crate) fn forge(&mut self, to: HostId, frame: &[u8], port: &mut Port<'_>) {
+        self.links.forge(to, frame, port);
+    }
+
+    /// Whether a link leads to the node on `to`.
+    pub(crate) fn is_linked(&self, to: HostId) -> bool {
+        self.links.is_linked(to)
+    }
+
+    /// Tells the kernel what each of its links has counted.
+    pub(crate) fn count(&mut self, counts: LinkCounts, port: &mut Port<'_>) {
+        self.links.count(counts, &mut self.kernel, port);
+    }
+
+    fn set_reading(&mut self, port: &mut Port<'_>, reading: bool) {
+        let sockets = self.connections.sockets().iter().copied().chain(self.links.sockets());
+        for socket in sockets.collect::<Vec<_>>() {
+            port.set_reading(socket, reading);
+        }
+    }
+
+    /// See [`netsim::Host::handle`].
+    pub fn handle(&mut self, event: HostEvent, port: &mut Port<'_>) {
+        log::set_present(port.now(), port.host().0 as usize);
+        let Some(missed) = &mut self.stopped else {
+            self.take_in(event, port);
+            return self.settle(port);
+        };
+        // The system goes on accepting connections for a process that stands still.
+        if let HostEvent::Opened { socket, .. } = event {
+            port.set_reading(socket, false);
+        }
+        if !matches!(event, HostEvent::Woken) {
+            missed.push(event);
+        }
+    }
+
+    fn take_in(&mut self, event: HostEvent, port: &mut Port<'_>) {
+        if self.links.is_mine(&event) {
+            return self.links.handle(event, &mut self.kernel, port);
+        }
+        match event {
+            HostEvent::Datagram { from, bytes } => self.groups.handle(from, &bytes, port.now()),
+            HostEvent::Opened { port: wanted, socket, .. } if wanted != PORT && wanted != LINK_PORT => {
+                port.reset(socket);
+            }
+            other => self.connections.handle(other, &mut self.kernel, port),
+        }
+    }
+
+    fn settle(&mut self, port: &mut Port<'_>) {
+        log::set_present(port.now(), port.host().0 as usize);
+        let kernel = &mut self.kernel;
+        loop {
+            self.links.settle(kernel, port);
+            self.connections.give_out(kernel, port);
+            self.connections.pause_and_resume(kernel, port);
+            let any = self.links.settle(kernel, port);
+            if !self.groups.settle(kernel, port) && !any {
+                break;
+            }
+        }
+        if let Some(network) = kernel.member_of() {
+            self.served.extend(self.connections.take_fresh().into_iter().map(|session| (session, network)));
+        }
+        let timeouts = [kernel.poll_timeout(), self.links.poll_timeout(), self.groups.poll_timeout()];
+        port.wake(timeouts.into_iter().flatten().min());
+        if self.connections.tap().is_on() {
+            self.report();
+        }
+    }
+
+    /// Notes what the kernel reports of itself, when that has changed.
+    fn report(&mut self) {
+        let federations = self.kernel.status().federations.into_iter();
+        let status: Vec<_> = federations
+            .map(|federation| FederationView {
+                name: federation.name,
+                instances: federation.instances,
+                federates: federation.federates.into_iter().map(|f| (f.name, f.dropped)).collect(),
+            })
+            .collect();
+        if status != self.last_status {
+            self.last_status.clone_from(&status);
+            self.connections.tap().note(Observation::Status(status));
+        }
+    }
+}
+
+/// What a node knows of its network; `None` without one.
+pub(crate) fn view(kernel: &Kernel) -> Option<View> {
+    config::view(kernel)
+}

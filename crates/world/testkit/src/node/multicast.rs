@@ -1,0 +1,66 @@
+//! The multicast groups of a simulated site: the protocol SRMP over datagrams that get lost.
+
+use crate::draw::Draw;
+use base::{Moment, Seed};
+use bytes::{BufMut, Bytes, BytesMut};
+use kernel::Kernel;
+use netsim::casts::{CastSettings, Casts, Datagram, address};
+use netsim::{HostId, Port};
+
+/// Nothing waits for the rate of a group.
+const SETTINGS: CastSettings = CastSettings { rate_min: 1_000_000_000, waiting_max: usize::MAX };
+
+/// The groups of one node.
+pub(super) struct Groups {
+    /// The hosts of all nodes.
+    hosts: Vec<HostId>,
+    loss: u64,
+    draw: Draw,
+    casts: Casts,
+}
+
+impl Groups {
+    /// None yet, among these hosts.
+    pub(super) fn new(hosts: Vec<HostId>, loss: u64, seed: Seed) -> Self {
+        let draw = Draw::new(seed, "losses");
+        Self { hosts, loss, draw, casts: Casts::new(SETTINGS, seed) }
+    }
+
+    /// A datagram came.
+    pub(super) fn handle(&mut self, from: HostId, datagram: &Bytes, now: Moment) {
+        if self.draw.chance(self.loss) {
+            return;
+        }
+        let Some([group, alone]) = datagram.first_chunk() else { return };
+        let (group, alone) = (usize::from(*group), *alone != 0);
+        self.casts.handle_datagram(now, group, address(from.0), alone, &datagram.slice(2..));
+    }
+
+    /// Does all that the kernel and the protocol want. False when that was nothing.
+    pub(super) fn settle(&mut self, kernel: &mut Kernel, port: &mut Port<'_>) -> bool {
+        let any = self.casts.settle(kernel, port.now());
+        while let Some(datagram) = self.casts.poll_transmit(port.now()) {
+            self.send(&datagram, port);
+        }
+        any
+    }
+
+    /// When [`Groups::settle`] has something to do of its own.
+    pub(super) fn poll_timeout(&self) -> Option<Moment> {
+        self.casts.poll_timeout()
+    }
+
+    /// Puts a datagram on the network: to each host, since there is no multicast in it.
+    fn send(&self, Datagram { group, to, bytes }: &Datagram, port: &mut Port<'_>) {
+        let mut datagram = BytesMut::with_capacity(2 + bytes.len());
+        datagram.put_u8(*group as u8);
+        datagram.put_u8(u8::from(to.is_some()));
+        datagram.put_slice(bytes);
+        let datagram = datagram.freeze();
+        let me = port.host();
+        let wanted = |host: &HostId| *host != me && to.is_none_or(|to| to == address(host.0));
+        for host in self.hosts.iter().copied().filter(wanted) {
+            port.send_datagram(host, datagram.clone());
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! What goes wrong with federates, nodes and links, and a plan of it that a federation survives.
+
+use super::{Kind, Shape, Timing};
+use crate::draw::Draw;
+use base::Moment;
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+/// A fault of the plan.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PlannedFault {
+    /// When it begins.
+    pub at: Moment,
+    /// When it ends; nothing for what happens once.
+    pub lasts: Duration,
+    /// What it is.
+    pub kind: FaultKind,
+}
+
+/// What can go wrong.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum FaultKind {
+    /// Connections between two nodes break.
+    Cut(usize, usize),
+    /// Nothing passes between two nodes, and nobody is told.
+    Stall(usize, usize),
+    /// Nothing passes from the first node to the second.
+    OneWay(usize, usize),
+    /// What passes between two nodes takes so much longer.
+    Slow(usize, usize, Duration),
+    /// Nothing passes between these nodes and the others; connections break if so said.
+    Partition(BTreeSet<usize>, bool),
+    /// The process of a node dies for good.
+    Crash(usize),
+    /// The process of a node dies, and another one takes its place after a while.
+    Restart(usize),
+    /// A node leaves in order.
+    Leave(usize),
+    /// A node that was not there joins.
+    Join(usize),
+    /// The process of a node stands still.
+    Pause(usize),
+    /// Something goes wrong with a federate, which is named by its number.
+    Federate(usize, FederateFault),
+}
+
+/// What can go wrong with a federate and its connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FederateFault {
+    /// What passes arrives late, each packet by up to this.
+    Delay(Duration),
+    /// Bytes arrive in pieces of at most that many.
+    Fragment(usize),
+    /// Each packet breaks the connection with this chance, in parts per million.
+    Cut(u32),
+    /// Nothing passes, and nobody notices.
+    Stall,
+    /// Its process dies and never returns.
+    Kill,
+    /// Its process lives, and reads nothing.
+    SlowReader,
+}
+
+/// What of the nodes the plan takes away, all at once in the worst case.
+#[derive(Clone, Default)]
+struct Loss {
+    gone: BTreeSet<usize>,
+    parted: BTreeSet<usize>,
+    cut: Vec<usize>,
+    /// A part without a majority anywhere is planned: nothing else may be lost.
+    split: bool,
+}
+
+struct Planner<'a> {
+    shape: &'a Shape,
+    protected: usize,
+    timing: &'a Timing,
+    span: Duration,
+    federates: usize,
+    loss: Loss,
+    joined: bool,
+}
+
+/// A plan under which a majority of the nodes stays together, or comes together again in time.
+pub(super) fn plan(
+    shape: &Shape,
+    protected: usize,
+    timing: &Timing,
+    span: Duration,
+    federates: usize,
+    draw: &mut Draw,
+) -> Vec<PlannedFault> {
+    let loss = Loss::default();
+    let mut planner = Planner { shape, protected, timing, span, federates, loss, joined: false };
+    // A group of faults that this run has at all.
+    let allowed: Vec<u64> = (0..12).filter(|_| draw.chance(45)).collect();
+    let mut faults = Vec::new();
+    for _ in 0..draw.between(1, 6) {
+        let Some(&which) = draw.pick(&allowed) else { break };
+        faults.extend(planner.draw(which, draw));
+    }
+    faults.sort_by_key(|fault| fault.at);
+    faults
+}
+
+impl Planner<'_> {
+    fn draw(&mut self, which: u64, draw: &mut Draw) -> Option<PlannedFault> {
+        let at = Moment::from_micros(draw.between(200_000, self.span.as_micros() as u64));
+        let long = draw.millis(50, 4_000);
+        let federate = draw.below(self.federates as u64) as usize;
+        let node = draw.below(self.shape.nodes as u64) as usize;
+        let (lasts, kind) = match which {
+            0..=3 => self.link(which, long, draw)?,
+            4 => self.partition(long, draw)?,
+            5 if self.is_spare(node) && self.take(node) => (Duration::ZERO, FaultKind::Crash(node)),
+            6 if self.take(node) => (draw.millis(50, 3_000), FaultKind::Restart(node)),
+            7 if self.is_spare(node) && self.take(node) => (Duration::ZERO, FaultKind::Leave(node)),
+            8 if !std::mem::replace(&mut self.joined, true) && self.shape.kind != Kind::Hypercube => {
+                (Duration::ZERO, FaultKind::Join(self.shape.nodes))
+            }
+            9 if draw.chance(50) && self.take(node) => (long, FaultKind::Pause(node)),
+            9 => (self.brief(self.timing.silence, draw), FaultKind::Pause(node)),
+            10 => (Duration::ZERO, FaultKind::Federate(federate, FederateFault::Kill)),
+            11 if draw.chance(50) => (long, FaultKind::Federate(federate, FederateFault::Stall)),
+            11 => {
+                let cut = FederateFault::Cut(draw.between(2_000, 200_000) as u32);
+                (long, FaultKind::Federate(federate, cut))
+            }
+            _ => return None,
+        };
+        Some(PlannedFault { at, lasts, kind })
+    }
+
+    /// A time in which nobody is given up.
+    fn brief(&self, timeout: Duration, draw: &mut Draw) -> Duration {
+        draw.micros(1_000, timeout.as_micros() as u64 * 2 / 5)
+    }
+
+    fn link(&mut self, which: u64, long: Duration, draw: &mut Draw) -> Option<(Duration, FaultKind)> {
+        let place = draw.below(self.shape.edges.len() as u64) as usize;
+        let edge = *self.shape.edges.get(place)?;
+        let (a, b) = if draw.chance(50) { (edge.from, edge.to) } else { (edge.to, edge.from) };
+        let mut loss = self.loss.clone();
+        loss.cut.push(place);
+        let lasting = self.accept(loss);
+        let limit = |timeout, draw: &mut Draw| if lasting { long } else { self.brief(timeout, draw) };
+        Some(match which {
+            0 => (limit(self.timing.node, draw), FaultKind::Cut(a, b)),
+            1 => (limit(self.timing.silence, draw), FaultKind::Stall(a, b)),
+            2 => (limit(self.timing.silence, draw), FaultKind::OneWay(a, b)),
+            _ => (long, FaultKind::Slow(a, b, draw.millis(1, 150))),
+        })
+    }
+
+    fn partition(&mut self, long: Duration, draw: &mut Draw) -> Option<(Duration, FaultKind)> {
+        let all: Vec<usize> = (0..self.shape.nodes).collect();
+        let side: BTreeSet<usize> = draw.some(&all).into_iter().collect();
+        if side.is_empty() || side.len() == all.len() {
+            return None;
+        }
+        let cut = draw.chance(50);
+        let timeout = if cut { self.timing.node } else { self.timing.silence };
+        let fresh = self.loss.parted.is_empty() && !self.loss.split;
+        let mut loss = self.loss.clone();
+        loss.parted.clone_from(&side);
+        let lasts = if fresh && self.accept(loss.clone()) {
+            long
+        } else if fresh && self.is_split(&loss) {
+            self.loss = Loss { split: true, ..loss };
+            long.min(self.timing.minority / 2)
+        } else {
+            self.brief(timeout, draw)
+        };
+        Some((lasts, FaultKind::Partition(side, cut)))
+    }
+
+    /// True when the others hang together without the node, and those that are gone already.
+    fn is_spare(&self, node: usize) -> bool {
+        let mut gone = self.loss.gone.clone();
+        gone.insert(node);
+        self.shape.largest_part(&gone, &BTreeSet::new(), &[]) == self.shape.nodes - gone.len()
+    }
+
+    /// Takes a node away for a while or for good, if the others bear it.
+    fn take(&mut self, node: usize) -> bool {
+        let mut loss = self.loss.clone();
+        loss.gone.insert(node);
+        node != self.protected && self.accept(loss)
+    }
+
+    /// Takes the loss into the plan if what remains together is a majority that no further loss on the list takes away.
+    fn accept(&mut self, loss: Loss) -> bool {
+        let nodes = self.shape.nodes;
+        let part = self.shape.largest_part(&loss.gone, &loss.parted, &loss.cut);
+        let borne = !loss.split && part >= nodes - (nodes - 1) / 2;
+        if borne {
+            self.loss = loss;
+        }
+        borne
+    }
+
+    /// True when no part has a majority, so that nobody can give up anybody, and nothing else is lost.
+    fn is_split(&self, loss: &Loss) -> bool {
+        let part = self.shape.largest_part(&loss.gone, &loss.parted, &loss.cut);
+        loss.gone.is_empty() && part * 2 <= self.shape.nodes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base::Seed;
+
+    #[test]
+    fn a_plan_takes_away_a_minority_and_never_the_protected() {
+        for seed in 0..300 {
+            let mut draw = Draw::new(Seed(seed), "plan");
+            let shape = Shape::graph(draw.between(1, 6) as usize, &mut draw);
+            let protected = draw.below(shape.nodes as u64) as usize;
+            let plan = plan(&shape, protected, &Timing::SHORT, Duration::from_secs(3), 4, &mut draw);
+            let dead: BTreeSet<usize> = plan
+                .iter()
+                .filter_map(|fault| match fault.kind {
+                    FaultKind::Crash(node) | FaultKind::Restart(node) | FaultKind::Leave(node) => Some(node),
+                    _ => None,
+                })
+                .collect();
+            assert!(dead.len() <= (shape.nodes - 1) / 2, "{plan:?}");
+            assert!(!dead.contains(&protected), "{plan:?}");
+        }
+    }
+}

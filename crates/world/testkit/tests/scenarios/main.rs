@@ -1,0 +1,7 @@
+//! Scripted scenarios: links that flap, streams whose follower is late, networks and readers that are slow.
+
+mod back_pressure;
+mod flaps;
+mod slow_reader;
+mod streams;
+mod weather;

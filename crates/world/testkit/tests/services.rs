@@ -1,0 +1,56 @@
+//! Each service group of one node against the reference model, and everything over connections that suffer.
+#![allow(clippy::print_stderr)] // the figures are what one runs many seeds by hand for
+
+use std::collections::BTreeSet;
+use testkit::{Group, Outcome, Setup, check_seeds};
+
+/// Runs the seeds of `group` and sees to it that they amounted to something.
+fn check(group: Group, seeds: u64) {
+    let setup = Setup::One(group);
+    let outcomes = check_seeds("services", setup, seeds);
+    let sum = |of: fn(&Outcome) -> u64| outcomes.values().map(of).sum::<u64>();
+    let (name, runs) = (setup.name(), outcomes.len() as u64);
+    let (answers, callbacks) = (sum(|o| o.answers), sum(|o| o.callbacks));
+    let (resumes, killed, dropped) = (sum(|o| o.resumes), sum(|o| o.killed), sum(|o| o.dropped));
+    eprintln!(
+        "{name}: {runs} runs, {answers} answers, {callbacks} callbacks, {resumes} resumes, {killed} killed, \
+         {dropped} dropped"
+    );
+    if runs >= 20 {
+        assert!(answers > 50 * runs && callbacks > 10 * runs, "the federates do next to nothing");
+        let ends: BTreeSet<_> = outcomes.values().map(|outcome| outcome.digest.value()).collect();
+        // A run in which nobody lives to say anything is like another one.
+        assert!(ends.len() as u64 * 100 > runs * 99, "different seeds make different runs");
+    }
+}
+
+/// Federation management and synchronization points (clause 4).
+#[test]
+fn federation() {
+    check(Group::Federation, 150);
+}
+
+/// Declaration management and its advisories (clause 5).
+#[test]
+fn declaration() {
+    check(Group::Declaration, 200);
+}
+
+/// Object management (clause 6).
+#[test]
+fn object() {
+    check(Group::Object, 200);
+}
+
+/// Support services (clause 10) against the object model and the tables.
+#[test]
+fn support() {
+    check(Group::Support, 80);
+}
+
+/// Everything over connections that suffer: cuts, stalls, slow readers, deaths. Sessions lose nothing, and the lost are
+/// resigned.
+#[test]
+fn session() {
+    check(Group::Session, 200);
+}
