@@ -12,7 +12,7 @@ pub(crate) struct Interest {
 
 impl Interest {
     /// Enters or removes a federate. True when with it the class became covered, or is covered no longer.
-    pub(super) fn set(&mut self, class: PublishedClass, federate: FederateHandle, on: bool) -> bool {
+    pub(crate) fn set(&mut self, class: PublishedClass, federate: FederateHandle, on: bool) -> bool {
         if on {
             let subscribers = self.subscribers.entry(class).or_default();
             return subscribers.insert(federate) && subscribers.len() == 1;

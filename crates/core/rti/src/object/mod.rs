@@ -35,3 +35,6 @@ mod scope;
 mod tombstones;
 mod transport;
 mod update;
+
+#[cfg(test)]
+pub(crate) mod tests;
