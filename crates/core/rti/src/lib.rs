@@ -8,6 +8,7 @@
 //! - the *object plane* (module `object`): declarations, instances, updates and interactions of the
 //!   federates of this node, which goes through the router to whoever is interested.
 
+mod caller;
 mod config;
 pub mod control;
 mod delivery;

@@ -1,0 +1,31 @@
+//! Time management (clause 8): asynchronous delivery.
+
+use super::{Context, Reply, Serve, Served};
+use hla::api::*;
+use hla::{Exception, RtiError};
+
+impl Context<'_> {
+    /// Kept for the time when federates can be time-constrained; to others everything is delivered
+    /// at once (8.14).
+    fn deliver_asynchronously(&mut self, on: bool, already: Exception) -> Served<()> {
+        let state = &mut self.objects.federate_mut(self.who).asynchronous_delivery;
+        if *state == on {
+            let state = if on { "enabled" } else { "disabled" };
+            return Err(RtiError::new(already, format!("asynchronous delivery is {state}")));
+        }
+        *state = on;
+        Ok(Reply::Now(()))
+    }
+}
+
+impl Serve for EnableAsynchronousDeliveryRequest {
+    fn serve(self, mut context: Context<'_>) -> Served<()> {
+        context.deliver_asynchronously(true, Exception::AsynchronousDeliveryAlreadyEnabled)
+    }
+}
+
+impl Serve for DisableAsynchronousDeliveryRequest {
+    fn serve(self, mut context: Context<'_>) -> Served<()> {
+        context.deliver_asynchronously(false, Exception::AsynchronousDeliveryAlreadyDisabled)
+    }
+}
