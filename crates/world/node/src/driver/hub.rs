@@ -78,13 +78,22 @@ impl<M: Machine> Hub<M> {
     }
 
     /// Like [`act`](Hub::act), with something that came from `origin`.
-    pub(super) fn act_for(&self, origin: Option<ConnId>, action: impl FnOnce(&mut M, Moment)) -> Moment {
+    fn act_for(&self, origin: Option<ConnId>, action: impl FnOnce(&mut M, Moment)) -> Moment {
         let mut core = self.core.borrow_mut();
         let now = self.clock.now();
         action(&mut core.machine, now);
         core.write_ready(now, origin);
         self.rearm(&core.machine);
         now
+    }
+
+    /// Lets the machine act on what was read from `conn`, and acknowledges it.
+    pub(super) fn receive(&self, conn: ConnId) {
+        let bytes = self.core.borrow_mut().take_read(conn);
+        self.act_for(Some(conn), |machine, now| machine.handle_bytes(now, conn, bytes));
+        if let Some(outbound) = self.core.borrow_mut().table.get_mut(conn) {
+            outbound.acknowledge();
+        }
     }
 
     /// Adds a connection.
@@ -151,8 +160,11 @@ impl<M: Machine> Core<M> {
         }
     }
 
-    /// Takes what was read out of the read buffer.
-    pub(super) fn take_read(&mut self) -> Bytes {
+    /// Takes what was read from `conn` out of the read buffer.
+    fn take_read(&mut self, conn: ConnId) -> Bytes {
+        if let Some(outbound) = self.table.get_mut(conn) {
+            outbound.acknowledged = false;
+        }
         self.stats.reads += 1;
         self.stats.read_bytes += self.read_buffer.len() as u64;
         if self.read_buffer.len() <= self.sizes.read / COPY_OUT_PART {
@@ -236,7 +248,7 @@ impl<M: Machine> Core<M> {
                 continue;
             }
             match send(&outbound.socket, &mut self.write_buffer, &mut self.stats) {
-                Ok(true) => {}
+                Ok(true) => outbound.acknowledged = true,
                 Ok(false) => {
                     outbound.unsent.extend_from_slice(&self.write_buffer);
                     outbound.wake();

@@ -147,6 +147,32 @@ async fn the_machine_is_woken_in_time() {
     expect(&mut a, "t").await;
 }
 
+/// A peer with Nagle's algorithm holds back `x` until the message before it is acknowledged. That has no answer, but
+/// makes the machine say `t` 20 ms later. So `x` comes first if the acknowledgement is sent at once, and `t` if the
+/// system delays it, by 40 ms or more. The order is counted, as a busy machine may swap some.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+#[tokio::test]
+async fn small_messages_of_a_peer_with_nagle_are_not_held_back() {
+    const EXCHANGES: usize = 500;
+    let (_node, address) = start("");
+    let mut a = TcpStream::connect(address).await.unwrap();
+    a.set_nodelay(false).unwrap();
+    let mut overtaken = 0;
+    for _ in 0..EXCHANGES {
+        a.write_all(b"T").await.unwrap();
+        a.write_all(b"x").await.unwrap();
+        let mut got = [0];
+        while got != *b"x" {
+            tokio::time::timeout(Duration::from_secs(5), a.read_exact(&mut got))
+                .await
+                .expect("in time")
+                .unwrap();
+            overtaken += usize::from(got == *b"t");
+        }
+    }
+    assert!(overtaken < EXCHANGES / 10, "{overtaken} of {EXCHANGES} waited for a delayed acknowledgement");
+}
+
 #[tokio::test]
 async fn a_peer_that_does_not_read_delays_nobody() {
     let (node, address) = start("");
