@@ -17,7 +17,6 @@ mod status;
 pub use config::Config;
 pub use fedpro::server::{ConnId, Transmit};
 pub use kernel::Kernel;
-pub use links::LinkEvent;
 pub use network::{
     ChannelStatus, Delivery, FrameKind, GroupCounts, GroupFrame, GroupInput, GroupOutput, GroupStatus,
     LinkCounts, LinkInput, LinkMessages, LinkOutput, LinkRates, LinkTarget, LinkTerms, LinkTraffic,

@@ -2,12 +2,12 @@
 
 use crate::Kernel;
 use crate::network::{
-    GroupFrame, GroupInput, GroupOutput, LinkCounts, LinkInput, LinkMessages, LinkOutput, NetworkStatus,
+    GroupFrame, GroupInput, GroupOutput, LinkInput, LinkMessages, LinkOutput, NetworkStatus,
 };
 use base::Moment;
 use bytes::Bytes;
 use fedpro::server::ConnId;
-use overlay::{LinkId, TargetId};
+use overlay::LinkId;
 
 /// # Links and multicast groups
 ///
@@ -124,60 +124,5 @@ impl Kernel {
         while let Some(place) = network.poll_relieved() {
             self.held.relieve(place);
         }
-    }
-}
-
-/// An order about links: [`LinkOutput`] without [`LinkOutput::Ready`], for harnesses that have yet to change over.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum LinkEvent {
-    /// See [`LinkOutput::Connect`].
-    Connect {
-        /// The target that the answer names.
-        target: TargetId,
-        /// Where to.
-        url: String,
-    },
-    /// See [`LinkOutput::Close`].
-    Close {
-        /// The link.
-        link: LinkId,
-        /// Why, for the log.
-        reason: String,
-    },
-}
-
-/// The former face of links, for harnesses that have yet to change over to [`LinkInput`] and [`LinkOutput`].
-#[allow(missing_docs)]
-impl Kernel {
-    pub fn handle_link_up(&mut self, now: Moment, link: LinkId, target: Option<TargetId>) {
-        self.handle_link(now, LinkInput::Up { link, target });
-    }
-
-    pub fn handle_link_failed(&mut self, now: Moment, target: TargetId, reason: &str) {
-        self.handle_link(now, LinkInput::Failed { target, reason });
-    }
-
-    pub fn handle_link_frame(&mut self, now: Moment, link: LinkId, frame: Bytes) {
-        self.handle_link(now, LinkInput::Frame { link, frame });
-    }
-
-    pub fn handle_link_down(&mut self, now: Moment, link: LinkId, reason: &str) {
-        self.handle_link(now, LinkInput::Down { link, reason });
-    }
-
-    pub fn handle_link_counts(&mut self, now: Moment, link: LinkId, counts: LinkCounts) {
-        self.handle_link(now, LinkInput::Counts { link, counts });
-    }
-
-    pub fn poll_link_event(&mut self) -> Option<LinkEvent> {
-        match self.network.as_mut()?.poll_link_order()? {
-            LinkOutput::Connect { target, url } => Some(LinkEvent::Connect { target, url }),
-            LinkOutput::Close { link, reason } => Some(LinkEvent::Close { link, reason }),
-            LinkOutput::Ready(_) => None,
-        }
-    }
-
-    pub fn poll_link_ready(&mut self) -> Option<LinkId> {
-        self.network.as_mut()?.poll_link_ready()
     }
 }

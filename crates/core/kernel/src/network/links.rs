@@ -276,17 +276,12 @@ impl Network {
 
     /// See [`Kernel::poll_link`](crate::Kernel::poll_link).
     pub(crate) fn poll_link(&mut self) -> Option<LinkOutput> {
-        self.poll_link_order().or_else(|| self.poll_link_ready().map(LinkOutput::Ready))
-    }
-
-    pub(crate) fn poll_link_order(&mut self) -> Option<LinkOutput> {
-        self.links.orders.pop_front()
-    }
-
-    pub(crate) fn poll_link_ready(&mut self) -> Option<LinkId> {
+        if let Some(order) = self.links.orders.pop_front() {
+            return Some(order);
+        }
         while let Some(link) = self.links.ready.pop_front() {
             if self.links.awake.contains(&link) {
-                return Some(link);
+                return Some(LinkOutput::Ready(link));
             }
         }
         None
