@@ -33,7 +33,7 @@ impl Interest {
     }
 
     /// The federates that are interested in a class, by handle.
-    pub(crate) fn of(&self, class: PublishedClass) -> impl ExactSizeIterator<Item = FederateHandle> + '_ {
+    pub(crate) fn of(&self, class: PublishedClass) -> impl Iterator<Item = FederateHandle> + '_ {
         const NONE: &BTreeSet<FederateHandle> = &BTreeSet::new();
         self.subscribers.get(&class).unwrap_or(NONE).iter().copied()
     }
