@@ -3,8 +3,10 @@
 //!
 //! - [`protos`]: the messages, and their Rust types;
 //! - [`services`]: the services, each with its request, its response and its row of the table;
-//! - [`table`]: the call table.
+//! - [`table`]: the call table;
+//! - [`client`]: a method of `federate::Federate` for each service.
 
+mod client;
 mod names;
 mod protos;
 mod services;
@@ -45,10 +47,14 @@ fn files() -> anyhow::Result<Vec<Generated>> {
     let set = protos::compile(&folder)?;
     let services = services::read(&protos::Messages::of(&set), &read(&folder.join("services.tsv"))?)?;
     let file = |path: &str, text: String| Generated { path: path.to_owned(), text };
-    Ok(vec![
+    let mut files = vec![
         file("crates/core/hla/src/api/generated.rs", protos::rust(set)?),
         file("crates/core/hla/src/api/services.rs", table::rust(&services)),
-    ])
+    ];
+    for (name, text) in client::rust(&services) {
+        files.push(file(&format!("crates/world/federate/src/services/{name}.rs"), text));
+    }
+    Ok(files)
 }
 
 fn read(path: &Path) -> anyhow::Result<String> {

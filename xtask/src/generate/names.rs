@@ -26,6 +26,18 @@ pub(super) fn snake_case(name: &str) -> String {
     words(name).join("_").to_lowercase()
 }
 
+/// `Query GALT` for `queryGALT`.
+pub(super) fn title(name: &str) -> String {
+    let words = words(name);
+    let first = words.first().copied().unwrap_or_default();
+    let mut title = first[..1].to_uppercase() + &first[1..];
+    for word in &words[1..] {
+        title += " ";
+        title += word;
+    }
+    title
+}
+
 fn capitalized(word: &str) -> String {
     word[..1].to_uppercase() + &word[1..].to_lowercase()
 }
@@ -41,5 +53,7 @@ mod tests {
         assert_eq!(type_name("ConfigurationResult"), "ConfigurationResult");
         assert_eq!(snake_case("getAllowRelaxedDDMSwitch"), "get_allow_relaxed_ddm_switch");
         assert_eq!(snake_case("federationName"), "federation_name");
+        assert_eq!(title("queryLITS"), "Query LITS");
+        assert_eq!(title("retract"), "Retract");
     }
 }

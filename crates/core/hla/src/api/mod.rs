@@ -28,3 +28,6 @@ pub use generated::*;
 pub use prost::{DecodeError, Message};
 pub use service::{Needs, Request, Service};
 pub use services::SERVICES;
+
+#[cfg(test)]
+mod tests;
