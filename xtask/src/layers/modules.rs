@@ -11,7 +11,7 @@ pub(super) struct Import {
     pub(super) to: String,
 }
 
-/// What is wrong with the modules of a crate, whose top modules are written from the bottom up.
+/// The violations of a crate whose top modules are written from the bottom up.
 pub(super) fn check(name: &str, written: &[String], imports: &BTreeSet<Import>) -> Vec<String> {
     let rank = |module: &str| written.iter().position(|known| known == module);
     let mut violations = Vec::new();

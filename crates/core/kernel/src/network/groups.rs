@@ -8,7 +8,7 @@
 use super::Network;
 use base::{Moment, NodeKey};
 use bytes::Bytes;
-use rti::remote::NetTopic;
+use rti::NetTopic;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// The channel of a link on which a node says in which groups it hears the other one.

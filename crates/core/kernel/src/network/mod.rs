@@ -48,7 +48,7 @@ use links::Links;
 use membership::{Membership, Standing};
 use order::Order;
 use overlay::{ConfigError, Overlay, TopologyKind};
-use rti::remote::Outgoing;
+use rti::Outgoing;
 use rti::{Completion, NodeId, Rti};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -4,8 +4,8 @@ use super::{ChannelStatus, GroupStatus, LinkTraffic, Network};
 use base::NodeKey;
 use overlay::{LinkId, NetworkMap, OverlayStats, OwnLink, TargetView, TopologyKind};
 use router::RouterStats;
+use rti::NetworkCounters;
 use rti::Rti;
-use rti::remote::NetworkCounters;
 use std::collections::BTreeMap;
 
 /// A node of the network.

@@ -25,7 +25,7 @@ impl Objects {
     }
 
     /// Query Attribute Ownership (7.17). The answers come as callbacks (7.18): one for each owner,
-    /// or one for each attribute if the federate takes no more of them at a time.
+    /// or one for each attribute if the federate takes only one at a time.
     ///
     /// # Errors
     /// `ObjectInstanceNotKnown`, `AttributeNotDefined`.

@@ -10,7 +10,7 @@ use router::{
     MemoryPipe, Origin, PipeConfig, PipeStats, Priority, Router, RouterConfig, RouterId, RouterStats, pump,
     pump_noting,
 };
-use rti::remote::{NetTopic, Packet};
+use rti::{NetTopic, Packet};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
