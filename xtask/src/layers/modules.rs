@@ -20,7 +20,8 @@ pub(super) fn check(name: &str, written: &[String], imports: &BTreeSet<Import>) 
             (None, _) => violations.push(format!("module `{from}` is missing in modules of [crate.{name}]")),
             // A type or a macro at the root of the crate hides the module that it comes from.
             (_, None) => {
-                violations.push(format!("module `{from}` of `{name}` imports `crate::{to}`: name its module"))
+                violations
+                    .push(format!("module `{from}` of `{name}` imports `crate::{to}`: name its module"));
             }
             (Some(lower), Some(upper)) if upper > lower => {
                 violations.push(format!("module `{from}` of `{name}` imports `{to}`, which stands above it"));
