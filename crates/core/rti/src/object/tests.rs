@@ -105,7 +105,14 @@ impl Fixture {
                 };
                 format!("{:?} {what}{best_effort}", self.clients[to])
             }
-            Effect::Replicate(Change::Append { event, best_effort, .. }) => {
+            Effect::Replicate(change) => self.show_change(change),
+            other => format!("{other:?}"),
+        }
+    }
+
+    fn show_change(&self, change: &Change) -> String {
+        match change {
+            Change::Append { event, best_effort, .. } => {
                 let kind = match event {
                     StreamEvent::Registered(_) => "registered",
                     StreamEvent::Updated { .. } => "updated",
@@ -114,7 +121,7 @@ impl Fixture {
                 };
                 format!("append {kind}{}", if *best_effort { " (best effort)" } else { "" })
             }
-            Effect::Replicate(Change::Publish { on, .. }) => format!("publish {on}"),
+            Change::Publish { on, .. } => format!("publish {on}"),
             other => format!("{other:?}"),
         }
     }

@@ -52,7 +52,7 @@ impl Shared {
             match effect {
                 Effect::Deliver { to, arrival } => self.delivery.deliver(self.now, to, arrival),
                 Effect::HoldReceiveOrder { to, on } => self.delivery.hold_receive_order(self.now, to, on),
-                Effect::Propose(proposal) => self.proposals.push_back(proposal),
+                Effect::Propose(proposal) => self.proposals.push_back(*proposal),
                 Effect::Replicate(change) => {
                     debug_assert!(false, "{change:?} of a federate that is not joined");
                 }

@@ -103,6 +103,6 @@ fn propose<R: Request<Output: FromOutcome>>(
         R::response(FromOutcome::from_outcome(outcome))
     }
     let waiting = Some(Waiting { caller, call, finish: finish::<R> });
-    effects.push(Effect::Propose(Proposal { command, waiting, report }));
+    effects.push(Effect::Propose(Box::new(Proposal { command, waiting, report })));
     Ok(Reply::Later)
 }
