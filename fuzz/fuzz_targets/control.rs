@@ -10,7 +10,7 @@ use base::{Moment, NodeKey};
 use bytes::Bytes;
 use libfuzzer_sys::fuzz_target;
 use meshrti_fuzz::chunks;
-use rti::remote::Outgoing;
+use rti::Outgoing;
 use rti::{Command, Config, ControlPlane, FomLimits, ModuleText, NoFoms, NodeId, Rti};
 
 const SMALL: &[u8] = include_bytes!("small.xml");

@@ -12,8 +12,8 @@
 use base::{Moment, NodeKey, Seed};
 use bytes::{BufMut, Bytes, BytesMut};
 use kernel::{
-    CastEvent, Config, Kernel, LinkEvent, LinkId, LinkTarget, LinkTerms, Multicast, NetworkConfig, NoFoms,
-    TargetId, TopologyKind,
+    Config, GroupInput, GroupOutput, Kernel, LinkId, LinkInput, LinkOutput, LinkTarget, LinkTerms, Multicast,
+    NetworkConfig, NoFoms, TargetId, TopologyKind,
 };
 use libfuzzer_sys::fuzz_target;
 use meshrti_fuzz::chunks;
@@ -73,14 +73,21 @@ impl World {
         match (control & 3, self.link) {
             (0, Some(link)) => {
                 let frame = self.frame(control >> 2 & 3, bytes);
-                self.nodes[0].handle_link_frame(now, link, frame);
+                self.nodes[0].handle_link(now, LinkInput::Frame { link, frame });
             }
-            (1, Some(link)) => self.nodes[0].handle_link_datagram(now, link, Bytes::copy_from_slice(bytes)),
+            (1, Some(link)) => {
+                let frame = Bytes::copy_from_slice(bytes);
+                self.nodes[0].handle_link(now, LinkInput::Datagram { link, frame });
+            }
             (2, _) if control & 4 != 0 => {
                 let group = usize::from(control >> 4) % (2 * GROUPS);
-                self.nodes[0].handle_cast_member(now, group, KEYS[1], control & 8 != 0);
+                let (member, heard) = (KEYS[1], control & 8 != 0);
+                self.nodes[0].handle_group(now, GroupInput::Member { group, member, heard });
             }
-            (2, _) => self.nodes[0].handle_cast_frames(now, [(KEYS[1], Bytes::copy_from_slice(bytes))]),
+            (2, _) => {
+                let mut frames = vec![(KEYS[1], Bytes::copy_from_slice(bytes))];
+                self.nodes[0].handle_group(now, GroupInput::Frames(&mut frames));
+            }
             _ => self.pass(u32::from(control >> 4)),
         }
         self.settle();
@@ -118,58 +125,69 @@ impl World {
 
     fn serve(&mut self, index: usize) -> bool {
         let (now, mut any) = (self.now, false);
-        while let Some(event) = self.nodes[index].poll_link_event() {
+        while let Some(output) = self.nodes[index].poll_link() {
             any = true;
-            match event {
-                LinkEvent::Connect { target, url } if url == "first" => self.raise(target),
-                LinkEvent::Connect { target, .. } => {
-                    self.nodes[index].handle_link_failed(now, target, "nobody is there");
-                }
-                LinkEvent::Close { link, .. } if self.link == Some(link) => {
-                    self.link = None;
-                    self.nodes[1 - index].handle_link_down(now, link, "the other end closed it");
-                }
-                LinkEvent::Close { .. } => {}
-            }
+            self.obey(index, output);
         }
-        while let Some(link) = self.nodes[index].poll_link_ready() {
-            while let Some(frame) = self.nodes[index].poll_link_frame(now, link) {
-                any = true;
-                assert!(frame.len() <= FRAME_MAX, "a frame of {} bytes", frame.len());
-                if self.link == Some(link) {
-                    self.nodes[1 - index].handle_link_frame(now, link, frame);
-                }
-            }
-        }
-        while let Some(event) = self.nodes[index].poll_cast_event() {
+        while let Some(output) = self.nodes[index].poll_group() {
             any = true;
-            if let CastEvent::Join { group, member } = event {
-                self.nodes[1 - index].handle_cast_member(now, group, member, true);
-            }
-        }
-        while let Some(group) = self.nodes[index].poll_cast_ready() {
-            while let Some(next) = self.nodes[index].poll_cast_frame(now, group, 1_200, true) {
-                any = true;
-                let frame = next.frame;
-                assert!(frame.len() <= 1_200, "a frame of {} bytes for a group", frame.len());
-                self.nodes[1 - index].handle_cast_frames(now, [(KEYS[index], frame)]);
+            match output {
+                GroupOutput::Join { group, member } => {
+                    let heard = GroupInput::Member { group, member, heard: true };
+                    self.nodes[1 - index].handle_group(now, heard);
+                }
+                GroupOutput::Leave { .. } => {}
+                GroupOutput::Ready(group) => {
+                    while let Some(next) = self.nodes[index].poll_group_frame(now, group, 1_200, true) {
+                        let frame = next.frame;
+                        assert!(frame.len() <= 1_200, "a frame of {} bytes for a group", frame.len());
+                        let mut frames = vec![(KEYS[index], frame)];
+                        self.nodes[1 - index].handle_group(now, GroupInput::Frames(&mut frames));
+                    }
+                }
             }
         }
         any
+    }
+
+    fn obey(&mut self, index: usize, output: LinkOutput) {
+        let now = self.now;
+        match output {
+            LinkOutput::Connect { target, url } if url == "first" => self.raise(target),
+            LinkOutput::Connect { target, .. } => {
+                let reason = "nobody is there";
+                self.nodes[index].handle_link(now, LinkInput::Failed { target, reason });
+            }
+            LinkOutput::Close { link, .. } if self.link == Some(link) => {
+                self.link = None;
+                let reason = "the other end closed it";
+                self.nodes[1 - index].handle_link(now, LinkInput::Down { link, reason });
+            }
+            LinkOutput::Close { .. } => {}
+            LinkOutput::Ready(link) => {
+                while let Some(frame) = self.nodes[index].poll_link_frame(now, link) {
+                    assert!(frame.len() <= FRAME_MAX, "a frame of {} bytes", frame.len());
+                    if self.link == Some(link) {
+                        self.nodes[1 - index].handle_link(now, LinkInput::Frame { link, frame });
+                    }
+                }
+            }
+        }
     }
 
     /// The second connects to the first.
     fn raise(&mut self, target: TargetId) {
         if let Some(old) = self.link.take() {
             for node in &mut self.nodes {
-                node.handle_link_down(self.now, old, "another takes its place");
+                let reason = "another takes its place";
+                node.handle_link(self.now, LinkInput::Down { link: old, reason });
             }
         }
         self.links += 1;
         let link = LinkId(self.links);
         self.link = Some(link);
-        self.nodes[1].handle_link_up(self.now, link, Some(target));
-        self.nodes[0].handle_link_up(self.now, link, None);
+        self.nodes[1].handle_link(self.now, LinkInput::Up { link, target: Some(target) });
+        self.nodes[0].handle_link(self.now, LinkInput::Up { link, target: None });
     }
 }
 

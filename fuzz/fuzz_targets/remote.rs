@@ -17,8 +17,8 @@ use libfuzzer_sys::fuzz_target;
 use meshrti_fuzz::chunks;
 use router::{Message as _, Wire};
 use rti::control::PublishedClass;
-use rti::remote::{NetTopic, Outgoing, Packet};
 use rti::{CallId, CallerId, Command, Config, ExecutionId, ModuleText, NoFoms, NodeId, Rti};
+use rti::{NetTopic, Outgoing, Packet};
 use std::sync::LazyLock;
 use std::time::Duration;
 

@@ -1,5 +1,6 @@
 //! The dependency arrows of the workspace against those written in `layers.toml`.
 
+mod modules;
 #[cfg(test)]
 mod tests;
 
@@ -38,6 +39,9 @@ struct CrateRule {
     tests_may_use: Vec<String>,
     #[serde(default)]
     forbid: Vec<String>,
+    /// Its top modules from the bottom up; their imports run down only. Without the key they are not checked.
+    #[serde(default)]
+    modules: Vec<String>,
 }
 
 /// Fails with the list of arrows and crates that differ from the written ones.
@@ -45,7 +49,8 @@ pub(crate) fn run() -> anyhow::Result<()> {
     let text = std::fs::read_to_string(root().join(RULES)).with_context(|| format!("cannot read {RULES}"))?;
     let rules: Rules = toml::from_str(&text).with_context(|| RULES.to_owned())?;
     let metadata = metadata("Cargo.toml")?;
-    let violations = check(&rules, &metadata, root());
+    let mut violations = check(&rules, &metadata, root());
+    violations.extend(check_modules(&rules, &metadata)?);
     if !violations.is_empty() {
         bail!("{} violation(s) of {RULES}:\n  {}", violations.len(), violations.join("\n  "));
     }
@@ -73,6 +78,19 @@ fn check(rules: &Rules, metadata: &Metadata, root: &Path) -> Vec<String> {
     }
     check_direction(rules, &layer_of, &mut violations);
     violations
+}
+
+/// Imports between the top modules of a crate that do not run down.
+fn check_modules(rules: &Rules, metadata: &Metadata) -> anyhow::Result<Vec<String>> {
+    let mut violations = Vec::new();
+    for package in &metadata.packages {
+        let name = short(&package.name);
+        let written = rules.crates.get(name).map(|rule| rule.modules.as_slice()).unwrap_or_default();
+        if let Some(folder) = package.manifest_path.parent().filter(|_| !written.is_empty()) {
+            violations.extend(modules::check(name, written, &modules::imports(&folder.join("src"))?));
+        }
+    }
+    Ok(violations)
 }
 
 /// What is wrong with the rules themselves: names nobody has, arrows in a circle.

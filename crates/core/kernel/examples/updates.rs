@@ -20,7 +20,8 @@ use hla::api::call_response::CallResponse as Answer;
 use hla::api::{self, Message as _};
 use hla::handle::{AttributeHandle, ObjectClassHandle, ObjectInstanceHandle};
 use kernel::{
-    Config, ConnId, Kernel, LinkEvent, LinkId, LinkTarget, LinkTerms, NetworkConfig, NoFoms, TopologyKind,
+    Config, ConnId, Kernel, LinkId, LinkInput, LinkOutput, LinkTarget, LinkTerms, NetworkConfig, NoFoms,
+    TopologyKind,
 };
 use std::time::Duration;
 
@@ -188,20 +189,28 @@ impl World {
         while any {
             any = false;
             for from in 0..2 {
-                while let Some(event) = self.kernels[from].poll_link_event() {
-                    if let LinkEvent::Connect { target, .. } = event {
-                        self.kernels[1 - from].handle_link_up(self.now, LinkId(1), None);
-                        self.kernels[from].handle_link_up(self.now, LinkId(1), Some(target));
-                    }
+                while let Some(output) = self.kernels[from].poll_link() {
+                    self.obey(from, &output);
                     any = true;
                 }
-                while let Some(link) = self.kernels[from].poll_link_ready() {
-                    while let Some(frame) = self.kernels[from].poll_link_frame(self.now, link) {
-                        self.kernels[1 - from].handle_link_frame(self.now, link, frame);
-                        any = true;
-                    }
+            }
+        }
+    }
+
+    fn obey(&mut self, from: usize, output: &LinkOutput) {
+        let (now, to) = (self.now, 1 - from);
+        match *output {
+            LinkOutput::Connect { target, .. } => {
+                let up = |target| LinkInput::Up { link: LinkId(1), target };
+                self.kernels[to].handle_link(now, up(None));
+                self.kernels[from].handle_link(now, up(Some(target)));
+            }
+            LinkOutput::Ready(link) => {
+                while let Some(frame) = self.kernels[from].poll_link_frame(now, link) {
+                    self.kernels[to].handle_link(now, LinkInput::Frame { link, frame });
                 }
             }
+            LinkOutput::Close { .. } => {}
         }
     }
 

@@ -63,7 +63,7 @@ mod tests {
     use super::*;
     use base::Moment;
     use router::{ClientConfig, Router, RouterConfig, RouterId};
-    use rti::remote::{NetTopic, Packet};
+    use rti::{NetTopic, Packet};
 
     #[test]
     fn a_caller_is_held_until_the_last_pipe_is_relieved() {

@@ -106,8 +106,8 @@ impl Kernel {
         self.endpoint.handle_timeout(now);
         if let Some(network) = &mut self.network {
             network.handle_timeout(now);
-            self.rti.handle_timeout(now);
         }
+        self.rti.handle_timeout(now);
         self.drive(now);
     }
 
@@ -163,9 +163,9 @@ impl Kernel {
     /// When [`Kernel::handle_timeout`] is due.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Moment> {
-        let Some(network) = &self.network else { return self.endpoint.poll_timeout() };
-        let refusing = self.refusing_at().filter(|_| self.sessions.are_waiting());
         let own = Moment::sooner(self.endpoint.poll_timeout(), self.rti.poll_timeout());
+        let Some(network) = &self.network else { return own };
+        let refusing = self.refusing_at().filter(|_| self.sessions.are_waiting());
         Moment::sooner(Moment::sooner(own, network.poll_timeout()), refusing)
     }
 

@@ -18,9 +18,9 @@ pub use config::Config;
 pub use fedpro::server::{ConnId, Transmit};
 pub use kernel::Kernel;
 pub use network::{
-    Carriage, CastCounts, CastEvent, CastFrame, CastStatus, ChannelStatus, FrameKind, LinkCounts, LinkEvent,
-    LinkMessages, LinkRates, LinkTarget, LinkTerms, LinkTraffic, Multicast, NetworkConfig, NetworkError,
-    NetworkStatus, NodeStatus, link_pipe,
+    ChannelStatus, Delivery, FrameKind, GroupCounts, GroupFrame, GroupInput, GroupOutput, GroupStatus,
+    LinkCounts, LinkInput, LinkMessages, LinkOutput, LinkRates, LinkTarget, LinkTerms, LinkTraffic,
+    Multicast, NetworkConfig, NetworkError, NetworkStatus, NodeStatus, link_pipe,
 };
 pub use overlay::{LinkId, TargetId, TopologyKind};
 pub use router::{DropReason, PipeConfig, PipeStats, Priority};

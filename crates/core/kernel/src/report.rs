@@ -221,7 +221,7 @@ fn node_report(status: &NetworkStatus, node: &NodeView) -> NodeReport {
     if let (Some(summary), true) = (&mut summary, node.key == status.key) {
         // Of its own links it knows more than what it last told all others, which is bounded.
         summary.links = LinkEndReport::all(&status.links, |link| status.traffic.get(&link).copied());
-        summary.groups = status.casts.iter().map(GroupReport::of).collect();
+        summary.groups = status.groups.iter().map(GroupReport::of).collect();
     }
     NodeReport {
         name: node.name.clone(),

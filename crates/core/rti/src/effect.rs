@@ -14,6 +14,8 @@ use hla::handle::ObjectClassHandle;
 use router::ClientId;
 
 /// Something that a machine wants done. Closed: whoever applies effects handles each of them.
+///
+/// Nearly all of them deliver. The others are boxed, so that a list of deliveries is moved in few octets.
 #[derive(Debug)]
 pub(crate) enum Effect {
     /// Give a callback to a federate of this node.
@@ -21,9 +23,9 @@ pub(crate) enum Effect {
     /// Hold messages in receive order back from a federate of this node, or let it have them again.
     HoldReceiveOrder { to: ClientId, on: bool },
     /// Propose a command for the control plane.
-    Propose(Proposal),
+    Propose(Box<Proposal>),
     /// Let the other nodes learn of a change.
-    Replicate(Change),
+    Replicate(Box<Change>),
 }
 
 /// A change that other nodes may have to learn of.
@@ -78,12 +80,12 @@ impl Effects {
 
     /// Proposes a command whose outcome no call waits for.
     pub(crate) fn propose(&mut self, command: Command) {
-        self.push(Effect::Propose(Proposal { command, waiting: None, report: None }));
+        self.push(Effect::Propose(Box::new(Proposal { command, waiting: None, report: None })));
     }
 
     /// Lets the other nodes learn of a change.
     pub(crate) fn replicate(&mut self, change: Change) {
-        self.push(Effect::Replicate(change));
+        self.push(Effect::Replicate(Box::new(change)));
     }
 
     /// Appends a reliable event to a stream of this node.

@@ -1,13 +1,18 @@
 //! The services of an RTI (IEEE 1516.1-2025) as deterministic machines.
 //!
-//! [`Rti`] takes service calls and gives responses and callbacks. It knows no wire, socket, clock or
-//! thread. Inside are two planes:
+//! [`Rti`] takes service calls and gives responses and callbacks. It knows no wire, socket, clock or thread. Inside,
+//! each machine changes nothing but itself, and says what it wants done:
 //!
-//! - the *control plane* ([`ControlPlane`], `apply(command) -> events`): federations, object models,
-//!   members, synchronization points, names; the same on every node;
-//! - the *object plane* (module `object`): declarations, instances, updates and interactions of the
-//!   federates of this node, which goes through the router to whoever is interested.
+//! - the *control plane* ([`ControlPlane`], `apply(command) -> events`): federations, object models, members,
+//!   synchronization points, names; the same on every node;
+//! - the *objects* of each federation execution (module `object`): declarations, instances, updates and interactions;
+//!   a call becomes a list of effects;
+//! - the *replication* of each federation execution (module `replica`): streams between nodes, in order and repaired;
+//! - the *delivery* to federates (module `delivery`): an inbox and a bounded pipe for each.
+//!
+//! [`Rti`] alone knows all of them, and applies their effects.
 
+mod caller;
 mod config;
 pub mod control;
 mod delivery;
@@ -31,9 +36,3 @@ pub use replica::{NetworkCounters, NetworkLimits, Outgoing};
 pub use rti::{Completion, Rti};
 pub use status::{FederateStatus, FederationStatus, InstanceStatus};
 pub use wire::{NetTopic, Packet};
-
-/// The object plane over many nodes.
-pub mod remote {
-    pub use crate::replica::{NetworkCounters, NetworkLimits, Outgoing};
-    pub use crate::wire::{NetTopic, Packet};
-}

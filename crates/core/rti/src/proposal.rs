@@ -13,7 +13,7 @@ id! {
     pub struct CallId(u32) as "call";
 }
 
-/// What a proposal that was accepted gives to the call it came from.
+/// The result of an accepted proposal, for the call it came from.
 #[derive(Default)]
 pub(crate) struct Outcome {
     /// For Join Federation Execution: who the caller is now.

@@ -7,6 +7,7 @@ mod restore;
 mod shared;
 mod tell;
 
+use crate::caller::{Caller, Standing};
 use crate::config::Config;
 use crate::control::{Command, ControlPlane, ExecutionId};
 use crate::delivery::Delivery;
@@ -14,34 +15,19 @@ use crate::effect::Effects;
 use crate::modules::FomSource;
 use crate::object::objects::Objects;
 use crate::proposal::{CallId, CallerId};
-use crate::services::{self, Context, Reply, Served, connection};
+use crate::services::admission::{self, Activity};
+use crate::services::connection::{ServeSession, Session};
+use crate::services::executions::{Reception, ServeConnected};
+use crate::services::{Context, Reply, Serve, Served};
 use base::Moment;
 use bytes::Bytes;
 use execution::Execution;
 use hla::api::call_request::CallRequest as Call;
 use hla::api::call_response::CallResponse as Answer;
-use hla::handle::FederateHandle;
-use hla::{Exception, RtiError};
-use router::ClientId;
+use hla::api::{SERVICES, Service};
+use hla::{Exception, RtiError, match_call};
 use shared::Shared;
 use std::collections::BTreeMap;
-
-/// How far a caller has come.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Standing {
-    /// Not connected.
-    Open,
-    /// Connected, not joined.
-    Connected,
-    /// Joined to a federation execution.
-    Joined(ExecutionId, FederateHandle),
-}
-
-struct Caller {
-    client: ClientId,
-    standing: Standing,
-    evolved: bool,
-}
 
 /// A service call whose outcome came after [`Rti::call`] had returned.
 pub struct Completion {
@@ -68,6 +54,8 @@ pub struct Rti {
     callers: BTreeMap<CallerId, Caller>,
     /// Calls that wait for the outcome of a proposal.
     waiting: BTreeMap<CallerId, CallId>,
+    /// How often each service was called, by its place in the call table.
+    calls: Box<[u64]>,
     shared: Shared,
 }
 
@@ -80,6 +68,7 @@ impl Rti {
             executions: BTreeMap::new(),
             callers: BTreeMap::new(),
             waiting: BTreeMap::new(),
+            calls: vec![0; SERVICES.len()].into(),
             config,
             source,
         }
@@ -138,47 +127,38 @@ impl Rti {
         }
     }
 
-    fn serve(&mut self, caller: CallerId, call: CallId, request: Call) -> Served {
-        let Some(known) = self.callers.get_mut(&caller) else {
-            return Err(RtiError::new(Exception::NotConnected, "the session has ended"));
-        };
-        if let Standing::Joined(execution, who) = known.standing
-            && let Some(execution) = self.executions.get_mut(&execution)
-        {
-            if let Some(refusal) = refuse_for_member(&request) {
-                return Err(refusal);
-            }
-            if !is_for_connected(&request) {
-                let control = &self.control;
-                return execution.act(&mut self.shared, |objects, effects| {
-                    services::object::serve(Context { control, objects, effects, caller, call, who }, request)
-                });
-            }
-        }
-        self.serve_unjoined(caller, call, request)
+    /// The one entry of all calls. A call is checked by its row of the call table and counted
+    /// before it is served; what it is served with depends on what its service needs.
+    fn serve(&mut self, caller: CallerId, call: CallId, request: Call) -> Served<Answer> {
+        match_call!(request, {
+            Nothing(request) => self.serve_session(caller, request),
+            Connection(request) => self.serve_connected(caller, call, request),
+            Membership(request) => self.serve_joined(caller, call, request),
+        })
     }
 
-    fn serve_unjoined(&mut self, caller: CallerId, call: CallId, request: Call) -> Served {
-        let known = self.callers.get_mut(&caller).expect("the caller was found before");
-        if let Call::DisconnectRequest(_) = request {
-            known.standing = Standing::Open;
-            self.shared.delivery.drop_waiting(self.shared.now, caller, &mut known.client);
-            return services::done!(DisconnectResponse);
-        }
-        if let Some(connected) = connection::connect(&request, self.config.password.as_deref()) {
-            if known.standing != Standing::Open {
-                return Err(RtiError::new(Exception::AlreadyConnected, "this federate is connected"));
-            }
-            let connected = connected?;
-            known.standing = Standing::Connected;
-            known.evolved = connected.evolved;
-            return Ok(Reply::Now(connected.answer));
-        }
-        if known.standing == Standing::Open {
-            return Err(RtiError::new(Exception::NotConnected, "connect comes first"));
-        }
+    fn serve_session<R: ServeSession>(&mut self, caller: CallerId, request: R) -> Served<Answer> {
+        let Self { callers, calls, shared, config, .. } = self;
+        let known = admit(callers, calls, caller, R::SERVICE)?;
+        let session = Session {
+            now: shared.now,
+            id: caller,
+            caller: known,
+            delivery: &mut shared.delivery,
+            password: config.password.as_deref(),
+        };
+        Ok(request.serve(session)?.map(R::response))
+    }
+
+    fn serve_connected<R: ServeConnected>(
+        &mut self,
+        caller: CallerId,
+        call: CallId,
+        request: R,
+    ) -> Served<Answer> {
+        let client = admit(&mut self.callers, &mut self.calls, caller, R::SERVICE)?.client;
         let mut effects = Effects::default();
-        let mut reception = connection::Reception {
+        let reception = Reception {
             control: &self.control,
             effects: &mut effects,
             source: &*self.source,
@@ -186,13 +166,32 @@ impl Rti {
             node: self.config.node,
             caller,
             call,
-            client: known.client,
+            client,
         };
-        let served = reception.serve(request).unwrap_or_else(|| {
-            Err(RtiError::new(Exception::FederateNotExecutionMember, "this federate is not joined"))
-        });
+        let served = request.serve(reception);
         self.shared.apply(effects);
-        served
+        Ok(served?.map(R::response))
+    }
+
+    fn serve_joined<R: Serve>(&mut self, caller: CallerId, call: CallId, request: R) -> Served<Answer> {
+        let Self { callers, calls, control, executions, shared, .. } = self;
+        let &mut Caller { standing, evolved, .. } = admit(callers, calls, caller, R::SERVICE)?;
+        let joined = match standing {
+            Standing::Joined(execution, who) => executions.get_mut(&execution).zip(Some(who)),
+            Standing::Open | Standing::Connected => None,
+        };
+        let Some((execution, who)) = joined else {
+            return Err(RtiError::new(Exception::FederateNotExecutionMember, "this federate is not joined"));
+        };
+        let served = execution.act(shared, |objects, effects| {
+            request.serve(Context { control, objects, effects, caller, call, who, evolved })
+        });
+        Ok(served?.map(R::response))
+    }
+
+    /// How often each service was called, without calls that were refused by the call table.
+    pub fn calls(&self) -> impl Iterator<Item = (&'static Service, u64)> {
+        SERVICES.iter().zip(self.calls.iter().copied())
     }
 
     /// A caller whose reliable callbacks found no room any more: end its session, saying so.
@@ -235,37 +234,18 @@ impl Rti {
     }
 }
 
-/// Calls that make sense only before joining, and how they are refused to a joined federate.
-fn refuse_for_member(request: &Call) -> Option<RtiError> {
-    let exception = match request {
-        Call::DisconnectRequest(_) => Exception::FederateIsExecutionMember,
-        Call::JoinFederationExecutionRequest(_)
-        | Call::JoinFederationExecutionWithModulesRequest(_)
-        | Call::JoinFederationExecutionWithNameRequest(_)
-        | Call::JoinFederationExecutionWithNameAndModulesRequest(_) => {
-            Exception::FederateAlreadyExecutionMember
-        }
-        _ => return None,
+/// Checks a call by the call table, and counts it if it is to be served.
+fn admit<'a>(
+    callers: &'a mut BTreeMap<CallerId, Caller>,
+    calls: &mut [u64],
+    caller: CallerId,
+    service: &Service,
+) -> Result<&'a mut Caller, RtiError> {
+    let Some(known) = callers.get_mut(&caller) else {
+        return Err(RtiError::new(Exception::NotConnected, "the session has ended"));
     };
-    Some(RtiError::new(exception, "this federate is joined; resign comes first"))
-}
-
-/// Calls that need a connection and nothing more.
-fn is_for_connected(request: &Call) -> bool {
-    matches!(
-        request,
-        Call::ConnectRequest(_)
-            | Call::ConnectWithCredentialsRequest(_)
-            | Call::ConnectWithConfigurationRequest(_)
-            | Call::ConnectWithConfigurationAndCredentialsRequest(_)
-            | Call::CreateFederationExecutionRequest(_)
-            | Call::CreateFederationExecutionWithTimeRequest(_)
-            | Call::CreateFederationExecutionWithModulesRequest(_)
-            | Call::CreateFederationExecutionWithModulesAndTimeRequest(_)
-            | Call::CreateFederationExecutionWithMimRequest(_)
-            | Call::CreateFederationExecutionWithMimAndTimeRequest(_)
-            | Call::DestroyFederationExecutionRequest(_)
-            | Call::ListFederationExecutionsRequest(_)
-            | Call::ListFederationExecutionMembersRequest(_)
-    )
+    // No federation execution is saved or restored yet.
+    admission::admit(service, known.standing, Activity::Normal)?;
+    calls[service.index()] += 1;
+    Ok(known)
 }

@@ -1,7 +1,8 @@
 //! What runs here, for people and tools.
 
+use crate::control::{ExecutionId, NodeId};
 use crate::object::objects::Objects;
-use crate::{ExecutionId, NodeId, Rti};
+use crate::rti::Rti;
 use hla::handle::{
     AttributeHandle, FederateHandle, ObjectClassHandle, ObjectInstanceHandle, TransportationTypeHandle,
 };

@@ -12,12 +12,12 @@ mod directed;
 mod federation;
 #[path = "services/interactions.rs"]
 mod interactions;
-#[path = "services/later.rs"]
-mod later;
 #[path = "services/names.rs"]
 mod names;
 #[path = "services/objects.rs"]
 mod objects;
+#[path = "services/ownership.rs"]
+mod ownership;
 #[path = "services/queues.rs"]
 mod queues;
 #[path = "services/resign.rs"]
@@ -26,5 +26,11 @@ mod resign;
 mod support;
 #[path = "services/synchronization.rs"]
 mod synchronization;
+#[path = "services/table.rs"]
+mod table;
+#[path = "services/time.rs"]
+mod time;
 #[path = "services/transport.rs"]
 mod transport;
+#[path = "services/unbuilt.rs"]
+mod unbuilt;

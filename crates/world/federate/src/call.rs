@@ -7,10 +7,9 @@ use std::task::{Context, Poll};
 use base::Serial31;
 use bytes::Bytes;
 use fedpro::client::CallError;
-use hla::api::{CallRequest, Message as _, call_response};
+use hla::api::{CallRequest, Message as _, Request, call_response};
 
 use crate::error::FederateError;
-use crate::service::Service;
 use crate::state::Shared;
 
 /// A service under way: a future of its result.
@@ -40,13 +39,13 @@ enum Progress {
 }
 
 impl<T> Call<T> {
-    pub(crate) fn start<S: Service<Output = T>>(shared: &Arc<Shared>, service: S) -> Self {
-        let body = encode(service);
+    pub(crate) fn start<R: Request<Output = T>>(shared: &Arc<Shared>, request: R) -> Self {
+        let body = encode(request);
         let mut call = Self {
             shared: Arc::clone(shared),
             progress: Progress::Finished,
-            service: S::NAME,
-            output: S::output,
+            service: R::SERVICE.name,
+            output: R::output,
         };
         call.progress = call.send(body);
         call
@@ -76,8 +75,8 @@ impl<T> Call<T> {
 }
 
 /// A request as it is sent.
-pub(crate) fn encode<S: Service>(service: S) -> Bytes {
-    CallRequest { call_request: Some(service.into_request()) }.encode_to_vec().into()
+pub(crate) fn encode<R: Request>(request: R) -> Bytes {
+    CallRequest { call_request: Some(request.into_call()) }.encode_to_vec().into()
 }
 
 impl<T> Future for Call<T> {

@@ -4,6 +4,7 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::Poll;
 
+use hla::api::Request;
 use tracing::{Instrument as _, info_span};
 
 use crate::call::Call;
@@ -11,7 +12,6 @@ use crate::callbacks::Callbacks;
 use crate::driver::Driver;
 use crate::error::{ConnectError, FederateError};
 use crate::options::Options;
-use crate::service::Service;
 use crate::state::Shared;
 use crate::updates::Updates;
 
@@ -91,8 +91,8 @@ impl Federate {
     }
 
     /// Calls a service by its request; the methods named after the services do just this.
-    pub fn call<S: Service>(&self, service: S) -> Call<S::Output> {
-        Call::start(&self.guard.shared, service)
+    pub fn call<R: Request>(&self, request: R) -> Call<R::Output> {
+        Call::start(&self.guard.shared, request)
     }
 
     /// A handle for sending many updates and interactions without waiting for each.

@@ -39,7 +39,6 @@ mod federate;
 pub mod fom;
 mod options;
 mod pending;
-mod service;
 mod services;
 mod state;
 mod updates;
@@ -48,9 +47,9 @@ pub use call::Call;
 pub use callbacks::{Callbacks, Ticket};
 pub use error::{ConnectError, FederateError};
 pub use federate::Federate;
+pub use hla::api::Request;
 pub use hla::api::callback_request::CallbackRequest as Callback;
 pub use options::{DEFAULT_PORT, Options, plain_text_password};
-pub use service::Service;
 pub use updates::{UpdateCounts, Updates};
 
 pub use hla;

@@ -7,13 +7,12 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use fedpro::client::CallError;
 use hla::api::call_response::CallResponse;
-use hla::api::{SendInteractionRequest, UpdateAttributeValuesRequest};
+use hla::api::{Request, SendInteractionRequest, UpdateAttributeValuesRequest};
 use hla::handle::{AttributeHandle, InteractionClassHandle, ObjectInstanceHandle, ParameterHandle};
 
 use crate::call::encode;
 use crate::error::FederateError;
 use crate::federate::Guard;
-use crate::service::{Service, set};
 
 /// Sends updates and interactions without waiting for their results.
 ///
@@ -81,7 +80,7 @@ impl Updates {
     ) -> Result<(), FederateError> {
         self.send(UpdateAttributeValuesRequest {
             object_instance: Some(object_instance),
-            attribute_values: set(attribute_values),
+            attribute_values: Some(attribute_values.into_iter().collect()),
             user_supplied_tag: user_supplied_tag.into(),
         })
         .await
@@ -99,7 +98,7 @@ impl Updates {
     ) -> Result<(), FederateError> {
         self.send(SendInteractionRequest {
             interaction_class: Some(interaction_class),
-            parameter_values: set(parameter_values),
+            parameter_values: Some(parameter_values.into_iter().collect()),
             user_supplied_tag: user_supplied_tag.into(),
         })
         .await
@@ -109,8 +108,8 @@ impl Updates {
     ///
     /// # Errors
     /// The session is over, or the request is longer than a message can be.
-    pub fn send<S: Service>(&self, service: S) -> impl Future<Output = Result<(), FederateError>> + use<S> {
-        let mut body = encode(service);
+    pub fn send<R: Request>(&self, request: R) -> impl Future<Output = Result<(), FederateError>> + use<R> {
+        let mut body = encode(request);
         let guard = Arc::clone(&self.guard);
         async move { poll_fn(|cx| poll_send(&guard, &mut body, cx)).await }
     }

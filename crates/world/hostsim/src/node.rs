@@ -6,7 +6,8 @@ use std::rc::Rc;
 use base::{Moment, NodeKey, Seed};
 use bytes::BytesMut;
 use kernel::{
-    Config, ConnId, Kernel, LinkEvent, LinkId, LinkTarget, LinkTerms, NetworkConfig, NetworkStatus, NoFoms,
+    Config, ConnId, Kernel, LinkId, LinkInput, LinkOutput, LinkTarget, LinkTerms, NetworkConfig,
+    NetworkStatus, NoFoms,
 };
 
 use crate::chunk::{Chunk, Counted};
@@ -161,7 +162,8 @@ impl Node {
         match chunk {
             Chunk::Opened { by_node: true } => {
                 self.links.insert(socket);
-                self.kernel.handle_link_up(turn.now(), link(socket), None);
+                let link = link(socket);
+                self.kernel.handle_link(turn.now(), LinkInput::Up { link, target: None });
             }
             Chunk::Opened { by_node: false } => {
                 self.federates.insert(socket);
@@ -182,8 +184,9 @@ impl Node {
             }
             Chunk::Frames(frames) => {
                 let before = self.kernel.link_messages();
+                let link = link(socket);
                 for frame in frames {
-                    self.kernel.handle_link_frame(turn.now(), link(socket), frame);
+                    self.kernel.handle_link(turn.now(), LinkInput::Frame { link, frame });
                 }
                 let after = self.kernel.link_messages();
                 let (received, heard) = (after.received - before.received, after.heard - before.heard);
@@ -196,7 +199,8 @@ impl Node {
                 }
             }
             Chunk::Closed if self.links.remove(&socket) => {
-                self.kernel.handle_link_down(turn.now(), link(socket), "closed by the other end");
+                let (link, reason) = (link(socket), "closed by the other end");
+                self.kernel.handle_link(turn.now(), LinkInput::Down { link, reason });
             }
             // They come by a socket of their own.
             Chunk::Datagram(_) => {}
@@ -239,12 +243,9 @@ impl Node {
 
     fn serve_links(&mut self, turn: &mut Turn<'_>) -> bool {
         let mut any = false;
-        while let Some(event) = self.kernel.poll_link_event() {
+        while let Some(output) = self.kernel.poll_link() {
             any = true;
-            self.obey(turn, event);
-        }
-        while let Some(id) = self.kernel.poll_link_ready() {
-            any |= self.write_link(turn, socket(id.0));
+            self.obey(turn, output);
         }
         if let Some(groups) = &mut self.groups {
             any |= groups.serve(&mut self.kernel, turn);
@@ -258,18 +259,21 @@ impl Node {
         any
     }
 
-    fn obey(&mut self, turn: &mut Turn<'_>, event: LinkEvent) {
-        match event {
-            LinkEvent::Connect { target, url } => {
+    fn obey(&mut self, turn: &mut Turn<'_>, output: LinkOutput) {
+        match output {
+            LinkOutput::Connect { target, url } => {
                 let to = url.parse().ok().and_then(|number: usize| self.directory.get(number));
                 let Some(to) = to else {
-                    return self.kernel.handle_link_failed(turn.now(), target, "there is no such node");
+                    let reason = "there is no such node";
+                    return self.kernel.handle_link(turn.now(), LinkInput::Failed { target, reason });
                 };
                 let socket = turn.connect(*to, true);
                 self.links.insert(socket);
-                self.kernel.handle_link_up(turn.now(), link(socket), Some(target));
+                let (link, target) = (link(socket), Some(target));
+                self.kernel.handle_link(turn.now(), LinkInput::Up { link, target });
             }
-            LinkEvent::Close { link, .. } => {
+            LinkOutput::Ready(link) => self.write_link(turn, socket(link.0)),
+            LinkOutput::Close { link, .. } => {
                 let socket = socket(link.0);
                 self.write_link(turn, socket);
                 self.links.remove(&socket);
@@ -309,12 +313,11 @@ impl Node {
         }
     }
 
-    fn write_link(&mut self, turn: &mut Turn<'_>, socket: SocketId) -> bool {
-        let mut any = false;
+    fn write_link(&mut self, turn: &mut Turn<'_>, socket: SocketId) {
         loop {
             if !turn.has_room(socket) {
                 self.full.insert(socket);
-                return any;
+                return;
             }
             let before = self.kernel.link_sent(link(socket));
             let (mut frames, mut bytes) = (Vec::new(), 0);
@@ -325,9 +328,8 @@ impl Node {
                 frames.push(frame);
             }
             if frames.is_empty() {
-                return any;
+                return;
             }
-            any = true;
             let messages = self.kernel.link_sent(link(socket)) - before;
             turn.spend(messages as f64 * turn.costs().link_message_ns / 2.0);
             let frames = Chunk::Frames(frames);

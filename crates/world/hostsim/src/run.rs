@@ -358,12 +358,12 @@ fn groups_reach_all(world: &World) -> bool {
     let networks: Vec<_> = world.nodes().filter_map(Node::network).collect();
     let members: BTreeSet<_> = networks
         .iter()
-        .flat_map(|network| network.casts.iter().map(|cast| (cast.group, network.key)))
+        .flat_map(|network| network.groups.iter().map(|group| (group.group, network.key)))
         .collect();
     networks.iter().all(|network| {
-        network.casts.iter().all(|cast| {
-            let neighbours = network.channels.iter().map(|(key, _)| (cast.group, *key));
-            cast.reached == neighbours.filter(|neighbour| members.contains(neighbour)).count()
+        network.groups.iter().all(|group| {
+            let neighbours = network.channels.iter().map(|(key, _)| (group.group, *key));
+            group.reached == neighbours.filter(|neighbour| members.contains(neighbour)).count()
         })
     })
 }

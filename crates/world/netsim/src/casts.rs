@@ -8,7 +8,7 @@ use std::ops::{Add, Sub};
 
 use base::{Moment, NodeKey, Seed};
 use bytes::Bytes;
-use kernel::{Carriage, CastEvent, CastFrame, Kernel};
+use kernel::{Delivery, GroupFrame, GroupInput, GroupOutput, Kernel};
 use srmp::frames::{Framed, Frames, REPAIRED};
 use srmp::model::{Epoch, MemberId, Profile};
 use srmp::rate::Rate;
@@ -169,16 +169,13 @@ impl Casts {
     /// Does all that the kernel and the protocol want. False when that was nothing.
     pub fn settle(&mut self, kernel: &mut Kernel, now: Moment) -> bool {
         let mut any = false;
-        while let Some(event) = kernel.poll_cast_event() {
+        while let Some(output) = kernel.poll_group() {
             any = true;
-            match event {
-                CastEvent::Join { group, member } => self.join(now, group, member),
-                CastEvent::Leave { group } => self.leave(now, group),
+            match output {
+                GroupOutput::Join { group, member } => self.join(now, group, member),
+                GroupOutput::Leave { group } => self.leave(now, group),
+                GroupOutput::Ready(group) => self.pump(kernel, now, group),
             }
-        }
-        while let Some(group) = kernel.poll_cast_ready() {
-            any = true;
-            self.pump(kernel, now, group);
         }
         for group in self.groups().collect::<Vec<_>>() {
             any |= self.hear(kernel, now, group);
@@ -237,7 +234,7 @@ impl Casts {
                 }
             }
             let directed = membership.as_ref().is_none_or(|membership| membership.frames.has_room());
-            let Some(next) = kernel.poll_cast_frame(now, group, FRAME_BYTES, directed) else { return };
+            let Some(next) = kernel.poll_group_frame(now, group, FRAME_BYTES, directed) else { return };
             // Without a membership nobody is covered; the last frames of an earlier one are asked for again. So is what the protocol
             // does not take.
             let _ = membership.as_deref_mut().map(|membership| membership.send(now, next));
@@ -259,11 +256,13 @@ impl Casts {
                 Framed::Frame(from, frame) => heard.push((NodeKey(from.0), frame)),
                 Framed::Answered(again) => has_room |= again,
                 Framed::Other(Event::MemberSeen { member, .. }) => {
-                    kernel.handle_cast_member(now, group, NodeKey(member.0), true);
+                    let member = NodeKey(member.0);
+                    kernel.handle_group(now, GroupInput::Member { group, member, heard: true });
                     any = true;
                 }
                 Framed::Other(Event::MemberLost { member, .. }) => {
-                    kernel.handle_cast_member(now, group, NodeKey(member.0), false);
+                    let member = NodeKey(member.0);
+                    kernel.handle_group(now, GroupInput::Member { group, member, heard: false });
                     any = true;
                 }
                 Framed::Other(_) => {}
@@ -271,7 +270,7 @@ impl Casts {
         }
         any |= !heard.is_empty();
         if !heard.is_empty() {
-            kernel.handle_cast_frames(now, heard);
+            kernel.handle_group(now, GroupInput::Frames(&mut heard));
         }
         if has_room {
             self.pump(kernel, now, group);
@@ -281,12 +280,12 @@ impl Casts {
 }
 
 impl Membership {
-    fn send(&mut self, now: Moment, next: CastFrame) -> Result<(), SendError> {
+    fn send(&mut self, now: Moment, next: GroupFrame) -> Result<(), SendError> {
         let (frames, by) = (&mut self.frames, &mut (&mut self.endpoint, now));
-        match next.carriage {
-            Carriage::BestEffort => frames.send_best_effort(by, next.frame),
-            Carriage::Reliable => frames.send_reliable(by, next.frame),
-            Carriage::Directed(to) => frames.send_directed(by, MemberId(to.0), next.frame),
+        match next.delivery {
+            Delivery::BestEffort => frames.send_best_effort(by, next.frame),
+            Delivery::Reliable => frames.send_reliable(by, next.frame),
+            Delivery::Directed(to) => frames.send_directed(by, MemberId(to.0), next.frame),
         }
     }
 

@@ -4,13 +4,12 @@ use base::{Moment, NodeKey, Seed};
 use bytes::{Bytes, BytesMut};
 use fedpro::server::{ConnId, Transmit};
 use kernel::{
-    CastCounts, CastEvent, CastFrame, FomSource, Kernel, LinkCounts, LinkEvent, LinkId, LinkTarget,
-    LinkTerms, Multicast, NetworkConfig, TargetId, TopologyKind,
+    FomSource, GroupFrame, Kernel, LinkId, LinkTarget, LinkTerms, Multicast, NetworkConfig, TopologyKind,
 };
 
 use crate::config::Network;
 use crate::config::network::{DropFirst, NetworkPlan, PlanError, PlannedLink, Topology};
-use crate::driver::StartError;
+use crate::driver::{Input, Output, StartError};
 use crate::{Background, Config, FomFiles, Machine};
 use srmp::frames::FRAME_BYTES;
 
@@ -153,24 +152,23 @@ impl FomSource for FomFiles {
 }
 
 impl Machine for Kernel {
-    fn handle_open(&mut self, now: Moment, conn: ConnId, session_id: u64) {
-        self.handle_open(now, conn, session_id);
+    fn handle(&mut self, now: Moment, input: Input<'_>) {
+        match input {
+            Input::Opened { conn, session_id } => self.handle_open(now, conn, session_id),
+            Input::Bytes { conn, bytes } => self.handle_bytes(now, conn, bytes),
+            Input::Closed { conn } => self.handle_closed(now, conn),
+            Input::Timeout => self.handle_timeout(now),
+            Input::Shutdown => self.begin_shutdown(now),
+            Input::Link(input) => self.handle_link(now, input),
+            Input::Group(input) => self.handle_group(now, input),
+        }
     }
 
-    fn handle_bytes(&mut self, now: Moment, conn: ConnId, bytes: Bytes) {
-        self.handle_bytes(now, conn, bytes);
-    }
-
-    fn handle_closed(&mut self, now: Moment, conn: ConnId) {
-        self.handle_closed(now, conn);
-    }
-
-    fn handle_timeout(&mut self, now: Moment) {
-        self.handle_timeout(now);
-    }
-
-    fn poll_ready(&mut self) -> Option<ConnId> {
-        self.poll_ready()
+    fn poll(&mut self) -> Option<Output> {
+        (self.poll_link().map(Output::Link))
+            .or_else(|| self.poll_group().map(Output::Group))
+            .or_else(|| self.poll_released().map(Output::Released))
+            .or_else(|| self.poll_ready().map(Output::Ready))
     }
 
     fn poll_transmit(&mut self, now: Moment, conn: ConnId, out: &mut BytesMut, budget: usize) -> Transmit {
@@ -181,56 +179,12 @@ impl Machine for Kernel {
         self.poll_timeout()
     }
 
-    fn begin_shutdown(&mut self, now: Moment) {
-        self.begin_shutdown(now);
-    }
-
     fn is_held(&self, conn: ConnId) -> bool {
         self.is_held(conn)
     }
 
-    fn poll_released(&mut self) -> Option<ConnId> {
-        self.poll_released()
-    }
-
-    fn handle_link_addresses(&mut self, now: Moment, addresses: &[String]) {
-        self.handle_link_addresses(now, addresses);
-    }
-
-    fn handle_link_up(&mut self, now: Moment, link: LinkId, from: Option<TargetId>) {
-        self.handle_link_up(now, link, from);
-    }
-
-    fn set_link_datagrams(&mut self, link: LinkId, max: usize) {
-        self.set_link_datagrams(link, max);
-    }
-
-    fn handle_link_failed(&mut self, now: Moment, target: TargetId, why: &str) {
-        self.handle_link_failed(now, target, why);
-    }
-
-    fn handle_link_frame(&mut self, now: Moment, link: LinkId, frame: Bytes) {
-        self.handle_link_frame(now, link, frame);
-    }
-
-    fn handle_link_datagram(&mut self, now: Moment, link: LinkId, frame: Bytes) {
-        self.handle_link_datagram(now, link, frame);
-    }
-
-    fn handle_link_down(&mut self, now: Moment, link: LinkId, why: &str) {
-        self.handle_link_down(now, link, why);
-    }
-
-    fn handle_link_counters(&mut self, now: Moment, link: LinkId, counters: &LinkCounts) {
-        self.handle_link_counts(now, link, *counters);
-    }
-
-    fn poll_link_event(&mut self) -> Option<LinkEvent> {
-        self.poll_link_event()
-    }
-
-    fn poll_link_ready(&mut self) -> Option<LinkId> {
-        self.poll_link_ready()
+    fn has_left(&self) -> bool {
+        self.has_left()
     }
 
     fn poll_link_frame(&mut self, now: Moment, link: LinkId) -> Option<Bytes> {
@@ -241,37 +195,13 @@ impl Machine for Kernel {
         self.poll_link_datagram(now, link, max)
     }
 
-    fn poll_cast_event(&mut self) -> Option<CastEvent> {
-        self.poll_cast_event()
-    }
-
-    fn poll_cast_ready(&mut self) -> Option<usize> {
-        self.poll_cast_ready()
-    }
-
-    fn poll_cast_frame(
+    fn poll_group_frame(
         &mut self,
         now: Moment,
         group: usize,
         max: usize,
         directed: bool,
-    ) -> Option<CastFrame> {
-        self.poll_cast_frame(now, group, max, directed)
-    }
-
-    fn handle_cast_frames(&mut self, now: Moment, frames: &mut Vec<(NodeKey, Bytes)>) {
-        self.handle_cast_frames(now, frames.drain(..));
-    }
-
-    fn handle_cast_member(&mut self, now: Moment, group: usize, member: NodeKey, heard: bool) {
-        self.handle_cast_member(now, group, member, heard);
-    }
-
-    fn handle_cast_counts(&mut self, group: usize, counts: CastCounts) {
-        self.handle_cast_counts(group, counts);
-    }
-
-    fn has_left(&self) -> bool {
-        self.has_left()
+    ) -> Option<GroupFrame> {
+        self.poll_group_frame(now, group, max, directed)
     }
 }

@@ -5,13 +5,29 @@
 //! one set of types serves as vocabulary and as wire form. [`CallRequest`] holds any of the 178
 //! services, [`CallResponse`] its result or exception, [`CallbackRequest`] any of the 62 callbacks.
 //!
+//! [`SERVICES`] is the call table: what is to be known of a service before it is served.
+//! [`Request`] ties each request to its row and to its result.
+//!
 //! A sub-message that may be absent is an `Option`; an absent handle and one that does not fit
 //! are both *invalid* (see [`crate::handle`]), so that they end in the exception the standard
 //! has for them rather than in a broken session.
 
+#[macro_use]
+#[rustfmt::skip]
+mod services;
+
+mod collections;
+mod forms;
 #[allow(missing_docs, clippy::all, clippy::pedantic)] // generated: names are the wire format's
 #[rustfmt::skip]
 mod generated;
+mod service;
 
+pub use forms::{Connect, Create, Join};
 pub use generated::*;
 pub use prost::{DecodeError, Message};
+pub use service::{Needs, Request, Service};
+pub use services::SERVICES;
+
+#[cfg(test)]
+mod tests;

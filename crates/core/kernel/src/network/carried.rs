@@ -1,7 +1,7 @@
 //! What a frame of a link carries, for those who count what nodes say to each other.
 
-use super::casts;
 use super::envelope::Unicast;
+use super::groups;
 use super::links::OVERLAY;
 use bytes::Bytes;
 use overlay::Carried;
@@ -31,7 +31,7 @@ impl FrameKind {
                 Carried::Body(_) => Self::Log,
                 Carried::Map => Self::Map,
             },
-            Some(&casts::CHANNEL) | None => Self::Map,
+            Some(&groups::CHANNEL) | None => Self::Map,
             Some(_) => Self::Router,
         }
     }

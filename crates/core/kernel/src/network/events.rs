@@ -1,6 +1,6 @@
 //! What the overlay tells: links, paths, reachability, refusals.
 
-use super::{LinkEvent, LinkTerms, Network, Shape};
+use super::{LinkTerms, Network, Shape};
 use base::{Moment, NodeKey};
 use bytes::Bytes;
 use overlay::{Event, Refusal, TopologyKind, Via};
@@ -14,7 +14,7 @@ const FAREWELL: Duration = Duration::from_millis(10);
 impl Network {
     pub(super) fn handle_event(&mut self, now: Moment, event: Event, rti: &mut Rti) {
         match event {
-            Event::Connect { target, url } => self.links.tell(LinkEvent::Connect { target, url }),
+            Event::Connect { target, url } => self.links.connect(target, url),
             Event::Close { link, reason } => self.links.close(link, reason),
             Event::NeighbourUp { key, name, link, .. } => tracing::info!(%key, name, %link, "link up"),
             Event::NeighbourDown { key, why } => tracing::warn!(%key, why, "link down"),
@@ -118,7 +118,7 @@ impl Network {
         if let Err(error) = self.fabric.neighbour_up(now, neighbour, initiator, flags, terms.rank) {
             tracing::error!(%neighbour, %error, "no client for this neighbour");
         }
-        self.casts.greet(neighbour);
+        self.groups.greet(neighbour);
         self.tell_hearers();
     }
 }

@@ -73,7 +73,7 @@ impl Network {
             asked_again: rti.network_counters().asked,
             channels,
             links,
-            groups: self.cast_status().iter().map(GroupReport::of).collect(),
+            groups: self.group_status().iter().map(GroupReport::of).collect(),
         };
         let news = summary.news().to_octets(INFO_BYTES_MAX);
         if news != self.info.last {

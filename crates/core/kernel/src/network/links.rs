@@ -1,6 +1,6 @@
 //! Frames in and out: which link leads to which neighbour, and what goes over it next.
 
-use super::{LinkTraffic, Network, casts};
+use super::{LinkCounts, LinkTraffic, Network, groups};
 use base::{Moment, NodeKey};
 use bytes::{BufMut, Bytes, BytesMut};
 use overlay::{LinkId, TargetId, Via};
@@ -10,23 +10,82 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 /// The channel of the overlay; others belong to the routers.
 pub(super) const OVERLAY: u8 = 0;
 
-/// What the world is to do with links.
+/// What happened to the links of a node.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum LinkEvent {
-    /// Connect, and answer with `handle_link_up` or `handle_link_failed`.
+pub enum LinkInput<'a> {
+    /// Others reach this node at these URLs, as far as is known now; replaces those told before.
+    Addresses(Vec<String>),
+    /// A link is up.
+    Up {
+        /// The link: a number never used before.
+        link: LinkId,
+        /// The target of the [`LinkOutput::Connect`] that it answers; `None` for a link that another node made.
+        target: Option<TargetId>,
+    },
+    /// No link could be made.
+    Failed {
+        /// The target of the [`LinkOutput::Connect`] that it answers.
+        target: TargetId,
+        /// Why, for the log.
+        reason: &'a str,
+    },
+    /// A link brought a frame.
+    Frame {
+        /// The link.
+        link: LinkId,
+        /// The frame; parts of it are kept.
+        frame: Bytes,
+    },
+    /// A datagram came beside a link.
+    Datagram {
+        /// The link.
+        link: LinkId,
+        /// The frame in it.
+        frame: Bytes,
+    },
+    /// Datagrams beside a link can carry frames of at most `max` bytes: best-effort messages go there from now on.
+    DatagramSize {
+        /// The link.
+        link: LinkId,
+        /// The limit in bytes; 0: datagrams no longer get through.
+        max: usize,
+    },
+    /// A link is gone, whoever ended it, and no later input names it. Need not be told of a link that
+    /// [`LinkOutput::Close`] named.
+    Down {
+        /// The link.
+        link: LinkId,
+        /// Why, for the log.
+        reason: &'a str,
+    },
+    /// The counters of a link were read. Rates follow from readings about a second apart.
+    Counts {
+        /// The link.
+        link: LinkId,
+        /// What it did so far.
+        counts: LinkCounts,
+    },
+}
+
+/// What the world is to do with the links of a node.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum LinkOutput {
+    /// Connect, and answer with [`LinkInput::Up`] or [`LinkInput::Failed`].
     Connect {
-        /// For which target.
+        /// The target that the answer names.
         target: TargetId,
         /// Where to.
         url: String,
     },
-    /// Close a link after the frames that were taken from it.
+    /// Close a link after the frames that were taken for it.
     Close {
-        /// Which link.
+        /// The link.
         link: LinkId,
         /// Why, for the log.
         reason: String,
     },
+    /// Frames wait for this link: pull them whenever it can take one, until there are none. Said once until then.
+    Ready(LinkId),
 }
 
 /// The links of a node.
@@ -43,28 +102,30 @@ pub(crate) struct Links {
     ready: VecDeque<LinkId>,
     /// What is in `ready`, or was named and is not yet drained.
     awake: BTreeSet<LinkId>,
-    events: VecDeque<LinkEvent>,
+    /// What to do besides sending: never [`LinkOutput::Ready`].
+    orders: VecDeque<LinkOutput>,
 }
 
 impl Links {
-    pub(crate) fn tell(&mut self, event: LinkEvent) {
-        self.events.push_back(event);
+    /// The overlay wants a link.
+    pub(crate) fn connect(&mut self, target: TargetId, url: String) {
+        self.orders.push_back(LinkOutput::Connect { target, url });
     }
 
     /// The overlay is done with a link.
     pub(crate) fn close(&mut self, link: LinkId, reason: String) {
         if self.open.remove(&link).is_some() {
             self.forget(link);
-            self.events.push_back(LinkEvent::Close { link, reason });
+            self.orders.push_back(LinkOutput::Close { link, reason });
         }
     }
 
     /// Closes all links of an earlier life of the node.
     pub(crate) fn close_all_of(&mut self, earlier: &Self, reason: &str) {
-        self.events
-            .extend(earlier.events.iter().filter(|event| matches!(event, LinkEvent::Close { .. })).cloned());
-        let close = |&link: &LinkId| LinkEvent::Close { link, reason: reason.to_owned() };
-        self.events.extend(earlier.open.keys().map(close));
+        let closes = earlier.orders.iter().filter(|order| matches!(order, LinkOutput::Close { .. }));
+        self.orders.extend(closes.cloned());
+        let close = |&link: &LinkId| LinkOutput::Close { link, reason: reason.to_owned() };
+        self.orders.extend(earlier.open.keys().map(close));
     }
 
     fn forget(&mut self, link: LinkId) {
@@ -96,11 +157,6 @@ impl Links {
         }
     }
 
-    /// What an open link did so far, to be brought up to date.
-    pub(super) fn traffic_mut(&mut self, link: LinkId) -> Option<&mut LinkTraffic> {
-        self.open.get_mut(&link)
-    }
-
     /// What all open links did so far.
     pub(super) fn traffic(&self) -> &BTreeMap<LinkId, LinkTraffic> {
         &self.open
@@ -108,33 +164,39 @@ impl Links {
 }
 
 impl Network {
-    pub(crate) fn handle_link_up(&mut self, now: Moment, link: LinkId, from: Option<TargetId>) {
-        self.links.open.insert(link, LinkTraffic::begin(now));
-        self.overlay.handle_link_up(now, link, from);
-    }
-
-    pub(crate) fn handle_link_failed(&mut self, now: Moment, target: TargetId, why: &str) {
-        self.overlay.handle_link_failed(now, target, why);
-    }
-
-    pub(crate) fn handle_link_down(&mut self, now: Moment, link: LinkId, why: &str) {
-        if self.links.open.remove(&link).is_some() {
-            self.overlay.handle_link_down(now, link, why);
-            self.links.forget(link);
-        }
-    }
-
-    /// The link has a lossy side, for datagrams of at most `max` bytes; or (0) no longer.
-    pub(crate) fn set_link_datagrams(&mut self, link: LinkId, max: usize) {
-        if max == 0 {
-            self.links.datagrams.remove(&link);
-        } else if self.links.open.contains_key(&link) {
-            self.links.datagrams.insert(link);
+    /// See [`Kernel::handle_link`](crate::Kernel::handle_link).
+    pub(crate) fn handle_link(&mut self, now: Moment, input: LinkInput<'_>) {
+        match input {
+            LinkInput::Frame { link, frame } => self.link_frame(now, link, &frame, false),
+            LinkInput::Datagram { link, frame } => self.link_frame(now, link, &frame, true),
+            LinkInput::Addresses(urls) => self.set_addresses(now, urls),
+            LinkInput::Up { link, target } => {
+                self.links.open.insert(link, LinkTraffic::begin(now));
+                self.overlay.handle_link_up(now, link, target);
+            }
+            LinkInput::Failed { target, reason } => self.overlay.handle_link_failed(now, target, reason),
+            LinkInput::DatagramSize { link, max: 0 } => drop(self.links.datagrams.remove(&link)),
+            LinkInput::DatagramSize { link, .. } => {
+                if self.links.open.contains_key(&link) {
+                    self.links.datagrams.insert(link);
+                }
+            }
+            LinkInput::Down { link, reason } => {
+                if self.links.open.remove(&link).is_some() {
+                    self.overlay.handle_link_down(now, link, reason);
+                    self.links.forget(link);
+                }
+            }
+            LinkInput::Counts { link, counts } => {
+                if let Some(traffic) = self.links.open.get_mut(&link) {
+                    traffic.read(now, counts);
+                }
+            }
         }
     }
 
     /// A frame came over a link, or (`datagram`) beside it.
-    pub(crate) fn handle_link_frame(&mut self, now: Moment, link: LinkId, frame: &Bytes, datagram: bool) {
+    fn link_frame(&mut self, now: Moment, link: LinkId, frame: &Bytes, datagram: bool) {
         if !self.links.open.contains_key(&link) {
             return;
         }
@@ -150,7 +212,7 @@ impl Network {
         }
         self.overlay.handle_heard(now, link);
         if let Some(&neighbour) = self.links.peers.get(&link) {
-            if channel == casts::CHANNEL {
+            if channel == groups::CHANNEL {
                 return self.handle_hearing(now, neighbour, &frame);
             }
             self.frame(now, neighbour, channel, frame, datagram);
@@ -212,15 +274,14 @@ impl Network {
         }
     }
 
-    pub(crate) fn poll_link_event(&mut self) -> Option<LinkEvent> {
-        self.links.events.pop_front()
-    }
-
-    /// The next link that has something to send; not named again before [`Network::poll_link_frame`] had nothing more.
-    pub(crate) fn poll_link_ready(&mut self) -> Option<LinkId> {
+    /// See [`Kernel::poll_link`](crate::Kernel::poll_link).
+    pub(crate) fn poll_link(&mut self) -> Option<LinkOutput> {
+        if let Some(order) = self.links.orders.pop_front() {
+            return Some(order);
+        }
         while let Some(link) = self.links.ready.pop_front() {
             if self.links.awake.contains(&link) {
-                return Some(link);
+                return Some(LinkOutput::Ready(link));
             }
         }
         None
@@ -231,8 +292,8 @@ impl Network {
         if let Some(frame) = self.overlay.poll_frame(now, link) {
             return Some(on_channel(OVERLAY, &frame));
         }
-        if let Some(news) = self.links.peers.get(&link).and_then(|peer| self.casts.take_news(*peer)) {
-            return Some(on_channel(casts::CHANNEL, &news));
+        if let Some(news) = self.links.peers.get(&link).and_then(|peer| self.groups.take_news(*peer)) {
+            return Some(on_channel(groups::CHANNEL, &news));
         }
         let lanes = if self.links.datagrams.contains(&link) { Lanes::RELIABLE } else { Lanes::ALL };
         let next = self

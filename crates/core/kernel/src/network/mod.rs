@@ -9,7 +9,7 @@
 //! | `fabric` | the routers, with a client for each neighbour |
 //! | `links` | frames in and out |
 //! | `carried` | what a frame carries |
-//! | `casts` | the multicast groups of a site |
+//! | `groups` | the multicast groups of a site |
 //! | `info` | what this node tells all others of itself |
 //! | `envelope` | what nodes write to each other |
 //! | `status` | the network, for people and tools |
@@ -19,11 +19,11 @@
 
 mod admission;
 mod carried;
-mod casts;
 mod config;
 mod envelope;
 mod events;
 mod fabric;
+mod groups;
 mod info;
 mod links;
 mod membership;
@@ -32,23 +32,23 @@ mod status;
 mod traffic;
 
 pub use carried::FrameKind;
-pub use casts::{Carriage, CastCounts, CastEvent, CastFrame, CastStatus};
 pub use config::{LinkTarget, LinkTerms, Multicast, NetworkConfig, link_pipe};
 pub use fabric::ChannelStatus;
 pub(crate) use fabric::Place;
-pub use links::LinkEvent;
+pub use groups::{Delivery, GroupCounts, GroupFrame, GroupInput, GroupOutput, GroupStatus};
+pub use links::{LinkInput, LinkOutput};
 pub use status::{LinkMessages, NetworkStatus, NodeStatus};
 pub use traffic::{LinkCounts, LinkRates, LinkTraffic};
 
 use base::{Moment, NodeKey, Seed};
-use casts::Casts;
 use envelope::Unicast;
 use fabric::Fabric;
+use groups::Groups;
 use links::Links;
 use membership::{Membership, Standing};
 use order::Order;
 use overlay::{ConfigError, Overlay, TopologyKind};
-use rti::remote::Outgoing;
+use rti::Outgoing;
 use rti::{Completion, NodeId, Rti};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -72,7 +72,7 @@ pub(crate) struct Network {
     order: Order,
     fabric: Fabric,
     links: Links,
-    casts: Casts,
+    groups: Groups,
     membership: Membership,
     nodes: BTreeMap<NodeId, NodeKey>,
     /// Nodes that this one has asked to be added or removed, and has not yet seen to be.
@@ -129,7 +129,7 @@ impl Network {
         let mut fabric = Fabric::new(now, key, seed.split("routers"), settings.topology, config.pipe.clone());
         let mut groups = 0;
         if let Some(multicast) = config.multicast {
-            match fabric.add_casts(now, multicast) {
+            match fabric.add_groups(now, multicast) {
                 Ok(()) => groups = multicast.groups,
                 Err(error) => tracing::error!(%error, "the multicast groups of this node are not used"),
             }
@@ -139,7 +139,7 @@ impl Network {
         overlay.set_strength(now, None);
         Ok(Self {
             key,
-            casts: Casts::new(key, groups, topology != TopologyKind::Mesh),
+            groups: Groups::new(key, groups, topology != TopologyKind::Mesh),
             order: Order::new(key, seed.split("consensus"), config.consensus.clone()),
             fabric,
             overlay,
@@ -173,7 +173,7 @@ impl Network {
         }
         let mut network = Self::new(now, config, key)?;
         network.links.close_all_of(&self.links, "this node joins the network again");
-        network.casts.begin_with(self.casts.leave_all());
+        network.groups.begin_with(self.groups.leave_all());
         Ok(network)
     }
 
@@ -198,7 +198,7 @@ impl Network {
     }
 
     /// Where others reach this node.
-    pub(crate) fn set_addresses(&mut self, now: Moment, urls: Vec<String>) {
+    fn set_addresses(&mut self, now: Moment, urls: Vec<String>) {
         self.config.overlay.urls.clone_from(&urls);
         if let Err(error) = self.overlay.set_urls(now, urls) {
             tracing::error!(%error, "the addresses of this node are not told to others");
@@ -291,11 +291,11 @@ impl Network {
                 None => tracing::debug!(%to, "no such node: a letter of the services is dropped"),
             },
             Outgoing::Interest { topic, any } => {
-                self.casts.note(topic, false, any);
+                self.groups.note(topic, false, any);
                 self.fabric.set_interest(now, topic, any);
             }
             Outgoing::Offer { topic, any } => {
-                self.casts.note(topic, true, any);
+                self.groups.note(topic, true, any);
                 self.fabric.set_offer(now, topic, any);
             }
         }

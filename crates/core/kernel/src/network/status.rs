@@ -1,11 +1,11 @@
 //! The network as this node sees it, for people and tools.
 
-use super::{CastStatus, ChannelStatus, LinkTraffic, Network};
+use super::{ChannelStatus, GroupStatus, LinkTraffic, Network};
 use base::NodeKey;
 use overlay::{LinkId, NetworkMap, OverlayStats, OwnLink, TargetView, TopologyKind};
 use router::RouterStats;
+use rti::NetworkCounters;
 use rti::Rti;
-use rti::remote::NetworkCounters;
 use std::collections::BTreeMap;
 
 /// A node of the network.
@@ -45,7 +45,7 @@ pub struct NetworkStatus {
     /// What they did so far.
     pub traffic: BTreeMap<LinkId, LinkTraffic>,
     /// The multicast groups that it takes part in.
-    pub casts: Vec<CastStatus>,
+    pub groups: Vec<GroupStatus>,
     /// The nodes that it connects to.
     pub targets: Vec<TargetView>,
     /// The routers' clients for each neighbour.
@@ -104,7 +104,7 @@ impl Network {
             map: self.overlay.map(),
             links: self.overlay.links(),
             traffic: self.links.traffic().clone(),
-            casts: self.cast_status(),
+            groups: self.group_status(),
             targets: self.overlay.targets(),
             channels: self.fabric.neighbours().map(|key| (key, self.fabric.channels(key))).collect(),
             routers: self.fabric.stats(),

@@ -1,8 +1,6 @@
 //! What passes over the links of this node, as the world counts it, and how fast.
 
-use super::Network;
 use base::Moment;
-use overlay::LinkId;
 use std::time::Duration;
 
 /// Two readings that are closer than this give no rate: it would be chance.
@@ -92,15 +90,6 @@ impl LinkTraffic {
         });
         self.at = now;
         self.counts = counts;
-    }
-}
-
-impl Network {
-    /// The world has read the counters of a link.
-    pub(crate) fn handle_link_counts(&mut self, now: Moment, link: LinkId, counts: LinkCounts) {
-        if let Some(traffic) = self.links.traffic_mut(link) {
-            traffic.read(now, counts);
-        }
     }
 }
 

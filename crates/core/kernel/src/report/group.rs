@@ -1,6 +1,6 @@
 //! A multicast group, as one member of it counts.
 
-use crate::network::CastStatus;
+use crate::network::GroupStatus;
 use serde::{Deserialize, Serialize};
 
 /// A multicast group that a node takes part in: what it did there since it joined.
@@ -41,7 +41,7 @@ pub struct GroupReport {
 }
 
 impl GroupReport {
-    pub(crate) fn of(status: &CastStatus) -> Self {
+    pub(crate) fn of(status: &GroupStatus) -> Self {
         let counts = &status.counts;
         Self {
             group: status.group,

@@ -4,8 +4,8 @@ use base::{Moment, NodeKey, Seed};
 use bytes::Bytes;
 use kernel::report::NodeSummary;
 use kernel::{
-    Config, Kernel, LinkCounts, LinkEvent, LinkId, LinkTarget, LinkTerms, NetworkConfig, NetworkStatus,
-    NoFoms, TargetId, TopologyKind,
+    Config, Kernel, LinkCounts, LinkId, LinkInput, LinkOutput, LinkTarget, LinkTerms, NetworkConfig,
+    NetworkStatus, NoFoms, TargetId, TopologyKind,
 };
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
@@ -130,7 +130,7 @@ impl World {
     pub(crate) fn read_counters(&mut self, host: &str, counts: LinkCounts) {
         let kernel = &mut self.nodes.get_mut(host).expect("a node").kernel;
         for (link, _) in self.ends.iter().filter(|(_, (owner, _))| owner == host) {
-            kernel.handle_link_counts(self.now, *link, counts);
+            kernel.handle_link(self.now, LinkInput::Counts { link: *link, counts });
         }
     }
 
@@ -220,15 +220,14 @@ impl World {
     fn deliver(&mut self, host: &str, link: LinkId, what: What) {
         let now = self.now;
         let Some(node) = self.nodes.get_mut(host).filter(|node| !node.down) else { return };
-        match what {
-            What::Up(target) if self.ends.contains_key(&link) => {
-                node.kernel.handle_link_up(now, link, target);
-            }
-            What::Up(_) => {}
-            What::Frame(frame) => node.kernel.handle_link_frame(now, link, frame),
-            What::Down => node.kernel.handle_link_down(now, link, "gone"),
-            What::Failed(target) => node.kernel.handle_link_failed(now, target, "refused"),
-        }
+        let input = match what {
+            What::Up(_) if !self.ends.contains_key(&link) => return,
+            What::Up(target) => LinkInput::Up { link, target },
+            What::Frame(frame) => LinkInput::Frame { link, frame },
+            What::Down => LinkInput::Down { link, reason: "gone" },
+            What::Failed(target) => LinkInput::Failed { target, reason: "refused" },
+        };
+        node.kernel.handle_link(now, input);
         self.settle(host);
     }
 
@@ -247,28 +246,21 @@ impl World {
     /// Does all that the kernel's contract asks for.
     fn settle(&mut self, host: &str) {
         let now = self.now;
-        loop {
-            let Some(node) = self.nodes.get_mut(host) else { return };
-            let (event, ready) = (node.kernel.poll_link_event(), node.kernel.poll_link_ready());
-            let none = event.is_none() && ready.is_none();
-            if let Some(link) = ready {
-                while let Some(node) = self.nodes.get_mut(host)
-                    && let Some(frame) = node.kernel.poll_link_frame(now, link)
-                {
-                    self.frames += 1;
-                    if let Some((_, far)) = self.ends.get(&link).cloned() {
-                        let owner = self.ends[&far].0.clone();
-                        self.tell(owner, far, What::Frame(frame));
+        while let Some(output) = self.nodes.get_mut(host).and_then(|node| node.kernel.poll_link()) {
+            match output {
+                LinkOutput::Connect { target, url } => self.connect(host, target, &url),
+                LinkOutput::Close { link, .. } => self.break_link(link),
+                LinkOutput::Ready(link) => {
+                    while let Some(node) = self.nodes.get_mut(host)
+                        && let Some(frame) = node.kernel.poll_link_frame(now, link)
+                    {
+                        self.frames += 1;
+                        if let Some((_, far)) = self.ends.get(&link).cloned() {
+                            let owner = self.ends[&far].0.clone();
+                            self.tell(owner, far, What::Frame(frame));
+                        }
                     }
                 }
-            }
-            match event {
-                Some(LinkEvent::Connect { target, url }) => self.connect(host, target, &url),
-                Some(LinkEvent::Close { link, .. }) => self.break_link(link),
-                None => {}
-            }
-            if none {
-                return;
             }
         }
     }

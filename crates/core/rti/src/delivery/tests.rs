@@ -52,7 +52,7 @@ fn held_messages_count_against_the_limit_of_their_federate() {
     let before = delivery.queued(client);
     assert!(before.1 <= 1000, "{before:?}");
     for _ in 0..2 {
-        delivery.deliver(NOW, client, message(&"reliable "[..], false));
+        delivery.deliver(NOW, client, message("reliable", false));
     }
     let _ = drain(&mut delivery, client);
     for _ in 0..50 {

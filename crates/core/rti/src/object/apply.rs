@@ -1,4 +1,4 @@
-//! What happens at other nodes becomes callbacks here.
+//! Events of other nodes become callbacks here.
 
 use super::instance::{AttributeState, Instance, Relevance};
 use super::objects::Objects;

@@ -256,7 +256,7 @@ mod tests {
                 None => Callback::ReflectAttributeValues(api::ReflectAttributeValues {
                     object_instance: Some(instance),
                     attribute_values: map,
-                    user_supplied_tag: tag.clone(),
+                    user_supplied_tag: tag,
                     transportation_type: Some(TransportationTypeHandle::BEST_EFFORT),
                     producing_federate: Some(FederateHandle(9)),
                     optional_sent_regions: None,
@@ -264,7 +264,7 @@ mod tests {
                 Some(stamp) => Callback::ReflectAttributeValuesWithTime(api::ReflectAttributeValuesWithTime {
                     object_instance: Some(instance),
                     attribute_values: map,
-                    user_supplied_tag: tag.clone(),
+                    user_supplied_tag: tag,
                     transportation_type: Some(TransportationTypeHandle::BEST_EFFORT),
                     producing_federate: Some(FederateHandle(9)),
                     optional_sent_regions: None,
@@ -295,7 +295,7 @@ mod tests {
                 interaction_class: Some(class),
                 object_instance: Some(instance),
                 parameter_values: Some(api::ParameterHandleValueMap { parameter_handle_value }),
-                user_supplied_tag: tag.clone(),
+                user_supplied_tag: tag,
                 transportation_type: Some(TransportationTypeHandle::BEST_EFFORT),
                 producing_federate: Some(FederateHandle(9)),
             });

@@ -83,6 +83,8 @@ pub(crate) struct Federate {
     pub(crate) caller: CallerId,
     pub(crate) client: ClientId,
     pub(crate) switches: FederateSwitches,
+    /// Whether messages in receive order may come between time advances, too (8.14).
+    pub(crate) asynchronous_delivery: bool,
     /// Class attributes it publishes; a class without any is absent.
     pub(crate) publications: BTreeMap<ObjectClassHandle, BTreeSet<AttributeHandle>>,
     /// Class attributes it subscribes; a class without any is absent.
@@ -116,6 +118,7 @@ impl Federate {
             caller,
             client,
             switches,
+            asynchronous_delivery: false,
             publications: BTreeMap::new(),
             subscriptions: BTreeMap::new(),
             published_interactions: BTreeSet::new(),

@@ -79,11 +79,9 @@ impl Objects {
     ) {
         let best_effort = !is_reliable(&self.model, payload.transportation);
         let mut encoded: SmallVec<[(InteractionClassHandle, Bytes); 4]> = SmallVec::new();
-        let mut receivers = self.interest.of(class);
+        let receivers = self.interest.of(class).filter(|&receiver| receiver != payload.producer);
+        let mut receivers = receivers.peekable();
         while let Some(receiver) = receivers.next() {
-            if receiver == payload.producer {
-                continue;
-            }
             let Some(federate) = self.federates.get(&receiver) else { continue };
             let Some(received) = received(federate) else { continue };
             let body = match encoded.iter().find(|(done, _)| *done == received) {
@@ -93,7 +91,7 @@ impl Objects {
                     let values = &payload.values;
                     let select = |place: usize| at.has_parameter(ParameterHandle(values[place].handle));
                     let body = encode(received, &select);
-                    if receivers.len() > 0 {
+                    if receivers.peek().is_some() {
                         encoded.push((received, body.clone()));
                     }
                     body

@@ -12,7 +12,7 @@ pub(crate) struct Interest {
 
 impl Interest {
     /// Enters or removes a federate. True when with it the class became covered, or is covered no longer.
-    pub(super) fn set(&mut self, class: PublishedClass, federate: FederateHandle, on: bool) -> bool {
+    pub(crate) fn set(&mut self, class: PublishedClass, federate: FederateHandle, on: bool) -> bool {
         if on {
             let subscribers = self.subscribers.entry(class).or_default();
             return subscribers.insert(federate) && subscribers.len() == 1;
@@ -33,7 +33,7 @@ impl Interest {
     }
 
     /// The federates that are interested in a class, by handle.
-    pub(crate) fn of(&self, class: PublishedClass) -> impl ExactSizeIterator<Item = FederateHandle> + '_ {
+    pub(crate) fn of(&self, class: PublishedClass) -> impl Iterator<Item = FederateHandle> + '_ {
         const NONE: &BTreeSet<FederateHandle> = &BTreeSet::new();
         self.subscribers.get(&class).unwrap_or(NONE).iter().copied()
     }

@@ -6,7 +6,7 @@
 //! - [`update`], [`interaction`], [`directed`]: the messages themselves;
 //! - [`lifecycle`]: registration, deletion, resignation;
 //! - [`registration`]: advisories on classes; [`relevance`]: advisories on instance attributes;
-//! - [`transport`]: transportation and order types;
+//! - [`ownership`]: who owns what; [`transport`]: transportation and order types;
 //! - [`apply`]: what happens at other nodes, as it is learned here; [`record`]: instances as nodes tell each other of them;
 //! - [`remote_federates`]: what federates of other nodes subscribe; [`publication`]: what this node publishes;
 //! - [`rehome`]: nodes that die; [`tombstones`]: instances that they had just deleted.
@@ -22,6 +22,7 @@ pub(crate) mod interaction;
 pub(crate) mod interest;
 mod lifecycle;
 pub(crate) mod objects;
+mod ownership;
 mod provide;
 mod publication;
 mod record;
@@ -35,3 +36,6 @@ mod scope;
 mod tombstones;
 mod transport;
 mod update;
+
+#[cfg(test)]
+pub(crate) mod tests;

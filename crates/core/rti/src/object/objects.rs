@@ -32,7 +32,7 @@ pub(crate) struct Objects {
     pub(crate) time: TimeKind,
     pub(crate) federates: BTreeMap<FederateHandle, Federate>,
     pub(crate) instances: Instances,
-    /// What they are interested in.
+    /// Their interest in classes.
     pub(crate) interest: Interest,
     /// Federates of other nodes, as far as those here are concerned by what they subscribe.
     pub(super) remote_federates: BTreeMap<FederateHandle, RemoteFederate>,

@@ -1,4 +1,4 @@
-//! What federates of other nodes subscribe, for the advisories of federates here.
+//! Subscriptions of federates of other nodes, for the advisories of federates here.
 
 use super::federate::{ClassSubscription, Subscription};
 use super::objects::Objects;
@@ -199,7 +199,7 @@ impl Objects {
             return;
         }
         for instance in self.instances.of_class_or_below(&self.model, class) {
-            // What is discovered at another class now has other attributes in scope as well.
+            // An instance that is discovered at another class now has other attributes in scope as well.
             let mut concerned = attributes.clone();
             if let Some(object) = self.instances.get(instance) {
                 concerned.extend(self.class_of(object.class).attributes.iter().copied());
@@ -241,7 +241,7 @@ impl Objects {
     }
 }
 
-/// What two declarations of the same thing have in common.
+/// Equal for two declarations of one federate about one class.
 fn key(declaration: &Declaration) -> (bool, FederateHandle, u32) {
     match declaration {
         Declaration::Objects { federate, class, .. } => (false, *federate, class.0),

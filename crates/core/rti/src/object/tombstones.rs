@@ -22,11 +22,11 @@ const FOLLOWED_WITHIN: Duration = Duration::from_secs(30);
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
-    /// `None`: it is dead.
+    /// `None`: it has died.
     home: Option<NodeId>,
     /// `None`: it never was here.
     class: Option<ObjectClassHandle>,
-    /// When its deletion was told here, or its home was dead.
+    /// When its deletion was learned here, or its home died.
     at: Moment,
 }
 
@@ -53,7 +53,7 @@ impl Tombstones {
         self.instances.contains_key(&instance)
     }
 
-    /// The node is dead: what it has lately said to be deleted.
+    /// The node has died: the instances that it had deleted lately.
     fn of_dead(&mut self, now: Moment, gone: NodeId) -> Vec<ObjectInstanceHandle> {
         let of_gone = self.instances.iter_mut().filter(|(_, entry)| entry.home == Some(gone));
         let fresh = of_gone.filter(|(_, entry)| now.since(entry.at) < BEHIND_MAX);
@@ -64,7 +64,7 @@ impl Tombstones {
         fresh.map(mark).collect()
     }
 
-    /// What nodes that are dead by now said to be deleted of a class, as long as somebody may not know.
+    /// Instances of a class that nodes deleted which have died since, as long as some node may not know of it.
     fn of_class(&self, now: Moment, class: ObjectClassHandle) -> Vec<ObjectInstanceHandle> {
         let wanted = |entry: &Entry| {
             entry.home.is_none()

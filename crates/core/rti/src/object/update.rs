@@ -101,11 +101,9 @@ impl Objects {
         let best_effort = !is_reliable(model, payload.transportation);
         let now = effects.now;
         let mut encoded: SmallVec<[(Part, Bytes); 4]> = SmallVec::new();
-        let receivers = object.known();
-        for (place, known) in receivers.iter().enumerate() {
-            if known.federate == payload.producer {
-                continue;
-            }
+        let mut receivers =
+            object.known().iter().filter(|known| known.federate != payload.producer).peekable();
+        while let Some(known) = receivers.next() {
             let Some(federate) = federates.get_mut(&known.federate) else { continue };
             let Some(subscribed) = federate.subscriptions.get(&known.class) else { continue };
             let Some(mut part) = part_in_scope(subscribed, &payload.values) else { continue };
@@ -123,7 +121,7 @@ impl Objects {
                     let select = |at| part >> at & 1 == 1;
                     let body = encode::reflect(handle, payload, OrderType::Receive, select);
                     // The last receiver needs no copy for others.
-                    if place + 1 < receivers.len() {
+                    if receivers.peek().is_some() {
                         encoded.push((part, body.clone()));
                     }
                     body

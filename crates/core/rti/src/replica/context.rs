@@ -1,4 +1,4 @@
-//! What the methods of a replication work with, besides its own state.
+//! The surroundings that the methods of a replication work with.
 
 use super::peers::Peers;
 use crate::control::{ExecutionId, NodeId};
@@ -6,7 +6,7 @@ use crate::object::objects::Objects;
 use crate::wire::StreamId;
 use base::{Deadlines, Moment};
 
-/// What a deadline is about.
+/// The subject of a deadline.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Timer {
     /// A message to this node, or an acknowledgement, is due.
@@ -23,7 +23,7 @@ pub(crate) enum Timer {
     Names(ExecutionId),
 }
 
-/// What the methods of a replication work with: the way to other nodes, timers, and the objects, to look at.
+/// The surroundings of a replication: the way to other nodes, timers, and the objects, to look at.
 pub(crate) struct Context<'a> {
     pub(crate) now: Moment,
     pub(crate) peers: &'a mut Peers,

@@ -6,6 +6,7 @@ use super::replication::{ReplicaEvent, Replication};
 use super::state::{Following, Phase};
 use crate::control::{NodeId, PublishedClass};
 use crate::object::apply::SnapshotRange;
+use crate::proposal::CallerId;
 use crate::wire::{Record, StreamMessage};
 use bytes::Bytes;
 use hla::handle::ObjectInstanceHandle;
@@ -253,7 +254,7 @@ fn describe(cx: &Context<'_>, class: PublishedClass) -> String {
 }
 
 /// The callers of federates that subscribe a class, or know an instance of it whose home is `from`.
-fn concerned(cx: &Context<'_>, class: PublishedClass, from: NodeId) -> BTreeSet<crate::CallerId> {
+fn concerned(cx: &Context<'_>, class: PublishedClass, from: NodeId) -> BTreeSet<CallerId> {
     let objects = cx.objects;
     let mut federates: BTreeSet<_> = objects.interest.of(class).collect();
     for handle in objects.replicas(class, from) {

@@ -29,3 +29,6 @@ mod stream;
 
 pub use limits::NetworkLimits;
 pub use peers::{NetworkCounters, Outgoing};
+
+#[cfg(test)]
+mod tests;

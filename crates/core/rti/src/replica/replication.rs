@@ -12,7 +12,7 @@ use crate::wire::{
 use hla::handle::{FederateHandle, ObjectClassHandle};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// What other nodes do to the objects of this one, in order.
+/// Changes that other nodes make to the objects of this one, in order.
 #[derive(Debug)]
 pub(crate) enum ReplicaEvent {
     /// An event of a stream whose turn has come.
@@ -25,7 +25,7 @@ pub(crate) enum ReplicaEvent {
     Lost { caller: CallerId, why: String },
 }
 
-/// What a message has changed about the followers of this node, which concerns the objects, too.
+/// A change among the followers of this node. It concerns the objects, too.
 #[derive(Debug)]
 pub(crate) enum FollowerChange {
     None,

@@ -4,7 +4,7 @@ use super::execution::Execution;
 use super::{Caller, Completion, Rti, Standing};
 use crate::control::{Command, Event, ExecutionId, NodeId, WireError};
 use crate::proposal::{CallerId, Outcome, Proposal, Report, Waiting};
-use crate::services::connection;
+use crate::services::executions;
 use base::{Moment, NodeKey};
 use hla::RtiError;
 use hla::api::{JoinResult, ResignAction};
@@ -205,7 +205,7 @@ impl Rti {
     pub(super) fn report(&mut self, caller: CallerId, report: Report) {
         if let Some(known) = self.callers.get(&caller) {
             let mut effects = crate::effect::Effects::default();
-            effects.tell(known.client, connection::report(report, &self.control));
+            effects.tell(known.client, executions::report(report, &self.control));
             self.shared.apply(effects);
         }
     }

@@ -88,8 +88,8 @@ impl Execution {
         match effect {
             Effect::Deliver { to, arrival } => shared.delivery.deliver(shared.now, to, arrival),
             Effect::HoldReceiveOrder { to, on } => shared.delivery.hold_receive_order(shared.now, to, on),
-            Effect::Propose(proposal) => shared.proposals.push_back(proposal),
-            Effect::Replicate(change) => self.apply_change(shared, change),
+            Effect::Propose(proposal) => shared.proposals.push_back(*proposal),
+            Effect::Replicate(change) => self.apply_change(shared, *change),
         }
     }
 

@@ -245,3 +245,22 @@ impl Rti {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Config, NoFoms};
+
+    #[test]
+    fn timers_run_on_a_single_node() {
+        let mut rti = Rti::new(Config::default(), Box::new(NoFoms));
+        assert_eq!(rti.poll_timeout(), None);
+        let at = Moment::from_secs(5);
+        rti.shared.timers.set(Timer::Names(ExecutionId(1)), at);
+        assert_eq!(rti.poll_timeout(), Some(at));
+        rti.handle_timeout(Moment::from_secs(4));
+        assert_eq!(rti.poll_timeout(), Some(at), "too early");
+        rti.handle_timeout(at);
+        assert_eq!(rti.poll_timeout(), None);
+    }
+}

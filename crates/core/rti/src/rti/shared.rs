@@ -1,4 +1,4 @@
-//! What all federation executions of a node share.
+//! The state that all federation executions of a node share.
 
 use crate::config::Config;
 use crate::control::{ExecutionId, PublishedClass};
@@ -10,7 +10,7 @@ use crate::replica::peers::Peers;
 use base::{Deadlines, Moment};
 use std::collections::{BTreeSet, VecDeque};
 
-/// What all federation executions of a node share: the ways to federates, to other nodes and to the control plane.
+/// The state that all federation executions of a node share: the ways to federates, to other nodes and to the control plane.
 pub(crate) struct Shared {
     pub(super) now: Moment,
     pub(super) delivery: Delivery,
@@ -52,7 +52,7 @@ impl Shared {
             match effect {
                 Effect::Deliver { to, arrival } => self.delivery.deliver(self.now, to, arrival),
                 Effect::HoldReceiveOrder { to, on } => self.delivery.hold_receive_order(self.now, to, on),
-                Effect::Propose(proposal) => self.proposals.push_back(proposal),
+                Effect::Propose(proposal) => self.proposals.push_back(*proposal),
                 Effect::Replicate(change) => {
                     debug_assert!(false, "{change:?} of a federate that is not joined");
                 }

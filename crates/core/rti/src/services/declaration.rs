@@ -1,114 +1,142 @@
 //! Declaration management (clause 5).
 
-use super::{Context, Served, done};
-use hla::api::call_request::CallRequest as Call;
+use super::{Context, Reply, Serve, Served};
+use hla::api::*;
 
-pub(crate) fn serve(mut cx: Context<'_>, call: Call) -> Served {
-    let Context { objects: x, effects, who, .. } = &mut cx;
-    let who = *who;
-    match call {
-        Call::PublishObjectClassAttributesRequest(r) => {
-            x.publish_attributes(effects, who, r.object_class, r.attributes.as_ref())?;
-            done!(PublishObjectClassAttributesResponse)
-        }
-        Call::UnpublishObjectClassRequest(r) => {
-            x.unpublish_attributes(effects, who, r.object_class, None)?;
-            done!(UnpublishObjectClassResponse)
-        }
-        Call::UnpublishObjectClassAttributesRequest(r) => {
-            x.unpublish_attributes(effects, who, r.object_class, Some(r.attributes.as_ref()))?;
-            done!(UnpublishObjectClassAttributesResponse)
-        }
-        Call::PublishInteractionClassRequest(r) => {
-            x.publish_interaction(effects, who, r.interaction_class)?;
-            done!(PublishInteractionClassResponse)
-        }
-        Call::UnpublishInteractionClassRequest(r) => {
-            x.unpublish_interaction(effects, who, r.interaction_class)?;
-            done!(UnpublishInteractionClassResponse)
-        }
-        Call::SubscribeInteractionClassRequest(r) => {
-            x.subscribe_interaction(effects, who, r.interaction_class, true)?;
-            done!(SubscribeInteractionClassResponse)
-        }
-        Call::SubscribeInteractionClassPassivelyRequest(r) => {
-            x.subscribe_interaction(effects, who, r.interaction_class, false)?;
-            done!(SubscribeInteractionClassPassivelyResponse)
-        }
-        Call::UnsubscribeInteractionClassRequest(r) => {
-            x.unsubscribe_interaction(effects, who, r.interaction_class)?;
-            done!(UnsubscribeInteractionClassResponse)
-        }
-        other => subscriptions(cx, other),
+impl Serve for PublishObjectClassAttributesRequest {
+    fn serve(self, Context { objects, effects, who, .. }: Context<'_>) -> Served<()> {
+        let attributes = self.attributes.as_ref();
+        objects.publish_attributes(effects, who, self.object_class, attributes).map(Reply::Now)
     }
 }
 
-fn subscriptions(mut cx: Context<'_>, call: Call) -> Served {
-    let Context { objects: x, effects, who, .. } = &mut cx;
-    let who = *who;
-    match call {
-        Call::SubscribeObjectClassAttributesRequest(r) => {
-            x.subscribe_attributes(effects, who, r.object_class, r.attributes.as_ref(), true, "")?;
-            done!(SubscribeObjectClassAttributesResponse)
-        }
-        Call::SubscribeObjectClassAttributesWithRateRequest(r) => {
-            let rate = &r.update_rate_designator;
-            x.subscribe_attributes(effects, who, r.object_class, r.attributes.as_ref(), true, rate)?;
-            done!(SubscribeObjectClassAttributesWithRateResponse)
-        }
-        Call::SubscribeObjectClassAttributesPassivelyRequest(r) => {
-            x.subscribe_attributes(effects, who, r.object_class, r.attributes.as_ref(), false, "")?;
-            done!(SubscribeObjectClassAttributesPassivelyResponse)
-        }
-        Call::SubscribeObjectClassAttributesPassivelyWithRateRequest(r) => {
-            let rate = &r.update_rate_designator;
-            x.subscribe_attributes(effects, who, r.object_class, r.attributes.as_ref(), false, rate)?;
-            done!(SubscribeObjectClassAttributesPassivelyWithRateResponse)
-        }
-        Call::UnsubscribeObjectClassRequest(r) => {
-            x.unsubscribe_attributes(effects, who, r.object_class, None)?;
-            done!(UnsubscribeObjectClassResponse)
-        }
-        Call::UnsubscribeObjectClassAttributesRequest(r) => {
-            x.unsubscribe_attributes(effects, who, r.object_class, Some(r.attributes.as_ref()))?;
-            done!(UnsubscribeObjectClassAttributesResponse)
-        }
-        other => directed(cx, other),
+impl Serve for UnpublishObjectClassRequest {
+    fn serve(self, Context { objects, effects, who, .. }: Context<'_>) -> Served<()> {
+        objects.unpublish_attributes(effects, who, self.object_class, None).map(Reply::Now)
     }
 }
 
-fn directed(mut cx: Context<'_>, call: Call) -> Served {
-    let Context { objects: x, effects, who, .. } = &mut cx;
-    let who = *who;
-    match call {
-        Call::PublishObjectClassDirectedInteractionsRequest(r) => {
-            x.publish_directed(effects, who, r.object_class, r.interaction_classes.as_ref())?;
-            done!(PublishObjectClassDirectedInteractionsResponse)
-        }
-        Call::UnpublishObjectClassDirectedInteractionsRequest(r) => {
-            x.unpublish_directed(effects, who, r.object_class, None)?;
-            done!(UnpublishObjectClassDirectedInteractionsResponse)
-        }
-        Call::UnpublishObjectClassDirectedInteractionsWithSetRequest(r) => {
-            x.unpublish_directed(effects, who, r.object_class, Some(r.interaction_classes.as_ref()))?;
-            done!(UnpublishObjectClassDirectedInteractionsWithSetResponse)
-        }
-        Call::SubscribeObjectClassDirectedInteractionsRequest(r) => {
-            x.subscribe_directed(effects, who, r.object_class, r.interaction_classes.as_ref(), false)?;
-            done!(SubscribeObjectClassDirectedInteractionsResponse)
-        }
-        Call::SubscribeObjectClassDirectedInteractionsUniversallyRequest(r) => {
-            x.subscribe_directed(effects, who, r.object_class, r.interaction_classes.as_ref(), true)?;
-            done!(SubscribeObjectClassDirectedInteractionsUniversallyResponse)
-        }
-        Call::UnsubscribeObjectClassDirectedInteractionsRequest(r) => {
-            x.unsubscribe_directed(effects, who, r.object_class, None)?;
-            done!(UnsubscribeObjectClassDirectedInteractionsResponse)
-        }
-        Call::UnsubscribeObjectClassDirectedInteractionsWithSetRequest(r) => {
-            x.unsubscribe_directed(effects, who, r.object_class, Some(r.interaction_classes.as_ref()))?;
-            done!(UnsubscribeObjectClassDirectedInteractionsWithSetResponse)
-        }
-        other => super::federation::serve(cx, other),
+impl Serve for UnpublishObjectClassAttributesRequest {
+    fn serve(self, Context { objects, effects, who, .. }: Context<'_>) -> Served<()> {
+        let attributes = Some(self.attributes.as_ref());
+        objects.unpublish_attributes(effects, who, self.object_class, attributes).map(Reply::Now)
+    }
+}
+
+impl Serve for PublishInteractionClassRequest {
+    fn serve(self, Context { objects, effects, who, .. }: Context<'_>) -> Served<()> {
+        objects.publish_interaction(effects, who, self.interaction_class).map(Reply::Now)
+    }
+}
+
+impl Serve for UnpublishInteractionClassRequest {
+    fn serve(self, Context { objects, effects, who, .. }: Context<'_>) -> Served<()> {
+        objects.unpublish_interaction(effects, who, self.interaction_class).map(Reply::Now)
+    }
+}
+
+impl Serve for SubscribeInteractionClassRequest {
+    fn serve(self, Context { objects, effects, who, .. }: Context<'_>) -> Served<()> {
+        objects.subscribe_interaction(effects, who, self.interaction_class, true).map(Reply::Now)
+    }
+}
+
+impl Serve for SubscribeInteractionClassPassivelyRequest {
+    fn serve(self, Context { objects, effects, who, .. }: Context<'_>) -> Served<()> {
+        objects.subscribe_interaction(effects, who, self.interaction_class, false).map(Reply::Now)
+    }
+}
+
+impl Serve for UnsubscribeInteractionClassRequest {
+    fn serve(self, Context { objects, effects, who, .. }: Context<'_>) -> Served<()> {
+        objects.unsubscribe_interaction(effects, who, self.interaction_class).map(Reply::Now)
+    }
+}
+
+impl Serve for SubscribeObjectClassAttributesRequest {
+    fn serve(self, Context { objects, effects, who, .. }: Context<'_>) -> Served<()> {
+        let attributes = self.attributes.as_ref();
+        objects.subscribe_attributes(effects, who, self.object_class, attributes, true, "").map(Reply::Now)
+    }
+}
+
+impl Serve for SubscribeObjectClassAttributesWithRateRequest {
+    fn serve(self, Context { objects, effects, who, .. }: Context<'_>) -> Served<()> {
+        let (attributes, rate) = (self.attributes.as_ref(), &self.update_rate_designator);
+        objects.subscribe_attributes(effects, who, self.object_class, attributes, true, rate).map(Reply::Now)
+    }
+}
+
+impl Serve for SubscribeObjectClassAttributesPassivelyRequest {
+    fn serve(self, Context { objects, effects, who, .. }: Context<'_>) -> Served<()> {
+        let attributes = self.attributes.as_ref();
+        objects.subscribe_attributes(effects, who, self.object_class, attributes, false, "").map(Reply::Now)
+    }
+}
+
+impl Serve for SubscribeObjectClassAttributesPassivelyWithRateRequest {
+    fn serve(self, Context { objects, effects, who, .. }: Context<'_>) -> Served<()> {
+        let (attributes, rate) = (self.attributes.as_ref(), &self.update_rate_designator);
+        objects.subscribe_attributes(effects, who, self.object_class, attributes, false, rate).map(Reply::Now)
+    }
+}
+
+impl Serve for UnsubscribeObjectClassRequest {
+    fn serve(self, Context { objects, effects, who, .. }: Context<'_>) -> Served<()> {
+        objects.unsubscribe_attributes(effects, who, self.object_class, None).map(Reply::Now)
+    }
+}
+
+impl Serve for UnsubscribeObjectClassAttributesRequest {
+    fn serve(self, Context { objects, effects, who, .. }: Context<'_>) -> Served<()> {
+        let attributes = Some(self.attributes.as_ref());
+        objects.unsubscribe_attributes(effects, who, self.object_class, attributes).map(Reply::Now)
+    }
+}
+
+impl Serve for PublishObjectClassDirectedInteractionsRequest {
+    fn serve(self, Context { objects, effects, who, .. }: Context<'_>) -> Served<()> {
+        let interactions = self.interaction_classes.as_ref();
+        objects.publish_directed(effects, who, self.object_class, interactions).map(Reply::Now)
+    }
+}
+
+impl Serve for UnpublishObjectClassDirectedInteractionsRequest {
+    fn serve(self, Context { objects, effects, who, .. }: Context<'_>) -> Served<()> {
+        objects.unpublish_directed(effects, who, self.object_class, None).map(Reply::Now)
+    }
+}
+
+impl Serve for UnpublishObjectClassDirectedInteractionsWithSetRequest {
+    fn serve(self, Context { objects, effects, who, .. }: Context<'_>) -> Served<()> {
+        let interactions = Some(self.interaction_classes.as_ref());
+        objects.unpublish_directed(effects, who, self.object_class, interactions).map(Reply::Now)
+    }
+}
+
+impl Serve for SubscribeObjectClassDirectedInteractionsRequest {
+    fn serve(self, Context { objects, effects, who, .. }: Context<'_>) -> Served<()> {
+        let interactions = self.interaction_classes.as_ref();
+        objects.subscribe_directed(effects, who, self.object_class, interactions, false).map(Reply::Now)
+    }
+}
+
+impl Serve for SubscribeObjectClassDirectedInteractionsUniversallyRequest {
+    fn serve(self, Context { objects, effects, who, .. }: Context<'_>) -> Served<()> {
+        let interactions = self.interaction_classes.as_ref();
+        objects.subscribe_directed(effects, who, self.object_class, interactions, true).map(Reply::Now)
+    }
+}
+
+impl Serve for UnsubscribeObjectClassDirectedInteractionsRequest {
+    fn serve(self, Context { objects, effects, who, .. }: Context<'_>) -> Served<()> {
+        objects.unsubscribe_directed(effects, who, self.object_class, None).map(Reply::Now)
+    }
+}
+
+impl Serve for UnsubscribeObjectClassDirectedInteractionsWithSetRequest {
+    fn serve(self, Context { objects, effects, who, .. }: Context<'_>) -> Served<()> {
+        let interactions = Some(self.interaction_classes.as_ref());
+        objects.unsubscribe_directed(effects, who, self.object_class, interactions).map(Reply::Now)
     }
 }

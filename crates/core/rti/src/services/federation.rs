@@ -1,55 +1,67 @@
 //! Federation management of joined federates (4.12 to 4.18).
 
-use super::{Context, Served, finish};
+use super::{Context, Serve, Served};
 use crate::control::Command;
-use hla::api::call_request::CallRequest as Call;
-use hla::api::{FederateHandleSet, ResignAction};
+use bytes::Bytes;
+use hla::api::*;
 use hla::handle::FederateHandle;
 use hla::{Exception, RtiError};
 use std::collections::BTreeSet;
 
-pub(crate) fn serve(mut cx: Context<'_>, call: Call) -> Served {
-    let (execution, federate) = (cx.objects.id, cx.who);
-    match call {
-        Call::ResignFederationExecutionRequest(r) => {
-            let action = resign_action(r.resign_action)?;
-            cx.objects.resign_objects(cx.effects, federate, action)?;
-            let command = Command::Resign { execution, federate };
-            cx.propose(command, finish!(ResignFederationExecutionResponse))
-        }
-        Call::RegisterFederationSynchronizationPointRequest(r) => {
-            let (label, tag) = (r.synchronization_point_label, r.user_supplied_tag.to_vec());
-            let command = Command::RegisterSync { execution, federate, label, tag, set: BTreeSet::new() };
-            cx.propose(command, finish!(RegisterFederationSynchronizationPointResponse))
-        }
-        Call::RegisterFederationSynchronizationPointWithSetRequest(r) => {
-            let (label, tag) = (r.synchronization_point_label, r.user_supplied_tag.to_vec());
-            let set = federates(&cx, r.synchronization_set.as_ref())?;
-            let command = Command::RegisterSync { execution, federate, label, tag, set };
-            cx.propose(command, finish!(RegisterFederationSynchronizationPointWithSetResponse))
-        }
-        Call::SynchronizationPointAchievedRequest(r) => {
-            let (label, success) = (r.synchronization_point_label, r.successfully);
-            let command = Command::AchieveSync { execution, federate, label, success };
-            cx.propose(command, finish!(SynchronizationPointAchievedResponse))
-        }
-        other => super::lookup::serve(cx, other),
+impl Serve for ResignFederationExecutionRequest {
+    fn serve(self, mut context: Context<'_>) -> Served<()> {
+        let action = resign_action(self.resign_action)?;
+        let (execution, federate) = (context.objects.id, context.who);
+        context.objects.resign_objects(context.effects, federate, action)?;
+        context.propose::<Self>(Command::Resign { execution, federate })
     }
 }
 
-/// The federates of a set. A federate that has left is for the synchronization point to refuse; what was
-/// never a federate is no handle at all.
-fn federates(
-    cx: &Context<'_>,
-    set: Option<&FederateHandleSet>,
-) -> Result<BTreeSet<FederateHandle>, RtiError> {
-    let handles = set.map(|set| set.federate_handle.as_slice()).unwrap_or_default();
-    match handles.iter().find(|&&handle| !cx.federation().was_member(handle)) {
-        Some(handle) => {
-            let text = format!("{handle:?} is no federate of this federation");
-            Err(RtiError::new(Exception::InvalidFederateHandle, text))
+impl Serve for RegisterFederationSynchronizationPointRequest {
+    fn serve(self, mut context: Context<'_>) -> Served<()> {
+        let (label, tag) = (self.synchronization_point_label, &self.user_supplied_tag);
+        context.propose_sync_point::<Self>(label, tag, BTreeSet::new())
+    }
+}
+
+impl Serve for RegisterFederationSynchronizationPointWithSetRequest {
+    fn serve(self, mut context: Context<'_>) -> Served<()> {
+        let (label, tag) = (self.synchronization_point_label, &self.user_supplied_tag);
+        let set = context.federates(self.synchronization_set.as_ref())?;
+        context.propose_sync_point::<Self>(label, tag, set)
+    }
+}
+
+impl Serve for SynchronizationPointAchievedRequest {
+    fn serve(self, mut context: Context<'_>) -> Served<()> {
+        let (execution, federate) = (context.objects.id, context.who);
+        let (label, success) = (self.synchronization_point_label, self.successfully);
+        context.propose::<Self>(Command::AchieveSync { execution, federate, label, success })
+    }
+}
+
+impl Context<'_> {
+    fn propose_sync_point<R: Request<Output = ()>>(
+        &mut self,
+        label: String,
+        tag: &Bytes,
+        set: BTreeSet<FederateHandle>,
+    ) -> Served<()> {
+        let (execution, federate, tag) = (self.objects.id, self.who, tag.to_vec());
+        self.propose::<R>(Command::RegisterSync { execution, federate, label, tag, set })
+    }
+
+    /// The federates of a set. A federate that has left is for the synchronization point to refuse;
+    /// what was never a federate is no handle at all.
+    fn federates(&self, set: Option<&FederateHandleSet>) -> Result<BTreeSet<FederateHandle>, RtiError> {
+        let handles = set.map(|set| set.federate_handle.as_slice()).unwrap_or_default();
+        match handles.iter().find(|&&handle| !self.federation().was_member(handle)) {
+            Some(handle) => {
+                let text = format!("{handle:?} is no federate of this federation");
+                Err(RtiError::new(Exception::InvalidFederateHandle, text))
+            }
+            None => Ok(handles.iter().copied().collect()),
         }
-        None => Ok(handles.iter().copied().collect()),
     }
 }
 

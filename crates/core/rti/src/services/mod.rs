@@ -1,59 +1,55 @@
 //! From a service call to the machine that serves it, and back to its response.
 //!
-//! Checks come in this order: connection, membership, handles, state. A service that fails has had no
-//! effect. Each group has a file; a call that is not of a group is handed to the next one.
+//! A service is an implementation of [`Serve`] for its request, in the file of its group. What a
+//! service needs, and when it is refused, is in the call table ([`hla::api::SERVICES`]) and is
+//! checked ([`admission`]) before it is served; then come the checks of handles, and those of
+//! state. A service that fails has had no effect.
 
+pub(crate) mod admission;
 pub(crate) mod connection;
-pub(crate) mod declaration;
-pub(crate) mod federation;
-pub(crate) mod later;
-pub(crate) mod lookup;
-pub(crate) mod object;
-pub(crate) mod switches;
-pub(crate) mod transport;
+mod declaration;
+pub(crate) mod executions;
+mod federation;
+mod lookup;
+mod object;
+mod ownership;
+mod switches;
+mod time;
+mod transport;
+mod unbuilt;
 
 use crate::control::{Command, ControlPlane, Federation};
 use crate::effect::{Effect, Effects};
 use crate::object::objects::Objects;
-use crate::proposal::{CallId, CallerId, Finish, Proposal, Waiting};
+use crate::proposal::{CallId, CallerId, Outcome, Proposal, Report, Waiting};
 use hla::RtiError;
 use hla::api::call_response::CallResponse as Answer;
+use hla::api::{JoinResult, Request};
 use hla::handle::FederateHandle;
 
 /// How a service call ends for now.
-pub(crate) enum Reply {
-    /// With this response.
-    Now(Answer),
-    /// With the outcome of a proposal to the control effects.
+pub(crate) enum Reply<T> {
+    /// With this result.
+    Now(T),
+    /// With the outcome of a proposal to the control plane.
     Later,
 }
 
-pub(crate) type Served = Result<Reply, RtiError>;
-
-/// The response without a result called `$variant`.
-macro_rules! done {
-    ($variant:ident) => {
-        Ok($crate::services::Reply::Now(hla::api::call_response::CallResponse::$variant(Default::default())))
-    };
+impl<T> Reply<T> {
+    pub(crate) fn map<U>(self, f: impl FnOnce(T) -> U) -> Reply<U> {
+        match self {
+            Reply::Now(result) => Reply::Now(f(result)),
+            Reply::Later => Reply::Later,
+        }
+    }
 }
 
-/// The response called `$variant` with a result.
-macro_rules! answer {
-    ($variant:ident, $result:expr) => {
-        Ok($crate::services::Reply::Now(hla::api::call_response::CallResponse::$variant(
-            hla::api::$variant { result: $result.into() },
-        )))
-    };
-}
+pub(crate) type Served<T> = Result<Reply<T>, RtiError>;
 
-/// Makes the response called `$variant`, without a result, from any outcome.
-macro_rules! finish {
-    ($variant:ident) => {
-        |_| hla::api::call_response::CallResponse::$variant(Default::default())
-    };
+/// A service of joined federates.
+pub(crate) trait Serve: Request {
+    fn serve(self, context: Context<'_>) -> Served<Self::Output>;
 }
-
-pub(crate) use {answer, done, finish};
 
 /// A call of a joined federate, with what serving it needs.
 pub(crate) struct Context<'a> {
@@ -64,18 +60,49 @@ pub(crate) struct Context<'a> {
     pub(crate) call: CallId,
     /// The federate that calls.
     pub(crate) who: FederateHandle,
+    /// It speaks the 2010 edition through an adapter.
+    pub(crate) evolved: bool,
 }
 
 impl Context<'_> {
-    /// The federation execution as the control effects knows it.
+    /// The federation execution as the control plane knows it.
     pub(crate) fn federation(&self) -> &Federation {
         self.control.execution(self.objects.id).expect("an execution has its federation")
     }
 
-    /// Proposes a command; its outcome ends the call with the response that `finish` makes.
-    pub(crate) fn propose(&mut self, command: Command, finish: Finish) -> Served {
-        let waiting = Some(Waiting { caller: self.caller, call: self.call, finish });
-        self.effects.push(Effect::Propose(Proposal { command, waiting, report: None }));
-        Ok(Reply::Later)
+    /// Proposes a command, whose outcome ends the call.
+    pub(crate) fn propose<R: Request<Output: FromOutcome>>(&mut self, command: Command) -> Served<R::Output> {
+        propose::<R>(self.effects, (self.caller, self.call), command, None)
     }
+}
+
+/// A result that follows from the outcome of a proposal.
+pub(crate) trait FromOutcome {
+    fn from_outcome(outcome: Outcome) -> Self;
+}
+
+impl FromOutcome for () {
+    fn from_outcome(_: Outcome) {}
+}
+
+impl FromOutcome for JoinResult {
+    fn from_outcome(outcome: Outcome) -> Self {
+        outcome.joined.unwrap_or_default()
+    }
+}
+
+/// Proposes a command, whose outcome ends a call of the service `R`; `report` is for its caller
+/// then.
+fn propose<R: Request<Output: FromOutcome>>(
+    effects: &mut Effects,
+    (caller, call): (CallerId, CallId),
+    command: Command,
+    report: Option<Report>,
+) -> Served<R::Output> {
+    fn finish<R: Request<Output: FromOutcome>>(outcome: Outcome) -> Answer {
+        R::response(FromOutcome::from_outcome(outcome))
+    }
+    let waiting = Some(Waiting { caller, call, finish: finish::<R> });
+    effects.push(Effect::Propose(Box::new(Proposal { command, waiting, report })));
+    Ok(Reply::Later)
 }

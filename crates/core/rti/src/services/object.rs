@@ -1,132 +1,164 @@
-//! Object management (clause 6) and the order types of clause 8, in order of frequency.
+//! Object management (clause 6), without transportation types.
 
-use super::{Context, Served, answer, done, finish};
+use super::{Context, Reply, Serve, Served};
 use crate::control::{Command, NameTable};
 use crate::time::Stamp;
-use hla::api::MessageRetractionReturn;
-use hla::api::call_request::CallRequest as Call;
+use hla::api::*;
+use hla::handle::ObjectInstanceHandle;
 use hla::{Exception, RtiError};
 use std::collections::BTreeSet;
 
 /// No message goes in time stamp order yet, so that none can be retracted.
-fn no_retraction() -> MessageRetractionReturn {
-    MessageRetractionReturn { retraction_handle_is_valid: false, message_retraction_handle: None }
+fn no_retraction(_: ()) -> Reply<MessageRetractionReturn> {
+    let none = MessageRetractionReturn { retraction_handle_is_valid: false, message_retraction_handle: None };
+    Reply::Now(none)
 }
 
-pub(crate) fn serve(mut cx: Context<'_>, call: Call) -> Served {
-    let Context { objects: x, effects, who, .. } = &mut cx;
-    let who = *who;
-    match call {
-        Call::UpdateAttributeValuesRequest(r) => {
-            x.update(effects, who, r.object_instance, r.attribute_values, r.user_supplied_tag, None)?;
-            done!(UpdateAttributeValuesResponse)
-        }
-        Call::UpdateAttributeValuesWithTimeRequest(r) => {
-            let stamp = Stamp::read(x.time, r.time.as_ref())?;
-            x.update(effects, who, r.object_instance, r.attribute_values, r.user_supplied_tag, Some(stamp))?;
-            answer!(UpdateAttributeValuesWithTimeResponse, no_retraction())
-        }
-        Call::SendInteractionRequest(r) => {
-            let (class, values) = (r.interaction_class, r.parameter_values);
-            x.send_interaction(effects, who, class, values, r.user_supplied_tag, None)?;
-            done!(SendInteractionResponse)
-        }
-        Call::SendInteractionWithTimeRequest(r) => {
-            let stamp = Stamp::read(x.time, r.time.as_ref())?;
-            let (class, values) = (r.interaction_class, r.parameter_values);
-            x.send_interaction(effects, who, class, values, r.user_supplied_tag, Some(stamp))?;
-            answer!(SendInteractionWithTimeResponse, no_retraction())
-        }
-        Call::SendDirectedInteractionRequest(r) => {
-            let (class, instance, values) = (r.interaction_class, r.object_instance, r.parameter_values);
-            x.send_directed(effects, who, class, instance, values, r.user_supplied_tag, None)?;
-            done!(SendDirectedInteractionResponse)
-        }
-        Call::SendDirectedInteractionWithTimeRequest(r) => {
-            let stamp = Stamp::read(x.time, r.time.as_ref())?;
-            let (class, instance, values) = (r.interaction_class, r.object_instance, r.parameter_values);
-            x.send_directed(effects, who, class, instance, values, r.user_supplied_tag, Some(stamp))?;
-            answer!(SendDirectedInteractionWithTimeResponse, no_retraction())
-        }
-        other => lifecycle(cx, other),
+impl Serve for UpdateAttributeValuesRequest {
+    fn serve(self, Context { objects, effects, who, .. }: Context<'_>) -> Served<()> {
+        let (instance, values) = (self.object_instance, self.attribute_values);
+        objects.update(effects, who, instance, values, self.user_supplied_tag, None).map(Reply::Now)
     }
 }
 
-fn lifecycle(mut cx: Context<'_>, call: Call) -> Served {
-    let Context { objects: x, effects, who, control, .. } = &mut cx;
-    let who = *who;
-    let names = || &control.execution(x.id).expect("an execution has its federation").names;
-    match call {
-        Call::RegisterObjectInstanceRequest(r) => {
-            let names = names();
-            answer!(RegisterObjectInstanceResponse, x.register(effects, names, who, r.object_class, None)?)
-        }
-        Call::RegisterObjectInstanceWithNameRequest(r) => {
-            let (names, name) = (names(), Some(r.object_instance_name.as_str()));
-            answer!(
-                RegisterObjectInstanceWithNameResponse,
-                x.register(effects, names, who, r.object_class, name)?
-            )
-        }
-        Call::DeleteObjectInstanceRequest(r) => {
-            x.delete(effects, who, r.object_instance, &r.user_supplied_tag, None)?;
-            done!(DeleteObjectInstanceResponse)
-        }
-        Call::DeleteObjectInstanceWithTimeRequest(r) => {
-            let stamp = Stamp::read(x.time, r.time.as_ref())?;
-            x.delete(effects, who, r.object_instance, &r.user_supplied_tag, Some(stamp))?;
-            answer!(DeleteObjectInstanceWithTimeResponse, no_retraction())
-        }
-        Call::LocalDeleteObjectInstanceRequest(r) => {
-            x.local_delete(effects, who, r.object_instance)?;
-            done!(LocalDeleteObjectInstanceResponse)
-        }
-        Call::RequestInstanceAttributeValueUpdateRequest(r) => {
-            let attributes = r.attributes.as_ref();
-            x.request_instance_update(effects, who, r.object_instance, attributes, &r.user_supplied_tag)?;
-            done!(RequestInstanceAttributeValueUpdateResponse)
-        }
-        Call::RequestClassAttributeValueUpdateRequest(r) => {
-            let attributes = r.attributes.as_ref();
-            x.request_class_update(effects, who, r.object_class, attributes, &r.user_supplied_tag)?;
-            done!(RequestClassAttributeValueUpdateResponse)
-        }
-        other => names_of_instances(cx, other),
+impl Serve for UpdateAttributeValuesWithTimeRequest {
+    fn serve(self, Context { objects, effects, who, .. }: Context<'_>) -> Served<MessageRetractionReturn> {
+        let stamp = Stamp::read(objects.time, self.time.as_ref())?;
+        let (instance, values) = (self.object_instance, self.attribute_values);
+        objects.update(effects, who, instance, values, self.user_supplied_tag, Some(stamp)).map(no_retraction)
     }
 }
 
-fn names_of_instances(mut cx: Context<'_>, call: Call) -> Served {
-    let (execution, federate) = (cx.objects.id, cx.who);
-    match call {
-        Call::ReserveObjectInstanceNameRequest(r) => {
-            NameTable::check_legal(&r.object_instance_name)?;
-            let names = BTreeSet::from([r.object_instance_name]);
-            let command = Command::ReserveNames { execution, federate, names, multiple: false };
-            cx.propose(command, finish!(ReserveObjectInstanceNameResponse))
-        }
-        Call::ReserveMultipleObjectInstanceNamesRequest(r) => {
-            let names = several(r.object_instance_names)?;
-            names.iter().try_for_each(|name| NameTable::check_legal(name))?;
-            let command = Command::ReserveNames { execution, federate, names, multiple: true };
-            cx.propose(command, finish!(ReserveMultipleObjectInstanceNamesResponse))
-        }
-        Call::ReleaseObjectInstanceNameRequest(r) => {
-            let names = BTreeSet::from([r.object_instance_name]);
-            let command = Command::ReleaseNames { execution, federate, names };
-            cx.propose(command, finish!(ReleaseObjectInstanceNameResponse))
-        }
-        Call::ReleaseMultipleObjectInstanceNamesRequest(r) => {
-            let names = r.object_instance_names.into_iter().collect();
-            let command = Command::ReleaseNames { execution, federate, names };
-            cx.propose(command, finish!(ReleaseMultipleObjectInstanceNamesResponse))
-        }
-        other => super::transport::serve(cx, other),
+impl Serve for SendInteractionRequest {
+    fn serve(self, Context { objects, effects, who, .. }: Context<'_>) -> Served<()> {
+        let (class, values) = (self.interaction_class, self.parameter_values);
+        objects.send_interaction(effects, who, class, values, self.user_supplied_tag, None).map(Reply::Now)
     }
 }
 
-fn several(names: Vec<String>) -> Result<BTreeSet<String>, RtiError> {
-    if names.is_empty() {
-        return Err(RtiError::new(Exception::NameSetWasEmpty, "at least one name is needed"));
+impl Serve for SendInteractionWithTimeRequest {
+    fn serve(self, Context { objects, effects, who, .. }: Context<'_>) -> Served<MessageRetractionReturn> {
+        let stamp = Stamp::read(objects.time, self.time.as_ref())?;
+        let (class, values) = (self.interaction_class, self.parameter_values);
+        objects
+            .send_interaction(effects, who, class, values, self.user_supplied_tag, Some(stamp))
+            .map(no_retraction)
     }
-    Ok(names.into_iter().collect())
+}
+
+impl Serve for SendDirectedInteractionRequest {
+    fn serve(self, Context { objects, effects, who, .. }: Context<'_>) -> Served<()> {
+        let (class, instance) = (self.interaction_class, self.object_instance);
+        let (values, tag) = (self.parameter_values, self.user_supplied_tag);
+        objects.send_directed(effects, who, class, instance, values, tag, None).map(Reply::Now)
+    }
+}
+
+impl Serve for SendDirectedInteractionWithTimeRequest {
+    fn serve(self, Context { objects, effects, who, .. }: Context<'_>) -> Served<MessageRetractionReturn> {
+        let stamp = Stamp::read(objects.time, self.time.as_ref())?;
+        let (class, instance) = (self.interaction_class, self.object_instance);
+        let (values, tag) = (self.parameter_values, self.user_supplied_tag);
+        objects.send_directed(effects, who, class, instance, values, tag, Some(stamp)).map(no_retraction)
+    }
+}
+
+impl Serve for RegisterObjectInstanceRequest {
+    fn serve(self, context: Context<'_>) -> Served<ObjectInstanceHandle> {
+        let names = context.names();
+        let Context { objects, effects, who, .. } = context;
+        objects.register(effects, names, who, self.object_class, None).map(Reply::Now)
+    }
+}
+
+impl Serve for RegisterObjectInstanceWithNameRequest {
+    fn serve(self, context: Context<'_>) -> Served<ObjectInstanceHandle> {
+        let names = context.names();
+        let Context { objects, effects, who, .. } = context;
+        let name = Some(self.object_instance_name.as_str());
+        objects.register(effects, names, who, self.object_class, name).map(Reply::Now)
+    }
+}
+
+impl Serve for DeleteObjectInstanceRequest {
+    fn serve(self, Context { objects, effects, who, .. }: Context<'_>) -> Served<()> {
+        objects.delete(effects, who, self.object_instance, &self.user_supplied_tag, None).map(Reply::Now)
+    }
+}
+
+impl Serve for DeleteObjectInstanceWithTimeRequest {
+    fn serve(self, Context { objects, effects, who, .. }: Context<'_>) -> Served<MessageRetractionReturn> {
+        let stamp = Stamp::read(objects.time, self.time.as_ref())?;
+        let tag = &self.user_supplied_tag;
+        objects.delete(effects, who, self.object_instance, tag, Some(stamp)).map(no_retraction)
+    }
+}
+
+impl Serve for LocalDeleteObjectInstanceRequest {
+    fn serve(self, Context { objects, effects, who, .. }: Context<'_>) -> Served<()> {
+        objects.local_delete(effects, who, self.object_instance).map(Reply::Now)
+    }
+}
+
+impl Serve for RequestInstanceAttributeValueUpdateRequest {
+    fn serve(self, Context { objects, effects, who, .. }: Context<'_>) -> Served<()> {
+        let (attributes, tag) = (self.attributes.as_ref(), &self.user_supplied_tag);
+        objects.request_instance_update(effects, who, self.object_instance, attributes, tag).map(Reply::Now)
+    }
+}
+
+impl Serve for RequestClassAttributeValueUpdateRequest {
+    fn serve(self, Context { objects, effects, who, .. }: Context<'_>) -> Served<()> {
+        let (attributes, tag) = (self.attributes.as_ref(), &self.user_supplied_tag);
+        objects.request_class_update(effects, who, self.object_class, attributes, tag).map(Reply::Now)
+    }
+}
+
+impl<'a> Context<'a> {
+    /// The names of object instances in the federation execution.
+    fn names(&self) -> &'a NameTable {
+        &self.control.execution(self.objects.id).expect("an execution has its federation").names
+    }
+
+    fn propose_reservation<R: Request<Output = ()>>(
+        &mut self,
+        names: BTreeSet<String>,
+        multiple: bool,
+    ) -> Served<()> {
+        names.iter().try_for_each(|name| NameTable::check_legal(name))?;
+        let (execution, federate) = (self.objects.id, self.who);
+        self.propose::<R>(Command::ReserveNames { execution, federate, names, multiple })
+    }
+
+    fn propose_release<R: Request<Output = ()>>(&mut self, names: BTreeSet<String>) -> Served<()> {
+        let (execution, federate) = (self.objects.id, self.who);
+        self.propose::<R>(Command::ReleaseNames { execution, federate, names })
+    }
+}
+
+impl Serve for ReserveObjectInstanceNameRequest {
+    fn serve(self, mut context: Context<'_>) -> Served<()> {
+        context.propose_reservation::<Self>(BTreeSet::from([self.object_instance_name]), false)
+    }
+}
+
+impl Serve for ReserveMultipleObjectInstanceNamesRequest {
+    fn serve(self, mut context: Context<'_>) -> Served<()> {
+        if self.object_instance_names.is_empty() {
+            return Err(RtiError::new(Exception::NameSetWasEmpty, "at least one name is needed"));
+        }
+        context.propose_reservation::<Self>(self.object_instance_names.into_iter().collect(), true)
+    }
+}
+
+impl Serve for ReleaseObjectInstanceNameRequest {
+    fn serve(self, mut context: Context<'_>) -> Served<()> {
+        context.propose_release::<Self>(BTreeSet::from([self.object_instance_name]))
+    }
+}
+
+impl Serve for ReleaseMultipleObjectInstanceNamesRequest {
+    fn serve(self, mut context: Context<'_>) -> Served<()> {
+        context.propose_release::<Self>(self.object_instance_names.into_iter().collect())
+    }
 }

@@ -1,114 +1,110 @@
 //! Switches (10.34 to 10.56).
 
 use super::federation::resign_action;
-use super::{Context, Served, answer, done};
+use super::{Context, Reply, Serve, Served};
 use crate::control::Command;
+use crate::object::federate::FederateSwitches;
 use hla::RtiError;
-use hla::api::call_request::CallRequest as Call;
+use hla::api::*;
+use hla::fom::Switches;
 
-/// Reports of services go through the management object model, which is not built yet.
-fn refuse_reporting(service: &str, value: bool) -> Result<(), RtiError> {
+impl Context<'_> {
+    /// The switches of the federate that calls.
+    fn switches(&mut self) -> &mut FederateSwitches {
+        &mut self.objects.federate_mut(self.who).switches
+    }
+
+    /// The switches of the federation execution.
+    fn federation_switches(&self) -> &Switches {
+        self.objects.model.switches()
+    }
+}
+
+/// Services that return a value, and those that set one of the federate's switches and do no more.
+macro_rules! switches {
+    ($(get $get:ident: |$context:ident| $value:expr;)+ $(set $set:ident: $switch:ident;)+) => {
+        $(impl Serve for $get {
+            #[allow(unused_mut, unused_variables)] // some values are constant, others need no change to be had
+            fn serve(self, mut $context: Context<'_>) -> Served<Self::Output> {
+                Ok(Reply::Now($value))
+            }
+        })+
+        $(impl Serve for $set {
+            fn serve(self, mut context: Context<'_>) -> Served<()> {
+                context.switches().$switch = self.value;
+                Ok(Reply::Now(()))
+            }
+        })+
+    };
+}
+
+switches! {
+    get GetObjectClassRelevanceAdvisorySwitchRequest: |context| context.switches().object_class_relevance;
+    get GetAttributeRelevanceAdvisorySwitchRequest: |context| context.switches().attribute_relevance;
+    get GetAttributeScopeAdvisorySwitchRequest: |context| context.switches().attribute_scope;
+    get GetInteractionRelevanceAdvisorySwitchRequest: |context| context.switches().interaction_relevance;
+    get GetConveyRegionDesignatorSetsSwitchRequest: |context| context.switches().convey_region_designator_sets;
+    get GetAutomaticResignDirectiveRequest: |context| context.switches().resign_directive;
+    get GetServiceReportingSwitchRequest: |context| false;
+    get GetExceptionReportingSwitchRequest: |context| false;
+    get GetSendServiceReportsToFileSwitchRequest: |context| false;
+    get GetAutoProvideSwitchRequest: |context| context.federation_switches().auto_provide;
+    get GetDelaySubscriptionEvaluationSwitchRequest:
+        |context| context.federation_switches().delay_subscription_evaluation;
+    get GetAdvisoriesUseKnownClassSwitchRequest:
+        |context| context.federation_switches().advisories_use_known_class;
+    get GetAllowRelaxedDdmSwitchRequest: |context| context.federation_switches().allow_relaxed_ddm;
+    get GetNonRegulatedGrantSwitchRequest: |context| context.federation_switches().non_regulated_grant;
+    set SetObjectClassRelevanceAdvisorySwitchRequest: object_class_relevance;
+    set SetAttributeScopeAdvisorySwitchRequest: attribute_scope;
+    set SetInteractionRelevanceAdvisorySwitchRequest: interaction_relevance;
+    set SetConveyRegionDesignatorSetsSwitchRequest: convey_region_designator_sets;
+}
+
+impl Serve for SetAttributeRelevanceAdvisorySwitchRequest {
+    fn serve(self, mut context: Context<'_>) -> Served<()> {
+        let before = std::mem::replace(&mut context.switches().attribute_relevance, self.value);
+        if self.value && !before {
+            context.objects.start_relevance(context.who);
+        }
+        Ok(Reply::Now(()))
+    }
+}
+
+impl Serve for SetAutomaticResignDirectiveRequest {
+    fn serve(self, mut context: Context<'_>) -> Served<()> {
+        let directive = resign_action(self.value)?;
+        // Other nodes need it should this one die.
+        if directive != std::mem::replace(&mut context.switches().resign_directive, directive) {
+            let (execution, federate) = (context.objects.id, context.who);
+            context.effects.propose(Command::SetResignDirective { execution, federate, directive });
+        }
+        Ok(Reply::Now(()))
+    }
+}
+
+/// Reports go through the management object model, which is not built yet: these switches stay off.
+macro_rules! reporting {
+    ($($set:ident)+) => {$(
+        impl Serve for $set {
+            fn serve(self, _: Context<'_>) -> Served<()> {
+                stay_off(Self::SERVICE, self.value)
+            }
+        }
+    )+};
+}
+
+reporting! {
+    SetServiceReportingSwitchRequest
+    SetExceptionReportingSwitchRequest
+    SetSendServiceReportsToFileSwitchRequest
+}
+
+fn stay_off(service: &Service, value: bool) -> Served<()> {
     if value {
         let text =
             "reports belong to the management object model (clause 11), which this RTI does not offer yet";
-        return Err(RtiError::internal(format!("{service}: {text}")));
+        return Err(RtiError::internal(format!("{}: {text}", service.name)));
     }
-    Ok(())
-}
-
-#[allow(clippy::needless_pass_by_value)] // the last group of the chain; the others hand the context on
-pub(crate) fn serve(cx: Context<'_>, call: Call) -> Served {
-    let x = &mut *cx.objects;
-    let switches = &mut x.federate_mut(cx.who).switches;
-    match call {
-        Call::GetObjectClassRelevanceAdvisorySwitchRequest(_) => {
-            answer!(GetObjectClassRelevanceAdvisorySwitchResponse, switches.object_class_relevance)
-        }
-        Call::SetObjectClassRelevanceAdvisorySwitchRequest(r) => {
-            switches.object_class_relevance = r.value;
-            done!(SetObjectClassRelevanceAdvisorySwitchResponse)
-        }
-        Call::GetAttributeRelevanceAdvisorySwitchRequest(_) => {
-            answer!(GetAttributeRelevanceAdvisorySwitchResponse, switches.attribute_relevance)
-        }
-        Call::SetAttributeRelevanceAdvisorySwitchRequest(r) => {
-            let starts = r.value && !switches.attribute_relevance;
-            switches.attribute_relevance = r.value;
-            if starts {
-                x.start_relevance(cx.who);
-            }
-            done!(SetAttributeRelevanceAdvisorySwitchResponse)
-        }
-        Call::GetAttributeScopeAdvisorySwitchRequest(_) => {
-            answer!(GetAttributeScopeAdvisorySwitchResponse, switches.attribute_scope)
-        }
-        Call::SetAttributeScopeAdvisorySwitchRequest(r) => {
-            switches.attribute_scope = r.value;
-            done!(SetAttributeScopeAdvisorySwitchResponse)
-        }
-        Call::GetInteractionRelevanceAdvisorySwitchRequest(_) => {
-            answer!(GetInteractionRelevanceAdvisorySwitchResponse, switches.interaction_relevance)
-        }
-        Call::SetInteractionRelevanceAdvisorySwitchRequest(r) => {
-            switches.interaction_relevance = r.value;
-            done!(SetInteractionRelevanceAdvisorySwitchResponse)
-        }
-        Call::GetConveyRegionDesignatorSetsSwitchRequest(_) => {
-            answer!(GetConveyRegionDesignatorSetsSwitchResponse, switches.convey_region_designator_sets)
-        }
-        Call::SetConveyRegionDesignatorSetsSwitchRequest(r) => {
-            switches.convey_region_designator_sets = r.value;
-            done!(SetConveyRegionDesignatorSetsSwitchResponse)
-        }
-        Call::GetAutomaticResignDirectiveRequest(_) => {
-            answer!(GetAutomaticResignDirectiveResponse, switches.resign_directive as i32)
-        }
-        Call::SetAutomaticResignDirectiveRequest(r) => {
-            let directive = resign_action(r.value)?;
-            // Other nodes need it should this one die.
-            if directive != std::mem::replace(&mut switches.resign_directive, directive) {
-                let (execution, federate) = (x.id, cx.who);
-                cx.effects.propose(Command::SetResignDirective { execution, federate, directive });
-            }
-            done!(SetAutomaticResignDirectiveResponse)
-        }
-        other => of_reporting_and_federation(&cx, other),
-    }
-}
-
-fn of_reporting_and_federation(cx: &Context<'_>, call: Call) -> Served {
-    let model = cx.objects.model.switches();
-    match call {
-        Call::GetServiceReportingSwitchRequest(_) => answer!(GetServiceReportingSwitchResponse, false),
-        Call::SetServiceReportingSwitchRequest(r) => {
-            refuse_reporting("setServiceReportingSwitch", r.value)?;
-            done!(SetServiceReportingSwitchResponse)
-        }
-        Call::GetExceptionReportingSwitchRequest(_) => answer!(GetExceptionReportingSwitchResponse, false),
-        Call::SetExceptionReportingSwitchRequest(r) => {
-            refuse_reporting("setExceptionReportingSwitch", r.value)?;
-            done!(SetExceptionReportingSwitchResponse)
-        }
-        Call::GetSendServiceReportsToFileSwitchRequest(_) => {
-            answer!(GetSendServiceReportsToFileSwitchResponse, false)
-        }
-        Call::SetSendServiceReportsToFileSwitchRequest(r) => {
-            refuse_reporting("setSendServiceReportsToFileSwitch", r.value)?;
-            done!(SetSendServiceReportsToFileSwitchResponse)
-        }
-        Call::GetAutoProvideSwitchRequest(_) => answer!(GetAutoProvideSwitchResponse, model.auto_provide),
-        Call::GetDelaySubscriptionEvaluationSwitchRequest(_) => {
-            answer!(GetDelaySubscriptionEvaluationSwitchResponse, model.delay_subscription_evaluation)
-        }
-        Call::GetAdvisoriesUseKnownClassSwitchRequest(_) => {
-            answer!(GetAdvisoriesUseKnownClassSwitchResponse, model.advisories_use_known_class)
-        }
-        Call::GetAllowRelaxedDdmSwitchRequest(_) => {
-            answer!(GetAllowRelaxedDdmSwitchResponse, model.allow_relaxed_ddm)
-        }
-        Call::GetNonRegulatedGrantSwitchRequest(_) => {
-            answer!(GetNonRegulatedGrantSwitchResponse, model.non_regulated_grant)
-        }
-        other => super::later::refuse(&other),
-    }
+    Ok(Reply::Now(()))
 }

@@ -1,59 +1,74 @@
 //! Transportation types (6.25 to 6.32) and order types (8.24 to 8.26).
 
-use super::{Context, Served, done};
-use hla::api::call_request::CallRequest as Call;
+use super::{Context, Reply, Serve, Served};
+use hla::api::*;
 use hla::{Exception, RtiError};
 
-pub(crate) fn serve(mut cx: Context<'_>, call: Call) -> Served {
-    let Context { objects: x, effects, who, .. } = &mut cx;
-    let who = *who;
-    match call {
-        Call::RequestAttributeTransportationTypeChangeRequest(r) => {
-            let (attributes, to) = (r.attributes.as_ref(), r.transportation_type);
-            x.change_attribute_transportation(effects, who, r.object_instance, attributes, to)?;
-            done!(RequestAttributeTransportationTypeChangeResponse)
+impl Serve for RequestAttributeTransportationTypeChangeRequest {
+    fn serve(self, Context { objects, effects, who, .. }: Context<'_>) -> Served<()> {
+        let (instance, to) = (self.object_instance, self.transportation_type);
+        let attributes = self.attributes.as_ref();
+        objects.change_attribute_transportation(effects, who, instance, attributes, to).map(Reply::Now)
+    }
+}
+
+impl Serve for ChangeDefaultAttributeTransportationTypeRequest {
+    fn serve(self, Context { objects, who, .. }: Context<'_>) -> Served<()> {
+        let (class, to) = (self.object_class, self.transportation_type);
+        let attributes = self.attributes.as_ref();
+        objects.change_default_transportation(who, class, attributes, to).map(Reply::Now)
+    }
+}
+
+impl Serve for QueryAttributeTransportationTypeRequest {
+    fn serve(self, Context { objects, effects, who, .. }: Context<'_>) -> Served<()> {
+        let (instance, attribute) = (self.object_instance, self.attribute);
+        objects.query_attribute_transportation(effects, who, instance, attribute).map(Reply::Now)
+    }
+}
+
+impl Serve for RequestInteractionTransportationTypeChangeRequest {
+    fn serve(self, Context { objects, effects, who, .. }: Context<'_>) -> Served<()> {
+        let (class, to) = (self.interaction_class, self.transportation_type);
+        objects.change_interaction_transportation(effects, who, class, to).map(Reply::Now)
+    }
+}
+
+impl Serve for QueryInteractionTransportationTypeRequest {
+    fn serve(self, context: Context<'_>) -> Served<()> {
+        let federate = self.federate.unwrap_or_default();
+        let Some(node) = context.federation().member(federate).map(|member| member.node) else {
+            let text = format!("{federate:?} is not joined");
+            return Err(RtiError::new(Exception::FederateNotExecutionMember, text));
+        };
+        let Context { objects, effects, who, .. } = context;
+        if node == objects.node {
+            let class = self.interaction_class;
+            return objects.query_interaction_transportation(effects, who, federate, class).map(Reply::Now);
         }
-        Call::ChangeDefaultAttributeTransportationTypeRequest(r) => {
-            let (attributes, to) = (r.attributes.as_ref(), r.transportation_type);
-            x.change_default_transportation(who, r.object_class, attributes, to)?;
-            done!(ChangeDefaultAttributeTransportationTypeResponse)
-        }
-        Call::QueryAttributeTransportationTypeRequest(r) => {
-            x.query_attribute_transportation(effects, who, r.object_instance, r.attribute)?;
-            done!(QueryAttributeTransportationTypeResponse)
-        }
-        Call::RequestInteractionTransportationTypeChangeRequest(r) => {
-            let to = r.transportation_type;
-            x.change_interaction_transportation(effects, who, r.interaction_class, to)?;
-            done!(RequestInteractionTransportationTypeChangeResponse)
-        }
-        Call::QueryInteractionTransportationTypeRequest(r) => {
-            let federate = r.federate.unwrap_or_default();
-            let Some(node) = cx.federation().member(federate).map(|member| member.node) else {
-                let text = format!("{federate:?} is not joined");
-                return Err(RtiError::new(Exception::FederateNotExecutionMember, text));
-            };
-            if node != cx.objects.node {
-                let otherwise = Exception::InteractionClassNotDefined;
-                let class = cx.objects.interaction_class(r.interaction_class, otherwise)?.handle;
-                cx.objects.ask_transportation(cx.effects, node, who, federate, class);
-                return done!(QueryInteractionTransportationTypeResponse);
-            }
-            cx.objects.query_interaction_transportation(cx.effects, who, federate, r.interaction_class)?;
-            done!(QueryInteractionTransportationTypeResponse)
-        }
-        Call::ChangeAttributeOrderTypeRequest(r) => {
-            x.change_attribute_order(effects, who, r.object_instance, r.attributes.as_ref(), r.order_type)?;
-            done!(ChangeAttributeOrderTypeResponse)
-        }
-        Call::ChangeDefaultAttributeOrderTypeRequest(r) => {
-            x.change_default_order(who, r.the_object_class, r.attributes.as_ref(), r.order_type)?;
-            done!(ChangeDefaultAttributeOrderTypeResponse)
-        }
-        Call::ChangeInteractionOrderTypeRequest(r) => {
-            x.change_interaction_order(who, r.interaction_class, r.order_type)?;
-            done!(ChangeInteractionOrderTypeResponse)
-        }
-        other => super::declaration::serve(cx, other),
+        let otherwise = Exception::InteractionClassNotDefined;
+        let class = objects.interaction_class(self.interaction_class, otherwise)?.handle;
+        objects.ask_transportation(effects, node, who, federate, class);
+        Ok(Reply::Now(()))
+    }
+}
+
+impl Serve for ChangeAttributeOrderTypeRequest {
+    fn serve(self, Context { objects, effects, who, .. }: Context<'_>) -> Served<()> {
+        let (instance, attributes) = (self.object_instance, self.attributes.as_ref());
+        objects.change_attribute_order(effects, who, instance, attributes, self.order_type).map(Reply::Now)
+    }
+}
+
+impl Serve for ChangeDefaultAttributeOrderTypeRequest {
+    fn serve(self, Context { objects, who, .. }: Context<'_>) -> Served<()> {
+        let (class, attributes) = (self.the_object_class, self.attributes.as_ref());
+        objects.change_default_order(who, class, attributes, self.order_type).map(Reply::Now)
+    }
+}
+
+impl Serve for ChangeInteractionOrderTypeRequest {
+    fn serve(self, Context { objects, who, .. }: Context<'_>) -> Served<()> {
+        objects.change_interaction_order(who, self.interaction_class, self.order_type).map(Reply::Now)
     }
 }

@@ -1,4 +1,4 @@
-//! What goes through the routers.
+//! Packets, which travel through the routers by topic.
 
 use super::{Reader, Writer};
 use crate::control::{ExecutionId, NodeId, PublishedClass};
@@ -7,7 +7,7 @@ use hla::handle::{InteractionClassHandle, ObjectClassHandle};
 use router::{Interest, Message, Priority, Wire, WireError};
 use smallvec::SmallVec;
 
-/// What nodes can be interested in.
+/// A subject that nodes can be interested in.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum NetTopic {
     /// Instances registered at exactly this class.

@@ -15,8 +15,9 @@ pub(crate) struct HandleValue {
     pub(crate) value: Bytes,
 }
 
-/// Most updates carry one or two attributes: these need no allocation.
-pub(crate) type Values = SmallVec<[HandleValue; 2]>;
+/// Most updates carry one attribute, which needs no allocation. Room for a second one would cost every message 40 octets
+/// each time it is moved.
+pub(crate) type Values = SmallVec<[HandleValue; 1]>;
 
 /// The regions that a message was sent with; empty for none. Regions narrow who receives it (clause 9).
 pub(crate) type RegionSet = Box<[RegionHandle]>;

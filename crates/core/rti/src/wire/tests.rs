@@ -1,4 +1,4 @@
-//! What is written is read again, and nothing else is.
+//! Everything that is written is read again, and nothing else is.
 
 use super::*;
 use crate::control::{ExecutionId, NodeId, PublishedClass};

@@ -61,6 +61,12 @@ impl Fed {
         self.call(request).map(|_| ()).map_err(|error| error.exception)
     }
 
+    /// Calls a service and takes the result out of its response.
+    pub(crate) fn ask<R: api::Request>(&self, request: R) -> Refused<R::Output> {
+        let answer = self.call(request.into_call()).map_err(|error| error.exception)?;
+        Ok(R::output(answer).expect("a service answers with its own result"))
+    }
+
     pub(super) fn set(&self, names: &[&str]) -> Option<api::AttributeHandleSet> {
         Some(api::AttributeHandleSet {
             attribute_handle: names.iter().map(|name| self.attribute(name)).collect(),
@@ -337,6 +343,23 @@ impl Fed {
                 user_supplied_tag: bytes(tag),
             }
         )
+    }
+}
+
+/// Ownership.
+impl Fed {
+    pub(crate) fn owns(&self, instance: u32, attribute: &str) -> Refused<bool> {
+        self.ask(api::IsAttributeOwnedByFederateRequest {
+            object_instance: self.instance(instance),
+            attribute: Some(self.attribute(attribute)),
+        })
+    }
+
+    pub(crate) fn query_ownership(&self, instance: u32, attributes: &[&str]) -> Refused {
+        self.ask(api::QueryAttributeOwnershipRequest {
+            object_instance: self.instance(instance),
+            attributes: self.set(attributes),
+        })
     }
 }
 

@@ -115,6 +115,13 @@ impl Inner {
             Callback::TurnUpdatesOffForObjectInstance(r) => {
                 format!("updatesOff({}, {})", number(r.object_instance), self.set(&r.attributes))
             }
+            Callback::InformAttributeOwnership(r) => {
+                let (instance, owner) = (number(r.object_instance), self.federate(r.federate));
+                format!("owned({instance}, {}, {owner})", self.set(&r.attributes))
+            }
+            Callback::AttributeIsNotOwned(r) => {
+                format!("notOwned({}, {})", number(r.object_instance), self.set(&r.attributes))
+            }
             Callback::ConfirmAttributeTransportationTypeChange(r) => {
                 let (instance, how) = (number(r.object_instance), transportation(r.transportation_type));
                 format!("confirmTransportation({instance}, {}, {how})", self.set(&r.attributes))

@@ -443,3 +443,37 @@ fn a_model_is_extended_while_messages_are_on_their_way() -> Refused {
         Ok(())
     })
 }
+
+#[test]
+fn a_node_with_a_replica_knows_the_owners() -> Refused {
+    under_faults(|faults, seed| {
+        let mut cluster = Cluster::new(3, &[], faults, seed);
+        let [a, b, c] = cluster.join_all();
+        b.subscribe("C.S", &["a"])?;
+        a.publish("C.S", &["a", "c"])?;
+        let x = a.register("C.S")?;
+        cluster.settle();
+        b.skip();
+        b.query_ownership(x, &["a", "b", "c", "privilege"])?;
+        assert_eq!(b.callbacks(), ["notOwned(1, b)", "owned(1, privilege a c, A)"]);
+        assert!(!b.owns(x, "a")?);
+        a.unpublish("C.S", &["a"])?;
+        cluster.settle();
+        b.query_ownership(x, &["a", "c"])?;
+        assert_eq!(b.callbacks(), ["notOwned(1, a)", "owned(1, c, A)"]);
+        // A node that learns of the instance only now.
+        c.subscribe("C.S", &["c"])?;
+        cluster.settle();
+        c.skip();
+        c.query_ownership(x, &["a", "c"])?;
+        assert_eq!(c.callbacks(), ["notOwned(1, a)", "owned(1, c, A)"]);
+        a.resign(ResignAction::UnconditionallyDivestAttributes)?;
+        cluster.settle();
+        for f in [&b, &c] {
+            f.skip();
+            f.query_ownership(x, &["a", "c", "privilege"])?;
+            assert_eq!(f.callbacks(), ["notOwned(1, privilege a c)"]);
+        }
+        Ok(())
+    })
+}

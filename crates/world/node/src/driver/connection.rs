@@ -93,8 +93,7 @@ fn poll<M: Machine>(hub: &Hub<M>, conn: ConnId, read: &mut OwnedReadHalf, cx: &m
         match ready!(result) {
             Ok(0) => return Poll::Ready(End::Eof),
             Ok(count) => {
-                let bytes = hub.core.borrow_mut().take_read();
-                hub.act_for(Some(conn), |machine, now| machine.handle_bytes(now, conn, bytes));
+                hub.receive(conn);
                 if count == room {
                     cx.waker().wake_by_ref(); // there is more, but it is the others' turn
                     return Poll::Pending;

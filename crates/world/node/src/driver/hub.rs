@@ -9,10 +9,10 @@ use tokio::net::tcp::OwnedWriteHalf;
 use tokio::sync::Notify;
 
 use super::clock::Clock;
-use super::machine::Machine;
+use super::machine::{Input, Machine, Output};
 use super::stats::NodeStats;
 use super::table::{End, Outbound, Table};
-use crate::link::{Casts, Links};
+use crate::link::{Groups, Links};
 
 /// A read of at most this part of the read buffer is copied out of it: a few bytes that somebody keeps would else keep
 /// the whole buffer.
@@ -45,7 +45,7 @@ pub(crate) struct Core<M> {
     pub(crate) machine: M,
     pub(super) table: Table,
     pub(crate) links: Links,
-    pub(crate) casts: Casts,
+    pub(crate) groups: Groups,
     pub(crate) stats: NodeStats,
     pub(super) read_buffer: BytesMut,
     write_buffer: BytesMut,
@@ -60,7 +60,7 @@ impl<M: Machine> Hub<M> {
                 machine,
                 table: Table::default(),
                 links: Links::default(),
-                casts: Casts::default(),
+                groups: Groups::default(),
                 stats: NodeStats::default(),
                 read_buffer: BytesMut::new(),
                 write_buffer: BytesMut::new(),
@@ -72,19 +72,33 @@ impl<M: Machine> Hub<M> {
         }
     }
 
-    /// Lets the machine act on something, and writes what it then wants written. Returns when that was.
+    /// Lets the machine act on something, and does what it then wants. Returns when that was.
     pub(crate) fn act(&self, action: impl FnOnce(&mut M, Moment)) -> Moment {
         self.act_for(None, action)
     }
 
+    /// Tells the machine what happened, and does what it then wants.
+    pub(crate) fn handle(&self, input: Input<'_>) {
+        self.act(|machine, now| machine.handle(now, input));
+    }
+
     /// Like [`act`](Hub::act), with something that came from `origin`.
-    pub(super) fn act_for(&self, origin: Option<ConnId>, action: impl FnOnce(&mut M, Moment)) -> Moment {
+    fn act_for(&self, origin: Option<ConnId>, action: impl FnOnce(&mut M, Moment)) -> Moment {
         let mut core = self.core.borrow_mut();
         let now = self.clock.now();
         action(&mut core.machine, now);
         core.write_ready(now, origin);
         self.rearm(&core.machine);
         now
+    }
+
+    /// Lets the machine act on what was read from `conn`, and acknowledges it.
+    pub(super) fn receive(&self, conn: ConnId) {
+        let bytes = self.core.borrow_mut().take_read(conn);
+        self.act_for(Some(conn), |machine, now| machine.handle(now, Input::Bytes { conn, bytes }));
+        if let Some(outbound) = self.core.borrow_mut().table.get_mut(conn) {
+            outbound.acknowledge();
+        }
     }
 
     /// Adds a connection.
@@ -95,7 +109,7 @@ impl<M: Machine> Hub<M> {
             core.stats.open_connections += 1;
             core.table.insert(Outbound::new(socket))
         };
-        self.act(|machine, now| machine.handle_open(now, conn, session_id));
+        self.handle(Input::Opened { conn, session_id });
         conn
     }
 
@@ -109,7 +123,7 @@ impl<M: Machine> Hub<M> {
                 core.stats.failed_connections += 1;
             }
         }
-        self.act(|machine, now| machine.handle_closed(now, conn));
+        self.handle(Input::Closed { conn });
         self.departed.notify_waiters();
     }
 
@@ -132,9 +146,7 @@ impl<M: Machine> Hub<M> {
                 None => changed.await,
                 Some(instant) => {
                     tokio::select! {
-                        () = tokio::time::sleep_until(instant) => {
-                            self.act(|machine, now| machine.handle_timeout(now));
-                        }
+                        () = tokio::time::sleep_until(instant) => self.handle(Input::Timeout),
                         () = changed => {}
                     }
                 }
@@ -151,8 +163,11 @@ impl<M: Machine> Core<M> {
         }
     }
 
-    /// Takes what was read out of the read buffer.
-    pub(super) fn take_read(&mut self) -> Bytes {
+    /// Takes what was read from `conn` out of the read buffer.
+    fn take_read(&mut self, conn: ConnId) -> Bytes {
+        if let Some(outbound) = self.table.get_mut(conn) {
+            outbound.acknowledged = false;
+        }
         self.stats.reads += 1;
         self.stats.read_bytes += self.read_buffer.len() as u64;
         if self.read_buffer.len() <= self.sizes.read / COPY_OUT_PART {
@@ -163,56 +178,44 @@ impl<M: Machine> Core<M> {
         self.read_buffer.split().freeze()
     }
 
-    /// Writes to every connection for which the machine has something.
+    /// Does what the machine wants: sends over links and to groups, and writes to connections.
     ///
     /// What `origin` said is passed on to [`WRITES_BEFORE_ANSWER`] others before it gets its own answer: each write costs
     /// microseconds, and the others are what it was said for.
-    pub(super) fn write_ready(&mut self, now: Moment, origin: Option<ConnId>) {
-        self.serve_links(now);
-        let mut waiting = None;
-        let mut others = 0;
-        while let Some(conn) = self.machine.poll_ready() {
-            if Some(conn) == origin && others < WRITES_BEFORE_ANSWER {
-                waiting = origin;
-                continue;
-            }
-            self.write_to(now, conn);
-            others += 1;
-            if others == WRITES_BEFORE_ANSWER
-                && let Some(origin) = waiting.take()
-            {
-                self.write_to(now, origin);
-            }
-        }
-        if let Some(origin) = waiting {
-            self.write_to(now, origin);
-        }
-        // Room in the last queue may have made the machine send more, to anybody.
+    fn write_ready(&mut self, now: Moment, origin: Option<ConnId>) {
+        let (mut waiting, mut others) = (None, 0);
         loop {
-            let mut any = self.serve_links(now);
-            while let Some(conn) = self.machine.poll_ready() {
-                self.write_to(now, conn);
-                any = true;
-            }
-            if !any {
-                break;
+            match self.machine.poll() {
+                Some(Output::Link(output)) => self.links.obey(&mut self.machine, now, output),
+                Some(Output::Group(output)) => self.groups.obey(&mut self.machine, now, output),
+                Some(Output::Released(conn)) => {
+                    if let Some(outbound) = self.table.get_mut(conn) {
+                        outbound.wake();
+                    }
+                }
+                Some(Output::Ready(conn)) if Some(conn) == origin && others < WRITES_BEFORE_ANSWER => {
+                    waiting = origin;
+                }
+                Some(Output::Ready(conn)) => {
+                    self.write_to(now, conn);
+                    others += 1;
+                    if others == WRITES_BEFORE_ANSWER
+                        && let Some(origin) = waiting.take()
+                    {
+                        self.write_to(now, origin);
+                    }
+                }
+                // Room in its queue may make the machine send more, to anybody.
+                None => match waiting.take() {
+                    Some(origin) => self.write_to(now, origin),
+                    None => return,
+                },
             }
         }
-    }
-
-    /// Does what the machine wants of links, and lets federates go on that were held back. Says whether it wanted anything.
-    fn serve_links(&mut self, now: Moment) -> bool {
-        let any = self.links.serve(&mut self.machine, now) | self.casts.serve(&mut self.machine, now);
-        while let Some(conn) = self.machine.poll_released() {
-            if let Some(outbound) = self.table.get_mut(conn) {
-                outbound.wake();
-            }
-        }
-        any
     }
 
     /// Writes to `conn` until the machine has nothing more for it, or its socket is full.
-    pub(super) fn write_to(&mut self, now: Moment, conn: ConnId) {
+    fn write_to(&mut self, now: Moment, conn: ConnId) {
         let Some(outbound) = self.table.get_mut(conn) else { return };
         let mut more = outbound.end.is_none() && !outbound.close_after;
         while more {
@@ -236,7 +239,7 @@ impl<M: Machine> Core<M> {
                 continue;
             }
             match send(&outbound.socket, &mut self.write_buffer, &mut self.stats) {
-                Ok(true) => {}
+                Ok(true) => outbound.acknowledged = true,
                 Ok(false) => {
                     outbound.unsent.extend_from_slice(&self.write_buffer);
                     outbound.wake();

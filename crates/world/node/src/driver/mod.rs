@@ -22,7 +22,7 @@ pub(crate) use accept::tcp_listeners;
 pub use background::{Background, StartError};
 pub(crate) use clock::Clock;
 pub(crate) use hub::Hub;
-pub use machine::Machine;
+pub use machine::{Input, Machine, Output};
 pub use run::{Node, runtime};
 pub use stats::NodeStats;
 

@@ -11,10 +11,10 @@ use tracing::{info, warn};
 
 use super::accept::{self, BindError};
 use super::hub::{Hub, Sizes};
-use super::machine::Machine;
+use super::machine::{Input, Machine};
 use super::stats::NodeStats;
 use crate::Config;
-use crate::link::{self, Fabric, LinkContext, Listener, Plain, Quic, StreamLayer};
+use crate::link::{self, Fabric, LinkContext, LinkInput, Listener, Plain, Quic, StreamLayer};
 
 /// While the node stops its machine is asked this often whether it has left the network.
 const LEAVE_POLL: Duration = Duration::from_millis(10);
@@ -169,14 +169,14 @@ fn tell_addresses<M: Machine>(hub: &Hub<M>, advertise: &[link::LinkUrl], listene
     core.links.set_addresses(fixed, every);
     let addresses = core.links.addresses();
     if !addresses.is_empty() {
-        core.machine.handle_link_addresses(hub.clock.now(), &addresses);
+        core.machine.handle(hub.clock.now(), Input::Link(LinkInput::Addresses(addresses)));
     }
 }
 
 /// Tells the federates that the node stops, and waits until all of them are gone.
 async fn drain<M: Machine>(hub: &Hub<M>, grace: Duration) {
     info!(connections = hub.core.borrow().table.len(), "shutting down");
-    hub.act(|machine, now| machine.begin_shutdown(now));
+    hub.handle(Input::Shutdown);
     let gone = async {
         loop {
             let departed = hub.departed.notified();

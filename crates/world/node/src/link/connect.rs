@@ -8,8 +8,8 @@ use tracing::{Instrument as _, debug, info_span};
 
 use super::establish::{self, Established};
 use super::stream::Raw;
-use super::{LinkContext, LinkUrl, Scheme, TargetId, fabric, memory, sockets, task};
-use crate::driver::{Hub, Machine};
+use super::{LinkContext, LinkInput, LinkUrl, Scheme, TargetId, fabric, memory, sockets, task};
+use crate::driver::{Hub, Input, Machine};
 
 /// Connects to whomever the machine wants; never ends.
 pub(crate) async fn keep_connecting<M: Machine + 'static>(hub: Rc<Hub<M>>, context: Rc<LinkContext>) {
@@ -44,7 +44,7 @@ async fn connect<M: Machine + 'static>(
         Err(why) => {
             debug!(%target, why, "no link");
             hub.core.borrow_mut().stats.failed_link_attempts += 1;
-            hub.act(|machine, now| machine.handle_link_failed(now, target, &why));
+            hub.handle(Input::Link(LinkInput::Failed { target, reason: &why }));
         }
     }
 }

@@ -44,8 +44,10 @@ pub use emulation::{EMULATED_DELAY_MAX, Emulation};
 pub use fabric::{Fabric, FabricAccepting, FabricConnecting, FabricListener};
 pub use frame::{FrameError, LINK_FRAME_BYTES_MAX};
 pub use hello::HelloError;
-pub use kernel::{Carriage, CastCounts, CastEvent, CastFrame, LinkCounts, LinkEvent};
-pub(crate) use multicast::{Casts, check as check_multicast, keep_joining};
+pub use kernel::{
+    Delivery, GroupCounts, GroupFrame, GroupInput, GroupOutput, LinkCounts, LinkInput, LinkOutput,
+};
+pub(crate) use multicast::{Groups, check as check_multicast, keep_joining};
 pub use multicast::{MulticastUrl, MulticastUrlError};
 pub use options::{BestEffort, DEFAULT_MTU, Fingerprint, LinkOptions, OptionError};
 pub use overlay::{LinkId, TargetId};

@@ -9,10 +9,10 @@ use tokio::net::UdpSocket;
 use tokio::time::Instant;
 use tracing::{debug, warn};
 
-use super::LinkId;
 use super::datagram::{self, DatagramReceiver, Kind, QUIC_HEADER};
 use super::sequence::Sequence;
-use crate::driver::{Hub, Machine};
+use super::{LinkId, LinkInput};
+use crate::driver::{Hub, Input, Machine};
 
 /// Between probes of a UDP side that has not been answered yet, and later.
 const PROBE_FIRST: Duration = Duration::from_millis(100);
@@ -45,7 +45,7 @@ fn set_usable<M: Machine>(hub: &Hub<M>, link: LinkId, usable: bool) {
         if usable { side.frame_bytes_max() } else { 0 }
     };
     debug!(%link, max, "datagrams");
-    hub.act(|machine, _| machine.set_link_datagrams(link, max));
+    hub.handle(Input::Link(LinkInput::DatagramSize { link, max }));
 }
 
 fn deliver<M: Machine>(
@@ -64,7 +64,9 @@ fn deliver<M: Machine>(
     };
     if open && !frames.is_empty() {
         hub.act(|machine, now| {
-            frames.drain(..).for_each(|frame| machine.handle_link_datagram(now, link, frame));
+            for frame in frames.drain(..) {
+                machine.handle(now, Input::Link(LinkInput::Datagram { link, frame }));
+            }
         });
     }
     frames.clear();

@@ -9,8 +9,8 @@ use tokio::sync::Notify;
 
 use super::outbound::Outbound;
 use super::url::written;
-use super::{LinkEvent, LinkId, Scheme, TargetId};
-use crate::driver::Machine;
+use super::{LinkId, LinkInput, LinkOutput, Scheme, TargetId};
+use crate::driver::{Input, Machine};
 
 /// Addresses of its own that a node tells others, at most.
 const ADDRESSES_MAX: usize = 16;
@@ -73,32 +73,28 @@ impl Links {
         self.links.keys().copied().collect()
     }
 
-    /// Does what the machine wants, and writes what it has for links. Says whether anything was taken from it.
-    pub(crate) fn serve<M: Machine>(&mut self, machine: &mut M, now: Moment) -> bool {
-        let mut took = false;
-        while let Some(event) = machine.poll_link_event() {
-            took = true;
-            match event {
-                LinkEvent::Connect { target, .. } if self.wanted.len() >= WANTED_MAX => {
-                    machine.handle_link_failed(now, target, "too many connections are wanted at once");
+    /// Does what the machine wants.
+    pub(crate) fn obey<M: Machine>(&mut self, machine: &mut M, now: Moment, output: LinkOutput) {
+        match output {
+            LinkOutput::Connect { target, .. } if self.wanted.len() >= WANTED_MAX => {
+                let reason = "too many connections are wanted at once";
+                machine.handle(now, Input::Link(LinkInput::Failed { target, reason }));
+            }
+            LinkOutput::Connect { target, url } => {
+                self.wanted.push_back((target, url));
+                self.asked.notify_one();
+            }
+            LinkOutput::Close { link, reason } => {
+                if let Some(outbound) = self.links.get_mut(&link) {
+                    outbound.close(machine, now, link, reason);
                 }
-                LinkEvent::Connect { target, url } => {
-                    self.wanted.push_back((target, url));
-                    self.asked.notify_one();
-                }
-                LinkEvent::Close { link, reason } => {
-                    if let Some(outbound) = self.links.get_mut(&link) {
-                        outbound.close(machine, now, link, reason);
-                    }
+            }
+            LinkOutput::Ready(link) => {
+                if let Some(outbound) = self.links.get_mut(&link) {
+                    outbound.pump(machine, now, link);
                 }
             }
         }
-        while let Some(link) = machine.poll_link_ready() {
-            if let Some(outbound) = self.links.get_mut(&link) {
-                took |= outbound.pump(machine, now, link);
-            }
-        }
-        took
     }
 
     /// Says where others reach this node: `fixed`, or by way of a listener on every address.

@@ -16,8 +16,8 @@ use super::frame::{FrameReader, LINK_FRAME_BYTES_MAX};
 use super::outbound::{LinkEnd, Outbound};
 use super::receive::receive;
 use super::stream::{BoxRead, BoxWrite};
-use super::{LinkId, TargetId};
-use crate::driver::{Hub, Machine};
+use super::{LinkId, LinkInput, TargetId};
+use crate::driver::{Hub, Input, Machine};
 
 /// After the last byte was written the peer has this long to close its side.
 const LINGER: Duration = Duration::from_secs(2);
@@ -38,13 +38,13 @@ pub(crate) async fn serve<M: Machine + 'static>(
         let link = core.links.insert(outbound);
         if local_ip.is_some_and(|ip| core.links.see_address(ip)) {
             let addresses = core.links.addresses();
-            core.machine.handle_link_addresses(hub.clock.now(), &addresses);
+            core.machine.handle(hub.clock.now(), Input::Link(LinkInput::Addresses(addresses)));
         }
         core.stats.opened_links += 1;
         link
     };
     info!(%link, peer, "link up");
-    hub.act(|machine, now| machine.handle_link_up(now, link, target));
+    hub.handle(Input::Link(LinkInput::Up { link, target }));
     let datagrams =
         receiver.map(|receiver| tokio::task::spawn_local(receive(Rc::clone(&hub), link, receiver)));
     let mut inbound = Inbound { link, reader, sleep: None, reported: hub.clock.now() };
@@ -59,7 +59,7 @@ pub(crate) async fn serve<M: Machine + 'static>(
     } else {
         warn!(%link, peer, reason = end.why, "link down");
     }
-    hub.act(|machine, now| machine.handle_link_down(now, link, &end.why));
+    hub.handle(Input::Link(LinkInput::Down { link, reason: &end.why }));
     drop(hub);
     if let Some(write) = write.filter(|_| end.orderly) {
         Box::pin(linger(read, write)).await;
@@ -127,7 +127,7 @@ impl Inbound {
                     Ok(None) => break,
                     Ok(Some(frame)) if open => {
                         frames += 1;
-                        machine.handle_link_frame(now, link, frame);
+                        machine.handle(now, Input::Link(LinkInput::Frame { link, frame }));
                     }
                     Ok(Some(_)) => {} // nobody listens any more
                     Err(error) => {
@@ -137,14 +137,17 @@ impl Inbound {
                 }
             }
         });
-        let mut core = hub.core.borrow_mut();
-        let core = &mut *core;
-        let Some(outbound) = core.links.get_mut(link) else { return result };
-        outbound.counters.received_frames += frames;
-        outbound.counters.received_bytes += count as u64;
-        if now.since(self.reported) >= REPORT_EVERY {
+        let report = now.since(self.reported) >= REPORT_EVERY;
+        let counts = {
+            let mut core = hub.core.borrow_mut();
+            let Some(outbound) = core.links.get_mut(link) else { return result };
+            outbound.counters.received_frames += frames;
+            outbound.counters.received_bytes += count as u64;
+            report.then_some(outbound.counters)
+        };
+        if let Some(counts) = counts {
             self.reported = now;
-            core.machine.handle_link_counters(now, link, &outbound.counters);
+            hub.handle(Input::Link(LinkInput::Counts { link, counts }));
         }
         result
     }

@@ -3,7 +3,7 @@
 use super::Directory;
 use base::Moment;
 use bytes::{Buf, BufMut, Bytes, BytesMut};
-use kernel::{FrameKind, Kernel, LinkCounts, LinkEvent, LinkId, TargetId};
+use kernel::{FrameKind, Kernel, LinkCounts, LinkId, LinkInput, LinkOutput, TargetId};
 use netsim::{HostEvent, HostId, Port, SocketId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -139,7 +139,7 @@ impl Links {
                 let link = LinkId(self.made);
                 self.wires.insert(socket, Wire { link, peer, incoming: BytesMut::new() });
                 self.sockets.insert(link, socket);
-                kernel.handle_link_up(now, link, target);
+                kernel.handle_link(now, LinkInput::Up { link, target });
             }
             HostEvent::Received { socket, bytes } => self.received(socket, &bytes, kernel, port),
             HostEvent::Ended { socket } => {
@@ -147,10 +147,10 @@ impl Links {
                 port.close(socket);
             }
             HostEvent::Broken { socket, reason } => {
-                let why = format!("{reason:?}");
+                let reason = &*format!("{reason:?}");
                 match self.dialling.remove(&socket) {
-                    Some((target, _)) => kernel.handle_link_failed(now, target, &why),
-                    None => self.gone(now, socket, &why, kernel),
+                    Some((target, _)) => kernel.handle_link(now, LinkInput::Failed { target, reason }),
+                    None => self.gone(now, socket, reason, kernel),
                 }
             }
             HostEvent::Writable { socket } => {
@@ -167,7 +167,6 @@ impl Links {
         if let Some(wire) = self.wires.get_mut(&socket) {
             wire.incoming.extend_from_slice(bytes);
         }
-        // A frame may end the link: look anew for each.
         while let Some(wire) = self.wires.get_mut(&socket) {
             let Some(prefix) = wire.incoming.first_chunk::<4>() else { return };
             let length = u32::from_be_bytes(*prefix) as usize;
@@ -175,19 +174,15 @@ impl Links {
             if length > FRAME_BYTES_MAX {
                 self.forget(socket);
                 port.reset(socket);
-                return kernel.handle_link_down(
-                    now,
-                    link,
-                    &format!("a frame of {length} bytes was announced"),
-                );
+                let reason = &*format!("a frame of {length} bytes was announced");
+                return kernel.handle_link(now, LinkInput::Down { link, reason });
             }
             if wire.incoming.len() < 4 + length {
                 return;
             }
             wire.incoming.advance(4);
             let frame = wire.incoming.split_to(length).freeze();
-            kernel.handle_link_frame(now, link, frame);
-            self.follow_orders(kernel, port);
+            kernel.handle_link(now, LinkInput::Frame { link, frame });
         }
     }
 
@@ -200,14 +195,13 @@ impl Links {
         for (socket, target) in late {
             self.dialling.remove(&socket);
             port.reset(socket);
-            kernel.handle_link_failed(now, target, "no answer");
+            kernel.handle_link(now, LinkInput::Failed { target, reason: "no answer" });
         }
-        loop {
-            any |= self.follow_orders(kernel, port);
-            let Some(link) = kernel.poll_link_ready() else { return any };
-            self.write(link, kernel, port);
+        while let Some(output) = kernel.poll_link() {
             any = true;
+            self.obey(output, kernel, port);
         }
+        any
     }
 
     /// When [`Links::settle`] has something to do of its own.
@@ -215,29 +209,28 @@ impl Links {
         self.dialling.values().map(|&(_, until)| until).min()
     }
 
-    fn follow_orders(&mut self, kernel: &mut Kernel, port: &mut Port<'_>) -> bool {
+    fn obey(&mut self, output: LinkOutput, kernel: &mut Kernel, port: &mut Port<'_>) {
         let now = port.now();
-        let mut any = false;
-        while let Some(order) = kernel.poll_link_event() {
-            any = true;
-            match order {
-                LinkEvent::Connect { target, url } => match self.directory.get(&url) {
-                    Some(&host) => {
-                        let socket = port.connect(host, LINK_PORT);
-                        self.dialling.insert(socket, (target, now + CONNECT_TIMEOUT));
-                    }
-                    None => kernel.handle_link_failed(now, target, "nobody has that address"),
-                },
-                LinkEvent::Close { link, .. } => {
-                    self.write(link, kernel, port);
-                    if let Some(socket) = self.sockets.get(&link).copied() {
-                        self.forget(socket);
-                        port.close(socket);
-                    }
+        match output {
+            LinkOutput::Connect { target, url } => match self.directory.get(&url) {
+                Some(&host) => {
+                    let socket = port.connect(host, LINK_PORT);
+                    self.dialling.insert(socket, (target, now + CONNECT_TIMEOUT));
+                }
+                None => {
+                    let reason = "nobody has that address";
+                    kernel.handle_link(now, LinkInput::Failed { target, reason });
+                }
+            },
+            LinkOutput::Close { link, .. } => {
+                self.write(link, kernel, port);
+                if let Some(socket) = self.sockets.get(&link).copied() {
+                    self.forget(socket);
+                    port.close(socket);
                 }
             }
+            LinkOutput::Ready(link) => self.write(link, kernel, port),
         }
-        any
     }
 
     fn write(&mut self, link: LinkId, kernel: &mut Kernel, port: &mut Port<'_>) {
@@ -277,13 +270,13 @@ impl Links {
     /// The kernel reads the counters of all links.
     pub(super) fn count(&self, counts: LinkCounts, kernel: &mut Kernel, port: &Port<'_>) {
         for &link in self.sockets.keys() {
-            kernel.handle_link_counts(port.now(), link, counts);
+            kernel.handle_link(port.now(), LinkInput::Counts { link, counts });
         }
     }
 
-    fn gone(&mut self, now: Moment, socket: SocketId, why: &str, kernel: &mut Kernel) {
+    fn gone(&mut self, now: Moment, socket: SocketId, reason: &str, kernel: &mut Kernel) {
         if let Some(link) = self.forget(socket) {
-            kernel.handle_link_down(now, link, why);
+            kernel.handle_link(now, LinkInput::Down { link, reason });
         }
     }
 

@@ -6,7 +6,8 @@ use base::{Deadlines, Moment, NodeKey, Seed};
 use bytes::Bytes;
 use hla::api::call_request::CallRequest as Call;
 use kernel::{
-    Config, FrameKind, Kernel, LinkEvent, LinkId, LinkTarget, LinkTerms, NetworkConfig, NoFoms, TargetId,
+    Config, FrameKind, Kernel, LinkId, LinkInput, LinkOutput, LinkTarget, LinkTerms, NetworkConfig, NoFoms,
+    TargetId,
 };
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -161,11 +162,12 @@ impl World {
 
     fn deliver(&mut self, node: usize, link: LinkId, what: What) {
         let (now, kernel) = (self.now, &mut self.kernels[node]);
-        match what {
-            What::Up(target) => kernel.handle_link_up(now, link, target),
-            What::Frame(frame) => kernel.handle_link_frame(now, link, frame),
-            What::Down => kernel.handle_link_down(now, link, "closed by the other end"),
-        }
+        let input = match what {
+            What::Up(target) => LinkInput::Up { link, target },
+            What::Frame(frame) => LinkInput::Frame { link, frame },
+            What::Down => LinkInput::Down { link, reason: "closed by the other end" },
+        };
+        kernel.handle_link(now, input);
         self.settle(node);
     }
 
@@ -178,15 +180,8 @@ impl World {
     fn settle(&mut self, node: usize) {
         loop {
             let kernel = &mut self.kernels[node];
-            if let Some(event) = kernel.poll_link_event() {
-                self.obey(node, event);
-            } else if let Some(link) = kernel.poll_link_ready() {
-                while let Some(frame) = self.kernels[node].poll_link_frame(self.now, link) {
-                    if let Some(&(other, far)) = self.ends.get(&link) {
-                        self.counts.add(&frame);
-                        self.send(other, far, What::Frame(frame));
-                    }
-                }
+            if let Some(output) = kernel.poll_link() {
+                self.obey(node, output);
             } else if let Some(conn) = kernel.poll_ready() {
                 let federate = usize::try_from(conn.0 - 1).expect("connections are numbered from 1");
                 debug_assert_eq!(self.federates[federate].conn(), conn);
@@ -202,9 +197,9 @@ impl World {
         }
     }
 
-    fn obey(&mut self, node: usize, event: LinkEvent) {
-        match event {
-            LinkEvent::Connect { target, url } => {
+    fn obey(&mut self, node: usize, output: LinkOutput) {
+        match output {
+            LinkOutput::Connect { target, url } => {
                 let to: usize = url.parse().expect("URLs are numbers of nodes");
                 self.last_link += 2;
                 let (near, far) = (LinkId(self.last_link), LinkId(self.last_link + 1));
@@ -213,7 +208,15 @@ impl World {
                 self.send(to, far, What::Up(None));
                 self.send(node, near, What::Up(Some(target)));
             }
-            LinkEvent::Close { link, .. } => {
+            LinkOutput::Ready(link) => {
+                while let Some(frame) = self.kernels[node].poll_link_frame(self.now, link) {
+                    if let Some(&(other, far)) = self.ends.get(&link) {
+                        self.counts.add(&frame);
+                        self.send(other, far, What::Frame(frame));
+                    }
+                }
+            }
+            LinkOutput::Close { link, .. } => {
                 if let Some((other, far)) = self.ends.remove(&link) {
                     self.ends.remove(&far);
                     self.send(other, far, What::Down);

@@ -172,16 +172,13 @@ pub(super) fn set_switch(draw: &mut Draw) -> Call {
 }
 
 /// A service that this RTI answers with RTIinternalError.
-pub(super) fn later(k: &Knowledge, draw: &mut Draw) -> Call {
+pub(super) fn later(_: &Knowledge, draw: &mut Draw) -> Call {
     match draw.below(6) {
         0 => Call::RequestFederationSaveRequest(api::RequestFederationSaveRequest { label: "s".to_owned() }),
         1 => Call::QueryGaltRequest(Default::default()),
         2 => Call::EnableTimeConstrainedRequest(Default::default()),
         3 => Call::CreateRegionRequest(Default::default()),
-        4 => Call::IsAttributeOwnedByFederateRequest(api::IsAttributeOwnedByFederateRequest {
-            object_instance: k.own.keys().next().copied(),
-            attribute: Some(AttributeHandle(1)),
-        }),
-        _ => Call::EnableAsynchronousDeliveryRequest(Default::default()),
+        4 => Call::QueryLookaheadRequest(Default::default()),
+        _ => Call::QueryLitsRequest(Default::default()),
     }
 }

@@ -1,6 +1,6 @@
 //! The routers of one node: one, or the three of a triad (MeshRouter, figure 4), with a client for each neighbour.
 
-mod casts;
+mod groups;
 
 use base::{Moment, NodeKey, Seed};
 use bytes::Bytes;
@@ -10,7 +10,7 @@ use router::{
     MemoryPipe, Origin, PipeConfig, PipeStats, Priority, Router, RouterConfig, RouterId, RouterStats, pump,
     pump_noting,
 };
-use rti::remote::{NetTopic, Packet};
+use rti::{NetTopic, Packet};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
@@ -62,15 +62,15 @@ pub(crate) struct Fabric {
     /// The client that stands for this node's services, at the Primary.
     services: ClientId,
     pipe: PipeConfig,
-    cast_pipe: PipeConfig,
+    group_pipe: PipeConfig,
     neighbours: BTreeMap<NodeKey, Vec<Port>>,
     /// Who a router's client is.
     owners: BTreeMap<Place, NodeKey>,
     relieved: VecDeque<Place>,
     ready: VecDeque<NodeKey>,
     /// The pipes of multicast groups, at the router that speaks to neighbours.
-    casts: Vec<ClientId>,
-    casts_ready: VecDeque<usize>,
+    groups: Vec<ClientId>,
+    groups_ready: VecDeque<usize>,
     /// The pipes for what is directed at one neighbour that a group reaches, at the same router.
     directed: BTreeMap<ClientId, NodeKey>,
     /// Frames of these that wait, by the group that carries them.
@@ -96,14 +96,14 @@ impl Fabric {
             routers,
             pipes,
             services,
-            cast_pipe: pipe.clone(),
+            group_pipe: pipe.clone(),
             pipe,
             neighbours: BTreeMap::new(),
             owners: BTreeMap::new(),
             relieved: VecDeque::new(),
             ready: VecDeque::new(),
-            casts: Vec::new(),
-            casts_ready: VecDeque::new(),
+            groups: Vec::new(),
+            groups_ready: VecDeque::new(),
             directed: BTreeMap::new(),
             directed_ready: BTreeSet::new(),
             wanted: VecDeque::new(),
@@ -221,7 +221,7 @@ impl Fabric {
         waits_in.retain(|place| {
             self.owners.contains_key(place)
                 || place.0 == speaks
-                    && (self.casts.contains(&place.1) || self.directed.contains_key(&place.1))
+                    && (self.groups.contains(&place.1) || self.directed.contains_key(&place.1))
         });
         waits_in
     }
@@ -337,7 +337,7 @@ impl Fabric {
             if let Some(&key) = self.owners.get(&(place, client)) {
                 self.ready.push_back(key);
             } else if place == self.speaks() {
-                self.note_cast_ready(client);
+                self.note_group_ready(client);
             }
         }
     }

@@ -11,9 +11,10 @@ use fedpro::server::{ConnId, Transmit};
 use tokio::sync::oneshot;
 
 use crate::config::Network;
+use crate::driver::{Input, Output};
 #[cfg(test)]
 use crate::link::Plain;
-use crate::link::{Fabric, LinkCounts, LinkEvent, LinkId, StreamLayer, TargetId};
+use crate::link::{Fabric, LinkCounts, LinkId, LinkInput, LinkOutput, StreamLayer, TargetId};
 use crate::{Config, Machine, Node, NodeStats};
 
 /// The machine looks for orders this often.
@@ -60,7 +61,7 @@ struct Peer {
     log: Arc<Mutex<Log>>,
     links: BTreeMap<LinkId, Queues>,
     ready: VecDeque<LinkId>,
-    events: VecDeque<LinkEvent>,
+    orders: VecDeque<LinkOutput>,
     /// Targets to connect, and when.
     due: BTreeMap<TargetId, Moment>,
     targets: BTreeMap<LinkId, TargetId>,
@@ -89,7 +90,7 @@ impl Peer {
         while let Some((&target, _)) = self.due.iter().find(|(_, at)| **at <= now) {
             self.due.remove(&target);
             let url = log.connect[target.0 as usize].clone();
-            self.events.push_back(LinkEvent::Connect { target, url });
+            self.orders.push_back(LinkOutput::Connect { target, url });
         }
         if self.links.is_empty() {
             return;
@@ -105,83 +106,71 @@ impl Peer {
             }
         }
         if let Some(reason) = log.close.take() {
-            let close = |&link: &LinkId| LinkEvent::Close { link, reason: reason.clone() };
-            self.events.extend(self.links.keys().map(close));
+            let close = |&link: &LinkId| LinkOutput::Close { link, reason: reason.clone() };
+            self.orders.extend(self.links.keys().map(close));
+        }
+    }
+
+    fn take(&mut self, now: Moment, input: LinkInput<'_>) {
+        const AGAIN: Duration = Duration::from_millis(20);
+        match input {
+            LinkInput::Addresses(addresses) => self.log().addresses = addresses,
+            LinkInput::Up { link, target } => {
+                assert!(self.links.insert(link, Queues::default()).is_none(), "an id is not used again");
+                self.targets.extend(target.map(|target| (link, target)));
+                self.log().up.push(link);
+            }
+            LinkInput::DatagramSize { link, max } => {
+                self.links.get_mut(&link).expect("it is up").has_datagrams = max > 0;
+                self.log().datagram_max = Some(max);
+            }
+            LinkInput::Failed { target, reason } => {
+                self.due.insert(target, now + AGAIN);
+                self.log().failed.push(reason.to_owned());
+            }
+            LinkInput::Frame { link, frame } => {
+                assert!(self.links.contains_key(&link));
+                self.log().frames.push(frame);
+            }
+            LinkInput::Datagram { link, frame } => {
+                assert!(self.links.contains_key(&link));
+                self.log().datagrams.push(frame);
+            }
+            LinkInput::Down { link, reason } => {
+                assert!(self.links.remove(&link).is_some(), "told once");
+                if let Some(target) = self.targets.remove(&link) {
+                    self.due.insert(target, now + AGAIN);
+                }
+                self.log().down.push(reason.to_owned());
+            }
+            LinkInput::Counts { counts, .. } => self.log().counters = counts,
         }
     }
 }
 
 impl Machine for Peer {
-    fn handle_open(&mut self, _: Moment, _: ConnId, _: u64) {}
-    fn handle_bytes(&mut self, _: Moment, _: ConnId, _: Bytes) {}
-    fn handle_closed(&mut self, _: Moment, _: ConnId) {}
-    fn poll_ready(&mut self) -> Option<ConnId> {
-        None
+    fn handle(&mut self, now: Moment, input: Input<'_>) {
+        match input {
+            Input::Link(input) => self.take(now, input),
+            Input::Timeout if now >= self.next => {
+                self.next = now + TICK;
+                self.look(now);
+            }
+            _ => {}
+        }
     }
+
+    fn poll(&mut self) -> Option<Output> {
+        let order = self.orders.pop_front();
+        order.or_else(|| self.ready.pop_front().map(LinkOutput::Ready)).map(Output::Link)
+    }
+
     fn poll_transmit(&mut self, _: Moment, _: ConnId, _: &mut BytesMut, _: usize) -> Transmit {
         Transmit::default()
-    }
-    fn begin_shutdown(&mut self, _: Moment) {}
-
-    fn handle_timeout(&mut self, now: Moment) {
-        if now >= self.next {
-            self.next = now + TICK;
-            self.look(now);
-        }
     }
 
     fn poll_timeout(&self) -> Option<Moment> {
         Some(self.next)
-    }
-
-    fn handle_link_addresses(&mut self, _: Moment, addresses: &[String]) {
-        self.log().addresses = addresses.to_vec();
-    }
-
-    fn handle_link_up(&mut self, _: Moment, link: LinkId, from: Option<TargetId>) {
-        assert!(self.links.insert(link, Queues::default()).is_none(), "an id is not used again");
-        self.targets.extend(from.map(|target| (link, target)));
-        self.log().up.push(link);
-    }
-
-    fn set_link_datagrams(&mut self, link: LinkId, max: usize) {
-        self.links.get_mut(&link).expect("it is up").has_datagrams = max > 0;
-        self.log().datagram_max = Some(max);
-    }
-
-    fn handle_link_failed(&mut self, now: Moment, target: TargetId, why: &str) {
-        self.due.insert(target, now + Duration::from_millis(20));
-        self.log().failed.push(why.to_owned());
-    }
-
-    fn handle_link_frame(&mut self, _: Moment, link: LinkId, frame: Bytes) {
-        assert!(self.links.contains_key(&link));
-        self.log().frames.push(frame);
-    }
-
-    fn handle_link_datagram(&mut self, _: Moment, link: LinkId, frame: Bytes) {
-        assert!(self.links.contains_key(&link));
-        self.log().datagrams.push(frame);
-    }
-
-    fn handle_link_down(&mut self, now: Moment, link: LinkId, why: &str) {
-        assert!(self.links.remove(&link).is_some(), "told once");
-        if let Some(target) = self.targets.remove(&link) {
-            self.due.insert(target, now + Duration::from_millis(20));
-        }
-        self.log().down.push(why.to_owned());
-    }
-
-    fn handle_link_counters(&mut self, _: Moment, _: LinkId, counters: &LinkCounts) {
-        self.log().counters = *counters;
-    }
-
-    fn poll_link_event(&mut self) -> Option<LinkEvent> {
-        self.events.pop_front()
-    }
-
-    fn poll_link_ready(&mut self) -> Option<LinkId> {
-        self.ready.pop_front()
     }
 
     fn poll_link_frame(&mut self, _: Moment, link: LinkId) -> Option<Bytes> {
@@ -238,7 +227,7 @@ impl TestNode {
                     log: machine_log,
                     links: BTreeMap::new(),
                     ready: VecDeque::new(),
-                    events: VecDeque::new(),
+                    orders: VecDeque::new(),
                     due: BTreeMap::new(),
                     targets: BTreeMap::new(),
                     known: 0,

@@ -4,7 +4,6 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use base::NodeKey;
-use kernel::CastEvent;
 use srmp::Event;
 use srmp::auth::{GroupKey, Keyring};
 use srmp::frames::{Framed, REPAIRED};
@@ -13,7 +12,8 @@ use srmp::rate::Rate;
 use tokio::sync::Notify;
 
 use super::{Membership, MulticastUrl, WAITING_MAX};
-use crate::driver::{Hub, Machine};
+use crate::driver::{Hub, Input, Machine};
+use crate::link::GroupInput;
 use crate::srmp::{HostConfig, OpenError, SrmpEvents, SrmpHost};
 
 /// Events that are taken at a time.
@@ -37,13 +37,13 @@ pub(crate) enum JoinError {
 
 /// Joins and leaves groups as the machine wants; never ends.
 pub(crate) async fn keep_joining<M: Machine + 'static>(hub: Rc<Hub<M>>, url: Rc<MulticastUrl>) {
-    let asked = Rc::clone(&hub.core.borrow().casts.asked);
+    let asked = Rc::clone(&hub.core.borrow().groups.asked);
     loop {
-        let wanted = hub.core.borrow_mut().casts.wanted.pop_front();
+        let wanted = hub.core.borrow_mut().groups.wanted.pop_front();
         match wanted {
             None => asked.notified().await,
-            Some(CastEvent::Leave { group }) => hub.core.borrow_mut().casts.place(group).now = None,
-            Some(CastEvent::Join { group, member }) => {
+            Some((group, None)) => hub.core.borrow_mut().groups.place(group).now = None,
+            Some((group, Some(member))) => {
                 if let Err(error) = join(&hub, &url, group, member) {
                     tracing::error!(group, %error, "a multicast group is not used");
                 }
@@ -59,7 +59,7 @@ fn join<M: Machine + 'static>(
     member: NodeKey,
 ) -> Result<(), JoinError> {
     let mut core = hub.core.borrow_mut();
-    let place = core.casts.place(group);
+    let place = core.groups.place(group);
     place.now = None;
     let mut config = config(url, group, member)?;
     // Who leaves and comes back in the same second is another life all the same.
@@ -123,7 +123,7 @@ async fn hear<M: Machine>(hub: Rc<Hub<M>>, group: usize, life: u64, mut events: 
         {
             let mut core = hub.core.borrow_mut();
             let core = &mut *core;
-            let Some(membership) = core.casts.membership(group, life) else { return };
+            let Some(membership) = core.groups.membership(group, life) else { return };
             let mut has_room = false;
             for event in heard.drain(..) {
                 match membership.frames.handle(event) {
@@ -142,15 +142,15 @@ async fn hear<M: Machine>(hub: Rc<Hub<M>>, group: usize, life: u64, mut events: 
                 }
             }
             if has_room {
-                core.casts.pump(&mut core.machine, hub.clock.now(), group);
+                core.groups.pump(&mut core.machine, hub.clock.now(), group);
             }
         }
         hub.act(|machine, now| {
             for (member, heard) in members.drain(..) {
-                machine.handle_cast_member(now, group, member, heard);
+                machine.handle(now, Input::Group(GroupInput::Member { group, member, heard }));
             }
             if !frames.is_empty() {
-                machine.handle_cast_frames(now, &mut frames);
+                machine.handle(now, Input::Group(GroupInput::Frames(&mut frames)));
             }
         });
         frames.clear();
@@ -161,16 +161,16 @@ async fn hear<M: Machine>(hub: Rc<Hub<M>>, group: usize, life: u64, mut events: 
 async fn make_room<M: Machine>(hub: Rc<Hub<M>>, group: usize, life: u64, full: Rc<Notify>) {
     loop {
         full.notified().await;
-        let host = hub.core.borrow_mut().casts.membership(group, life).map(|now| Rc::clone(&now.host));
+        let host = hub.core.borrow_mut().groups.membership(group, life).map(|now| Rc::clone(&now.host));
         let Some(host) = host else { return };
         host.room(WAITING_MAX / 2).await;
         drop(host);
         {
             let mut core = hub.core.borrow_mut();
             let core = &mut *core;
-            let Some(membership) = core.casts.membership(group, life) else { return };
+            let Some(membership) = core.groups.membership(group, life) else { return };
             membership.blocked = false;
-            core.casts.pump(&mut core.machine, hub.clock.now(), group);
+            core.groups.pump(&mut core.machine, hub.clock.now(), group);
         }
         hub.act(|_, _| ()); // room may have made the machine send more, to anybody
     }
@@ -180,10 +180,8 @@ async fn make_room<M: Machine>(hub: Rc<Hub<M>>, group: usize, life: u64, full: R
 async fn count<M: Machine>(hub: Rc<Hub<M>>, group: usize, life: u64) {
     loop {
         tokio::time::sleep(COUNTED).await;
-        let mut core = hub.core.borrow_mut();
-        let core = &mut *core;
-        let Some(membership) = core.casts.membership(group, life) else { return };
-        let counts = membership.counts();
-        core.machine.handle_cast_counts(group, counts);
+        let counts = hub.core.borrow_mut().groups.membership(group, life).map(|now| now.counts());
+        let Some(counts) = counts else { return };
+        hub.handle(Input::Group(GroupInput::Counts { group, counts }));
     }
 }

@@ -11,8 +11,8 @@ mod url;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use base::Moment;
-use kernel::{Carriage, CastCounts, CastEvent, CastFrame};
+use base::{Moment, NodeKey};
+use kernel::{Delivery, GroupCounts, GroupFrame, GroupOutput};
 use srmp::SendError;
 use srmp::frames::{FRAME_BYTES, Frames};
 use srmp::model::MemberId;
@@ -49,44 +49,39 @@ struct Place {
 
 /// The multicast groups of a node.
 #[derive(Default)]
-pub(crate) struct Casts {
+pub(crate) struct Groups {
     places: Vec<Place>,
-    /// What the machine wants done.
-    wanted: VecDeque<CastEvent>,
+    /// Groups that the machine wants to join, as this member, or (`None`) to leave.
+    wanted: VecDeque<(usize, Option<NodeKey>)>,
     /// Signalled when there is something in `wanted`.
     asked: Rc<Notify>,
 }
 
-impl Casts {
-    /// Does what the machine wants, and sends what it has for groups. Says whether anything was taken from it.
-    pub(crate) fn serve<M: Machine>(&mut self, machine: &mut M, now: Moment) -> bool {
-        let mut took = false;
-        while let Some(event) = machine.poll_cast_event() {
-            took = true;
-            self.wanted.push_back(event);
-            self.asked.notify_one();
-        }
-        while let Some(group) = machine.poll_cast_ready() {
-            took |= self.pump(machine, now, group);
-        }
-        took
+impl Groups {
+    /// Does what the machine wants.
+    pub(crate) fn obey<M: Machine>(&mut self, machine: &mut M, now: Moment, output: GroupOutput) {
+        let change = match output {
+            GroupOutput::Join { group, member } => (group, Some(member)),
+            GroupOutput::Leave { group } => (group, None),
+            GroupOutput::Ready(group) => return self.pump(machine, now, group),
+        };
+        self.wanted.push_back(change);
+        self.asked.notify_one();
     }
 
     /// Sends what the machine has for a group, while there is room.
-    fn pump<M: Machine>(&mut self, machine: &mut M, now: Moment, group: usize) -> bool {
+    fn pump<M: Machine>(&mut self, machine: &mut M, now: Moment, group: usize) {
         let mut membership = self.places.get_mut(group).and_then(|place| place.now.as_mut());
-        let mut took = false;
         loop {
             if let Some(membership) = &mut membership
                 && (membership.blocked || membership.host.waiting() >= WAITING_MAX)
             {
                 membership.blocked = true;
                 membership.full.notify_one();
-                return took;
+                return;
             }
             let directed = membership.as_ref().is_none_or(|now| now.frames.has_room());
-            let Some(next) = machine.poll_cast_frame(now, group, FRAME_BYTES, directed) else { return took };
-            took = true;
+            let Some(next) = machine.poll_group_frame(now, group, FRAME_BYTES, directed) else { return };
             // Without a membership nobody is covered; the last frames of an earlier one are asked for again.
             if let Some(membership) = &mut membership
                 && let Err(error) = membership.send(next)
@@ -115,21 +110,21 @@ impl Membership {
         Self { host, blocked: false, full, frames: Frames::new() }
     }
 
-    fn send(&mut self, CastFrame { carriage, frame }: CastFrame) -> Result<(), SendError> {
+    fn send(&mut self, GroupFrame { delivery, frame }: GroupFrame) -> Result<(), SendError> {
         let (frames, by) = (&mut self.frames, &mut &*self.host);
-        match carriage {
-            Carriage::BestEffort => frames.send_best_effort(by, frame),
-            Carriage::Reliable => frames.send_reliable(by, frame),
-            Carriage::Directed(to) => frames.send_directed(by, MemberId(to.0), frame),
+        match delivery {
+            Delivery::BestEffort => frames.send_best_effort(by, frame),
+            Delivery::Reliable => frames.send_reliable(by, frame),
+            Delivery::Directed(to) => frames.send_directed(by, MemberId(to.0), frame),
         }
     }
 
-    fn counts(&self) -> CastCounts {
+    fn counts(&self) -> GroupCounts {
         let io = self.host.io();
         self.host.inspect(|endpoint| {
             let counters = endpoint.counters();
             let (sent, received) = (&counters.endpoint.sent, &counters.endpoint.received);
-            CastCounts {
+            GroupCounts {
                 sent_frames: self.frames.sent(),
                 reliable_frames: self.frames.reliable(),
                 directed_frames: self.frames.directed(),

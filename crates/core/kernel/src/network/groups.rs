@@ -1,21 +1,45 @@
 //! The multicast groups of a site: who hears whom, and which groups this node takes part in.
 //!
-//! The routers put what several covered neighbours want once into the pipe of a *cast* (see the crate `router`); the world carries its
-//! frames to a group. A neighbour is covered in a group when it has said, over its link, that it hears this node there. So
-//! nothing is trusted to a group before it is known to arrive, and what a group does not reach goes over links as ever.
+//! The routers put what several covered neighbours want once into the pipe of a group (a *cast* in the crate `router`);
+//! the world carries its frames to the group. A neighbour is covered in a group when it has said, over its link, that it
+//! hears this node there. So nothing is trusted to a group before it is known to arrive, and what a group does not reach
+//! goes over links as ever.
 
 use super::Network;
 use base::{Moment, NodeKey};
 use bytes::Bytes;
-use rti::remote::NetTopic;
+use rti::NetTopic;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// The channel of a link on which a node says in which groups it hears the other one.
 pub(super) const CHANNEL: u8 = 3;
 
-/// What the world is to do with multicast groups.
+/// What happened in the multicast groups of a node.
+#[derive(PartialEq, Eq, Debug)]
+pub enum GroupInput<'a> {
+    /// Frames of members came. They may have been lost, repeated or overtaken. The list is emptied, for further use.
+    Frames(&'a mut Vec<(NodeKey, Bytes)>),
+    /// A member is heard in a group, or no longer.
+    Member {
+        /// Which group, from 0.
+        group: usize,
+        /// The member.
+        member: NodeKey,
+        /// Whether it is heard.
+        heard: bool,
+    },
+    /// The counters of a group were read.
+    Counts {
+        /// Which group.
+        group: usize,
+        /// What this node did there since it joined.
+        counts: GroupCounts,
+    },
+}
+
+/// What the world is to do with the multicast groups of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum CastEvent {
+pub enum GroupOutput {
     /// Take part in a group as this member; in place of an earlier one.
     Join {
         /// Which group, from 0.
@@ -28,11 +52,13 @@ pub enum CastEvent {
         /// Which.
         group: usize,
     },
+    /// Frames wait for this group: pull them whenever it can take one, until there are none. Said once until then.
+    Ready(usize),
 }
 
 /// What a member of a group did since it joined, as its world counts it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CastCounts {
+pub struct GroupCounts {
     /// Frames of routers sent to the group, once each, however many hear them, or to one of its members.
     pub sent_frames: u64,
     /// Those of them that are repaired in the group (mode 1 of SRMP).
@@ -57,9 +83,9 @@ pub struct CastCounts {
     pub refused: u64,
 }
 
-/// How a frame is to be carried in a group.
+/// How a frame is to be delivered in a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Carriage {
+pub enum Delivery {
     /// To all members; it may be lost.
     BestEffort,
     /// To all members; what is lost should be repaired among them.
@@ -70,10 +96,10 @@ pub enum Carriage {
 
 /// A frame for a group.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CastFrame {
-    /// How.
-    pub carriage: Carriage,
-    /// What.
+pub struct GroupFrame {
+    /// To whom, and how reliably.
+    pub delivery: Delivery,
+    /// The frame.
     pub frame: Bytes,
 }
 
@@ -83,12 +109,12 @@ struct Group {
     /// What this node wants or offers of it; a node that relays for others is in all groups.
     reasons: BTreeSet<(NetTopic, bool)>,
     joined: bool,
-    counts: CastCounts,
+    counts: GroupCounts,
 }
 
 /// All groups of the site.
 #[derive(Debug)]
-pub(super) struct Casts {
+pub(super) struct Groups {
     member: NodeKey,
     groups: Vec<Group>,
     /// This node is in all groups, whatever it wants.
@@ -97,24 +123,25 @@ pub(super) struct Casts {
     hears: BTreeMap<NodeKey, u64>,
     /// Neighbours that are to be told in which groups they are heard.
     untold: BTreeSet<NodeKey>,
-    events: VecDeque<CastEvent>,
+    /// What to do besides sending: never [`GroupOutput::Ready`].
+    orders: VecDeque<GroupOutput>,
 }
 
-impl Casts {
+impl Groups {
     /// In `groups` groups. `everywhere`: what this node wants does not tell what it relays.
     pub(super) fn new(member: NodeKey, groups: usize, everywhere: bool) -> Self {
-        let mut casts = Self {
+        let mut all = Self {
             member,
             groups: vec![Group::default(); groups],
             everywhere,
             hears: BTreeMap::new(),
             untold: BTreeSet::new(),
-            events: VecDeque::new(),
+            orders: VecDeque::new(),
         };
         for group in 0..groups {
-            casts.settle(group);
+            all.settle(group);
         }
-        casts
+        all
     }
 
     /// What this node wants (or offers) about a topic has changed.
@@ -137,10 +164,10 @@ impl Casts {
         let wanted = self.everywhere || !group.reasons.is_empty();
         if wanted && !group.joined {
             group.joined = true;
-            self.events.push_back(CastEvent::Join { group: at, member: self.member });
+            self.orders.push_back(GroupOutput::Join { group: at, member: self.member });
         } else if !wanted && group.joined {
             group.joined = false;
-            self.events.push_back(CastEvent::Leave { group: at });
+            self.orders.push_back(GroupOutput::Leave { group: at });
             for (node, hears) in &mut self.hears {
                 if *hears & 1 << at != 0 {
                     *hears &= !(1 << at);
@@ -184,14 +211,10 @@ impl Casts {
         self.untold.iter().copied()
     }
 
-    pub(super) fn poll_event(&mut self) -> Option<CastEvent> {
-        self.events.pop_front()
-    }
-
     /// The groups that this node is in, as far as it is known here.
-    pub(super) fn status(&self) -> Vec<CastStatus> {
+    pub(super) fn status(&self) -> Vec<GroupStatus> {
         let status = |(group, state): (usize, &Group)| {
-            state.joined.then(|| CastStatus {
+            state.joined.then(|| GroupStatus {
                 group,
                 reached: 0,
                 waiting: 0,
@@ -203,29 +226,23 @@ impl Casts {
         self.groups.iter().enumerate().filter_map(status).collect()
     }
 
-    pub(super) fn count(&mut self, group: usize, counts: CastCounts) {
-        if let Some(group) = self.groups.get_mut(group) {
-            group.counts = counts;
-        }
-    }
-
     /// Leaves all groups: another life of the node joins them.
-    pub(super) fn leave_all(&self) -> Vec<CastEvent> {
-        let leave = |(group, state): (usize, &Group)| state.joined.then_some(CastEvent::Leave { group });
+    pub(super) fn leave_all(&self) -> Vec<GroupOutput> {
+        let leave = |(group, state): (usize, &Group)| state.joined.then_some(GroupOutput::Leave { group });
         self.groups.iter().enumerate().filter_map(leave).collect()
     }
 
     /// What is done before anything else.
-    pub(super) fn begin_with(&mut self, events: Vec<CastEvent>) {
-        for event in events.into_iter().rev() {
-            self.events.push_front(event);
+    pub(super) fn begin_with(&mut self, orders: Vec<GroupOutput>) {
+        for order in orders.into_iter().rev() {
+            self.orders.push_front(order);
         }
     }
 }
 
 /// A group that a node takes part in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CastStatus {
+pub struct GroupStatus {
     /// Which, from 0.
     pub group: usize,
     /// Nodes that are heard in it.
@@ -237,7 +254,7 @@ pub struct CastStatus {
     /// Messages that went to it.
     pub sent_messages: u64,
     /// What was counted.
-    pub counts: CastCounts,
+    pub counts: GroupCounts,
 }
 
 /// The group that a topic belongs to, the same at all nodes.
@@ -246,58 +263,60 @@ fn group_of(topic: &NetTopic, groups: usize) -> usize {
 }
 
 impl Network {
-    /// A frame came from a member of a group.
-    pub(crate) fn handle_cast_frame(&mut self, now: Moment, from: NodeKey, frame: Bytes) {
-        if let Err(error) = self.fabric.handle_cast(now, from, frame) {
-            tracing::debug!(%from, %error, "a multicast frame is not understood");
+    /// See [`Kernel::handle_group`](crate::Kernel::handle_group).
+    pub(crate) fn handle_group(&mut self, now: Moment, input: GroupInput<'_>) {
+        match input {
+            GroupInput::Frames(frames) => {
+                for (from, frame) in frames.drain(..) {
+                    if let Err(error) = self.fabric.handle_group_frame(now, from, frame) {
+                        tracing::debug!(%from, %error, "a multicast frame is not understood");
+                    }
+                }
+            }
+            GroupInput::Member { group, member, heard } => {
+                self.groups.hear(group, member, heard);
+                self.tell_hearers();
+            }
+            GroupInput::Counts { group, counts } => {
+                if let Some(group) = self.groups.groups.get_mut(group) {
+                    group.counts = counts;
+                }
+            }
         }
     }
 
-    /// A member of a group is heard, or no longer.
-    pub(crate) fn handle_cast_member(&mut self, group: usize, member: NodeKey, heard: bool) {
-        self.casts.hear(group, member, heard);
-        self.tell_hearers();
-    }
-
-    pub(crate) fn handle_cast_counts(&mut self, group: usize, counts: CastCounts) {
-        self.casts.count(group, counts);
-    }
-
     /// The groups that this node is in.
-    pub(super) fn cast_status(&self) -> Vec<CastStatus> {
-        let mut all = self.casts.status();
+    pub(super) fn group_status(&self) -> Vec<GroupStatus> {
+        let mut all = self.groups.status();
         for status in &mut all {
-            self.fabric.describe_cast(status);
+            self.fabric.describe_group(status);
         }
         all
     }
 
-    pub(crate) fn poll_cast_event(&mut self) -> Option<CastEvent> {
-        self.casts.poll_event()
+    /// See [`Kernel::poll_group`](crate::Kernel::poll_group).
+    pub(crate) fn poll_group(&mut self) -> Option<GroupOutput> {
+        self.groups.orders.pop_front().or_else(|| self.fabric.poll_group_ready().map(GroupOutput::Ready))
     }
 
-    /// The next group with something to send; not named again before [`Network::poll_cast_frame`] had nothing more.
-    pub(crate) fn poll_cast_ready(&mut self) -> Option<usize> {
-        self.fabric.poll_cast_ready()
-    }
-
-    pub(crate) fn poll_cast_frame(
+    /// See [`Kernel::poll_group_frame`](crate::Kernel::poll_group_frame).
+    pub(crate) fn poll_group_frame(
         &mut self,
         now: Moment,
         group: usize,
         max: usize,
         directed: bool,
-    ) -> Option<CastFrame> {
-        self.fabric.poll_cast_frame(now, group, max, directed)
+    ) -> Option<GroupFrame> {
+        self.fabric.poll_group_frame(now, group, max, directed)
     }
 
     /// Links whose other end is to be told that it is heard have something to send.
     pub(super) fn tell_hearers(&mut self) {
-        let untold: Vec<_> = self.casts.untold().collect();
+        let untold: Vec<_> = self.groups.untold().collect();
         for node in untold {
             if !self.wake_neighbour(node) {
                 // It is told when it becomes a neighbour.
-                self.casts.untold.remove(&node);
+                self.groups.untold.remove(&node);
             }
         }
     }
@@ -323,40 +342,40 @@ mod tests {
         NetTopic::Interactions(ExecutionId(1), InteractionClassHandle(class))
     }
 
-    fn events(casts: &mut Casts) -> Vec<CastEvent> {
-        std::iter::from_fn(|| casts.poll_event()).collect()
+    fn orders(groups: &mut Groups) -> Vec<GroupOutput> {
+        groups.orders.drain(..).collect()
     }
 
     #[test]
     fn a_group_is_joined_while_something_of_it_is_wanted_or_offered() {
         let member = NodeKey(5);
-        let mut casts = Casts::new(member, 4, false);
-        assert_eq!(events(&mut casts), []);
+        let mut groups = Groups::new(member, 4, false);
+        assert_eq!(orders(&mut groups), []);
         let group = group_of(&topic(7), 4);
-        casts.note(topic(7), false, true);
-        casts.note(topic(7), true, true);
-        assert_eq!(events(&mut casts), [CastEvent::Join { group, member }]);
-        casts.hear(group, NodeKey(9), true);
-        assert_eq!(casts.take_news(NodeKey(9)).unwrap()[..], (1_u64 << group).to_be_bytes());
-        assert_eq!(casts.take_news(NodeKey(9)), None);
-        casts.note(topic(7), false, false);
-        assert_eq!(events(&mut casts), [], "it still offers something");
-        casts.note(topic(7), true, false);
-        assert_eq!(events(&mut casts), [CastEvent::Leave { group }]);
-        assert_eq!(casts.take_news(NodeKey(9)).unwrap()[..], 0_u64.to_be_bytes(), "it is heard no more");
-        casts.hear(group, NodeKey(9), true);
-        assert_eq!(casts.take_news(NodeKey(9)), None, "a word of a group that was left");
+        groups.note(topic(7), false, true);
+        groups.note(topic(7), true, true);
+        assert_eq!(orders(&mut groups), [GroupOutput::Join { group, member }]);
+        groups.hear(group, NodeKey(9), true);
+        assert_eq!(groups.take_news(NodeKey(9)).unwrap()[..], (1_u64 << group).to_be_bytes());
+        assert_eq!(groups.take_news(NodeKey(9)), None);
+        groups.note(topic(7), false, false);
+        assert_eq!(orders(&mut groups), [], "it still offers something");
+        groups.note(topic(7), true, false);
+        assert_eq!(orders(&mut groups), [GroupOutput::Leave { group }]);
+        assert_eq!(groups.take_news(NodeKey(9)).unwrap()[..], 0_u64.to_be_bytes(), "it is heard no more");
+        groups.hear(group, NodeKey(9), true);
+        assert_eq!(groups.take_news(NodeKey(9)), None, "a word of a group that was left");
     }
 
     #[test]
     fn who_relays_is_everywhere_and_tells_a_neighbour_that_comes_later() {
-        let mut casts = Casts::new(NodeKey(5), 2, true);
-        assert_eq!(events(&mut casts).len(), 2);
-        casts.hear(1, NodeKey(9), true);
-        assert!(casts.take_news(NodeKey(9)).is_some());
-        casts.greet(NodeKey(9));
-        assert_eq!(casts.take_news(NodeKey(9)).unwrap()[..], 2_u64.to_be_bytes());
-        assert_eq!(casts.status().iter().map(|status| status.heard).collect::<Vec<_>>(), [0, 1]);
-        assert_eq!(Casts::new(NodeKey(5), 0, true).poll_event(), None);
+        let mut groups = Groups::new(NodeKey(5), 2, true);
+        assert_eq!(orders(&mut groups).len(), 2);
+        groups.hear(1, NodeKey(9), true);
+        assert!(groups.take_news(NodeKey(9)).is_some());
+        groups.greet(NodeKey(9));
+        assert_eq!(groups.take_news(NodeKey(9)).unwrap()[..], 2_u64.to_be_bytes());
+        assert_eq!(groups.status().iter().map(|status| status.heard).collect::<Vec<_>>(), [0, 1]);
+        assert_eq!(orders(&mut Groups::new(NodeKey(5), 0, true)), []);
     }
 }

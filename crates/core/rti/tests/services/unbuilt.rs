@@ -52,8 +52,6 @@ fn ownership_management() {
         AttributeOwnershipDivestitureIfWantedRequest "attributeOwnershipDivestitureIfWanted",
         CancelNegotiatedAttributeOwnershipDivestitureRequest "cancelNegotiatedAttributeOwnershipDivestiture",
         CancelAttributeOwnershipAcquisitionRequest "cancelAttributeOwnershipAcquisition",
-        QueryAttributeOwnershipRequest "queryAttributeOwnership",
-        IsAttributeOwnedByFederateRequest "isAttributeOwnedByFederate",
     }
 }
 
@@ -69,8 +67,6 @@ fn time_management() {
         NextMessageRequestRequest "nextMessageRequest",
         NextMessageRequestAvailableRequest "nextMessageRequestAvailable",
         FlushQueueRequestRequest "flushQueueRequest",
-        EnableAsynchronousDeliveryRequest "enableAsynchronousDelivery",
-        DisableAsynchronousDeliveryRequest "disableAsynchronousDelivery",
         QueryGaltRequest "queryGALT",
         QueryLogicalTimeRequest "queryLogicalTime",
         QueryLitsRequest "queryLITS",

@@ -1,0 +1,25 @@
+//! A caller: a session of a federate, and how far it has come.
+
+use crate::control::ExecutionId;
+use hla::handle::FederateHandle;
+use router::ClientId;
+
+/// How far a caller has come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Standing {
+    /// Not connected.
+    Open,
+    /// Connected, not joined.
+    Connected,
+    /// Joined to a federation execution.
+    Joined(ExecutionId, FederateHandle),
+}
+
+/// A caller as the RTI knows it.
+pub(crate) struct Caller {
+    /// What stands for it in the router.
+    pub(crate) client: ClientId,
+    pub(crate) standing: Standing,
+    /// Its federate speaks the 2010 edition through an adapter.
+    pub(crate) evolved: bool,
+}

@@ -1,0 +1,269 @@
+//! The objects of one federation execution as a machine: calls in, effects out.
+
+use super::objects::Objects;
+use crate::control::{ExecutionId, NodeId, PublishedClass};
+use crate::effect::{Change, Effect, Effects};
+use crate::object::apply::SnapshotRange;
+use crate::proposal::CallerId;
+use crate::wire::{HandleValue, Payload, Record, RecordedAttribute, RegionSet, StreamEvent, Values};
+use base::{Moment, Seed};
+use bytes::Bytes;
+use hla::api::{
+    AttributeHandleSet, AttributeHandleValue, AttributeHandleValueMap, CallbackRequest, Message as _,
+    callback_request::CallbackRequest as Callback,
+};
+use hla::fom::{Edition, Fdd, Limits, Module};
+use hla::handle::{
+    AttributeHandle, FederateHandle, ObjectClassHandle, ObjectInstanceHandle, TransportationTypeHandle,
+};
+use hla::time::TimeKind;
+use router::{ClientConfig, ClientId, Router, RouterConfig, RouterId};
+use std::collections::BTreeMap;
+
+const OWNER: FederateHandle = FederateHandle(1);
+const OTHER: FederateHandle = FederateHandle(2);
+const NODE: NodeId = NodeId(1);
+const PEER: NodeId = NodeId(2);
+
+/// Objects with two federates: the owner publishes `C` with its attributes `a` (reliable) and `b` (best effort), the other
+/// one subscribes both.
+pub(crate) struct Fixture {
+    pub(crate) objects: Objects,
+    effects: Effects,
+    clients: BTreeMap<ClientId, FederateHandle>,
+    pub(crate) class: ObjectClassHandle,
+    a: AttributeHandle,
+    b: AttributeHandle,
+}
+
+fn model() -> Fdd {
+    let attribute = |name: &str, how: &str| {
+        format!(
+            "<attribute><name>{name}</name><dataType>HLAcount</dataType>\
+             <transportation>{how}</transportation><order>Receive</order></attribute>"
+        )
+    };
+    let text = format!(
+        "<objectModel xmlns=\"http://standards.ieee.org/IEEE1516-2025\"><objects><objectClass>\
+         <name>HLAobjectRoot</name><objectClass><name>C</name>{}{}</objectClass></objectClass></objects></objectModel>",
+        attribute("a", "HLAreliable"),
+        attribute("b", "HLAbestEffort"),
+    );
+    let (module, _) = Module::read("C.xml", text.as_bytes(), &Limits::default()).unwrap();
+    Fdd::standard(Edition::Hla2025).extend(&[module]).unwrap().0
+}
+
+impl Fixture {
+    pub(crate) fn new(replicated: bool) -> Self {
+        let mut router: Router<crate::wire::Packet, crate::wire::NetTopic> =
+            Router::new(RouterConfig::new(RouterId(1), Seed(1)));
+        let mut objects = Objects::new(ExecutionId(1), NODE, model(), TimeKind::Float64);
+        let mut clients = BTreeMap::new();
+        for federate in [OWNER, OTHER] {
+            let client = router.add_client(Moment::ZERO, ClientConfig::local()).unwrap();
+            clients.insert(client, federate);
+            objects.join(federate, CallerId(federate.0.into()), client);
+        }
+        let class = objects.model.object_class_by_name("HLAobjectRoot.C").unwrap();
+        let attribute = |name| objects.model.attribute_by_name(class, name).unwrap();
+        let (a, b) = (attribute("a"), attribute("b"));
+        let mut fixture = Self { objects, effects: Effects::default(), clients, class, a, b };
+        let both = AttributeHandleSet { attribute_handle: vec![a, b] };
+        if replicated {
+            fixture.act(|objects, effects| objects.start_replication(effects));
+        }
+        fixture.act(|objects, effects| {
+            objects.publish_attributes(effects, OWNER, Some(class), Some(&both)).unwrap();
+        });
+        fixture.act(|objects, effects| {
+            objects.subscribe_attributes(effects, OTHER, Some(class), Some(&both), true, "").unwrap();
+        });
+        fixture
+    }
+
+    /// What follows from a call, a line for each effect.
+    fn act(&mut self, act: impl FnOnce(&mut Objects, &mut Effects)) -> Vec<String> {
+        act(&mut self.objects, &mut self.effects);
+        self.effects.take().iter().map(|effect| self.show(effect)).collect()
+    }
+
+    fn show(&self, effect: &Effect) -> String {
+        match effect {
+            Effect::Deliver { to, arrival } => {
+                let callback =
+                    CallbackRequest::decode(arrival.body.clone()).unwrap().callback_request.unwrap();
+                let best_effort = if arrival.best_effort { " (best effort)" } else { "" };
+                let what = match callback {
+                    Callback::DiscoverObjectInstance(_) => "discover".to_owned(),
+                    Callback::RemoveObjectInstance(_) => "remove".to_owned(),
+                    Callback::ReflectAttributeValues(reflect) => {
+                        let values = reflect.attribute_values.unwrap().attribute_handle_value;
+                        let values = values.iter().map(|value| String::from_utf8_lossy(&value.value));
+                        format!("reflect {}", values.collect::<Vec<_>>().join(" "))
+                    }
+                    other => format!("{other:?}"),
+                };
+                format!("{:?} {what}{best_effort}", self.clients[to])
+            }
+            Effect::Replicate(change) => self.show_change(change),
+            other => format!("{other:?}"),
+        }
+    }
+
+    fn show_change(&self, change: &Change) -> String {
+        match change {
+            Change::Append { event, best_effort, .. } => {
+                let kind = match event {
+                    StreamEvent::Registered(_) => "registered",
+                    StreamEvent::Updated { .. } => "updated",
+                    StreamEvent::Removed { .. } => "removed",
+                    other => panic!("{other:?}"),
+                };
+                format!("append {kind}{}", if *best_effort { " (best effort)" } else { "" })
+            }
+            Change::Publish { on, .. } => format!("publish {on}"),
+            other => format!("{other:?}"),
+        }
+    }
+
+    fn register(&mut self) -> (ObjectInstanceHandle, Vec<String>) {
+        let class = self.class;
+        let mut handle = ObjectInstanceHandle::INVALID;
+        let effects = self.act(|objects, effects| {
+            let names = crate::control::NameTable::default();
+            handle = objects.register(effects, &names, OWNER, Some(class), None).unwrap();
+        });
+        (handle, effects)
+    }
+
+    fn update(
+        &mut self,
+        instance: ObjectInstanceHandle,
+        values: &[(AttributeHandle, &'static str)],
+    ) -> Vec<String> {
+        let value = |&(attribute, value): &(AttributeHandle, &'static str)| AttributeHandleValue {
+            attribute_handle: Some(attribute),
+            value: Bytes::from_static(value.as_bytes()),
+        };
+        let map = AttributeHandleValueMap { attribute_handle_value: values.iter().map(value).collect() };
+        self.act(|objects, effects| {
+            objects.update(effects, OWNER, Some(instance), Some(map), Bytes::new(), None).unwrap();
+        })
+    }
+
+    /// A record of an instance that `PEER` registered, with its attributes owned by this federate.
+    fn record(&self, number: u64, owner: FederateHandle) -> Record {
+        let attribute = RecordedAttribute {
+            owner,
+            transportation: TransportationTypeHandle::RELIABLE,
+            time_stamped: false,
+        };
+        let slots = self.objects.class_of(self.class).attributes.len();
+        Record {
+            instance: ObjectInstanceHandle(u64::from(PEER.0) << 32 | number),
+            registrar: PEER,
+            producer: owner,
+            name: format!("far {number}"),
+            attributes: vec![attribute; slots],
+        }
+    }
+
+    fn apply(&mut self, from: NodeId, event: StreamEvent) -> Vec<String> {
+        let class = PublishedClass::Objects(self.class);
+        self.act(|objects, effects| {
+            objects.apply(effects, class, from, event).unwrap();
+        })
+    }
+}
+
+fn updated(record: &Record, attribute: AttributeHandle, producer: FederateHandle) -> StreamEvent {
+    let value = HandleValue { handle: attribute.0, value: Bytes::from_static(b"far") };
+    let payload = Payload {
+        producer,
+        transportation: TransportationTypeHandle::RELIABLE,
+        tag: Bytes::new(),
+        stamp: None,
+        regions: RegionSet::default(),
+        values: Values::from_iter([value]),
+    };
+    StreamEvent::Updated { instance: record.instance, payload }
+}
+
+#[test]
+fn an_update_is_a_list_of_effects() {
+    let mut fixture = Fixture::new(true);
+    let (instance, registered) = fixture.register();
+    assert_eq!(registered, ["append registered", "f2 discover"]);
+    let (a, b) = (fixture.a, fixture.b);
+    assert_eq!(
+        fixture.update(instance, &[(a, "1"), (b, "2"), (a, "3")]),
+        ["f2 reflect 3", "append updated", "f2 reflect 2 (best effort)", "append updated (best effort)"],
+        "a passel for each transportation type, each for federates here and for other nodes"
+    );
+}
+
+#[test]
+fn a_single_node_appends_nothing() {
+    let mut fixture = Fixture::new(false);
+    let (instance, registered) = fixture.register();
+    assert_eq!(registered, ["f2 discover"]);
+    let a = fixture.a;
+    assert_eq!(fixture.update(instance, &[(a, "1")]), ["f2 reflect 1"]);
+}
+
+#[test]
+fn a_stream_ends_after_its_last_event() {
+    let mut fixture = Fixture::new(true);
+    for _ in 0..3 {
+        fixture.register();
+    }
+    let effects = fixture.act(|objects, effects| {
+        objects.resign_objects(effects, OWNER, hla::api::ResignAction::DeleteObjects).unwrap();
+        objects.remove_federate(effects, OWNER);
+    });
+    let removed = ["append removed", "f2 remove"];
+    assert_eq!(effects, [&removed[..], &removed[..], &removed[..], &["publish false"][..]].concat());
+}
+
+#[test]
+fn a_call_that_fails_has_no_effect() {
+    let mut fixture = Fixture::new(true);
+    let (instance, _) = fixture.register();
+    let effects = fixture.act(|objects, effects| {
+        assert!(objects.delete(effects, OTHER, Some(instance), &Bytes::new(), None).is_err());
+        assert!(
+            objects.update(effects, OTHER, Some(ObjectInstanceHandle(7)), None, Bytes::new(), None).is_err()
+        );
+    });
+    assert_eq!(effects, Vec::<String>::new());
+}
+
+#[test]
+fn values_are_taken_from_the_node_of_the_owner_wherever_the_home_is() {
+    let mut fixture = Fixture::new(true);
+    let far_owner = FederateHandle(9);
+    let record = fixture.record(1, far_owner);
+    let (home, node_of_owner) = (PEER, NodeId(3));
+    assert_eq!(fixture.apply(home, StreamEvent::Registered(record.clone())), ["f2 discover"]);
+    let event = updated(&record, fixture.a, far_owner);
+    assert_eq!(fixture.apply(node_of_owner, event), ["f2 reflect far"]);
+}
+
+#[test]
+fn the_registrar_of_an_instance_outlives_its_home() {
+    let mut fixture = Fixture::new(true);
+    let record = fixture.record(1, FederateHandle(9));
+    fixture.apply(PEER, StreamEvent::Registered(record.clone()));
+    fixture.act(|objects, effects| objects.move_instances(effects, PEER, NodeId(3), None, 1 << 10));
+    // The new home has not heard of the instance yet. It is no reason to remove it, since another node registered it.
+    let range = SnapshotRange {
+        class: fixture.class,
+        from: NodeId(3),
+        after: ObjectInstanceHandle::INVALID,
+        end: ObjectInstanceHandle(u64::MAX),
+    };
+    let effects = fixture.act(|objects, effects| objects.apply_snapshot(effects, &range, &[]).unwrap());
+    assert_eq!(effects, Vec::<String>::new());
+    let object = fixture.objects.instances.get(record.instance).unwrap();
+    assert_eq!((object.registrar, object.home), (PEER, NodeId(3)));
+}

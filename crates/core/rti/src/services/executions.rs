@@ -1,0 +1,165 @@
+//! Federation executions: create, destroy, list and join (4.5 to 4.11). These services need a
+//! connection and no membership.
+
+use super::{FromOutcome, Reply, Served, propose};
+use crate::control::{Command, ControlPlane, ExecutionId, NodeId};
+use crate::effect::Effects;
+use crate::modules::{FomSource, ModuleText, has_text};
+use crate::proposal::{CallId, CallerId, Report};
+use hla::api::callback_request::CallbackRequest as Callback;
+use hla::api::*;
+use hla::fom::Limits;
+use hla::{Exception, RtiError};
+use router::ClientId;
+
+/// A service of connected callers.
+pub(crate) trait ServeConnected: Request {
+    fn serve(self, reception: Reception<'_>) -> Served<Self::Output>;
+}
+
+/// A call of a connected caller, with what serving it needs.
+pub(crate) struct Reception<'a> {
+    pub(crate) control: &'a ControlPlane,
+    pub(crate) effects: &'a mut Effects,
+    pub(crate) source: &'a dyn FomSource,
+    pub(crate) limits: &'a Limits,
+    pub(crate) node: NodeId,
+    pub(crate) caller: CallerId,
+    pub(crate) call: CallId,
+    pub(crate) client: ClientId,
+}
+
+/// Serves all forms of a service in the same way, by what they have in common.
+macro_rules! forms {
+    ($common:ident -> $output:ty: $serve:ident for $($form:ident)+) => {$(
+        impl ServeConnected for $form {
+            fn serve(self, mut reception: Reception<'_>) -> Served<$output> {
+                reception.$serve::<Self>($common::from(self))
+            }
+        }
+    )+};
+}
+
+forms! { Create -> (): create for
+    CreateFederationExecutionRequest
+    CreateFederationExecutionWithTimeRequest
+    CreateFederationExecutionWithModulesRequest
+    CreateFederationExecutionWithModulesAndTimeRequest
+    CreateFederationExecutionWithMimRequest
+    CreateFederationExecutionWithMimAndTimeRequest
+}
+
+forms! { Join -> JoinResult: join for
+    JoinFederationExecutionRequest
+    JoinFederationExecutionWithModulesRequest
+    JoinFederationExecutionWithNameRequest
+    JoinFederationExecutionWithNameAndModulesRequest
+}
+
+impl ServeConnected for DestroyFederationExecutionRequest {
+    fn serve(self, mut reception: Reception<'_>) -> Served<()> {
+        reception.propose::<Self>(Command::Destroy { federation: self.federation_name })
+    }
+}
+
+impl ServeConnected for ListFederationExecutionsRequest {
+    fn serve(self, reception: Reception<'_>) -> Served<()> {
+        reception.list::<Self>(Report::Federations)
+    }
+}
+
+impl ServeConnected for ListFederationExecutionMembersRequest {
+    fn serve(self, reception: Reception<'_>) -> Served<()> {
+        reception.list::<Self>(Report::Members(self.federation_name))
+    }
+}
+
+impl Reception<'_> {
+    fn propose<R: Request<Output: FromOutcome>>(&mut self, command: Command) -> Served<R::Output> {
+        propose::<R>(self.effects, (self.caller, self.call), command, None)
+    }
+
+    /// Alone, this node has the newest state there is; with others, it waits for what was committed
+    /// so far.
+    fn list<R: Request<Output = ()>>(self, report: Report) -> Served<()> {
+        if self.control.nodes().len() > 1 {
+            return propose::<R>(self.effects, (self.caller, self.call), Command::Barrier, Some(report));
+        }
+        self.effects.tell(self.client, self::report(report, self.control));
+        Ok(Reply::Now(()))
+    }
+
+    fn create<R: Request<Output = ()>>(&mut self, create: Create) -> Served<()> {
+        let mim = create.mim_module.map(|module| self.mim(&module)).transpose()?;
+        let modules = ModuleText::set_from_federate(Some(&create.fom_modules), self.source, self.limits)?;
+        let (federation, time) = (create.federation_name, create.logical_time_implementation_name);
+        self.propose::<R>(Command::Create { federation, mim, modules, time })
+    }
+
+    fn mim(&self, module: &FomModule) -> Result<ModuleText, RtiError> {
+        if let Some(fom_module::FomModule::Url(url)) = &module.fom_module
+            && url == hla::fom::STANDARD_MIM
+        {
+            let text = "leave the MIM out to get the standard one";
+            return Err(RtiError::new(Exception::DesignatorIsHLAstandardMIM, text));
+        }
+        ModuleText::from_federate(module, true, self.source, self.limits)
+    }
+
+    fn join<R: Request<Output = JoinResult>>(&mut self, join: Join) -> Served<JoinResult> {
+        let Join { federate_name, federate_type, federation_name: federation, additional_fom_modules } = join;
+        let modules = ModuleText::set_from_federate(Some(&additional_fom_modules), self.source, self.limits)?;
+        let (modules, known) = self.without_known(&federation, modules);
+        let name = federate_name.filter(|name| !name.is_empty());
+        let node = self.node;
+        self.propose::<R>(Command::Join { federation, name, federate_type, modules, known, node })
+    }
+
+    /// The modules that are new to a federation execution; and which one that is, if some are not.
+    fn without_known(
+        &self,
+        federation: &str,
+        modules: Vec<ModuleText>,
+    ) -> (Vec<ModuleText>, Option<ExecutionId>) {
+        let Some(federation) = self.control.federation(federation) else { return (modules, None) };
+        let given = modules.len();
+        let is_new = |module: &ModuleText| !has_text(&federation.model, &module.text);
+        let new: Vec<_> = modules.into_iter().filter(is_new).collect();
+        let known = (new.len() < given).then_some(federation.id);
+        (new, known)
+    }
+}
+
+/// What a list service reports, from the state of the control plane.
+pub(crate) fn report(report: Report, control: &ControlPlane) -> Callback {
+    match report {
+        Report::Federations => federations(control),
+        Report::Members(name) => members(control, name),
+    }
+}
+
+fn federations(control: &ControlPlane) -> Callback {
+    let information = control.federations().map(|federation| FederationExecutionInformation {
+        federation_execution_name: federation.name.clone(),
+        logical_time_implementation_name: federation.time.name().to_owned(),
+    });
+    let set = FederationExecutionInformationSet { federation_execution_information: information.collect() };
+    Callback::ReportFederationExecutions(ReportFederationExecutions { report: Some(set) })
+}
+
+fn members(control: &ControlPlane, federation_name: String) -> Callback {
+    let Some(federation) = control.federation(&federation_name) else {
+        return Callback::ReportFederationExecutionDoesNotExist(ReportFederationExecutionDoesNotExist {
+            federation_name,
+        });
+    };
+    let members = federation.members().map(|(_, member)| FederationExecutionMemberInformation {
+        federate_name: member.name.clone(),
+        federate_type: member.federate_type.clone(),
+    });
+    let set = FederationExecutionMemberInformationSet {
+        federation_execution_member_information: members.collect(),
+    };
+    let report = Some(set);
+    Callback::ReportFederationExecutionMembers(ReportFederationExecutionMembers { federation_name, report })
+}

@@ -1,0 +1,17 @@
+//! Ownership management (clause 7): who owns an attribute.
+
+use super::{Context, Reply, Serve, Served};
+use hla::api::*;
+
+impl Serve for QueryAttributeOwnershipRequest {
+    fn serve(self, Context { objects, effects, who, evolved, .. }: Context<'_>) -> Served<()> {
+        let (instance, attributes) = (self.object_instance, self.attributes.as_ref());
+        objects.query_ownership(effects, who, instance, attributes, evolved).map(Reply::Now)
+    }
+}
+
+impl Serve for IsAttributeOwnedByFederateRequest {
+    fn serve(self, Context { objects, who, .. }: Context<'_>) -> Served<bool> {
+        objects.owns(who, self.object_instance, self.attribute).map(Reply::Now)
+    }
+}

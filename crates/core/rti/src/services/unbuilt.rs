@@ -1,0 +1,83 @@
+//! Services of the groups that are not built yet. Each answers with an RTIinternalError that names
+//! it.
+
+use super::{Context, Serve, Served};
+use hla::RtiError;
+use hla::api::*;
+
+/// Refuses these requests, and says what this RTI does not offer yet. A service leaves the list
+/// when it is built.
+macro_rules! unbuilt {
+    ($($what:literal: $($request:ident)+;)+) => {$($(
+        impl Serve for $request {
+            fn serve(self, _: Context<'_>) -> Served<Self::Output> {
+                Err(not_offered(Self::SERVICE, $what))
+            }
+        }
+    )+)+};
+}
+
+fn not_offered(service: &Service, what: &str) -> RtiError {
+    RtiError::internal(format!("{}: this RTI does not offer {what} yet", service.name))
+}
+
+unbuilt! {
+    "save and restore (4.19 to 4.35)":
+        RequestFederationSaveRequest
+        RequestFederationSaveWithTimeRequest
+        FederateSaveBegunRequest
+        FederateSaveCompleteRequest
+        FederateSaveNotCompleteRequest
+        AbortFederationSaveRequest
+        QueryFederationSaveStatusRequest
+        RequestFederationRestoreRequest
+        FederateRestoreCompleteRequest
+        FederateRestoreNotCompleteRequest
+        AbortFederationRestoreRequest
+        QueryFederationRestoreStatusRequest;
+    "ownership management (clause 7)":
+        UnconditionalAttributeOwnershipDivestitureRequest
+        NegotiatedAttributeOwnershipDivestitureRequest
+        ConfirmDivestitureRequest
+        AttributeOwnershipAcquisitionRequest
+        AttributeOwnershipAcquisitionIfAvailableRequest
+        AttributeOwnershipReleaseDeniedRequest
+        AttributeOwnershipDivestitureIfWantedRequest
+        CancelNegotiatedAttributeOwnershipDivestitureRequest
+        CancelAttributeOwnershipAcquisitionRequest;
+    "time management (clause 8)":
+        EnableTimeRegulationRequest
+        DisableTimeRegulationRequest
+        EnableTimeConstrainedRequest
+        DisableTimeConstrainedRequest
+        TimeAdvanceRequestRequest
+        TimeAdvanceRequestAvailableRequest
+        NextMessageRequestRequest
+        NextMessageRequestAvailableRequest
+        FlushQueueRequestRequest
+        QueryGaltRequest
+        QueryLogicalTimeRequest
+        QueryLitsRequest
+        ModifyLookaheadRequest
+        QueryLookaheadRequest
+        RetractRequest;
+    "data distribution management (clause 9)":
+        CreateRegionRequest
+        CommitRegionModificationsRequest
+        DeleteRegionRequest
+        RegisterObjectInstanceWithRegionsRequest
+        RegisterObjectInstanceWithNameAndRegionsRequest
+        AssociateRegionsForUpdatesRequest
+        UnassociateRegionsForUpdatesRequest
+        SubscribeObjectClassAttributesWithRegionsRequest
+        SubscribeObjectClassAttributesWithRegionsAndRateRequest
+        UnsubscribeObjectClassAttributesWithRegionsRequest
+        SubscribeInteractionClassWithRegionsRequest
+        UnsubscribeInteractionClassWithRegionsRequest
+        SendInteractionWithRegionsRequest
+        SendInteractionWithRegionsAndTimeRequest
+        RequestAttributeValueUpdateWithRegionsRequest
+        GetDimensionHandleSetRequest
+        GetRangeBoundsRequest
+        SetRangeBoundsRequest;
+}
