@@ -18,7 +18,7 @@ use std::time::Duration;
 /// A federate that acts by a script, and the session and socket it acts through.
 pub(crate) struct Federate {
     server: HostId,
-    /// Where it may begin a session, if there is a choice.
+    /// Where it may begin another session, if there is a choice.
     servers: Vec<HostId>,
     config: Config,
     session: Option<Session>,
@@ -70,13 +70,18 @@ impl Federate {
             pace: options.pace,
             burst: options.burst,
             restart: options.restart,
-            calm: false,
+            calm: options.is_by_hand,
             next,
             asked: BTreeMap::new(),
             reading: true,
             seen: Vec::new(),
             draw,
         }
+    }
+
+    /// All servers that it may have a session with.
+    pub(crate) fn servers(&self) -> impl Iterator<Item = HostId> {
+        std::iter::once(self.server).chain(self.servers.iter().copied())
     }
 
     /// The server that its session is with.
@@ -119,6 +124,12 @@ impl Federate {
     /// The next stamp for a call of [`Federate::act`].
     pub(crate) fn stamp(&mut self) -> bytes::Bytes {
         self.known.stamp()
+    }
+
+    /// Begins a session.
+    pub(crate) fn begin(&mut self, port: &mut Port<'_>) {
+        self.session = Some(Session::new(port.now(), self.config.clone()));
+        self.drain(port);
     }
 
     /// Makes one call now, if it has a session.

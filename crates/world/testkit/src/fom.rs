@@ -138,10 +138,9 @@ fn write_below(
     }
 }
 
-/// The object model of a federation made with [`module`].
-pub fn model(switches: &Switches) -> Fdd {
-    let text = module(switches);
-    merged(&Fdd::standard(Edition::Hla2025), "base.xml", &text)
+/// The object model of a federation made with a module.
+pub fn of_module(text: &str) -> Fdd {
+    merged(&Fdd::standard(Edition::Hla2025), "base.xml", text)
 }
 
 /// `model` with one more module.
@@ -192,7 +191,7 @@ mod tests {
             interaction_relevance: false,
             resign: RESIGN[3],
         };
-        let fdd = extended(&model(&switches));
+        let fdd = extended(&of_module(&module(&switches)));
         for name in object_class_names() {
             assert!(fdd.object_class_by_name(name).is_some(), "{name}");
         }

@@ -7,15 +7,15 @@ mod rounds;
 pub use outcome::{Failure, Outcome};
 
 use crate::federate::Federate;
-use crate::fom;
 use crate::invariants::{self, AsTheModel, Invariant, Violation};
 use crate::ledger::{Ledger, Run};
-use crate::node::{self, Directory, Node, View};
+use crate::node::{self, Directory, FrameCounts, Node, View};
 use crate::observation::{Observation, Seen};
 use crate::options::{FaultKind, FederateFault, Options};
-use crate::script::{Knowledge, Standing};
+use crate::script::{Knowledge, Standing, calls};
 use base::Moment;
 use bytes::Bytes;
+use hla::api;
 use hla::api::call_request::CallRequest as Call;
 use kernel::Kernel;
 use netsim::{Host, HostEvent, HostId, LinkSpec, Network, NetworkOptions, Port, RuleId, Simulation};
@@ -27,6 +27,8 @@ use std::time::Duration;
 const TRACE_LENGTH: usize = 60;
 /// How long nodes may take to find each other when nothing goes wrong.
 const FORM_MAX: Duration = Duration::from_secs(10);
+/// How long answers may take when nothing goes wrong.
+const ANSWER_MAX: Duration = Duration::from_secs(60);
 /// How long a node that leaves has for it.
 const LEAVE_MAX: Duration = Duration::from_secs(3);
 
@@ -92,8 +94,8 @@ pub struct Cluster {
 impl Cluster {
     /// The cluster that `options` describe, at its beginning: every node but the spare ones is started.
     pub fn new(options: Options) -> Self {
-        let base = Arc::new(fom::model(&options.switches));
-        let network = NetworkOptions { stream_window: options.limits.stream_window, ..Default::default() };
+        let network =
+            NetworkOptions { link: usual_link(&options), stream_window: options.limits.stream_window };
         let mut sim = Simulation::new(options.seed.split("network"), network);
         let directory = node::directory(options.nodes());
         let mut nodes = Vec::new();
@@ -101,7 +103,7 @@ impl Cluster {
             let process = Node::new(&options, Moment::ZERO, (node, 0), &directory, |_| {});
             nodes.push(sim.add_host(&node::name(node), Process::Node(process)));
         }
-        let known = Knowledge::new(&options, Arc::clone(&base));
+        let known = Knowledge::new(&options);
         let mut federates = Vec::new();
         for number in 0..options.federates {
             let host = HostId((nodes.len() + number) as u32);
@@ -109,14 +111,16 @@ impl Cluster {
             let known = Knowledge { federation, host: host.0, ..known.clone() };
             let home = options.homes.as_ref().and_then(|homes| homes.get(number).copied());
             let home = home.unwrap_or(number % options.shape.nodes);
-            let others = if options.is_networked() { nodes.clone() } else { Vec::new() };
+            let chooses = options.is_networked() && !options.is_by_hand;
+            let others = if chooses { nodes.clone() } else { Vec::new() };
             let federate = Federate::new(&options, number, (nodes[home], others), known);
             federates.push(sim.add_host(&format!("federate {number}"), Process::Federate(federate)));
         }
         let mut starts = vec![(0, Condition::Up); nodes.len()];
         starts[options.shape.nodes..].fill((0, Condition::Absent));
         let tight = options.limits.stream_window < 64 << 10;
-        let model = options.is_tapped.then(|| AsTheModel::new(base, options.timeouts, tight));
+        let model =
+            options.is_tapped.then(|| AsTheModel::new(Arc::clone(&known.model), options.timeouts, tight));
         let mut cluster = Self {
             plan: plan(&options),
             invariants: invariants::all(&options),
@@ -140,15 +144,20 @@ impl Cluster {
     }
 
     fn lay_links(&mut self) {
-        let Options { rate, sites, delays, .. } = &self.options;
+        let Options { rate, ref sites, ref delays, .. } = self.options;
+        let usual = usual_link(&self.options);
         for (a, &host) in self.nodes.iter().enumerate() {
             for (b, &other) in self.nodes.iter().enumerate().take(a) {
-                let delay = sites[a] + sites[b];
-                self.sim.network_mut().set_link(host, other, LinkSpec { rate: *rate, delay });
+                let link = LinkSpec { rate, delay: sites[a] + sites[b] };
+                if link != usual {
+                    self.sim.network_mut().set_link(host, other, link);
+                }
             }
-            for (number, &federate) in self.federates.iter().enumerate() {
-                let delay = delays[number % delays.len()];
-                self.sim.network_mut().set_link(host, federate, LinkSpec { rate: *rate, delay });
+        }
+        for (number, &host) in self.federates.iter().enumerate() {
+            let link = LinkSpec { rate, delay: delays[number % delays.len()] };
+            for server in self.federate(host).servers().collect::<Vec<_>>() {
+                self.sim.network_mut().set_link(server, host, link);
             }
         }
     }
@@ -161,7 +170,7 @@ impl Cluster {
                 _ => self.with_node(node, Node::begin),
             }
         }
-        for &host in &self.federates {
+        for &host in self.federates.iter().filter(|_| !self.options.is_by_hand) {
             self.sim.network_mut().wake(host, Some(Moment::from_micros(1)));
         }
     }
@@ -179,6 +188,12 @@ impl Cluster {
     /// The same, to be changed.
     pub fn network_mut(&mut self) -> &mut Network {
         self.sim.network_mut()
+    }
+
+    /// Frames that all nodes together have sent over links.
+    pub fn sent_frames(&self) -> FrameCounts {
+        let nodes = (0..self.nodes.len()).map(|node| self.node(node).sent_frames());
+        nodes.fold(FrameCounts::default(), |all, of_node| all.plus(of_node))
     }
 
     /// Hosts of the nodes.
@@ -257,6 +272,42 @@ impl Cluster {
     pub fn act(&mut self, host: HostId, call: Call) -> Result<(), Failure> {
         self.with_federate(host, |federate, port| federate.act(port, call));
         self.watch(host)
+    }
+
+    /// Runs until every call is answered.
+    ///
+    /// # Errors
+    /// A property does not hold, or one is not answered in time.
+    pub fn settle_calls(&mut self, bound: Duration) -> Result<(), Failure> {
+        self.wait(bound, "answers", |cluster| cluster.all_federates(Federate::is_settled))
+    }
+
+    fn all_federates(&self, fits: impl Fn(&Federate) -> bool) -> Result<(), String> {
+        let missing = self.federates.iter().find(|&&host| !fits(self.federate(host)));
+        missing.map_or(Ok(()), |host| Err(format!("{host} is not that far")))
+    }
+
+    /// Has the federates, which are [by hand](Options::is_by_hand), begin sessions and join, and the first one create the
+    /// federation.
+    ///
+    /// # Errors
+    /// A property does not hold, or that does not come about.
+    pub fn join_all(&mut self) -> Result<(), Failure> {
+        for host in self.federates.clone() {
+            self.with_federate(host, Federate::begin);
+        }
+        self.wait(ANSWER_MAX, "sessions", |cluster| cluster.all_federates(Federate::is_alive))?;
+        for (place, host) in self.federates.clone().into_iter().enumerate() {
+            self.act(host, Call::ConnectRequest(api::ConnectRequest {}))?;
+            if place == 0 {
+                self.act(host, calls::create(self.known(host).federation.clone(), self.known(host)))?;
+                self.settle_calls(ANSWER_MAX)?;
+            }
+            self.act(host, calls::join_by_name(self.known(host)))?;
+        }
+        self.wait(ANSWER_MAX, "joining", |cluster| {
+            cluster.all_federates(|federate| matches!(federate.known().standing, Standing::Joined(_)))
+        })
     }
 
     /// The next stamp of a federate, for a tag of a call that [`Cluster::act`] makes.
@@ -447,6 +498,11 @@ impl Cluster {
             self.sim.network_mut().remove_rule(rule);
         }
     }
+}
+
+/// What most links between nodes are like, so that the others alone have to be laid.
+fn usual_link(options: &Options) -> LinkSpec {
+    LinkSpec { rate: options.rate, delay: options.sites[0] * 2 }
 }
 
 fn plan(options: &Options) -> VecDeque<(Moment, Step)> {

@@ -100,10 +100,7 @@ impl Cluster {
         if self.model.as_ref().is_some_and(|model| !model.is_settled()) {
             return Err("not everybody has what it is owed, or a session has no connection".to_owned());
         }
-        let busy = self.federates().iter().find(|&&host| !self.federate(host).is_settled());
-        if let Some(host) = busy {
-            return Err(format!("{host} waits for an answer"));
-        }
+        self.all_federates(Federate::is_settled)?;
         // Who was lost is resigned, and who lives is served.
         let alive = self.federates().iter().filter(|&&host| self.federate(host).is_alive()).count();
         let statuses: Vec<_> = up.iter().map(|&node| self.kernel(node).status()).collect();
@@ -145,10 +142,7 @@ impl Cluster {
                 }
             }
         }
-        self.wait(Duration::from_secs(10), "the last round", |cluster| {
-            let busy = cluster.federates().iter().find(|&&host| !cluster.federate(host).is_settled());
-            busy.map_or(Ok(()), |host| Err(format!("{host} waits for an answer")))
-        })?;
+        self.settle_calls(Duration::from_secs(10))?;
         self.run_for(Duration::from_secs(2))
     }
 

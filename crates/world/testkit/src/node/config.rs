@@ -101,7 +101,7 @@ pub(super) fn kernel(
 }
 
 /// A link to a node.
-pub(super) fn target(node: usize, rank: u8) -> LinkTarget {
+pub fn target(node: usize, rank: u8) -> LinkTarget {
     LinkTarget { url: url(node), name: Some(name(node)), terms: LinkTerms { rank, ..LinkTerms::default() } }
 }
 

@@ -6,7 +6,7 @@ mod links;
 mod multicast;
 mod tap;
 
-pub use config::{View, key, name};
+pub use config::{View, key, name, target};
 pub use connections::PORT;
 pub use links::{FrameCounts, LINK_PORT};
 

@@ -146,6 +146,10 @@ pub struct Options {
     pub restart: bool,
     /// What the federates call, with weights.
     pub mix: Vec<(Op, u64)>,
+    /// Federates do nothing of themselves, and begin no session.
+    pub is_by_hand: bool,
+    /// The FOM module of the federations; `None`: that of the test kit, with these switches.
+    pub module: Option<String>,
     /// The switches of the object model.
     pub switches: Switches,
     /// Timeouts.
@@ -184,7 +188,7 @@ impl Options {
         }
     }
 
-    /// Federates that do nothing of themselves but join, and nothing that goes wrong: for scripted scenarios.
+    /// Federates by hand, and nothing that goes wrong: for scripted scenarios.
     pub fn quiet(seed: Seed, shape: Shape, federates: usize) -> Self {
         let mut options = Self::swarm(seed, Setup::Many(Kind::Graph));
         options.federates = federates;
@@ -193,9 +197,8 @@ impl Options {
         options.rate = None;
         options.mistakes = 0;
         options.padding = 0;
-        options.mix.clear();
-        options.burst = 1;
-        options.pace = Duration::from_millis(5);
+        options.is_by_hand = true;
+        options.restart = false;
         options.switches.auto_provide = false;
         options.is_tapped = shape.kind == Kind::Alone;
         options.spares = usize::from(shape.kind != Kind::Alone);

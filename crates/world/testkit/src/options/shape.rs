@@ -1,6 +1,7 @@
 //! How the nodes of a cluster are joined.
 
 use crate::draw::Draw;
+use base::Seed;
 use std::collections::BTreeSet;
 
 /// A kind of topology.
@@ -91,6 +92,19 @@ impl Shape {
         Self { kind: Kind::Graph, nodes, edges }
     }
 
+    /// Two rings through all nodes in different orders: four links a node, with redundancy.
+    pub fn rings(nodes: usize, seed: Seed) -> Self {
+        let mut order: Vec<usize> = (0..nodes).collect();
+        let mut edges = BTreeSet::new();
+        for _ in 0..2 {
+            let next = order.iter().cycle().skip(1);
+            let ring = order.iter().zip(next).map(|(&a, &b)| (a.min(b), a.max(b)));
+            edges.extend(ring.filter(|(a, b)| a != b));
+            order.sort_by_key(|node| seed.split("ring").split_index(*node as u64).0);
+        }
+        Self::of_edges(nodes, &edges.into_iter().collect::<Vec<_>>())
+    }
+
     /// A graph with exactly these edges.
     pub fn of_edges(nodes: usize, edges: &[(usize, usize)]) -> Self {
         let edges = edges.iter().map(|&(a, b)| edge(a.max(b), a.min(b))).collect();
@@ -179,8 +193,6 @@ fn permutations(n: usize) -> Vec<Vec<usize>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use base::Seed;
-
     #[test]
     fn connected_graphs_are_as_many_as_the_encyclopedia_says() {
         // OEIS A001349.
@@ -204,6 +216,13 @@ mod tests {
                 assert!(in_part < shape.nodes);
             }
         }
+    }
+
+    #[test]
+    fn rings_have_about_two_edges_a_node() {
+        let rings = Shape::rings(50, Seed(1));
+        assert!((90..=100).contains(&rings.edges.len()), "{}", rings.edges.len());
+        assert!((0..rings.edges.len()).all(|place| rings.is_connected_without(place)));
     }
 
     #[test]

@@ -34,6 +34,8 @@ pub(super) fn one(seed: Seed, group: Group) -> Options {
         mistakes: *draw.pick(&[0, 5, 20]).unwrap_or(&0),
         restart: draw.chance(50),
         mix: group.mix(&mut draw),
+        is_by_hand: false,
+        module: None,
         switches: switches(&mut draw),
         timeouts,
         limits: limits(&mut draw, slow),

@@ -417,10 +417,19 @@ pub(crate) fn join(federation_name: String, k: &Knowledge, draw: &mut Draw) -> C
                 },
             )
         }
-        _ => Call::JoinFederationExecutionWithNameRequest(api::JoinFederationExecutionWithNameRequest {
-            federate_name,
-            federate_type,
-            federation_name,
-        }),
+        _ => join_as(federate_name, federation_name),
     }
+}
+
+/// Join Federation Execution, of the own federation, by the own name.
+pub(crate) fn join_by_name(k: &Knowledge) -> Call {
+    join_as(format!("federate {}", k.host), k.federation.clone())
+}
+
+fn join_as(federate_name: String, federation_name: String) -> Call {
+    Call::JoinFederationExecutionWithNameRequest(api::JoinFederationExecutionWithNameRequest {
+        federate_name,
+        federate_type: "scripted".to_owned(),
+        federation_name,
+    })
 }

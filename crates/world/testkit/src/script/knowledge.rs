@@ -67,12 +67,13 @@ pub struct Knowledge {
 
 impl Knowledge {
     /// What every federate of a run knows at its start.
-    pub(crate) fn new(options: &Options, model: Arc<Fdd>) -> Self {
+    pub(crate) fn new(options: &Options) -> Self {
         let federations: Vec<_> =
             (0..options.federations).map(|number| format!("federation {number}")).collect();
+        let module = options.module.clone().unwrap_or_else(|| fom::module(&options.switches));
         Self {
-            model,
-            module: fom::module(&options.switches).into(),
+            model: Arc::new(fom::of_module(&module)),
+            module: module.into(),
             standing: Standing::Alone,
             federation: federations[0].clone(),
             federations,

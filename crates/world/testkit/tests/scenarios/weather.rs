@@ -30,18 +30,13 @@ fn attribute(cluster: &Cluster, of: Of) -> AttributeHandle {
     model.attribute_by_name(class(cluster), name).expect("weather has it")
 }
 
-/// Runs until all federates are joined, then lets the first `publishers` register an instance each, and the others
+/// Has all federates join, then lets the first `publishers` register an instance each, and the others
 /// subscribe and discover them. Returns the instances.
 pub(crate) fn prepare(
     cluster: &mut Cluster,
     publishers: usize,
 ) -> Result<Vec<ObjectInstanceHandle>, Failure> {
-    cluster.wait(Duration::from_secs(30), "joining", |cluster| {
-        match cluster.federates().iter().find(|&&host| !cluster.is_joined(host)) {
-            Some(host) => Err(format!("{host} is not joined")),
-            None => Ok(()),
-        }
-    })?;
+    cluster.join_all()?;
     let hosts = cluster.federates().to_vec();
     let object_class = Some(class(cluster));
     let attribute_handle = vec![attribute(cluster, Of::Report), attribute(cluster, Of::Wind)];

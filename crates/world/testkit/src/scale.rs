@@ -1,15 +1,20 @@
-//! One run: nodes come, federates come, interests change, silence.
+//! What many nodes say to each other, counted: nodes come, federates come, interests change, silence.
+//!
+//! Nothing goes wrong here and nothing is drawn but the shape: the question is how much is said when nodes and federates
+//! come, when somebody's interest changes, and when nothing happens.
 
-use super::Shape;
-use super::model;
-use super::world::{Counts, SEED, World};
+use crate::cluster::{Cluster, Failure};
+use crate::options::{self, Options};
 use base::Seed;
 use hla::api;
 use hla::api::call_request::CallRequest as Call;
 use hla::api::call_response::CallResponse as Answer;
 use hla::handle::{AttributeHandle, ObjectClassHandle};
-use kernel::Kernel;
+use std::fmt::Write as _;
 use std::time::Duration;
+
+pub use crate::node::FrameCounts as Counts;
+use crate::observation::Observation;
 
 /// How long nodes may take to find each other.
 const FORM_MAX: Duration = Duration::from_secs(300);
@@ -19,6 +24,21 @@ const ANSWER_MAX: Duration = Duration::from_secs(60);
 const CALM: Duration = Duration::from_secs(3);
 /// How long it is listened to the silence.
 const SILENCE: Duration = Duration::from_secs(10);
+/// Longer than any run: silence is to be that of the nodes.
+const NEVER: Duration = Duration::from_secs(1 << 24);
+/// Time that a frame takes over a link, in halves.
+const HALF_WAY: Duration = Duration::from_micros(150);
+/// The attribute of every class.
+const ATTRIBUTE: &str = "state";
+
+/// A shape of a network.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Shape {
+    /// Everybody with everybody. A node is told of the first, and learns of the others.
+    Mesh,
+    /// Two rings through all nodes in different orders: four links a node, with redundancy.
+    Graph,
+}
 
 /// What is run.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -42,7 +62,23 @@ impl Settings {
         let mut publishers: Vec<usize> = doubling.take_while(|count| *count < nodes - 1).collect();
         publishers.insert(0, 0);
         publishers.push(nodes - 1);
-        Self { shape, nodes, federates: 2, publishers, seed: SEED }
+        Self { shape, nodes, federates: 2, publishers, seed: Seed(1) }
+    }
+
+    /// Nodes, and federates in turn over them: those at one node have numbers that far apart.
+    fn options(&self) -> Options {
+        let shape = match self.shape {
+            Shape::Mesh => options::Shape::mesh(self.nodes, 0),
+            Shape::Graph => options::Shape::rings(self.nodes, self.seed),
+        };
+        let mut options = Options::quiet(self.seed, shape, self.nodes * self.federates);
+        options.spares = 0;
+        options.sites = vec![HALF_WAY; self.nodes];
+        options.delays = vec![Duration::from_micros(1)];
+        options.timeouts.heartbeat = NEVER;
+        options.timeouts.heart = NEVER;
+        options.module = Some(module(self.publishers.len()));
+        options
     }
 }
 
@@ -87,12 +123,13 @@ pub fn run(settings: &Settings, mut told: impl FnMut(&str)) -> Result<Report, St
         return Err(format!("there are at least 3 nodes, and at most {most} of these publish a class"));
     }
     told("nodes");
-    let mut run = Run { world: World::new(settings)?, settings, steps: Vec::new() };
+    let mut run = Run { cluster: Cluster::new(settings.options()), settings, steps: Vec::new() };
+    run.cluster.record();
     run.step("nodes join", Run::form)?;
     told("federates");
-    run.step("federates join", Run::join)?;
+    run.step("federates join", |run| done(run.cluster.join_all()))?;
     told("publications");
-    let classes = run.classes()?;
+    let classes = run.classes();
     run.step("they publish", |run| run.publish(&classes))?;
     let mut interests = Vec::new();
     for (&publishers, class) in settings.publishers.iter().zip(&classes) {
@@ -100,17 +137,14 @@ pub fn run(settings: &Settings, mut told: impl FnMut(&str)) -> Result<Report, St
         interests.push(run.interest(publishers, *class)?);
     }
     told("silence");
-    run.step("silence", |run| {
-        run.world.run(SILENCE);
-        Ok(())
-    })?;
+    run.step("silence", |run| done(run.cluster.run_for(SILENCE)))?;
     Ok(Report { steps: run.steps, interests })
 }
 
 type Class = (ObjectClassHandle, AttributeHandle);
 
 struct Run<'a> {
-    world: World,
+    cluster: Cluster,
     settings: &'a Settings,
     steps: Vec<Step>,
 }
@@ -121,91 +155,49 @@ impl Run<'_> {
         what: &'static str,
         act: impl FnOnce(&mut Self) -> Result<(), String>,
     ) -> Result<(), String> {
-        let (began, before) = (self.world.now, self.world.counts);
+        let (began, before) = (self.cluster.now(), self.cluster.sent_frames());
         act(self)?;
-        let took = self.world.now.since(began);
-        self.steps.push(Step { what, took, counts: self.world.counts.since(&before) });
-        self.world.run(CALM);
-        Ok(())
+        let took = self.cluster.now().since(began);
+        self.steps.push(Step { what, took, counts: self.cluster.sent_frames().since(&before) });
+        done(self.cluster.run_for(CALM))
     }
 
     /// All are members, and know each other.
     fn form(&mut self) -> Result<(), String> {
         let nodes = self.settings.nodes;
-        self.world.wait(FORM_MAX, "all nodes are members", |world| {
-            world.kernels.iter().all(|kernel| kernel.member_of().is_some())
-        })?;
+        done(self.cluster.wait(FORM_MAX, "all nodes are members", |cluster| {
+            let mut kernels = (0..nodes).map(|node| cluster.kernel(node));
+            kernels.all(|kernel| kernel.member_of().is_some()).then_some(()).ok_or_else(String::new)
+        }))?;
         // The last of them hear of each other.
-        self.world.run(CALM);
-        let knows_all =
-            |kernel: &Kernel| kernel.network().is_some_and(|network| network.members.len() == nodes);
-        match self.world.kernels.iter().position(|kernel| !knows_all(kernel)) {
+        done(self.cluster.run_for(CALM))?;
+        match (0..nodes).find(|&node| self.cluster.view(node).members.len() != nodes) {
             Some(node) => Err(format!("node {node} does not know all {nodes}")),
             None => Ok(()),
         }
     }
 
-    /// Federates in turn over the nodes: those at one node have numbers that far apart.
-    fn join(&mut self) -> Result<(), String> {
-        let (nodes, count) = (self.settings.nodes, self.settings.nodes * self.settings.federates);
-        for number in 0..count {
-            self.world.add_federate(number % nodes);
-        }
-        self.idle()?;
-        for number in 0..count {
-            self.world.call(number, Call::ConnectRequest(api::ConnectRequest {}));
-        }
-        self.idle()?;
-        self.world.call(0, model::create(self.settings.publishers.len()));
-        self.idle()?;
-        for number in 0..count {
-            self.world.call(number, model::join(number));
-        }
-        self.idle()
-    }
-
-    /// The handles of all classes; every federate has the same.
-    fn classes(&mut self) -> Result<Vec<Class>, String> {
-        let mut classes = Vec::new();
-        for number in 0..self.settings.publishers.len() {
-            let object_class_name = model::class(number);
-            let answer = self.ask(
-                0,
-                Call::GetObjectClassHandleRequest(api::GetObjectClassHandleRequest { object_class_name }),
-            )?;
-            let Answer::GetObjectClassHandleResponse(class) = answer else {
-                return Err(format!("no handle of class {number}: {answer:?}"));
-            };
-            let request = api::GetAttributeHandleRequest {
-                object_class: class.result,
-                attribute_name: model::ATTRIBUTE.to_owned(),
-            };
-            let answer = self.ask(0, Call::GetAttributeHandleRequest(request))?;
-            let Answer::GetAttributeHandleResponse(attribute) = answer else {
-                return Err(format!("no handle of the attribute of class {number}: {answer:?}"));
-            };
-            classes.push((class.result.unwrap_or_default(), attribute.result.unwrap_or_default()));
-        }
-        Ok(classes)
+    /// The handles of all classes.
+    fn classes(&self) -> Vec<Class> {
+        let model = &self.cluster.known(self.cluster.federates()[0]).model;
+        let handles = |number| {
+            let class = model.object_class_by_name(&format!("Class{number}"))?;
+            Some((class, model.attribute_by_name(class, ATTRIBUTE)?))
+        };
+        (0..self.settings.publishers.len()).filter_map(handles).collect()
     }
 
     /// The first federate of each publishing node publishes, and registers an instance.
     fn publish(&mut self, classes: &[Class]) -> Result<(), String> {
         for (&count, &(class, attribute)) in self.settings.publishers.iter().zip(classes) {
             for number in 0..count {
-                self.world.call(
-                    number,
-                    Call::PublishObjectClassAttributesRequest(api::PublishObjectClassAttributesRequest {
-                        object_class: Some(class),
-                        attributes: Some(set(attribute)),
-                    }),
-                );
-                self.world.call(
-                    number,
-                    Call::RegisterObjectInstanceRequest(api::RegisterObjectInstanceRequest {
-                        object_class: Some(class),
-                    }),
-                );
+                let publish = api::PublishObjectClassAttributesRequest {
+                    object_class: Some(class),
+                    attributes: Some(set(attribute)),
+                };
+                let register = api::RegisterObjectInstanceRequest { object_class: Some(class) };
+                self.call(number, Call::PublishObjectClassAttributesRequest(publish))?;
+                self.call(number, Call::RegisterObjectInstanceRequest(register))?;
             }
         }
         self.idle()
@@ -218,9 +210,10 @@ impl Run<'_> {
             object_class: Some(class),
             attributes: Some(set(attribute)),
         };
-        let known = self.world.federates[subscriber].known;
+        let host = self.cluster.federates()[subscriber];
+        let known = self.cluster.known(host).others.len();
         let told = self.change(subscriber, Call::SubscribeObjectClassAttributesRequest(subscribe))?;
-        let discovered = self.world.federates[subscriber].known - known;
+        let discovered = self.cluster.known(host).others.len() - known;
         if discovered != publishers {
             return Err(format!("{discovered} instances of {publishers} were discovered"));
         }
@@ -230,36 +223,49 @@ impl Run<'_> {
     }
 
     fn change(&mut self, federate: usize, call: Call) -> Result<Counts, String> {
-        let before = self.world.counts;
-        self.ask(federate, call)?;
-        self.world.run(CALM);
-        Ok(self.world.counts.since(&before))
+        let before = self.cluster.sent_frames();
+        self.call(federate, call)?;
+        self.idle()?;
+        done(self.cluster.run_for(CALM))?;
+        Ok(self.cluster.sent_frames().since(&before))
     }
 
-    fn ask(&mut self, federate: usize, call: Call) -> Result<Answer, String> {
-        self.world.call(federate, call);
-        self.idle()?;
-        match self.world.federates[federate].answer.clone() {
-            Some(Answer::ExceptionData(data)) => Err(format!("{}: {}", data.exception_name, data.details)),
-            Some(answer) => Ok(answer),
-            None => Err("no answer".to_owned()),
-        }
+    fn call(&mut self, federate: usize, call: Call) -> Result<(), String> {
+        done(self.cluster.act(self.cluster.federates()[federate], call))
     }
 
     /// Everything asked is answered, and nothing was refused.
     fn idle(&mut self) -> Result<(), String> {
-        self.world.wait(ANSWER_MAX, "answers", |world| {
-            world.federates.iter().all(super::federate::Federate::is_idle)
-        })?;
-        let answers = self.world.federates.iter().filter_map(|federate| federate.answer.as_ref());
-        let mut refused = answers.filter_map(|answer| match answer {
-            Answer::ExceptionData(data) => Some(format!("{}: {}", data.exception_name, data.details)),
+        done(self.cluster.settle_calls(ANSWER_MAX))?;
+        let refused = self.cluster.recorded().iter().find_map(|(_, seen)| match &seen.what {
+            Observation::Got { answer: Answer::ExceptionData(data), .. } => Some(data),
             _ => None,
         });
-        refused.next().map_or(Ok(()), Err)
+        refused.map_or(Ok(()), |data| Err(format!("{}: {}", data.exception_name, data.details)))
     }
+}
+
+fn done(outcome: Result<(), Failure>) -> Result<(), String> {
+    outcome.map_err(|failure| failure.violation.to_string())
 }
 
 fn set(attribute: AttributeHandle) -> api::AttributeHandleSet {
     api::AttributeHandleSet { attribute_handle: vec![attribute] }
+}
+
+/// A FOM module with so many classes that have nothing in common, one reliable attribute each.
+fn module(classes: usize) -> String {
+    let mut xml = String::from(
+        "<objectModel xmlns=\"http://standards.ieee.org/IEEE1516-2025\">\
+         <objects><objectClass><name>HLAobjectRoot</name>",
+    );
+    for number in 0..classes {
+        let _ = write!(
+            xml,
+            "<objectClass><name>Class{number}</name><sharing>PublishSubscribe</sharing>\
+             <attribute><name>{ATTRIBUTE}</name><dataType>HLAopaqueData</dataType>\
+             <transportation>HLAreliable</transportation><order>Receive</order></attribute></objectClass>"
+        );
+    }
+    xml + "</objectClass></objects></objectModel>"
 }

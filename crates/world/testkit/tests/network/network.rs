@@ -1,0 +1,141 @@
+//! A cluster whose nodes have names and are started one by one.
+
+use base::{NodeKey, Seed};
+use kernel::report::NodeSummary;
+use kernel::{LinkCounts, LinkTarget, NetworkConfig, NetworkStatus};
+use netsim::RuleId;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+use testkit::{Cluster, Failure, FaultKind, Kind, Options, Shape, node};
+
+/// More nodes than any test has.
+const NODES: usize = 8;
+
+pub(crate) struct Network {
+    cluster: Cluster,
+    names: Vec<String>,
+    cut: BTreeMap<usize, RuleId>,
+}
+
+fn done<T>(outcome: Result<T, Failure>) -> T {
+    outcome.unwrap_or_else(|failure| panic!("{failure}"))
+}
+
+impl Network {
+    /// Nobody is there yet.
+    pub(crate) fn new(kind: Kind) -> Self {
+        let mut options = Options::quiet(Seed(7), Shape { kind, nodes: 0, edges: Vec::new() }, 0);
+        options.spares = NODES;
+        options.sites = vec![Duration::from_micros(500); NODES];
+        Self { cluster: Cluster::new(options), names: Vec::new(), cut: BTreeMap::new() }
+    }
+
+    /// The number of a host that was named, or is named now.
+    fn host(&mut self, name: &str) -> usize {
+        self.names.iter().position(|known| known == name).unwrap_or_else(|| {
+            self.names.push(name.to_owned());
+            self.names.len() - 1
+        })
+    }
+
+    fn node(&self, name: &str) -> usize {
+        self.names.iter().position(|known| known == name).expect("a node that was started")
+    }
+
+    /// Starts a node that connects to others; one that connects to nobody begins the network.
+    pub(crate) fn start(&mut self, name: &str, joins: &[&str]) {
+        self.start_with(name, joins, |_| {});
+    }
+
+    /// Starts a node with other settings.
+    pub(crate) fn start_with(&mut self, name: &str, joins: &[&str], adjust: impl Fn(&mut NetworkConfig)) {
+        let host = self.host(name);
+        let target = |to: usize| LinkTarget { name: None, ..node::target(to, 0) };
+        let targets: Vec<_> = joins.iter().map(|to| target(self.host(to))).collect();
+        self.cluster.launch_with(host, |config| {
+            config.bootstrap = targets.is_empty().then_some(Duration::ZERO);
+            config.targets = targets;
+            name.clone_into(&mut config.overlay.name);
+            adjust(config);
+        });
+    }
+
+    pub(crate) fn crash(&mut self, name: &str) {
+        self.cluster.crash(self.node(name));
+    }
+
+    /// Takes the network from a host, or gives it back.
+    pub(crate) fn cut(&mut self, name: &str, cut: bool) {
+        let node = self.node(name);
+        if cut {
+            let rule = self.cluster.add_rule(FaultKind::Partition(BTreeSet::from([node]), true));
+            self.cut.insert(node, rule);
+        } else if let Some(rule) = self.cut.remove(&node) {
+            self.cluster.network_mut().remove_rule(rule);
+        }
+    }
+
+    pub(crate) fn leave(&mut self, name: &str) {
+        self.cluster.leave(self.node(name));
+    }
+
+    pub(crate) fn has_left(&self, name: &str) -> bool {
+        self.cluster.kernel(self.node(name)).has_left()
+    }
+
+    pub(crate) fn status(&self, name: &str) -> NetworkStatus {
+        self.cluster.kernel(self.node(name)).network().expect("a node of a network")
+    }
+
+    /// A node reads the counters of all its links.
+    pub(crate) fn count_links(&mut self, name: &str, counts: LinkCounts) {
+        self.cluster.count_links(self.node(name), counts);
+    }
+
+    /// A node sends something that its kernel did not make. False when that ends the link.
+    pub(crate) fn forge(&mut self, from: &str, to: &str, frame: &[u8]) -> bool {
+        done(self.cluster.forge(self.node(from), self.node(to), frame))
+    }
+
+    /// What `of` has told all others of itself, as `name` knows it.
+    pub(crate) fn summary(&self, name: &str, of: &str) -> NodeSummary {
+        let (map, key) = (self.status(name).map, self.key(of));
+        let node = map.nodes.iter().find(|node| node.key == key).expect("it is known");
+        serde_json::from_slice(&node.info).expect("a summary")
+    }
+
+    fn key(&self, name: &str) -> NodeKey {
+        self.status(name).key
+    }
+
+    /// All these are members, know each other and each other's numbers, and nobody else.
+    pub(crate) fn expect_members(&self, names: &[&str]) {
+        let now = self.cluster.now();
+        let expected: BTreeSet<_> = names.iter().map(|name| self.key(name)).collect();
+        for name in names {
+            let status = self.status(name);
+            assert!(status.member, "{name} is no member at {now}: {status:#?}");
+            let known: BTreeSet<_> = status.members.iter().map(|member| member.key).collect();
+            assert_eq!(known, expected, "members as {name} knows them at {now}");
+            let numbers: BTreeSet<_> = status.members.iter().filter_map(|member| member.node).collect();
+            assert_eq!(numbers.len(), names.len(), "numbers as {name} knows them at {now}");
+        }
+    }
+
+    /// Nothing is said but signs of life.
+    pub(crate) fn expect_silence(&mut self, names: &[&str], lasts: Duration) {
+        let before = self.cluster.sent_frames();
+        self.run(lasts);
+        let nodes = names.len() as u64;
+        let links = names.iter().map(|name| self.status(name).links.len() as u64).sum::<u64>() / 2;
+        // Two signs of life a second and their answers on each link; heartbeats of the log, ten a second and member,
+        // over at most so many links as there are nodes.
+        let most = lasts.as_secs() * (links * 2 * 2 * 2 + nodes * 10 * 2 * nodes) + 10;
+        let sent = self.cluster.sent_frames().since(&before).frames();
+        assert!(sent <= most, "{sent} frames in {lasts:?}, more than {most}");
+    }
+
+    pub(crate) fn run(&mut self, lasts: Duration) {
+        done(self.cluster.run_for(lasts));
+    }
+}
