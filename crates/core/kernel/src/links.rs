@@ -23,7 +23,7 @@ impl Kernel {
         }
     }
 
-    /// What the world is to do with links: first what opens and closes them, then what is to be sent.
+    /// The next thing for the world to do with links: to open and close them first, then to send.
     #[must_use]
     pub fn poll_link(&mut self) -> Option<LinkOutput> {
         self.network.as_mut()?.poll_link()
@@ -54,7 +54,7 @@ impl Kernel {
         }
     }
 
-    /// What the world is to do with multicast groups.
+    /// The next thing for the world to do with multicast groups.
     #[must_use]
     pub fn poll_group(&mut self) -> Option<GroupOutput> {
         self.network.as_mut()?.poll_group()

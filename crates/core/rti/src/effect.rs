@@ -80,7 +80,7 @@ impl Effects {
 
     /// Proposes a command whose outcome no call waits for.
     pub(crate) fn propose(&mut self, command: Command) {
-        self.push(Effect::Propose(Box::new(Proposal { command, waiting: None, report: None })));
+        self.push(Effect::Propose(Box::new(Proposal::new(command))));
     }
 
     /// Lets the other nodes learn of a change.

@@ -50,6 +50,11 @@ pub struct Proposal {
 }
 
 impl Proposal {
+    /// A proposal whose outcome no call waits for.
+    pub(crate) fn new(command: Command) -> Self {
+        Self { command, waiting: None, report: None }
+    }
+
     /// The command to put into the order that all nodes agree on.
     pub fn command(&self) -> &Command {
         &self.command

@@ -169,7 +169,7 @@ impl Rti {
             client,
         };
         let served = request.serve(reception);
-        self.shared.apply(effects);
+        self.shared.apply_all(effects);
         Ok(served?.map(R::response))
     }
 

@@ -58,7 +58,7 @@ pub enum Needs {
 
 /// A request, tied to the service it calls and to the result of that service.
 pub trait Request: Sized + Send {
-    /// What the service returns, in the form in which it is used: a handle, a list, an enumeration.
+    /// The result of the service in the form in which it is used: a handle, a list, an enumeration.
     type Output: Send + 'static;
 
     /// Its row of the call table.

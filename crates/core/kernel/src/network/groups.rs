@@ -37,7 +37,7 @@ pub enum GroupInput<'a> {
     },
 }
 
-/// What the world is to do with the multicast groups of a node.
+/// A thing for the world to do with the multicast groups of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum GroupOutput {
     /// Take part in a group as this member; in place of an earlier one.

@@ -67,7 +67,7 @@ pub enum LinkInput<'a> {
     },
 }
 
-/// What the world is to do with the links of a node.
+/// A thing for the world to do with the links of a node.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum LinkOutput {
     /// Connect, and answer with [`LinkInput::Up`] or [`LinkInput::Failed`].

@@ -18,22 +18,22 @@ use std::collections::VecDeque;
 
 /// An encoded callback in the pipe of one federate. Many federates may share the body.
 #[derive(Clone, PartialEq, Eq, Debug)]
-struct Waiting {
+struct Queued {
     /// The encoded `CallbackRequest`.
     body: Bytes,
     /// It may be dropped when the federate does not keep up.
     best_effort: bool,
 }
 
-/// Memory that a waiting callback costs beside its body: its place in the queue and the shared
+/// Memory that a queued callback costs beside its body: its place in the queue and the shared
 /// body's bookkeeping.
-const WAITING_OVERHEAD: usize = 96;
+const QUEUED_OVERHEAD: usize = 96;
 
 /// Every callback is addressed to one federate: pipes have no topics.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 struct Addressed;
 
-impl Message for Waiting {
+impl Message for Queued {
     type Topic = Addressed;
 
     fn topic(&self) -> &Addressed {
@@ -49,11 +49,11 @@ impl Message for Waiting {
     }
 
     fn bytes(&self) -> usize {
-        self.body.len() + WAITING_OVERHEAD
+        self.body.len() + QUEUED_OVERHEAD
     }
 }
 
-impl Wire for Waiting {
+impl Wire for Queued {
     fn encode(&self, out: &mut BytesMut) {
         out.put_u8(self.best_effort.into());
         out.put_slice(&self.body);
@@ -98,7 +98,7 @@ impl Wire for Addressed {
 /// The inboxes and pipes of this node's federates.
 pub(crate) struct Delivery {
     /// One client per caller, as a pipe.
-    pipes: Router<Waiting, Addressed>,
+    pipes: Router<Queued, Addressed>,
     callers: HandleMap<ClientId, CallerId>,
     /// Inboxes of federates that do not get everything at once; nearly always empty.
     held: HandleMap<ClientId, Inbox>,
@@ -199,8 +199,8 @@ impl Delivery {
     }
 
     fn pipe(&mut self, now: Moment, to: ClientId, arrival: Arrival) {
-        let waiting = Waiting { body: arrival.body, best_effort: arrival.best_effort };
-        match self.pipes.push(now, to, waiting) {
+        let queued = Queued { body: arrival.body, best_effort: arrival.best_effort };
+        match self.pipes.push(now, to, queued) {
             Ok(Enqueued::Queued { displaced }) => self.count_dropped(displaced),
             Ok(Enqueued::Dropped { .. }) => self.count_dropped(1),
             Ok(Enqueued::Refused) => self.overload(to),
@@ -259,7 +259,7 @@ impl Delivery {
 
     /// The next callback for a client.
     pub(crate) fn poll_callback(&mut self, client: ClientId) -> Option<Bytes> {
-        self.pipes.poll_message(client).map(|waiting| waiting.body)
+        self.pipes.poll_message(client).map(|queued| queued.body)
     }
 
     pub(crate) fn pipe_stats(&self, client: ClientId) -> Option<&PipeStats> {

@@ -38,11 +38,7 @@ impl Objects {
         let attributes = self.attributes_at(class, attributes)?;
         let class = class.handle;
         self.refuse_mom_class("requestAttributeValueUpdate", class)?;
-        for instance in self.instances.of_class_or_below(&self.model, class) {
-            if self.instances.get(instance).is_some_and(|object| object.home == self.node) {
-                self.ask_owners(effects, who, instance, &attributes, tag);
-            }
-        }
+        self.provide_class(effects, who, class, &attributes, tag);
         self.ask_publishers(effects, who, class, &attributes, tag);
         Ok(())
     }

@@ -37,9 +37,7 @@ impl Objects {
             }
             ObjectMessage::ProvideClass { requester, class, attributes, tag } => {
                 let attributes = attributes.into_iter().collect();
-                for instance in self.instances.of_class_or_below(&self.model, class) {
-                    self.provide(effects, requester, instance, &attributes, &tag);
-                }
+                self.provide_class(effects, requester, class, &attributes, &tag);
             }
             ObjectMessage::QueryTransportation { asker, federate, class } => {
                 self.answer_transportation(effects, from, asker, federate, class);
@@ -86,7 +84,21 @@ impl Objects {
         }
     }
 
-    /// A federate of another node wants values of an instance whose home is here.
+    /// A federate wants values of all instances of a class and below whose home is here.
+    pub(super) fn provide_class(
+        &self,
+        effects: &mut Effects,
+        requester: FederateHandle,
+        class: ObjectClassHandle,
+        attributes: &BTreeSet<AttributeHandle>,
+        tag: &Bytes,
+    ) {
+        for instance in self.instances.of_class_or_below(&self.model, class) {
+            self.provide(effects, requester, instance, attributes, tag);
+        }
+    }
+
+    /// A federate wants values of an instance, if its home is here.
     fn provide(
         &self,
         effects: &mut Effects,

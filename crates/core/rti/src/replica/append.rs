@@ -23,7 +23,7 @@ impl Replication {
     /// without a number, and not kept.
     pub(crate) fn append(
         &mut self,
-        cx: &mut Context<'_>,
+        context: &mut Context<'_>,
         class: PublishedClass,
         event: &StreamEvent,
         best_effort: bool,
@@ -32,106 +32,116 @@ impl Replication {
         let stream = self.stream(class);
         let after = after.and_then(|class| {
             let number = self.outbound.get(&class)?.last;
-            Some(Position { class, node: cx.objects.node, number })
+            Some(Position { class, node: context.objects.node, number })
         });
         let watermark = Watermark { model: self.model, federate: event.latest_federate(), after };
         let Some(out) = self.outbound.get_mut(&class) else { return };
         if best_effort {
-            return send_best_effort(cx, stream, out, watermark, event);
+            return send_best_effort(context, stream, out, watermark, event);
         }
         if !out.is_needed() {
             out.began = None;
             return;
         }
         out.last += 1;
-        out.appended_at = cx.now;
-        cx.peers.append((cx.now, &mut *cx.timers), (stream, cx.objects.node), out.last, |buffer| {
-            Framed::write(buffer, watermark, event);
-        });
-        announce_soon(out, cx.timers, stream, cx.now);
+        out.appended_at = context.now;
+        context.peers.append(
+            (context.now, &mut *context.timers),
+            (stream, context.objects.node),
+            out.last,
+            |buffer| {
+                Framed::write(buffer, watermark, event);
+            },
+        );
+        announce_soon(out, context.timers, stream, context.now);
     }
 
     /// The time of an announcement of the high-water mark has come.
-    pub(crate) fn announce_due(&mut self, cx: &mut Context<'_>, class: PublishedClass) {
+    pub(crate) fn announce_due(&mut self, context: &mut Context<'_>, class: PublishedClass) {
         let stream = self.stream(class);
         let Some(out) = self.outbound.get_mut(&class) else { return };
         let Some(&wait) = ANNOUNCE.get(usize::from(out.announced)) else { return };
         if out.followers.is_empty() {
             return;
         }
-        if out.appended_at + wait > cx.now {
-            cx.timers.set(Timer::HighWater(stream), out.appended_at + wait);
+        if out.appended_at + wait > context.now {
+            context.timers.set(Timer::HighWater(stream), out.appended_at + wait);
             return;
         }
         out.announced += 1;
         let last = out.last;
         if let Some(&next) = ANNOUNCE.get(usize::from(out.announced)) {
-            cx.peers.send(Packet::new(stream, cx.objects.node, Kind::HighWater(last), Bytes::new()));
-            cx.timers.set(Timer::HighWater(stream), out.appended_at + next);
+            context.peers.send(Packet::new(
+                stream,
+                context.objects.node,
+                Kind::HighWater(last),
+                Bytes::new(),
+            ));
+            context.timers.set(Timer::HighWater(stream), out.appended_at + next);
             return;
         }
         let followers: Vec<_> = out.followers.iter().copied().collect();
         for follower in followers {
-            self.send(cx, follower, class, StreamMessage::HighWater { last });
+            self.send(context, follower, class, StreamMessage::HighWater { last });
         }
     }
 
     /// The paths through the network, or the followers, have changed: high-water marks are announced again.
-    pub(crate) fn announce_again(&mut self, cx: &mut Context<'_>, only: Option<PublishedClass>) {
+    pub(crate) fn announce_again(&mut self, context: &mut Context<'_>, only: Option<PublishedClass>) {
         let execution = self.execution;
         let concerned = self.outbound.iter_mut().filter(|(class, out)| {
             only.is_none_or(|only| only == **class) && !out.followers.is_empty() && out.last > 0
         });
         for (&class, out) in concerned {
-            out.appended_at = cx.now;
-            announce_soon(out, cx.timers, StreamId { execution, class }, cx.now);
+            out.appended_at = context.now;
+            announce_soon(out, context.timers, StreamId { execution, class }, context.now);
         }
     }
 
     /// Forgets a stream that nobody follows: nothing of it is kept, and the routers need know nothing of it.
-    pub(super) fn release_when_idle(&mut self, cx: &mut Context<'_>, class: PublishedClass) {
+    pub(super) fn release_when_idle(&mut self, context: &mut Context<'_>, class: PublishedClass) {
         let stream = self.stream(class);
         let Some(out) = self.outbound.get_mut(&class) else { return };
         if out.is_needed() {
             return;
         }
-        cx.peers.forget_stream(stream);
-        cx.timers.clear(Timer::HighWater(stream));
+        context.peers.forget_stream(stream);
+        context.timers.clear(Timer::HighWater(stream));
         if out.began != Some(out.last) {
             out.began = None;
         }
         if !out.open && std::mem::take(&mut out.advertised) {
-            cx.peers.tell(Outgoing::Offer { topic: stream.topic(), any: false });
+            context.peers.tell(Outgoing::Offer { topic: stream.topic(), any: false });
         }
     }
 
     /// The beginning of a stream need no longer be kept.
-    pub(crate) fn release_beginning(&mut self, cx: &mut Context<'_>, class: PublishedClass) {
+    pub(crate) fn release_beginning(&mut self, context: &mut Context<'_>, class: PublishedClass) {
         let Some(out) = self.outbound.get_mut(&class) else { return };
         if out.beginning == Beginning::Kept {
             out.beginning = Beginning::Over;
-            self.release_when_idle(cx, class);
+            self.release_when_idle(context, class);
         }
     }
 }
 
 fn send_best_effort(
-    cx: &mut Context<'_>,
+    context: &mut Context<'_>,
     stream: StreamId,
     out: &Outbound,
     watermark: Watermark,
     event: &StreamEvent,
 ) {
-    if out.followers.is_empty() || !cx.peers.wanted.contains(&stream.topic()) {
+    if out.followers.is_empty() || !context.peers.wanted.contains(&stream.topic()) {
         return;
     }
     let key = match event {
         StreamEvent::Updated { instance, payload } => key_of(*instance, &payload.values),
         _ => 0,
     };
-    cx.peers.counters.loose += 1;
+    context.peers.counters.loose += 1;
     let kind = Kind::BestEffort { after: out.last, key };
-    cx.peers.send(Packet::new(stream, cx.objects.node, kind, Framed::encode(watermark, event)));
+    context.peers.send(Packet::new(stream, context.objects.node, kind, Framed::encode(watermark, event)));
 }
 
 /// Sets the timer of the first announcement. A timer that is set already looks at the time of the last message when it

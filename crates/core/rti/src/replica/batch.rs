@@ -1,6 +1,6 @@
 //! Batches: consecutive messages of one stream that leave this node as one packet, and are kept as one.
 //!
-//! A packet with ten messages costs a router no more than a packet with one, and memory that is kept for half a minute is
+//! Ten messages in one packet cost a router no more than one message, and memory that is kept for half a minute is
 //! cold when it is written and cold when it is freed. So a message is held back while more calls of the same federate are
 //! at hand: these were read together, and all of them are served before anything is written anyway.
 

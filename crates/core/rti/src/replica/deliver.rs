@@ -12,27 +12,27 @@ impl Replication {
     /// Delivers what can be delivered of a stream now.
     pub(super) fn deliver(
         &mut self,
-        cx: &mut Context<'_>,
+        context: &mut Context<'_>,
         class: PublishedClass,
         from: NodeId,
     ) -> Result<(), WireError> {
         let mut result = Ok(());
-        while let Some((number, body, framed)) = self.next_message(cx, class, from) {
+        while let Some((number, body, framed)) = self.next_message(context, class, from) {
             match framed {
-                Ok(framed) => self.take_message(cx, (class, from), (number, body), framed.event),
+                Ok(framed) => self.take_message(context, (class, from), (number, body), framed.event),
                 Err(error) => result = result.and(Err(error)),
             }
         }
-        self.watch_gap(cx, class, from);
+        self.watch_gap(context, class, from);
         result
     }
 
     /// Delivers what waited for the control plane or for another stream, of all streams.
-    pub(crate) fn deliver_all(&mut self, cx: &mut Context<'_>) {
+    pub(crate) fn deliver_all(&mut self, context: &mut Context<'_>) {
         let waiting = self.followed.iter().filter(|(_, following)| following.inbound.peek().is_some());
         let waiting: Vec<(PublishedClass, NodeId)> = waiting.map(|(&stream, _)| stream).collect();
         for (class, from) in waiting {
-            if let Err(error) = self.deliver(cx, class, from) {
+            if let Err(error) = self.deliver(context, class, from) {
                 tracing::warn!(%from, %error, "a message of this node makes no sense");
             }
         }
@@ -41,21 +41,21 @@ impl Replication {
     /// Delivers the message that is next of a stream, which is all there.
     pub(super) fn pass(
         &mut self,
-        cx: &mut Context<'_>,
+        context: &mut Context<'_>,
         stream: (PublishedClass, NodeId),
         framed: Result<Framed, WireError>,
     ) -> Result<(), WireError> {
         let Some(following) = self.followed.get_mut(&stream) else { return Ok(()) };
         following.inbound.pass();
-        cx.peers.counters.delivered += 1;
-        self.emit(cx, stream, framed?.event);
+        context.peers.counters.delivered += 1;
+        self.emit(context, stream, framed?.event);
         Ok(())
     }
 
     /// The next message of a stream, as it came and as it is read, if its turn has come.
     fn next_message(
         &mut self,
-        cx: &mut Context<'_>,
+        context: &mut Context<'_>,
         class: PublishedClass,
         from: NodeId,
     ) -> Option<(u64, Bytes, Result<Framed, WireError>)> {
@@ -64,18 +64,18 @@ impl Replication {
         if let Ok(framed) = &framed
             && !self.may_take(framed.watermark)
         {
-            cx.peers.blocked = true;
+            context.peers.blocked = true;
             return None;
         }
         let (number, body) = self.followed.get_mut(&(class, from))?.inbound.pop()?;
-        cx.peers.counters.delivered += 1;
+        context.peers.counters.delivered += 1;
         Some((number, body, framed))
     }
 
     /// Takes the next message of a stream, unless a part of a snapshot has it or will have it.
     fn take_message(
         &mut self,
-        cx: &mut Context<'_>,
+        context: &mut Context<'_>,
         stream: (PublishedClass, NodeId),
         (number, body): (u64, Bytes),
         event: StreamEvent,
@@ -97,13 +97,18 @@ impl Replication {
         {
             following.as_of = Vec::new();
         }
-        self.emit(cx, stream, event);
+        self.emit(context, stream, event);
     }
 
     /// The end of a stream concerns its followers alone; all else concerns the objects.
-    fn emit(&mut self, cx: &mut Context<'_>, (class, from): (PublishedClass, NodeId), event: StreamEvent) {
-        if event == StreamEvent::Ended {
-            return self.ended(cx, class, from);
+    fn emit(
+        &mut self,
+        context: &mut Context<'_>,
+        (class, from): (PublishedClass, NodeId),
+        event: StreamEvent,
+    ) {
+        if matches!(event, StreamEvent::Ended) {
+            return self.ended(context, class, from);
         }
         self.events.push_back(ReplicaEvent::Event { class, from, event, best_effort: false });
     }

@@ -23,10 +23,10 @@ const LAST: ObjectInstanceHandle = ObjectInstanceHandle(u64::MAX);
 impl Replication {
     /// Follows the nodes that publish a class if that is wanted here, and no others. `fresh`: it was wanted before they
     /// were known to publish it, so that they are followed from their beginning.
-    pub(crate) fn review_following(&mut self, cx: &mut Context<'_>, class: PublishedClass, fresh: bool) {
+    pub(crate) fn review_following(&mut self, context: &mut Context<'_>, class: PublishedClass, fresh: bool) {
         let publishers = self.publishers.get(&class).into_iter().flatten().copied();
-        let own = cx.objects.node;
-        let wanted: Vec<_> = publishers.filter(|&node| node != own && needs(cx, class, node)).collect();
+        let own = context.objects.node;
+        let wanted: Vec<_> = publishers.filter(|&node| node != own && needs(context, class, node)).collect();
         let followed = |node| (class, node);
         let surplus: Vec<NodeId> = self
             .followed
@@ -35,66 +35,67 @@ impl Replication {
                 // A stream that ended says so itself, after all its other messages.
                 Phase::Refused { .. } => !wanted.contains(node),
                 Phase::Leaving { .. } => false,
-                Phase::Asked | Phase::Snapshot { .. } | Phase::Live => !needs(cx, class, *node),
+                Phase::Asked | Phase::Snapshot { .. } | Phase::Live => !needs(context, class, *node),
             })
             .map(|((_, node), _)| *node)
             .collect();
         let missing: Vec<NodeId> =
             wanted.into_iter().filter(|&node| !self.followed.contains_key(&followed(node))).collect();
         for node in surplus {
-            self.unfollow(cx, class, node);
+            self.unfollow(context, class, node);
         }
         for node in missing {
-            self.follow(cx, class, node, fresh);
+            self.follow(context, class, node, fresh);
         }
-        self.refresh_interest(cx, class);
+        self.refresh_interest(context, class);
     }
 
     /// Reviews the streams that no federate here subscribes: they are followed only while a federate knows an instance
     /// of theirs.
-    pub(crate) fn review_uncovered(&mut self, cx: &mut Context<'_>) {
+    pub(crate) fn review_uncovered(&mut self, context: &mut Context<'_>) {
         let followed = self.followed.keys().map(|(class, _)| *class);
-        let uncovered: BTreeSet<_> = followed.filter(|&class| !cx.objects.interest.covers(class)).collect();
+        let uncovered: BTreeSet<_> =
+            followed.filter(|&class| !context.objects.interest.covers(class)).collect();
         for class in uncovered {
-            self.review_following(cx, class, false);
+            self.review_following(context, class, false);
         }
     }
 
     /// The routers need know of an interest as long as something is wanted or followed.
-    fn refresh_interest(&mut self, cx: &mut Context<'_>, class: PublishedClass) {
-        let any = cx.objects.interest.covers(class)
+    fn refresh_interest(&mut self, context: &mut Context<'_>, class: PublishedClass) {
+        let any = context.objects.interest.covers(class)
             || self.followed.range((class, NodeId(0))..=(class, NodeId(u16::MAX))).next().is_some();
         let changed = if any { self.interested.insert(class) } else { self.interested.remove(&class) };
         if changed {
-            cx.peers.tell(Outgoing::Interest { topic: self.stream(class).topic(), any });
+            context.peers.tell(Outgoing::Interest { topic: self.stream(class).topic(), any });
         }
     }
 
-    fn follow(&mut self, cx: &mut Context<'_>, class: PublishedClass, node: NodeId, fresh: bool) {
-        let declarations = cx.objects.declarations_for(class);
+    fn follow(&mut self, context: &mut Context<'_>, class: PublishedClass, node: NodeId, fresh: bool) {
+        let declarations = context.objects.declarations_for(class);
         self.followed.insert((class, node), Following::new());
-        self.send(cx, node, class, StreamMessage::Attach { fresh, declarations });
+        self.send(context, node, class, StreamMessage::Attach { fresh, declarations });
     }
 
     /// Follows no longer, and has the replicas forgotten, which no federate knows.
-    fn unfollow(&mut self, cx: &mut Context<'_>, class: PublishedClass, node: NodeId) {
-        self.leave(cx, class, node, false);
+    fn unfollow(&mut self, context: &mut Context<'_>, class: PublishedClass, node: NodeId) {
+        self.leave(context, class, node, false);
         self.events.push_back(ReplicaEvent::Forget { class, from: node });
     }
 
-    fn leave(&mut self, cx: &mut Context<'_>, class: PublishedClass, node: NodeId, fresh: bool) {
+    fn leave(&mut self, context: &mut Context<'_>, class: PublishedClass, node: NodeId, fresh: bool) {
         let leaving = Following { phase: Phase::Leaving { fresh }, ..Following::new() };
         self.followed.insert((class, node), leaving);
-        cx.timers.clear(Timer::Follow(self.stream(class), node));
-        self.send(cx, node, class, StreamMessage::Detach);
+        context.timers.clear(Timer::Follow(self.stream(class), node));
+        self.send(context, node, class, StreamMessage::Detach);
     }
 
     /// The other node knows that it is no longer followed.
-    pub(super) fn detached(&mut self, cx: &mut Context<'_>, class: PublishedClass, from: NodeId) {
+    pub(super) fn detached(&mut self, context: &mut Context<'_>, class: PublishedClass, from: NodeId) {
         if let Some(Following { phase: Phase::Leaving { fresh }, .. }) = self.followed.get(&(class, from)) {
             let fresh = *fresh;
             self.followed.remove(&(class, from));
-            self.review_following(cx, class, fresh);
+            self.review_following(context, class, fresh);
         }
     }
 
@@ -102,7 +103,7 @@ impl Replication {
     /// means to the end. A fresh stream has no instances at its start: all of them come with its messages.
     pub(super) fn take_snapshot_part(
         &mut self,
-        cx: &mut Context<'_>,
+        context: &mut Context<'_>,
         class: PublishedClass,
         from: NodeId,
         part: (u64, Option<ObjectInstanceHandle>, Vec<Record>, bool),
@@ -111,7 +112,7 @@ impl Replication {
         let Some(following) = self.followed.get_mut(&(class, from)) else { return Ok(()) };
         let (after, deferred) = match &mut following.phase {
             Phase::Asked => {
-                following.inbound.start(cx.now, at, cx.peers.limits.patience());
+                following.inbound.start(context.now, at, context.peers.limits.patience());
                 (ObjectInstanceHandle::INVALID, Vec::new())
             }
             Phase::Snapshot { until, deferred } => (*until, std::mem::take(deferred)),
@@ -124,7 +125,7 @@ impl Replication {
             None => Phase::Live,
         };
         if let Some(after) = until {
-            self.send(cx, from, class, StreamMessage::SnapshotNext { after });
+            self.send(context, from, class, StreamMessage::SnapshotNext { after });
         }
         if let PublishedClass::Objects(class) = class
             && !replay
@@ -136,11 +137,11 @@ impl Replication {
         for (number, body) in deferred {
             result = result.and(self.take_deferred(class, from, number, body));
         }
-        result.and(self.deliver(cx, class, from))
+        result.and(self.deliver(context, class, from))
     }
 
     /// Sees to it that gaps are asked for in time.
-    pub(super) fn watch_gap(&mut self, cx: &mut Context<'_>, class: PublishedClass, from: NodeId) {
+    pub(super) fn watch_gap(&mut self, context: &mut Context<'_>, class: PublishedClass, from: NodeId) {
         let timer = Timer::Follow(self.stream(class), from);
         let Some(following) = self.followed.get(&(class, from)) else { return };
         let again = match following.phase {
@@ -150,61 +151,63 @@ impl Replication {
             }
         };
         match again {
-            Some(at) if cx.timers.get(timer) != Some(at) => cx.timers.set(timer, at),
+            Some(at) if context.timers.get(timer) != Some(at) => context.timers.set(timer, at),
             Some(_) => {}
             None => {
-                cx.timers.clear(timer);
+                context.timers.clear(timer);
             }
         }
     }
 
     /// The deadline of a stream has come.
-    pub(crate) fn follow_due(&mut self, cx: &mut Context<'_>, class: PublishedClass, from: NodeId) {
+    pub(crate) fn follow_due(&mut self, context: &mut Context<'_>, class: PublishedClass, from: NodeId) {
         let Some(following) = self.followed.get_mut(&(class, from)) else { return };
         if let Phase::Refused { again } = following.phase {
-            if again <= cx.now {
-                self.follow(cx, class, from, true);
+            if again <= context.now {
+                self.follow(context, class, from, true);
             }
-        } else if let Some(range) = following.inbound.poll_request(cx.now, cx.peers.limits.patience()) {
-            cx.peers.counters.asked += 1;
+        } else if let Some(range) =
+            following.inbound.poll_request(context.now, context.peers.limits.patience())
+        {
+            context.peers.counters.asked += 1;
             let (first, to) = range.into_inner();
-            self.send(cx, from, class, StreamMessage::RepairRequest { from: first, to });
+            self.send(context, from, class, StreamMessage::RepairRequest { from: first, to });
         }
-        self.watch_gap(cx, class, from);
+        self.watch_gap(context, class, from);
     }
 
     /// The other node publishes nothing about the class.
-    pub(super) fn refused(&mut self, cx: &mut Context<'_>, class: PublishedClass, from: NodeId) {
+    pub(super) fn refused(&mut self, context: &mut Context<'_>, class: PublishedClass, from: NodeId) {
         let Some(following) = self.followed.get_mut(&(class, from)) else { return };
         if !following.takes() {
             return;
         }
-        following.phase = Phase::Refused { again: cx.now + REFUSED_WAIT };
-        self.review_following(cx, class, true);
-        self.watch_gap(cx, class, from);
+        following.phase = Phase::Refused { again: context.now + REFUSED_WAIT };
+        self.review_following(context, class, true);
+        self.watch_gap(context, class, from);
     }
 
     /// The stream has ended; the other node may already have opened it again.
-    pub(super) fn ended(&mut self, cx: &mut Context<'_>, class: PublishedClass, from: NodeId) {
-        self.leave(cx, class, from, true);
+    pub(super) fn ended(&mut self, context: &mut Context<'_>, class: PublishedClass, from: NodeId) {
+        self.leave(context, class, from, true);
     }
 
     /// The other node no longer keeps what was asked for: the federates that it concerned are told, and the stream is
     /// followed from now on.
-    pub(super) fn unavailable(&mut self, cx: &mut Context<'_>, class: PublishedClass, from: NodeId) {
+    pub(super) fn unavailable(&mut self, context: &mut Context<'_>, class: PublishedClass, from: NodeId) {
         if !self.followed.get(&(class, from)).is_some_and(Following::takes) {
             return;
         }
-        cx.peers.counters.broken += 1;
+        context.peers.counters.broken += 1;
         let why = format!(
             "messages of RTI node {from} ({}) were lost on the way and can no longer be had",
-            describe(cx, class)
+            describe(context, class)
         );
         tracing::warn!(?class, %from, "a stream is broken: its history does not reach back far enough");
-        for caller in concerned(cx, class, from) {
+        for caller in concerned(context, class, from) {
             self.events.push_back(ReplicaEvent::Lost { caller, why: why.clone() });
         }
-        self.unfollow(cx, class, from);
+        self.unfollow(context, class, from);
     }
 
     /// Takes a message that waited for a part of a snapshot, which has come.
@@ -235,13 +238,13 @@ impl Replication {
 
 /// Whether federates of this node are concerned by a stream of `node`: they subscribe the class, or know an instance whose
 /// home `node` is.
-fn needs(cx: &Context<'_>, class: PublishedClass, node: NodeId) -> bool {
-    cx.objects.interest.covers(class)
-        || matches!(class, PublishedClass::Objects(class) if cx.objects.knows_instance_of(class, node))
+fn needs(context: &Context<'_>, class: PublishedClass, node: NodeId) -> bool {
+    context.objects.interest.covers(class)
+        || matches!(class, PublishedClass::Objects(class) if context.objects.knows_instance_of(class, node))
 }
 
-fn describe(cx: &Context<'_>, class: PublishedClass) -> String {
-    let model = &cx.objects.model;
+fn describe(context: &Context<'_>, class: PublishedClass) -> String {
+    let model = &context.objects.model;
     match class {
         PublishedClass::Objects(class) => {
             model.object_class(class).map_or_else(String::new, |class| class.name.clone())
@@ -254,8 +257,8 @@ fn describe(cx: &Context<'_>, class: PublishedClass) -> String {
 }
 
 /// The callers of federates that subscribe a class, or know an instance of it whose home is `from`.
-fn concerned(cx: &Context<'_>, class: PublishedClass, from: NodeId) -> BTreeSet<CallerId> {
-    let objects = cx.objects;
+fn concerned(context: &Context<'_>, class: PublishedClass, from: NodeId) -> BTreeSet<CallerId> {
+    let objects = context.objects;
     let mut federates: BTreeSet<_> = objects.interest.of(class).collect();
     for handle in objects.replicas(class, from) {
         let known = objects.instances.get(handle).map(|object| object.known()).unwrap_or_default();

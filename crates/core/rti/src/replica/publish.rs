@@ -9,22 +9,22 @@ use crate::wire::StreamEvent;
 
 impl Replication {
     /// Takes over who publishes what as the control plane has it.
-    pub(crate) fn learn_publishers(&mut self, cx: &mut Context<'_>, federation: &Federation) {
+    pub(crate) fn learn_publishers(&mut self, context: &mut Context<'_>, federation: &Federation) {
         self.learn(federation);
         self.publishers.clear();
         for (class, node) in federation.publications() {
             self.publishers.entry(class).or_default().insert(node);
         }
-        for class in cx.objects.interest.covered().collect::<Vec<_>>() {
-            self.review_following(cx, class, true);
+        for class in context.objects.interest.covered().collect::<Vec<_>>() {
+            self.review_following(context, class, true);
         }
     }
 
     /// This node publishes something about a class from now on, or no longer. The caller proposes it to the control
     /// plane.
-    pub(crate) fn publish(&mut self, cx: &mut Context<'_>, class: PublishedClass, on: bool) {
+    pub(crate) fn publish(&mut self, context: &mut Context<'_>, class: PublishedClass, on: bool) {
         if !on {
-            self.append(cx, class, &StreamEvent::Ended, false, None);
+            self.append(context, class, &StreamEvent::Ended, false, None);
         }
         let topic = self.stream(class).topic();
         let out = self.outbound.entry(class).or_default();
@@ -34,13 +34,13 @@ impl Replication {
             out.beginning = Beginning::Pending;
             out.served.clear();
             if !std::mem::replace(&mut out.advertised, true) {
-                cx.peers.tell(Outgoing::Offer { topic, any: true });
+                context.peers.tell(Outgoing::Offer { topic, any: true });
             }
         }
-        self.release_when_idle(cx, class);
+        self.release_when_idle(context, class);
     }
 
-    /// Other nodes may follow from now on. What happened before was appended nowhere: followers get snapshots.
+    /// Other nodes may follow from now on. Earlier events were appended nowhere: followers get snapshots.
     pub(crate) fn forget_beginnings(&mut self) {
         self.outbound.values_mut().for_each(|out| out.began = None);
     }
@@ -48,7 +48,7 @@ impl Replication {
     /// The control plane says that a node publishes something about a class, or no longer.
     pub(crate) fn publishers_changed(
         &mut self,
-        cx: &mut Context<'_>,
+        context: &mut Context<'_>,
         node: NodeId,
         class: PublishedClass,
         on: bool,
@@ -59,20 +59,20 @@ impl Replication {
         } else {
             publishers.remove(&node);
         }
-        if node == cx.objects.node {
-            self.keep_beginning(cx, class, on);
+        if node == context.objects.node {
+            self.keep_beginning(context, class, on);
         } else {
-            self.review_following(cx, class, true);
+            self.review_following(context, class, true);
         }
     }
 
     /// The other nodes learn of the publication about now: they get some time to ask for the beginning.
-    fn keep_beginning(&mut self, cx: &mut Context<'_>, class: PublishedClass, on: bool) {
+    fn keep_beginning(&mut self, context: &mut Context<'_>, class: PublishedClass, on: bool) {
         let stream = self.stream(class);
         let Some(out) = self.outbound.get_mut(&class) else { return };
         if on && out.beginning == Beginning::Pending {
             out.beginning = Beginning::Kept;
-            cx.timers.set(Timer::Beginning(stream), cx.now + cx.peers.limits.begin_kept);
+            context.timers.set(Timer::Beginning(stream), context.now + context.peers.limits.begin_kept);
         }
     }
 }

@@ -13,26 +13,31 @@ impl Replication {
     ///
     /// # Errors
     /// It is not what a node sends; nothing else is affected.
-    pub(crate) fn handle_packet(&mut self, cx: &mut Context<'_>, packet: Packet) -> Result<(), WireError> {
+    pub(crate) fn handle_packet(
+        &mut self,
+        context: &mut Context<'_>,
+        packet: Packet,
+    ) -> Result<(), WireError> {
         let stream = (packet.stream, packet.sender());
         match packet.kind {
             Kind::Numbered(number) => {
                 let bytes = packet.bytes();
-                self.take_numbered(cx, stream, number, packet.body, Some(bytes))
+                self.take_numbered(context, stream, number, packet.body, Some(bytes))
             }
             Kind::Batch(first) => {
                 let mut taken = Ok(());
                 for (number, message) in (first..).zip(messages(packet.body)) {
-                    taken = taken
-                        .and(message.and_then(|body| self.take_numbered(cx, stream, number, body, None)));
+                    taken = taken.and(
+                        message.and_then(|body| self.take_numbered(context, stream, number, body, None)),
+                    );
                 }
                 taken
             }
             Kind::HighWater(last) => {
-                self.take_high_water(cx, stream, last);
+                self.take_high_water(context, stream, last);
                 Ok(())
             }
-            Kind::BestEffort { after, .. } => self.take_best_effort(cx, stream, after, packet.body),
+            Kind::BestEffort { after, .. } => self.take_best_effort(context, stream, after, packet.body),
         }
     }
 
@@ -42,32 +47,32 @@ impl Replication {
     /// It is not what a node sends.
     pub(crate) fn handle_message(
         &mut self,
-        cx: &mut Context<'_>,
+        context: &mut Context<'_>,
         (class, from): (PublishedClass, NodeId),
         message: StreamMessage,
     ) -> Result<FollowerChange, WireError> {
         match message {
             StreamMessage::Attach { fresh, .. } => {
-                if self.attach(cx, class, from, fresh) {
+                if self.attach(context, class, from, fresh) {
                     return Ok(FollowerChange::SnapshotBegun);
                 }
             }
             StreamMessage::Detach => {
-                let followed = self.detach(cx, class, from);
+                let followed = self.detach(context, class, from);
                 return Ok(FollowerChange::Detached { followed });
             }
-            StreamMessage::Detached => self.detached(cx, class, from),
+            StreamMessage::Detached => self.detached(context, class, from),
             StreamMessage::SnapshotPart { at, until, records, replay } => {
-                self.take_snapshot_part(cx, class, from, (at, until, records, replay))?;
+                self.take_snapshot_part(context, class, from, (at, until, records, replay))?;
             }
-            StreamMessage::SnapshotNext { after } => self.send_snapshot_part(cx, class, from, after),
-            StreamMessage::Refused => self.refused(cx, class, from),
-            StreamMessage::RepairRequest { from: first, to } => self.repair(cx, class, from, first, to),
+            StreamMessage::SnapshotNext { after } => self.send_snapshot_part(context, class, from, after),
+            StreamMessage::Refused => self.refused(context, class, from),
+            StreamMessage::RepairRequest { from: first, to } => self.repair(context, class, from, first, to),
             StreamMessage::Repair { first, messages } => {
-                self.take_repair(cx, (class, from), first, messages)?;
+                self.take_repair(context, (class, from), first, messages)?;
             }
-            StreamMessage::Unavailable => self.unavailable(cx, class, from),
-            StreamMessage::HighWater { last } => self.take_high_water(cx, (class, from), last),
+            StreamMessage::Unavailable => self.unavailable(context, class, from),
+            StreamMessage::HighWater { last } => self.take_high_water(context, (class, from), last),
         }
         Ok(FollowerChange::None)
     }
@@ -76,7 +81,7 @@ impl Replication {
     /// copied if it has to wait.
     fn take_numbered(
         &mut self,
-        cx: &mut Context<'_>,
+        context: &mut Context<'_>,
         stream: (PublishedClass, NodeId),
         number: u64,
         body: Bytes,
@@ -91,7 +96,7 @@ impl Replication {
         {
             let framed = Framed::decode(body.clone());
             if framed.as_ref().map_or(true, |framed| self.may_take(framed.watermark)) {
-                return self.pass(cx, stream, framed);
+                return self.pass(context, stream, framed);
             }
         }
         let Some(following) = self.followed.get_mut(&stream) else { return Ok(()) };
@@ -99,40 +104,40 @@ impl Replication {
             Some(bytes) => (body, bytes),
             None => (Bytes::copy_from_slice(&body), body.len() + PACKET_OVERHEAD),
         };
-        following.inbound.take(cx.now, number, body, bytes, cx.peers.limits.patience());
-        self.deliver(cx, stream.0, stream.1)
+        following.inbound.take(context.now, number, body, bytes, context.peers.limits.patience());
+        self.deliver(context, stream.0, stream.1)
     }
 
     /// A node announces how far one of its streams has come.
-    fn take_high_water(&mut self, cx: &mut Context<'_>, stream: (PublishedClass, NodeId), last: u64) {
+    fn take_high_water(&mut self, context: &mut Context<'_>, stream: (PublishedClass, NodeId), last: u64) {
         if let Some(following) = self.followed.get_mut(&stream)
             && following.takes()
         {
-            following.inbound.tail(cx.now, last, cx.peers.limits.patience());
+            following.inbound.tail(context.now, last, context.peers.limits.patience());
         }
-        self.watch_gap(cx, stream.0, stream.1);
+        self.watch_gap(context, stream.0, stream.1);
     }
 
     /// A best-effort message came. One that came too early or too late for what is here is dropped.
     fn take_best_effort(
         &mut self,
-        cx: &mut Context<'_>,
+        context: &mut Context<'_>,
         stream: (PublishedClass, NodeId),
         after: u64,
         body: Bytes,
     ) -> Result<(), WireError> {
         let following = self.followed.get_mut(&stream).filter(|following| following.takes());
         let Some(following) = following else {
-            cx.peers.counters.loose_dropped += 1;
+            context.peers.counters.loose_dropped += 1;
             return Ok(());
         };
         let Framed { watermark, event } = Framed::decode(body)?;
-        following.inbound.tail(cx.now, after, cx.peers.limits.patience());
+        following.inbound.tail(context.now, after, context.peers.limits.patience());
         let behind = !self.is_ready(watermark);
         let (class, from) = stream;
-        self.watch_gap(cx, class, from);
+        self.watch_gap(context, class, from);
         if behind {
-            cx.peers.counters.loose_dropped += 1;
+            context.peers.counters.loose_dropped += 1;
         } else {
             self.events.push_back(ReplicaEvent::Event { class, from, event, best_effort: true });
         }
@@ -142,7 +147,7 @@ impl Replication {
     /// Messages that were missing came.
     fn take_repair(
         &mut self,
-        cx: &mut Context<'_>,
+        context: &mut Context<'_>,
         stream: (PublishedClass, NodeId),
         first: u64,
         messages: Vec<Bytes>,
@@ -153,7 +158,7 @@ impl Replication {
             let bytes = message.len();
             (message, bytes)
         });
-        following.inbound.repaired(cx.now, first, messages, cx.peers.limits.patience());
-        self.deliver(cx, stream.0, stream.1)
+        following.inbound.repaired(context.now, first, messages, context.peers.limits.patience());
+        self.deliver(context, stream.0, stream.1)
     }
 }

@@ -115,50 +115,51 @@ impl Replication {
     /// Sends a message about a stream.
     pub(super) fn send(
         &self,
-        cx: &mut Context<'_>,
+        context: &mut Context<'_>,
         to: NodeId,
         class: PublishedClass,
         message: StreamMessage,
     ) {
-        cx.peers.send_to(to, self.execution, self.model, &PeerMessage::Stream(class, message));
+        context.peers.send_to(to, self.execution, self.model, &PeerMessage::Stream(class, message));
     }
 
     /// Sends a message about federates or instances.
-    pub(crate) fn send_object(&self, cx: &mut Context<'_>, to: NodeId, message: ObjectMessage) {
-        cx.peers.send_to(to, self.execution, self.model, &PeerMessage::Objects(message));
+    pub(crate) fn send_object(&self, context: &mut Context<'_>, to: NodeId, message: ObjectMessage) {
+        context.peers.send_to(to, self.execution, self.model, &PeerMessage::Objects(message));
     }
 
     /// Sends a message to all nodes that publish a class, or one below it.
     pub(crate) fn send_to_publishers(
         &self,
-        cx: &mut Context<'_>,
+        context: &mut Context<'_>,
         class: ObjectClassHandle,
         message: ObjectMessage,
     ) {
-        let model = &cx.objects.model;
+        let model = &context.objects.model;
         let below = self.publishers.iter().filter(|(published, _)| match published {
             PublishedClass::Objects(published) => model.is_subclass(*published, class),
             PublishedClass::Interactions(_) | PublishedClass::Directed => false,
         });
         let nodes: BTreeSet<NodeId> = below.flat_map(|(_, nodes)| nodes).copied().collect();
         let message = PeerMessage::Objects(message);
-        for node in nodes.into_iter().filter(|&node| node != cx.objects.node) {
-            cx.peers.send_to(node, self.execution, self.model, &message);
+        for node in nodes.into_iter().filter(|&node| node != context.objects.node) {
+            context.peers.send_to(node, self.execution, self.model, &message);
         }
     }
 
     /// A federate of this node has changed what it subscribes: the nodes that are followed and concerned learn of it.
-    pub(crate) fn declare(&self, cx: &mut Context<'_>, declaration: crate::wire::Declaration) {
-        let followed = self.followed.keys().filter(|(class, _)| cx.objects.concerns(&declaration, *class));
+    pub(crate) fn declare(&self, context: &mut Context<'_>, declaration: crate::wire::Declaration) {
+        let followed =
+            self.followed.keys().filter(|(class, _)| context.objects.concerns(&declaration, *class));
         let nodes: BTreeSet<NodeId> = followed.map(|&(_, node)| node).collect();
         let message = PeerMessage::Objects(ObjectMessage::Declare(declaration));
         for node in nodes {
-            cx.peers.send_to(node, self.execution, self.model, &message);
+            context.peers.send_to(node, self.execution, self.model, &message);
         }
     }
 
     /// A node is gone for good: it neither publishes nor follows.
-    pub(crate) fn remove_peer(&mut self, cx: &mut Context<'_>, gone: NodeId) {
+    pub(crate) fn remove_peer(&mut self, context: &mut Context<'_>, gone: NodeId) {
         for nodes in self.publishers.values_mut() {
             nodes.remove(&gone);
         }
@@ -167,38 +168,38 @@ impl Replication {
             if let Some(out) = self.outbound.get_mut(&class) {
                 out.followers.remove(&gone);
             }
-            self.release_when_idle(cx, class);
+            self.release_when_idle(context, class);
         }
     }
 
     /// The streams of a node that is gone for good are no longer followed. Its instances have found their new home.
-    pub(crate) fn leave_peer(&mut self, cx: &mut Context<'_>, gone: NodeId) {
+    pub(crate) fn leave_peer(&mut self, context: &mut Context<'_>, gone: NodeId) {
         let followed = self.followed.keys().filter(|(_, node)| *node == gone);
         for class in followed.map(|&(class, _)| class).collect::<Vec<_>>() {
-            cx.timers.clear(Timer::Follow(self.stream(class), gone));
+            context.timers.clear(Timer::Follow(self.stream(class), gone));
             self.followed.remove(&(class, gone));
-            self.review_following(cx, class, true);
+            self.review_following(context, class, true);
         }
     }
 
     /// The federation execution is at its end.
-    pub(crate) fn end(self, cx: &mut Context<'_>) {
+    pub(crate) fn end(self, context: &mut Context<'_>) {
         for (&class, out) in &self.outbound {
             let stream = self.stream(class);
-            cx.peers.forget_stream(stream);
-            cx.peers.wanted.remove(&stream.topic());
-            cx.timers.clear(Timer::HighWater(stream));
-            cx.timers.clear(Timer::Beginning(stream));
+            context.peers.forget_stream(stream);
+            context.peers.wanted.remove(&stream.topic());
+            context.timers.clear(Timer::HighWater(stream));
+            context.timers.clear(Timer::Beginning(stream));
             if out.advertised {
-                cx.peers.tell(Outgoing::Offer { topic: stream.topic(), any: false });
+                context.peers.tell(Outgoing::Offer { topic: stream.topic(), any: false });
             }
         }
         for &(class, node) in self.followed.keys() {
-            cx.timers.clear(Timer::Follow(self.stream(class), node));
+            context.timers.clear(Timer::Follow(self.stream(class), node));
         }
         for &class in &self.interested {
-            cx.peers.tell(Outgoing::Interest { topic: self.stream(class).topic(), any: false });
+            context.peers.tell(Outgoing::Interest { topic: self.stream(class).topic(), any: false });
         }
-        cx.timers.clear(Timer::Names(self.execution));
+        context.timers.clear(Timer::Names(self.execution));
     }
 }

@@ -11,7 +11,7 @@ impl Replication {
     /// Another node wants to follow a stream of this one. True when it gets a snapshot.
     pub(super) fn attach(
         &mut self,
-        cx: &mut Context<'_>,
+        context: &mut Context<'_>,
         class: PublishedClass,
         from: NodeId,
         fresh: bool,
@@ -19,9 +19,9 @@ impl Replication {
         let stream = self.stream(class);
         let out = self.outbound.get_mut(&class);
         let begins = out.as_deref().filter(|out| fresh && !out.served.contains(&from));
-        let begins = begins.and_then(|out| beginning(out, cx.peers.first_kept(stream)));
+        let begins = begins.and_then(|out| beginning(out, context.peers.first_kept(stream)));
         let Some(out) = out.filter(|out| out.open || begins.is_some()) else {
-            self.send(cx, from, class, StreamMessage::Refused);
+            self.send(context, from, class, StreamMessage::Refused);
             return false;
         };
         out.followers.insert(from);
@@ -29,22 +29,22 @@ impl Replication {
         let last = out.last;
         if let Some(at) = begins {
             let part = StreamMessage::SnapshotPart { at, until: None, records: Vec::new(), replay: true };
-            self.send(cx, from, class, part);
+            self.send(context, from, class, part);
             if last > at {
-                self.send(cx, from, class, StreamMessage::HighWater { last });
-                self.repair(cx, class, from, at + 1, last);
+                self.send(context, from, class, StreamMessage::HighWater { last });
+                self.repair(context, class, from, at + 1, last);
             }
         } else {
-            self.send_snapshot_part(cx, class, from, ObjectInstanceHandle::INVALID);
+            self.send_snapshot_part(context, class, from, ObjectInstanceHandle::INVALID);
         }
-        self.announce_again(cx, Some(class));
+        self.announce_again(context, Some(class));
         begins.is_none()
     }
 
     /// Sends the instances after `after`, as many as a part takes.
     pub(super) fn send_snapshot_part(
         &mut self,
-        cx: &mut Context<'_>,
+        context: &mut Context<'_>,
         class: PublishedClass,
         to: NodeId,
         after: ObjectInstanceHandle,
@@ -52,17 +52,17 @@ impl Replication {
         let Some(at) = self.outbound.get(&class).map(|out| out.last) else { return };
         let (records, until) = match class {
             PublishedClass::Objects(class) => {
-                cx.objects.records_after(class, after, cx.peers.limits.part_bytes)
+                context.objects.records_after(class, after, context.peers.limits.part_bytes)
             }
             PublishedClass::Interactions(_) | PublishedClass::Directed => (Vec::new(), None),
         };
-        self.send(cx, to, class, StreamMessage::SnapshotPart { at, until, records, replay: false });
+        self.send(context, to, class, StreamMessage::SnapshotPart { at, until, records, replay: false });
     }
 
     /// Another node no longer follows. The classes that it still follows.
     pub(super) fn detach(
         &mut self,
-        cx: &mut Context<'_>,
+        context: &mut Context<'_>,
         class: PublishedClass,
         from: NodeId,
     ) -> Vec<PublishedClass> {
@@ -71,13 +71,16 @@ impl Replication {
             // A node that leaves because the stream ended may have learned of that late, when the stream had been opened
             // again: it comes back for that a round trip later, and the further it is behind, the longer that takes.
             let is_behind = out.followers.remove(&from) && !out.served.contains(&from);
-            if is_behind && out.beginning != Beginning::Pending && is_kept(out, cx.peers.first_kept(stream)) {
+            if is_behind
+                && out.beginning != Beginning::Pending
+                && is_kept(out, context.peers.first_kept(stream))
+            {
                 out.beginning = Beginning::Kept;
-                cx.timers.set(Timer::Beginning(stream), cx.now + cx.peers.limits.history_age);
+                context.timers.set(Timer::Beginning(stream), context.now + context.peers.limits.history_age);
             }
         }
-        self.release_when_idle(cx, class);
-        self.send(cx, from, class, StreamMessage::Detached);
+        self.release_when_idle(context, class);
+        self.send(context, from, class, StreamMessage::Detached);
         let followed = self.outbound.iter().filter(|(_, out)| out.followers.contains(&from));
         followed.map(|(&class, _)| class).collect()
     }
@@ -85,7 +88,7 @@ impl Replication {
     /// Sends what a follower missed.
     pub(super) fn repair(
         &mut self,
-        cx: &mut Context<'_>,
+        context: &mut Context<'_>,
         class: PublishedClass,
         to: NodeId,
         first: u64,
@@ -95,14 +98,14 @@ impl Replication {
         if !follows || first > last {
             return;
         }
-        let message = match cx.peers.kept(self.stream(class), first..=last) {
+        let message = match context.peers.kept(self.stream(class), first..=last) {
             Ok(messages) => {
-                cx.peers.counters.repaired += messages.len() as u64;
+                context.peers.counters.repaired += messages.len() as u64;
                 StreamMessage::Repair { first, messages }
             }
             Err(_) => StreamMessage::Unavailable,
         };
-        self.send(cx, to, class, message);
+        self.send(context, to, class, message);
     }
 }
 

@@ -45,10 +45,10 @@ impl World {
 
     /// Follows a stream of the peer, all of which is here up to its start.
     fn follow(&mut self, class: PublishedClass) {
-        self.act(|r, cx| {
-            r.publishers_changed(cx, PEER, class, true);
+        self.act(|r, context| {
+            r.publishers_changed(context, PEER, class, true);
             let part = StreamMessage::SnapshotPart { at: 0, until: None, records: Vec::new(), replay: true };
-            r.handle_message(cx, (class, PEER), part).unwrap();
+            r.handle_message(context, (class, PEER), part).unwrap();
         });
         self.events();
     }
@@ -57,7 +57,7 @@ impl World {
         let stream = crate::wire::StreamId { execution: ExecutionId(1), class };
         let body = Framed::encode(watermark, event);
         let packet = Packet::new(stream, PEER, Kind::Numbered(number), body);
-        self.act(|r, cx| r.handle_packet(cx, packet)).unwrap();
+        self.act(|r, context| r.handle_packet(context, packet)).unwrap();
     }
 
     fn events(&mut self) -> Vec<StreamEvent> {
@@ -98,7 +98,7 @@ fn any_message_may_wait_for_a_position_of_another_stream() {
     assert_eq!(world.events(), [], "the stream of objects is not there yet");
     world.packet(objects, 1, Watermark::default(), &removed(1));
     world.packet(objects, 2, Watermark::default(), &removed(2));
-    world.act(|r, cx| r.deliver_all(cx));
+    world.act(|r, context| r.deliver_all(context));
     assert_eq!(world.events(), [removed(1), removed(2), removed(9)]);
     let positions: Vec<_> = world.replication.positions().map(|at| (at.class, at.number)).collect();
     assert_eq!(positions, [(objects, 2), (DIRECTED, 1)]);
@@ -120,8 +120,10 @@ fn without_peers_it_is_idle() {
     let mut world = World::new();
     world.peers.active = false;
     let objects = world.objects();
-    world.act(|r, cx| r.append(cx, objects, &removed(1), false, None));
-    world.act(|r, cx| r.send_object(cx, PEER, crate::wire::ObjectMessage::Removed { instances: Vec::new() }));
+    world.act(|r, context| r.append(context, objects, &removed(1), false, None));
+    world.act(|r, context| {
+        r.send_object(context, PEER, crate::wire::ObjectMessage::Removed { instances: Vec::new() });
+    });
     assert!(world.outgoing().is_empty() && world.peers.memory() == 0 && world.timers.next().is_none());
 }
 

@@ -178,7 +178,7 @@ impl Rti {
             Event::PublishersChanged { execution, node, what, on } => {
                 if self.shared.peers.active {
                     self.with(execution, |x, shared| {
-                        x.replicate(shared, |r, cx| r.publishers_changed(cx, node, what, on));
+                        x.replicate(shared, |r, context| r.publishers_changed(context, node, what, on));
                         x.settle(shared);
                     });
                 }
@@ -198,7 +198,7 @@ impl Rti {
 
     /// Proposes a command whose outcome no call waits for.
     pub(super) fn propose(&mut self, command: Command) {
-        self.shared.proposals.push_back(Proposal { command, waiting: None, report: None });
+        self.shared.proposals.push_back(Proposal::new(command));
     }
 
     /// Gives a caller the report that it asked for.
@@ -206,7 +206,7 @@ impl Rti {
         if let Some(known) = self.callers.get(&caller) {
             let mut effects = crate::effect::Effects::default();
             effects.tell(known.client, executions::report(report, &self.control));
-            self.shared.apply(effects);
+            self.shared.apply_all(effects);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::Shared;
 use crate::control::{Command, ExecutionId, Federation, NodeId, PublishedClass};
-use crate::effect::{Change, Effect, Effects};
+use crate::effect::{Change, Effects};
 use crate::object::objects::Objects;
 use crate::proposal::Proposal;
 use crate::replica::context::{Context, Timer};
@@ -67,16 +67,20 @@ impl Execution {
     pub(super) fn try_settle(&mut self, shared: &mut Shared) -> Result<(), WireError> {
         let mut result = Ok(());
         loop {
+            // All events of a packet first: what follows from them is then applied in one go, in the same order.
+            while let Some(event) = self.replication.poll_event() {
+                result = result.and(self.take_event(shared, event));
+            }
+            if shared.effects.is_empty() {
+                break;
+            }
             let mut effects = shared.effects.take();
             for effect in effects.drain(..) {
-                self.apply(shared, effect);
+                if let Some(change) = shared.apply(effect) {
+                    self.apply_change(shared, *change);
+                }
             }
             shared.effects.reuse(effects);
-            match self.replication.poll_event() {
-                Some(event) => result = result.and(self.take_event(shared, event)),
-                None if shared.effects.is_empty() => break,
-                None => {}
-            }
         }
         if shared.effects.take_review_following() {
             shared.reviews.insert(self.id());
@@ -84,37 +88,32 @@ impl Execution {
         result
     }
 
-    fn apply(&mut self, shared: &mut Shared, effect: Effect) {
-        match effect {
-            Effect::Deliver { to, arrival } => shared.delivery.deliver(shared.now, to, arrival),
-            Effect::HoldReceiveOrder { to, on } => shared.delivery.hold_receive_order(shared.now, to, on),
-            Effect::Propose(proposal) => shared.proposals.push_back(*proposal),
-            Effect::Replicate(change) => self.apply_change(shared, *change),
-        }
-    }
-
     fn apply_change(&mut self, shared: &mut Shared, change: Change) {
         match change {
             Change::Append { class, event, best_effort, after } => {
-                self.replicate(shared, |r, cx| r.append(cx, class, &event, best_effort, after));
+                self.replicate(shared, |r, context| r.append(context, class, &event, best_effort, after));
             }
             Change::Publish { class, on } => {
-                self.replicate(shared, |r, cx| r.publish(cx, class, on));
+                self.replicate(shared, |r, context| r.publish(context, class, on));
                 let (execution, node) = (self.id(), self.objects.node);
                 let command = Command::Publishes { execution, node, what: class, on };
-                shared.proposals.push_back(Proposal { command, waiting: None, report: None });
+                shared.proposals.push_back(Proposal::new(command));
             }
-            // When the call is over: what it declares goes to those who are followed already, and what is followed then
-            // is told everything.
+            // Reviewed when the call is over: its declarations go to the nodes that are followed already, and a node that is
+            // followed from then on learns all declarations.
             Change::Cover { class } => shared.covers.push_back((self.id(), class)),
-            Change::Declare(declaration) => self.replicate(shared, |r, cx| r.declare(cx, declaration)),
-            Change::Send { to, message } => self.replicate(shared, |r, cx| r.send_object(cx, to, message)),
+            Change::Declare(declaration) => {
+                self.replicate(shared, |r, context| r.declare(context, declaration));
+            }
+            Change::Send { to, message } => {
+                self.replicate(shared, |r, context| r.send_object(context, to, message));
+            }
             Change::SendToPublishers { class, message } => {
-                self.replicate(shared, |r, cx| r.send_to_publishers(cx, class, message));
+                self.replicate(shared, |r, context| r.send_to_publishers(context, class, message));
             }
             Change::Rehomed { class } => {
                 let class = PublishedClass::Objects(class);
-                self.replicate(shared, |r, cx| r.review_following(cx, class, false));
+                self.replicate(shared, |r, context| r.review_following(context, class, false));
             }
         }
     }
@@ -144,7 +143,7 @@ impl Execution {
         if self.objects.replicated {
             return;
         }
-        self.replicate(shared, |r, cx| r.learn_publishers(cx, federation));
+        self.replicate(shared, |r, context| r.learn_publishers(context, federation));
         self.act(shared, Objects::start_replication);
         self.replication.forget_beginnings();
     }
@@ -185,7 +184,7 @@ impl Execution {
             declarations.retain(|declaration| joined(declaration.federate()));
             self.act(shared, |objects, effects| objects.declared_for(effects, from, class, declarations));
         }
-        match self.replicate(shared, |r, cx| r.handle_message(cx, (class, from), message))? {
+        match self.replicate(shared, |r, context| r.handle_message(context, (class, from), message))? {
             FollowerChange::None => {}
             FollowerChange::SnapshotBegun => {
                 self.act(shared, |objects, effects| objects.send_tombstones_of(effects, from, class));
@@ -205,7 +204,7 @@ impl Execution {
         new_home: Option<NodeId>,
         federation: Option<&Federation>,
     ) {
-        self.replicate(shared, |r, cx| r.remove_peer(cx, gone));
+        self.replicate(shared, |r, context| r.remove_peer(context, gone));
         self.act(shared, |objects, effects| objects.forget_federates_of(effects, gone));
         if let Some(new_home) = new_home {
             let (names, part_bytes) = (federation.map(|f| &f.names), shared.peers.limits.part_bytes);
@@ -213,7 +212,7 @@ impl Execution {
                 objects.move_instances(effects, gone, new_home, names, part_bytes);
             });
         }
-        self.replicate(shared, |r, cx| r.leave_peer(cx, gone));
+        self.replicate(shared, |r, context| r.leave_peer(context, gone));
         self.settle(shared);
         if new_home == Some(self.objects.node) {
             shared.timers.set(Timer::Names(self.id()), shared.now + shared.peers.limits.adoption_wait);

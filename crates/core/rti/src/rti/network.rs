@@ -57,7 +57,7 @@ impl Rti {
     pub fn handle_packet(&mut self, now: Moment, packet: Packet) -> Result<(), WireError> {
         self.shared.set_now(now);
         let Some(x) = self.executions.get_mut(&packet.execution()) else { return Ok(()) };
-        let handled = x.replicate(&mut self.shared, |r, cx| r.handle_packet(cx, packet));
+        let handled = x.replicate(&mut self.shared, |r, context| r.handle_packet(context, packet));
         let applied = x.try_settle(&mut self.shared);
         self.settle_network();
         handled.and(applied)
@@ -90,7 +90,7 @@ impl Rti {
         } else if self.shared.peers.wanted.insert(topic)
             && let Some(x) = self.executions.get_mut(&topic.execution())
         {
-            x.replicate(&mut self.shared, |r, cx| r.announce_again(cx, Some(topic.what())));
+            x.replicate(&mut self.shared, |r, context| r.announce_again(context, Some(topic.what())));
         }
     }
 
@@ -99,7 +99,7 @@ impl Rti {
         self.shared.set_now(now);
         self.shared.peers.retry_now(now);
         for x in self.executions.values_mut() {
-            x.replicate(&mut self.shared, |r, cx| r.announce_again(cx, None));
+            x.replicate(&mut self.shared, |r, context| r.announce_again(context, None));
         }
     }
 
@@ -117,18 +117,18 @@ impl Rti {
                 Timer::History => self.shared.peers.age_history(now, &mut self.shared.timers),
                 Timer::Follow(stream, from) => {
                     self.with(stream.execution, |x, shared| {
-                        x.replicate(shared, |r, cx| r.follow_due(cx, stream.class, from));
+                        x.replicate(shared, |r, context| r.follow_due(context, stream.class, from));
                         x.settle(shared);
                     });
                 }
                 Timer::HighWater(stream) => {
                     self.with(stream.execution, |x, shared| {
-                        x.replicate(shared, |r, cx| r.announce_due(cx, stream.class));
+                        x.replicate(shared, |r, context| r.announce_due(context, stream.class));
                     });
                 }
                 Timer::Beginning(stream) => {
                     self.with(stream.execution, |x, shared| {
-                        x.replicate(shared, |r, cx| r.release_beginning(cx, stream.class));
+                        x.replicate(shared, |r, context| r.release_beginning(context, stream.class));
                     });
                 }
                 Timer::Names(execution) => self.free_names(execution),
@@ -212,13 +212,13 @@ impl Rti {
         }
         while let Some((execution, class)) = self.shared.covers.pop_front() {
             self.with(execution, |x, shared| {
-                x.replicate(shared, |r, cx| r.review_following(cx, class, false));
+                x.replicate(shared, |r, context| r.review_following(context, class, false));
                 x.settle(shared);
             });
         }
         while let Some(execution) = self.shared.reviews.pop_first() {
             self.with(execution, |x, shared| {
-                x.replicate(shared, |r, cx| r.review_uncovered(cx));
+                x.replicate(shared, |r, context| r.review_uncovered(context));
                 x.settle(shared);
             });
         }
@@ -229,7 +229,7 @@ impl Rti {
                 }
             }
             for x in self.executions.values_mut() {
-                x.replicate(&mut self.shared, |r, cx| r.deliver_all(cx));
+                x.replicate(&mut self.shared, |r, context| r.deliver_all(context));
                 x.settle(&mut self.shared);
             }
         }

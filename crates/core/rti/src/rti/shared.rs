@@ -3,7 +3,7 @@
 use crate::config::Config;
 use crate::control::{ExecutionId, PublishedClass};
 use crate::delivery::Delivery;
-use crate::effect::{Effect, Effects};
+use crate::effect::{Change, Effect, Effects};
 use crate::proposal::Proposal;
 use crate::replica::context::Timer;
 use crate::replica::peers::Peers;
@@ -46,17 +46,22 @@ impl Shared {
         self.effects.now = now;
     }
 
+    /// Applies an effect; gives back the change that only a federation execution can replicate.
+    pub(super) fn apply(&mut self, effect: Effect) -> Option<Box<Change>> {
+        match effect {
+            Effect::Deliver { to, arrival } => self.delivery.deliver(self.now, to, arrival),
+            Effect::HoldReceiveOrder { to, on } => self.delivery.hold_receive_order(self.now, to, on),
+            Effect::Propose(proposal) => self.proposals.push_back(*proposal),
+            Effect::Replicate(change) => return Some(change),
+        }
+        None
+    }
+
     /// Applies the effects of a call of a federate that is not joined, which concern no federation execution.
-    pub(super) fn apply(&mut self, mut effects: Effects) {
+    pub(super) fn apply_all(&mut self, mut effects: Effects) {
         for effect in effects.take() {
-            match effect {
-                Effect::Deliver { to, arrival } => self.delivery.deliver(self.now, to, arrival),
-                Effect::HoldReceiveOrder { to, on } => self.delivery.hold_receive_order(self.now, to, on),
-                Effect::Propose(proposal) => self.proposals.push_back(*proposal),
-                Effect::Replicate(change) => {
-                    debug_assert!(false, "{change:?} of a federate that is not joined");
-                }
-            }
+            let change = self.apply(effect);
+            debug_assert!(change.is_none(), "{change:?} of a federate that is not joined");
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::caller::Standing;
 use hla::api::{Needs, Service};
 use hla::{Exception, RtiError};
 
-/// What a federation execution is doing, as far as services are refused meanwhile.
+/// The activity of a federation execution, as far as services are refused meanwhile.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(dead_code, reason = "save and restore (4.19 to 4.35) are not built yet")]
 pub(crate) enum Activity {

@@ -20,7 +20,7 @@ impl Context<'_> {
     }
 }
 
-/// Services that return a value, and those that set one of the federate's switches and do no more.
+/// Services that return a value, and those that only set one of the federate's switches.
 macro_rules! switches {
     ($(get $get:ident: |$context:ident| $value:expr;)+ $(set $set:ident: $switch:ident;)+) => {
         $(impl Serve for $get {
