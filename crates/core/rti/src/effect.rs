@@ -14,8 +14,6 @@ use hla::handle::ObjectClassHandle;
 use router::ClientId;
 
 /// Something that a machine wants done. Closed: whoever applies effects handles each of them.
-///
-/// Nearly all of them deliver. The others are boxed, so that a list of deliveries is moved in few octets.
 #[derive(Debug)]
 pub(crate) enum Effect {
     /// Give a callback to a federate of this node.
@@ -25,8 +23,11 @@ pub(crate) enum Effect {
     /// Propose a command for the control plane.
     Propose(Box<Proposal>),
     /// Let the other nodes learn of a change.
-    Replicate(Box<Change>),
+    Replicate(Change),
 }
+
+/// Effects are moved more than once for each message, and a move of over 128 octets is a call of `memcpy`.
+const _: () = assert!(size_of::<Effect>() <= 128);
 
 /// A change that other nodes may have to learn of.
 #[derive(Debug)]
@@ -85,7 +86,7 @@ impl Effects {
 
     /// Lets the other nodes learn of a change.
     pub(crate) fn replicate(&mut self, change: Change) {
-        self.push(Effect::Replicate(Box::new(change)));
+        self.push(Effect::Replicate(change));
     }
 
     /// Appends a reliable event to a stream of this node.

@@ -42,8 +42,10 @@ impl Objects {
         let instance = object.handle;
         let payload = self.interaction_payload(who, class, values, tag, stamp)?;
         self.receive_directed(effects, interaction, instance, &payload);
-        let event = StreamEvent::Directed { interaction, instance, payload };
-        self.append_payload(effects, PublishedClass::Directed, event);
+        let after = self.stream_of(instance);
+        self.append_payload(effects, PublishedClass::Directed, payload, after, |payload| {
+            StreamEvent::Directed { interaction, instance, payload }
+        });
         Ok(())
     }
 

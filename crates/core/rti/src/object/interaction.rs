@@ -35,7 +35,7 @@ impl Objects {
         }
         let (sent, payload) = (class.handle, self.interaction_payload(who, class, values, tag, stamp)?);
         self.receive(effects, sent, &payload);
-        self.append_payload(effects, PublishedClass::Interactions(sent), StreamEvent::Sent(payload));
+        self.append_payload(effects, PublishedClass::Interactions(sent), payload, None, StreamEvent::Sent);
         Ok(())
     }
 

@@ -59,7 +59,7 @@ impl Objects {
         }
         let Some(object) = self.instances.get(instance) else { return };
         let class = PublishedClass::Objects(object.class);
-        effects.append(class, StreamEvent::Registered(self.record(object)));
+        effects.append(class, StreamEvent::Registered(Box::new(self.record(object))));
     }
 
     /// Appends a change of an instance, if it is decided here and other nodes may follow it.

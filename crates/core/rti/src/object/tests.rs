@@ -186,7 +186,7 @@ fn updated(record: &Record, attribute: AttributeHandle, producer: FederateHandle
         regions: RegionSet::default(),
         values: Values::from_iter([value]),
     };
-    StreamEvent::Updated { instance: record.instance, payload }
+    StreamEvent::Updated { instance: record.instance, payload: Box::new(payload) }
 }
 
 #[test]
@@ -244,7 +244,7 @@ fn values_are_taken_from_the_node_of_the_owner_wherever_the_home_is() {
     let far_owner = FederateHandle(9);
     let record = fixture.record(1, far_owner);
     let (home, node_of_owner) = (PEER, NodeId(3));
-    assert_eq!(fixture.apply(home, StreamEvent::Registered(record.clone())), ["f2 discover"]);
+    assert_eq!(fixture.apply(home, StreamEvent::Registered(Box::new(record.clone()))), ["f2 discover"]);
     let event = updated(&record, fixture.a, far_owner);
     assert_eq!(fixture.apply(node_of_owner, event), ["f2 reflect far"]);
 }
@@ -253,7 +253,7 @@ fn values_are_taken_from_the_node_of_the_owner_wherever_the_home_is() {
 fn the_registrar_of_an_instance_outlives_its_home() {
     let mut fixture = Fixture::new(true);
     let record = fixture.record(1, FederateHandle(9));
-    fixture.apply(PEER, StreamEvent::Registered(record.clone()));
+    fixture.apply(PEER, StreamEvent::Registered(Box::new(record.clone())));
     fixture.act(|objects, effects| objects.move_instances(effects, PEER, NodeId(3), None, 1 << 10));
     // The new home has not heard of the instance yet. It is no reason to remove it, since another node registered it.
     let range = SnapshotRange {

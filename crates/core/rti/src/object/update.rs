@@ -55,22 +55,30 @@ impl Objects {
         let (instance, class) = (object.handle, PublishedClass::Objects(object.class));
         for payload in passels.into_payloads(who, tag, stamp) {
             self.reflect(effects, instance, &payload);
-            self.append_payload(effects, class, StreamEvent::Updated { instance, payload });
+            self.append_payload(effects, class, payload, None, |payload| StreamEvent::Updated {
+                instance,
+                payload,
+            });
         }
         Ok(())
     }
 
     /// Appends a message with values to a stream, if other nodes may follow it.
-    pub(super) fn append_payload(&self, effects: &mut Effects, class: PublishedClass, event: StreamEvent) {
+    ///
+    /// Receivers must first take what this node has appended to the stream of `after`.
+    pub(super) fn append_payload(
+        &self,
+        effects: &mut Effects,
+        class: PublishedClass,
+        payload: Payload,
+        after: Option<PublishedClass>,
+        event: impl FnOnce(Box<Payload>) -> StreamEvent,
+    ) {
         if !self.replicated {
             return;
         }
-        let (payload, after) = match &event {
-            StreamEvent::Directed { payload, instance, .. } => (payload, self.stream_of(*instance)),
-            StreamEvent::Updated { payload, .. } | StreamEvent::Sent(payload) => (payload, None),
-            _ => return effects.append(class, event),
-        };
         let best_effort = !is_reliable(&self.model, payload.transportation);
+        let event = event(Box::new(payload));
         effects.replicate(Change::Append { class, event, best_effort, after });
     }
 

@@ -77,7 +77,7 @@ impl Execution {
             let mut effects = shared.effects.take();
             for effect in effects.drain(..) {
                 if let Some(change) = shared.apply(effect) {
-                    self.apply_change(shared, *change);
+                    self.apply_change(shared, change);
                 }
             }
             shared.effects.reuse(effects);

@@ -47,7 +47,7 @@ impl Shared {
     }
 
     /// Applies an effect; gives back the change that only a federation execution can replicate.
-    pub(super) fn apply(&mut self, effect: Effect) -> Option<Box<Change>> {
+    pub(super) fn apply(&mut self, effect: Effect) -> Option<Change> {
         match effect {
             Effect::Deliver { to, arrival } => self.delivery.deliver(self.now, to, arrival),
             Effect::HoldReceiveOrder { to, on } => self.delivery.hold_receive_order(self.now, to, on),

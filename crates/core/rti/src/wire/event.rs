@@ -65,10 +65,12 @@ pub(crate) struct Record {
 }
 
 /// One event of a stream.
+///
+/// Large parts are boxed: an event is moved some ten times on its way, and a copy of over 128 octets is a call each time.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum StreamEvent {
     /// An instance came into being here, or found its new home here.
-    Registered(Record),
+    Registered(Box<Record>),
     Removed {
         instance: ObjectInstanceHandle,
         producer: FederateHandle,
@@ -95,14 +97,14 @@ pub(crate) enum StreamEvent {
     },
     Updated {
         instance: ObjectInstanceHandle,
-        payload: Payload,
+        payload: Box<Payload>,
     },
     /// An interaction; its class is the stream's.
-    Sent(Payload),
+    Sent(Box<Payload>),
     Directed {
         interaction: InteractionClassHandle,
         instance: ObjectInstanceHandle,
-        payload: Payload,
+        payload: Box<Payload>,
     },
     /// The node publishes nothing more about the topic, until it says that it publishes it again.
     Ended,
@@ -206,7 +208,7 @@ impl StreamEvent {
 
     fn read(kind: u8, r: &mut Reader) -> Result<Self, WireError> {
         Ok(match kind {
-            REGISTERED => StreamEvent::Registered(Record::read(r)?),
+            REGISTERED => StreamEvent::Registered(Box::new(Record::read(r)?)),
             REMOVED => StreamEvent::Removed {
                 instance: instance(r)?,
                 producer: FederateHandle(r.u32("a producer")?),
@@ -228,12 +230,12 @@ impl StreamEvent {
                 attributes: attributes(r)?,
                 time_stamped: r.flag("the order type")?,
             },
-            UPDATED => StreamEvent::Updated { instance: instance(r)?, payload: Payload::read(r)? },
-            SENT => StreamEvent::Sent(Payload::read(r)?),
+            UPDATED => StreamEvent::Updated { instance: instance(r)?, payload: Box::new(Payload::read(r)?) },
+            SENT => StreamEvent::Sent(Box::new(Payload::read(r)?)),
             DIRECTED => StreamEvent::Directed {
                 interaction: InteractionClassHandle(r.u32("an interaction class")?),
                 instance: instance(r)?,
-                payload: Payload::read(r)?,
+                payload: Box::new(Payload::read(r)?),
             },
             ENDED => StreamEvent::Ended,
             other => return Err(WireError(format!("{other} is no kind of event (1 to 9)"))),

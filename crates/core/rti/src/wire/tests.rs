@@ -65,25 +65,27 @@ fn stamp() -> impl Strategy<Value = Stamp> {
     })
 }
 
-fn payload() -> impl Strategy<Value = Payload> {
+fn payload() -> impl Strategy<Value = Box<Payload>> {
     let value = (any::<u32>(), octets()).prop_map(|(handle, value)| HandleValue { handle, value });
     let values = proptest::collection::vec(value, 0..5);
     let regions = proptest::collection::vec(any::<u32>().prop_map(RegionHandle), 0..4);
     (any::<u32>(), any::<u32>(), octets(), proptest::option::of(stamp()), regions, values).prop_map(
-        |(producer, how, tag, stamp, regions, values)| Payload {
-            producer: FederateHandle(producer),
-            transportation: TransportationTypeHandle(how),
-            tag,
-            stamp,
-            regions: regions.into(),
-            values: values.into(),
+        |(producer, how, tag, stamp, regions, values)| {
+            Box::new(Payload {
+                producer: FederateHandle(producer),
+                transportation: TransportationTypeHandle(how),
+                tag,
+                stamp,
+                regions: regions.into(),
+                values: values.into(),
+            })
         },
     )
 }
 
 fn event() -> impl Strategy<Value = StreamEvent> {
     prop_oneof![
-        record().prop_map(StreamEvent::Registered),
+        record().prop_map(|record| StreamEvent::Registered(Box::new(record))),
         (instance(), any::<u32>(), octets(), proptest::option::of(stamp())).prop_map(
             |(instance, producer, tag, stamp)| {
                 StreamEvent::Removed { instance, producer: FederateHandle(producer), tag, stamp }
