@@ -47,10 +47,11 @@ impl Objects {
         values: Option<ParameterHandleValueMap>,
         tag: Bytes,
         stamp: Option<Stamp>,
-    ) -> Result<Payload, RtiError> {
+    ) -> Result<Box<Payload>, RtiError> {
         let values = self.parameters_of(class, values)?;
         let transportation = self.interaction_transportation(who, class);
-        Ok(Payload { producer: who, transportation, tag, stamp, regions: RegionSet::default(), values })
+        let regions = RegionSet::default();
+        Ok(Box::new(Payload { producer: who, transportation, tag, stamp, regions, values }))
     }
 
     /// Hands an interaction that was sent at class `sent` to the federates of this node.

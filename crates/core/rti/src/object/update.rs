@@ -44,16 +44,16 @@ impl Objects {
         let (object, known_as) = self.known_instance(who, instance)?;
         let registered = self.class_of(object.class);
         let values = values.map(|map| map.attribute_handle_value).unwrap_or_default();
-        let mut passels = Passels::default();
+        let mut passels = Passels::new(who, stamp);
         for pair in values {
             let attribute = pair.attribute_handle.unwrap_or_default();
             let state = self.check_owned(who, object, known_as, registered, attribute)?;
             // No federate regulates time yet, nor has an attribute regions: passels differ by transportation alone.
             let key = PasselKey { transportation: state.transportation, ..PasselKey::default() };
-            passels.add(key, HandleValue { handle: attribute.0, value: pair.value });
+            passels.add(&key, HandleValue { handle: attribute.0, value: pair.value });
         }
         let (instance, class) = (object.handle, PublishedClass::Objects(object.class));
-        for payload in passels.into_payloads(who, tag, stamp) {
+        for payload in passels.finish(tag) {
             self.reflect(effects, instance, &payload);
             self.append_payload(effects, class, payload, None, |payload| StreamEvent::Updated {
                 instance,
@@ -70,7 +70,7 @@ impl Objects {
         &self,
         effects: &mut Effects,
         class: PublishedClass,
-        payload: Payload,
+        payload: Box<Payload>,
         after: Option<PublishedClass>,
         event: impl FnOnce(Box<Payload>) -> StreamEvent,
     ) {
@@ -78,8 +78,7 @@ impl Objects {
             return;
         }
         let best_effort = !is_reliable(&self.model, payload.transportation);
-        let event = event(Box::new(payload));
-        effects.replicate(Change::Append { class, event, best_effort, after });
+        effects.replicate(Change::Append { class, event: event(payload), best_effort, after });
     }
 
     /// The attribute, which `who` may update.
@@ -151,6 +150,14 @@ struct PasselKey {
     regions: RegionSet,
 }
 
+impl PasselKey {
+    fn fits(&self, passel: &Payload) -> bool {
+        passel.transportation == self.transportation
+            && passel.stamp.is_none_or(|stamp| stamp.sent == self.sent)
+            && passel.regions == self.regions
+    }
+}
+
 impl Default for PasselKey {
     fn default() -> Self {
         let transportation = TransportationTypeHandle::RELIABLE;
@@ -159,39 +166,57 @@ impl Default for PasselKey {
 }
 
 /// The passels of one update. Nearly always there is one.
-#[derive(Debug, Default)]
-struct Passels(SmallVec<[(PasselKey, Values); 1]>);
+///
+/// Their values are written where they stay, in boxes: reading back what was written in smaller parts just before costs more
+/// than the allocation.
+#[derive(Debug)]
+struct Passels {
+    producer: FederateHandle,
+    stamp: Option<Stamp>,
+    list: SmallVec<[Box<Payload>; 1]>,
+}
 
 impl Passels {
+    fn new(producer: FederateHandle, stamp: Option<Stamp>) -> Self {
+        Self { producer, stamp, list: SmallVec::new() }
+    }
+
     /// Adds a value to the passel it belongs to. A handle that comes twice in one call keeps its last value.
-    fn add(&mut self, key: PasselKey, value: HandleValue) {
-        for (_, values) in self.0.iter_mut().filter(|(at, _)| *at == key) {
-            if let Some(earlier) = values.iter_mut().find(|earlier| earlier.handle == value.handle) {
+    fn add(&mut self, key: &PasselKey, value: HandleValue) {
+        let mut open = None;
+        for (at, passel) in self.list.iter_mut().enumerate().filter(|(_, passel)| key.fits(passel)) {
+            if let Some(earlier) = passel.values.iter_mut().find(|earlier| earlier.handle == value.handle) {
                 *earlier = value;
                 return;
             }
+            if passel.values.len() < PASSEL_VALUES_MAX {
+                open = Some(at);
+            }
         }
-        let open = self.0.iter_mut().find(|(at, values)| *at == key && values.len() < PASSEL_VALUES_MAX);
-        match open {
-            Some((_, values)) => values.push(value),
-            None => self.0.push((key, SmallVec::from_iter([value]))),
-        }
+        let at = open.unwrap_or_else(|| self.begin(key));
+        self.list[at].values.push(value);
     }
 
-    fn into_payloads(
-        self,
-        producer: FederateHandle,
-        mut tag: Bytes,
-        stamp: Option<Stamp>,
-    ) -> impl Iterator<Item = Payload> {
-        let mut left = self.0.len();
-        self.0.into_iter().map(move |(key, values)| {
-            left -= 1;
-            let tag = if left == 0 { std::mem::take(&mut tag) } else { tag.clone() };
-            let stamp = stamp.map(|stamp| Stamp { sent: key.sent, ..stamp });
-            let PasselKey { transportation, regions, .. } = key;
-            Payload { producer, transportation, tag, stamp, regions, values }
-        })
+    /// Begins a passel without values.
+    fn begin(&mut self, key: &PasselKey) -> usize {
+        self.list.push(Box::new(Payload {
+            producer: self.producer,
+            transportation: key.transportation,
+            tag: Bytes::new(),
+            stamp: self.stamp.map(|stamp| Stamp { sent: key.sent, ..stamp }),
+            regions: key.regions.clone(),
+            values: Values::new(),
+        }));
+        self.list.len() - 1
+    }
+
+    /// The passels, each with the tag of the update.
+    fn finish(mut self, tag: Bytes) -> SmallVec<[Box<Payload>; 1]> {
+        if let Some((last, others)) = self.list.split_last_mut() {
+            others.iter_mut().for_each(|passel| passel.tag = tag.clone());
+            last.tag = tag;
+        }
+        self.list
     }
 }
 
@@ -253,10 +278,13 @@ mod tests {
         HandleValue { handle, value: Bytes::copy_from_slice(&handle.to_be_bytes()) }
     }
 
-    fn payloads(passels: Passels) -> Vec<Payload> {
-        let stamp =
-            Stamp { time: [0; 8], sent: OrderType::Receive, retraction: MessageRetractionHandle::INVALID };
-        passels.into_payloads(FederateHandle(1), Bytes::from_static(b"tag"), Some(stamp)).collect()
+    fn passels() -> Passels {
+        let retraction = MessageRetractionHandle::INVALID;
+        Passels::new(FederateHandle(1), Some(Stamp { time: [0; 8], sent: OrderType::Receive, retraction }))
+    }
+
+    fn payloads(passels: Passels) -> SmallVec<[Box<Payload>; 1]> {
+        passels.finish(Bytes::from_static(b"tag"))
     }
 
     #[test]
@@ -268,9 +296,9 @@ mod tests {
             PasselKey { regions: [RegionHandle(1)].into(), ..PasselKey::default() },
             PasselKey { regions: [RegionHandle(1), RegionHandle(2)].into(), ..PasselKey::default() },
         ];
-        let mut passels = Passels::default();
+        let mut passels = passels();
         for handle in 0..20 {
-            passels.add(keys[handle as usize % keys.len()].clone(), value(handle));
+            passels.add(&keys[handle as usize % keys.len()], value(handle));
         }
         let payloads = payloads(passels);
         assert_eq!(payloads.len(), keys.len());
@@ -284,11 +312,11 @@ mod tests {
 
     #[test]
     fn a_handle_that_comes_twice_keeps_its_last_value_and_its_place() {
-        let mut passels = Passels::default();
+        let mut passels = passels();
         for handle in [1, 2, 1] {
-            passels.add(PasselKey::default(), value(handle));
+            passels.add(&PasselKey::default(), value(handle));
         }
-        passels.add(PasselKey::default(), HandleValue { handle: 2, value: Bytes::from_static(b"last") });
+        passels.add(&PasselKey::default(), HandleValue { handle: 2, value: Bytes::from_static(b"last") });
         let [payload] = &payloads(passels)[..] else { panic!("one passel") };
         let values: Vec<_> = payload.values.iter().map(|value| (value.handle, &value.value[..])).collect();
         assert_eq!(values, [(1, &[0, 0, 0, 1][..]), (2, &b"last"[..])]);
@@ -296,9 +324,9 @@ mod tests {
 
     #[test]
     fn no_passel_has_more_values_than_a_part_has_bits() {
-        let mut passels = Passels::default();
+        let mut passels = passels();
         for handle in 0..300 {
-            passels.add(PasselKey::default(), value(handle));
+            passels.add(&PasselKey::default(), value(handle));
         }
         let lengths: Vec<_> = payloads(passels).iter().map(|payload| payload.values.len()).collect();
         assert_eq!(lengths, [128, 128, 44]);

@@ -65,7 +65,7 @@ impl Payload {
         }
     }
 
-    pub(crate) fn read(r: &mut Reader) -> Result<Self, WireError> {
+    pub(crate) fn read(r: &mut Reader) -> Result<Box<Self>, WireError> {
         let producer = FederateHandle(r.u32("a producer")?);
         let transportation = TransportationTypeHandle(r.u32("a transportation type")?);
         let tag = r.octets("a tag")?;
@@ -78,12 +78,13 @@ impl Payload {
         if parts & REGIONS != 0 {
             regions = r.list("the number of regions", |r| Ok(RegionHandle(r.u32("a region")?)))?;
         }
-        let count = r.count("the number of values")?;
-        let mut values = Values::with_capacity(count.min(256));
-        for _ in 0..count {
-            values.push(HandleValue { handle: r.u32("a handle")?, value: r.octets("a value")? });
+        let regions = regions.into();
+        let mut payload =
+            Box::new(Self { producer, transportation, tag, stamp, regions, values: Values::new() });
+        for _ in 0..r.count("the number of values")? {
+            payload.values.push(HandleValue { handle: r.u32("a handle")?, value: r.octets("a value")? });
         }
-        Ok(Self { producer, transportation, tag, stamp, regions: regions.into(), values })
+        Ok(payload)
     }
 }
 
