@@ -187,6 +187,10 @@ impl Kernel {
                 self.commit(now);
             }
             self.let_go(now);
+            self.commit(now);
+            while let Some(completion) = self.rti.poll_completion() {
+                self.complete(now, completion);
+            }
             let moved = self.network.is_some() && self.drive_network(now);
             while let Some(caller) = self.rti.poll_ready() {
                 self.pump(now, caller);

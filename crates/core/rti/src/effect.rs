@@ -9,6 +9,7 @@ use crate::delivery::Arrival;
 use crate::proposal::Proposal;
 use crate::wire::{Declaration, ObjectMessage, StreamEvent};
 use base::Moment;
+use hla::RtiError;
 use hla::api::{CallbackRequest, Message as _, callback_request::CallbackRequest as Callback};
 use hla::handle::ObjectClassHandle;
 use router::ClientId;
@@ -24,6 +25,8 @@ pub(crate) enum Effect {
     Propose(Box<Proposal>),
     /// Let the other nodes learn of a change.
     Replicate(Change),
+    /// Refuse the call that waits for the outcome of a proposal, which is not made.
+    Refuse { proposal: Box<Proposal>, error: RtiError },
 }
 
 /// Effects are moved more than once for each message, and a move of over 128 octets is a call of `memcpy`.

@@ -6,10 +6,11 @@ mod network;
 mod restore;
 mod shared;
 mod tell;
+mod work;
 
 use crate::caller::{Caller, Standing};
 use crate::config::Config;
-use crate::control::{Command, ControlPlane, ExecutionId};
+use crate::control::{ControlPlane, ExecutionId};
 use crate::delivery::Delivery;
 use crate::effect::Effects;
 use crate::modules::FomSource;
@@ -43,7 +44,7 @@ pub struct Completion {
 ///
 /// Contract: after every `&mut` call take all proposals with [`Rti::poll_proposal`], have them
 /// ordered, and give each back to [`Rti::commit`] when its turn has come, and those of other nodes to
-/// [`Rti::commit_remote`]; then answer calls; then drain [`Rti::poll_overloaded`], [`Rti::poll_lost`] and, for each
+/// [`Rti::commit_remote`]; then answer calls, those of [`Rti::poll_completion`] too; then drain [`Rti::poll_overloaded`], [`Rti::poll_lost`] and, for each
 /// caller of [`Rti::poll_ready`], [`Rti::poll_callback`] as far as that federate can take callbacks. While a call of a
 /// caller waits for its completion, no further call of that caller may be made. `now` never decreases.
 pub struct Rti {
@@ -95,12 +96,7 @@ impl Rti {
         if let Standing::Joined(execution, federate) = gone.standing
             && let Some(x) = self.executions.get_mut(&execution)
         {
-            // Not only when the resignation is committed, which may take a majority of nodes: the client is gone.
-            x.act(&mut self.shared, |objects, effects| {
-                objects.resign_objects_of_lost(effects, federate);
-                effects.propose(Command::Resign { execution, federate });
-                objects.remove_federate(effects, federate);
-            });
+            x.act(&mut self.shared, |objects, effects| objects.resign_lost(effects, federate));
         }
         self.shared.delivery.remove(now, gone.client);
         self.settle_network();

@@ -29,6 +29,10 @@ struct Queued {
 /// body's bookkeeping.
 const QUEUED_OVERHEAD: usize = 96;
 
+/// Callbacks that wait for a federate, in bytes, from which on it is congested. Some thousands of discoveries: enough to
+/// keep it busy until the next slice.
+const CONGESTED_BYTES: usize = 1 << 20;
+
 /// Every callback is addressed to one federate: pipes have no topics.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 struct Addressed;
@@ -264,6 +268,12 @@ impl Delivery {
 
     pub(crate) fn pipe_stats(&self, client: ClientId) -> Option<&PipeStats> {
         self.pipes.pipe_stats(client)
+    }
+
+    /// Whether a federate has enough to take: what can wait for it without loss should wait, such as discoveries.
+    pub(crate) fn is_congested(&self, client: ClientId) -> bool {
+        let (messages, bytes) = self.queued(client);
+        bytes > CONGESTED_BYTES.min(self.pipe.bytes_max / 4) || messages > self.pipe.messages_max / 4
     }
 
     /// Messages and bytes that wait for a client.

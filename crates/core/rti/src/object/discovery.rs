@@ -100,20 +100,10 @@ impl Objects {
         if let Some(object) = self.instances.get_mut(instance) {
             object.become_known(federate, class);
         }
+        self.reviews.settle(federate, instance);
         let in_scope = self.in_scope(federate, instance);
         self.tell_in_scope(effects, federate, instance, &in_scope);
         in_scope
-    }
-
-    /// `federate` no longer knows `instance`, without being told.
-    pub(crate) fn forget(
-        &mut self,
-        effects: &mut Effects,
-        federate: FederateHandle,
-        instance: ObjectInstanceHandle,
-    ) {
-        let lost = self.become_unknown(effects, federate, instance);
-        self.refresh_relevance(effects, instance, &lost);
     }
 
     /// The attributes that were in scope until now.

@@ -8,7 +8,7 @@ use hla::api::OrderType;
 use hla::fom::{Attribute, Fdd, ObjectClass};
 use hla::handle::{FederateHandle, ObjectClassHandle, ObjectInstanceHandle, TransportationTypeHandle};
 use smallvec::SmallVec;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Bound;
 
 /// What the owner of an attribute was last told by the attribute relevance advisory (6.23, 6.24).
@@ -178,6 +178,39 @@ impl Instance {
     }
 }
 
+/// A place among the instances of some classes. It stays valid while instances come and go; one that
+/// comes before it is not visited.
+#[derive(Debug)]
+pub(crate) struct Cursor {
+    /// The classes that are not finished.
+    classes: VecDeque<ObjectClassHandle>,
+    /// The last instance visited of the first of them.
+    after: ObjectInstanceHandle,
+}
+
+impl Cursor {
+    /// The next instances, `max` at most.
+    pub(crate) fn advance(&mut self, instances: &Instances, max: usize) -> Vec<ObjectInstanceHandle> {
+        let mut visited = Vec::new();
+        while let Some(&class) = self.classes.front() {
+            let room = max - visited.len();
+            visited.extend(instances.of_class_after(class, self.after).take(room));
+            if visited.len() == max {
+                self.after = visited.last().copied().unwrap_or_default();
+                break;
+            }
+            self.classes.pop_front();
+            self.after = ObjectInstanceHandle::INVALID;
+        }
+        visited
+    }
+
+    /// Whether the instances of all classes have been visited.
+    pub(crate) fn is_done(&self) -> bool {
+        self.classes.is_empty()
+    }
+}
+
 /// All instances of a federation execution that are known here.
 #[derive(Default)]
 pub(crate) struct Instances {
@@ -251,6 +284,25 @@ impl Instances {
     /// The classes at which instances are registered.
     pub(crate) fn classes(&self) -> impl Iterator<Item = ObjectClassHandle> + '_ {
         self.by_class.keys().copied()
+    }
+
+    /// A cursor before the first instance of `class` and of the classes below it.
+    pub(crate) fn cursor_below(&self, model: &Fdd, class: ObjectClassHandle) -> Cursor {
+        let mut classes = VecDeque::new();
+        let mut open = vec![class];
+        while let Some(class) = open.pop() {
+            if self.by_class.get(&class).is_some_and(|handles| !handles.is_empty()) {
+                classes.push_back(class);
+            }
+            let children = model.object_class(class).map(|class| class.children.as_slice());
+            open.extend(children.unwrap_or_default().iter().rev());
+        }
+        Cursor { classes, after: ObjectInstanceHandle::INVALID }
+    }
+
+    /// A cursor before the first of all instances.
+    pub(crate) fn cursor(&self) -> Cursor {
+        Cursor { classes: self.by_class.keys().copied().collect(), after: ObjectInstanceHandle::INVALID }
     }
 
     /// Handles of the instances registered at `class` or below it.

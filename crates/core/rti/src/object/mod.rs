@@ -4,11 +4,12 @@
 //! - [`instance`]: object instances, their attributes' owners, and who knows them as what;
 //! - [`discovery`], [`scope`]: who gets to know an instance, and which attributes it then sees;
 //! - [`update`], [`interaction`], [`directed`]: the messages themselves;
-//! - [`lifecycle`]: registration, deletion, resignation;
+//! - [`lifecycle`]: registration, deletion;
 //! - [`registration`]: advisories on classes; [`relevance`]: advisories on instance attributes;
 //! - [`ownership`]: who owns what; [`transport`]: transportation and order types;
 //! - [`apply`]: what happens at other nodes, as it is learned here; [`record`]: instances as nodes tell each other of them;
 //! - [`remote_federates`]: what federates of other nodes subscribe; [`publication`]: what this node publishes;
+//! - [`review`], [`resign`], [`work`]: what concerns very many instances, in slices;
 //! - [`rehome`]: nodes that die; [`tombstones`]: instances that they had just deleted.
 
 pub(crate) mod apply;
@@ -32,10 +33,12 @@ mod relevance;
 mod remote_federates;
 mod request;
 mod resign;
+mod review;
 mod scope;
 mod tombstones;
 mod transport;
 mod update;
+mod work;
 
 #[cfg(test)]
 pub(crate) mod tests;

@@ -4,6 +4,8 @@ use super::federate::{Federate, FederateSwitches, Rate, RateId};
 use super::instance::{Instance, Instances};
 use super::interest::Interest;
 use super::remote_federates::RemoteFederate;
+use super::resign::Departures;
+use super::review::Reviews;
 use super::tombstones::Tombstones;
 use crate::control::{ExecutionId, NodeId, PublishedClass};
 use crate::effect::{Change, Effects};
@@ -39,6 +41,10 @@ pub(crate) struct Objects {
     /// What this node publishes.
     pub(super) published: BTreeSet<PublishedClass>,
     pub(super) tombstones: Tombstones,
+    pub(super) reviews: Reviews,
+    pub(super) departures: Departures,
+    /// The next slice of work is one of a federate that leaves.
+    pub(super) departures_next: bool,
     /// Other nodes may follow what happens here. False at a single node, which then need not say it.
     pub(crate) replicated: bool,
     /// Update rate designators in use.
@@ -69,6 +75,9 @@ impl Objects {
             remote_federates: BTreeMap::new(),
             published: BTreeSet::new(),
             tombstones: Tombstones::default(),
+            reviews: Reviews::default(),
+            departures: Departures::default(),
+            departures_next: false,
             replicated: false,
             rates: Vec::new(),
             last_instance: 0,

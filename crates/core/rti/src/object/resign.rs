@@ -1,15 +1,30 @@
 //! A federate leaves: what becomes of its objects (4.12) and of what it declared.
+//!
+//! A federate may own a million instances and know as many. It leaves in slices, between the events of
+//! other federates: first its instances are found, then they are deleted or divested, and at last the
+//! instances that it knew forget it. A federate with few of them leaves in one slice.
 
+use super::federate::ClassSubscription;
+use super::instance::Cursor;
 use super::objects::Objects;
-use crate::control::PublishedClass;
-use crate::effect::{Change, Effects};
+use crate::control::{Command, PublishedClass};
+use crate::effect::{Change, Effect, Effects};
+use crate::proposal::Proposal;
 use bytes::Bytes;
 use hla::api::ResignAction;
-use hla::handle::{FederateHandle, ObjectInstanceHandle};
+use hla::handle::{FederateHandle, ObjectClassHandle, ObjectInstanceHandle};
 use hla::{Exception, RtiError};
+use std::collections::{BTreeMap, VecDeque};
+
+/// Instances looked at in one slice, at most, to see whether the federate owns some of it.
+const FOUND_PER_SLICE: usize = 10_000;
+/// Instances deleted or divested in one slice, at most.
+const DISPOSED_PER_SLICE: usize = 1_000;
+/// Instances that forget the federate in one slice, at most.
+const FORGOTTEN_PER_SLICE: usize = 2_000;
 
 /// The two things a resign action may do to objects, in this order.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Plan {
     delete: bool,
     divest: bool,
@@ -27,46 +42,107 @@ impl From<ResignAction> for Plan {
     }
 }
 
+/// What follows when the objects of a federate were dealt with.
+#[derive(Debug)]
+enum Ending {
+    /// The federate has asked to resign by this proposal.
+    Resign(Box<Proposal>),
+    /// The federate was lost: it is resigned, and forgotten at once.
+    Lost,
+}
+
+/// A federate of this node whose objects are being dealt with.
+#[derive(Debug)]
+struct Departure {
+    who: FederateHandle,
+    action: ResignAction,
+    plan: Plan,
+    ending: Ending,
+    /// How far its instances have been found.
+    cursor: Cursor,
+    owned: Owned,
+}
+
+/// Instances of which a federate owns attributes: those it may delete, and the others.
+#[derive(Debug, Default)]
+struct Owned {
+    deletable: Vec<ObjectInstanceHandle>,
+    other: Vec<ObjectInstanceHandle>,
+}
+
+impl Owned {
+    /// All have been found: the first is to be the next.
+    fn reverse(&mut self) {
+        self.deletable.reverse();
+        self.other.reverse();
+    }
+}
+
+/// A federate that has left, and that instances still know.
+#[derive(Debug)]
+struct Forgetting {
+    who: FederateHandle,
+    subscriptions: BTreeMap<ObjectClassHandle, ClassSubscription>,
+    cursor: Cursor,
+}
+
+/// Federates that leave in more than one slice.
+#[derive(Debug, Default)]
+pub(crate) struct Departures {
+    leaving: VecDeque<Departure>,
+    left: VecDeque<Forgetting>,
+}
+
+impl Departures {
+    pub(super) fn is_empty(&self) -> bool {
+        self.leaving.is_empty() && self.left.is_empty()
+    }
+}
+
 impl Objects {
     /// Does to the objects of `who` what `action` says, after checking that nothing of it would remain
-    /// owned.
+    /// owned, and proposes its resignation then.
     ///
     /// # Errors
-    /// `FederateOwnsAttributes`; nothing has happened then.
-    pub(crate) fn resign_objects(
+    /// `FederateOwnsAttributes`; nothing has happened then. If this comes out in a later slice, the call
+    /// that waits for the proposal is refused.
+    pub(crate) fn resign(
         &mut self,
         effects: &mut Effects,
         who: FederateHandle,
         action: ResignAction,
+        proposal: Proposal,
     ) -> Result<(), RtiError> {
-        let plan = Plan::from(action);
-        let (deletable, other) = self.owned_instances(who);
-        let remains = if plan.divest {
-            None
-        } else if plan.delete {
-            other.first()
-        } else {
-            deletable.first().or(other.first())
-        };
-        if let Some(&handle) = remains {
-            let name = self.instances.get(handle).map_or("", |object| &object.name);
-            let text = format!(
-                "after {} attributes of {handle:?} `{name}` would still be owned",
-                action.as_str_name()
-            );
-            return Err(RtiError::new(Exception::FederateOwnsAttributes, text));
+        let ending = Ending::Resign(Box::new(proposal));
+        let mut departure = self.departure(who, action, Plan::from(action), ending);
+        if !self.dispose_slice(effects, &mut departure)? {
+            self.departures.leaving.push_back(departure);
+            return Ok(());
         }
-        self.carry_out(effects, who, plan, &deletable, &other);
+        self.end_departure(effects, departure);
         Ok(())
     }
 
-    /// The same for a federate that was lost: what its directive leaves owned becomes unowned.
-    pub(crate) fn resign_objects_of_lost(&mut self, effects: &mut Effects, who: FederateHandle) {
+    /// The same for a federate that was lost: what its directive leaves owned becomes unowned. It is
+    /// resigned and forgotten.
+    pub(crate) fn resign_lost(&mut self, effects: &mut Effects, who: FederateHandle) {
+        if let Some(departure) = self.departures.leaving.iter_mut().find(|departure| departure.who == who) {
+            // It was lost while it resigned: nobody waits for the outcome any longer, and nothing may be left.
+            departure.ending = Ending::Lost;
+            departure.plan.divest = true;
+            return;
+        }
         let directive = self.federate(who).switches.resign_directive;
-        self.resign_objects_of_gone(effects, who, directive);
+        let plan = Plan { divest: true, ..Plan::from(directive) };
+        let mut departure = self.departure(who, directive, plan, Ending::Lost);
+        match self.dispose_slice(effects, &mut departure) {
+            Ok(true) => self.end_departure(effects, departure),
+            Ok(false) => self.departures.leaving.push_back(departure),
+            Err(error) => tracing::error!(%error, "a lost federate keeps attributes"),
+        }
     }
 
-    /// The same for a federate that may be of another node.
+    /// The same for a federate that may be of another node, at once.
     pub(crate) fn resign_objects_of_gone(
         &mut self,
         effects: &mut Effects,
@@ -74,52 +150,121 @@ impl Objects {
         directive: ResignAction,
     ) {
         let plan = Plan { divest: true, ..Plan::from(directive) };
-        let (deletable, other) = self.owned_instances(who);
-        self.carry_out(effects, who, plan, &deletable, &other);
+        let (mut owned, all) =
+            (Owned::default(), self.instances.cursor().advance(&self.instances, usize::MAX));
+        self.find_owned(who, all, &mut owned);
+        owned.reverse();
+        self.dispose(effects, who, plan, &mut owned, usize::MAX);
     }
 
-    /// Instances of which `who` owns attributes: those it may delete, and the others.
-    fn owned_instances(&self, who: FederateHandle) -> (Vec<ObjectInstanceHandle>, Vec<ObjectInstanceHandle>) {
-        let mut all: Vec<_> = self.instances.handles().collect();
-        all.sort_unstable();
-        let owned = all.into_iter().filter_map(|handle| {
-            let object = self.instances.get(handle)?;
-            object.is_owned_by(who).then_some(object)
-        });
-        let (deletable, other): (Vec<_>, Vec<_>) = owned.partition(|object| {
+    fn departure(&self, who: FederateHandle, action: ResignAction, plan: Plan, ending: Ending) -> Departure {
+        let (cursor, owned) = (self.instances.cursor(), Owned::default());
+        Departure { who, action, plan, ending, cursor, owned }
+    }
+
+    /// Does one slice; true when nothing is left to be done.
+    fn dispose_slice(&mut self, effects: &mut Effects, departure: &mut Departure) -> Result<bool, RtiError> {
+        let Departure { who, action, plan, ending: _, cursor, owned } = departure;
+        if !cursor.is_done() {
+            let slice = cursor.advance(&self.instances, FOUND_PER_SLICE);
+            self.find_owned(*who, slice, owned);
+            if !cursor.is_done() {
+                return Ok(false);
+            }
+            owned.reverse();
+            self.check_nothing_remains(*action, *plan, owned)?;
+        }
+        self.dispose(effects, *who, *plan, owned, DISPOSED_PER_SLICE);
+        Ok(owned.deletable.is_empty() && (owned.other.is_empty() || !plan.divest))
+    }
+
+    /// Adds those of `handles` of which `who` owns attributes.
+    fn find_owned(&self, who: FederateHandle, handles: Vec<ObjectInstanceHandle>, owned: &mut Owned) {
+        for handle in handles {
+            let Some(object) = self.instances.get(handle).filter(|object| object.is_owned_by(who)) else {
+                continue;
+            };
             let privilege = self.class_of(object.class).slot(self.privilege);
-            privilege.is_some_and(|slot| object.attribute(slot).owner == who)
-        });
-        let handles = |objects: Vec<&super::instance::Instance>| objects.iter().map(|o| o.handle).collect();
-        (handles(deletable), handles(other))
+            match privilege.is_some_and(|slot| object.attribute(slot).owner == who) {
+                true => owned.deletable.push(handle),
+                false => owned.other.push(handle),
+            }
+        }
     }
 
-    fn carry_out(
+    fn check_nothing_remains(&self, action: ResignAction, plan: Plan, owned: &Owned) -> Result<(), RtiError> {
+        let remains = match plan {
+            Plan { divest: true, .. } => None,
+            Plan { delete: true, .. } => owned.other.last(),
+            Plan { .. } => owned.deletable.last().or(owned.other.last()),
+        };
+        let Some(&handle) = remains else { return Ok(()) };
+        let name = self.instances.get(handle).map_or("", |object| &object.name);
+        let action = action.as_str_name();
+        let text = format!("after {action} attributes of {handle:?} `{name}` would still be owned");
+        Err(RtiError::new(Exception::FederateOwnsAttributes, text))
+    }
+
+    /// Deletes or divests instances, `max` at most.
+    fn dispose(
         &mut self,
         effects: &mut Effects,
         who: FederateHandle,
         plan: Plan,
-        deletable: &[ObjectInstanceHandle],
-        other: &[ObjectInstanceHandle],
+        owned: &mut Owned,
+        max: usize,
     ) {
-        for &instance in deletable {
-            if plan.delete {
-                self.remove(effects, who, instance, &Bytes::new(), None);
-            } else if plan.divest {
+        for _ in 0..max {
+            if let Some(instance) = owned.deletable.pop() {
+                if plan.delete {
+                    self.remove(effects, who, instance, &Bytes::new(), None);
+                } else if plan.divest {
+                    self.divest(effects, who, instance, |_| true);
+                }
+            } else if plan.divest
+                && let Some(instance) = owned.other.pop()
+            {
                 self.divest(effects, who, instance, |_| true);
+            } else {
+                return;
             }
         }
-        for &instance in other.iter().filter(|_| plan.divest) {
-            self.divest(effects, who, instance, |_| true);
+    }
+
+    fn end_departure(&mut self, effects: &mut Effects, departure: Departure) {
+        match departure.ending {
+            Ending::Resign(proposal) => effects.push(Effect::Propose(proposal)),
+            // Not only when the resignation is committed, which may take a majority of nodes: the client is gone.
+            Ending::Lost => {
+                effects.propose(Command::Resign { execution: self.id, federate: departure.who });
+                self.remove_federate(effects, departure.who);
+            }
+        }
+    }
+
+    /// Does one slice of the federate whose turn it is.
+    pub(super) fn continue_departures(&mut self, effects: &mut Effects) {
+        if let Some(mut forgetting) = self.departures.left.pop_front() {
+            if !self.forget_slice(effects, &mut forgetting) {
+                self.departures.left.push_back(forgetting);
+            }
+        } else if let Some(mut departure) = self.departures.leaving.pop_front() {
+            match self.dispose_slice(effects, &mut departure) {
+                Ok(true) => self.end_departure(effects, departure),
+                Ok(false) => self.departures.leaving.push_back(departure),
+                Err(error) => {
+                    if let Ending::Resign(proposal) = departure.ending {
+                        effects.push(Effect::Refuse { proposal, error });
+                    }
+                }
+            }
         }
     }
 
     /// Forgets a federate whose objects were dealt with: its declarations vanish, and others are advised.
     pub(crate) fn remove_federate(&mut self, effects: &mut Effects, who: FederateHandle) {
-        for instance in self.instances.handles().collect::<Vec<_>>() {
-            self.forget(effects, who, instance);
-        }
         let Some(federate) = self.federates.remove(&who) else { return };
+        self.reviews.remove_federate(who);
         for &class in federate.subscriptions.keys() {
             self.declare_objects(effects, who, class);
             self.refresh_registrations_below(effects, class);
@@ -137,5 +282,31 @@ impl Objects {
         for class in self.interest.remove(who) {
             effects.replicate(Change::Cover { class });
         }
+        let (subscriptions, cursor) = (federate.subscriptions, self.instances.cursor());
+        let mut forgetting = Forgetting { who, subscriptions, cursor };
+        if !self.forget_slice(effects, &mut forgetting) {
+            self.departures.left.push_back(forgetting);
+        }
+    }
+
+    /// Lets instances forget a federate that has left; true when all have. Owners are advised of what only
+    /// that federate had in scope.
+    fn forget_slice(&mut self, effects: &mut Effects, forgetting: &mut Forgetting) -> bool {
+        let Forgetting { who, subscriptions, cursor } = forgetting;
+        for handle in cursor.advance(&self.instances, FORGOTTEN_PER_SLICE) {
+            let Some(class) = self.instances.get(handle).and_then(|object| object.known_class(*who)) else {
+                continue;
+            };
+            let subscribed = subscriptions.get(&class).into_iter().flat_map(|s| s.keys().copied());
+            let lost = self.owned_by_others(*who, handle, subscribed);
+            if let Some(object) = self.instances.get_mut(handle) {
+                object.become_unknown(*who);
+            }
+            self.refresh_relevance(effects, handle, &lost);
+        }
+        if cursor.is_done() {
+            effects.review_following();
+        }
+        cursor.is_done()
     }
 }

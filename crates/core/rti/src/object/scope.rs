@@ -3,12 +3,11 @@
 //! An attribute is in scope at a federate that knows the instance, when it is available at the known
 //! class, subscribed there, and owned by somebody else.
 
-use super::federate::ClassSubscription;
 use super::objects::Objects;
 use crate::effect::Effects;
 use bytes::Bytes;
 use hla::api::{self, AttributeHandleSet, callback_request::CallbackRequest as Callback};
-use hla::handle::{AttributeHandle, FederateHandle, ObjectClassHandle, ObjectInstanceHandle};
+use hla::handle::{AttributeHandle, FederateHandle, ObjectInstanceHandle};
 use std::collections::BTreeSet;
 
 /// A set of attributes as callbacks carry it.
@@ -34,7 +33,7 @@ impl Objects {
     }
 
     /// Those of `attributes` that somebody other than `federate` owns.
-    fn owned_by_others(
+    pub(super) fn owned_by_others(
         &self,
         federate: FederateHandle,
         instance: ObjectInstanceHandle,
@@ -48,36 +47,6 @@ impl Objects {
                 owner.is_some_and(|owner| owner.is_valid() && owner != federate)
             })
             .collect()
-    }
-
-    /// The subscription of `who` at `class` was `before` and is now something else: discoveries,
-    /// changes of scope, and advisories to publishers and owners follow.
-    pub(crate) fn subscription_changed(
-        &mut self,
-        effects: &mut Effects,
-        who: FederateHandle,
-        class: ObjectClassHandle,
-        before: &ClassSubscription,
-    ) {
-        self.declare_objects(effects, who, class);
-        self.refresh_registrations_below(effects, class);
-        let now = self.federate(who).subscriptions.get(&class).cloned().unwrap_or_default();
-        let gained: BTreeSet<_> = now.keys().filter(|a| !before.contains_key(a)).copied().collect();
-        let lost = before.keys().filter(|a| !now.contains_key(a)).copied();
-        let altered = now.iter().filter(|(a, how)| before.get(a).is_some_and(|old| old != *how));
-        // 2025, 10.1.3: no attributesOutOfScope for what the federate itself unsubscribed.
-        let changed: BTreeSet<_> = lost.chain(altered.map(|(&a, _)| a)).collect();
-        for instance in self.instances.of_class_or_below(&self.model, class) {
-            match self.instances.get(instance).and_then(|object| object.known_class(who)) {
-                None => self.try_discover(effects, who, instance),
-                Some(known) if known == class => {
-                    let gained = self.owned_by_others(who, instance, gained.iter().copied());
-                    self.tell_in_scope(effects, who, instance, &gained);
-                    self.scope_changed(effects, instance, &[(who, gained)], &changed);
-                }
-                Some(_) => {}
-            }
-        }
     }
 
     /// Tells `federate` that attributes came into its scope.

@@ -1,16 +1,16 @@
 //! The objects of one federation execution as a machine: calls in, effects out.
 
 use super::objects::Objects;
-use crate::control::{ExecutionId, NodeId, PublishedClass};
+use crate::control::{Command, ExecutionId, NodeId, PublishedClass};
 use crate::effect::{Change, Effect, Effects};
 use crate::object::apply::SnapshotRange;
-use crate::proposal::CallerId;
+use crate::proposal::{CallId, CallerId, Proposal, Waiting};
 use crate::wire::{HandleValue, Payload, Record, RecordedAttribute, RegionSet, StreamEvent, Values};
 use base::{Moment, Seed};
 use bytes::Bytes;
 use hla::api::{
     AttributeHandleSet, AttributeHandleValue, AttributeHandleValueMap, CallbackRequest, Message as _,
-    callback_request::CallbackRequest as Callback,
+    ResignAction, callback_request::CallbackRequest as Callback,
 };
 use hla::fom::{Edition, Fdd, Limits, Module};
 use hla::handle::{
@@ -106,6 +106,8 @@ impl Fixture {
                 format!("{:?} {what}{best_effort}", self.clients[to])
             }
             Effect::Replicate(change) => self.show_change(change),
+            Effect::Propose(proposal) => format!("propose {:?}", proposal.command()),
+            Effect::Refuse { error, .. } => format!("refuse {:?}", error.exception),
             other => format!("{other:?}"),
         }
     }
@@ -218,11 +220,13 @@ fn a_stream_ends_after_its_last_event() {
         fixture.register();
     }
     let effects = fixture.act(|objects, effects| {
-        objects.resign_objects(effects, OWNER, hla::api::ResignAction::DeleteObjects).unwrap();
+        let proposal = Proposal::new(Command::Barrier);
+        objects.resign(effects, OWNER, ResignAction::DeleteObjects, proposal).unwrap();
         objects.remove_federate(effects, OWNER);
     });
     let removed = ["append removed", "f2 remove"];
-    assert_eq!(effects, [&removed[..], &removed[..], &removed[..], &["publish false"][..]].concat());
+    let end = ["propose Barrier", "publish false"];
+    assert_eq!(effects, [&removed[..], &removed[..], &removed[..], &end[..]].concat());
 }
 
 #[test]
@@ -266,4 +270,142 @@ fn the_registrar_of_an_instance_outlives_its_home() {
     assert_eq!(effects, Vec::<String>::new());
     let object = fixture.objects.instances.get(record.instance).unwrap();
     assert_eq!((object.registrar, object.home), (PEER, NodeId(3)));
+}
+
+/// Proposes that the owner resigns, for a call that waits.
+fn resignation() -> Proposal {
+    fn finish(_: crate::proposal::Outcome) -> hla::api::call_response::CallResponse {
+        unreachable!("nothing is committed here")
+    }
+    let waiting = Waiting { caller: CallerId(1), call: CallId(1), finish };
+    Proposal { command: Command::Barrier, waiting: Some(waiting), report: None }
+}
+
+/// How often each kind of effect comes, by its first two words.
+fn summary(effects: &[String]) -> Vec<(String, usize)> {
+    let mut counts = BTreeMap::<String, usize>::new();
+    for effect in effects {
+        let words: Vec<_> = effect.split([' ', '(', '{']).take(2).collect();
+        *counts.entry(words.join(" ")).or_default() += 1;
+    }
+    counts.into_iter().collect()
+}
+
+fn counts<const N: usize>(expected: [(&str, usize); N]) -> Vec<(String, usize)> {
+    expected.map(|(kind, count)| (kind.to_owned(), count)).into()
+}
+
+impl Fixture {
+    /// Registers many instances, which `OTHER` has not subscribed.
+    fn register_many(&mut self, count: usize) {
+        let class = Some(self.class);
+        self.act(|objects, effects| objects.unsubscribe_attributes(effects, OTHER, class, None).unwrap());
+        for _ in 0..count {
+            self.register();
+        }
+    }
+
+    fn subscribe(&mut self, attributes: &[AttributeHandle]) -> Vec<(String, usize)> {
+        let class = Some(self.class);
+        let set = AttributeHandleSet { attribute_handle: attributes.to_vec() };
+        let effects = self.act(|objects, effects| {
+            objects.subscribe_attributes(effects, OTHER, class, Some(&set), true, "").unwrap();
+        });
+        summary(&effects)
+    }
+
+    fn work(&mut self, congested: bool) -> Vec<(String, usize)> {
+        summary(&self.act(|objects, effects| objects.work(effects, |_| congested)))
+    }
+}
+
+#[test]
+fn many_discoveries_come_in_slices_and_wait_for_a_congested_federate() {
+    let mut fixture = Fixture::new(false);
+    fixture.register_many(2_500);
+    let (a, b) = (fixture.a, fixture.b);
+    assert_eq!(fixture.subscribe(&[a, b]), counts([("Cover ", 1), ("f2 discover", 1_000)]));
+    assert!(!fixture.objects.has_work(|_| true) && fixture.objects.has_work(|_| false));
+    assert_eq!(fixture.work(true), []);
+    // An instance that is registered meanwhile is discovered at once, and once.
+    assert_eq!(fixture.register().1, ["f2 discover"]);
+    assert_eq!(fixture.work(false), counts([("f2 discover", 1_000)]));
+    assert_eq!(fixture.work(false), counts([("f2 discover", 500)]));
+    assert!(fixture.objects.is_settled());
+}
+
+#[test]
+fn a_subscription_that_changes_meanwhile_is_told_once() {
+    let mut fixture = Fixture::new(false);
+    fixture.register_many(1_500);
+    let (a, b) = (fixture.a, fixture.b);
+    fixture.objects.federate_mut(OTHER).switches.attribute_scope = true;
+    let both = |discovered| counts([("f2 AttributesInScope", discovered), ("f2 discover", discovered)]);
+    assert_eq!(fixture.subscribe(&[a])[1..], both(1_000));
+    assert_eq!(fixture.subscribe(&[b]), [], "its review comes after the first one");
+    // The last instances are discovered with both attributes in scope, and told of them once.
+    assert_eq!(fixture.work(false), both(500));
+    let second = [fixture.work(false), fixture.work(false)].concat();
+    assert_eq!(second, counts([("f2 AttributesInScope", 1_000)]));
+    assert!(fixture.objects.is_settled());
+}
+
+#[test]
+fn a_federate_with_many_instances_leaves_in_slices() {
+    let mut fixture = Fixture::new(false);
+    for _ in 0..2_500 {
+        fixture.register();
+    }
+    let first = fixture.act(|objects, effects| {
+        objects.resign(effects, OWNER, ResignAction::DeleteObjects, resignation()).unwrap();
+    });
+    assert_eq!(summary(&first), counts([("f2 remove", 1_000)]));
+    assert_eq!(fixture.work(false), counts([("f2 remove", 1_000)]));
+    assert_eq!(fixture.work(false), counts([("f2 remove", 500), ("propose Barrier", 1)]));
+    assert!(fixture.objects.is_settled());
+}
+
+#[test]
+fn a_federate_that_is_lost_while_it_resigns_is_resigned_and_forgotten() {
+    let mut fixture = Fixture::new(false);
+    for _ in 0..1_500 {
+        fixture.register();
+    }
+    fixture.act(|objects, effects| {
+        objects.resign(effects, OWNER, ResignAction::DeleteObjects, resignation()).unwrap();
+    });
+    assert_eq!(fixture.act(|objects, effects| objects.resign_lost(effects, OWNER)), Vec::<String>::new());
+    assert_eq!(fixture.work(false), counts([("f2 remove", 500), ("propose Resign", 1)]));
+    assert!(fixture.objects.is_settled() && !fixture.objects.federates.contains_key(&OWNER));
+}
+
+#[test]
+fn a_resignation_that_would_leave_attributes_owned_is_refused_when_that_comes_out() {
+    let mut fixture = Fixture::new(false);
+    for _ in 0..11_000 {
+        fixture.register();
+    }
+    let first = fixture.act(|objects, effects| {
+        objects.resign(effects, OWNER, ResignAction::NoAction, resignation()).unwrap();
+    });
+    assert_eq!(first, Vec::<String>::new(), "not all instances have been looked at");
+    assert_eq!(fixture.work(false), counts([("refuse FederateOwnsAttributes", 1)]));
+    assert_eq!(fixture.objects.instances.len(), 11_000);
+    assert!(fixture.objects.is_settled());
+}
+
+#[test]
+fn instances_forget_a_federate_that_has_left_in_slices() {
+    let mut fixture = Fixture::new(false);
+    for _ in 0..5_000 {
+        fixture.register();
+    }
+    fixture.objects.federate_mut(OWNER).switches.attribute_relevance = true;
+    fixture.objects.start_relevance(OWNER);
+    let first = fixture.act(|objects, effects| objects.remove_federate(effects, OTHER));
+    let off = |count| counts([("f1 TurnUpdatesOffForObjectInstance", count)]);
+    assert_eq!(summary(&first).last(), off(2_000).last());
+    assert_eq!(fixture.work(false), off(2_000));
+    assert_eq!(fixture.work(false), off(1_000));
+    assert!(fixture.objects.is_settled());
 }

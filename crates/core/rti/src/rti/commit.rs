@@ -119,6 +119,7 @@ impl Rti {
         match event {
             Event::Created(id) => self.create(id),
             Event::Destroyed(id) => {
+                self.shared.working.remove(&id);
                 if let Some(x) = self.executions.remove(&id) {
                     x.end(&mut self.shared);
                 }

@@ -85,6 +85,9 @@ impl Execution {
         if shared.effects.take_review_following() {
             shared.reviews.insert(self.id());
         }
+        if !self.objects.is_settled() {
+            shared.working.insert(self.id());
+        }
         result
     }
 

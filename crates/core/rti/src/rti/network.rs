@@ -105,7 +105,7 @@ impl Rti {
 
     /// When [`Rti::handle_timeout`] is to be called next.
     pub fn poll_timeout(&self) -> Option<Moment> {
-        self.shared.timers.next()
+        if self.has_work() { Some(self.shared.now) } else { self.shared.timers.next() }
     }
 
     /// Time has come to do something. Called too early it does nothing.
@@ -134,6 +134,7 @@ impl Rti {
                 Timer::Names(execution) => self.free_names(execution),
             }
         }
+        self.work();
         self.settle_network();
     }
 

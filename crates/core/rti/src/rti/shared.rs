@@ -4,10 +4,11 @@ use crate::config::Config;
 use crate::control::{ExecutionId, PublishedClass};
 use crate::delivery::Delivery;
 use crate::effect::{Change, Effect, Effects};
-use crate::proposal::Proposal;
+use crate::proposal::{Proposal, Waiting};
 use crate::replica::context::Timer;
 use crate::replica::peers::Peers;
 use base::{Deadlines, Moment};
+use hla::RtiError;
 use std::collections::{BTreeSet, VecDeque};
 
 /// The state that all federation executions of a node share: the ways to federates, to other nodes and to the control plane.
@@ -17,12 +18,18 @@ pub(crate) struct Shared {
     pub(super) peers: Peers,
     pub(super) timers: Deadlines<Timer>,
     pub(super) proposals: VecDeque<Proposal>,
+    /// Calls that are refused after they have waited.
+    pub(super) refusals: VecDeque<(Waiting, RtiError)>,
     /// Effects that are not applied yet.
     pub(super) effects: Effects,
     /// Classes that federates here have begun, or ceased, to be interested in.
     pub(super) covers: VecDeque<(ExecutionId, PublishedClass)>,
     /// Executions whose federates know fewer instances than before.
     pub(super) reviews: BTreeSet<ExecutionId>,
+    /// Executions with work that is done in slices.
+    pub(super) working: BTreeSet<ExecutionId>,
+    /// The one that had the last turn.
+    pub(super) last_worked: ExecutionId,
 }
 
 impl Shared {
@@ -34,6 +41,9 @@ impl Shared {
             peers: Peers::new(config.network.clone()),
             timers: Deadlines::new(),
             proposals: VecDeque::new(),
+            refusals: VecDeque::new(),
+            working: BTreeSet::new(),
+            last_worked: ExecutionId(0),
             effects: Effects::default(),
             covers: VecDeque::new(),
             reviews: BTreeSet::new(),
@@ -53,6 +63,7 @@ impl Shared {
             Effect::HoldReceiveOrder { to, on } => self.delivery.hold_receive_order(self.now, to, on),
             Effect::Propose(proposal) => self.proposals.push_back(*proposal),
             Effect::Replicate(change) => return Some(change),
+            Effect::Refuse { proposal, error } => self.refusals.extend(proposal.waiting.zip(Some(error))),
         }
         None
     }

@@ -1,6 +1,6 @@
 //! Federation management of joined federates (4.12 to 4.18).
 
-use super::{Context, Serve, Served};
+use super::{Context, Reply, Serve, Served};
 use crate::control::Command;
 use bytes::Bytes;
 use hla::api::*;
@@ -9,11 +9,12 @@ use hla::{Exception, RtiError};
 use std::collections::BTreeSet;
 
 impl Serve for ResignFederationExecutionRequest {
-    fn serve(self, mut context: Context<'_>) -> Served<()> {
+    fn serve(self, context: Context<'_>) -> Served<()> {
         let action = resign_action(self.resign_action)?;
         let (execution, federate) = (context.objects.id, context.who);
-        context.objects.resign_objects(context.effects, federate, action)?;
-        context.propose::<Self>(Command::Resign { execution, federate })
+        let proposal = context.proposal::<Self>(Command::Resign { execution, federate });
+        context.objects.resign(context.effects, federate, action, proposal)?;
+        Ok(Reply::Later)
     }
 }
 

@@ -70,6 +70,11 @@ impl Context<'_> {
         self.control.execution(self.objects.id).expect("an execution has its federation")
     }
 
+    /// A proposal whose outcome ends the call.
+    pub(crate) fn proposal<R: Request<Output: FromOutcome>>(&self, command: Command) -> Proposal {
+        proposal::<R>((self.caller, self.call), command, None)
+    }
+
     /// Proposes a command, whose outcome ends the call.
     pub(crate) fn propose<R: Request<Output: FromOutcome>>(&mut self, command: Command) -> Served<R::Output> {
         propose::<R>(self.effects, (self.caller, self.call), command, None)
@@ -95,14 +100,21 @@ impl FromOutcome for JoinResult {
 /// then.
 fn propose<R: Request<Output: FromOutcome>>(
     effects: &mut Effects,
-    (caller, call): (CallerId, CallId),
+    call: (CallerId, CallId),
     command: Command,
     report: Option<Report>,
 ) -> Served<R::Output> {
+    effects.push(Effect::Propose(Box::new(proposal::<R>(call, command, report))));
+    Ok(Reply::Later)
+}
+
+fn proposal<R: Request<Output: FromOutcome>>(
+    (caller, call): (CallerId, CallId),
+    command: Command,
+    report: Option<Report>,
+) -> Proposal {
     fn finish<R: Request<Output: FromOutcome>>(outcome: Outcome) -> Answer {
         R::response(FromOutcome::from_outcome(outcome))
     }
-    let waiting = Some(Waiting { caller, call, finish: finish::<R> });
-    effects.push(Effect::Propose(Box::new(Proposal { command, waiting, report })));
-    Ok(Reply::Later)
+    Proposal { command, waiting: Some(Waiting { caller, call, finish: finish::<R> }), report }
 }

@@ -1,0 +1,170 @@
+//! Reviews: what a changed subscription means for the instances that are there already.
+//!
+//! A federation has a million instances, and nobody else may wait while one federate discovers them.
+//! A review therefore visits instances in slices. The first slice belongs to the call that changed the
+//! subscription; the others follow between the events of other federates, and only as fast as the
+//! federate takes its callbacks.
+//!
+//! To a federate, an instance that is not visited yet is one that it has not discovered yet. When it
+//! does discover one in another way, its reviews skip the instance: the discovery was made by its
+//! present subscriptions.
+
+use super::federate::ClassSubscription;
+use super::instance::Cursor;
+use super::objects::Objects;
+use crate::effect::Effects;
+use base::HandleState;
+use hla::handle::{AttributeHandle, FederateHandle, ObjectClassHandle, ObjectInstanceHandle};
+use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
+use std::ops::Bound;
+
+/// Instances that one slice visits, at most: each may be a discovery of some microseconds.
+const VISITED_PER_SLICE: usize = 1_000;
+
+/// One change of the subscription of one class.
+#[derive(Debug)]
+struct Review {
+    /// Attributes that the federate subscribes since.
+    gained: BTreeSet<AttributeHandle>,
+    /// Attributes that it no longer subscribes, or subscribes in another way.
+    changed: BTreeSet<AttributeHandle>,
+    cursor: Cursor,
+    /// Instances that were discovered meanwhile.
+    settled: HashSet<ObjectInstanceHandle, HandleState>,
+}
+
+/// Reviews that are not finished. Those of one federate and class are done in order; those of different
+/// classes concern different instances, or skip what another one has settled.
+#[derive(Debug, Default)]
+pub(crate) struct Reviews {
+    pending: BTreeMap<(FederateHandle, ObjectClassHandle), VecDeque<Review>>,
+    /// Whose turn was last.
+    last: FederateHandle,
+}
+
+impl Reviews {
+    /// `federate` has discovered `instance`.
+    pub(super) fn settle(&mut self, federate: FederateHandle, instance: ObjectInstanceHandle) {
+        if self.pending.is_empty() {
+            return;
+        }
+        let all = (federate, ObjectClassHandle(0))..=(federate, ObjectClassHandle(u32::MAX));
+        for review in self.pending.range_mut(all).flat_map(|(_, reviews)| reviews) {
+            review.settled.insert(instance);
+        }
+    }
+
+    pub(super) fn remove_federate(&mut self, federate: FederateHandle) {
+        self.pending.retain(|(of, _), _| *of != federate);
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.pending.is_empty()
+    }
+
+    /// The federate whose turn is next, of those that are `ready`.
+    pub(super) fn next(&self, ready: impl Fn(FederateHandle) -> bool) -> Option<FederateHandle> {
+        let after_last = (Bound::Excluded((self.last, ObjectClassHandle(u32::MAX))), Bound::Unbounded);
+        let keys = self.pending.range(after_last).chain(&self.pending);
+        keys.map(|(&(federate, _), _)| federate).find(|&federate| ready(federate))
+    }
+
+    fn push(&mut self, key: (FederateHandle, ObjectClassHandle), review: Review) {
+        self.pending.entry(key).or_default().push_back(review);
+    }
+
+    /// The review of `federate` that is next.
+    fn pop(&mut self, federate: FederateHandle) -> Option<(ObjectClassHandle, Review)> {
+        let from = (federate, ObjectClassHandle(0));
+        let (&key, reviews) = self.pending.range_mut(from..).next().filter(|(key, _)| key.0 == federate)?;
+        let review = reviews.pop_front()?;
+        if reviews.is_empty() {
+            self.pending.remove(&key);
+        }
+        self.last = federate;
+        Some((key.1, review))
+    }
+
+    /// A review that is not finished stays the first of its class.
+    fn put_back(&mut self, key: (FederateHandle, ObjectClassHandle), review: Review) {
+        self.pending.entry(key).or_default().push_front(review);
+    }
+}
+
+impl Objects {
+    /// The subscription of `who` at `class` was `before` and is now something else: discoveries,
+    /// changes of scope, and advisories to publishers and owners follow.
+    pub(crate) fn subscription_changed(
+        &mut self,
+        effects: &mut Effects,
+        who: FederateHandle,
+        class: ObjectClassHandle,
+        before: &ClassSubscription,
+    ) {
+        self.declare_objects(effects, who, class);
+        self.refresh_registrations_below(effects, class);
+        let now = self.federate(who).subscriptions.get(&class).cloned().unwrap_or_default();
+        let lost = before.keys().filter(|a| !now.contains_key(a)).copied();
+        let altered = now.iter().filter(|(a, how)| before.get(a).is_some_and(|old| old != *how));
+        let mut review = Review {
+            gained: now.keys().filter(|a| !before.contains_key(a)).copied().collect(),
+            // 2025, 10.1.3: no attributesOutOfScope for what the federate itself unsubscribed.
+            changed: lost.chain(altered.map(|(&a, _)| a)).collect(),
+            cursor: self.instances.cursor_below(&self.model, class),
+            settled: HashSet::default(),
+        };
+        let key = (who, class);
+        if self.reviews.pending.contains_key(&key) {
+            return self.reviews.push(key, review);
+        }
+        self.visit_slice(effects, key, &mut review);
+        if !review.cursor.is_done() {
+            self.reviews.push(key, review);
+        }
+    }
+
+    /// Does one slice of the reviews of `who`.
+    pub(super) fn continue_review(&mut self, effects: &mut Effects, who: FederateHandle) {
+        let Some((class, mut review)) = self.reviews.pop(who) else { return };
+        self.visit_slice(effects, (who, class), &mut review);
+        if !review.cursor.is_done() {
+            self.reviews.put_back((who, class), review);
+        }
+    }
+
+    fn visit_slice(
+        &mut self,
+        effects: &mut Effects,
+        (who, class): (FederateHandle, ObjectClassHandle),
+        review: &mut Review,
+    ) {
+        for instance in review.cursor.advance(&self.instances, VISITED_PER_SLICE) {
+            if review.settled.contains(&instance) {
+                continue;
+            }
+            match self.instances.get(instance).and_then(|object| object.known_class(who)) {
+                None => self.try_discover(effects, who, instance),
+                Some(known) if known == class => self.change_scope(effects, who, class, instance, review),
+                Some(_) => {}
+            }
+        }
+    }
+
+    /// An instance that `who` knows already, as `class`.
+    fn change_scope(
+        &mut self,
+        effects: &mut Effects,
+        who: FederateHandle,
+        class: ObjectClassHandle,
+        instance: ObjectInstanceHandle,
+        review: &Review,
+    ) {
+        let subscribed = self.federates.get(&who).and_then(|federate| federate.subscriptions.get(&class));
+        // Some may have been unsubscribed since, by a call whose own review is yet to come.
+        let gained = review.gained.iter().copied();
+        let gained: Vec<_> = gained.filter(|a| subscribed.is_some_and(|s| s.contains_key(a))).collect();
+        let gained = self.owned_by_others(who, instance, gained.into_iter());
+        self.tell_in_scope(effects, who, instance, &gained);
+        self.scope_changed(effects, instance, &[(who, gained)], &review.changed);
+    }
+}

@@ -1,0 +1,55 @@
+//! Work in slices, between the events of federates.
+//!
+//! While there is some, [`Rti::poll_timeout`](super::Rti::poll_timeout) is due at once, and each
+//! [`Rti::handle_timeout`](super::Rti::handle_timeout) does one slice of a few milliseconds at most. What has come from
+//! federates in the meantime is served in between.
+
+use super::{Completion, Rti};
+use crate::control::ExecutionId;
+use crate::delivery::Delivery;
+use std::ops::Bound;
+
+impl Rti {
+    /// A call that has waited and is refused, other than by the control plane.
+    pub fn poll_completion(&mut self) -> Option<Completion> {
+        while let Some((waiting, error)) = self.shared.refusals.pop_front() {
+            if self.waiting.get(&waiting.caller) == Some(&waiting.call) {
+                self.waiting.remove(&waiting.caller);
+                return Some(Completion { caller: waiting.caller, call: waiting.call, answer: Err(error) });
+            }
+        }
+        None
+    }
+
+    pub(super) fn has_work(&self) -> bool {
+        self.next_to_work().is_some()
+    }
+
+    /// Does one slice, of the federation execution whose turn it is.
+    pub(super) fn work(&mut self) {
+        let Some(id) = self.next_to_work() else { return };
+        self.shared.last_worked = id;
+        let Self { executions, shared, .. } = self;
+        let Some(x) = executions.get_mut(&id) else { return };
+        let mut effects = std::mem::take(&mut shared.effects);
+        x.objects.work(&mut effects, |client| shared.delivery.is_congested(client));
+        shared.effects = effects;
+        x.settle(shared);
+        if x.objects.is_settled() {
+            shared.working.remove(&id);
+        }
+    }
+
+    fn next_to_work(&self) -> Option<ExecutionId> {
+        let working = &self.shared.working;
+        if working.is_empty() {
+            return None;
+        }
+        let has_work = |id: &&ExecutionId| {
+            let congested = |client| Delivery::is_congested(&self.shared.delivery, client);
+            self.executions.get(id).is_some_and(|x| x.objects.has_work(congested))
+        };
+        let after_last = working.range((Bound::Excluded(self.shared.last_worked), Bound::Unbounded));
+        after_last.chain(working).find(has_work).copied()
+    }
+}
