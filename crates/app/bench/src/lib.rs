@@ -10,6 +10,7 @@
 //! - [`federation`]: a network of nodes, and what federates do there, as the simulator has it;
 //! - [`fanout`]: one update to many subscribers, against as many single updates;
 //! - [`memory`]: what idle federates and registered objects cost the server;
+//! - [`objects`]: very many objects of one federate, and what the others notice;
 //! - [`kills`]: what a federation over many nodes promises while nodes are killed;
 //! - [`site`]: nodes of one site, over links and through multicast groups that lose;
 //! - [`srmp`]: multicast on real sockets, against bare UDP multicast;
@@ -29,6 +30,7 @@ pub mod kills;
 pub mod latency;
 mod member;
 pub mod memory;
+pub mod objects;
 mod process;
 pub mod role;
 mod rounds;

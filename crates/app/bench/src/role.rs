@@ -16,7 +16,7 @@ use crate::kills::nodes;
 use crate::member::{Member, Payload, received, reflected};
 use crate::process::{orders, say};
 use crate::srmp::crowd;
-use crate::{BenchError, entities, federation, floor, site};
+use crate::{BenchError, entities, federation, floor, objects, site};
 
 pub(crate) fn relay(onward: Option<&str>) -> Vec<String> {
     let mut words = words(["relay"]);
@@ -68,6 +68,14 @@ pub(crate) fn sinks(server: &str, federation: &str, count: usize) -> Vec<String>
     words(["sinks", server, federation, &count.to_string()])
 }
 
+pub(crate) fn owner(server: &str, federation: &str) -> Vec<String> {
+    words(["owner", server, federation])
+}
+
+pub(crate) fn late(server: &str, federation: &str) -> Vec<String> {
+    words(["late", server, federation])
+}
+
 pub(crate) fn idlers(server: &str, federation: &str, count: usize) -> Vec<String> {
     words(["idlers", server, federation, &count.to_string()])
 }
@@ -113,6 +121,8 @@ pub fn play(words: &[String]) -> Result<(), BenchError> {
             None => Err(BenchError::Unusable("these are no orders for federates".to_owned())),
         },
         ["sinks", server, federation, count] => run(play_sinks(server, federation, number(count)?)),
+        ["owner", server, federation] => run(objects::play_owner(server, federation)),
+        ["late", server, federation] => run(objects::play_late(server, federation)),
         ["idlers", server, federation, count] => run(play_idlers(server, federation, number(count)?)),
         _ => Err(BenchError::Unusable(format!("there is no role `{}`", words.join(" ")))),
     }

@@ -5,6 +5,7 @@ mod floor;
 mod kills;
 mod latency;
 mod memory;
+mod objects;
 pub(crate) mod progress;
 mod quick;
 mod site;
@@ -49,6 +50,8 @@ enum What {
     Fanout(fanout::Args),
     /// What idle federates and registered objects cost the server
     Memory(memory::Args),
+    /// Very many objects of one federate, and what the other federates notice
+    Objects(objects::Args),
     /// The bare network by itself: a relay that passes bytes on
     Floor(floor::Args),
     /// A federation from a scenario file of the simulator, with real processes, beside what the simulator says
@@ -75,6 +78,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         What::Throughput(args) => block_on(throughput::run(args)),
         What::Fanout(args) => block_on(fanout::run(args)),
         What::Memory(args) => block_on(memory::run(args)),
+        What::Objects(args) => block_on(objects::run(args)),
         What::Floor(args) => block_on(floor::run(args)),
         What::Federation(args) => block_on(crate::sim::federation::run_live(args)),
         What::Kills(args) => block_on(kills::run(args)),

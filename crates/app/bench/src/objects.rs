@@ -1,0 +1,217 @@
+//! Very many objects of one federate, and what the other federates notice.
+//!
+//! A canary exchanges round trips with an echo through the same server all the time. Meanwhile one federate registers
+//! its objects, another one subscribes late and discovers all of them, the owner resigns and deletes them, and a second
+//! owner does the same and is then lost. The round trips of the canary tell whom that has held up.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use federate::Callback;
+use hla::api::{RegisterObjectInstanceRequest, ResignAction};
+use tokio::task::JoinHandle;
+
+use crate::member::{Member, received, reflected, stalled};
+use crate::process::{PATIENCE, Process, orders, say};
+use crate::role::number;
+use crate::server::{Server, federation_name};
+use crate::{BenchError, Launcher, Rounds, role};
+
+/// What the canary sends.
+const VALUE: &[u8] = b"canary";
+/// Pause between two round trips of the canary.
+const BEAT: Duration = Duration::from_millis(5);
+/// How long the canary is undisturbed at first.
+const QUIET: Duration = Duration::from_secs(2);
+/// The longest time that one phase may take.
+const PHASE_MAX: Duration = Duration::from_secs(600);
+
+/// One phase, and the round trips of the canary during it.
+#[derive(Clone, Debug)]
+pub struct Phase {
+    /// What happened.
+    pub name: &'static str,
+    /// Objects that it happened to.
+    pub objects: usize,
+    /// How long it took.
+    pub took: Duration,
+    /// The round trips that began in it.
+    pub canary: Rounds,
+}
+
+/// Measures with `objects` objects of each owner, on a server of its own. `progress` is told the name of each phase.
+///
+/// # Errors
+/// The server or the system does not what is asked of it.
+pub async fn measure(
+    launcher: &Launcher,
+    objects: usize,
+    mut progress: impl FnMut(&str),
+) -> Result<Vec<Phase>, BenchError> {
+    let server = Server::start(launcher).await?;
+    let federation = federation_name("objects");
+    let canary = Canary::start(launcher, &server, &federation).await?;
+    let mut phases = Vec::new();
+    progress("undisturbed");
+    tokio::time::sleep(QUIET).await;
+    phases.push(canary.phase("undisturbed", 0, QUIET).await);
+
+    let owner = role::owner(server.address(), &federation);
+    let mut first = launcher.start(&owner).await?.0;
+    let mut phase = async |name, who: &mut Process, order: &str, word: &str| {
+        progress(name);
+        canary.begin();
+        let begin = Instant::now();
+        if !order.is_empty() {
+            who.tell(order).await?;
+        }
+        who.hear_within(word, PHASE_MAX).await?;
+        phases.push(canary.phase(name, objects, begin.elapsed()).await);
+        Ok::<(), BenchError>(())
+    };
+    let register = format!("register {objects}");
+    phase("register", &mut first, &register, "registered").await?;
+    let mut late = launcher.start(&role::late(server.address(), &federation)).await?.0;
+    phase("discover late", &mut late, &format!("discover {objects}"), "discovered").await?;
+    late.tell(&format!("remove {objects}")).await?;
+    first.tell("resign").await?;
+    phase("resign and delete", &mut late, "", "removed").await?;
+    first.hear_within("resigned", PHASE_MAX).await?;
+
+    let mut second = launcher.start(&owner).await?.0;
+    late.tell(&format!("discover {objects}")).await?;
+    second.tell(&register).await?;
+    phase("register and discover", &mut late, "", "discovered").await?;
+    late.tell(&format!("remove {objects}")).await?;
+    second.tell("terminate").await?;
+    phase("owner lost", &mut late, "", "removed").await?;
+    canary.stop().await?;
+    Ok(phases)
+}
+
+/// The federate whose round trips are measured.
+struct Canary {
+    rounds: Rc<RefCell<Vec<Duration>>>,
+    /// When the round trip began that is under way.
+    under_way: Rc<Cell<Option<Instant>>>,
+    task: JoinHandle<Result<(), BenchError>>,
+    _echo: Process,
+}
+
+impl Canary {
+    async fn start(launcher: &Launcher, server: &Server, federation: &str) -> Result<Self, BenchError> {
+        let mut member = Member::create(server.address(), federation).await?;
+        let (echo, _) = launcher.start(&role::echo(server.address(), federation)).await?;
+        let (ping, pong) = (member.ping, member.pong);
+        let object = member.offer(ping).await?;
+        member.want(pong).await?;
+        member.await_object(pong).await?;
+        let rounds = Rc::new(RefCell::new(Vec::new()));
+        let under_way = Rc::new(Cell::new(None));
+        let (taken, begun) = (Rc::clone(&rounds), Rc::clone(&under_way));
+        let task = tokio::task::spawn_local(async move {
+            let updates = member.federate.updates();
+            loop {
+                let begin = Instant::now();
+                begun.set(Some(begin));
+                let value = Bytes::from_static(VALUE);
+                updates.update_attribute_values(object, [(ping.attribute, value)], "").await?;
+                let answer = async {
+                    while reflected(received(member.callbacks.recv().await)?).is_none() {}
+                    Ok::<(), BenchError>(())
+                };
+                let answered = tokio::time::timeout(PATIENCE, answer).await;
+                answered.map_err(|_| stalled("an answer to the canary"))??;
+                taken.borrow_mut().push(begin.elapsed());
+                begun.set(None);
+                tokio::time::sleep(BEAT).await;
+            }
+        });
+        Ok(Self { rounds, under_way, task, _echo: echo })
+    }
+
+    /// Round trips count from now on.
+    fn begin(&self) {
+        self.rounds.borrow_mut().clear();
+    }
+
+    /// The round trips of a phase that has just ended; one that is still under way belongs to it, however long it takes.
+    async fn phase(&self, name: &'static str, objects: usize, took: Duration) -> Phase {
+        let end = Instant::now();
+        while self.under_way.get().is_some_and(|begin| begin < end) && !self.task.is_finished() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        let mut canary = Rounds::new(VALUE.len());
+        self.rounds.borrow_mut().drain(..).for_each(|round| canary.record(round));
+        Phase { name, objects, took, canary }
+    }
+
+    /// Ends it, unless it has failed.
+    async fn stop(self) -> Result<(), BenchError> {
+        if self.task.is_finished() {
+            return self.task.await.map_err(|error| BenchError::Unusable(error.to_string()))?;
+        }
+        self.task.abort();
+        Ok(())
+    }
+}
+
+/// An owner of objects: `register COUNT`, `resign` and `terminate` are answered when they are done.
+pub(crate) async fn play_owner(server: &str, federation: &str) -> Result<(), BenchError> {
+    let mut orders = orders();
+    let Member { federate, mut callbacks, .. } = Member::join(server, federation).await?;
+    let class = federate.get_object_class_handle("HLAobjectRoot.Wide").await?;
+    let attribute = federate.get_attribute_handle(class, "Value01").await?;
+    federate.publish_object_class_attributes(class, [attribute]).await?;
+    federate.set_automatic_resign_directive(ResignAction::DeleteObjects).await?;
+    tokio::task::spawn_local(async move { while callbacks.recv().await.is_some() {} });
+    say("ready");
+    while let Some(order) = orders.recv().await {
+        match order.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+            ["register", count] => {
+                let updates = federate.updates();
+                for _ in 0..number(count)? {
+                    updates.send(RegisterObjectInstanceRequest { object_class: Some(class) }).await?;
+                }
+                updates.drained().await?;
+                say("registered");
+            }
+            ["resign"] => {
+                federate.resign_federation_execution(ResignAction::DeleteObjects).await?;
+                say("resigned");
+            }
+            ["terminate"] => federate.terminate().await,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// A late subscriber: `discover COUNT` and `remove COUNT` are answered when so many have been discovered or removed.
+pub(crate) async fn play_late(server: &str, federation: &str) -> Result<(), BenchError> {
+    let mut orders = orders();
+    let mut member = Member::join(server, federation).await?;
+    let class = member.federate.get_object_class_handle("HLAobjectRoot.Wide").await?;
+    let attribute = member.federate.get_attribute_handle(class, "Value01").await?;
+    say("ready");
+    let mut subscribed = false;
+    while let Some(order) = orders.recv().await {
+        let [what, count] = &order[..] else { continue };
+        let discover = what == "discover";
+        if discover && !std::mem::replace(&mut subscribed, true) {
+            member.federate.subscribe_object_class_attributes(class, [attribute]).await?;
+        }
+        let mut left = number(count)?;
+        while left > 0 {
+            match received(member.callbacks.recv().await)? {
+                Callback::DiscoverObjectInstance(_) if discover => left -= 1,
+                Callback::RemoveObjectInstance(_) if !discover => left -= 1,
+                _ => {}
+            }
+        }
+        say(if discover { "discovered" } else { "removed" });
+    }
+    Ok(())
+}
