@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use federate::{Callback, Callbacks, Federate, FederateError, Options};
 use hla::api::RtiConfiguration;
-use kernel::report::{FederateReport, NetworkReport, REPORT_SETTING};
+use kernel::report::{FederateReport, NetworkReport, REPORT_SETTING, SlowTurnsReport};
 use serde_json::json;
 
 use crate::exit::{Failure, Outcome, Status, block_on, say};
@@ -63,6 +63,18 @@ async fn status(args: &Args) -> Outcome {
             network::print(&args.host, network);
         }
         network::rows(network, &mut report);
+    }
+    if let Some(node) = &node
+        && node.slow_turns.count > 0
+    {
+        let SlowTurnsReport { count, longest_us, cause } = &node.slow_turns;
+        let longest_ms = longest_us / 1_000;
+        if !args.json.takes_stdout() {
+            say(format_args!("turns of 20 ms or more: {count}; the longest took {longest_ms} ms ({cause})"));
+        }
+        report.row(json!({
+            "kind": "slow_turns", "count": count, "longest_us": longest_us, "cause": cause,
+        }));
     }
     let is_lost = network.is_some_and(|network| !network.member || !network.quorum);
     if is_lost {

@@ -2,8 +2,9 @@
 
 use crate::held::Held;
 use crate::network::{Network, NetworkConfig, NetworkError, Verdict};
-use crate::report::{NetworkReport, REPORT_SETTING};
+use crate::report::{NetworkReport, REPORT_SETTING, SlowTurnsReport};
 use crate::sessions::Sessions;
+use crate::turn::{SlowTurns, Turn};
 use crate::{Config, ConnId, FomSource, Status, Transmit};
 use base::{Moment, Serial31};
 use bytes::{Bytes, BytesMut};
@@ -33,6 +34,8 @@ pub struct Kernel {
     pub(crate) held: Held,
     /// Whose call was served last: what it said may still wait for more of its messages, to leave with them.
     speaker: Option<CallerId>,
+    pub(crate) turn: Turn,
+    pub(crate) slow_turns: SlowTurns,
 }
 
 impl Kernel {
@@ -48,6 +51,8 @@ impl Kernel {
             network: None,
             held: Held::default(),
             speaker: None,
+            turn: Turn::default(),
+            slow_turns: SlowTurns::default(),
             config,
         }
     }
@@ -83,18 +88,21 @@ impl Kernel {
 
     /// A client has connected. `session_id` is drawn by the world: unguessable, not 0, never used before.
     pub fn handle_open(&mut self, now: Moment, conn: ConnId, session_id: u64) {
+        self.begin_turn(Turn::Connection);
         self.endpoint.handle_open(now, conn, session_id);
         self.drive(now);
     }
 
     /// Bytes came in on a connection.
     pub fn handle_bytes(&mut self, now: Moment, conn: ConnId, bytes: Bytes) {
+        self.begin_turn(Turn::Connection);
         self.endpoint.handle_bytes(now, conn, bytes);
         self.drive(now);
     }
 
     /// The other side closed a connection, or it broke.
     pub fn handle_closed(&mut self, now: Moment, conn: ConnId) {
+        self.begin_turn(Turn::Connection);
         self.endpoint.handle_closed(now, conn);
         self.peer_closed = true;
         self.drive(now);
@@ -103,6 +111,7 @@ impl Kernel {
 
     /// The moment of [`Kernel::poll_timeout`] has come.
     pub fn handle_timeout(&mut self, now: Moment) {
+        self.begin_turn(Turn::Timer);
         self.endpoint.handle_timeout(now);
         if let Some(network) = &mut self.network {
             network.handle_timeout(now);
@@ -378,10 +387,11 @@ impl Kernel {
             _ => return,
         };
         let federations = self.rti.status();
-        let report = match &self.network {
+        let mut report = match &self.network {
             Some(network) => NetworkReport::of(&network.status(&self.rti), &federations),
             None => NetworkReport::alone(&federations),
         };
+        report.slow_turns = SlowTurnsReport::of(&self.slow_turns);
         let result = result.get_or_insert_default();
         result.set_additional_settings_result_code(api::AdditionalSettingsResultCode::SettingsApplied);
         result.message = report.to_json();

@@ -13,6 +13,7 @@ mod network;
 pub mod report;
 mod sessions;
 mod status;
+mod turn;
 
 pub use config::Config;
 pub use fedpro::server::{ConnId, Transmit};
@@ -26,3 +27,4 @@ pub use overlay::{LinkId, TargetId, TopologyKind};
 pub use router::{DropReason, PipeConfig, PipeStats, Priority};
 pub use rti::{FomSource, NoFoms};
 pub use status::Status;
+pub use turn::SlowTurns;

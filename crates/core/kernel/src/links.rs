@@ -4,6 +4,7 @@ use crate::Kernel;
 use crate::network::{
     GroupFrame, GroupInput, GroupOutput, LinkInput, LinkMessages, LinkOutput, NetworkStatus,
 };
+use crate::turn::Turn;
 use base::Moment;
 use bytes::Bytes;
 use fedpro::server::ConnId;
@@ -17,6 +18,7 @@ use overlay::LinkId;
 impl Kernel {
     /// Something happened to the links of this node.
     pub fn handle_link(&mut self, now: Moment, input: LinkInput<'_>) {
+        self.begin_turn(Turn::Link);
         if let Some(network) = &mut self.network {
             network.handle_link(now, input);
             self.drive(now);
@@ -48,6 +50,7 @@ impl Kernel {
 
     /// Something happened in the multicast groups of this node.
     pub fn handle_group(&mut self, now: Moment, input: GroupInput<'_>) {
+        self.begin_turn(Turn::Group);
         if let Some(network) = &mut self.network {
             network.handle_group(now, input);
             self.drive(now);

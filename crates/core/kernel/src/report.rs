@@ -11,6 +11,7 @@ pub use channel::ChannelReport;
 pub use group::GroupReport;
 pub use link::{DatagramReport, LinkEndReport};
 
+use crate::SlowTurns;
 use crate::network::NetworkStatus;
 use base::NodeKey;
 use overlay::{LinkView, NodeView, TargetPhase};
@@ -42,6 +43,27 @@ pub struct NetworkReport {
     /// The federates that are joined at the node that was asked, and what waits for them there.
     #[serde(default)]
     pub federates: Vec<FederateReport>,
+    /// Turns of the node that was asked that took so long that federates may have noticed.
+    #[serde(default)]
+    pub slow_turns: SlowTurnsReport,
+}
+
+/// See [`SlowTurns`].
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SlowTurnsReport {
+    /// How many there were.
+    pub count: u64,
+    /// How long the longest took, in µs.
+    pub longest_us: u64,
+    /// What the longest was about.
+    pub cause: String,
+}
+
+impl SlowTurnsReport {
+    pub(crate) fn of(turns: &SlowTurns) -> Self {
+        let longest_us = u64::try_from(turns.longest.as_micros()).unwrap_or(u64::MAX);
+        Self { count: turns.count, longest_us, cause: turns.cause.clone() }
+    }
 }
 
 /// A federate, as the node knows it that it is connected to.
@@ -146,6 +168,7 @@ impl NetworkReport {
             links: Vec::new(),
             targets: Vec::new(),
             federates: federates(federations),
+            slow_turns: SlowTurnsReport::default(),
         }
     }
 
@@ -187,6 +210,7 @@ impl NetworkReport {
             links: status.map.links.iter().map(link).collect(),
             targets: status.targets.iter().map(target).collect(),
             federates: federates(federations),
+            slow_turns: SlowTurnsReport::default(),
         }
     }
 

@@ -57,6 +57,8 @@ pub struct Rti {
     waiting: BTreeMap<CallerId, CallId>,
     /// How often each service was called, by its place in the call table.
     calls: Box<[u64]>,
+    /// The last call that was served, until it is forgotten.
+    last_call: Option<(CallerId, &'static Service)>,
     shared: Shared,
 }
 
@@ -70,6 +72,7 @@ impl Rti {
             callers: BTreeMap::new(),
             waiting: BTreeMap::new(),
             calls: vec![0; SERVICES.len()].into(),
+            last_call: None,
             config,
             source,
         }
@@ -134,6 +137,7 @@ impl Rti {
     }
 
     fn serve_session<R: ServeSession>(&mut self, caller: CallerId, request: R) -> Served<Answer> {
+        self.last_call = Some((caller, R::SERVICE));
         let Self { callers, calls, shared, config, .. } = self;
         let known = admit(callers, calls, caller, R::SERVICE)?;
         let session = Session {
@@ -152,6 +156,7 @@ impl Rti {
         call: CallId,
         request: R,
     ) -> Served<Answer> {
+        self.last_call = Some((caller, R::SERVICE));
         let client = admit(&mut self.callers, &mut self.calls, caller, R::SERVICE)?.client;
         let mut effects = Effects::default();
         let reception = Reception {
@@ -170,6 +175,7 @@ impl Rti {
     }
 
     fn serve_joined<R: Serve>(&mut self, caller: CallerId, call: CallId, request: R) -> Served<Answer> {
+        self.last_call = Some((caller, R::SERVICE));
         let Self { callers, calls, control, executions, shared, .. } = self;
         let &mut Caller { standing, evolved, .. } = admit(callers, calls, caller, R::SERVICE)?;
         let joined = match standing {
@@ -188,6 +194,23 @@ impl Rti {
     /// How often each service was called, without calls that were refused by the call table.
     pub fn calls(&self) -> impl Iterator<Item = (&'static Service, u64)> {
         SERVICES.iter().zip(self.calls.iter().copied())
+    }
+
+    /// The last call that was served since [`Rti::forget_last_call`], and whose it was.
+    pub fn last_call(&self) -> Option<(CallerId, &'static Service)> {
+        self.last_call
+    }
+
+    /// See [`Rti::last_call`].
+    pub fn forget_last_call(&mut self) {
+        self.last_call = None;
+    }
+
+    /// A joined federate as a person knows it: its name and its federation execution.
+    pub fn federate_name(&self, caller: CallerId) -> Option<String> {
+        let Standing::Joined(execution, federate) = self.callers.get(&caller)?.standing else { return None };
+        let federation = self.control.execution(execution)?;
+        Some(format!("federate `{}` of `{}`", federation.member(federate)?.name, federation.name))
     }
 
     /// A caller whose reliable callbacks found no room any more: end its session, saying so.

@@ -183,6 +183,10 @@ impl Machine for Kernel {
         self.is_held(conn)
     }
 
+    fn note_slow_turn(&mut self, now: Moment, took: std::time::Duration) -> String {
+        self.note_slow_turn(now, took)
+    }
+
     fn has_left(&self) -> bool {
         self.has_left()
     }

@@ -1,6 +1,7 @@
 //! What all tasks of a node share: the machine, the writing halves and the buffers.
 
 use std::cell::{Cell, RefCell};
+use std::time::Duration;
 
 use base::Moment;
 use bytes::{Buf, Bytes, BytesMut};
@@ -20,6 +21,9 @@ const COPY_OUT_PART: usize = 16;
 
 /// A connection's answer waits for the writes to this many others that what it said has caused.
 const WRITES_BEFORE_ANSWER: usize = 8;
+
+/// A turn from which on federates may notice that they have waited: as long as they would for a hard disk.
+const SLOW_TURN: Duration = Duration::from_millis(20);
 
 /// The sizes that the driver works with, in bytes.
 #[derive(Clone, Copy, Debug)]
@@ -88,8 +92,23 @@ impl<M: Machine> Hub<M> {
         let now = self.clock.now();
         action(&mut core.machine, now);
         core.write_ready(now, origin);
+        self.watch(&mut core, now);
         self.rearm(&core.machine);
         now
+    }
+
+    /// Counts and logs a turn that began at `begin` and took too long.
+    fn watch(&self, core: &mut Core<M>, begin: Moment) {
+        let now = self.clock.now();
+        let took = now.since(begin);
+        if took < SLOW_TURN {
+            return;
+        }
+        core.stats.slow_turns += 1;
+        let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+        core.stats.longest_turn_us = core.stats.longest_turn_us.max(micros);
+        let cause = core.machine.note_slow_turn(now, took);
+        tracing::warn!(ms = took.as_millis(), cause, "slow turn: the federates of this node have waited");
     }
 
     /// Lets the machine act on what was read from `conn`, and acknowledges it.

@@ -1,5 +1,7 @@
 //! What the driver asks of the machine it drives.
 
+use std::time::Duration;
+
 use base::Moment;
 use bytes::{Bytes, BytesMut};
 use fedpro::server::{ConnId, Transmit};
@@ -72,6 +74,11 @@ pub trait Machine {
     /// Whether to pause reading from `conn`, because what it sent could not be passed on.
     fn is_held(&self, _conn: ConnId) -> bool {
         false
+    }
+
+    /// What has just happened to it took so long that federates may have noticed. Returns what it was about, for the log.
+    fn note_slow_turn(&mut self, _now: Moment, _took: Duration) -> String {
+        String::new()
     }
 
     /// Whether, after [`Input::Shutdown`], the other nodes know that this one leaves.

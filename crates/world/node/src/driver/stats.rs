@@ -30,6 +30,10 @@ pub struct NodeStats {
     pub failed_link_attempts: u64,
     /// Links of others that were refused, or that never said who they are.
     pub refused_links: u64,
+    /// Turns that took 20 ms or longer: whoever else had something to say waited for them.
+    pub slow_turns: u64,
+    /// The longest of all turns that took 20 ms or longer, in µs.
+    pub longest_turn_us: u64,
 }
 
 impl NodeStats {
@@ -48,5 +52,7 @@ impl NodeStats {
         f("opened_links", self.opened_links);
         f("failed_link_attempts", self.failed_link_attempts);
         f("refused_links", self.refused_links);
+        f("slow_turns", self.slow_turns);
+        f("longest_turn_us", self.longest_turn_us);
     }
 }
