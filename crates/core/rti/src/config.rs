@@ -24,6 +24,8 @@ pub struct Config {
     pub queue_bytes_max: usize,
     /// Callbacks that may wait for one federate. Default 4,000,000.
     pub queue_callbacks_max: usize,
+    /// Federation executions, at most. Each keeps its object model. Default 1,000.
+    pub federations_max: usize,
     /// Limits of what is kept for, and expected of, other nodes.
     pub network: NetworkLimits,
 }
@@ -37,6 +39,7 @@ impl Default for Config {
             fom: Limits::default(),
             queue_bytes_max: 256 << 20,
             queue_callbacks_max: 4_000_000,
+            federations_max: 1_000,
             network: NetworkLimits::default(),
         }
     }

@@ -17,6 +17,7 @@ mod config;
 pub mod control;
 mod delivery;
 mod effect;
+pub mod limits;
 mod modules;
 mod object;
 mod proposal;

@@ -168,6 +168,8 @@ impl Rti {
             caller,
             call,
             client,
+            congested: self.shared.delivery.is_congested(client),
+            federations_max: self.config.federations_max,
         };
         let served = request.serve(reception);
         self.shared.apply_all(effects);

@@ -12,6 +12,8 @@ mod directed;
 mod federation;
 #[path = "services/interactions.rs"]
 mod interactions;
+#[path = "services/limits.rs"]
+mod limits;
 #[path = "services/names.rs"]
 mod names;
 #[path = "services/objects.rs"]

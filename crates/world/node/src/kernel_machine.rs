@@ -134,6 +134,7 @@ fn settings(config: &Config) -> kernel::Config {
     let rti = rti::Config {
         password: config.access.password.clone(),
         queue_bytes_max: config.limits.queue,
+        federations_max: config.limits.federations,
         fom: rti::FomLimits { module_bytes: config.fom.module, ..rti::FomLimits::default() },
         ..rti::Config::default()
     };

@@ -1,6 +1,7 @@
 //! Object instance names: reserved, in use, free (1516.1-2025, 6.2 to 6.7).
 
 use super::NodeId;
+use crate::limits::check_name;
 use hla::handle::{FederateHandle, ObjectInstanceHandle};
 use hla::{Exception, RtiError};
 use serde::{Deserialize, Serialize};
@@ -24,7 +25,7 @@ impl NameTable {
     /// Refuses names that no federate may choose.
     ///
     /// # Errors
-    /// `IllegalName` for an empty name and for one that starts with `HLA`.
+    /// `IllegalName` for an empty name, for one that starts with `HLA`, and for one that is too long.
     pub fn check_legal(name: &str) -> Result<(), RtiError> {
         if name.is_empty() {
             return Err(RtiError::new(Exception::IllegalName, "an object instance name may not be empty"));
@@ -33,7 +34,7 @@ impl NameTable {
             let text = format!("`{name}`: names that start with HLA belong to the RTI");
             return Err(RtiError::new(Exception::IllegalName, text));
         }
-        Ok(())
+        check_name(Exception::IllegalName, "the name of an object instance", name)
     }
 
     /// True when nobody has reserved `name` and no instance has it.
@@ -148,6 +149,7 @@ impl NameTable {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::NAME_BYTES_MAX;
 
     const A: FederateHandle = FederateHandle(1);
     const B: FederateHandle = FederateHandle(2);
@@ -189,8 +191,10 @@ mod tests {
     #[test]
     fn illegal_names() {
         assert!(NameTable::check_legal("tank 7 ✓").is_ok());
-        for name in ["", "HLA", "HLAx", "HLA.x"] {
+        let long = "x".repeat(NAME_BYTES_MAX + 1);
+        for name in ["", "HLA", "HLAx", "HLA.x", &long] {
             assert_eq!(NameTable::check_legal(name).unwrap_err().exception, Exception::IllegalName);
         }
+        assert!(NameTable::check_legal(&long[1..]).is_ok());
     }
 }

@@ -84,6 +84,16 @@ pub(super) struct Missed {
 }
 
 impl SyncPoints {
+    /// How many points are not yet synchronized.
+    pub fn len(&self) -> usize {
+        self.points.len()
+    }
+
+    /// Whether all points are synchronized.
+    pub fn is_empty(&self) -> bool {
+        self.points.is_empty()
+    }
+
     /// Registers `label` for `set`, or for the whole federation (`joined` and later joiners) when
     /// the set is empty.
     ///

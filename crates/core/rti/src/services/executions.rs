@@ -4,6 +4,7 @@
 use super::{FromOutcome, Reply, Served, propose};
 use crate::control::{Command, ControlPlane, ExecutionId, NodeId};
 use crate::effect::Effects;
+use crate::limits::{check_count, check_name};
 use crate::modules::{FomSource, ModuleText, has_text};
 use crate::proposal::{CallId, CallerId, Report};
 use hla::api::callback_request::CallbackRequest as Callback;
@@ -27,6 +28,10 @@ pub(crate) struct Reception<'a> {
     pub(crate) caller: CallerId,
     pub(crate) call: CallId,
     pub(crate) client: ClientId,
+    /// It has enough callbacks to take.
+    pub(crate) congested: bool,
+    /// Federation executions, at most.
+    pub(crate) federations_max: usize,
 }
 
 /// Serves all forms of a service in the same way, by what they have in common.
@@ -82,6 +87,10 @@ impl Reception<'_> {
     /// Alone, this node has the newest state there is; with others, it waits for what was committed
     /// so far.
     fn list<R: Request<Output = ()>>(self, report: Report) -> Served<()> {
+        if self.congested {
+            let text = "a list can only be asked for by a federate that takes its callbacks: over 1 MiB waits for it";
+            return Err(RtiError::internal(text));
+        }
         if self.control.nodes().len() > 1 {
             return propose::<R>(self.effects, (self.caller, self.call), Command::Barrier, Some(report));
         }
@@ -90,6 +99,9 @@ impl Reception<'_> {
     }
 
     fn create<R: Request<Output = ()>>(&mut self, create: Create) -> Served<()> {
+        let name = &create.federation_name;
+        check_name(Exception::RTIinternalError, "the name of a federation execution", name)?;
+        check_count("federation executions", self.control.federations().count(), self.federations_max)?;
         let mim = create.mim_module.map(|module| self.mim(&module)).transpose()?;
         let modules = ModuleText::set_from_federate(Some(&create.fom_modules), self.source, self.limits)?;
         let (federation, time) = (create.federation_name, create.logical_time_implementation_name);
@@ -108,6 +120,9 @@ impl Reception<'_> {
 
     fn join<R: Request<Output = JoinResult>>(&mut self, join: Join) -> Served<JoinResult> {
         let Join { federate_name, federate_type, federation_name: federation, additional_fom_modules } = join;
+        let internal = Exception::RTIinternalError;
+        check_name(internal, "the name of a federate", federate_name.as_deref().unwrap_or_default())?;
+        check_name(internal, "the type of a federate", &federate_type)?;
         let modules = ModuleText::set_from_federate(Some(&additional_fom_modules), self.source, self.limits)?;
         let (modules, known) = self.without_known(&federation, modules);
         let name = federate_name.filter(|name| !name.is_empty());

@@ -2,6 +2,7 @@
 
 use super::{Context, Reply, Serve, Served};
 use crate::control::Command;
+use crate::limits::{SYNC_POINTS_MAX, SYNC_TAG_BYTES_MAX, check_count, check_name, check_octets};
 use bytes::Bytes;
 use hla::api::*;
 use hla::handle::FederateHandle;
@@ -48,6 +49,10 @@ impl Context<'_> {
         tag: &Bytes,
         set: BTreeSet<FederateHandle>,
     ) -> Served<()> {
+        let internal = Exception::RTIinternalError;
+        check_name(internal, "the label of a synchronization point", &label)?;
+        check_octets(internal, "the tag of a synchronization point", tag.len(), SYNC_TAG_BYTES_MAX)?;
+        check_count("synchronization points", self.federation().sync.len(), SYNC_POINTS_MAX)?;
         let (execution, federate, tag) = (self.objects.id, self.who, tag.to_vec());
         self.propose::<R>(Command::RegisterSync { execution, federate, label, tag, set })
     }

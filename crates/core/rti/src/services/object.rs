@@ -2,6 +2,7 @@
 
 use super::{Context, Reply, Serve, Served};
 use crate::control::{Command, NameTable};
+use crate::limits::{INSTANCE_NAMES_MAX, check_count};
 use crate::time::Stamp;
 use hla::api::*;
 use hla::handle::ObjectInstanceHandle;
@@ -126,6 +127,7 @@ impl<'a> Context<'a> {
         multiple: bool,
     ) -> Served<()> {
         names.iter().try_for_each(|name| NameTable::check_legal(name))?;
+        check_count("names of object instances", self.names().len() + names.len() - 1, INSTANCE_NAMES_MAX)?;
         let (execution, federate) = (self.objects.id, self.who);
         self.propose::<R>(Command::ReserveNames { execution, federate, names, multiple })
     }

@@ -98,6 +98,8 @@ pub struct Limits {
     /// that is this far behind with reliable ones is disconnected. Default `256MiB`.
     #[serde(deserialize_with = "units::size")]
     pub queue: usize,
+    /// Federation executions; the next one is refused. Default 1000.
+    pub federations: usize,
     /// Read from one connection before the next one has its turn. Default `256KiB`.
     #[serde(deserialize_with = "units::size")]
     pub read: usize,
@@ -117,6 +119,7 @@ impl Default for Limits {
             history: 16 << 20,
             message: 64 << 20,
             queue: 256 << 20,
+            federations: 1_000,
             read: 256 << 10,
             write: 256 << 10,
         }

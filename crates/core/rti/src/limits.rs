@@ -1,0 +1,51 @@
+//! Limits of what one federate can make all nodes keep.
+//!
+//! They are checked where a call comes in, and not when its command is applied: nodes with other limits stay
+//! equal all the same.
+
+use hla::{Exception, RtiError};
+
+/// The longest name of a federation execution, a federate, a federate type or an object instance, and the longest
+/// label, in octets of UTF-8. People read them; a list of all federation executions holds a thousand.
+pub const NAME_BYTES_MAX: usize = 1_024;
+/// The longest user-supplied tag of a synchronization point, in octets. Every node keeps it until the point is achieved.
+pub const SYNC_TAG_BYTES_MAX: usize = 64 << 10;
+/// Synchronization points of one federation execution that are not yet synchronized, at most.
+pub const SYNC_POINTS_MAX: usize = 10_000;
+/// Names of object instances in one federation execution, reserved or in use, at most.
+pub const INSTANCE_NAMES_MAX: usize = 4_000_000;
+
+/// Checks the length of a name that a federate gives to `what`.
+///
+/// # Errors
+/// `exception`, with both lengths.
+pub(crate) fn check_name(exception: Exception, what: &str, name: &str) -> Result<(), RtiError> {
+    check_octets(exception, what, name.len(), NAME_BYTES_MAX)
+}
+
+/// Checks a length in octets.
+///
+/// # Errors
+/// `exception`, with both lengths.
+pub(crate) fn check_octets(
+    exception: Exception,
+    what: &str,
+    octets: usize,
+    max: usize,
+) -> Result<(), RtiError> {
+    if octets <= max {
+        return Ok(());
+    }
+    Err(RtiError::new(exception, format!("{what} has {octets} octets; {max} are the limit")))
+}
+
+/// Checks a count before one more comes.
+///
+/// # Errors
+/// `RTIinternalError`, with the limit.
+pub(crate) fn check_count(what: &str, count: usize, max: usize) -> Result<(), RtiError> {
+    if count < max {
+        return Ok(());
+    }
+    Err(RtiError::internal(format!("there are {count} {what}, which is the limit")))
+}
