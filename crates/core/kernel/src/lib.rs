@@ -15,6 +15,7 @@ mod sessions;
 mod status;
 
 pub use config::Config;
+pub use consensus::reformation::{ImageError, Kept, Persist, Record};
 pub use fedpro::server::{ConnId, Transmit};
 pub use kernel::Kernel;
 pub use network::{

@@ -38,7 +38,8 @@ impl Cluster {
         self.starts[node] = (start, Condition::Up);
         self.learn_served(node);
         self.outcome.paused += self.node(node).paused().1;
-        let process = Node::new(&self.options, self.now(), (node, start), &self.directory, adjust);
+        let stored = self.node(node).stored();
+        let process = Node::new(&self.options, self.now(), (node, start), &self.directory, stored, adjust);
         self.sim.restart(self.nodes[node], Process::Node(process));
         self.with_node(node, Node::begin);
     }
