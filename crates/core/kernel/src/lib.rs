@@ -15,7 +15,8 @@ mod sessions;
 mod status;
 
 pub use config::Config;
-pub use consensus::reformation::{ImageError, Kept, Persist, Record};
+pub use consensus::Configuration;
+pub use consensus::reformation::{Head, ImageError, Kept, Persist, Record};
 pub use fedpro::server::{ConnId, Transmit};
 pub use kernel::Kernel;
 pub use network::{

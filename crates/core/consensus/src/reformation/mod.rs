@@ -346,6 +346,8 @@ impl Reformation {
         self.changed();
         self.round = None;
         self.attempts = 0;
+        self.ready_since = None;
+        self.present.clear();
         if announces {
             let message = Message::Formed { proposal: proposal.clone() };
             self.effects.push_back((self.revision, Effect::Send(Recipient::All, message)));
@@ -413,7 +415,10 @@ impl Reformation {
 
     /// Looks whether it is time for an attempt.
     fn review(&mut self, now: Moment) {
-        let Some(record) = self.record.as_ref().filter(|record| record.votes()) else { return };
+        let Some(record) = self.record.as_ref().filter(|record| record.votes()) else {
+            self.ready_since = None;
+            return;
+        };
         let claims = |key: &NodeKey| {
             record.keys.contains(key) || self.present.values().any(|peer| peer.keys.contains(key))
         };

@@ -10,7 +10,8 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 impl Cluster {
-    fn is_running(&self, node: usize) -> bool {
+    /// Whether the process of a node runs.
+    pub fn is_running(&self, node: usize) -> bool {
         matches!(self.starts[node].1, Condition::Up | Condition::Leaving)
     }
 

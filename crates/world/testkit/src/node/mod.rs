@@ -18,7 +18,7 @@ use base::Moment;
 use bytes::Bytes;
 use connections::Connections;
 use disk::Disk;
-use kernel::{Kernel, LinkCounts, NetworkConfig};
+use kernel::{Kernel, LinkCounts, NetworkConfig, Record};
 use links::Links;
 use multicast::Groups;
 use netsim::{HostEvent, HostId, Port};
@@ -88,6 +88,14 @@ impl Node {
     /// What a crash leaves on its disk.
     pub(crate) fn stored(&self) -> Option<Bytes> {
         self.disk.stored()
+    }
+
+    /// What its next start will find there.
+    ///
+    /// # Panics
+    /// The disk has something else: a mistake of this test kit.
+    pub fn record(&self) -> Option<Record> {
+        self.disk.stored().map(|image| Record::from_image(&image).expect("a disk gives back what it got"))
     }
 
     /// Federates whose connections it does not read now, and how often it has paused one.
