@@ -10,6 +10,7 @@ mod exit;
 mod fom;
 mod logging;
 mod mpi;
+mod network;
 mod ping;
 mod report;
 mod serve;
@@ -52,6 +53,8 @@ enum Command {
     Demo(demo::Args),
     /// Run a node that federates can join
     Serve(Box<serve::Args>),
+    /// See to what a node keeps of its network: reset
+    Network(network::Args),
     /// Say what runs on a server: federations and their members
     Status(status::Args),
     /// Say whether a server answers, and how fast
@@ -80,6 +83,7 @@ impl Command {
         match self {
             Command::Demo(args) => demo::run(args, verbosity.is_quiet()),
             Command::Serve(args) => serve::run(args),
+            Command::Network(args) => network::run(args),
             Command::Status(args) => status::run(args),
             Command::Ping(args) => ping::run(args),
             Command::Bench(args) => bench::run(args),

@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use node::config::network::{LinkEntry, Topology};
+use node::config::network::{LinkEntry, StatePlace, Topology};
 use node::config::{ListenAddress, Network};
 use node::link::{LinkListen, LinkUrl, MulticastUrl};
-use node::{Config, Node};
-use tracing::info;
+use node::{Config, DEFAULT_STATE_DIRECTORY, Node, StateError, StateFile};
+use tracing::{info, warn};
 
 use crate::exit::{Failure, Outcome, Status, say};
 use crate::mpi;
@@ -66,6 +66,12 @@ pub(crate) struct Args {
     /// Allow several ways between two nodes of a tree or graph
     #[arg(long)]
     redundancy: bool,
+    /// Where to keep who votes in the network, so that this node has its vote again when it is started again; `none`: nowhere
+    ///
+    /// Default for a node with a name: the folder `meshrti-state` in the present one. Of a network that lost a majority of its
+    /// nodes, those that come back with their state found the successor by themselves.
+    #[arg(long, value_name = "DIR")]
+    state: Option<String>,
     /// Found the network, though this node has links
     #[arg(long)]
     bootstrap: bool,
@@ -119,6 +125,35 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     let config = configuration(args, None)?;
     if args.check { Ok(Status::Done) } else { serve_on_runtime(&config, None) }
+}
+
+/// The file for what the node keeps of its network. By default there is one for a node that has a name: a drawn one is another at each
+/// start, and so are the nodes of an MPI job, which starts and ends as a whole.
+fn state_file(config: &mut Config, is_job: bool) -> Result<Option<StateFile>, Failure> {
+    let Some(network) = &mut config.network else { return Ok(None) };
+    let usual = network.state == StatePlace::Default;
+    if usual && network.is_named && !is_job {
+        network.state = StatePlace::Directory(DEFAULT_STATE_DIRECTORY.into());
+    }
+    match StateFile::of(config) {
+        Ok(Some(file)) => {
+            info!(file = %file.path().display(), "this node keeps who votes in its network");
+            Ok(Some(file))
+        }
+        Ok(None) => {
+            warn!(
+                "this node keeps nothing of its network: once its process has ended it has no vote in it, and should a majority \
+                   of the nodes end like this, their network does not come back by itself (--state)"
+            );
+            Ok(None)
+        }
+        Err(error @ StateError::Io { .. }) if usual => {
+            warn!(%error, "this node cannot keep its state here, and goes on without: once its process has ended it has no vote in \
+                   its network (--state chooses a folder)");
+            Ok(None)
+        }
+        Err(error) => Err(Failure::wrong_use(error)),
+    }
 }
 
 fn serve_on_runtime(config: &Config, job: Option<&mpi::Job>) -> Outcome {
@@ -182,6 +217,9 @@ fn network(args: &Args, config: &mut Config, job: Option<&mpi::Job>) -> Result<(
         network.redundancy |= args.redundancy;
         network.bootstrap = if args.bootstrap { Some(true) } else { network.bootstrap };
     }
+    if let (Some(network), Some(state)) = (&mut config.network, &args.state) {
+        network.state = StatePlace::from(state.clone());
+    }
     if let Some(job) = job {
         mpi::nodes_are_ranks(config, job.number(), job.size(), args.fan_out)?;
     }
@@ -189,8 +227,10 @@ fn network(args: &Args, config: &mut Config, job: Option<&mpi::Job>) -> Result<(
 }
 
 async fn serve(config: &Config, job: Option<&mpi::Job>) -> Outcome {
-    let kernel = node::kernel(config).map_err(Failure::wrong_use)?;
-    let node = Node::bind_in(job.map(mpi::Job::fabric), config, kernel).await.map_err(|error| {
+    let mut config = config.clone();
+    let file = state_file(&mut config, job.is_some())?;
+    let kernel = node::kernel_with(&config, file.as_ref()).map_err(Failure::wrong_use)?;
+    let node = Node::bind_in(job.map(mpi::Job::fabric), &config, kernel).await.map_err(|error| {
         let hint = match error.address.starts_with(MulticastUrl::SCHEME) {
             true => {
                 "`ip -br address` shows what there is; --link srmp://GROUP:PORT,interface=NAME chooses one"
@@ -199,6 +239,7 @@ async fn serve(config: &Config, job: Option<&mpi::Job>) -> Outcome {
         };
         Failure::bad_news(error).hint(hint)
     })?;
+    let node = node.with_state(file);
     info!(name = config.name, version = env!("CARGO_PKG_VERSION"), "node started");
     let (interrupted, stop) = tokio::sync::oneshot::channel();
     let stopper = tokio::spawn(signals(Signals::listen(), interrupted));

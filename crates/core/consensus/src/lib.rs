@@ -41,11 +41,13 @@
 
 mod change;
 mod config;
+mod configuration;
 mod consensus;
 mod guard;
 mod log;
 mod members;
 mod proposals;
+pub mod reformation;
 mod replicated;
 mod wire;
 
@@ -53,6 +55,7 @@ pub use change::Role;
 pub use config::{
     Config, ConfigError, ENTRY_BYTES_MAX, MEMBERS_MAX, PENDING_MAX, SNAPSHOT_BYTES_MAX, TOMBSTONES_MAX,
 };
+pub use configuration::Configuration;
 pub use consensus::{Committed, Consensus, Event, Serial, SnapshotError, Status};
 pub use proposals::ProposeError;
 pub use wire::{MessageError, VERSION};

@@ -1,9 +1,10 @@
-//! The log of one member, in memory: a node that stops is gone for good and starts anew under another key, so nothing is
-//! written to a disk.
+//! The log of one member, in memory: a process that stops is gone for good and starts again under another key, so no entry is
+//! written to a disk. Who votes is: see [`crate::reformation`].
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, VecDeque};
 
+use base::NodeKey;
 use raft::eraftpb::{ConfState, Entry, HardState, Snapshot};
 use raft::{Error, GetEntriesContext, RaftState, Storage, StorageError};
 
@@ -30,8 +31,13 @@ pub(crate) struct Log {
 impl Log {
     /// The log of the first member of a group.
     pub(crate) fn of_founder(key: u64) -> Self {
+        Self::of_group(&BTreeSet::from([NodeKey(key)]))
+    }
+
+    /// The log of each of the first voters of a group.
+    pub(crate) fn of_group(voters: &BTreeSet<NodeKey>) -> Self {
         let mut log = Self { base: (FOUNDING_INDEX, 1), ..Self::default() };
-        log.conf.mut_voters().push(key);
+        log.conf.mut_voters().extend(voters.iter().map(|key| key.0));
         log.hard.term = 1;
         log.hard.commit = FOUNDING_INDEX;
         log

@@ -1,7 +1,7 @@
 //! What every member knows from the log alone, besides the state of the application: who may propose, which proposals
 //! were taken, and who was removed.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use base::NodeKey;
 use bytes::{BufMut, Bytes, BytesMut};
@@ -38,7 +38,12 @@ pub(crate) enum Taken {
 impl Replicated {
     /// The state of a group that `key` has just started.
     pub(crate) fn of_founder(key: NodeKey) -> Self {
-        Self { serials: BTreeMap::from([(key, 1)]), removed: VecDeque::new() }
+        Self::of_group(&BTreeSet::from([key]))
+    }
+
+    /// The state of a group that these nodes have just started.
+    pub(crate) fn of_group(voters: &BTreeSet<NodeKey>) -> Self {
+        Self { serials: voters.iter().map(|key| (*key, 1)).collect(), removed: VecDeque::new() }
     }
 
     /// Takes a proposal, if it is the next one of its proposer. The rule that makes proposals apply exactly once and

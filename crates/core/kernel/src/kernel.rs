@@ -271,12 +271,20 @@ impl Kernel {
         if self.refusing_at().is_none_or(|at| at > now) || !self.sessions.are_waiting() {
             return false;
         }
+        let why = match network.awaited_voters() {
+            None => {
+                "this node is not part of its network: no link leads to a member that lets it in".to_owned()
+            }
+            Some(names) => format!(
+                "this node is not part of its network: it waits until a majority of the nodes that voted last is there: {}",
+                names.join(", ")
+            ),
+        };
         let mut any = false;
         for caller in self.sessions.callers().collect::<Vec<_>>() {
             while let Some((number, _)) = self.sessions.take_call(caller) {
                 let Some(key) = self.sessions.key(caller) else { break };
-                let why = "this node is not part of its network: no link leads to a member that lets it in";
-                self.respond(now, key, caller, number, Err(RtiError::internal(why)));
+                self.respond(now, key, caller, number, Err(RtiError::internal(why.clone())));
                 any = true;
             }
         }

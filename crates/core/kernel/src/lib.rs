@@ -16,6 +16,8 @@ mod status;
 mod turn;
 
 pub use config::Config;
+pub use consensus::Configuration;
+pub use consensus::reformation::{Head, ImageError, Kept, Persist, Record};
 pub use fedpro::server::{ConnId, Transmit};
 pub use kernel::Kernel;
 pub use network::{

@@ -7,6 +7,7 @@ use crate::network::{
 use crate::turn::Turn;
 use base::Moment;
 use bytes::Bytes;
+use consensus::reformation::Persist;
 use fedpro::server::ConnId;
 use overlay::LinkId;
 
@@ -95,6 +96,24 @@ impl Kernel {
             }
         }
         None
+    }
+
+    /// The next state that is to survive a crash, for nodes with a place to keep it ([`NetworkConfig::kept`]): to be stored
+    /// in place of the last one, and synced; then call [`Kernel::handle_persisted`]. Until then the node is silent in the log. A
+    /// later state may be stored in place of one that is not.
+    ///
+    /// [`NetworkConfig::kept`]: crate::NetworkConfig::kept
+    #[must_use]
+    pub fn poll_persist(&mut self) -> Option<Persist> {
+        self.network.as_mut()?.poll_persist()
+    }
+
+    /// A state of [`Kernel::poll_persist`] is stored.
+    pub fn handle_persisted(&mut self, now: Moment, revision: u64) {
+        if let Some(network) = &mut self.network {
+            network.handle_persisted(now, revision);
+            self.drive(now);
+        }
     }
 
     /// The number of the network that this node is a member of.

@@ -35,7 +35,6 @@ mod throttle;
 mod tunnel;
 mod wire;
 
-pub use claim::network_number;
 pub use config::{
     Backoff, Config, FRAME_BYTES_MAX, HOPS_MAX, INFO_BYTES_MAX, Limits, NAME_BYTES_MAX, NEIGHBOURS_MAX,
     NODES_MAX, REFUSAL_BYTES_MAX, TERMS_BYTES_MAX, Target, Timing, TopologyKind, URL_BYTES_MAX, URLS_MAX,

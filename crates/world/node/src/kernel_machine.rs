@@ -10,6 +10,7 @@ use kernel::{
 use crate::config::Network;
 use crate::config::network::{DropFirst, NetworkPlan, PlanError, PlannedLink, Topology};
 use crate::driver::{Input, Output, StartError};
+use crate::state::{self, StateError, StateFile};
 use crate::{Background, Config, FomFiles, Machine};
 use srmp::frames::FRAME_BYTES;
 
@@ -25,22 +26,36 @@ pub enum KernelError {
     /// The settings of the network do not fit.
     #[error(transparent)]
     Network(#[from] kernel::NetworkError),
+    /// What the node has kept cannot be used.
+    #[error(transparent)]
+    State(#[from] StateError),
     /// No random key for this start of the node.
     #[error("the system gives no random numbers: {0}")]
     Random(#[from] getrandom::Error),
 }
 
-/// A kernel with the settings of `config`, which is a node of a network if they name one.
+/// A kernel with the settings of `config`, which is a node of a network if they name one. It keeps nothing: see
+/// [`kernel_with`].
 ///
 /// # Errors
 /// The settings of the network do not fit.
 pub fn kernel(config: &Config) -> Result<Kernel, KernelError> {
+    kernel_with(config, None)
+}
+
+/// A kernel that keeps in `file` who votes in its network. The file has to go to the [`Node`](crate::Node) that drives the
+/// kernel, too: [`with_state`](crate::Node::with_state).
+///
+/// # Errors
+/// The settings of the network do not fit, or the file is damaged.
+pub fn kernel_with(config: &Config, file: Option<&StateFile>) -> Result<Kernel, KernelError> {
     let source = Box::new(FomFiles::new(&config.fom));
     match &config.network {
         None => Ok(Kernel::new(settings(config), source)),
         Some(network) => {
             let suffix = u16::try_from(getrandom::u32()? >> 16).unwrap_or_default();
-            let network = network_settings(&config.network_name(suffix), network)?;
+            let mut network = network_settings(&config.network_name(suffix), network)?;
+            network.kept = state::kept(file)?;
             Ok(Kernel::in_network(Moment::ZERO, settings(config), network, source)?)
         }
     }
@@ -107,7 +122,10 @@ fn clock_millis() -> Option<u64> {
 /// An address cannot be listened on, the settings of the network do not fit, or the system has no thread to give.
 pub fn start(mut config: Config) -> Result<Background, StartError> {
     config.settle_here().map_err(KernelError::from)?;
-    Background::try_start(config, |config| Ok(kernel(config)?))
+    Background::try_start(config, |config| {
+        let file = StateFile::of(config).map_err(KernelError::from)?;
+        Ok((kernel_with(config, file.as_ref())?, file))
+    })
 }
 
 /// The part of a configuration that concerns the kernel.
@@ -162,11 +180,13 @@ impl Machine for Kernel {
             Input::Shutdown => self.begin_shutdown(now),
             Input::Link(input) => self.handle_link(now, input),
             Input::Group(input) => self.handle_group(now, input),
+            Input::Persisted { revision } => self.handle_persisted(now, revision),
         }
     }
 
     fn poll(&mut self) -> Option<Output> {
-        (self.poll_link().map(Output::Link))
+        (self.poll_persist().map(Output::Persist))
+            .or_else(|| self.poll_link().map(Output::Link))
             .or_else(|| self.poll_group().map(Output::Group))
             .or_else(|| self.poll_released().map(Output::Released))
             .or_else(|| self.poll_ready().map(Output::Ready))

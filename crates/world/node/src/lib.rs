@@ -24,8 +24,10 @@ mod fom_files;
 mod kernel_machine;
 pub mod link;
 pub mod srmp;
+mod state;
 
 pub use config::{Config, ConfigError};
 pub use driver::{Background, Machine, Node, NodeStats, runtime};
 pub use fom_files::{FOM_FILE_BYTES_MAX, FomFileError, FomFiles};
-pub use kernel_machine::{KernelError, kernel, start};
+pub use kernel_machine::{KernelError, kernel, kernel_with, start};
+pub use state::{DEFAULT_STATE_DIRECTORY, StateError, StateFile};

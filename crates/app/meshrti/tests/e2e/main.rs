@@ -24,6 +24,7 @@ mod multicast;
 mod network;
 mod overload;
 mod processes;
+mod recovery;
 mod resume;
 mod shutdown;
 mod slow;

@@ -8,6 +8,7 @@ use raft::eraftpb::{ConfState, Entry, Snapshot};
 
 use super::{Committed, Consensus, Event, Serial};
 use crate::change::{self, Change, Role};
+use crate::configuration::Configuration;
 use crate::replicated::{Replicated, Taken};
 use crate::wire::{self, Packet, Wish};
 
@@ -20,7 +21,7 @@ impl Consensus {
             }
             self.applied_bytes += entry.get_data().len();
             if let Some(changes) = wire::changes_of(&entry) {
-                self.apply_changes(&changes, entry.index);
+                self.apply_changes(&changes, (entry.term, entry.index));
             } else if let Some((from, serial, body)) = wire::proposal_of(&entry.data) {
                 if self.replicated.take(from, serial) != Taken::Yes {
                     self.duplicates += 1;
@@ -37,9 +38,9 @@ impl Consensus {
         }
     }
 
-    fn apply_changes(&mut self, changes: &[Change], index: u64) {
+    fn apply_changes(&mut self, changes: &[Change], version: (u64, u64)) {
         if self.is_leader() && self.roles.len() > 1 && self.ends_me(changes) {
-            self.farewell = Some(index);
+            self.farewell = Some(version.1);
             return;
         }
         // What cannot be applied, such as the removal of the last voter, is so for every member.
@@ -47,6 +48,8 @@ impl Consensus {
         conf.mut_voters().sort_unstable();
         conf.mut_learners().sort_unstable();
         let before = std::mem::replace(&mut self.roles, roles_of(&conf));
+        self.applied_configuration = Configuration::of(&conf, version);
+        self.configuration_stale = true;
         self.node.mut_store().set_conf(conf);
         let strangers = changes.iter().filter(|change| matches!(change, Change::Remove(_)));
         let gone: BTreeSet<NodeKey> = before
@@ -88,7 +91,10 @@ impl Consensus {
     pub(super) fn restore(&mut self, snapshot: Snapshot) {
         let (state, application) =
             Replicated::decode(snapshot.data.clone()).expect("snapshots are checked when they come in");
-        let conf = snapshot.get_metadata().get_conf_state().clone();
+        let meta = snapshot.get_metadata();
+        let (conf, version) = (meta.get_conf_state().clone(), (meta.term, meta.index));
+        self.applied_configuration = Configuration::of(&conf, version);
+        self.configuration_stale = true;
         self.node.mut_store().restore(snapshot);
         self.replicated = state;
         self.applied_bytes = 0;
@@ -103,7 +109,7 @@ impl Consensus {
     }
 
     /// Adjusts what depends on who is a member.
-    fn members_changed(&mut self, before: &BTreeMap<NodeKey, Role>) {
+    pub(super) fn members_changed(&mut self, before: &BTreeMap<NodeKey, Role>) {
         self.review = true;
         if self.roles != *before {
             self.events.push_back(Event::Members);

@@ -7,6 +7,7 @@ use raft::StateRole;
 
 use super::{Consensus, Serial, Status};
 use crate::change::Role;
+use crate::configuration::Configuration;
 
 impl Consensus {
     /// Who leads, as far as this node knows; `None` also when it has not heard its leader for two election timeouts, and
@@ -30,6 +31,12 @@ impl Consensus {
     /// The members as of what is committed here, by key. Empty for a joiner that is not yet one.
     pub fn members(&self) -> &BTreeMap<NodeKey, Role> {
         &self.roles
+    }
+
+    /// The voters as of the last entry that was appended to the log of this node, committed or not. What a node acknowledges,
+    /// it has appended: so whoever keeps this before its messages leave knows every configuration that it took part in.
+    pub fn configuration(&self) -> &Configuration {
+        &self.configuration
     }
 
     /// This node.

@@ -9,7 +9,7 @@ mod settle;
 mod ticks;
 mod types;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use base::{Moment, NodeKey, Seed};
 use bytes::Bytes;
@@ -20,6 +20,7 @@ use self::ticks::SnapshotTrip;
 pub use self::types::{Committed, Event, Serial, SnapshotError, Status};
 use crate::change::Role;
 use crate::config::{Config, ConfigError, SNAPSHOT_BYTES_MAX};
+use crate::configuration::Configuration;
 use crate::log::Log;
 use crate::proposals::{Proposals, ProposeError};
 use crate::replicated::Replicated;
@@ -40,6 +41,11 @@ pub struct Consensus {
     /// While leading: the term, and the fold of the whole log.
     admission: Option<(u64, Replicated)>,
     roles: BTreeMap<NodeKey, Role>,
+    /// Who votes, as of what is applied, and as of the end of the log.
+    applied_configuration: Configuration,
+    configuration: Configuration,
+    /// Entries came or went that may change `configuration`.
+    configuration_stale: bool,
     proposals: Proposals,
     /// What this node wants of the membership.
     wishes: BTreeMap<NodeKey, Wish>,
@@ -89,11 +95,51 @@ impl Consensus {
         this.group = Some(key);
         this.replicated = Replicated::of_founder(key);
         this.roles.insert(key, Role::Voter);
+        this.begin_configured(BTreeSet::from([key]));
         // With one voter the campaign is won on the spot.
         this.node.campaign().expect("a campaign can always be started");
         this.pump();
         this.events.clear();
         Ok(this)
+    }
+
+    /// One of the first `voters` of a new group, which begin it together: each of them knows the others, and none decides
+    /// anything without a majority of them. `founder` names the group; this node must be one of the voters.
+    ///
+    /// A voter that starts as a [joiner](Consensus::joiner) in place of this gets to the same state, a snapshot later.
+    ///
+    /// # Errors
+    /// A setting, a key of 0, or this node is not among the voters.
+    pub fn begin_group(
+        now: Moment,
+        key: NodeKey,
+        founder: NodeKey,
+        voters: BTreeSet<NodeKey>,
+        seed: Seed,
+        config: Config,
+    ) -> Result<Self, ConfigError> {
+        if !voters.contains(&key) {
+            return Err(ConfigError { setting: "key", why: "must be one of the voters of the group" });
+        }
+        if voters.len() == 1 {
+            return Self::bootstrap(key, seed, config);
+        }
+        let mut this = Self::new(key, seed, config, Log::of_group(&voters))?;
+        this.now = now;
+        this.led_at = now;
+        this.group = Some(founder);
+        this.replicated = Replicated::of_group(&voters);
+        this.roles = voters.iter().map(|voter| (*voter, Role::Voter)).collect();
+        this.begin_configured(voters);
+        this.members_changed(&BTreeMap::new());
+        this.pump();
+        this.events.clear();
+        Ok(this)
+    }
+
+    fn begin_configured(&mut self, voters: BTreeSet<NodeKey>) {
+        self.applied_configuration = Configuration::initial(voters);
+        self.configuration.clone_from(&self.applied_configuration);
     }
 
     /// A node that will be a member once a member [adds](Consensus::add) it. Until then it may propose; the proposals
@@ -123,6 +169,9 @@ impl Consensus {
             replicated: Replicated::default(),
             admission: None,
             roles: BTreeMap::new(),
+            applied_configuration: Configuration::default(),
+            configuration: Configuration::default(),
+            configuration_stale: false,
             proposals: Proposals::new(),
             wishes: BTreeMap::new(),
             asked: BTreeMap::new(),

@@ -1,12 +1,13 @@
 //! Running the library until it has nothing more to do, and telling what changed.
 
 use base::NodeKey;
-use raft::eraftpb::Message;
+use raft::eraftpb::{Entry, Message};
 use raft::{Config as RaftConfig, Storage as _};
 use rand_core::RngCore as _;
 
 use super::{Consensus, Event};
 use crate::config::Config;
+use crate::configuration::Configuration;
 use crate::log::Log;
 use crate::wire::{self, Packet};
 
@@ -85,7 +86,9 @@ impl Consensus {
             if self.removed {
                 return;
             }
-            self.node.mut_store().append(ready.take_entries());
+            let entries = ready.take_entries();
+            self.note_appended(&entries);
+            self.node.mut_store().append(entries);
             self.post(ready.take_persisted_messages());
             let mut light = self.node.advance(ready);
             self.post(light.take_messages());
@@ -96,6 +99,28 @@ impl Consensus {
             self.node.advance_apply();
             self.draw_timeout();
         }
+        if std::mem::take(&mut self.configuration_stale) {
+            self.configuration = self.last_configuration();
+        }
+    }
+
+    /// Whether these entries change who votes as of the end of the log: they do so themselves, or replace one that did.
+    fn note_appended(&mut self, entries: &[Entry]) {
+        let Some(first) = entries.first() else { return };
+        self.configuration_stale |= first.index <= self.configuration.index
+            || entries.iter().any(|entry| wire::changes_of(entry).is_some());
+    }
+
+    /// Who votes as of the end of the log: what is applied, and what was appended after it.
+    fn last_configuration(&self) -> Configuration {
+        let log = self.node.store();
+        let mut last = self.applied_configuration.clone();
+        for entry in (last.index.max(log.first() - 1) + 1..=log.last()).filter_map(|index| log.get(index)) {
+            let changes = wire::changes_of(entry);
+            let next = changes.and_then(|changes| last.changed(&changes, (entry.term, entry.index)));
+            last = next.unwrap_or(last);
+        }
+        last
     }
 
     /// Queues messages of the library, in an order that does not depend on its hash maps.

@@ -334,3 +334,59 @@ fn a_suspicion_that_is_wrong_changes_nothing() {
     assert!(group.at(A).is_leader());
     assert_eq!(group.members.values().map(|member| member.status().term).max(), Some(term));
 }
+
+/// The first voters of a group begin it together; one that comes as a joiner gets there, too.
+#[test]
+fn several_nodes_begin_a_group_together() {
+    for missing in [None, Some(C)] {
+        let voters = BTreeSet::from([A, B, C]);
+        let config = Config::default();
+        let mut group = Group::new(config.clone());
+        group.members.clear();
+        for key in &voters {
+            let begin = Consensus::begin_group(group.now, *key, A, voters.clone(), Seed(1), config.clone());
+            let joins = Consensus::joiner(*key, Seed(1), config.clone());
+            let member = if missing == Some(*key) { joins } else { begin };
+            group.members.insert(*key, member.unwrap());
+        }
+        group.run(3_000);
+        for key in voters.clone() {
+            group.propose(key, "hello");
+        }
+        group.run(2_000);
+        let applied = group.applied[&A].clone();
+        assert_eq!(applied.len(), 3, "{missing:?}");
+        for key in voters.clone() {
+            assert_eq!(group.applied[&key], applied);
+            assert_eq!(group.at(key).configuration().voters, voters);
+        }
+    }
+    let stranger =
+        Consensus::begin_group(Moment::ZERO, D, A, BTreeSet::from([A, B]), Seed(1), Config::default());
+    assert!(stranger.is_err());
+}
+
+/// A follower has each configuration when it has the entry, and loses it with the entry.
+#[test]
+fn the_configuration_is_that_of_the_end_of_the_log() {
+    let mut group = Group::of(&[B, C], Config::default());
+    let before = group.at(B).configuration().clone();
+    assert_eq!(before.voters, BTreeSet::from([A, B, C]));
+    group.cut = vec![B, C];
+    let now = group.now;
+    group.at(A).remove(now, B);
+    group.settle();
+    let pending = group.at(A).configuration().clone();
+    assert_ne!(pending, before, "appended, and never committed");
+    assert!(group.at(A).members().contains_key(&B));
+    group.run(3_000);
+    group.cut = vec![A];
+    group.run(3_000);
+    group.propose(B, "other");
+    group.run(1_000);
+    group.cut.clear();
+    group.run(3_000);
+    let now_has = group.at(C).configuration().clone();
+    assert_eq!(group.at(A).configuration(), &now_has, "replaced by what the new leader has");
+    assert_ne!(pending.version(), now_has.version());
+}

@@ -31,6 +31,16 @@ pub(crate) struct Node {
     pub(crate) leaving: bool,
 }
 
+impl Node {
+    /// With everything applied, the configuration at the end of the log is that of the members.
+    fn configuration_is_that_of_the_members(&self) -> bool {
+        let members = self.consensus.members().iter();
+        let voters = members.filter(|(_, role)| **role == Role::Voter).map(|(key, _)| *key);
+        let configuration = self.consensus.configuration();
+        configuration.outgoing.is_empty() && configuration.voters == voters.collect()
+    }
+}
+
 pub(crate) struct World {
     pub(crate) nodes: BTreeMap<NodeKey, Node>,
     pub(crate) oracle: Oracle,
@@ -253,6 +263,7 @@ impl World {
                 && self.oracle.last_of(*key) == node.proposed
                 && node.consensus.has_quorum()
                 && node.consensus.status().waiting == 0
+                && node.configuration_is_that_of_the_members()
         })
     }
 }

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 impl Network {
     pub(super) fn received(&mut self, now: Moment, from: NodeKey, body: &Bytes, rti: &mut Rti) {
         match Unicast::decode(from, body) {
-            Ok(Unicast::Consensus(message)) => self.order.handle_message(now, from, message),
+            Ok(Unicast::Consensus(message)) => self.take_log_message(now, from, message),
             Ok(Unicast::Services(body)) => {
                 let node = self.nodes.iter().find(|(_, key)| **key == from).map(|(node, _)| *node);
                 let Some(node) = node else { return };
@@ -21,6 +21,7 @@ impl Network {
             }
             Ok(Unicast::Join { name }) => self.admit(now, from, name, rti),
             Ok(Unicast::Refused(why)) => tracing::error!(%from, "not let into the network: {why}"),
+            Ok(Unicast::Reformation(body)) => self.take_reformation(now, from, body),
             Err(why) => tracing::warn!("{why}"),
         }
     }
@@ -55,6 +56,9 @@ impl Network {
     /// Looks at where this node and the others stand.
     pub(super) fn review(&mut self, now: Moment, rti: &Rti) -> Verdict {
         self.overlay.set_strength(now, self.strength());
+        if let Some(why) = self.rekey.take() {
+            return anew(why);
+        }
         if let Some(to) = self.membership.ask(now, || self.overlay.who_lets_in()) {
             let name = self.config.overlay.name.clone();
             self.write(now, to, &Unicast::Join { name }, true);
@@ -82,16 +86,23 @@ impl Network {
         if let Some((_, why)) = self.gives_way.take_if(|(at, _)| *at <= now)
             && !self.leaving
         {
+            self.reformation.forget();
             return Verdict::BeginAnew { why, may_found: true };
         }
         if self.membership.is_ignored(now) && !self.leaving {
             let why = "no member of the network that was found has let this node in".to_owned();
             return Verdict::BeginAnew { why, may_found: true };
         }
+        if self.membership.is_forlorn(now, self.overlay.has_members(), !self.order.log().members().is_empty())
+            && !self.leaving
+        {
+            return anew("no member of the network that was found is there any more");
+        }
         let lost = self.membership.is_lost(now, self.order.has_quorum() || self.leaving);
         if self.leaving {
             if self.order.is_removed() {
                 self.overlay.leave(now);
+                self.reformation.forget();
             }
             return Verdict::GoOn;
         }
@@ -100,6 +111,9 @@ impl Network {
         }
         if lost {
             return anew("this node has no contact with a majority of the network");
+        }
+        if !self.order.has_quorum() && self.is_beyond_recovery(rti) {
+            return anew("a majority of the nodes of the network that vote was started again");
         }
         Verdict::GoOn
     }
@@ -117,7 +131,7 @@ impl Network {
     pub(super) fn bootstrap(&mut self, now: Moment) {
         let clock = self.config.overlay.clock_millis.unwrap_or(0);
         let millis = clock.saturating_add(now.as_nanos() / 1_000_000);
-        let network = overlay::network_number(&self.config.founder, millis);
+        let network = base::network_number(&self.config.founder, millis);
         tracing::debug!(network = format_args!("{network:016x}"), "begin a network");
         self.overlay.set_network(now, network);
         self.order.bootstrap(now);

@@ -2,6 +2,7 @@
 
 use base::{NodeKey, Seed};
 use bytes::Bytes;
+use consensus::reformation::Kept;
 use overlay::TopologyKind;
 use router::{ClientFlags, PipeConfig};
 use std::time::Duration;
@@ -92,6 +93,9 @@ pub struct NetworkConfig {
     pub multicast: Option<Multicast>,
     /// The replicated log.
     pub consensus: consensus::Config,
+    /// What this node kept of the network that it was a member of at its last start, and whether it has a place to keep that.
+    /// Default: nothing, and none; then it is no voter any more when its process is started again.
+    pub kept: Kept,
     /// A member that cannot be reached for so long is dead: its federates are resigned. Default 1 s.
     pub node_timeout: Duration,
     /// A node without contact to a majority of the network for so long gives up: its federates are told that the
@@ -111,6 +115,7 @@ impl NetworkConfig {
             pipe: link_pipe(),
             multicast: None,
             consensus: consensus::Config::default(),
+            kept: Kept::default(),
             node_timeout: Duration::from_secs(1),
             minority_timeout: Duration::from_secs(10),
         }

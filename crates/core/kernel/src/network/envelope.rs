@@ -17,6 +17,8 @@ pub(crate) enum Unicast {
     },
     /// Why a node that asked cannot be a member.
     Refused(String),
+    /// Of nodes outside of any network: see [`consensus::reformation`].
+    Reformation(Bytes),
 }
 
 /// Longest name or reason.
@@ -37,6 +39,7 @@ impl Unicast {
             Self::Services(body) => (2, body),
             Self::Join { name } => (3, name.as_bytes()),
             Self::Refused(why) => (4, why.as_bytes()),
+            Self::Reformation(body) => (5, body),
         };
         let mut out = BytesMut::with_capacity(1 + body.len());
         out.put_u8(kind);
@@ -56,7 +59,8 @@ impl Unicast {
             2 => Self::Services(body),
             3 => Self::Join { name: text(from, &body)? },
             4 => Self::Refused(text(from, &body)?),
-            _ => return Err(format!("{from} sent a message of kind {kind}, which is none (1 to 4)")),
+            5 => Self::Reformation(body),
+            _ => return Err(format!("{from} sent a message of kind {kind}, which is none (1 to 5)")),
         })
     }
 }
@@ -79,6 +83,7 @@ mod tests {
             Unicast::Services(Bytes::new()),
             Unicast::Join { name: "Köln".to_owned() },
             Unicast::Refused("why".to_owned()),
+            Unicast::Reformation(Bytes::from_static(b"r")),
         ];
         for message in all {
             assert_eq!(Unicast::decode(NodeKey(1), &message.encode()), Ok(message));

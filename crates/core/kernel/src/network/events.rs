@@ -30,6 +30,7 @@ impl Network {
             }
             Event::Reachable { key, name } => {
                 tracing::info!(%key, name, "node reachable");
+                self.reformation.handle_reachable(now);
                 if self.overlay.says_member(key) {
                     self.membership.hurry(now);
                 }
@@ -39,6 +40,7 @@ impl Network {
             Event::Unreachable { key } => {
                 tracing::warn!(%key, "node unreachable");
                 self.order.suspect(now, key);
+                self.reformation.handle_unreachable(key);
                 rti.handle_network_changed(now);
             }
             Event::Received { from, body } => self.received(now, from, &body, rti),
@@ -47,6 +49,10 @@ impl Network {
             Event::NetworkAdopted { network } => {
                 tracing::info!(network = format_args!("{network:016x}"), "found a network");
                 self.membership.found(now);
+                let same = self.reformation.head().is_some_and(|head| head.network == network);
+                if same && self.reformation.has_promised() {
+                    self.rekey = Some("the network lives, and this node had promised to found its successor");
+                }
             }
             // It is the node that joins which takes the shape of the other.
             Event::Refused { refusal, target: Some(_), .. } if self.takes_shape(&refusal) => {}

@@ -7,6 +7,13 @@ use std::time::Duration;
 /// A node that asks to be a member asks again after this time.
 const ASK_AGAIN: Duration = Duration::from_millis(500);
 
+/// A node that asks to be a member of a network of which nobody is there any more looks for another one after this time. A
+/// member that has just come may not have said so yet.
+const FORLORN: Duration = Duration::from_secs(2);
+/// The same of a node that is in the log already, which may still have to elect a leader: some elections, and links of a
+/// second.
+const FORLORN_IN_LOG: Duration = Duration::from_secs(5);
+
 /// How far this node has come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Standing {
@@ -33,6 +40,8 @@ pub(crate) struct Membership {
     asked: usize,
     /// When a network was found.
     found_at: Moment,
+    /// Since when nobody is there that is a member of it, and how long that may be.
+    forlorn: Option<(Moment, Duration)>,
     began: Moment,
 }
 
@@ -52,6 +61,7 @@ impl Membership {
             alone_since: None,
             asked: 0,
             found_at: now,
+            forlorn: None,
             began: now,
         }
     }
@@ -102,6 +112,18 @@ impl Membership {
     /// It has asked for too long.
     pub(crate) fn is_ignored(&self, now: Moment) -> bool {
         self.ask_until().is_some_and(|until| until <= now)
+    }
+
+    /// Notes whether any member can be reached. True when none has been there for too long: what is left of the network
+    /// lets nobody in.
+    pub(crate) fn is_forlorn(&mut self, now: Moment, has_members: bool, in_log: bool) -> bool {
+        if has_members || !matches!(self.standing, Standing::Asking(_)) {
+            self.forlorn = None;
+            return false;
+        }
+        let (since, limit) = self.forlorn.get_or_insert((now, FORLORN));
+        *limit = if in_log { FORLORN_IN_LOG } else { FORLORN };
+        now.since(*since) >= *limit
     }
 
     /// Somebody new can be asked.
@@ -160,6 +182,7 @@ impl Membership {
         let dead = self.missing.values().copied().min();
         let lost = self.alone_since.map(|since| since + self.minority_timeout);
         let asking = Moment::sooner(asking, self.ask_until());
+        let asking = Moment::sooner(asking, self.forlorn.map(|(since, limit)| since + limit));
         Moment::sooner(Moment::sooner(self.bootstrap_at(), asking), Moment::sooner(dead, lost))
     }
 }
@@ -200,6 +223,19 @@ mod tests {
         assert_eq!(membership.ask(at(1_001), || vec![A, B]), Some(A));
         membership.admitted();
         assert_eq!(membership.ask(at(2_000), || vec![A, B]), None);
+    }
+
+    #[test]
+    fn a_network_of_which_nobody_is_left_is_given_up() {
+        let mut membership = fresh(None);
+        assert!(!membership.is_forlorn(at(0), false, false), "none was found");
+        membership.found(at(0));
+        assert!(!membership.is_forlorn(at(0), false, false));
+        assert!(!membership.is_forlorn(at(1_900), true, false), "somebody is there");
+        assert!(!membership.is_forlorn(at(2_000), false, false));
+        assert!(membership.is_forlorn(at(4_000), false, false));
+        assert!(!membership.is_forlorn(at(4_000), false, true), "it may still be elected");
+        assert!(membership.is_forlorn(at(7_000), false, true));
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! | `config` | settings |
 //! | `events` | what the overlay tells |
 //! | `admission`, `membership` | becoming a member, members that are dead |
+//! | `reformation` | the successor of a network that is lost |
 //! | `order` | proposals on their way to the replicated log and back |
 //! | `fabric` | the routers, with a client for each neighbour |
 //! | `links` | frames in and out |
@@ -28,6 +29,7 @@ mod info;
 mod links;
 mod membership;
 mod order;
+mod reformation;
 mod status;
 mod traffic;
 
@@ -41,6 +43,7 @@ pub use status::{LinkMessages, NetworkStatus, NodeStatus};
 pub use traffic::{LinkCounts, LinkRates, LinkTraffic};
 
 use base::{Moment, NodeKey, Seed};
+use consensus::reformation::{Contact, Reformation};
 use envelope::Unicast;
 use fabric::Fabric;
 use groups::Groups;
@@ -48,6 +51,7 @@ use links::Links;
 use membership::{Membership, Standing};
 use order::Order;
 use overlay::{ConfigError, Overlay, TopologyKind};
+use reformation::Withheld;
 use rti::Outgoing;
 use rti::{Completion, NodeId, Rti};
 use std::collections::{BTreeMap, BTreeSet};
@@ -82,6 +86,11 @@ pub(crate) struct Network {
     other_shape: Option<Shape>,
     /// When and why this node gives up its network for another one of the same founder.
     gives_way: Option<(Moment, String)>,
+    reformation: Reformation,
+    /// Messages of the log that wait for a disk.
+    withheld: Withheld,
+    /// Why it has to find its network again under another key.
+    rekey: Option<&'static str>,
     info: info::Info,
     review_due: bool,
     /// What one call of the services sent, and where it now waits.
@@ -104,7 +113,8 @@ pub(crate) enum Verdict {
     BeginAnew {
         /// The reason, for the federates.
         why: String,
-        /// Whether this node, if it is one that does, may begin a network again.
+        /// Whether this node, if it is one that does, may begin a network again: it never was a member of one, or that has given
+        /// way.
         may_found: bool,
     },
 }
@@ -115,6 +125,21 @@ impl Network {
     /// # Errors
     /// The settings do not fit.
     pub(crate) fn new(now: Moment, config: NetworkConfig, key: NodeKey) -> Result<Self, ConfigError> {
+        let reformation = reformation::machine(&config, key);
+        Self::with(now, config, key, reformation)
+    }
+
+    fn with(
+        now: Moment,
+        mut config: NetworkConfig,
+        key: NodeKey,
+        reformation: Reformation,
+    ) -> Result<Self, ConfigError> {
+        let head = reformation.head();
+        // Only members of a mesh keep URLs: a node that takes any shape knows by them which it had.
+        if config.any_shape && head.is_some_and(|h| h.contacts.values().any(|c| !c.urls.is_empty())) {
+            config.overlay.topology = TopologyKind::Mesh;
+        }
         let mut settings = config.overlay.clone();
         settings.key = key;
         settings.network = 0;
@@ -124,8 +149,18 @@ impl Network {
             terms: target.terms.encode(),
         };
         settings.targets = config.targets.iter().map(target).collect();
+        settings.targets.extend(reformation::targets(head, &config));
         let seed = settings.seed;
-        let membership = Membership::new(now, config.bootstrap, config.node_timeout, config.minority_timeout);
+        // Who was a member of a network founds no other one: it joins that, or its successor.
+        let bootstrap = config.bootstrap.filter(|_| head.is_none());
+        if let Some(head) = head {
+            tracing::info!(
+                network = format_args!("{:016x}", head.network),
+                voters = head.voter_names().join(", "),
+                "this node was a member of a network: it joins that, or founds its successor with a majority of the voters"
+            );
+        }
+        let membership = Membership::new(now, bootstrap, config.node_timeout, config.minority_timeout);
         let mut fabric = Fabric::new(now, key, seed.split("routers"), settings.topology, config.pipe.clone());
         let mut groups = 0;
         if let Some(multicast) = config.multicast {
@@ -150,6 +185,9 @@ impl Network {
             leaving: false,
             other_shape: None,
             gives_way: None,
+            reformation,
+            withheld: Withheld::default(),
+            rekey: None,
             info: info::Info::default(),
             review_due: true,
             waits_in: Vec::new(),
@@ -171,7 +209,8 @@ impl Network {
             config.overlay.topology = shape.topology;
             config.overlay.redundancy = shape.redundancy;
         }
-        let mut network = Self::new(now, config, key)?;
+        let reformation = self.reformation.rejoin(key);
+        let mut network = Self::with(now, config, key, reformation)?;
         network.links.close_all_of(&self.links, "this node joins the network again");
         network.groups.begin_with(self.groups.leave_all());
         Ok(network)
@@ -200,6 +239,8 @@ impl Network {
     /// Where others reach this node.
     fn set_addresses(&mut self, now: Moment, urls: Vec<String>) {
         self.config.overlay.urls.clone_from(&urls);
+        let name = self.config.overlay.name.clone();
+        self.reformation.set_contact(Contact { name, urls: urls.clone() });
         if let Err(error) = self.overlay.set_urls(now, urls) {
             tracing::error!(%error, "the addresses of this node are not told to others");
         }
@@ -212,12 +253,16 @@ impl Network {
 
     /// True when it has left the network in order, or never was in it with others.
     pub(crate) fn has_left(&self) -> bool {
-        self.leaving && (self.order.is_removed() || self.nodes.len() <= 1)
+        self.leaving && (self.order.is_removed() || self.nodes.len() <= 1) && self.reformation.is_persisted()
     }
 
     /// It is to leave the network in order.
     pub(crate) fn leave(&mut self, now: Moment) {
         if !std::mem::replace(&mut self.leaving, true) {
+            // The last member takes the network with it. Who is no member leaves nothing.
+            if self.is_member() && self.nodes.len() <= 1 {
+                self.reformation.forget();
+            }
             self.remove(now, self.key);
         }
     }
@@ -227,6 +272,9 @@ impl Network {
         self.review_due = true;
         self.overlay.handle_timeout(now);
         self.order.handle_timeout(now);
+        if self.reformation.poll_timeout().is_some_and(|at| at <= now) {
+            self.reformation.handle_timeout(now);
+        }
         if self.fabric.poll_timeout().is_some_and(|at| at <= now) {
             self.fabric.handle_timeout(now);
         }
@@ -237,6 +285,7 @@ impl Network {
         let links = Moment::sooner(self.overlay.poll_timeout(), self.fabric.poll_timeout());
         let standing = Moment::sooner(self.order.poll_timeout(), self.membership.poll_timeout());
         let own = Moment::sooner(self.info.poll_timeout(), self.gives_way.as_ref().map(|(at, _)| *at));
+        let own = Moment::sooner(own, self.reformation.poll_timeout());
         Moment::sooner(Moment::sooner(links, standing), own)
     }
 
@@ -324,6 +373,7 @@ impl Network {
             again = true;
         }
         again |= self.drive_order(now, rti, done);
+        again |= self.drive_reformation(now);
         self.review_due |= again;
         any |= self.drive_routers(now, rti);
         if self.membership.must_bootstrap(now) {
@@ -348,10 +398,7 @@ impl Network {
         if any {
             self.learn_nodes(now, rti);
         }
-        while let Some((to, body)) = self.order.poll_message() {
-            self.write(now, to, &Unicast::Consensus(body), true);
-            any = true;
-        }
+        any |= self.send_log_messages(now);
         any
     }
 

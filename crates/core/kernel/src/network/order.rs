@@ -4,7 +4,7 @@ use base::{Moment, NodeKey, Seed};
 use bytes::Bytes;
 use consensus::{Committed, Config, Consensus, Event, Serial};
 use rti::{Command, Completion, Proposal, Rti};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// One node's part of the log, and what it has proposed.
 pub(crate) struct Order {
@@ -28,6 +28,15 @@ impl Order {
     pub(crate) fn bootstrap(&mut self, now: Moment) {
         self.log = Consensus::bootstrap(self.key, self.seed, self.config.clone())
             .expect("the settings are checked at the start");
+        for (_, proposal) in std::mem::take(&mut self.in_flight) {
+            self.propose(now, proposal);
+        }
+    }
+
+    /// Begins the log of a group together with its other first voters.
+    pub(crate) fn begin_group(&mut self, now: Moment, founder: NodeKey, voters: BTreeSet<NodeKey>) {
+        self.log = Consensus::begin_group(now, self.key, founder, voters, self.seed, self.config.clone())
+            .expect("the settings are checked at the start, and this node is one of the voters");
         for (_, proposal) in std::mem::take(&mut self.in_flight) {
             self.propose(now, proposal);
         }

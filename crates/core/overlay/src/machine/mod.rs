@@ -341,6 +341,23 @@ impl Overlay {
         self.is_reachable(key) && self.map.get(key).is_some_and(|entry| entry.member)
     }
 
+    /// Whether some node, which a path leads to, says that it is a member of its network.
+    pub fn has_members(&self) -> bool {
+        self.reachable().any(|key| self.says_member(key))
+    }
+
+    /// Name and URLs of a node of the map.
+    pub fn contact(&self, key: NodeKey) -> Option<(&str, &[String])> {
+        self.map.get(key).map(|entry| (entry.name.as_str(), entry.urls.as_slice()))
+    }
+
+    /// Whether a path leads to a node of that name with another key than `key`: names are unique, so the node that had `key` was
+    /// started again.
+    pub fn is_restarted(&self, key: NodeKey, name: &str) -> bool {
+        !self.is_reachable(key)
+            && self.map.named(name).any(|other| other != key && self.routes.reaches(other))
+    }
+
     /// Whom to ask to become a member: those that say they are, or anybody, who may have become one since. In an order that
     /// each node has its own beginning of, so that not all ask the same.
     pub fn who_lets_in(&self) -> Vec<NodeKey> {

@@ -218,6 +218,9 @@ impl Config {
         for directory in &mut config.fom.directories {
             *directory = base.join(&directory);
         }
+        if let Some(Network { state: network::StatePlace::Directory(directory), .. }) = &mut config.network {
+            *directory = base.join(&directory);
+        }
         if let Some(Network { quic, .. }) = &mut config.network {
             for file in [&mut quic.certificate, &mut quic.key, &mut quic.authority].into_iter().flatten() {
                 *file = base.join(&file);

@@ -32,12 +32,15 @@ impl Config {
     /// The topology file does not have this node, there are links besides it, or settings do not go together.
     pub fn settle(&mut self, suffix: u16) -> Result<(), PlanError> {
         let name = self.network_name(suffix);
-        let founder = self.given_name().unwrap_or_else(host_name);
+        let given = self.given_name();
+        let (named, founder) = (given.is_some(), given.unwrap_or_else(host_name));
         let Some(network) = &mut self.network else { return Ok(()) };
         network.check()?;
         let plan = network.plan(&name)?;
         network.name = Some(name);
-        network.founder.get_or_insert(founder);
+        if network.founder.is_none() {
+            (network.is_named, network.founder) = (named, Some(founder));
+        }
         network.listen = plan.listen;
         network.advertise = plan.advertise;
         if let Some(federates) = plan.federates

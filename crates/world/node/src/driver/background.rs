@@ -9,7 +9,7 @@ use super::accept::BindError;
 use super::machine::Machine;
 use super::run::{Node, runtime};
 use super::stats::NodeStats;
-use crate::{Config, KernelError};
+use crate::{Config, KernelError, StateFile};
 
 /// Why a background node did not start.
 #[derive(Debug, thiserror::Error)]
@@ -43,17 +43,17 @@ impl Background {
         M: Machine + 'static,
         F: FnOnce(&Config) -> M + Send + 'static,
     {
-        Self::try_start(config, |config| Ok(machine(config)))
+        Self::try_start(config, |config| Ok((machine(config), None)))
     }
 
-    /// As [`Background::start`], with a machine that may not come about.
+    /// As [`Background::start`], with a machine that may not come about, and the file that it keeps its state in.
     ///
     /// # Errors
     /// Those of `machine` and of [`Background::start`].
     pub fn try_start<M, F>(config: Config, machine: F) -> Result<Self, StartError>
     where
         M: Machine + 'static,
-        F: FnOnce(&Config) -> Result<M, StartError> + Send + 'static,
+        F: FnOnce(&Config) -> Result<(M, Option<StateFile>), StartError> + Send + 'static,
     {
         let (stop, stopped) = oneshot::channel::<()>();
         let (bound, binding) = std::sync::mpsc::sync_channel(1);
@@ -67,7 +67,10 @@ impl Background {
                 }
             };
             runtime.block_on(async move {
-                let bind = async { Ok::<_, StartError>(Node::bind(&config, machine(&config)?).await?) };
+                let bind = async {
+                    let (machine, file) = machine(&config)?;
+                    Ok::<_, StartError>(Node::bind(&config, machine).await?.with_state(file))
+                };
                 match bind.await {
                     Ok(node) => {
                         let _ = bound.send(Ok((node.addresses().to_vec(), node.link_addresses())));

@@ -6,8 +6,10 @@ use std::time::Duration;
 use base::Moment;
 use bytes::{Buf, Bytes, BytesMut};
 use fedpro::server::ConnId;
+use kernel::Persist;
 use tokio::net::tcp::OwnedWriteHalf;
 use tokio::sync::Notify;
+use tokio::sync::mpsc::UnboundedSender;
 
 use super::clock::Clock;
 use super::machine::{Input, Machine, Output};
@@ -50,6 +52,8 @@ pub(crate) struct Core<M> {
     pub(super) table: Table,
     pub(crate) links: Links,
     pub(crate) groups: Groups,
+    /// What is to be stored goes to a task of its own.
+    pub(super) persist: Option<UnboundedSender<Persist>>,
     pub(crate) stats: NodeStats,
     pub(super) read_buffer: BytesMut,
     write_buffer: BytesMut,
@@ -65,6 +69,7 @@ impl<M: Machine> Hub<M> {
                 table: Table::default(),
                 links: Links::default(),
                 groups: Groups::default(),
+                persist: None,
                 stats: NodeStats::default(),
                 read_buffer: BytesMut::new(),
                 write_buffer: BytesMut::new(),
@@ -205,6 +210,10 @@ impl<M: Machine> Core<M> {
         let (mut waiting, mut others) = (None, 0);
         loop {
             match self.machine.poll() {
+                Some(Output::Persist(persist)) => {
+                    let taken = self.persist.as_ref().is_some_and(|orders| orders.send(persist).is_ok());
+                    debug_assert!(taken, "a machine with a place for its state is driven by a node with one");
+                }
                 Some(Output::Link(output)) => self.links.obey(&mut self.machine, now, output),
                 Some(Output::Group(output)) => self.groups.obey(&mut self.machine, now, output),
                 Some(Output::Released(conn)) => {

@@ -5,6 +5,7 @@ use std::time::Duration;
 use base::Moment;
 use bytes::{Bytes, BytesMut};
 use fedpro::server::{ConnId, Transmit};
+use kernel::Persist;
 
 use crate::link::{GroupFrame, GroupInput, GroupOutput, LinkId, LinkInput, LinkOutput};
 
@@ -38,11 +39,19 @@ pub enum Input<'a> {
     Link(LinkInput<'a>),
     /// Something happened in the multicast groups.
     Group(GroupInput<'a>),
+    /// A state that [`Output::Persist`] had is stored.
+    Persisted {
+        /// Its revision.
+        revision: u64,
+    },
 }
 
 /// What a [`Machine`] wants done.
 #[derive(Debug)]
 pub enum Output {
+    /// A state is to be stored, in place of the last one; answered by [`Input::Persisted`]. Only of machines that were told of
+    /// a place for it.
+    Persist(Persist),
     /// Something is to be done with the links to other nodes.
     Link(LinkOutput),
     /// Something is to be done with the multicast groups.

@@ -13,6 +13,7 @@ mod clock;
 mod connection;
 mod hub;
 mod machine;
+mod persist;
 mod run;
 mod stats;
 mod table;

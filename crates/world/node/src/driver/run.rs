@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::TcpListener;
@@ -12,9 +13,10 @@ use tracing::{info, warn};
 use super::accept::{self, BindError};
 use super::hub::{Hub, Sizes};
 use super::machine::{Input, Machine};
+use super::persist::keep_state;
 use super::stats::NodeStats;
-use crate::Config;
 use crate::link::{self, Fabric, LinkContext, LinkInput, Listener, Plain, Quic, StreamLayer};
+use crate::{Config, StateFile};
 
 /// While the node stops its machine is asked this often whether it has left the network.
 const LEAVE_POLL: Duration = Duration::from_millis(10);
@@ -38,6 +40,7 @@ pub struct Node<M> {
     link_listeners: Vec<Listener>,
     links: LinkContext,
     multicast: Option<link::MulticastUrl>,
+    state: Option<StateFile>,
 }
 
 impl<M: Machine + 'static> Node<M> {
@@ -93,6 +96,7 @@ impl<M: Machine + 'static> Node<M> {
             link_listeners,
             links,
             multicast: network.multicast,
+            state: None,
         })
     }
 
@@ -113,13 +117,29 @@ impl<M: Machine + 'static> Node<M> {
         self
     }
 
+    /// Stores what the machine wants to survive a crash in `file`.
+    #[must_use]
+    pub fn with_state(mut self, file: Option<StateFile>) -> Self {
+        self.state = file;
+        self
+    }
+
     /// Serves federates until `stop` is ready. Then nobody is accepted any more, the federates are told, and what
     /// is queued for them is written, for as long as `shutdown.grace` allows. Returns what happened in numbers.
     ///
     /// It has to run on a [`runtime`], or another one whose tasks stay on their thread: a node is one thread.
     pub async fn run(self, stop: impl Future<Output = ()>) -> NodeStats {
-        let Self { hub, listeners, addresses, connections_max, grace, link_listeners, links, multicast } =
-            self;
+        let Self {
+            hub,
+            listeners,
+            addresses,
+            connections_max,
+            grace,
+            link_listeners,
+            links,
+            multicast,
+            state,
+        } = self;
         for address in &addresses {
             info!(%address, "listening");
         }
@@ -136,6 +156,11 @@ impl<M: Machine + 'static> Node<M> {
         if let Some(url) = multicast {
             tasks.spawn_local(link::keep_joining(Rc::clone(&hub), Rc::new(url)));
         }
+        let keeping = state.map(|file| {
+            let (orders, taken) = tokio::sync::mpsc::unbounded_channel();
+            hub.core.borrow_mut().persist = Some(orders);
+            tokio::task::spawn_local(keep_state(Rc::clone(&hub), Arc::new(file), taken))
+        });
         hub.act(|_, _| ()); // the machine may want links from the start
         let time = tokio::task::spawn_local({
             let hub = Rc::clone(&hub);
@@ -147,6 +172,9 @@ impl<M: Machine + 'static> Node<M> {
         connecting.abort();
         link::close_all(&hub).await;
         time.abort();
+        if let Some(keeping) = keeping {
+            keeping.abort();
+        }
         hub.core.borrow().stats
     }
 }

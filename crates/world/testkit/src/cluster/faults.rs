@@ -10,7 +10,8 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 impl Cluster {
-    fn is_running(&self, node: usize) -> bool {
+    /// Whether the process of a node runs.
+    pub fn is_running(&self, node: usize) -> bool {
         matches!(self.starts[node].1, Condition::Up | Condition::Leaving)
     }
 
@@ -38,7 +39,8 @@ impl Cluster {
         self.starts[node] = (start, Condition::Up);
         self.learn_served(node);
         self.outcome.paused += self.node(node).paused().1;
-        let process = Node::new(&self.options, self.now(), (node, start), &self.directory, adjust);
+        let stored = self.node(node).stored();
+        let process = Node::new(&self.options, self.now(), (node, start), &self.directory, stored, adjust);
         self.sim.restart(self.nodes[node], Process::Node(process));
         self.with_node(node, Node::begin);
     }

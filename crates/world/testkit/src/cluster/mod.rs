@@ -100,7 +100,7 @@ impl Cluster {
         let directory = node::directory(options.nodes());
         let mut nodes = Vec::new();
         for node in 0..options.nodes() {
-            let process = Node::new(&options, Moment::ZERO, (node, 0), &directory, |_| {});
+            let process = Node::new(&options, Moment::ZERO, (node, 0), &directory, None, |_| {});
             nodes.push(sim.add_host(&node::name(node), Process::Node(process)));
         }
         let known = Knowledge::new(&options);

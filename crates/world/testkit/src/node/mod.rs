@@ -2,6 +2,7 @@
 
 mod config;
 mod connections;
+mod disk;
 mod links;
 mod multicast;
 mod tap;
@@ -14,8 +15,10 @@ use crate::log;
 use crate::observation::{FederationView, Observation, SessionId};
 use crate::options::Options;
 use base::Moment;
+use bytes::Bytes;
 use connections::Connections;
-use kernel::{Kernel, LinkCounts, NetworkConfig};
+use disk::Disk;
+use kernel::{Kernel, LinkCounts, NetworkConfig, Record};
 use links::Links;
 use multicast::Groups;
 use netsim::{HostEvent, HostId, Port};
@@ -39,6 +42,7 @@ pub struct Node {
     connections: Connections,
     links: Links,
     groups: Groups,
+    disk: Disk,
     /// Sessions that are served, and by which network.
     served: Vec<(SessionId, u64)>,
     /// The process stands still; what happened to it since.
@@ -47,14 +51,20 @@ pub struct Node {
 }
 
 impl Node {
-    /// A start of a node. `adjust` has the last word on its settings.
+    /// A start of a node, with what its last one has `stored`. `adjust` has the last word on its settings.
     pub(crate) fn new(
         options: &Options,
         now: Moment,
         (node, start): (usize, u32),
         directory: &Directory,
+        stored: Option<Bytes>,
         adjust: impl FnOnce(&mut NetworkConfig),
     ) -> Self {
+        let kept = Disk::kept(options.disk, stored.as_ref());
+        let adjust = |config: &mut NetworkConfig| {
+            config.kept = kept;
+            adjust(config);
+        };
         let seed = config::seed(options, node, start);
         let hosts = (0..options.nodes() as u32).map(HostId).collect();
         let loss = options.multicast.map_or(0, |multicast| multicast.loss);
@@ -63,6 +73,7 @@ impl Node {
             connections: Connections::new(seed.split("sessions"), options.is_tapped),
             links: Links::new(Arc::clone(directory)),
             groups: Groups::new(hosts, loss, seed.split("casts")),
+            disk: Disk::new(options.disk, seed.split("disk"), stored),
             served: Vec::new(),
             stopped: None,
             last_status: Vec::new(),
@@ -72,6 +83,19 @@ impl Node {
     /// The kernel.
     pub fn kernel(&self) -> &Kernel {
         &self.kernel
+    }
+
+    /// What a crash leaves on its disk.
+    pub(crate) fn stored(&self) -> Option<Bytes> {
+        self.disk.stored()
+    }
+
+    /// What its next start will find there.
+    ///
+    /// # Panics
+    /// The disk has something else: a mistake of this test kit.
+    pub fn record(&self) -> Option<Record> {
+        self.disk.stored().map(|image| Record::from_image(&image).expect("a disk gives back what it got"))
     }
 
     /// Federates whose connections it does not read now, and how often it has paused one.
@@ -185,7 +209,7 @@ impl Node {
             self.links.settle(kernel, port);
             self.connections.give_out(kernel, port);
             self.connections.pause_and_resume(kernel, port);
-            let any = self.links.settle(kernel, port);
+            let any = self.links.settle(kernel, port) | self.disk.settle(port.now(), kernel);
             if !self.groups.settle(kernel, port) && !any {
                 break;
             }
@@ -193,7 +217,8 @@ impl Node {
         if let Some(network) = kernel.member_of() {
             self.served.extend(self.connections.take_fresh().into_iter().map(|session| (session, network)));
         }
-        let timeouts = [kernel.poll_timeout(), self.links.poll_timeout(), self.groups.poll_timeout()];
+        let (links, groups) = (self.links.poll_timeout(), self.groups.poll_timeout());
+        let timeouts = [kernel.poll_timeout(), links, groups, self.disk.poll_timeout()];
         port.wake(timeouts.into_iter().flatten().min());
         if self.connections.tap().is_on() {
             self.report();

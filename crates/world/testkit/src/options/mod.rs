@@ -175,6 +175,8 @@ pub struct Options {
     pub pipe: PipeConfig,
     /// Multicast groups that all nodes share, beside their links.
     pub multicast: Option<Multicast>,
+    /// Nodes keep who votes on a disk, which needs up to so long to sync; `None`: they have none.
+    pub disk: Option<Duration>,
     /// What goes wrong when.
     pub faults: Vec<PlannedFault>,
 }
@@ -208,6 +210,7 @@ impl Options {
         options.timing = Timing::USUAL;
         options.pipe = link_pipe();
         options.multicast = None;
+        options.disk = None;
         options.faults.clear();
         options
     }

@@ -48,6 +48,7 @@ pub(super) fn one(seed: Seed, group: Group) -> Options {
         timing: Timing::USUAL,
         pipe: link_pipe(),
         multicast: None,
+        disk: None,
         faults,
     }
 }

@@ -1,6 +1,7 @@
 //! How nodes find each other, become members of one network, leave it, are cut off and come back.
 
 mod network;
+mod recovery;
 
 use kernel::{LinkCounts, NetworkConfig, NetworkStatus, TopologyKind};
 use network::Network;

@@ -1,8 +1,8 @@
 //! A cluster whose nodes have names and are started one by one.
 
-use base::{NodeKey, Seed};
+use base::{Moment, NodeKey, Seed};
 use kernel::report::NodeSummary;
-use kernel::{LinkCounts, LinkTarget, NetworkConfig, NetworkStatus};
+use kernel::{LinkCounts, LinkTarget, NetworkConfig, NetworkStatus, Record};
 use netsim::RuleId;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -24,8 +24,18 @@ fn done<T>(outcome: Result<T, Failure>) -> T {
 impl Network {
     /// Nobody is there yet.
     pub(crate) fn new(kind: Kind) -> Self {
+        Self::with(kind, None)
+    }
+
+    /// The same, of nodes that keep who votes on disks which need up to `sync_max`.
+    pub(crate) fn with_disks(kind: Kind, sync_max: Duration) -> Self {
+        Self::with(kind, Some(sync_max))
+    }
+
+    fn with(kind: Kind, disk: Option<Duration>) -> Self {
         let mut options = Options::quiet(Seed(7), Shape { kind, nodes: 0, edges: Vec::new() }, 0);
         options.spares = NODES;
+        options.disk = disk;
         options.sites = vec![Duration::from_micros(500); NODES];
         Self { cluster: Cluster::new(options), names: Vec::new(), cut: BTreeMap::new() }
     }
@@ -60,6 +70,34 @@ impl Network {
         });
     }
 
+    pub(crate) fn now(&self) -> Moment {
+        self.cluster.now()
+    }
+
+    /// Whether its process runs.
+    pub(crate) fn is_up(&self, name: &str) -> bool {
+        self.names.iter().position(|known| known == name).is_some_and(|node| self.cluster.is_running(node))
+    }
+
+    fn record(&self, name: &str) -> Option<Record> {
+        self.cluster.node(self.node(name)).record()
+    }
+
+    /// Whether a crash would leave a record.
+    pub(crate) fn has_record(&self, name: &str) -> bool {
+        self.record(name).is_some()
+    }
+
+    /// Whether these nodes have the votes of a majority in the latest network that any disk knows of.
+    pub(crate) fn has_majority(&self, names: &[&str]) -> bool {
+        let records: Vec<_> = self.names.iter().filter_map(|name| self.record(name)).collect();
+        let Some(latest) = records.iter().map(|record| &record.head).max_by_key(|head| head.version()) else {
+            return false;
+        };
+        let own: Vec<_> = names.iter().filter_map(|name| self.record(name)).collect();
+        latest.configuration.is_majority(|key| own.iter().any(|record| record.keys.contains(&key)))
+    }
+
     pub(crate) fn crash(&mut self, name: &str) {
         self.cluster.crash(self.node(name));
     }
@@ -67,6 +105,9 @@ impl Network {
     /// Takes the network from a host, or gives it back.
     pub(crate) fn cut(&mut self, name: &str, cut: bool) {
         let node = self.node(name);
+        if cut == self.cut.contains_key(&node) {
+            return;
+        }
         if cut {
             let rule = self.cluster.add_rule(FaultKind::Partition(BTreeSet::from([node]), true));
             self.cut.insert(node, rule);

@@ -31,6 +31,13 @@ pub struct Network {
     /// for it at random. Not read from files: [`Config::settle`](crate::Config::settle) sets it.
     #[serde(skip)]
     pub founder: Option<String>,
+    /// Whether somebody gave the node its name, so that it has the same one at each of its starts. Set with `founder`.
+    #[serde(skip)]
+    pub is_named: bool,
+    /// The folder in which the node keeps who votes in its network, so that it has its vote again when it is started again;
+    /// `"none"`: nowhere. A relative folder counts from the configuration file. Default: as `meshrti serve` chooses; nodes inside of
+    /// other programs keep nothing.
+    pub state: StatePlace,
     /// Where other nodes may connect: `tcp://`, `quic://`. Default: the port of the node's own `address` in a topology
     /// file; otherwise nowhere, so that the node only connects to others.
     pub listen: Vec<LinkListen>,
@@ -103,6 +110,8 @@ impl Default for Network {
         Self {
             name: None,
             founder: None,
+            is_named: false,
+            state: StatePlace::Default,
             listen: Vec::new(),
             advertise: Vec::new(),
             topology: None,
@@ -128,6 +137,35 @@ impl Default for Network {
             silence: Duration::from_millis(2500),
             node_timeout: Duration::from_secs(1),
             minority_timeout: Duration::from_secs(10),
+        }
+    }
+}
+
+/// Where a node keeps its state.
+#[derive(Clone, Debug, PartialEq, Eq, Default, Deserialize)]
+#[serde(from = "String")]
+pub enum StatePlace {
+    /// Where the program says.
+    #[default]
+    Default,
+    /// Nowhere.
+    Nowhere,
+    /// In this folder.
+    Directory(std::path::PathBuf),
+}
+
+impl From<String> for StatePlace {
+    fn from(text: String) -> Self {
+        if text == "none" { Self::Nowhere } else { Self::Directory(text.into()) }
+    }
+}
+
+impl StatePlace {
+    /// The folder, if there is one.
+    pub fn directory(&self) -> Option<&std::path::Path> {
+        match self {
+            Self::Directory(directory) => Some(directory),
+            Self::Default | Self::Nowhere => None,
         }
     }
 }

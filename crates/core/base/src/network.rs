@@ -1,0 +1,52 @@
+//! Numbers of networks: by whom a network was founded, and when.
+
+use crate::Seed;
+
+/// Bits of the number of a network that say when it was founded; those above say by whom.
+const SINCE_BITS: u32 = 44;
+
+/// The number of the network that the node called `founder` founds, `millis` milliseconds after 1970 (or after the
+/// beginning of a simulation). Never 0. 20 bits stand for the name, 44 for the time: until the year 2527 later is greater.
+pub fn network_number(founder: &str, millis: u64) -> u64 {
+    let whose = Seed(0).split(founder).0 >> SINCE_BITS << SINCE_BITS;
+    (whose | network_since(millis)).max(1)
+}
+
+/// The number of the network that takes the place of `previous` when that is lost: of the same founder, and always
+/// greater, however the clocks stand.
+pub fn successor_number(previous: u64, millis: u64) -> u64 {
+    let since = network_since(millis).max(network_since(previous) + 1);
+    (previous >> SINCE_BITS << SINCE_BITS) | since
+}
+
+/// The part of a network's number that says when it was founded.
+pub const fn network_since(number: u64) -> u64 {
+    number & ((1 << SINCE_BITS) - 1)
+}
+
+/// Whether two networks have the same founder.
+pub const fn is_same_founder(a: u64, b: u64) -> bool {
+    a >> SINCE_BITS == b >> SINCE_BITS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_show_the_founder_and_the_time() {
+        let number = network_number("NORFOLK", 1_795_357_200_000);
+        assert_eq!(network_since(number), 1_795_357_200_000);
+        assert!(!is_same_founder(number, network_number("MAUI", 1_795_357_200_000)));
+        assert_ne!(network_number("", 0), 0);
+    }
+
+    #[test]
+    fn a_successor_is_greater_even_when_the_clock_has_gone_back() {
+        let first = network_number("NORFOLK", 5_000);
+        for millis in [0, 5_000, 9_000] {
+            let second = successor_number(first, millis);
+            assert!(second > first && is_same_founder(first, second));
+        }
+    }
+}

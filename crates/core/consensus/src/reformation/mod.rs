@@ -1,0 +1,536 @@
+//! Founding the successor of a network that is lost.
+//!
+//! The log of a network is in memory. When a majority of its voters is gone, nothing can be decided in it ever again: the
+//! survivors give it up, and those that come back are in no network. A [`Reformation`] lets these nodes found one successor,
+//! never two. It is sans-I/O like the rest of the crate: what has to survive a crash comes out of
+//! [`Reformation::poll_persist`], and no message that depends on it leaves before [`Reformation::handle_persisted`].
+//!
+//! # The algorithm
+//!
+//! Every voter stores each configuration that is appended to its log before it acknowledges the entry
+//! ([`Reformation::observe`], [`Reformation::is_persisted`]). Its *record* so has the number of the network, the voters as last
+//! appended, and the keys under which it has been a member. A node is *outside* when its instance of the log is gone for good:
+//! its process was started again, or it has given the network up and taken another key. Nodes outside tell all others of their
+//! records; those who know less adopt what is newer. When the nodes outside have the votes of a majority, one of them runs
+//! single-decree Paxos (Lamport 2001) among the voters of the lost network. What is decided is the successor: its number and its
+//! first voters, an odd number of those that took part. They begin its log together, so that the successor survives the loss
+//! of any minority of them from its first moment.
+//!
+//! # Why there are never two
+//!
+//! *The lost network decides nothing more.* Suppose a successor is chosen by configuration C, so a majority Q of C has
+//! accepted it, each of Q outside and knowing of no configuration newer than C. An entry of the lost network that is committed
+//! under C is acknowledged by a majority of C, which shares a voter with Q; that voter's instance is gone, so it
+//! acknowledged before, and nothing is committed under C from then on. Suppose a newer configuration was committed, and let D be the
+//! first after C. D was committed by a majority of C (in a joint step, of each side), which shares a voter with Q; that voter stored D
+//! before it acknowledged it, so it knew of D when it accepted: a contradiction. *Configurations that were appended and never
+//! committed do no harm.* There is at most one pending change, so such a configuration differs from the last committed one by
+//! one voter or by a joint step. Its majorities share a voter with every majority of its predecessor and of any rival that was
+//! committed in its place, and the rival, appended by a later leader, is newer. *Two successors are never chosen.* Promises and
+//! proposals belong to the network, not to the configuration, so this is one instance of Paxos whose
+//! quorums are majorities of neighbouring configurations: they intersect, and an acceptor that has promised by a
+//! newer configuration accepts nothing by an older one. *A record that is lost does no harm*: without it a node has no vote and never
+//! gets it back. *A node that has promised takes no part in the lost network under the key that promised*
+//! ([`Reformation::has_promised`]); should the network live after all, it joins under a fresh key. Only members that a
+//! majority has let in get entries, so a promise may be forgotten when such a fresh key gets one.
+//!
+//! # Progress
+//!
+//! Rival candidates take turns by their keys and wait for a random time after a failure, so that one of them succeeds.
+
+mod codec;
+mod message;
+mod record;
+mod round;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::Duration;
+
+use base::{Moment, NodeKey, Seed};
+use bytes::Bytes;
+use rand_core::RngCore as _;
+
+pub use self::codec::ImageError;
+pub use self::message::{Message, Recipient};
+pub use self::record::{Ballot, Contact, Head, Proposal, Record};
+use self::round::Round;
+use crate::Configuration;
+
+/// Nodes outside say so this often. A node that starts is known to all within this time of the link being up.
+const BEAT: Duration = Duration::from_millis(500);
+/// A node that has said nothing for so long is not counted on: three beats, one of which may be late.
+const PRESENT_FOR: Duration = Duration::from_millis(1_600);
+/// With a majority at hand, further nodes get this long to turn up: they become first voters as well.
+const GATHER: Duration = Duration::from_millis(300);
+/// A candidate leaves those before it in the order of keys this long to succeed. It is longer than an attempt takes on
+/// links of 100 ms one way.
+const TURN: Duration = Duration::from_secs(1);
+/// An attempt that has not succeeded by then is given up: twice a turn, for slow disks.
+const ROUND_MAX: Duration = Duration::from_secs(2);
+
+/// A state to be stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Persist {
+    /// Handed back by [`Reformation::handle_persisted`]; later states have greater ones.
+    pub revision: u64,
+    /// The octets of the file; `None`: there is to be no file.
+    pub image: Option<Bytes>,
+}
+
+/// A node that said lately that it is outside.
+#[derive(Clone, Debug)]
+struct Peer {
+    keys: BTreeSet<NodeKey>,
+    heard: Moment,
+}
+
+/// Something to be done once a revision is stored.
+#[derive(Clone, Debug)]
+enum Effect {
+    Send(Recipient, Message),
+    Form(Proposal),
+}
+
+/// One node's part in founding successors. See the [module](self).
+#[derive(Clone, Debug)]
+pub struct Reformation {
+    key: NodeKey,
+    contact: Contact,
+    seed: Seed,
+    /// Milliseconds since 1970 at [`Moment::ZERO`], for the numbers of networks.
+    clock_millis: u64,
+    /// States are stored; otherwise they last as long as the process.
+    durable: bool,
+    record: Option<Record>,
+    /// Counts the changes of the record: the latest, the last one handed out, the last one stored.
+    revision: u64,
+    handed: u64,
+    persisted: u64,
+    outside: bool,
+    present: BTreeMap<NodeKey, Peer>,
+    round: Option<Round>,
+    /// The highest round heard of.
+    highest: u64,
+    /// Attempts since the last success, for the wait before the next one.
+    attempts: u64,
+    beat_at: Moment,
+    /// Since when a majority has been present, or the last attempt failed.
+    ready_since: Option<Moment>,
+    effects: VecDeque<(u64, Effect)>,
+}
+
+impl Reformation {
+    /// A node at its start, with the record that it kept, if it did. `durable`: it has a place to keep one.
+    pub fn new(key: NodeKey, contact: Contact, seed: Seed, clock_millis: u64, kept: Kept) -> Self {
+        Self {
+            key,
+            contact,
+            seed,
+            clock_millis,
+            durable: kept.durable,
+            record: kept.record,
+            revision: 0,
+            handed: 0,
+            persisted: 0,
+            outside: false,
+            present: BTreeMap::new(),
+            round: None,
+            highest: 0,
+            attempts: 0,
+            beat_at: Moment::ZERO,
+            ready_since: None,
+            effects: VecDeque::new(),
+        }
+    }
+
+    /// The same node under another key: it has given up its network, and everything that was not yet said.
+    #[must_use]
+    pub fn rejoin(&self, key: NodeKey) -> Self {
+        let kept = Kept { durable: self.durable, record: self.record.clone() };
+        let seed = self.seed.split_index(key.0);
+        Self {
+            revision: self.revision,
+            handed: self.handed,
+            persisted: self.persisted,
+            highest: self.highest,
+            ..Self::new(key, self.contact.clone(), seed, self.clock_millis, kept)
+        }
+    }
+
+    /// The latest network that it knows of as a member, and its voters.
+    pub fn head(&self) -> Option<&Head> {
+        self.record.as_ref().map(|record| &record.head)
+    }
+
+    /// Where others find this node.
+    pub fn set_contact(&mut self, contact: Contact) {
+        self.contact = contact;
+    }
+
+    /// Whether everything is stored. While it is not, neither may messages of the log leave, nor may the log be given any:
+    /// the node's own copy of an entry counts as well.
+    pub fn is_persisted(&self) -> bool {
+        !self.durable || self.persisted == self.revision
+    }
+
+    /// Whether its present key has promised or accepted something: the log of the lost network must not be told of the key.
+    pub fn has_promised(&self) -> bool {
+        self.record.as_ref().is_some_and(|record| record.keys.contains(&self.key))
+    }
+
+    /// The log of `network` has a configuration that it did not have before. To be told of each, before messages of the log
+    /// leave.
+    pub fn observe(
+        &mut self,
+        network: u64,
+        configuration: Configuration,
+        contacts: BTreeMap<NodeKey, Contact>,
+    ) {
+        if configuration.voters.is_empty() {
+            return;
+        }
+        let same = self.record.take().filter(|record| record.head.network == network);
+        let keys = same.map_or_else(BTreeSet::new, |record| record.keys);
+        let mut record = Record::new(Head { network, configuration, contacts }, keys);
+        record.keys.insert(self.key);
+        record.prune(self.key);
+        self.record = Some(record);
+        self.changed();
+    }
+
+    /// The node is no member of its network and has no part in its successors: it left in order, or the network gave way.
+    pub fn forget(&mut self) {
+        if self.record.take().is_some() {
+            self.round = None;
+            self.changed();
+        }
+    }
+
+    fn changed(&mut self) {
+        self.revision += 1;
+    }
+
+    /// Says whether this node is in no network under its present key, and was never on its way into one.
+    pub fn set_outside(&mut self, now: Moment, outside: bool) {
+        if outside == std::mem::replace(&mut self.outside, outside) {
+            return;
+        }
+        self.beat_at = now;
+        self.present.clear();
+        self.round = None;
+        self.ready_since = None;
+        self.effects.clear();
+    }
+
+    /// A node can be reached that could not: it is told at once.
+    pub fn handle_reachable(&mut self, now: Moment) {
+        self.beat_at = now.min(self.beat_at);
+    }
+
+    /// A node can no longer be reached.
+    pub fn handle_unreachable(&mut self, key: NodeKey) {
+        self.present.remove(&key);
+    }
+
+    /// A message of another node.
+    pub fn handle_message(&mut self, now: Moment, from: NodeKey, message: Message) {
+        if !self.outside || self.record.is_none() {
+            return;
+        }
+        match message {
+            Message::Standing { head, keys, .. } => self.on_standing(now, from, head, keys),
+            Message::Prepare { head, ballot } => self.on_prepare(now, from, head, ballot),
+            Message::Promise { ballot, keys, contact, accepted } => {
+                if let Some(round) = &mut self.round {
+                    round.promised(now, from, ballot, keys, contact, accepted);
+                }
+                self.advance(now);
+            }
+            Message::Outbid { promised } => self.on_outbid(now, promised),
+            Message::Accept { head, ballot, proposal } => self.on_accept(now, from, head, ballot, proposal),
+            Message::Accepted { ballot, keys } => {
+                if let Some(round) = &mut self.round {
+                    round.accepted(from, ballot, keys);
+                }
+                self.advance(now);
+            }
+            Message::Formed { proposal } => self.form(proposal, false),
+        }
+    }
+
+    /// Compares what another node knows with what this one does. True when both know the same afterwards.
+    fn compare(&mut self, now: Moment, from: NodeKey, head: Head) -> bool {
+        let Some(record) = &mut self.record else { return false };
+        if !record.head.is_related(&head) {
+            return false;
+        }
+        if head.version() < record.head.version() {
+            self.send(now, Recipient::One(from), self.standing());
+            return false;
+        }
+        if head.version() > record.head.version() {
+            record.adopt(head);
+            record.prune(self.key);
+            self.changed();
+            self.round = None;
+            self.ready_since = None;
+            self.present.clear();
+            self.beat_at = now;
+        }
+        true
+    }
+
+    fn on_standing(&mut self, now: Moment, from: NodeKey, head: Head, keys: BTreeSet<NodeKey>) {
+        if self.compare(now, from, head) && from != self.key {
+            self.present.insert(from, Peer { keys, heard: now });
+            self.review(now);
+        }
+    }
+
+    fn on_prepare(&mut self, now: Moment, from: NodeKey, head: Head, ballot: Ballot) {
+        if !self.compare(now, from, head) {
+            return;
+        }
+        self.highest = self.highest.max(ballot.round);
+        let Some(record) = &mut self.record else { return };
+        if ballot < record.promised {
+            let promised = record.promised;
+            return self.send(now, Recipient::One(from), Some(Message::Outbid { promised }));
+        }
+        if ballot > record.promised {
+            record.promised = ballot;
+            record.keys.insert(self.key);
+            self.revision += 1;
+        }
+        let (keys, accepted) = (record.keys.clone(), record.accepted.clone());
+        let contact = self.contact.clone();
+        self.send(now, Recipient::One(from), Some(Message::Promise { ballot, keys, contact, accepted }));
+    }
+
+    fn on_outbid(&mut self, now: Moment, promised: Ballot) {
+        self.highest = self.highest.max(promised.round);
+        if self.round.as_ref().is_some_and(|round| round.ballot < promised) {
+            self.give_up(now);
+        }
+    }
+
+    fn on_accept(&mut self, now: Moment, from: NodeKey, head: Head, ballot: Ballot, proposal: Proposal) {
+        if !self.compare(now, from, head) {
+            return;
+        }
+        let Some(record) = &mut self.record else { return };
+        if ballot < record.promised {
+            let promised = record.promised;
+            return self.send(now, Recipient::One(from), Some(Message::Outbid { promised }));
+        }
+        let keys = record.keys.clone();
+        let accepted = Some((ballot, proposal));
+        if record.accepted != accepted {
+            record.promised = ballot;
+            record.accepted = accepted;
+            record.keys.insert(self.key);
+            self.revision += 1;
+        }
+        self.send(now, Recipient::One(from), Some(Message::Accepted { ballot, keys }));
+    }
+
+    /// A successor is chosen. Whoever found it out tells all others before it is taken up with the successor itself.
+    fn form(&mut self, proposal: Proposal, announces: bool) {
+        let Some(record) = &mut self.record else { return };
+        let head = proposal.head();
+        if !record.head.is_related(&head) || head.network <= record.head.network {
+            return;
+        }
+        record.adopt(head);
+        record.prune(self.key);
+        self.changed();
+        self.round = None;
+        self.attempts = 0;
+        self.ready_since = None;
+        self.present.clear();
+        if announces {
+            let message = Message::Formed { proposal: proposal.clone() };
+            self.effects.push_back((self.revision, Effect::Send(Recipient::All, message)));
+        }
+        self.effects.push_back((self.revision, Effect::Form(proposal)));
+    }
+
+    /// What was due is done.
+    pub fn handle_timeout(&mut self, now: Moment) {
+        if !self.outside || self.record.is_none() {
+            return;
+        }
+        self.present.retain(|_, peer| now.since(peer.heard) < PRESENT_FOR);
+        if self.beat_at <= now {
+            self.beat_at = now + BEAT;
+            if self.record.as_ref().is_some_and(Record::votes) {
+                self.send(now, Recipient::All, self.standing());
+            }
+        }
+        if self.round.as_ref().is_some_and(|round| now.since(round.began) >= ROUND_MAX) {
+            self.give_up(now);
+        }
+        self.advance(now);
+        self.review(now);
+    }
+
+    /// When [`Reformation::handle_timeout`] is due.
+    pub fn poll_timeout(&self) -> Option<Moment> {
+        if !self.outside || self.record.is_none() {
+            return None;
+        }
+        let round = self.round.as_ref().map(|round| round.poll_timeout(GATHER, ROUND_MAX));
+        let attempt = self.attempt_at().filter(|_| self.round.is_none());
+        Moment::sooner(Some(self.beat_at), Moment::sooner(round, attempt))
+    }
+
+    fn standing(&self) -> Option<Message> {
+        let record = self.record.as_ref()?;
+        let (head, keys) = (record.head.clone(), record.keys.clone());
+        Some(Message::Standing { head, keys, contact: self.contact.clone() })
+    }
+
+    /// Queues a message behind the state that it depends on. What this node says to itself takes the same way: its own word counts
+    /// when it is stored, and not before.
+    fn send(&mut self, now: Moment, to: Recipient, message: Option<Message>) {
+        let Some(message) = message else { return };
+        self.effects.push_back((self.revision, Effect::Send(to, message)));
+        self.flush(now);
+    }
+
+    /// Takes what this node says to itself, as far as it may be said.
+    fn flush(&mut self, now: Moment) {
+        while let Some(at) = self.effects.iter().position(|(revision, effect)| {
+            let own = matches!(effect, Effect::Send(Recipient::One(to), _) if *to == self.key);
+            own && self.is_stored(*revision)
+        }) {
+            let Some((_, Effect::Send(_, message))) = self.effects.remove(at) else { return };
+            self.handle_message(now, self.key, message);
+        }
+    }
+
+    fn is_stored(&self, revision: u64) -> bool {
+        !self.durable || revision <= self.persisted
+    }
+
+    /// Looks whether it is time for an attempt.
+    fn review(&mut self, now: Moment) {
+        let Some(record) = self.record.as_ref().filter(|record| record.votes()) else {
+            self.ready_since = None;
+            return;
+        };
+        let claims = |key: &NodeKey| {
+            record.keys.contains(key) || self.present.values().any(|peer| peer.keys.contains(key))
+        };
+        if !record.head.configuration.is_majority(|key| claims(&key)) {
+            self.ready_since = None;
+            return;
+        }
+        self.ready_since.get_or_insert(now);
+        if self.round.is_none() && self.attempt_at().is_some_and(|at| at <= now) {
+            self.begin_round(now);
+        }
+    }
+
+    /// When this node makes its attempt, if none of those before it has succeeded.
+    fn attempt_at(&self) -> Option<Moment> {
+        let since = self.ready_since?;
+        let record = self.record.as_ref()?;
+        let voters = |peer: &Peer| peer.keys.iter().any(|key| record.head.configuration.is_voter(*key));
+        let before = self.present.iter().filter(|(key, peer)| **key < self.key && voters(peer)).count();
+        let turn = TURN * u32::try_from(before).unwrap_or(u32::MAX);
+        let jitter = match self.attempts {
+            0 => 0,
+            n => self.seed.split_index(n).rng().next_u64() % 500,
+        };
+        Some(since + GATHER + turn + Duration::from_millis(jitter))
+    }
+
+    fn begin_round(&mut self, now: Moment) {
+        let Some(record) = &self.record else { return };
+        let round = record.promised.round.max(self.highest).saturating_add(1);
+        let ballot = Ballot { round, candidate: self.key };
+        self.highest = round;
+        let asked: BTreeSet<NodeKey> = self.present.keys().copied().chain([self.key]).collect();
+        let head = record.head.clone();
+        self.round = Some(Round::new(now, ballot, head.clone(), asked.clone()));
+        for to in asked {
+            let message = Message::Prepare { head: head.clone(), ballot };
+            self.send(now, Recipient::One(to), Some(message));
+        }
+    }
+
+    /// Takes the attempt as far as it goes.
+    fn advance(&mut self, now: Moment) {
+        let millis = self.clock_millis.saturating_add(now.as_nanos() / 1_000_000);
+        let Some(round) = &mut self.round else { return };
+        if let Some(proposal) = round.propose(now, GATHER, self.key, millis) {
+            let (head, ballot) = (round.head.clone(), round.ballot);
+            for to in round.acceptors() {
+                let (head, proposal) = (head.clone(), proposal.clone());
+                self.send(now, Recipient::One(to), Some(Message::Accept { head, ballot, proposal }));
+            }
+        }
+        if let Some(proposal) = self.round.as_ref().and_then(Round::chosen) {
+            self.form(proposal, true);
+        }
+    }
+
+    fn give_up(&mut self, now: Moment) {
+        self.round = None;
+        self.attempts += 1;
+        self.ready_since = self.ready_since.map(|_| now);
+    }
+
+    /// The next state to be stored. Only the latest counts: one that is not yet stored may be skipped.
+    pub fn poll_persist(&mut self) -> Option<Persist> {
+        if !self.durable || self.handed == self.revision {
+            return None;
+        }
+        self.handed = self.revision;
+        Some(Persist { revision: self.revision, image: self.record.as_ref().map(Record::to_image) })
+    }
+
+    /// A state is stored, so that it survives a crash of the machine; and with it all earlier ones.
+    pub fn handle_persisted(&mut self, now: Moment, revision: u64) {
+        self.persisted = self.persisted.max(revision.min(self.handed));
+        self.flush(now);
+    }
+
+    /// The next message, and for whom.
+    pub fn poll_message(&mut self) -> Option<(Recipient, Message)> {
+        let first = self.effects.front();
+        if !first.is_some_and(|(revision, e)| self.is_stored(*revision) && matches!(e, Effect::Send(..))) {
+            return None;
+        }
+        match self.effects.pop_front() {
+            Some((_, Effect::Send(to, message))) => Some((to, message)),
+            _ => None,
+        }
+    }
+
+    /// The successor, once it is chosen, and that is stored. If this node is among its voters under its present key, it begins the log
+    /// with them; otherwise it joins them. Polled in turn with messages, until there is neither.
+    pub fn poll_formed(&mut self) -> Option<Proposal> {
+        let first = self.effects.front();
+        if !first.is_some_and(|(revision, e)| self.is_stored(*revision) && matches!(e, Effect::Form(_))) {
+            return None;
+        }
+        match self.effects.pop_front() {
+            Some((_, Effect::Form(proposal))) => Some(proposal),
+            _ => None,
+        }
+    }
+}
+
+/// What a node has kept from its last start.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Kept {
+    /// It has a place to keep records.
+    pub durable: bool,
+    /// The record found there.
+    pub record: Option<Record>,
+}
+
+#[cfg(test)]
+mod tests;

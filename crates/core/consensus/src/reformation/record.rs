@@ -1,0 +1,138 @@
+//! What a node keeps of the network that it was a member of: all that is needed to found its successor.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use base::NodeKey;
+
+use crate::Configuration;
+
+/// Voters that a network starts with, at most: as [`Config::voters_max`](crate::Config::voters_max) has it by default.
+const FIRST_VOTERS_MAX: usize = 9;
+
+/// Where a node is found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Contact {
+    /// Its name.
+    pub name: String,
+    /// URLs that lead to it; none where links are laid by hand.
+    pub urls: Vec<String>,
+}
+
+/// A network, and who votes in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// The number of the network: see [`base::network_number`].
+    pub network: u64,
+    /// Its voters, as last appended to the log.
+    pub configuration: Configuration,
+    /// Where they are found, as far as that is known.
+    pub contacts: BTreeMap<NodeKey, Contact>,
+}
+
+impl Head {
+    /// Orders heads of one founder: a later network, or a later configuration of the same one, is greater.
+    pub fn version(&self) -> (u64, (u64, u64)) {
+        (self.network, self.configuration.version())
+    }
+
+    /// Whether both networks have one founder; others cannot be compared.
+    pub fn is_related(&self, other: &Self) -> bool {
+        base::is_same_founder(self.network, other.network)
+    }
+
+    /// The names of the voters, sorted; keys stand for those without a name.
+    pub fn voter_names(&self) -> Vec<String> {
+        let voters = self.configuration.voters.union(&self.configuration.outgoing);
+        let name = |key: &NodeKey| self.contacts.get(key).map_or_else(|| key.to_string(), |c| c.name.clone());
+        let names: BTreeSet<String> = voters.map(name).collect();
+        names.into_iter().collect()
+    }
+}
+
+/// The number of an attempt to found a successor; a later one is greater.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Ballot {
+    /// One more than any that the candidate knows of.
+    pub round: u64,
+    /// The node whose attempt it is, so that no two attempts have one number.
+    pub candidate: NodeKey,
+}
+
+/// The network that a candidate proposes as the successor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Proposal {
+    /// Its number.
+    pub network: u64,
+    /// The number of the network that is lost.
+    pub replaces: u64,
+    /// The node that names the group: the candidate that made the proposal.
+    pub founder: NodeKey,
+    /// Its first voters: an odd number of those that promised.
+    pub voters: BTreeMap<NodeKey, Contact>,
+}
+
+impl Proposal {
+    /// A network of the candidate and as many of the nodes that promised as make an odd number.
+    pub(super) fn new(
+        (network, replaces): (u64, u64),
+        founder: NodeKey,
+        promised: &BTreeMap<NodeKey, Contact>,
+    ) -> Self {
+        let count = promised.len().min(FIRST_VOTERS_MAX);
+        let count = count - (1 - count % 2);
+        let others = promised.iter().filter(|(key, _)| **key != founder);
+        let voters = promised.get_key_value(&founder).into_iter().chain(others).take(count);
+        let voters = voters.map(|(key, contact)| (*key, contact.clone())).collect();
+        Self { network, replaces, founder, voters }
+    }
+
+    pub(super) fn head(&self) -> Head {
+        Head {
+            network: self.network,
+            configuration: Configuration::initial(self.voters.keys().copied().collect()),
+            contacts: self.voters.clone(),
+        }
+    }
+}
+
+/// What a node keeps, on its disk if it has a place there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// The latest network and configuration that it knows of.
+    pub head: Head,
+    /// The keys that this node had in it, one for each start. Their votes are this node's to give.
+    pub keys: BTreeSet<NodeKey>,
+    /// It takes no part in any earlier attempt.
+    pub promised: Ballot,
+    /// The proposal that it accepted last, and in which attempt.
+    pub accepted: Option<(Ballot, Proposal)>,
+}
+
+impl Record {
+    /// Of a network that nobody has tried to replace yet.
+    pub fn new(head: Head, keys: BTreeSet<NodeKey>) -> Self {
+        Self { head, keys, promised: Ballot::default(), accepted: None }
+    }
+
+    /// Whether this node has a vote.
+    pub fn votes(&self) -> bool {
+        self.keys.iter().any(|key| self.head.configuration.is_voter(*key))
+    }
+
+    /// Takes over what another node knows better. Promises hold for all attempts to replace one network, whatever configuration
+    /// of it they are made by; a later network has attempts of its own.
+    pub(super) fn adopt(&mut self, head: Head) {
+        if head.network != self.head.network {
+            self.promised = Ballot::default();
+            self.accepted = None;
+        }
+        self.head = head;
+    }
+
+    /// Forgets keys that have no vote in the network or in a proposal, except `current`.
+    pub(super) fn prune(&mut self, current: NodeKey) {
+        let Self { head, accepted, keys, .. } = self;
+        let proposed = |key: &NodeKey| accepted.as_ref().is_some_and(|(_, p)| p.voters.contains_key(key));
+        keys.retain(|key| *key == current || head.configuration.is_voter(*key) || proposed(key));
+    }
+}

@@ -1,0 +1,59 @@
+//! Storing what a machine wants to survive a crash, off the node's thread.
+
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use kernel::Persist;
+use tokio::sync::mpsc::UnboundedReceiver;
+
+use super::hub::Hub;
+use super::machine::{Input, Machine};
+use crate::StateFile;
+
+/// A disk that took neither a state nor its removal is tried again after this time.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// Stores the latest state, again and again, and tells the machine; never ends while the hub lives.
+pub(super) async fn keep_state<M: Machine>(
+    hub: Rc<Hub<M>>,
+    file: Arc<StateFile>,
+    mut orders: UnboundedReceiver<Persist>,
+) {
+    while let Some(mut persist) = orders.recv().await {
+        loop {
+            while let Ok(later) = orders.try_recv() {
+                persist = later;
+            }
+            if is_stored(&file, &persist).await {
+                break;
+            }
+            tokio::time::sleep(RETRY).await;
+        }
+        hub.handle(Input::Persisted { revision: persist.revision });
+    }
+}
+
+/// Stores a state. If the disk does not take it, the old one goes: a vote by what is out of date could make two networks of one, while
+/// without a file the node merely has no vote when it is started again. False when that failed as well.
+async fn is_stored(file: &Arc<StateFile>, persist: &Persist) -> bool {
+    let Err(error) = store(file, persist.image.clone()).await else { return true };
+    let path = file.path().display();
+    tracing::error!(%path, %error, "the state of this node cannot be stored");
+    match store(file, None).await {
+        Ok(()) => {
+            tracing::warn!(%path, "removed: started again now, this node would have no vote in its network");
+            true
+        }
+        Err(error) => {
+            tracing::error!(%path, %error, "it cannot be removed either: this node takes no part in decisions until it can");
+            false
+        }
+    }
+}
+
+async fn store(file: &Arc<StateFile>, image: Option<bytes::Bytes>) -> std::io::Result<()> {
+    let file = Arc::clone(file);
+    let work = tokio::task::spawn_blocking(move || file.store(image.as_deref()));
+    work.await.unwrap_or_else(|error| Err(std::io::Error::other(error)))
+}
