@@ -4,7 +4,7 @@ use super::federate::{Federate, FederateSwitches, Rate, RateId};
 use super::instance::{Instance, Instances};
 use super::interest::Interest;
 use super::remote_federates::RemoteFederate;
-use super::resign::Departures;
+use super::resign::Resignations;
 use super::review::Reviews;
 use super::tombstones::Tombstones;
 use crate::control::{ExecutionId, NodeId, PublishedClass};
@@ -42,9 +42,9 @@ pub(crate) struct Objects {
     pub(super) published: BTreeSet<PublishedClass>,
     pub(super) tombstones: Tombstones,
     pub(super) reviews: Reviews,
-    pub(super) departures: Departures,
+    pub(super) resignations: Resignations,
     /// The next slice of work is one of a federate that leaves.
-    pub(super) departures_next: bool,
+    pub(super) resignations_next: bool,
     /// Other nodes may follow what happens here. False at a single node, which then need not say it.
     pub(crate) replicated: bool,
     /// Update rate designators in use.
@@ -76,8 +76,8 @@ impl Objects {
             published: BTreeSet::new(),
             tombstones: Tombstones::default(),
             reviews: Reviews::default(),
-            departures: Departures::default(),
-            departures_next: false,
+            resignations: Resignations::default(),
+            resignations_next: false,
             replicated: false,
             rates: Vec::new(),
             last_instance: 0,

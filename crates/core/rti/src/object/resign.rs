@@ -53,7 +53,7 @@ enum Ending {
 
 /// A federate of this node whose objects are being dealt with.
 #[derive(Debug)]
-struct Departure {
+struct Resignation {
     who: FederateHandle,
     action: ResignAction,
     plan: Plan,
@@ -88,12 +88,12 @@ struct Forgetting {
 
 /// Federates that leave in more than one slice.
 #[derive(Debug, Default)]
-pub(crate) struct Departures {
-    leaving: VecDeque<Departure>,
+pub(crate) struct Resignations {
+    leaving: VecDeque<Resignation>,
     left: VecDeque<Forgetting>,
 }
 
-impl Departures {
+impl Resignations {
     pub(super) fn is_empty(&self) -> bool {
         self.leaving.is_empty() && self.left.is_empty()
     }
@@ -114,30 +114,30 @@ impl Objects {
         proposal: Proposal,
     ) -> Result<(), RtiError> {
         let ending = Ending::Resign(Box::new(proposal));
-        let mut departure = self.departure(who, action, Plan::from(action), ending);
-        if !self.dispose_slice(effects, &mut departure)? {
-            self.departures.leaving.push_back(departure);
+        let mut resignation = self.resignation(who, action, Plan::from(action), ending);
+        if !self.dispose_slice(effects, &mut resignation)? {
+            self.resignations.leaving.push_back(resignation);
             return Ok(());
         }
-        self.end_departure(effects, departure);
+        self.end_resignation(effects, resignation);
         Ok(())
     }
 
     /// The same for a federate that was lost: what its directive leaves owned becomes unowned. It is
     /// resigned and forgotten.
     pub(crate) fn resign_lost(&mut self, effects: &mut Effects, who: FederateHandle) {
-        if let Some(departure) = self.departures.leaving.iter_mut().find(|departure| departure.who == who) {
+        if let Some(resignation) = self.resignations.leaving.iter_mut().find(|resignation| resignation.who == who) {
             // It was lost while it resigned: nobody waits for the outcome any longer, and nothing may be left.
-            departure.ending = Ending::Lost;
-            departure.plan.divest = true;
+            resignation.ending = Ending::Lost;
+            resignation.plan.divest = true;
             return;
         }
         let directive = self.federate(who).switches.resign_directive;
         let plan = Plan { divest: true, ..Plan::from(directive) };
-        let mut departure = self.departure(who, directive, plan, Ending::Lost);
-        match self.dispose_slice(effects, &mut departure) {
-            Ok(true) => self.end_departure(effects, departure),
-            Ok(false) => self.departures.leaving.push_back(departure),
+        let mut resignation = self.resignation(who, directive, plan, Ending::Lost);
+        match self.dispose_slice(effects, &mut resignation) {
+            Ok(true) => self.end_resignation(effects, resignation),
+            Ok(false) => self.resignations.leaving.push_back(resignation),
             Err(error) => tracing::error!(%error, "a lost federate keeps attributes"),
         }
     }
@@ -157,14 +157,14 @@ impl Objects {
         self.dispose(effects, who, plan, &mut owned, usize::MAX);
     }
 
-    fn departure(&self, who: FederateHandle, action: ResignAction, plan: Plan, ending: Ending) -> Departure {
+    fn resignation(&self, who: FederateHandle, action: ResignAction, plan: Plan, ending: Ending) -> Resignation {
         let (cursor, owned) = (self.instances.cursor(), Owned::default());
-        Departure { who, action, plan, ending, cursor, owned }
+        Resignation { who, action, plan, ending, cursor, owned }
     }
 
     /// Does one slice; true when nothing is left to be done.
-    fn dispose_slice(&mut self, effects: &mut Effects, departure: &mut Departure) -> Result<bool, RtiError> {
-        let Departure { who, action, plan, ending: _, cursor, owned } = departure;
+    fn dispose_slice(&mut self, effects: &mut Effects, resignation: &mut Resignation) -> Result<bool, RtiError> {
+        let Resignation { who, action, plan, ending: _, cursor, owned } = resignation;
         if !cursor.is_done() {
             let slice = cursor.advance(&self.instances, FOUND_PER_SLICE);
             self.find_owned(*who, slice, owned);
@@ -231,29 +231,29 @@ impl Objects {
         }
     }
 
-    fn end_departure(&mut self, effects: &mut Effects, departure: Departure) {
-        match departure.ending {
+    fn end_resignation(&mut self, effects: &mut Effects, resignation: Resignation) {
+        match resignation.ending {
             Ending::Resign(proposal) => effects.push(Effect::Propose(proposal)),
             // Not only when the resignation is committed, which may take a majority of nodes: the client is gone.
             Ending::Lost => {
-                effects.propose(Command::Resign { execution: self.id, federate: departure.who });
-                self.remove_federate(effects, departure.who);
+                effects.propose(Command::Resign { execution: self.id, federate: resignation.who });
+                self.remove_federate(effects, resignation.who);
             }
         }
     }
 
     /// Does one slice of the federate whose turn it is.
-    pub(super) fn continue_departures(&mut self, effects: &mut Effects) {
-        if let Some(mut forgetting) = self.departures.left.pop_front() {
+    pub(super) fn continue_resignations(&mut self, effects: &mut Effects) {
+        if let Some(mut forgetting) = self.resignations.left.pop_front() {
             if !self.forget_slice(effects, &mut forgetting) {
-                self.departures.left.push_back(forgetting);
+                self.resignations.left.push_back(forgetting);
             }
-        } else if let Some(mut departure) = self.departures.leaving.pop_front() {
-            match self.dispose_slice(effects, &mut departure) {
-                Ok(true) => self.end_departure(effects, departure),
-                Ok(false) => self.departures.leaving.push_back(departure),
+        } else if let Some(mut resignation) = self.resignations.leaving.pop_front() {
+            match self.dispose_slice(effects, &mut resignation) {
+                Ok(true) => self.end_resignation(effects, resignation),
+                Ok(false) => self.resignations.leaving.push_back(resignation),
                 Err(error) => {
-                    if let Ending::Resign(proposal) = departure.ending {
+                    if let Ending::Resign(proposal) = resignation.ending {
                         effects.push(Effect::Refuse { proposal, error });
                     }
                 }
@@ -285,7 +285,7 @@ impl Objects {
         let (subscriptions, cursor) = (federate.subscriptions, self.instances.cursor());
         let mut forgetting = Forgetting { who, subscriptions, cursor };
         if !self.forget_slice(effects, &mut forgetting) {
-            self.departures.left.push_back(forgetting);
+            self.resignations.left.push_back(forgetting);
         }
     }
 
