@@ -97,8 +97,8 @@ impl Rti {
         {
             // Not only when the resignation is committed, which may take a majority of nodes: the client is gone.
             x.act(&mut self.shared, |objects, effects| {
-                objects.resign_objects_of_lost(effects, federate);
-                effects.propose(Command::Resign { execution, federate });
+                let action = objects.resign_objects_of_lost(effects, federate);
+                effects.propose(Command::Resign { execution, federate, action });
                 objects.remove_federate(effects, federate);
             });
         }

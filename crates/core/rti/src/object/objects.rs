@@ -1,5 +1,6 @@
 //! The object plane of one federation execution: its state, and the checks every service starts with.
 
+use super::departures::Departures;
 use super::federate::{Federate, FederateSwitches, Rate, RateId};
 use super::instance::{Instance, Instances};
 use super::interest::Interest;
@@ -39,6 +40,7 @@ pub(crate) struct Objects {
     /// What this node publishes.
     pub(super) published: BTreeSet<PublishedClass>,
     pub(super) tombstones: Tombstones,
+    pub(super) departures: Departures,
     /// Other nodes may follow what happens here. False at a single node, which then need not say it.
     pub(crate) replicated: bool,
     /// Update rate designators in use.
@@ -69,6 +71,7 @@ impl Objects {
             remote_federates: BTreeMap::new(),
             published: BTreeSet::new(),
             tombstones: Tombstones::default(),
+            departures: Departures::default(),
             replicated: false,
             rates: Vec::new(),
             last_instance: 0,

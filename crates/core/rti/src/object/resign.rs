@@ -60,10 +60,15 @@ impl Objects {
         Ok(())
     }
 
-    /// The same for a federate that was lost: what its directive leaves owned becomes unowned.
-    pub(crate) fn resign_objects_of_lost(&mut self, effects: &mut Effects, who: FederateHandle) {
+    /// The same for a federate that was lost: what its directive leaves owned becomes unowned. The directive.
+    pub(crate) fn resign_objects_of_lost(
+        &mut self,
+        effects: &mut Effects,
+        who: FederateHandle,
+    ) -> ResignAction {
         let directive = self.federate(who).switches.resign_directive;
         self.resign_objects_of_gone(effects, who, directive);
+        directive
     }
 
     /// The same for a federate that may be of another node.

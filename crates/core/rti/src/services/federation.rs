@@ -13,7 +13,7 @@ impl Serve for ResignFederationExecutionRequest {
         let action = resign_action(self.resign_action)?;
         let (execution, federate) = (context.objects.id, context.who);
         context.objects.resign_objects(context.effects, federate, action)?;
-        context.propose::<Self>(Command::Resign { execution, federate })
+        context.propose::<Self>(Command::Resign { execution, federate, action })
     }
 }
 
