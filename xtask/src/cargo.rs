@@ -51,9 +51,11 @@ pub(crate) fn clippy() -> anyhow::Result<()> {
 
 /// Where proptest takes the seed of its cases from.
 const SEED: &str = "PROPTEST_RNG_SEED";
+/// Where the simulated runs take their fresh seeds from.
+const SEED_BASE: &str = "MESHRTI_SEED_BASE";
 
-/// The tests as the gate runs them: the property tests draw the same cases on every machine, so that a tree
-/// that passed passes again. New cases are what [`explore`] is for.
+/// The tests as the gate runs them: the property tests draw the same cases on every machine; new ones are what [`explore`]
+/// is for. The simulated runs draw fresh seeds beside fixed ones, as they find what no fixed set does.
 pub(crate) fn test() -> anyhow::Result<()> {
     test_with(&std::env::var(SEED).unwrap_or_else(|_| "1".to_owned()))
 }
@@ -61,21 +63,31 @@ pub(crate) fn test() -> anyhow::Result<()> {
 /// The tests `rounds` times, each time with property cases that nobody has seen; says the seed that repeats a round.
 pub(crate) fn explore(rounds: u32) -> anyhow::Result<()> {
     for round in 1..=rounds {
-        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH)?;
-        let seed = now.as_nanos() as u64;
+        let seed = number_of_now()?;
         println!("==> round {round} of {rounds}: {SEED}={seed} cargo xtask test");
         test_with(&seed.to_string()).with_context(|| format!("{SEED}={seed} repeats it"))?;
     }
     Ok(())
 }
 
+/// Another number each time.
+fn number_of_now() -> anyhow::Result<u64> {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH)?;
+    Ok(now.as_nanos() as u64)
+}
+
 fn test_with(seed: &str) -> anyhow::Result<()> {
     let features = mpi::features()?;
+    let base = match std::env::var(SEED_BASE) {
+        Ok(base) => base,
+        Err(_) => format!("{:#x}", number_of_now()? >> 10 & 0xffff_ffff),
+    };
+    println!("fresh seeds of the simulated runs: {SEED_BASE}={base}");
     // Not `--all-targets`: the fuzz targets, which are no tests, have a `main` of their own that would explore. All packages
     // are there in each step that builds programs, so that nothing is built again with other features.
     let of_all = ["test", "--workspace", "--tests", "--examples", "--benches", "--locked", "--no-fail-fast"];
     let arguments = [&of_all[..], &features];
-    call(cargo(&arguments.concat()).env(SEED, seed))
+    call(cargo(&arguments.concat()).env(SEED, seed).env(SEED_BASE, base))
 }
 
 pub(crate) fn doctest() -> anyhow::Result<()> {

@@ -9,6 +9,7 @@ mod gate;
 mod generate;
 mod layers;
 mod mpi;
+mod soak;
 mod tidy;
 mod workspace;
 
@@ -47,7 +48,8 @@ enum Chore {
     /// Lint every target; a warning is an error.
     Clippy,
     /// Run the tests of every target: units, properties, seeded runs, examples. The property tests draw the same cases
-    /// every time, unless PROPTEST_RNG_SEED says otherwise.
+    /// every time, unless PROPTEST_RNG_SEED says otherwise; the simulated runs draw fresh seeds beside fixed ones, from
+    /// MESHRTI_SEED_BASE or else a base that is printed.
     Test,
     /// Run the tests with property cases that nobody has seen yet.
     Explore {
@@ -55,6 +57,9 @@ enum Chore {
         #[arg(long, default_value_t = 1)]
         rounds: u32,
     },
+    /// Simulate with fresh seeds on all cores, until the time is over. Reports failures with the commands that repeat them,
+    /// and failure rates; exits with 1 when a run failed.
+    Soak(soak::Soak),
     /// Run the examples in the documentation.
     Doctest,
     /// Build the documentation; a warning is an error.
@@ -96,6 +101,7 @@ fn run(chore: Chore) -> anyhow::Result<()> {
         Chore::Clippy => cargo::clippy(),
         Chore::Test => cargo::test(),
         Chore::Explore { rounds } => cargo::explore(rounds),
+        Chore::Soak(soak) => soak::run(&soak),
         Chore::Doctest => cargo::doctest(),
         Chore::Doc => cargo::doc(),
         Chore::Mpi => mpi::run(),

@@ -56,6 +56,8 @@ pub struct Membership {
     pub name: Option<String>,
     /// What becomes of its objects when it is lost.
     pub directive: i32,
+    /// That is certain: no call that sets it has ended in an internal error.
+    certain: bool,
     /// It has asked to resign.
     pub leaving: bool,
     /// What it subscribes without a break since when.
@@ -291,12 +293,18 @@ impl Ledger {
         let Some(life) = self.lives.get_mut(&session) else { return };
         let Some((asked, request)) = life.asked.remove(&call) else { return };
         if let Some(handle) = joined_handle(answer) {
-            let joined = Joining::of(&request).map(|joining| {
+            let mut joined = Joining::of(&request).map(|joining| {
                 let federation = self.execution(session, joining.federation);
                 let name = joining.name.map(str::to_owned);
                 Membership::new(federation, handle, name, self.directive, self.privilege)
             });
-            self.lives.entry(session).and_modify(|life| life.joined = joined);
+            self.lives.entry(session).and_modify(|life| {
+                // Calls that it has made since without waiting for this answer, a resignation among them, count already.
+                if let Some(member) = &mut joined {
+                    life.asked.range(call..).for_each(|(_, (_, later))| member.asked(later));
+                }
+                life.joined = joined;
+            });
             return;
         }
         let refused = matches!(answer, Answer::ExceptionData(_));
@@ -306,7 +314,17 @@ impl Ledger {
         let Some(life) = self.lives.get_mut(&session) else { return };
         let Some(member) = &mut life.joined else { return };
         match (&request, refused) {
-            (Call::ResignFederationExecutionRequest(_), true) => member.leaving = false,
+            (Call::ResignFederationExecutionRequest(_), true) => {
+                member.leaving = false;
+                // Whether an internal error came before the objects were dealt with, or after it, nobody is told.
+                if is_internal(answer) {
+                    let federation = member.federation.clone();
+                    self.doubt(session, &federation);
+                }
+            }
+            (Call::SetAutomaticResignDirectiveRequest(_), true) => {
+                member.certain &= !is_internal(answer);
+            }
             (Call::ResignFederationExecutionRequest(r), false) => {
                 let federation = member.federation.clone();
                 life.joined = None;
@@ -371,8 +389,18 @@ impl Ledger {
             }
         }
         if let Some(member) = joined {
+            let certain = certain && member.certain;
             let fate = if certain && !member.leaving { Fate::Lost } else { Fate::Open };
             self.orphan(session, &member.federation, member.directive, fate);
+        }
+    }
+
+    /// Whether the instances of a federate exist, and which attributes it owns, is open from now on.
+    fn doubt(&mut self, session: SessionId, federation: &str) {
+        let own = self.instances.iter_mut().filter(|((of, _), i)| of == federation && i.owner == session);
+        for (_, instance) in own.filter(|(_, instance)| instance.fate == Fate::Exists) {
+            instance.fate = Fate::Open;
+            instance.owned.clear();
         }
     }
 
@@ -410,6 +438,7 @@ impl Membership {
             handle,
             name,
             directive,
+            certain: true,
             leaving: false,
             subscribed: BTreeMap::new(),
             subscribed_interactions: BTreeMap::new(),
@@ -489,6 +518,11 @@ impl Membership {
             self.directive = r.value;
         }
     }
+}
+
+/// Whether a call ended in an internal error: it may have had an effect all the same.
+fn is_internal(answer: &Answer) -> bool {
+    matches!(answer, Answer::ExceptionData(exception) if exception.exception_name == "RTIinternalError")
 }
 
 /// The name of a federation [execution](Ledger::execution) without its network.

@@ -36,5 +36,5 @@ pub use options::{
     FaultKind, FederateFault, Kind, Limits, Multicast, Options, PlannedFault, Setup, Shape, Timeouts, Timing,
 };
 pub use request::{Message, Stamp, stamp};
-pub use runner::{check, check_seeds};
+pub use runner::{FailedRun, Tally, check, check_seeds, fresh_base, parse_number, run, soak};
 pub use script::Group;

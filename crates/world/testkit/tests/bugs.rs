@@ -12,7 +12,7 @@ fn seeds_that_found_bugs_pass() {
         let (_, setup) = *Setup::ALL.iter().find(|(of, _)| *of == name).expect("a setup has that name");
         let digits = words.next().and_then(|word| word.strip_prefix("0x")).expect("a seed follows the setup");
         let seed = Seed(u64::from_str_radix(digits, 16).expect("the seed is hexadecimal"));
-        check("bugs", setup, seed);
+        check(setup, seed);
     }
 }
 

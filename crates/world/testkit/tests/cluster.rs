@@ -6,7 +6,7 @@ use testkit::{Kind, Setup, check_seeds};
 
 fn check(kind: Kind, seeds: u64) {
     let name = Setup::Many(kind).name();
-    let outcomes = check_seeds("cluster", Setup::Many(kind), seeds);
+    let outcomes = check_seeds(Setup::Many(kind), seeds);
     let runs = outcomes.len() as u64;
     let mut checked: BTreeMap<&str, u64> = BTreeMap::new();
     for (what, times) in outcomes.values().flat_map(|outcome| &outcome.checked) {

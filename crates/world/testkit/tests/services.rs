@@ -7,7 +7,7 @@ use testkit::{Group, Outcome, Setup, check_seeds};
 /// Runs the seeds of `group` and sees to it that they amounted to something.
 fn check(group: Group, seeds: u64) {
     let setup = Setup::One(group);
-    let outcomes = check_seeds("services", setup, seeds);
+    let outcomes = check_seeds(setup, seeds);
     let sum = |of: fn(&Outcome) -> u64| outcomes.values().map(of).sum::<u64>();
     let (name, runs) = (setup.name(), outcomes.len() as u64);
     let (answers, callbacks) = (sum(|o| o.answers), sum(|o| o.callbacks));

@@ -63,6 +63,10 @@ pub enum Command {
         execution: ExecutionId,
         /// Who leaves.
         federate: FederateHandle,
+        /// What its node has done to its objects. The other nodes do the same to those that they still know as its own
+        /// should its node die before they hear of it.
+        #[serde(with = "super::wire::resign_action")]
+        action: ResignAction,
     },
     /// Register Federation Synchronization Point (4.14).
     RegisterSync {
@@ -150,7 +154,7 @@ pub enum Command {
         /// Whether it does from now on.
         on: bool,
     },
-    /// Set Automatic Resign Directive (10.45): what becomes of the federate's objects should its node die.
+    /// Set Automatic Resign Directive (10.45): what becomes of the federate's objects should it be lost.
     SetResignDirective {
         /// Which federation execution.
         execution: ExecutionId,

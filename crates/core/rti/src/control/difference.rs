@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 impl ControlPlane {
     /// Events that lead from this state to `newer`, for a node that missed the commands between. What came and went
-    /// meanwhile is not among them. The federates of node `own` are told of synchronization points that they missed.
+    /// meanwhile is not among them. Those about synchronization points and directives concern the federates of node `own` alone.
     pub(crate) fn difference(&self, newer: &ControlPlane, own: Option<NodeId>) -> Vec<Event> {
         let mut events = Vec::new();
         for record in newer.nodes().filter(|record| self.node(record.node).is_none()) {
@@ -45,8 +45,9 @@ fn published(execution: ExecutionId, what: PublishedClass, node: NodeId, on: boo
 /// The state does not say whether a federate resigned before its node died; its directive holds then.
 fn resigned(old: &Federation, federate: FederateHandle, newer: &ControlPlane) -> Event {
     let member = &old.members[&federate];
-    let lost = (!newer.nodes.may_act(member.node)).then_some(member.directive);
-    Event::Resigned { execution: old.id, federate, node: member.node, lost }
+    let (node, action) = (member.node, member.directive);
+    let lost = !newer.nodes.may_act(node);
+    Event::Resigned { execution: old.id, federate, node, action, lost }
 }
 
 /// A federation execution before and after.
@@ -70,8 +71,12 @@ impl Step<'_> {
         events.extend(come.map(|(federate, _)| Event::Joined { execution, federate }));
         self.publications(events);
         for (federate, member) in new.members() {
-            if Some(member.node) == self.own && old.member(federate).is_some() {
-                self.sync(federate, events);
+            let Some(before) = old.member(federate).filter(|_| Some(member.node) == self.own) else {
+                continue;
+            };
+            self.sync(federate, events);
+            if before.directive != member.directive {
+                events.push(Event::DirectiveSet { execution, federate, directive: member.directive });
             }
         }
     }

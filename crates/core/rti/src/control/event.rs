@@ -31,9 +31,11 @@ pub enum Event {
         federate: FederateHandle,
         /// The node it was connected to.
         node: NodeId,
-        /// Its node is gone, and this is the automatic resign directive by which its objects are to be dealt
-        /// with. `None`: its node has dealt with them.
-        lost: Option<ResignAction>,
+        /// How its objects are dealt with: the action of a federate that resigned, the automatic resign directive of
+        /// one that was lost.
+        action: ResignAction,
+        /// Its node is gone and its objects are still to be dealt with. False: its node has dealt with them.
+        lost: bool,
     },
     /// Outcome of a registration, for the registrant.
     SyncRegistration {
@@ -56,6 +58,15 @@ pub enum Event {
         label: String,
         /// The registrant's tag.
         tag: Vec<u8>,
+    },
+    /// A federate's automatic resign directive is another one.
+    DirectiveSet {
+        /// Which federation execution.
+        execution: ExecutionId,
+        /// The federate.
+        federate: FederateHandle,
+        /// Its directive from now on.
+        directive: ResignAction,
     },
     /// A federation is synchronized.
     Synchronized {

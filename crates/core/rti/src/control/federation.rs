@@ -188,8 +188,8 @@ impl Federation {
     }
 
     /// A federate leaves whose objects were dealt with.
-    pub(super) fn resign(&mut self, federate: FederateHandle) -> Vec<Event> {
-        self.leave(federate, false)
+    pub(super) fn resign(&mut self, federate: FederateHandle, action: ResignAction) -> Vec<Event> {
+        self.leave(federate, Some(action))
     }
 
     /// Resigns every federate of a node that is gone, and forgets what it published.
@@ -200,14 +200,16 @@ impl Federation {
         });
         let here = self.members.iter().filter(|(_, member)| member.node == node);
         let gone: Vec<_> = here.map(|(&federate, _)| federate).collect();
-        gone.into_iter().flat_map(|federate| self.leave(federate, true)).collect()
+        gone.into_iter().flat_map(|federate| self.leave(federate, None)).collect()
     }
 
-    fn leave(&mut self, federate: FederateHandle, lost: bool) -> Vec<Event> {
-        let Some(member) = self.members.remove(&federate) else { return Vec::new() };
+    /// A federate leaves: with `action` its node has dealt with its objects, without it is lost with its node.
+    fn leave(&mut self, federate: FederateHandle, action: Option<ResignAction>) -> Vec<Event> {
+        let Some(Member { node, directive, .. }) = self.members.remove(&federate) else { return Vec::new() };
         self.names.resign(federate);
-        let lost = lost.then_some(member.directive);
-        let mut events = vec![Event::Resigned { execution: self.id, federate, node: member.node, lost }];
+        let (execution, lost) = (self.id, action.is_none());
+        let action = action.unwrap_or(directive);
+        let mut events = vec![Event::Resigned { execution, federate, node, action, lost }];
         for point in self.sync.resign(federate) {
             events.push(Event::Synchronized { execution: self.id, point });
         }

@@ -174,7 +174,9 @@ impl ControlPlane {
     /// Applies what a federate that is joined asked for, or its node for it.
     fn apply_of_members(&mut self, command: Command) -> Result<Vec<Event>, RtiError> {
         match command {
-            Command::Resign { execution, federate } => Ok(self.execution_mut(execution)?.resign(federate)),
+            Command::Resign { execution, federate, action } => {
+                Ok(self.execution_mut(execution)?.resign(federate, action))
+            }
             Command::RegisterSync { execution, federate, label, tag, set } => {
                 Ok(self.execution_of(execution, federate)?.register_sync(federate, label, tag, &set))
             }
@@ -190,7 +192,7 @@ impl ControlPlane {
             }
             Command::SetResignDirective { execution, federate, directive } => {
                 self.execution_of(execution, federate)?.set_directive(federate, directive);
-                Ok(Vec::new())
+                Ok(vec![Event::DirectiveSet { execution, federate, directive }])
             }
             Command::UseName { execution, name, instance } => {
                 let adopted = !self.nodes.may_act(NodeId::of_instance(instance));

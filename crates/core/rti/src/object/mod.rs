@@ -10,10 +10,12 @@
 //! - [`apply`]: what happens at other nodes, as it is learned here; [`record`]: instances as nodes tell each other of them;
 //! - [`remote_federates`]: what federates of other nodes subscribe; [`publication`]: what this node publishes;
 //! - [`review`], [`resign`], [`work`]: what concerns very many instances, in slices;
-//! - [`rehome`]: nodes that die; [`tombstones`]: instances that they had just deleted.
+//! - [`rehome`]: nodes that die; [`tombstones`]: instances that they had just deleted; [`departures`]: federates that had
+//!   just left them.
 
 pub(crate) mod apply;
 mod declaration;
+mod departures;
 mod directed;
 mod discovery;
 pub(crate) mod encode;

@@ -1,5 +1,6 @@
 //! The object plane of one federation execution: its state, and the checks every service starts with.
 
+use super::departures::Departures;
 use super::federate::{Federate, FederateSwitches, Rate, RateId};
 use super::instance::{Instance, Instances};
 use super::interest::Interest;
@@ -45,6 +46,7 @@ pub(crate) struct Objects {
     pub(super) resignations: Resignations,
     /// The next slice of work is one of a federate that leaves.
     pub(super) resignations_next: bool,
+    pub(super) departures: Departures,
     /// Other nodes may follow what happens here. False at a single node, which then need not say it.
     pub(crate) replicated: bool,
     /// Update rate designators in use.
@@ -78,6 +80,7 @@ impl Objects {
             reviews: Reviews::default(),
             resignations: Resignations::default(),
             resignations_next: false,
+            departures: Departures::default(),
             replicated: false,
             rates: Vec::new(),
             last_instance: 0,

@@ -1,5 +1,4 @@
-//! Nodes that die: their federates' instances are dealt with by the automatic resign directives, and those that stay
-//! find a new home.
+//! Nodes that die: what is left of the instances of their federates, once those are dealt with, finds a new home.
 
 use super::objects::Objects;
 use super::record::record_bytes;
@@ -7,8 +6,7 @@ use super::tombstones::send_removed;
 use crate::control::{Command, ControlPlane, NameTable, NodeId, PublishedClass};
 use crate::effect::{Change, Effects};
 use crate::wire::{ObjectMessage, Record};
-use hla::api::ResignAction;
-use hla::handle::{FederateHandle, ObjectClassHandle, ObjectInstanceHandle};
+use hla::handle::{ObjectClassHandle, ObjectInstanceHandle};
 use router::WireError;
 use std::collections::BTreeMap;
 
@@ -16,24 +14,6 @@ use std::collections::BTreeMap;
 const MADE: &str = "HLA";
 
 impl Objects {
-    /// A federate of another node is no longer joined. With `lost`, its node died, and the instances that it owned are
-    /// dealt with at every node that knows them.
-    pub(crate) fn resigned_elsewhere(
-        &mut self,
-        effects: &mut Effects,
-        federate: FederateHandle,
-        lost: Option<ResignAction>,
-    ) {
-        if !self.replicated || self.federates.contains_key(&federate) {
-            return;
-        }
-        if let Some(directive) = lost {
-            self.resign_objects_of_gone(effects, federate, directive);
-            effects.review_following();
-        }
-        self.forget_remote_federate(effects, federate);
-    }
-
     /// The instances whose home was `gone`, which has died, move to `new_home`, the lowest node that lives.
     pub(crate) fn move_instances(
         &mut self,

@@ -126,7 +126,9 @@ impl Objects {
     /// The same for a federate that was lost: what its directive leaves owned becomes unowned. It is
     /// resigned and forgotten.
     pub(crate) fn resign_lost(&mut self, effects: &mut Effects, who: FederateHandle) {
-        if let Some(resignation) = self.resignations.leaving.iter_mut().find(|resignation| resignation.who == who) {
+        if let Some(resignation) =
+            self.resignations.leaving.iter_mut().find(|resignation| resignation.who == who)
+        {
             // It was lost while it resigned: nobody waits for the outcome any longer, and nothing may be left.
             resignation.ending = Ending::Lost;
             resignation.plan.divest = true;
@@ -157,13 +159,23 @@ impl Objects {
         self.dispose(effects, who, plan, &mut owned, usize::MAX);
     }
 
-    fn resignation(&self, who: FederateHandle, action: ResignAction, plan: Plan, ending: Ending) -> Resignation {
+    fn resignation(
+        &self,
+        who: FederateHandle,
+        action: ResignAction,
+        plan: Plan,
+        ending: Ending,
+    ) -> Resignation {
         let (cursor, owned) = (self.instances.cursor(), Owned::default());
         Resignation { who, action, plan, ending, cursor, owned }
     }
 
     /// Does one slice; true when nothing is left to be done.
-    fn dispose_slice(&mut self, effects: &mut Effects, resignation: &mut Resignation) -> Result<bool, RtiError> {
+    fn dispose_slice(
+        &mut self,
+        effects: &mut Effects,
+        resignation: &mut Resignation,
+    ) -> Result<bool, RtiError> {
         let Resignation { who, action, plan, ending: _, cursor, owned } = resignation;
         if !cursor.is_done() {
             let slice = cursor.advance(&self.instances, FOUND_PER_SLICE);
@@ -236,7 +248,8 @@ impl Objects {
             Ending::Resign(proposal) => effects.push(Effect::Propose(proposal)),
             // Not only when the resignation is committed, which may take a majority of nodes: the client is gone.
             Ending::Lost => {
-                effects.propose(Command::Resign { execution: self.id, federate: resignation.who });
+                let Resignation { who: federate, action, .. } = resignation;
+                effects.propose(Command::Resign { execution: self.id, federate, action });
                 self.remove_federate(effects, resignation.who);
             }
         }

@@ -141,10 +141,19 @@ impl Rti {
                     x.replication.learn(federation);
                 }
             }
-            Event::Resigned { execution, federate, node: _, lost } => {
+            Event::Resigned { execution, federate, node, action, lost } => {
                 self.farewell(execution, federate, lost);
                 self.with(execution, |x, shared| {
-                    x.act(shared, |objects, effects| objects.resigned_elsewhere(effects, federate, lost));
+                    x.act(shared, |objects, effects| {
+                        objects.resigned_elsewhere(effects, federate, node, action, lost);
+                    });
+                });
+            }
+            Event::DirectiveSet { execution, federate, directive } => {
+                self.with(execution, |x, _| {
+                    if let Some(federate) = x.objects.federates.get_mut(&federate) {
+                        federate.switches.resign_directive = directive;
+                    }
                 });
             }
             Event::SyncRegistration { execution, federate, label, refusal } => {
@@ -222,7 +231,8 @@ impl Rti {
         let Turn::Awaited(Waiting { caller: caller_id, .. }) = turn else {
             let member = self.control.execution(execution)?.member(federate)?;
             if self.own_node() == Some(member.node) {
-                self.propose(Command::Resign { execution, federate });
+                let action = ResignAction::NoAction;
+                self.propose(Command::Resign { execution, federate, action });
             }
             return None;
         };
@@ -236,7 +246,7 @@ impl Rti {
 
     /// A federate of this node has resigned: whatever waits for it is dropped, and it may join again. One that was
     /// resigned because the others took this node for dead is disconnected.
-    fn farewell(&mut self, execution: ExecutionId, federate: FederateHandle, lost: Option<ResignAction>) {
+    fn farewell(&mut self, execution: ExecutionId, federate: FederateHandle, lost: bool) {
         let Some(x) = self.executions.get_mut(&execution) else { return };
         let Some(caller_id) = x.objects.federates.get(&federate).map(|federate| federate.caller) else {
             return;
@@ -246,7 +256,7 @@ impl Rti {
         if *standing == Standing::Joined(execution, federate) {
             *standing = Standing::Connected;
             self.shared.delivery.drop_waiting(self.shared.now, caller_id, client);
-            if lost.is_some() {
+            if lost {
                 self.shared
                     .delivery
                     .lose(caller_id, "the network of RTI nodes took this federate's node for dead");

@@ -208,7 +208,10 @@ impl Execution {
         federation: Option<&Federation>,
     ) {
         self.replicate(shared, |r, context| r.remove_peer(context, gone));
-        self.act(shared, |objects, effects| objects.forget_federates_of(effects, gone));
+        self.act(shared, |objects, effects| {
+            objects.forget_federates_of(effects, gone);
+            objects.finish_departures(effects, gone);
+        });
         if let Some(new_home) = new_home {
             let (names, part_bytes) = (federation.map(|f| &f.names), shared.peers.limits.part_bytes);
             self.act(shared, |objects, effects| {

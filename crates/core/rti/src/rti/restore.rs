@@ -71,7 +71,10 @@ impl Rti {
         match command {
             Command::Barrier => true,
             Command::Destroy { federation } => self.control.federation(federation).is_none(),
-            Command::Resign { execution, federate } => member(*execution, *federate).is_none(),
+            Command::Resign { execution, federate, .. } => member(*execution, *federate).is_none(),
+            Command::SetResignDirective { execution, federate, directive } => {
+                member(*execution, *federate).is_some_and(|member| member.directive == *directive)
+            }
             Command::AchieveSync { execution, federate, label, .. } => self
                 .control
                 .execution(*execution)

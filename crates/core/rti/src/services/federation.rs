@@ -13,7 +13,7 @@ impl Serve for ResignFederationExecutionRequest {
     fn serve(self, context: Context<'_>) -> Served<()> {
         let action = resign_action(self.resign_action)?;
         let (execution, federate) = (context.objects.id, context.who);
-        let proposal = context.proposal::<Self>(Command::Resign { execution, federate });
+        let proposal = context.proposal::<Self>(Command::Resign { execution, federate, action });
         context.objects.resign(context.effects, federate, action, proposal)?;
         Ok(Reply::Later)
     }

@@ -74,12 +74,12 @@ impl Serve for SetAttributeRelevanceAdvisorySwitchRequest {
 impl Serve for SetAutomaticResignDirectiveRequest {
     fn serve(self, mut context: Context<'_>) -> Served<()> {
         let directive = resign_action(self.value)?;
-        // Other nodes need it should this one die.
-        if directive != std::mem::replace(&mut context.switches().resign_directive, directive) {
-            let (execution, federate) = (context.objects.id, context.who);
-            context.effects.propose(Command::SetResignDirective { execution, federate, directive });
+        if directive == context.switches().resign_directive {
+            return Ok(Reply::Now(()));
         }
-        Ok(Reply::Now(()))
+        // The other nodes act by it should this one die: the federate may count on it only once they have it.
+        let (execution, federate) = (context.objects.id, context.who);
+        context.propose::<Self>(Command::SetResignDirective { execution, federate, directive })
     }
 }
 

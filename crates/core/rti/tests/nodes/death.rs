@@ -155,3 +155,61 @@ fn death_with_messages_on_their_way_converges() -> Refused {
         Ok(())
     })
 }
+
+/// The control plane may say that a federate has left and that its node is gone before the streams of that node say what
+/// became of its objects: then nobody follows those streams any longer, and each node deals with the objects itself.
+#[test]
+fn a_federate_that_left_just_before_its_node_leaves_nothing_behind() -> Refused {
+    for (action, expected) in [
+        (ResignAction::DeleteObjects, "remove(3:1, C)"),
+        (ResignAction::UnconditionallyDivestAttributes, "outOfScope(3:1, a)"),
+    ] {
+        for is_lost in [false, true] {
+            let mut cluster = Cluster::new(4, &["attributeScopeAdvisory"], SOUND, 0);
+            let [a, b, c, _d] = cluster.join_all();
+            for f in [&a, &b] {
+                f.subscribe("C", &["a"])?;
+            }
+            c.publish("C", &["a"])?;
+            c.register("C")?;
+            cluster.settle();
+            a.skip();
+            b.skip();
+            // From now on only what the log says gets through.
+            cluster.cut.extend([(0, 2), (1, 2), (2, 3)]);
+            match is_lost {
+                true => {
+                    c.set_resign_directive(action)?;
+                    cluster.worlds[2].lose(&c);
+                }
+                false => c.resign(action)?,
+            }
+            cluster.kill(2);
+            cluster.settle();
+            for f in [&a, &b] {
+                assert_eq!(f.callbacks(), [expected], "{action:?}, lost: {is_lost}");
+            }
+            cluster.assert_converged();
+            cluster.assert_silent();
+        }
+    }
+    Ok(())
+}
+
+/// A federate may count on its automatic resign directive from the answer on: before, its node might die and the others know
+/// another one.
+#[test]
+fn a_resign_directive_is_set_once_all_nodes_have_it() -> Refused {
+    let cluster = Cluster::new(2, &[], SOUND, 0);
+    let world = &cluster.worlds[1];
+    let b = world.joined("B");
+    let request = hla::api::SetAutomaticResignDirectiveRequest { value: ResignAction::DeleteObjects.into() };
+    let call = hla::api::call_request::CallRequest::SetAutomaticResignDirectiveRequest(request);
+    let mut inner = world.0.borrow_mut();
+    let now = inner.now;
+    assert!(inner.rti.call(now, b.caller, rti::CallId(900), call).is_none(), "the answer waits for the log");
+    let proposal = inner.rti.poll_proposal().expect("the log is asked");
+    let completion = inner.rti.commit(now, proposal).expect("the call is answered then");
+    assert_eq!((completion.caller, completion.answer.is_ok()), (b.caller, true));
+    Ok(())
+}

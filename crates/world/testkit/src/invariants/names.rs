@@ -47,6 +47,8 @@ impl Invariant for Names {
             Observation::Got { session, request: Some(request), answer, .. } => {
                 if let (Some(Joining { federation, name: Some(name), .. }), Some(_)) =
                     (Joining::of(request), joined_handle(answer))
+                    // One that has asked to resign without waiting for this answer may have resigned by now.
+                    && ledger.member(*session).is_some_and(|member| !member.leaving)
                 {
                     let federation = ledger.execution(*session, federation);
                     self.begin(at, *session, (federation, true, name.to_owned()));

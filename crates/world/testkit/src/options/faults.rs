@@ -65,6 +65,8 @@ pub enum FederateFault {
 #[derive(Clone, Default)]
 struct Loss {
     gone: BTreeSet<usize>,
+    /// Those of `gone` that never come back.
+    dead: BTreeSet<usize>,
     parted: BTreeSet<usize>,
     cut: Vec<usize>,
     /// A part without a majority anywhere is planned: nothing else may be lost.
@@ -112,9 +114,9 @@ impl Planner<'_> {
         let (lasts, kind) = match which {
             0..=3 => self.link(which, long, draw)?,
             4 => self.partition(long, draw)?,
-            5 if self.is_spare(node) && self.take(node) => (Duration::ZERO, FaultKind::Crash(node)),
+            5 if self.take_for_good(node) => (Duration::ZERO, FaultKind::Crash(node)),
             6 if self.take(node) => (draw.millis(50, 3_000), FaultKind::Restart(node)),
-            7 if self.is_spare(node) && self.take(node) => (Duration::ZERO, FaultKind::Leave(node)),
+            7 if self.take_for_good(node) => (Duration::ZERO, FaultKind::Leave(node)),
             8 if !std::mem::replace(&mut self.joined, true) && self.shape.kind != Kind::Hypercube => {
                 (Duration::ZERO, FaultKind::Join(self.shape.nodes))
             }
@@ -174,11 +176,17 @@ impl Planner<'_> {
         Some((lasts, FaultKind::Partition(side, cut)))
     }
 
-    /// True when the others hang together without the node, and those that are gone already.
-    fn is_spare(&self, node: usize) -> bool {
-        let mut gone = self.loss.gone.clone();
-        gone.insert(node);
-        self.shape.largest_part(&gone, &BTreeSet::new(), &[]) == self.shape.nodes - gone.len()
+    /// Takes a node away for good, if the others bear it and hang together without it.
+    fn take_for_good(&mut self, node: usize) -> bool {
+        let mut dead = self.loss.dead.clone();
+        dead.insert(node);
+        // A node that is gone for a while comes back, and needs somebody to come back to.
+        let spare = self.shape.largest_part(&dead, &BTreeSet::new(), &[]) == self.shape.nodes - dead.len();
+        let taken = spare && self.take(node);
+        if taken {
+            self.loss.dead = dead;
+        }
+        taken
     }
 
     /// Takes a node away for a while or for good, if the others bear it.
@@ -227,6 +235,13 @@ mod tests {
                 .collect();
             assert!(dead.len() <= (shape.nodes - 1) / 2, "{plan:?}");
             assert!(!dead.contains(&protected), "{plan:?}");
+            let for_good = plan.iter().filter_map(|fault| match fault.kind {
+                FaultKind::Crash(node) | FaultKind::Leave(node) => Some(node),
+                _ => None,
+            });
+            let for_good: BTreeSet<usize> = for_good.collect();
+            let part = shape.largest_part(&for_good, &BTreeSet::new(), &[]);
+            assert_eq!(part, shape.nodes - for_good.len(), "those that come back find the others: {plan:?}");
         }
     }
 }

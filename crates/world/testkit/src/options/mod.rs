@@ -113,6 +113,11 @@ impl Setup {
         format!("{prefix}{}", self.name())
     }
 
+    /// The test target that runs it.
+    pub(crate) fn test(self) -> &'static str {
+        if matches!(self, Self::One(_)) { "services" } else { "cluster" }
+    }
+
     /// Its name.
     pub fn name(self) -> &'static str {
         Self::ALL.iter().find(|(_, setup)| *setup == self).map_or("alone", |(name, _)| name)

@@ -34,19 +34,20 @@ impl Trial<'_> {
             let receives = self.sorted(receiver, receiver.receives.iter().copied());
             self.whose(receiver);
             for (place, sender) in story.lives.iter().enumerate() {
-                if sender.slot == receiver.slot {
-                    continue;
-                }
                 for (kind, came) in [(Kind::Update, &reflects), (Kind::Interaction, &receives)] {
                     let came = came.get(&place).map(Vec::as_slice).unwrap_or_default();
                     self.sequence(sender, receiver, kind, came);
-                    self.promises(sender, receiver, kind, came);
+                    // Nothing is promised of the former life of a receiver: it had ended before.
+                    if sender.slot != receiver.slot {
+                        self.promises(sender, receiver, kind, came);
+                    }
                 }
             }
         }
     }
 
-    /// What came, by sender.
+    /// What came, by sender. A federate gets nothing of itself. But its former life was another federate, which it may
+    /// hear until that is resigned.
     fn sorted(
         &mut self,
         receiver: &Life,
@@ -56,7 +57,7 @@ impl Trial<'_> {
         for (at, stamp) in all {
             self.verdict.delivered += 1;
             match self.story.places.get(&(stamp.slot, stamp.life)) {
-                Some(_) if stamp.slot == receiver.slot => {
+                Some(_) if stamp.slot == receiver.slot && stamp.life >= receiver.life => {
                     self.wrong(at, format!("{receiver} got {stamp}, which is its own"));
                 }
                 Some(place) => sorted.entry(*place).or_default().push((at, stamp.number)),

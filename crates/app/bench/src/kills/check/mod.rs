@@ -5,7 +5,8 @@
 //!
 //! - **sessions**: a session ends only when its node is killed, and then within the grace; its federate is joined at another node
 //!   within the grace. A node that has been up for the grace takes every federate in. No call of a standing federate is refused;
-//! - **messages**: what a federate gets of another comes in the order of sending, each once, without a hole, and was sent. A
+//! - **messages**: what a federate gets of another comes in the order of sending, each once, without a hole, and was sent. The
+//!   former life of a federate is another one, which its next life may hear until it is resigned. A
 //!   message whose call has its answer arrives, within the grace, when both federates stand for so long, and the receiver had
 //!   before the call discovered the object (or got another interaction of the sender), or the grace had passed since both
 //!   were ready;

@@ -189,6 +189,11 @@ fn every_fault_is_found() {
         (1, &[("205 receives 1.1.1", "150 receives 1.1.1")], "was not sent before"),
         (1, &[("205 receives 1.1.1", "205 receives 9.1.1")], "nobody sent"),
         (1, &[("205 receives 1.1.1", "205 receives 0.1.1")], "its own"),
+        (2, &[("21505 receives 0.1.3", "21505 receives 1.2.1")], "its own"),
+        (2, &[("204 receives 0.1.1", "204 receives 1.2.1")], "its own"),
+        (2, &[("20702 discovers 102 13", "20702 discovers 102 13\n20703 receives 1.1.2\n20704 receives 1.1.1")],
+            "came after 2"),
+        (2, &[("20702 discovers 102 13", "20702 discovers 102 13\n20703 receives 1.1.3")], "was not sent before"),
         (1, &[("105 reflects 101 1.1.1", "105 reflects 102 1.1.1")], "as an update of the object 102"),
         // Objects.
         (1, &[("40 discovers 101 12", "150 discovers 101 12")], "reflects the object 101, which it does not know"),
@@ -253,6 +258,10 @@ fn what_is_not_promised_may_be_missing() {
         (1, &[("19999 reflects 102 2.1.3", "")]),
         // An interaction before anything else of the sender was heard, within the grace of its beginning.
         (1, &[("205 receives 1.1.1", "")]),
+        // The second life of a federate discovers the object of its first one, which is not resigned yet, and gets what
+        // that said last.
+        (2, &[("20702 discovers 102 13", "20702 discovers 102 13\n20703 discovers 101 12\n20704 reflects 101 1.1.2")]),
+        (2, &[("20702 discovers 102 13", "20702 discovers 102 13\n20703 receives 1.1.2")]),
         // A kill that nobody has had the time to notice.
         (0, &[("60000 ends", "59000 kills 0\n60000 ends")]),
     ];

@@ -202,8 +202,8 @@ fn the_histories_reach_every_event() {
                 Event::Destroyed(_) => "destroyed",
                 Event::ModelExtended(_) => "model extended",
                 Event::Joined { .. } => "joined",
-                Event::Resigned { lost: None, .. } => "resigned",
-                Event::Resigned { lost: Some(_), .. } => "lost",
+                Event::Resigned { lost: false, .. } => "resigned",
+                Event::Resigned { lost: true, .. } => "lost",
                 Event::SyncRegistration { refusal: None, .. } => "point registered",
                 Event::SyncRegistration { refusal: Some(_), .. } => "point refused",
                 Event::SyncAnnounced { .. } => "announced",
@@ -214,11 +214,12 @@ fn the_histories_reach_every_event() {
                 Event::NodeRemoved { .. } => "node removed",
                 Event::PublishersChanged { on: true, .. } => "published",
                 Event::PublishersChanged { on: false, .. } => "unpublished",
+                Event::DirectiveSet { .. } => "directive set",
                 Event::SyncMissed { .. } => "missed",
             };
             *counts.entry(kind).or_default() += 1;
         }
     }
-    assert_eq!(counts.len(), 16, "{counts:?}");
+    assert_eq!(counts.len(), 17, "{counts:?}");
     assert!(counts.values().all(|&count| count >= 5), "{counts:?}");
 }

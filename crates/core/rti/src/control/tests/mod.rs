@@ -115,7 +115,9 @@ fn life() -> impl Strategy<Value = Command> {
         8 => join.prop_map(|(federation, name, modules, known, node)| {
             Command::Join { federation, name, federate_type: "T".to_owned(), modules, known, node }
         }),
-        2 => (execution(), federate()).prop_map(|(execution, federate)| Command::Resign { execution, federate }),
+        2 => (execution(), federate(), action()).prop_map(|(execution, federate, action)| {
+            Command::Resign { execution, federate, action }
+        }),
         3 => (key(), name_of(&LABELS)).prop_map(|(key, name)| Command::AddNode { key, name }),
         1 => key().prop_map(|key| Command::RemoveNode { key }),
         1 => Just(Command::Barrier),
@@ -156,13 +158,16 @@ fn reservation() -> impl Strategy<Value = Command> {
     ]
 }
 
+fn action() -> impl Strategy<Value = ResignAction> {
+    (0..6).prop_map(|number| ResignAction::try_from(number).expect("one of the six"))
+}
+
 fn declaration() -> impl Strategy<Value = Command> {
-    let directive = (0..6).prop_map(|number| ResignAction::try_from(number).expect("one of the six"));
     prop_oneof![
         3 => (execution(), node(), published(), prop::bool::weighted(0.7)).prop_map(
             |(execution, node, what, on)| Command::Publishes { execution, node, what, on }
         ),
-        1 => (execution(), federate(), directive).prop_map(|(execution, federate, directive)| {
+        1 => (execution(), federate(), action()).prop_map(|(execution, federate, directive)| {
             Command::SetResignDirective { execution, federate, directive }
         }),
     ]

@@ -47,11 +47,12 @@ fn a_node_that_dies_takes_its_federates_along() {
         plane.apply(command).unwrap();
     }
     let events = plane.apply(Command::RemoveNode { key: NodeKey(20) }).unwrap();
-    let resigned = |federate, directive| Event::Resigned {
+    let resigned = |federate, action| Event::Resigned {
         execution: EXECUTION,
         federate,
         node: NodeId(2),
-        lost: Some(directive),
+        action,
+        lost: true,
     };
     let point = Synchronized { label: "P".to_owned(), members: BTreeSet::from([A]), failed: BTreeSet::new() };
     assert_eq!(

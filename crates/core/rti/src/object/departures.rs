@@ -1,0 +1,98 @@
+//! Departures: federates of other nodes that have left lately, and how their objects are dealt with.
+//!
+//! A federate's node deals with its objects and appends that to its streams. The control plane takes another path: it may
+//! say first that the federate has left, and even that its node is gone, after which nobody follows that node's streams.
+//! What was still under way is lost then. So every node remembers the action of each departure, and carries it out
+//! itself on the instances that still belong to the federate when the node goes.
+
+use super::objects::Objects;
+use crate::control::NodeId;
+use crate::effect::Effects;
+use hla::api::ResignAction;
+use hla::handle::FederateHandle;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How many departures are remembered: more than a node can announce within the seconds that its streams may be behind,
+/// in about 100 KiB.
+const REMEMBERED: usize = 4_096;
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(crate) struct Departures(BTreeMap<FederateHandle, (NodeId, ResignAction)>);
+
+impl Departures {
+    /// Handles ascend in the order of joining, so that the lowest one is as good as the oldest departure.
+    fn insert(&mut self, federate: FederateHandle, node: NodeId, action: ResignAction) {
+        self.0.insert(federate, (node, action));
+        if self.0.len() > REMEMBERED {
+            self.0.pop_first();
+        }
+    }
+
+    /// Takes the departures from a node that is gone: nothing can arrive any more that they are needed for.
+    fn take(&mut self, gone: NodeId) -> BTreeMap<FederateHandle, ResignAction> {
+        let of_gone = self.0.extract_if(.., |_, (node, _)| *node == gone);
+        of_gone.map(|(federate, (_, action))| (federate, action)).collect()
+    }
+}
+
+impl Objects {
+    /// A federate of another node is no longer joined. `lost`: its node is gone, and every node that knows instances of the
+    /// federate deals with them now. Else its node has done so, and the streams of that node say it.
+    pub(crate) fn resigned_elsewhere(
+        &mut self,
+        effects: &mut Effects,
+        federate: FederateHandle,
+        node: NodeId,
+        action: ResignAction,
+        lost: bool,
+    ) {
+        if !self.replicated || self.federates.contains_key(&federate) {
+            return;
+        }
+        if lost {
+            self.resign_objects_of_gone(effects, federate, action);
+            effects.review_following();
+        } else if node != self.node {
+            self.departures.insert(federate, node, action);
+        }
+        self.forget_remote_federate(effects, federate);
+    }
+
+    /// The node `gone` is out of the network. Instances that its departed federates still own are dealt with as the federates
+    /// or their directives said: the messages that say so no longer arrive.
+    pub(crate) fn finish_departures(&mut self, effects: &mut Effects, gone: NodeId) {
+        let departed = self.departures.take(gone);
+        if departed.is_empty() {
+            return;
+        }
+        let at_gone = self.instances.handles().filter_map(|handle| self.instances.get(handle));
+        let at_gone = at_gone.filter(|object| object.home == gone);
+        let owners = at_gone.flat_map(|object| object.attributes().map(|(_, attribute)| attribute.owner));
+        let owners: BTreeSet<FederateHandle> = owners.filter(|owner| departed.contains_key(owner)).collect();
+        for owner in owners {
+            self.resign_objects_of_gone(effects, owner, departed[&owner]);
+            effects.review_following();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_latest_are_remembered_until_their_node_goes() {
+        let mut departures = Departures::default();
+        for number in 1..=REMEMBERED as u32 + 2 {
+            let node = NodeId(if number % 2 == 0 { 2 } else { 3 });
+            departures.insert(FederateHandle(number), node, ResignAction::DeleteObjects);
+        }
+        assert_eq!(departures.0.len(), REMEMBERED);
+        let taken = departures.take(NodeId(2));
+        assert_eq!(taken.len(), REMEMBERED / 2);
+        assert_eq!(taken.first_key_value(), Some((&FederateHandle(4), &ResignAction::DeleteObjects)));
+        assert!(departures.take(NodeId(2)).is_empty());
+        assert_eq!(departures.0.first_key_value().map(|(federate, _)| federate.0), Some(3));
+    }
+}
