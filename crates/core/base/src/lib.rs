@@ -1,21 +1,25 @@
 //! What every MeshRTI machine needs and nothing more: time as a number, deadlines,
-//! typed ids, seeds, fingerprints of runs, and sequence numbers that wrap.
+//! typed ids, seeds, fingerprints of runs, sequence numbers that wrap, and who may wait for a place.
 //!
 //! Nothing here reads a clock, draws from ambient randomness or depends on hash order.
 
+mod address;
 mod deadlines;
 mod digest;
 mod handle_map;
 mod id;
 mod moment;
 mod node;
+mod pending;
 mod seed;
 mod serial;
 
+pub use address::Address;
 pub use deadlines::Deadlines;
 pub use digest::Digest;
 pub use handle_map::{HandleHasher, HandleMap, HandleState};
 pub use moment::Moment;
 pub use node::NodeKey;
+pub use pending::Pending;
 pub use seed::{Rng, Seed};
 pub use serial::Serial31;
