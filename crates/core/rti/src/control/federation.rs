@@ -160,6 +160,7 @@ impl Federation {
             return Err(RtiError::new(Exception::FederateNameAlreadyInUse, text));
         }
         self.last_federate = federate.0;
+        tracing::info!(federation = self.name, federate = name, kind = federate_type, %node, "federate joined");
         let mut events = Vec::new();
         if let Some(model) = extended {
             self.batches.push((model.modules().len() - self.model.modules().len()) as u32);
@@ -206,6 +207,12 @@ impl Federation {
     fn leave(&mut self, federate: FederateHandle, lost: bool) -> Vec<Event> {
         let Some(member) = self.members.remove(&federate) else { return Vec::new() };
         self.names.resign(federate);
+        let Member { name, node, .. } = &member;
+        if lost {
+            tracing::warn!(federation = self.name, federate = name, %node, "federate lost with its node");
+        } else {
+            tracing::info!(federation = self.name, federate = name, %node, "federate resigned");
+        }
         let lost = lost.then_some(member.directive);
         let mut events = vec![Event::Resigned { execution: self.id, federate, node: member.node, lost }];
         for point in self.sync.resign(federate) {
