@@ -1,6 +1,6 @@
 //! What the driver asks of the machine it drives.
 
-use base::Moment;
+use base::{Address, Moment};
 use bytes::{Bytes, BytesMut};
 use fedpro::server::{ConnId, Transmit};
 
@@ -13,6 +13,8 @@ pub enum Input<'a> {
     Opened {
         /// The connection: a number never used before.
         conn: ConnId,
+        /// Where it comes from.
+        address: Address,
         /// The id of the session, should it open one: drawn at random, not zero.
         session_id: u64,
     },

@@ -1,5 +1,6 @@
 //! A node from its first to its last moment.
 
+use std::cell::RefCell;
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::Duration;
@@ -14,7 +15,7 @@ use super::hub::{Hub, Sizes};
 use super::machine::{Input, Machine};
 use super::stats::NodeStats;
 use crate::Config;
-use crate::link::{self, Fabric, LinkContext, LinkInput, Listener, Plain, Quic, StreamLayer};
+use crate::link::{self, Fabric, Greetings, LinkContext, LinkInput, Listener, Plain, Quic, StreamLayer};
 
 /// While the node stops its machine is asked this often whether it has left the network.
 const LEAVE_POLL: Duration = Duration::from_millis(10);
@@ -66,6 +67,7 @@ impl<M: Machine + 'static> Node<M> {
             quic: Quic::new(network.quic),
             connect_timeout: network.connect_timeout,
             accepted_max: network.connections,
+            greetings: RefCell::new(Greetings::new(network.silent_connections)),
         };
         let mut link_listeners = Vec::new();
         for listen in &network.listen {
