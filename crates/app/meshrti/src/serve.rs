@@ -9,7 +9,7 @@ use node::{Config, Node};
 use tracing::info;
 
 use crate::exit::{Failure, Outcome, Status, say};
-use crate::mpi;
+use crate::{logging, mpi, open_files};
 
 /// The configuration that is read when there is one and no other is named.
 const DEFAULT_CONFIG: &str = "meshrti.toml";
@@ -132,7 +132,11 @@ fn configuration(args: &Args, job: Option<&mpi::Job>) -> Result<Config, Failure>
     let path =
         args.config.as_deref().or_else(|| Some(Path::new(DEFAULT_CONFIG)).filter(|path| path.exists()));
     let mut config = match path {
-        Some(path) => Config::read(path).map_err(Failure::wrong_use)?,
+        Some(path) => {
+            let config = Config::read(path).map_err(Failure::wrong_use)?;
+            info!(file = %path.display(), "configuration read");
+            config
+        }
         None => Config::default(),
     };
     if let Some(name) = &args.name {
@@ -189,6 +193,7 @@ fn network(args: &Args, config: &mut Config, job: Option<&mpi::Job>) -> Result<(
 }
 
 async fn serve(config: &Config, job: Option<&mpi::Job>) -> Outcome {
+    open_files::allow(config);
     let kernel = node::kernel(config).map_err(Failure::wrong_use)?;
     let node = Node::bind_in(job.map(mpi::Job::fabric), config, kernel).await.map_err(|error| {
         let hint = match error.address.starts_with(MulticastUrl::SCHEME) {
@@ -228,6 +233,7 @@ async fn signals(mut signals: Signals, stop: tokio::sync::oneshot::Sender<()>) {
     signals.next().await;
     let _ = stop.send(());
     signals.next().await;
+    logging::finish("");
     std::process::exit(Status::Interrupted as i32);
 }
 
