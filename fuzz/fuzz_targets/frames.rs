@@ -5,7 +5,7 @@
 //! connection first, bit 3 holds the answers to calls back, bit 4 gives each chunk byte by byte.
 #![no_main]
 
-use base::{Moment, Serial31};
+use base::{Address, Moment, Serial31};
 use bytes::{Bytes, BytesMut};
 use fedpro::frame::Decoder;
 use fedpro::response::empty_response;
@@ -34,7 +34,7 @@ impl World {
         };
         let conn = ConnId(index as u64);
         if control & 4 != 0 {
-            self.endpoint.handle_open(self.now, conn, id);
+            self.endpoint.handle_open(self.now, conn, Address::default(), id);
         }
         if control & 16 != 0 {
             for byte in bytes {
@@ -91,7 +91,7 @@ fuzz_target!(|data: &[u8]| {
         live: Vec::new(),
     };
     for (conn, &id) in IDS.iter().enumerate() {
-        world.endpoint.handle_open(world.now, ConnId(conn as u64), id);
+        world.endpoint.handle_open(world.now, ConnId(conn as u64), Address::default(), id);
     }
     let mut rest = data;
     while let [control, len, tail @ ..] = rest {

@@ -6,7 +6,7 @@
 //! 7, times 4 s); bit 3 ends the session instead and opens another one, which joins.
 #![no_main]
 
-use base::{Moment, Serial31};
+use base::{Address, Moment, Serial31};
 use bytes::{Bytes, BytesMut};
 use fedpro::frame::{
     Control, Decoder, Message, MessageType, Numbers, PROTOCOL_VERSION, ResumeStatus, put_control, put_hla,
@@ -56,7 +56,7 @@ impl World {
     fn connect(&mut self, index: usize) {
         self.opened += 1;
         self.clients[index].conn = self.opened;
-        self.kernel.handle_open(self.now, ConnId(self.opened), self.opened);
+        self.kernel.handle_open(self.now, ConnId(self.opened), Address::default(), self.opened);
     }
 
     /// Opens a session and joins.

@@ -4,6 +4,8 @@ use std::fmt;
 use std::io::Write as _;
 use std::process::ExitCode;
 
+use crate::logging;
+
 /// What a subcommand returns.
 pub(crate) type Outcome = Result<Status, Failure>;
 
@@ -55,18 +57,14 @@ impl Failure {
 
 /// Tells the user of a failure, and the shell of the outcome.
 pub(crate) fn report(outcome: Outcome) -> ExitCode {
-    let status = match outcome {
-        Ok(status) => status,
-        Err(failure) => {
-            let mut stderr = std::io::stderr().lock();
-            // Nobody is left to be told when the standard error is closed.
-            let _ = writeln!(stderr, "error: {}", failure.what);
-            if let Some(hint) = &failure.hint {
-                let _ = writeln!(stderr, "hint: {hint}");
-            }
-            failure.status
+    let (status, text) = match outcome {
+        Ok(status) => (status, String::new()),
+        Err(Failure { status, what, hint }) => {
+            let hint = hint.map(|hint| format!("hint: {hint}\n")).unwrap_or_default();
+            (status, format!("error: {what}\n{hint}"))
         }
     };
+    logging::finish(&text);
     ExitCode::from(status as u8)
 }
 

@@ -11,6 +11,7 @@ mod fom;
 mod logging;
 mod mpi;
 mod network;
+mod open_files;
 mod ping;
 mod report;
 mod serve;
@@ -96,6 +97,6 @@ impl Command {
 
 fn main() -> ExitCode {
     let cli = Cli::parse(); // wrong use ends here, with status 2
-    logging::init(&cli.verbosity, cli.command.default_level());
-    exit::report(cli.command.run(&cli.verbosity))
+    let started = logging::init(&cli.verbosity, cli.command.default_level());
+    exit::report(started.and_then(|()| cli.command.run(&cli.verbosity)))
 }

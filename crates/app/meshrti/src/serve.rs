@@ -9,7 +9,7 @@ use node::{Config, DEFAULT_STATE_DIRECTORY, Node, StateError, StateFile};
 use tracing::{info, warn};
 
 use crate::exit::{Failure, Outcome, Status, say};
-use crate::mpi;
+use crate::{logging, mpi, open_files};
 
 /// The configuration that is read when there is one and no other is named.
 const DEFAULT_CONFIG: &str = "meshrti.toml";
@@ -167,7 +167,11 @@ fn configuration(args: &Args, job: Option<&mpi::Job>) -> Result<Config, Failure>
     let path =
         args.config.as_deref().or_else(|| Some(Path::new(DEFAULT_CONFIG)).filter(|path| path.exists()));
     let mut config = match path {
-        Some(path) => Config::read(path).map_err(Failure::wrong_use)?,
+        Some(path) => {
+            let config = Config::read(path).map_err(Failure::wrong_use)?;
+            info!(file = %path.display(), "configuration read");
+            config
+        }
         None => Config::default(),
     };
     if let Some(name) = &args.name {
@@ -228,6 +232,7 @@ fn network(args: &Args, config: &mut Config, job: Option<&mpi::Job>) -> Result<(
 
 async fn serve(config: &Config, job: Option<&mpi::Job>) -> Outcome {
     let mut config = config.clone();
+    open_files::allow(&config);
     let file = state_file(&mut config, job.is_some())?;
     let kernel = node::kernel_with(&config, file.as_ref()).map_err(Failure::wrong_use)?;
     let node = Node::bind_in(job.map(mpi::Job::fabric), &config, kernel).await.map_err(|error| {
@@ -269,6 +274,7 @@ async fn signals(mut signals: Signals, stop: tokio::sync::oneshot::Sender<()>) {
     signals.next().await;
     let _ = stop.send(());
     signals.next().await;
+    logging::finish("");
     std::process::exit(Status::Interrupted as i32);
 }
 

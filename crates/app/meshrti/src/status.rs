@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use federate::{Callback, Callbacks, Federate, FederateError, Options};
 use hla::api::RtiConfiguration;
-use kernel::report::{FederateReport, NetworkReport, REPORT_SETTING, SlowTurnsReport};
+use kernel::report::{FederateReport, NetworkReport, REPORT_SETTING, RefusalReport, SlowTurnsReport};
 use serde_json::json;
 
 use crate::exit::{Failure, Outcome, Status, block_on, say};
@@ -88,14 +88,19 @@ async fn status(args: &Args) -> Outcome {
             Failure::bad_news(format_args!("{}: no report within {waited}", args.host))
         })?
         .map_err(|error| Failure::bad_news(format_args!("{}: {error}", args.host)))?;
+    let refusals = node.as_ref().map(|node| node.refusals).unwrap_or_default();
     let queues = node.into_iter().flat_map(|node| node.federates);
     found.queues = queues.map(|queue| ((queue.federation.clone(), queue.name.clone()), queue)).collect();
     // The report is here; what the server makes of our leaving is of no interest.
     let _ = tokio::time::timeout(args.timeout, federate.disconnect()).await;
     if !args.json.takes_stdout() {
         print(&args.host, &found);
+        if refusals != RefusalReport::default() {
+            say(format_args!("  refused so far: {}", describe_refusals(refusals)));
+        }
     }
     rows(&found, &mut report);
+    report.summary(json!({ "refused": refusals }));
     report.note(format!("server {}: {} federation executions", args.host, found.federations.len()));
     args.json.write(&report)?;
     Ok(Status::Done)
@@ -131,6 +136,14 @@ fn print(host: &str, found: &Found) {
 fn describe(queue: &FederateReport) -> String {
     let FederateReport { waiting, waiting_bytes, dropped, .. } = queue;
     format!(": {waiting} callbacks waiting ({waiting_bytes} bytes), {dropped} dropped")
+}
+
+fn describe_refusals(refusals: RefusalReport) -> String {
+    let RefusalReport { connections, sessions, unconnected, wrong_passwords, refused_passwords } = refusals;
+    format!(
+        "{connections} connections (out of resources: {sessions}), {unconnected} sessions that did not connect, \
+         {wrong_passwords} wrong passwords and {refused_passwords} attempts after them"
+    )
 }
 
 /// The same as rows. What waits for a federate is known to the server that it is connected to.

@@ -11,7 +11,7 @@
 
 mod transcript;
 
-use base::{Moment, Serial31};
+use base::{Address, Moment, Serial31};
 use bytes::Bytes;
 use fedpro::response::{empty_response, encode_response};
 use fedpro::server::{Config, ConnId, Endpoint, Event, SessionKey};
@@ -62,7 +62,7 @@ impl Application {
 
 impl Server for Application {
     fn open(&mut self, now: Moment, conn: u64, id: u64) {
-        self.endpoint.handle_open(now, ConnId(conn), id);
+        self.endpoint.handle_open(now, ConnId(conn), Address::default(), id);
     }
 
     fn bytes(&mut self, now: Moment, conn: u64, bytes: Bytes) {

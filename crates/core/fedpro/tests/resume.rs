@@ -5,7 +5,7 @@
 //! late. Liveness: once connections hold, everything is answered and delivered, and the session ends
 //! in order.
 
-use base::{Moment, Serial31};
+use base::{Address, Moment, Serial31};
 use bytes::{Bytes, BytesMut};
 use fedpro::client::{self, Action, Session};
 use fedpro::server::{self, ConnId, EndReason, Endpoint, SessionKey};
@@ -254,7 +254,7 @@ impl World {
                 let conn = ConnId(self.next_conn);
                 self.next_conn += 1;
                 self.conn = Some(conn);
-                self.endpoint.handle_open(self.now, conn, 1_000 + conn.0);
+                self.endpoint.handle_open(self.now, conn, Address::default(), 1_000 + conn.0);
                 self.client.handle_connected(self.now);
             }
             Action::CloseConnection => {}

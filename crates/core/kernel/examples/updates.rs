@@ -12,7 +12,7 @@
 //! reflect and its report, and what this program does itself (about 400 instructions). NODES is 1, or 2 for
 //! federates at two kernels with a link between them. BATCH updates come in one read: 1 for round trips, more for floods.
 
-use base::{Moment, NodeKey, Seed};
+use base::{Address, Moment, NodeKey, Seed};
 use bytes::{Bytes, BytesMut};
 use fedpro::frame::{Control, Decoder, Message, MessageType, Numbers, put_control, put_hla};
 use hla::api::call_request::CallRequest as Call;
@@ -252,7 +252,7 @@ impl Federate {
     fn open(world: &mut World, kernel: usize) -> Self {
         let conn = ConnId(world.now.since(Moment::ZERO).as_nanos() as u64);
         world.now += Duration::from_micros(1);
-        world.kernels[kernel].handle_open(world.now, conn, 1 + conn.0);
+        world.kernels[kernel].handle_open(world.now, conn, Address::default(), 1 + conn.0);
         let mut federate = Self {
             kernel,
             conn,

@@ -1,15 +1,17 @@
 //! The kernel: events of sessions become service calls, and what services answer becomes messages.
 
+use crate::admission::Standing;
 use crate::held::Held;
 use crate::network::{Network, NetworkConfig, NetworkError, Verdict};
+use crate::password_failures::PasswordFailures;
 use crate::report::{NetworkReport, REPORT_SETTING, SlowTurnsReport};
 use crate::sessions::Sessions;
 use crate::turn::{SlowTurns, Turn};
 use crate::{Config, ConnId, FomSource, Status, Transmit};
-use base::{Moment, Serial31};
+use base::{Address, Moment, Serial31};
 use bytes::{Bytes, BytesMut};
 use fedpro::response::{ApiVersion, encode_response, exception_response};
-use fedpro::server::{EndReason, Endpoint, Event, SessionKey};
+use fedpro::server::{EndReason, Endpoint, Event, Refusal, SessionKey};
 use hla::RtiError;
 use hla::api::call_request::CallRequest as Call;
 use hla::api::{self, CallRequest, CallResponse, call_response, callback_request};
@@ -32,6 +34,7 @@ pub struct Kernel {
     pub(crate) network: Option<Box<Network>>,
     /// Federates of whom nothing is read for now, see [`Kernel::is_held`].
     pub(crate) held: Held,
+    pub(crate) password_failures: PasswordFailures,
     /// Whose call was served last: what it said may still wait for more of its messages, to leave with them.
     speaker: Option<CallerId>,
     pub(crate) turn: Turn,
@@ -50,6 +53,7 @@ impl Kernel {
             peer_closed: false,
             network: None,
             held: Held::default(),
+            password_failures: PasswordFailures::new(config.passwords_wrong_max, config.password_window),
             speaker: None,
             turn: Turn::default(),
             slow_turns: SlowTurns::default(),
@@ -86,10 +90,10 @@ impl Kernel {
         self.network = Some(Box::new(network));
     }
 
-    /// A client has connected. `session_id` is drawn by the world: unguessable, not 0, never used before.
-    pub fn handle_open(&mut self, now: Moment, conn: ConnId, session_id: u64) {
+    /// A client at `address` has connected. `session_id` is drawn by the world: unguessable, not 0, never used before.
+    pub fn handle_open(&mut self, now: Moment, conn: ConnId, address: Address, session_id: u64) {
         self.begin_turn(Turn::Connection);
-        self.endpoint.handle_open(now, conn, session_id);
+        self.endpoint.handle_open(now, conn, address, session_id);
         self.drive(now);
     }
 
@@ -185,6 +189,8 @@ impl Kernel {
             sessions: self.endpoint.sessions(),
             connections: self.endpoint.connections(),
             endpoint: self.endpoint.stats(),
+            passwords_wrong: self.password_failures.wrong(),
+            passwords_refused: self.password_failures.refused(),
         }
     }
 
@@ -312,7 +318,7 @@ impl Kernel {
                     self.pump(now, caller);
                 }
             }
-            Event::Refused { conn, reason } => tracing::info!(%conn, %reason, "connection refused"),
+            Event::Refused { conn, address, reason } => refused(conn, address, reason),
         }
     }
 
@@ -326,7 +332,12 @@ impl Kernel {
     }
 
     fn session_ended(&mut self, now: Moment, key: SessionKey, reason: &EndReason) {
-        tracing::info!(session = %key, %reason, "session ended");
+        match reason {
+            EndReason::Terminated | EndReason::Closed(_) => {
+                tracing::info!(session = %key, %reason, "session ended");
+            }
+            _ => tracing::warn!(session = %key, %reason, "session ended"),
+        }
         self.let_go(now);
         if let Some(caller) = self.sessions.close(key) {
             self.held.forget(caller);
@@ -350,7 +361,7 @@ impl Kernel {
     fn call(&mut self, now: Moment, key: SessionKey, call: Serial31, request: CallRequest) {
         let (Some(caller), Some(request)) = (self.sessions.caller(key), request.call_request) else { return };
         // To connect is to ask nothing of the network yet, but perhaps for a report of it.
-        let early = is_connect(&request);
+        let early = Standing::after(&request).is_some_and(Standing::is_connected);
         if let Some(request) = self.sessions.admit(caller, call, request, early) {
             self.serve(now, key, caller, call, request);
         }
@@ -361,7 +372,15 @@ impl Kernel {
             self.let_go(now);
         }
         let wants_report = wants_report(&request);
-        match self.rti.call(now, caller, CallId(call.get()), request) {
+        let standing = Standing::after(&request);
+        if let Some(refusal) = self.refusal(now, key, standing) {
+            return self.respond(now, key, caller, call, Err(refusal));
+        }
+        let answer = self.rti.call(now, caller, CallId(call.get()), request);
+        if let (Some(standing), Some(answer)) = (standing, &answer) {
+            self.review_standing(now, key, standing, answer.as_ref().err());
+        }
+        match answer {
             Some(Ok(mut answer)) if wants_report => {
                 self.attach_report(&mut answer);
                 self.respond(now, key, caller, call, Ok(answer));
@@ -400,6 +419,7 @@ impl Kernel {
             None => NetworkReport::alone(&federations),
         };
         report.slow_turns = SlowTurnsReport::of(&self.slow_turns);
+        report.refusals = self.refusals();
         let result = result.get_or_insert_default();
         result.set_additional_settings_result_code(api::AdditionalSettingsResultCode::SettingsApplied);
         result.message = report.to_json();
@@ -433,7 +453,7 @@ impl Kernel {
             return;
         }
         while let Some(proposal) = self.rti.poll_proposal() {
-            tracing::debug!(command = ?proposal.command(), "commit");
+            tracing::trace!(command = ?proposal.command(), "commit");
             if let Some(completion) = self.rti.commit(now, proposal) {
                 self.complete(now, completion);
             }
@@ -481,14 +501,18 @@ impl Kernel {
     }
 }
 
-fn is_connect(request: &Call) -> bool {
-    matches!(
-        request,
-        Call::ConnectRequest(_)
-            | Call::ConnectWithConfigurationRequest(_)
-            | Call::ConnectWithCredentialsRequest(_)
-            | Call::ConnectWithConfigurationAndCredentialsRequest(_)
-    )
+/// Logs why a connection got no session, each kind of reason in a place of its own: one of them may be a flood, and a
+/// log limits what one place writes.
+fn refused(conn: ConnId, address: Address, reason: Refusal) {
+    match reason {
+        reason if reason.is_overload() => {
+            tracing::warn!(%address, %conn, %reason, "session refused: out of resources");
+        }
+        Refusal::Silent | Refusal::Connections { .. } => {
+            tracing::warn!(%address, %conn, %reason, "silent connection closed");
+        }
+        _ => tracing::warn!(%address, %conn, %reason, "connection refused"),
+    }
 }
 
 /// Whether a connect request has the [`REPORT_SETTING`].

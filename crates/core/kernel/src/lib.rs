@@ -5,11 +5,13 @@
 //! connections go in, bytes of connections come out, and the world (a node with sockets, a simulation)
 //! says what time it is.
 
+mod admission;
 mod config;
 mod held;
 mod kernel;
 mod links;
 mod network;
+mod password_failures;
 pub mod report;
 mod sessions;
 mod status;

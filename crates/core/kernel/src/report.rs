@@ -46,6 +46,24 @@ pub struct NetworkReport {
     /// Turns of the node that was asked that took so long that federates may have noticed.
     #[serde(default)]
     pub slow_turns: SlowTurnsReport,
+    /// What the node that was asked has refused.
+    #[serde(default)]
+    pub refusals: RefusalReport,
+}
+
+/// What a node has refused since it was started, or ended because its place was needed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RefusalReport {
+    /// Connections of clients that got no session: silent, malformed, or too many.
+    pub connections: u64,
+    /// Of these, the ones that were told *out of resources*.
+    pub sessions: u64,
+    /// Sessions that were ended because they did not connect.
+    pub unconnected: u64,
+    /// Connect calls with a wrong password.
+    pub wrong_passwords: u64,
+    /// Connect calls refused for earlier wrong passwords of their address.
+    pub refused_passwords: u64,
 }
 
 /// See [`SlowTurns`].
@@ -169,6 +187,7 @@ impl NetworkReport {
             targets: Vec::new(),
             federates: federates(federations),
             slow_turns: SlowTurnsReport::default(),
+            refusals: RefusalReport::default(),
         }
     }
 
@@ -211,6 +230,7 @@ impl NetworkReport {
             targets: status.targets.iter().map(target).collect(),
             federates: federates(federations),
             slow_turns: SlowTurnsReport::default(),
+            refusals: RefusalReport::default(),
         }
     }
 
@@ -310,7 +330,8 @@ mod tests {
             instances: 0,
             federates: vec![federate],
         }];
-        let report = NetworkReport { node: "A".to_owned(), ..NetworkReport::alone(&federations) };
+        let refusals = RefusalReport { connections: 5, ..RefusalReport::default() };
+        let report = NetworkReport { node: "A".to_owned(), refusals, ..NetworkReport::alone(&federations) };
         assert_eq!((report.federates[0].waiting, report.federates[0].dropped), (2, 9));
         assert_eq!(NetworkReport::from_json(&report.to_json()), Some(report));
         assert_eq!(NetworkReport::from_json("settings not known here: MeshRTI.report"), None);

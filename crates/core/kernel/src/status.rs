@@ -11,4 +11,8 @@ pub struct Status {
     pub connections: usize,
     /// Counters of the sessions' endpoint.
     pub endpoint: fedpro::server::Stats,
+    /// Connect calls with a wrong password.
+    pub passwords_wrong: u64,
+    /// Connect calls that were refused because their address had tried too many wrong passwords.
+    pub passwords_refused: u64,
 }

@@ -10,7 +10,7 @@
 #[path = "../../fedpro/tests/transcript/mod.rs"]
 mod transcript;
 
-use base::Moment;
+use base::{Address, Moment};
 use bytes::Bytes;
 use kernel::{Config, ConnId, Kernel, NoFoms};
 use transcript::{Server, Wires, transcripts};
@@ -25,7 +25,7 @@ impl Node {
 
 impl Server for Node {
     fn open(&mut self, now: Moment, conn: u64, id: u64) {
-        self.0.handle_open(now, ConnId(conn), id);
+        self.0.handle_open(now, ConnId(conn), Address::default(), id);
     }
 
     fn bytes(&mut self, now: Moment, conn: u64, bytes: Bytes) {

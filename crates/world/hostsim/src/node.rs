@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use base::{Moment, NodeKey, Seed};
+use base::{Address, Moment, NodeKey, Seed};
 use bytes::BytesMut;
 use kernel::{
     Config, ConnId, Kernel, LinkId, LinkInput, LinkOutput, LinkTarget, LinkTerms, NetworkConfig,
@@ -169,7 +169,9 @@ impl Node {
                 self.federates.insert(socket);
                 self.sessions += 1;
                 let session = self.seed.split_index(self.sessions).0.max(1);
-                self.kernel.handle_open(turn.now(), conn(socket), session);
+                // Each federate counts as a host of its own.
+                let address = Address::numbered(self.sessions);
+                self.kernel.handle_open(turn.now(), conn(socket), address, session);
             }
             Chunk::Bytes(bytes, counted) => {
                 turn.spend(f64::from(counted.calls) * turn.costs().call_ns);

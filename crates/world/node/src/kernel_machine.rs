@@ -137,6 +137,10 @@ fn settings(config: &Config) -> kernel::Config {
     let sessions = fedpro::server::Config {
         message_bytes_max: config.limits.message,
         sessions_max: config.limits.sessions,
+        sessions_per_address_max: config.limits.sessions_per_address(),
+        sessions_reserved: config.limits.reserved_sessions(),
+        connect_timeout: Some(config.session.connect_timeout),
+        unconnected_sessions_max: config.limits.unconnected_sessions,
         first_message_timeout: config.session.handshake_timeout,
         connections_without_session_max: config.limits.silent_connections,
         calls_max: config.limits.calls,
@@ -161,6 +165,8 @@ fn settings(config: &Config) -> kernel::Config {
         sessions,
         closed_window: config.session.closed_window,
         unjoined_window: config.session.unjoined_window,
+        passwords_wrong_max: config.access.wrong_passwords,
+        password_window: config.access.password_window,
     }
 }
 
@@ -173,7 +179,7 @@ impl FomSource for FomFiles {
 impl Machine for Kernel {
     fn handle(&mut self, now: Moment, input: Input<'_>) {
         match input {
-            Input::Opened { conn, session_id } => self.handle_open(now, conn, session_id),
+            Input::Opened { conn, address, session_id } => self.handle_open(now, conn, address, session_id),
             Input::Bytes { conn, bytes } => self.handle_bytes(now, conn, bytes),
             Input::Closed { conn } => self.handle_closed(now, conn),
             Input::Timeout => self.handle_timeout(now),

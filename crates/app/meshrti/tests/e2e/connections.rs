@@ -23,12 +23,15 @@ pub(crate) async fn hold(server: &str, count: usize) {
 
 #[tokio::test]
 async fn a_thousand_silent_connections_keep_nobody_out() {
-    let server = Server::configured("[session]\nhandshake-timeout = \"5min\"");
+    let server =
+        Server::configured("[limits]\nsilent-connections = 256\n[session]\nhandshake-timeout = \"5min\"");
     let mut before = create_and_join(options(server.address()), "Crowd", "Before").await;
     before.declare_all().await;
     let mut crowd: Vec<Helper> =
         (0..2).map(|_| Helper::start(&["silent", server.address(), &EACH.to_string()])).collect();
     crowd.iter_mut().for_each(|helper| helper.heard("holding"));
+    // Of one address, the silent ones have their time before they make room.
+    tokio::time::sleep(fedpro::server::PENDING_AGE_MIN).await;
     // Whoever was there goes on, and newcomers get in.
     let after = create_and_join(options(server.address()), "Crowd", "After").await;
     after.declare_all().await;

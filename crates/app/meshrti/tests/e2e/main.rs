@@ -6,6 +6,7 @@
 #![allow(clippy::print_stderr)] // a failed test shows the server's log
 
 mod addresses;
+mod admission;
 mod commands;
 mod common;
 mod connections;
@@ -15,6 +16,7 @@ mod hostile;
 mod kills;
 mod life;
 mod limits;
+mod logging;
 #[path = "../common/loopback.rs"]
 mod loopback;
 mod modules;

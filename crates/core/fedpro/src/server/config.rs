@@ -13,9 +13,20 @@ pub struct Config {
     /// Sessions at one time, interrupted ones included. Default 4,096; over it a new session is
     /// refused with "out of resources".
     pub sessions_max: usize,
-    /// Connections at one time that have no session (yet), at least 1. Default 256; over it the one that has been
-    /// silent longest is closed.
+    /// Sessions of one [address](base::Address) at one time, interrupted ones included. Default 1,024; over it a new
+    /// session is refused with "out of resources".
+    pub sessions_per_address_max: usize,
+    /// How many of [`sessions_max`](Config::sessions_max) are kept for addresses that have no session. Default 256.
+    pub sessions_reserved: usize,
+    /// Connections at one time that have no session (yet), at least 1. Default 1,024; over it the oldest one of the
+    /// address with the most of them is closed.
     pub connections_without_session_max: usize,
+    /// How long a session may go without being [connected](super::Endpoint::set_connected). Default `None`: the owner
+    /// of the endpoint does not tell, and sessions are not expected to connect.
+    pub connect_timeout: Option<Duration>,
+    /// Sessions at one time that are not connected, at least 1. Default 1,024; over it the oldest one of the address
+    /// with the most of them is ended.
+    pub unconnected_sessions_max: usize,
     /// How long a connection may take for its first message. Default 10 s.
     pub first_message_timeout: Duration,
     /// Silence of a client after which its connection counts as broken (the session stays for a
@@ -55,7 +66,11 @@ impl Default for Config {
         Self {
             message_bytes_max: MESSAGE_BYTES_MAX,
             sessions_max: 4_096,
-            connections_without_session_max: 256,
+            sessions_per_address_max: 1_024,
+            sessions_reserved: 256,
+            connections_without_session_max: 1_024,
+            connect_timeout: None,
+            unconnected_sessions_max: 1_024,
             first_message_timeout: Duration::from_secs(10),
             heart_timeout: Some(Duration::from_secs(180)),
             resume_window: Duration::from_secs(600),

@@ -2,25 +2,44 @@
 
 use super::SessionKey;
 use crate::frame::Decoder;
+use base::Address;
 use bytes::Bytes;
 use std::collections::VecDeque;
+use std::fmt;
 
-base::id! {
-    /// A connection, named by the world that owns it. A name may be used again after
-    /// `handle_closed` or `close_after`.
-    pub struct ConnId(u64) as "c";
+/// A connection, named by the world that owns it. A name may be used again after
+/// `handle_closed` or `close_after`.
+///
+/// A world with slots puts the slot into the low half and its generation into the high one; `c3.1` is the second
+/// connection in slot 3.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct ConnId(pub u64);
+
+impl fmt::Debug for ConnId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (generation, slot) = (self.0 >> 32, self.0 & u64::from(u32::MAX));
+        write!(f, "c{slot}")?;
+        if generation > 0 { write!(f, ".{generation}") } else { Ok(()) }
+    }
+}
+
+impl fmt::Display for ConnId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self, f)
+    }
 }
 
 #[derive(Debug)]
 pub(crate) struct Connection {
+    pub(crate) address: Address,
     pub(crate) decoder: Decoder,
     pub(crate) state: State,
 }
 
 #[derive(Debug)]
 pub(crate) enum State {
-    /// Nothing has come yet; a new session would get this id. An older connection has the smaller age.
-    Fresh { session_id: u64, age: u64 },
+    /// Nothing has come yet; a new session would get this id.
+    Fresh { session_id: u64 },
     /// It carries a session.
     Attached(SessionKey),
     /// It is to be closed when `tail`, whole messages, is written.

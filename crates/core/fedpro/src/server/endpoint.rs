@@ -1,16 +1,17 @@
 //! The endpoint: commands, timeouts, and the life of connections and sessions.
 
+use super::admission::Admission;
 use super::connection::{Connection, State};
 use super::session::Session;
 use super::slots::Slots;
 use super::{Config, ConnId, EndReason, Event, Overload, Refusal, SessionKey};
-use crate::frame::{BODY_BYTES_LIMIT, Decoder, FIRST_MESSAGE_BYTES_MAX, MessageType};
+use crate::frame::{BODY_BYTES_LIMIT, Decoder, MessageType};
 use crate::response::{ApiVersion, encode_response, exception_response};
-use base::{Deadlines, HandleMap, Moment, Serial31};
+use base::{Address, Deadlines, HandleMap, Moment, Serial31};
 use bytes::Bytes;
 use hla::RtiError;
 use hla::api::CallResponse;
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
 /// All sessions of one process, and the connections that carry them.
@@ -34,14 +35,12 @@ use std::time::Duration;
 pub struct Endpoint {
     pub(super) config: Config,
     pub(super) connections: HandleMap<ConnId, Connection>,
-    /// Connections that have no session yet, by age.
-    fresh: BTreeMap<u64, ConnId>,
-    opened: u64,
+    pub(super) admission: Admission,
     pub(super) sessions: Slots<Session>,
     pub(super) by_id: HashMap<u64, SessionKey>,
     pub(super) events: VecDeque<Event>,
     pub(super) ready: VecDeque<ConnId>,
-    timers: Deadlines<Timer>,
+    pub(super) timers: Deadlines<Timer>,
     pub(super) stats: Stats,
     now: Moment,
 }
@@ -64,6 +63,10 @@ pub struct Stats {
     pub sessions_resumed: u64,
     /// Connections closed without ever having had a session.
     pub connections_refused: u64,
+    /// Of these, the ones that were told that the server is out of resources.
+    pub sessions_refused: u64,
+    /// Sessions ended because they did not connect, in time or before their place was needed.
+    pub sessions_evicted: u64,
     /// HLA messages of clients that came again after a resume and were dropped.
     pub repeated_messages: u64,
     /// Calls answered with RTIinternalError because their content could not be read.
@@ -74,10 +77,9 @@ impl Endpoint {
     /// An endpoint without connections.
     pub fn new(config: Config) -> Self {
         Self {
+            admission: Admission::new(&config),
             config,
             connections: HandleMap::default(),
-            fresh: BTreeMap::new(),
-            opened: 0,
             sessions: Slots::new(),
             by_id: HashMap::new(),
             events: VecDeque::new(),
@@ -121,32 +123,17 @@ impl Endpoint {
         self.sessions.get(session).is_some_and(|s| !s.held)
     }
 
+    /// Where the connection of `session` comes from, or came from last.
+    pub fn address(&self, session: SessionKey) -> Option<Address> {
+        self.sessions.get(session).map(|s| s.address)
+    }
+
     /// Whether `session` has a connection now.
     pub fn is_connected(&self, session: SessionKey) -> bool {
         self.sessions.get(session).is_some_and(|s| s.conn.is_some())
     }
 
     // Inputs.
-
-    /// A client has connected. `session_id` is the id of the session it may open: drawn by the world,
-    /// unguessable (it is the only secret that protects a resume), not 0, never used before.
-    pub fn handle_open(&mut self, now: Moment, conn: ConnId, session_id: u64) {
-        self.observe(now);
-        self.handle_closed(now, conn); // the world used the name again without closing it
-        let decoder = Decoder::new(FIRST_MESSAGE_BYTES_MAX);
-        self.opened += 1;
-        let age = self.opened;
-        self.connections.insert(conn, Connection { decoder, state: State::Fresh { session_id, age } });
-        self.fresh.insert(age, conn);
-        self.timers.set(Timer::Connection(conn), now + self.config.first_message_timeout);
-        // A client speaks at once. Whoever has been silent longest goes, so that silent ones keep nobody out.
-        let limit = self.config.connections_without_session_max.max(1);
-        if self.fresh.len() > limit
-            && let Some((_, &oldest)) = self.fresh.first_key_value()
-        {
-            self.refuse(now, oldest, Refusal::Connections { limit }, None);
-        }
-    }
 
     /// The connection is gone, whoever closed it.
     pub fn handle_closed(&mut self, now: Moment, conn: ConnId) {
@@ -321,6 +308,11 @@ impl Endpoint {
             self.schedule(key);
             return;
         }
+        if let (true, Some(timeout)) = (s.connect_by.is_some_and(|at| at <= now), self.config.connect_timeout)
+        {
+            self.end(now, key, EndReason::NotConnected { timeout });
+            return;
+        }
         match s.conn {
             Some(conn) => {
                 self.close(now, conn, VecDeque::new(), true);
@@ -347,24 +339,20 @@ impl Endpoint {
     pub(super) fn remove_session(&mut self, key: SessionKey, reason: EndReason) -> Option<Session> {
         let session = self.sessions.remove(key)?;
         self.by_id.remove(&session.id);
+        self.admission.ended(session.address);
+        self.admission.unconnected.remove(key);
+        if matches!(reason, EndReason::NotConnected { .. } | EndReason::Evicted) {
+            self.stats.sessions_evicted += 1;
+        }
         self.timers.clear(Timer::Session(key));
         self.events.push_back(Event::SessionEnded { session: key, reason });
         Some(session)
     }
 
-    /// Closes a connection that never got a session, after `answer`.
-    pub(super) fn refuse(&mut self, now: Moment, conn: ConnId, reason: Refusal, answer: Option<Bytes>) {
-        self.stats.connections_refused += 1;
-        self.events.push_back(Event::Refused { conn, reason });
-        self.close(now, conn, answer.into_iter().collect(), false);
-    }
-
     /// The connection is to be closed when `tail` is written. Its session, if any, is the caller's care.
     pub(super) fn close(&mut self, now: Moment, conn: ConnId, tail: VecDeque<Bytes>, discard: bool) {
         let Some(connection) = self.connections.get_mut(&conn) else { return };
-        if let State::Fresh { age, .. } = connection.state {
-            self.fresh.remove(&age);
-        }
+        self.admission.silent.remove(conn);
         connection.decoder = Decoder::default();
         connection.state = State::Closing { tail, discard };
         self.timers.set(Timer::Connection(conn), now + self.config.close_timeout);
@@ -375,22 +363,17 @@ impl Endpoint {
     pub(super) fn forget_connection(&mut self, conn: ConnId) -> Option<SessionKey> {
         let connection = self.connections.remove(&conn)?;
         self.timers.clear(Timer::Connection(conn));
+        self.admission.silent.remove(conn);
         match connection.state {
-            State::Fresh { age, .. } => {
-                self.fresh.remove(&age);
-                None
-            }
             State::Attached(key) => Some(key),
-            State::Closing { .. } => None,
+            State::Fresh { .. } | State::Closing { .. } => None,
         }
     }
 
     /// The connection has its session and is no longer fresh.
     pub(super) fn attach(&mut self, conn: ConnId, key: SessionKey) {
+        self.admission.silent.remove(conn);
         if let Some(connection) = self.connections.get_mut(&conn) {
-            if let State::Fresh { age, .. } = connection.state {
-                self.fresh.remove(&age);
-            }
             connection.state = State::Attached(key);
             self.timers.clear(Timer::Connection(conn));
         }

@@ -2,9 +2,10 @@
 
 use super::{ConnId, SessionKey};
 use crate::frame::{FrameError, ResumeStatus};
-use base::Serial31;
+use base::{Address, Serial31};
 use hla::api::{CallRequest, ExceptionData};
 use std::borrow::Cow;
+use std::time::Duration;
 
 /// What happened. Events of one session are in order.
 #[derive(Clone, PartialEq, Debug)]
@@ -66,6 +67,8 @@ pub enum Event {
     Refused {
         /// The connection.
         conn: ConnId,
+        /// Where it came from.
+        address: Address,
         /// Why.
         reason: Refusal,
     },
@@ -89,6 +92,16 @@ pub enum EndReason {
     /// Too much is waiting for this client.
     #[error("overload: {0}")]
     Overload(Overload),
+    /// It was never [connected](super::Endpoint::set_connected), for [`Config::connect_timeout`](super::Config::connect_timeout).
+    #[error("no connect call within {timeout:?}")]
+    NotConnected {
+        /// The limit.
+        timeout: Duration,
+    },
+    /// It was not connected, and its place was needed: see
+    /// [`Config::unconnected_sessions_max`](super::Config::unconnected_sessions_max).
+    #[error("no connect call yet, and its place was needed")]
+    Evicted,
     /// The owner of the endpoint ended it.
     #[error("{0}")]
     Closed(Cow<'static, str>),
@@ -135,8 +148,20 @@ pub enum Refusal {
         /// The limit.
         limit: usize,
     },
+    /// [`Config::sessions_per_address_max`](super::Config::sessions_per_address_max).
+    #[error("its address has {limit} sessions, which is its share")]
+    SessionsOfAddress {
+        /// The limit.
+        limit: usize,
+    },
+    /// [`Config::unconnected_sessions_max`](super::Config::unconnected_sessions_max).
+    #[error("{limit} sessions are waiting for their connect call")]
+    UnconnectedSessions {
+        /// The limit.
+        limit: usize,
+    },
     /// [`Config::connections_without_session_max`](super::Config::connections_without_session_max).
-    #[error("silent longest of more than {limit} connections without a session")]
+    #[error("over {limit} connections have no session, and its address has the most of them")]
     Connections {
         /// The limit.
         limit: usize,
@@ -147,4 +172,14 @@ pub enum Refusal {
     /// The id drawn for the new session is 0 or taken.
     #[error("session id {0:#018x} cannot be used")]
     SessionId(u64),
+}
+
+impl Refusal {
+    /// Whether the server has no room, for this client or at all.
+    pub const fn is_overload(&self) -> bool {
+        matches!(
+            self,
+            Self::Sessions { .. } | Self::SessionsOfAddress { .. } | Self::UnconnectedSessions { .. }
+        )
+    }
 }

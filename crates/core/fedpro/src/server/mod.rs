@@ -1,5 +1,6 @@
 //! The server's end: all sessions of one process.
 
+mod admission;
 mod config;
 mod connection;
 mod endpoint;
@@ -12,6 +13,7 @@ mod transmit;
 #[cfg(test)]
 mod tests;
 
+pub use admission::PENDING_AGE_MIN;
 pub use config::Config;
 pub use connection::ConnId;
 pub use endpoint::{Endpoint, Stats};

@@ -4,8 +4,7 @@ use super::connection::State;
 use super::session::Session;
 use super::{ConnId, EndReason, Endpoint, Event, Refusal, SessionKey};
 use crate::frame::{
-    Control, Frame, FrameError, Header, Message, NewSessionReason, Numbers, PROTOCOL_VERSION, ResumeStatus,
-    put_control,
+    Control, Frame, FrameError, Header, Message, NewSessionReason, Numbers, ResumeStatus, put_control,
 };
 use crate::response::{ApiVersion, encode_response, exception_response};
 use base::{Moment, Serial31};
@@ -86,37 +85,35 @@ impl Endpoint {
     }
 
     fn new_session(&mut self, now: Moment, conn: ConnId, version: u32) -> Option<SessionKey> {
-        let id = match self.connections.get(&conn).map(|c| &c.state) {
-            Some(&State::Fresh { session_id, .. }) => session_id,
-            _ => return None,
-        };
-        let limit = self.config.sessions_max;
-        let refusal = if version != PROTOCOL_VERSION {
-            Some((Refusal::Version(version), NewSessionReason::UnsupportedVersion))
-        } else if self.sessions.len() >= limit {
-            Some((Refusal::Sessions { limit }, NewSessionReason::OutOfResources))
-        } else if id == 0 || self.by_id.contains_key(&id) {
-            Some((Refusal::SessionId(id), NewSessionReason::OtherError))
-        } else {
-            None
-        };
-        if let Some((refusal, reason)) = refusal {
-            let answer =
-                refusal_bytes(0, Some(self.config.first_sequence), Control::NewSessionStatus(reason));
-            self.refuse(now, conn, refusal, Some(answer));
+        let connection = self.connections.get(&conn)?;
+        let (address, State::Fresh { session_id: id }) = (connection.address, &connection.state) else {
             return None;
+        };
+        let id = *id;
+        match self.check_new_session(now, address, id, version) {
+            Ok(None) => {}
+            Ok(Some(other)) => {
+                self.end(now, other, EndReason::Evicted);
+            }
+            Err((refusal, reason)) => {
+                let answer =
+                    refusal_bytes(0, Some(self.config.first_sequence), Control::NewSessionStatus(reason));
+                self.refuse(now, conn, refusal, Some(answer));
+                return None;
+            }
         }
-        let mut session = Session::new(id, conn, now, &self.config);
+        let mut session = Session::new(id, conn, address, now, &self.config);
         let status = Control::NewSessionStatus(NewSessionReason::Success);
         let queued = session.push_control(status, usize::MAX);
         debug_assert!(queued.is_ok(), "the queue of a new session is empty");
         let key = self.sessions.insert(session);
         self.by_id.insert(id, key);
+        self.admission.opened(address);
         self.attach(conn, key);
-        self.schedule(key);
         self.stats.sessions_opened += 1;
         self.events.push_back(Event::SessionOpened { session: key, conn });
         self.announce(key);
+        self.set_connected(now, key, false);
         Some(key)
     }
 
@@ -153,7 +150,12 @@ impl Endpoint {
 
     /// The session goes on with `conn`.
     fn take_over(&mut self, now: Moment, conn: ConnId, key: SessionKey, last_received: Option<Serial31>) {
+        let address = self.connections.get(&conn).map(|connection| connection.address);
         let Some(session) = self.sessions.get_mut(key) else { return };
+        if let Some(address) = address.filter(|&address| address != session.address) {
+            self.admission.moved(session.address, address);
+            session.address = address;
+        }
         session.detach(now);
         session.conn = Some(conn);
         session.last_heard = now;

@@ -4,7 +4,7 @@ use super::{Config, ConnId, Overload};
 use crate::frame::{Control, MessageType, Numbers, put_control};
 use crate::inbox::Inbox;
 use crate::outbox::{HistoryLimits, Outbox};
-use base::{Moment, Serial31};
+use base::{Address, Moment, Serial31};
 use bytes::{Bytes, BytesMut};
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -17,6 +17,8 @@ pub(crate) struct Session {
     /// The secret on the wire.
     pub(crate) id: u64,
     pub(crate) conn: Option<ConnId>,
+    /// Where its connection comes from, or came from last.
+    pub(crate) address: Address,
     pub(crate) inbox: Inbox,
     pub(crate) outbox: Outbox,
     /// Control messages to write, ahead of everything else.
@@ -29,6 +31,8 @@ pub(crate) struct Session {
     pub(crate) interrupted: Moment,
     pub(crate) linger: Duration,
     pub(crate) heart_timeout: Option<Duration>,
+    /// When it has to be connected; `None` when it is, or need not be.
+    pub(crate) connect_by: Option<Moment>,
     /// The world knows that there is something to write and has not yet written all.
     pub(crate) announced: bool,
     /// Over the high watermark, and not yet under the low one.
@@ -36,11 +40,12 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    pub(crate) fn new(id: u64, conn: ConnId, now: Moment, config: &Config) -> Self {
+    pub(crate) fn new(id: u64, conn: ConnId, address: Address, now: Moment, config: &Config) -> Self {
         let limits = HistoryLimits { messages: config.history_messages_max, bytes: config.history_bytes_max };
         Self {
             id,
             conn: Some(conn),
+            address,
             inbox: Inbox::default(),
             outbox: Outbox::new(config.first_sequence, limits),
             control: VecDeque::new(),
@@ -49,18 +54,20 @@ impl Session {
             interrupted: now,
             linger: config.resume_window,
             heart_timeout: config.heart_timeout,
+            connect_by: None,
             announced: false,
             held: false,
         }
     }
 
-    /// When something is due if nothing happens: the end of the client's silence, or of the wait for
-    /// its return.
+    /// When something is due if nothing happens: the end of the client's silence, of the wait for its
+    /// return, or of the wait for it to connect.
     pub(crate) fn deadline(&self) -> Option<Moment> {
-        match self.conn {
+        let silence = match self.conn {
             Some(_) => self.heart_timeout.map(|timeout| self.last_heard + timeout),
             None => Some(self.interrupted + self.linger),
-        }
+        };
+        Moment::sooner(silence, self.connect_by)
     }
 
     /// The connection is gone. What it did not carry stays, control messages do not.

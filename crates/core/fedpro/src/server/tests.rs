@@ -5,13 +5,14 @@ use crate::frame::{
     Control, Decoder, Frame, MessageType, NewSessionReason, Numbers, ResumeStatus, put_control, put_hla,
 };
 use crate::response::empty_response;
-use base::{Moment, Serial31};
+use base::{Address, Moment, Serial31};
 use bytes::{Bytes, BytesMut};
 use hla::api::CallRequest;
 use proptest::prelude::*;
 use std::time::Duration;
 
 const ID: u64 = 0xabc;
+const HERE: Address = Address::numbered(1);
 const CONN: ConnId = ConnId(1);
 /// A disconnect request and the field of its response.
 const DISCONNECT: &[u8] = &[0x2a, 0x00];
@@ -25,7 +26,7 @@ fn numbers(sequence: u32) -> Numbers {
     Numbers { sequence: Serial31::new(sequence), last_received: None }
 }
 
-fn control(session: u64, sequence: u32, message: Control) -> Bytes {
+pub(super) fn control(session: u64, sequence: u32, message: Control) -> Bytes {
     let mut out = BytesMut::new();
     put_control(&mut out, session, numbers(sequence), message);
     out.freeze()
@@ -49,7 +50,7 @@ fn opened(config: Config) -> (Endpoint, SessionKey) {
 }
 
 fn open(endpoint: &mut Endpoint, conn: ConnId, id: u64) -> SessionKey {
-    endpoint.handle_open(Moment::ZERO, conn, id);
+    endpoint.handle_open(Moment::ZERO, conn, HERE, id);
     endpoint.handle_bytes(Moment::ZERO, conn, control(0, 0, Control::NewSession { version: 1 }));
     let Some(Event::SessionOpened { session, .. }) = endpoint.poll_event() else { panic!("not opened") };
     assert_eq!(transmit(endpoint, conn).0.len(), 1);
@@ -58,14 +59,18 @@ fn open(endpoint: &mut Endpoint, conn: ConnId, id: u64) -> SessionKey {
 
 /// Everything the endpoint has to say on `conn`.
 fn transmit(endpoint: &mut Endpoint, conn: ConnId) -> (Vec<Frame>, Transmit) {
+    transmit_at(Moment::ZERO, endpoint, conn)
+}
+
+pub(super) fn transmit_at(now: Moment, endpoint: &mut Endpoint, conn: ConnId) -> (Vec<Frame>, Transmit) {
     let mut out = BytesMut::new();
-    let done = endpoint.poll_transmit(Moment::ZERO, conn, &mut out, usize::MAX);
+    let done = endpoint.poll_transmit(now, conn, &mut out, usize::MAX);
     let mut decoder = Decoder::new(usize::MAX);
     decoder.push(out.freeze());
     (std::iter::from_fn(|| decoder.next_frame().unwrap()).collect(), done)
 }
 
-fn events(endpoint: &mut Endpoint) -> Vec<Event> {
+pub(super) fn events(endpoint: &mut Endpoint) -> Vec<Event> {
     std::iter::from_fn(|| endpoint.poll_event()).collect()
 }
 
@@ -175,22 +180,29 @@ fn floods_of_calls_and_heartbeats_are_ended() {
 fn sessions_and_connections_are_limited() {
     let config = Config { sessions_max: 1, connections_without_session_max: 1, ..Config::default() };
     let (mut endpoint, _) = opened(config);
-    endpoint.handle_open(Moment::ZERO, ConnId(2), 2);
-    endpoint.handle_open(Moment::ZERO, ConnId(3), 3);
-    let refused = |conn, reason| vec![Event::Refused { conn: ConnId(conn), reason }];
+    endpoint.handle_open(Moment::ZERO, ConnId(2), HERE, 2);
+    endpoint.handle_open(Moment::ZERO, ConnId(3), HERE, 3);
+    let refused = |conn, reason| vec![Event::Refused { conn: ConnId(conn), address: HERE, reason }];
+    assert_eq!(
+        events(&mut endpoint),
+        refused(3, Refusal::Connections { limit: 1 }),
+        "the first is too young"
+    );
+    endpoint.handle_open(Moment::ZERO + PENDING_AGE_MIN, ConnId(3), HERE, 3);
     assert_eq!(
         events(&mut endpoint),
         refused(2, Refusal::Connections { limit: 1 }),
         "silent ones keep nobody out"
     );
-    endpoint.handle_bytes(Moment::ZERO, ConnId(3), control(0, 0, Control::NewSession { version: 1 }));
+    let now = Moment::ZERO + PENDING_AGE_MIN;
+    endpoint.handle_bytes(now, ConnId(3), control(0, 0, Control::NewSession { version: 1 }));
     assert_eq!(events(&mut endpoint), refused(3, Refusal::Sessions { limit: 1 }));
-    let (frames, done) = transmit(&mut endpoint, ConnId(3));
+    let (frames, done) = transmit_at(now, &mut endpoint, ConnId(3));
     let status = crate::frame::Message::Control(Control::NewSessionStatus(NewSessionReason::OutOfResources));
     assert_eq!(frames[0].clone().message(), Ok(status));
     assert!(done.close_after && !done.discard);
     // The place is free again.
-    endpoint.handle_open(Moment::ZERO, ConnId(4), 4);
+    endpoint.handle_open(now, ConnId(4), HERE, 4);
     assert_eq!(events(&mut endpoint), []);
 }
 
@@ -198,9 +210,9 @@ fn sessions_and_connections_are_limited() {
 fn a_session_id_of_zero_or_taken_is_refused() {
     let (mut endpoint, _) = opened(Config::default());
     for (conn, id) in [(2, 0), (3, ID)] {
-        endpoint.handle_open(Moment::ZERO, ConnId(conn), id);
+        endpoint.handle_open(Moment::ZERO, ConnId(conn), HERE, id);
         endpoint.handle_bytes(Moment::ZERO, ConnId(conn), control(0, 0, Control::NewSession { version: 1 }));
-        let refused = Event::Refused { conn: ConnId(conn), reason: Refusal::SessionId(id) };
+        let refused = Event::Refused { conn: ConnId(conn), address: HERE, reason: Refusal::SessionId(id) };
         assert_eq!(events(&mut endpoint), [refused]);
     }
 }
@@ -280,7 +292,7 @@ fn a_history_that_is_too_short_refuses_the_resume() {
         endpoint.callback(Moment::ZERO, key, Bytes::from_static(b"\x0a\x00"));
     }
     assert_eq!(transmit(&mut endpoint, CONN).0.len(), 3); // numbers 2, 3, 4
-    endpoint.handle_open(Moment::ZERO, ConnId(2), 2);
+    endpoint.handle_open(Moment::ZERO, ConnId(2), HERE, 2);
     let resume = Control::ResumeRequest { last_received: None, oldest_available: None };
     endpoint.handle_bytes(Moment::ZERO, ConnId(2), control(ID, u32::MAX, resume));
     let status = ResumeStatus::NotEnoughBufferedMessages;
@@ -301,7 +313,7 @@ fn acknowledged_messages_are_not_kept() {
     endpoint.handle_bytes(Moment::ZERO, CONN, out.freeze());
     endpoint.handle_closed(Moment::ZERO, CONN);
     events(&mut endpoint);
-    endpoint.handle_open(Moment::ZERO, ConnId(2), 2);
+    endpoint.handle_open(Moment::ZERO, ConnId(2), HERE, 2);
     let resume = Control::ResumeRequest { last_received: Some(n(2)), oldest_available: None };
     endpoint.handle_bytes(Moment::ZERO, ConnId(2), control(ID, u32::MAX, resume));
     let status = ResumeStatus::NotEnoughBufferedMessages;
@@ -348,7 +360,7 @@ proptest! {
         let (mut endpoint, key) = opened(Config::default());
         for (conn, bytes, reopen) in inputs {
             if reopen {
-                endpoint.handle_open(Moment::ZERO, ConnId(conn), 100 + conn);
+                endpoint.handle_open(Moment::ZERO, ConnId(conn), HERE, 100 + conn);
             }
             endpoint.handle_bytes(Moment::ZERO, ConnId(conn), bytes);
             while let Some(event) = endpoint.poll_event() {

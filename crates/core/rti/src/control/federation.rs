@@ -160,6 +160,7 @@ impl Federation {
             return Err(RtiError::new(Exception::FederateNameAlreadyInUse, text));
         }
         self.last_federate = federate.0;
+        tracing::info!(federation = self.name, federate = name, kind = federate_type, %node, "federate joined");
         let mut events = Vec::new();
         if let Some(model) = extended {
             self.batches.push((model.modules().len() - self.model.modules().len()) as u32);
@@ -205,9 +206,16 @@ impl Federation {
 
     /// A federate leaves: with `action` its node has dealt with its objects, without it is lost with its node.
     fn leave(&mut self, federate: FederateHandle, action: Option<ResignAction>) -> Vec<Event> {
-        let Some(Member { node, directive, .. }) = self.members.remove(&federate) else { return Vec::new() };
+        let Some(Member { name, node, directive, .. }) = self.members.remove(&federate) else {
+            return Vec::new();
+        };
         self.names.resign(federate);
         let (execution, lost) = (self.id, action.is_none());
+        if lost {
+            tracing::warn!(federation = self.name, federate = name, %node, "federate lost with its node");
+        } else {
+            tracing::info!(federation = self.name, federate = name, %node, "federate resigned");
+        }
         let action = action.unwrap_or(directive);
         let mut events = vec![Event::Resigned { execution, federate, node, action, lost }];
         for point in self.sync.resign(federate) {

@@ -228,6 +228,7 @@ impl ControlPlane {
             .checked_add(1)
             .ok_or_else(|| RtiError::internal("all numbers of federation executions were given out"))?;
         let id = ExecutionId(self.last_execution);
+        tracing::info!(federation = name, modules = modules.len(), "federation execution created");
         self.names.insert(id, name.clone());
         self.federations.insert(name.clone(), Federation::new(id, name, time, model, mim.is_some()));
         Ok(vec![Event::Created(id)])
@@ -240,6 +241,7 @@ impl ControlPlane {
             return Err(RtiError::new(Exception::FederatesCurrentlyJoined, text));
         }
         let id = federation.id;
+        tracing::info!(federation = name, "federation execution destroyed");
         self.federations.remove(name);
         self.names.remove(&id);
         Ok(vec![Event::Destroyed(id)])

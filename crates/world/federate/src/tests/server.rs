@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use base::{Moment, Serial31};
+use base::{Address, Moment, Serial31};
 use bytes::BytesMut;
 use fedpro::server::{Config, ConnId, Endpoint, Event, SessionKey};
 use hla::api::call_request::CallRequest as Request;
@@ -93,7 +93,7 @@ impl World {
                     self.opened += 1;
                     let conn = ConnId(self.opened);
                     let (now, id) = (self.now(), 0x1122_3344_5566_0000 + self.opened);
-                    self.endpoint.handle_open(now, conn, id);
+                    self.endpoint.handle_open(now, conn, Address::default(), id);
                     self.current = Some((conn, accepted.unwrap().0));
                 }
                 read = read(&mut self.current, &mut buffer) => match read {

@@ -76,14 +76,23 @@ impl Default for Config {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Limits {
-    /// TCP connections open at a time; the next one is closed at once. Default 4096.
+    /// TCP connections open at a time; the next one is closed at once. More than sessions, as there are silent
+    /// connections and ones that are being closed. Default 6144.
     pub connections: usize,
     /// Federate Protocol sessions alive at a time, cut ones that may resume included; the next one is told
     /// *out of resources*. Default 4096.
     pub sessions: usize,
-    /// Connections that have not yet opened or resumed a session; with the next one, the one that has been silent
-    /// longest is closed. Default 256.
+    /// Sessions of one address (of IPv6, of one /64 network); the next one is told *out of resources*. Default: a
+    /// quarter of `sessions`, but 64 at least.
+    pub sessions_per_address: Option<usize>,
+    /// Of `sessions`, those kept for addresses that have none. Default: a sixteenth of `sessions`.
+    pub reserved_sessions: Option<usize>,
+    /// Connections that have not yet opened or resumed a session; with the next one, the oldest one of the address
+    /// with the most of them is closed. Default 1024.
     pub silent_connections: usize,
+    /// Sessions without a connect call; with the next one, the oldest one of the address with the most of them is
+    /// ended. Default 1024.
+    pub unconnected_sessions: usize,
     /// Calls of one federate that wait for their answer; with more its session ends. Default 65,536.
     pub calls: usize,
     /// Messages kept per session for a resume. Default 2,000, what the clients keep.
@@ -111,9 +120,12 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            connections: 4096,
+            connections: 6144,
             sessions: 4096,
-            silent_connections: 256,
+            sessions_per_address: None,
+            reserved_sessions: None,
+            silent_connections: 1024,
+            unconnected_sessions: 1024,
             calls: 65_536,
             history_messages: 2_000,
             history: 16 << 20,
@@ -126,13 +138,41 @@ impl Default for Limits {
     }
 }
 
+/// The least default of [`Limits::sessions_per_address`]: small limits are for tests and small machines, whose
+/// federates often share one host.
+const SESSIONS_PER_ADDRESS_LEAST: usize = 64;
+
+impl Limits {
+    /// Sessions of one address.
+    pub fn sessions_per_address(&self) -> usize {
+        self.sessions_per_address.unwrap_or((self.sessions / 4).max(SESSIONS_PER_ADDRESS_LEAST))
+    }
+
+    /// Sessions kept for addresses that have none.
+    pub fn reserved_sessions(&self) -> usize {
+        self.reserved_sessions.unwrap_or(self.sessions / 16)
+    }
+}
+
 /// `[access]`: who may connect.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Access {
     /// When set, a federate has to connect with credentials of type HLAplainTextPassword and this password. It crosses
     /// the network as it is. Default: none, everybody may connect.
     pub password: Option<String>,
+    /// Wrong passwords that one address may try in `password-window`; then it is refused until the window is over.
+    /// Default 10.
+    pub wrong_passwords: u32,
+    /// How long wrong passwords count. Default `60s`.
+    #[serde(deserialize_with = "units::duration")]
+    pub password_window: Duration,
+}
+
+impl Default for Access {
+    fn default() -> Self {
+        Self { password: None, wrong_passwords: 10, password_window: Duration::from_secs(60) }
+    }
 }
 
 /// `[session]`: the life of a Federate Protocol session.
@@ -142,6 +182,9 @@ pub struct Session {
     /// A connection that has not opened or resumed a session by then is closed. Default `10s`.
     #[serde(deserialize_with = "units::duration")]
     pub handshake_timeout: Duration,
+    /// A session without a connect call by then, or so long after a disconnect call, is ended. Default `10s`.
+    #[serde(deserialize_with = "units::duration")]
+    pub connect_timeout: Duration,
     /// A federate that was silent for this long is taken for disconnected; its session may still be resumed.
     /// Must exceed the heartbeat interval of the federates, 60 s by default. `"never"` is for federates that send
     /// no heartbeats. Default `180s`.
@@ -163,6 +206,7 @@ impl Default for Session {
     fn default() -> Self {
         Self {
             handshake_timeout: Duration::from_secs(10),
+            connect_timeout: Duration::from_secs(10),
             heartbeat_timeout: Some(Duration::from_secs(180)),
             resume_window: Duration::from_secs(600),
             closed_window: Duration::from_secs(15),
@@ -252,7 +296,9 @@ impl Config {
         for (key, value, least) in [
             ("limits.connections", self.limits.connections, 1),
             ("limits.sessions", self.limits.sessions, 1),
+            ("limits.sessions-per-address", self.limits.sessions_per_address(), 1),
             ("limits.silent-connections", self.limits.silent_connections, 1),
+            ("limits.unconnected-sessions", self.limits.unconnected_sessions, 1),
             ("limits.calls", self.limits.calls, 1),
             ("limits.message", self.limits.message, 1 << 10),
             ("limits.queue", self.limits.queue, 64 << 10),
@@ -265,8 +311,19 @@ impl Config {
                 ));
             }
         }
+        if self.limits.reserved_sessions() >= self.limits.sessions {
+            return Err(format!(
+                "`limits.reserved-sessions` is {}, which leaves none of the {} sessions for a second federate of an address",
+                self.limits.reserved_sessions(),
+                self.limits.sessions
+            ));
+        }
+        if self.access.wrong_passwords == 0 {
+            return Err("`access.wrong-passwords` is 0: no federate could ever connect".into());
+        }
         for (key, value) in [
             ("session.handshake-timeout", Some(self.session.handshake_timeout)),
+            ("session.connect-timeout", Some(self.session.connect_timeout)),
             ("session.heartbeat-timeout", self.session.heartbeat_timeout),
         ] {
             if value.is_some_and(|value| value.is_zero()) {

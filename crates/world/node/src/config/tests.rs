@@ -62,8 +62,23 @@ fn values_that_make_no_node_are_refused() {
     assert!(error("listen = []").contains("`listen` is empty"));
     assert!(error("[limits]\nsessions = 0").contains("`limits.sessions` is 0"));
     assert!(error("[session]\nheartbeat-timeout = \"0s\"").contains("is zero"));
+    assert!(error("[session]\nconnect-timeout = \"0s\"").contains("is zero"));
+    assert!(error("[limits]\nsessions-per-address = 0").contains("`limits.sessions-per-address` is 0"));
+    assert!(
+        error("[limits]\nsessions = 9\nreserved-sessions = 9").contains("`limits.reserved-sessions` is 9")
+    );
+    assert!(error("[access]\nwrong-passwords = 0").contains("`access.wrong-passwords` is 0"));
     let lenient = Config::parse("[session]\nheartbeat-timeout = \"never\"", "meshrti.toml").unwrap();
     assert_eq!(lenient.session.heartbeat_timeout, None);
+}
+
+#[test]
+fn the_share_of_an_address_follows_the_sessions() {
+    let limits = |text: &str| Config::parse(text, "meshrti.toml").unwrap().limits;
+    let shares = |text| (limits(text).sessions_per_address(), limits(text).reserved_sessions());
+    assert_eq!(shares(""), (1024, 256));
+    assert_eq!(shares("limits.sessions = 2"), (64, 0));
+    assert_eq!(shares("[limits]\nsessions-per-address = 5\nreserved-sessions = 1"), (5, 1));
 }
 
 #[test]

@@ -83,7 +83,7 @@ pub(super) async fn accept<M: Machine + 'static>(
                 retry = RETRY_MIN;
                 if hub.core.borrow().table.len() >= connections_max {
                     hub.core.borrow_mut().stats.refused_connections += 1;
-                    debug!(%peer, limit = connections_max, "connection refused: limits.connections are open");
+                    warn!(%peer, limit = connections_max, "connection refused: limits.connections are open");
                 } else {
                     connection::start(&hub, stream, peer);
                 }

@@ -7,6 +7,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use base::Address;
 use fedpro::server::ConnId;
 use tokio::io::AsyncReadExt as _;
 use tokio::net::TcpStream;
@@ -20,6 +21,10 @@ use super::table::End;
 /// After the last byte was written the peer has this long to close its side. Closing before it has read
 /// everything would make the system throw away what it has not read.
 const LINGER: Duration = Duration::from_secs(2);
+
+/// Sockets that are kept so. Thousands of clients a second that are refused would otherwise take all files that a
+/// process may have open; beyond this one a peer may not see why it was refused.
+const LINGERING_MAX: usize = 256;
 
 /// Starts the task of a connection that was just accepted.
 pub(super) fn start<M: Machine + 'static>(hub: &Rc<Hub<M>>, stream: TcpStream, peer: SocketAddr) {
@@ -36,7 +41,7 @@ pub(super) fn start<M: Machine + 'static>(hub: &Rc<Hub<M>>, stream: TcpStream, p
     let (read, write) = stream.into_split();
     let hub = Rc::clone(hub);
     let span = info_span!("connection", %peer);
-    let conn = span.in_scope(|| hub.open(write, session_id));
+    let conn = span.in_scope(|| hub.open(write, Address::from(peer.ip()), session_id));
     tokio::task::spawn_local(serve(hub, conn, read).instrument(span));
 }
 
@@ -60,9 +65,12 @@ async fn serve<M: Machine>(hub: Rc<Hub<M>>, conn: ConnId, mut read: OwnedReadHal
         End::Finished => debug!(%conn, "connection closed"),
     }
     hub.close(conn, &end);
+    let lingering = Rc::clone(&hub.lingering);
     drop(hub);
-    if end == End::Finished {
+    if end == End::Finished && lingering.get() < LINGERING_MAX {
+        lingering.set(lingering.get() + 1);
         Box::pin(linger(read)).await;
+        lingering.set(lingering.get() - 1);
     }
 }
 

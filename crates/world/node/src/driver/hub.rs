@@ -1,9 +1,10 @@
 //! What all tasks of a node share: the machine, the writing halves and the buffers.
 
 use std::cell::{Cell, RefCell};
+use std::rc::Rc;
 use std::time::Duration;
 
-use base::Moment;
+use base::{Address, Moment};
 use bytes::{Buf, Bytes, BytesMut};
 use fedpro::server::ConnId;
 use kernel::Persist;
@@ -42,6 +43,8 @@ pub(crate) struct Hub<M> {
     pub(super) earlier: Notify,
     /// Signalled when a connection is gone.
     pub(super) departed: Notify,
+    /// Sockets that wait for their peers to close, after their connections ended.
+    pub(super) lingering: Rc<Cell<usize>>,
     /// What the timer was told last.
     armed: Cell<Moment>,
 }
@@ -77,6 +80,7 @@ impl<M: Machine> Hub<M> {
             }),
             earlier: Notify::new(),
             departed: Notify::new(),
+            lingering: Rc::default(),
             armed: Cell::new(Moment::MAX),
         }
     }
@@ -126,14 +130,14 @@ impl<M: Machine> Hub<M> {
     }
 
     /// Adds a connection.
-    pub(super) fn open(&self, socket: OwnedWriteHalf, session_id: u64) -> ConnId {
+    pub(super) fn open(&self, socket: OwnedWriteHalf, address: Address, session_id: u64) -> ConnId {
         let conn = {
             let mut core = self.core.borrow_mut();
             core.stats.accepted_connections += 1;
             core.stats.open_connections += 1;
             core.table.insert(Outbound::new(socket))
         };
-        self.handle(Input::Opened { conn, session_id });
+        self.handle(Input::Opened { conn, address, session_id });
         conn
     }
 

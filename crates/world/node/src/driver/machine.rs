@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use base::Moment;
+use base::{Address, Moment};
 use bytes::{Bytes, BytesMut};
 use fedpro::server::{ConnId, Transmit};
 use kernel::Persist;
@@ -16,6 +16,8 @@ pub enum Input<'a> {
     Opened {
         /// The connection: a number never used before.
         conn: ConnId,
+        /// Where it comes from.
+        address: Address,
         /// The id of the session, should it open one: drawn at random, not zero.
         session_id: u64,
     },

@@ -1,5 +1,6 @@
 //! A node from its first to its last moment.
 
+use std::cell::RefCell;
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use super::hub::{Hub, Sizes};
 use super::machine::{Input, Machine};
 use super::persist::keep_state;
 use super::stats::NodeStats;
-use crate::link::{self, Fabric, LinkContext, LinkInput, Listener, Plain, Quic, StreamLayer};
+use crate::link::{self, Fabric, Greetings, LinkContext, LinkInput, Listener, Plain, Quic, StreamLayer};
 use crate::{Config, StateFile};
 
 /// While the node stops its machine is asked this often whether it has left the network.
@@ -69,6 +70,7 @@ impl<M: Machine + 'static> Node<M> {
             quic: Quic::new(network.quic),
             connect_timeout: network.connect_timeout,
             accepted_max: network.connections,
+            greetings: RefCell::new(Greetings::new(network.silent_connections)),
         };
         let mut link_listeners = Vec::new();
         for listen in &network.listen {

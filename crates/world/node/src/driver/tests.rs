@@ -72,7 +72,7 @@ impl Chorus {
 impl Machine for Chorus {
     fn handle(&mut self, now: Moment, input: Input<'_>) {
         match input {
-            Input::Opened { conn, session_id } => {
+            Input::Opened { conn, session_id, .. } => {
                 assert_ne!(session_id, 0);
                 self.queues.insert(conn, (VecDeque::new(), false));
             }

@@ -5,11 +5,13 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
+use base::Address;
 use tokio::net::TcpListener;
 use tracing::{debug, warn};
 
 use super::establish;
 use super::fabric::RankListener;
+use super::greetings::Greeting;
 use super::memory::MemoryListener;
 use super::stream::Raw;
 use super::url::written;
@@ -106,17 +108,7 @@ pub(crate) async fn listen<M: Machine + 'static>(
 ) {
     loop {
         match listener.accept().await {
-            Ok(arrival) => {
-                let mut core = hub.core.borrow_mut();
-                if core.links.accepted >= context.accepted_max {
-                    core.stats.refused_links += 1;
-                    warn!(limit = context.accepted_max, "link refused: network.connections are open");
-                    continue;
-                }
-                core.links.accepted += 1;
-                drop(core);
-                tokio::task::spawn_local(admit(Rc::clone(&hub), arrival, Rc::clone(&context)));
-            }
+            Ok(arrival) => take(&hub, arrival, &context),
             Err(error) => {
                 warn!(%error, "cannot accept links for now");
                 tokio::time::sleep(RETRY).await;
@@ -125,17 +117,51 @@ pub(crate) async fn listen<M: Machine + 'static>(
     }
 }
 
+/// Gives a connection a place among those that have not said who they are, and listens to it.
+fn take<M: Machine + 'static>(hub: &Rc<Hub<M>>, arrival: Arrival, context: &Rc<LinkContext>) {
+    let (peer, address) = (arrival.peer(), arrival.address());
+    let mut greetings = context.greetings.borrow_mut();
+    let limit = greetings.max();
+    let number = match greetings.take(hub.clock.now(), address) {
+        Greeting::Taken { number, evicted: false } => number,
+        Greeting::Taken { number, evicted: true } => {
+            hub.core.borrow_mut().stats.refused_links += 1;
+            warn!(
+                limit,
+                "silent link closed: network.silent-connections are open, and its address has the most"
+            );
+            number
+        }
+        Greeting::Refused => {
+            hub.core.borrow_mut().stats.refused_links += 1;
+            warn!(
+                peer,
+                limit, "link refused: network.silent-connections are open, and its address has the most"
+            );
+            return;
+        }
+    };
+    let task = tokio::task::spawn_local(admit(Rc::clone(hub), arrival, peer, Rc::clone(context), number));
+    greetings.attend(number, task.abort_handle());
+}
+
 /// One link that another node made, from its first to its last moment.
-async fn admit<M: Machine + 'static>(hub: Rc<Hub<M>>, arrival: Arrival, context: Rc<LinkContext>) {
-    let _place = Place(Rc::clone(&hub));
-    let peer = arrival.peer();
+async fn admit<M: Machine + 'static>(
+    hub: Rc<Hub<M>>,
+    arrival: Arrival,
+    peer: String,
+    context: Rc<LinkContext>,
+    number: u64,
+) {
     let result =
         match tokio::time::timeout(context.connect_timeout, Box::pin(arrival.establish(&context))).await {
             Ok(result) => result,
             Err(_) => Err(format!("it did not say who it is within {:?}", context.connect_timeout)),
         };
-    match result {
-        Ok(established) => Box::pin(task::serve(hub, established, None)).await,
+    context.greetings.borrow_mut().remove(number);
+    let place = result.and_then(|established| Ok((Place::take(&hub, context.accepted_max)?, established)));
+    match place {
+        Ok((_place, established)) => Box::pin(task::serve(hub, established, None)).await,
         Err(why) => {
             hub.core.borrow_mut().stats.refused_links += 1;
             warn!(peer, why, "link refused");
@@ -145,6 +171,17 @@ async fn admit<M: Machine + 'static>(hub: Rc<Hub<M>>, arrival: Arrival, context:
 
 /// A place among the accepted links.
 struct Place<M>(Rc<Hub<M>>);
+
+impl<M: Machine> Place<M> {
+    fn take(hub: &Rc<Hub<M>>, max: usize) -> Result<Self, String> {
+        let links = &mut hub.core.borrow_mut().links;
+        if links.accepted >= max {
+            return Err(format!("{max} links of other nodes are open (network.connections)"));
+        }
+        links.accepted += 1;
+        Ok(Self(Rc::clone(hub)))
+    }
+}
 
 impl<M> Drop for Place<M> {
     fn drop(&mut self) {
@@ -158,6 +195,16 @@ impl<M> Drop for Place<M> {
 }
 
 impl Arrival {
+    /// Where it comes from; the links inside of one program or job come from one place.
+    fn address(&self) -> Address {
+        let ip = match self {
+            Self::Tcp(stream) => stream.peer_addr().ok().map(|peer| peer.ip()),
+            Self::Quic(incoming) => Some(incoming.remote_address().ip()),
+            Self::Ready(raw) => raw.peer_ip,
+        };
+        ip.map(Address::from).unwrap_or_default()
+    }
+
     fn peer(&self) -> String {
         match self {
             Self::Tcp(stream) => stream

@@ -21,6 +21,7 @@ mod emulation;
 mod establish;
 mod fabric;
 mod frame;
+mod greetings;
 mod hello;
 mod memory;
 mod multicast;
@@ -35,6 +36,7 @@ mod table;
 mod task;
 mod url;
 
+use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -43,6 +45,7 @@ pub(crate) use connect::keep_connecting;
 pub use emulation::{EMULATED_DELAY_MAX, Emulation};
 pub use fabric::{Fabric, FabricAccepting, FabricConnecting, FabricListener};
 pub use frame::{FrameError, LINK_FRAME_BYTES_MAX};
+pub(crate) use greetings::Greetings;
 pub use hello::HelloError;
 pub use kernel::{
     Delivery, GroupCounts, GroupFrame, GroupInput, GroupOutput, LinkCounts, LinkInput, LinkOutput,
@@ -75,6 +78,8 @@ pub(crate) struct LinkContext {
     pub(crate) connect_timeout: Duration,
     /// Links that others may have open.
     pub(crate) accepted_max: usize,
+    /// Connections of others that have not said yet who they are.
+    pub(crate) greetings: RefCell<Greetings>,
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ pub(crate) struct Links {
     links: BTreeMap<LinkId, Outbound>,
     /// Links ever opened.
     opened: u64,
-    /// Links that others opened, those included that have not said anything.
+    /// Links that others opened.
     pub(crate) accepted: usize,
     /// What the machine wants connected.
     pub(crate) wanted: VecDeque<(TargetId, String)>,

@@ -2,7 +2,7 @@
 
 use super::tap::Tap;
 use crate::observation::{Observation, SessionId};
-use base::{Moment, Seed};
+use base::{Address, Moment, Seed};
 use bytes::BytesMut;
 use kernel::{ConnId, Kernel};
 use netsim::{HostEvent, Port, SocketId};
@@ -69,7 +69,9 @@ impl Connections {
                 self.open.insert(socket);
                 self.fresh.push(fresh);
                 self.tap.opened(socket, peer, fresh);
-                kernel.handle_open(now, conn(socket), fresh.0);
+                // Each federate counts as a host of its own: the shares of addresses are no part of these runs.
+                let address = Address::numbered(self.sessions);
+                kernel.handle_open(now, conn(socket), address, fresh.0);
             }
             HostEvent::Received { socket, bytes } if self.open.contains(&socket) => {
                 self.tap.incoming(socket, bytes.clone());

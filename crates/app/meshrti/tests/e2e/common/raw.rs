@@ -4,6 +4,9 @@ use base::Serial31;
 use bytes::{Bytes, BytesMut};
 use fedpro::frame::{Control, Decoder, Frame, Message, MessageType, Numbers, put_control, put_hla};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+#[cfg(target_os = "linux")]
+use {std::net::SocketAddr, tokio::net::TcpSocket};
+
 use tokio::net::TcpStream;
 
 use super::{Server, soon};
@@ -20,6 +23,16 @@ pub(crate) struct Raw {
 impl Raw {
     pub(crate) async fn connect(server: &Server) -> Self {
         let stream = soon(TcpStream::connect(server.address())).await.expect("the server listens");
+        Self { stream, decoder: Decoder::new(ANSWER_BYTES_MAX) }
+    }
+
+    /// A connection from another address of this machine.
+    #[cfg(target_os = "linux")] // others have one loopback address only
+    pub(crate) async fn connect_from(address: &str, server: &Server) -> Self {
+        let socket = TcpSocket::new_v4().expect("there are sockets");
+        socket.bind(SocketAddr::new(address.parse().expect("it is an address"), 0)).expect("it is loopback");
+        let to = server.address().parse().expect("it is an address");
+        let stream = soon(socket.connect(to)).await.expect("the server listens");
         Self { stream, decoder: Decoder::new(ANSWER_BYTES_MAX) }
     }
 

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead as _, BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::process::{Child, ChildStderr, Command, ExitStatus, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Instant;
@@ -12,7 +12,7 @@ use super::{PATIENCE, eventually};
 /// The command under test, with nothing of the environment that would change what it does.
 pub(crate) fn meshrti() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_meshrti"));
-    command.env_remove("MESHRTI_LOG").stdin(Stdio::null());
+    command.env_remove("MESHRTI_LOG").env_remove("RUST_LOG").stdin(Stdio::null());
     command
 }
 
@@ -73,6 +73,17 @@ impl Server {
 
     /// A server with the settings of `toml` and these flags. Returns when it listens.
     pub(crate) fn with(toml: &str, flags: &[&str]) -> Self {
+        let (server, stderr) = Self::logging_to(Stdio::piped(), toml, flags);
+        collect(stderr.expect("it is piped"), Arc::clone(&server.log));
+        server
+    }
+
+    /// The same, with its log to `stderr`; also the reading end if that is a pipe.
+    pub(crate) fn logging_to(
+        stderr: impl Into<Stdio>,
+        toml: &str,
+        flags: &[&str],
+    ) -> (Self, Option<ChildStderr>) {
         let folder = Folder::new();
         let config = folder.write("meshrti.toml", toml);
         let mut child = meshrti()
@@ -82,15 +93,14 @@ impl Server {
             .args(flags)
             .current_dir(folder.path())
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
+            .stderr(stderr)
             .spawn()
             .expect("the server starts");
-        let log = Arc::new(Mutex::new(String::new()));
-        collect(child.stderr.take().expect("it is piped"), Arc::clone(&log));
+        let stderr = child.stderr.take();
         let (addresses, links) = announced(child.stdout.take().expect("it is piped"));
-        let server = Self { child, addresses, links, log, _folder: folder };
+        let server = Self { child, addresses, links, log: Arc::default(), _folder: folder };
         assert!(!server.addresses.is_empty(), "the server does not listen");
-        server
+        (server, stderr)
     }
 
     /// A node of a network on loopback: the one that founds it, or one that joins another.

@@ -66,6 +66,7 @@ fn values(network: &Network) -> Option<Problem> {
         ("message", network.message, 1 << 10),
         ("credit", network.credit, 64 << 10),
         ("connections", network.connections, 1),
+        ("silent-connections", network.silent_connections, 1),
     ] {
         if value < least {
             return key(name, &format!("is {value}, which is less than the least useful value, {least}"));

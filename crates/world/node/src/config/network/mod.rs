@@ -87,6 +87,9 @@ pub struct Network {
     pub credit: usize,
     /// Links that others may have open to this node. Default 1024.
     pub connections: usize,
+    /// Connections of others that have not said yet who they are; with the next one, the oldest one of the address with
+    /// the most of them is closed. Default 256.
+    pub silent_connections: usize,
     /// For a link to be made: connection, encryption and the first record of the other side. Default `5s`.
     #[serde(deserialize_with = "units::duration")]
     pub connect_timeout: Duration,
@@ -132,6 +135,7 @@ impl Default for Network {
             message: 16 << 20,
             credit: 4 << 20,
             connections: 1024,
+            silent_connections: 256,
             connect_timeout: Duration::from_secs(5),
             keep_alive: Duration::from_millis(500),
             silence: Duration::from_millis(2500),

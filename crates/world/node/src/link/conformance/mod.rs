@@ -4,6 +4,7 @@
 
 mod peer;
 
+use std::cell::RefCell;
 use std::future::Future;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -15,7 +16,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 pub(super) use self::peer::TestNode;
 use crate::config::network;
 use crate::link::connect::{raw, reach};
-use crate::link::{Fabric, LINK_FRAME_BYTES_MAX, LinkContext, LinkUrl, Plain, Quic};
+use crate::link::{Fabric, Greetings, LINK_FRAME_BYTES_MAX, LinkContext, LinkUrl, Plain, Quic};
 
 /// A kind of link: where its nodes listen, and what their URLs have besides.
 #[derive(Clone, Copy)]
@@ -88,6 +89,7 @@ impl Kind {
             quic: Quic::new(network::Quic::default()),
             connect_timeout: Duration::from_secs(5),
             accepted_max: 1,
+            greetings: RefCell::new(Greetings::new(1)),
         };
         tokio::task::LocalSet::new().block_on(&runtime, test(Rc::new(context)))
     }

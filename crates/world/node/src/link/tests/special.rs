@@ -122,6 +122,34 @@ fn a_node_that_listens_everywhere_learns_its_address() {
     server.wait("its address", |log| log.addresses == [format!("tcp://127.0.0.1:{port}")]);
 }
 
+/// Connections to `url` that say nothing, from an address of the loopback network.
+#[cfg(target_os = "linux")] // others have one such address only
+fn silent(url: &str, from: &str, count: usize) -> Vec<socket2::Socket> {
+    let to: std::net::SocketAddr = url.trim_start_matches("tcp://").parse().unwrap();
+    let from = std::net::SocketAddr::new(from.parse().unwrap(), 0);
+    let connect = |_| {
+        let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
+        socket.bind(&from.into()).unwrap();
+        socket.connect(&to.into()).unwrap();
+        socket
+    };
+    (0..count).map(connect).collect()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn silent_connections_make_room_for_nodes() {
+    let server = TestNode::start(&["tcp://127.0.0.1:0"]);
+    let silent = silent(&server.urls[0], "127.0.0.2", 300);
+    let client = TestNode::start(&[]);
+    client.connect(server.urls[0].as_str());
+    client.wait("up", |log| log.up.len() == 1);
+    assert!(client.log().failed.is_empty(), "{:?}", client.log().failed);
+    drop(silent);
+    // The silent ones over the limit, the one that made room, and those that never spoke.
+    assert!(server.stop().refused_links > 300 - 256);
+}
+
 /// Stands for TLS: what crosses the network is not what was written.
 struct Xor(u8);
 

@@ -1,0 +1,94 @@
+//! Who is let in: sessions that connect, and passwords.
+
+use crate::Kernel;
+use crate::report::RefusalReport;
+use base::Moment;
+use fedpro::server::SessionKey;
+use hla::api::call_request::CallRequest as Call;
+use hla::{Exception, RtiError};
+
+/// What a session is after a call, should it succeed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Standing {
+    /// Connected.
+    Connected {
+        /// By credentials.
+        credentials: bool,
+    },
+    /// No longer connected.
+    Disconnected,
+}
+
+impl Standing {
+    /// `None` for a call that leaves it as it is.
+    pub(crate) const fn after(call: &Call) -> Option<Self> {
+        match call {
+            Call::ConnectRequest(_) | Call::ConnectWithConfigurationRequest(_) => {
+                Some(Self::Connected { credentials: false })
+            }
+            Call::ConnectWithCredentialsRequest(_)
+            | Call::ConnectWithConfigurationAndCredentialsRequest(_) => {
+                Some(Self::Connected { credentials: true })
+            }
+            Call::DisconnectRequest(_) => Some(Self::Disconnected),
+            _ => None,
+        }
+    }
+
+    pub(crate) const fn is_connected(self) -> bool {
+        matches!(self, Self::Connected { .. })
+    }
+}
+
+impl Kernel {
+    /// Why a connect call is not even served: its address has tried too many wrong passwords. Right ones are refused,
+    /// too, as an answer would tell them from wrong ones.
+    pub(crate) fn refusal(
+        &mut self,
+        now: Moment,
+        key: SessionKey,
+        standing: Option<Standing>,
+    ) -> Option<RtiError> {
+        if self.config.rti.password.is_none() || standing != Some(Standing::Connected { credentials: true }) {
+            return None;
+        }
+        let address = self.endpoint.address(key)?;
+        let wait = self.password_failures.refuses(now, address)?;
+        tracing::warn!(%address, session = %key, "connect refused: too many wrong passwords from this address");
+        let seconds = wait.as_secs() + 1; // not earlier than it is true
+        let text = format!("too many wrong passwords from this address; try again in {seconds} s");
+        Some(RtiError::new(Exception::Unauthorized, text))
+    }
+
+    /// What was refused so far.
+    pub(crate) fn refusals(&self) -> RefusalReport {
+        let stats = self.endpoint.stats();
+        RefusalReport {
+            connections: stats.connections_refused,
+            sessions: stats.sessions_refused,
+            unconnected: stats.sessions_evicted,
+            wrong_passwords: self.password_failures.wrong(),
+            refused_passwords: self.password_failures.refused(),
+        }
+    }
+
+    /// A call that connects or disconnects was served, or failed.
+    pub(crate) fn review_standing(
+        &mut self,
+        now: Moment,
+        key: SessionKey,
+        standing: Standing,
+        error: Option<&RtiError>,
+    ) {
+        let Some(error) = error else {
+            return self.endpoint.set_connected(now, key, standing.is_connected());
+        };
+        if standing == (Standing::Connected { credentials: true })
+            && error.exception == Exception::Unauthorized
+            && let Some(address) = self.endpoint.address(key)
+        {
+            self.password_failures.failed(now, address);
+            tracing::warn!(%address, session = %key, reason = %error.details, "connect refused");
+        }
+    }
+}
