@@ -21,10 +21,10 @@ Examples:
   meshrti serve
   meshrti serve --listen tcp://127.0.0.1:15164 --fom-dir ./foms
   meshrti serve --config /etc/meshrti.toml --name range-west
-  meshrti serve --name NORFOLK --network-listen tcp://*:15165
-  meshrti serve --name MAUI --join tcp://norfolk:15165
-  meshrti serve --name MAUI --link tcp://norfolk:15165,delay=60ms,best-effort=udp
-  meshrti serve --name MAUI --join tcp://norfolk:15165 --link srmp://239.255.44.32:4420,interface=eth0
+  meshrti serve --name NORFOLK --network-listen tcp://*:15160
+  meshrti serve --name MAUI --join tcp://norfolk:15160
+  meshrti serve --name MAUI --link tcp://norfolk:15160,delay=60ms,best-effort=udp
+  meshrti serve --name MAUI --join tcp://norfolk:15160 --link srmp://239.255.44.32:4420,interface=eth0
   mpirun -n 4 meshrti serve --mpi --topology mesh
 
 It prints `listening on tcp://HOST:PORT` for each address, `listening for nodes on URL` for those of a network, and `ready`; the log goes to the standard error.

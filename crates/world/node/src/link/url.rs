@@ -9,7 +9,7 @@ use super::options::{BestEffort, LinkOptions, OptionError};
 use crate::config::split_host;
 
 /// The port for links between nodes.
-pub const DEFAULT_LINK_PORT: u16 = 15165;
+pub const DEFAULT_LINK_PORT: u16 = 15160;
 
 /// A kind of link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -73,7 +73,7 @@ pub enum LinkUrlError {
     },
     /// No host, a path, or an IPv6 address without brackets.
     #[error(
-        "`{text}` is no address of a link: expected `tcp://HOST:PORT`, for example `tcp://norfolk:15165` or `tcp://[::1]:15165`"
+        "`{text}` is no address of a link: expected `tcp://HOST:PORT`, for example `tcp://norfolk:15160` or `tcp://[::1]:15160`"
     )]
     Form {
         /// The whole text.
@@ -118,7 +118,7 @@ pub struct LinkUrl {
     pub options: LinkOptions,
 }
 
-/// Where to listen for links: `tcp://*:15165`. Port 0 lets the system choose; `*` is every address of this machine.
+/// Where to listen for links: `tcp://*:15160`. Port 0 lets the system choose; `*` is every address of this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct LinkListen {
@@ -271,9 +271,9 @@ mod tests {
     #[test]
     fn addresses_are_read_and_written() {
         for (text, written) in [
-            ("norfolk", "tcp://norfolk:15165"),
+            ("norfolk", "tcp://norfolk:15160"),
             ("tcp://norfolk:1", "tcp://norfolk:1"),
-            ("quic://[::1]", "quic://[::1]:15165"),
+            ("quic://[::1]", "quic://[::1]:15160"),
             ("memory://a", "memory://a"),
             ("mpi://12,delay=1ms", "mpi://12,delay=1ms"),
             ("tcp://n:1,delay=20ms,loss=0.5%", "tcp://n:1,delay=20ms,loss=0.5%"),

@@ -53,7 +53,7 @@ fn links_are_read_with_their_options() {
     let network = network(
         r#"
         [network]
-        listen = ["tcp://*:15165", "quic://*"]
+        listen = ["tcp://*:15160", "quic://*"]
         topology = "graph"
         keep-alive = "100ms"
         [[network.links]]
@@ -72,13 +72,13 @@ fn links_are_read_with_their_options() {
     let plan = network.plan("MAUI").unwrap();
     assert_eq!(
         plan.listen.iter().map(ToString::to_string).collect::<Vec<_>>(),
-        ["tcp://*:15165", "quic://*:15165"]
+        ["tcp://*:15160", "quic://*:15160"]
     );
     assert!(!plan.bootstrap);
     let link = &plan.links[0];
     assert_eq!(
         link.url.to_string(),
-        "tcp://norfolk:15165,delay=20ms,loss=0.5%,rate=10Mbit/s,back-delay=30ms,best-effort=udp,mtu=1200"
+        "tcp://norfolk:15160,delay=20ms,loss=0.5%,rate=10Mbit/s,back-delay=30ms,best-effort=udp,mtu=1200"
     );
     let both = ClientFlags::SOURCE | ClientFlags::SINK;
     assert_eq!(link.flags, Some((both | ClientFlags::PERSISTENT, both | ClientFlags::UPPER)));
@@ -88,9 +88,9 @@ fn links_are_read_with_their_options() {
 #[test]
 fn one_line_joins_and_none_founds() {
     let plan = network("network.join = \"norfolk\"").plan("x").unwrap();
-    assert_eq!(plan.links[0].url.to_string(), "tcp://norfolk:15165");
+    assert_eq!(plan.links[0].url.to_string(), "tcp://norfolk:15160");
     assert_eq!((plan.bootstrap, plan.topology), (false, None));
-    let plan = network("[network]\nlisten = [\"tcp://*:15165\"]").plan("x").unwrap();
+    let plan = network("[network]\nlisten = [\"tcp://*:15160\"]").plan("x").unwrap();
     assert_eq!((plan.bootstrap, plan.topology), (true, Some(Topology::Tree)));
 }
 
