@@ -37,6 +37,9 @@ pub const fn exception_name(exception: Exception, version: ApiVersion) -> &'stat
         (ApiVersion::Ieee1516_2010, Exception::InvalidTransportationTypeHandle) => {
             "InvalidTransportationType"
         }
+        // That edition does not tell a module that cannot be read from one that breaks the rules.
+        (ApiVersion::Ieee1516_2010, Exception::InvalidFOM) => "ErrorReadingFOM",
+        (ApiVersion::Ieee1516_2010, Exception::InvalidMIM) => "ErrorReadingMIM",
         _ => exception.name(),
     }
 }
@@ -136,6 +139,8 @@ mod tests {
         let evolved = ApiVersion::from_settings("API.version=IEEE 1516-2010\nfoo=bar");
         assert_eq!(evolved, ApiVersion::Ieee1516_2010);
         assert_eq!(exception_name(Exception::InconsistentFOM, evolved), "InconsistentFDD");
+        assert_eq!(exception_name(Exception::InvalidFOM, evolved), "ErrorReadingFOM");
+        assert_eq!(exception_name(Exception::InvalidMIM, evolved), "ErrorReadingMIM");
         assert_eq!(
             exception_name(Exception::InvalidTransportationTypeHandle, evolved),
             "InvalidTransportationType"
