@@ -10,7 +10,7 @@ use bytes::Bytes;
 use hla::handle::{
     AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle,
 };
-use router::WireError;
+use router::{ClientId, WireError};
 use std::collections::BTreeSet;
 
 /// Part of a snapshot: the instances of a class whose home is `from`, after `after` and up to `end`.
@@ -50,7 +50,7 @@ impl Objects {
                 Ok(true)
             }
             (PublishedClass::Objects(class), StreamEvent::Registered(record)) => {
-                self.apply_record(effects, class, from, &record).map(|()| true)
+                self.apply_record(effects, class, from, &record, &BTreeSet::new()).map(|()| true)
             }
             (PublishedClass::Objects(_), event) => self.apply_change(effects, from, event),
             (class, event) => Err(WireError(format!("{event:?} does not belong to {class:?}"))),
@@ -134,7 +134,8 @@ impl Objects {
         payload.stamp.map_or(Ok(()), |stamp| stamp.check(self.time))
     }
 
-    /// Takes part of a snapshot: these records are all that their home has in this range.
+    /// Takes part of a snapshot: these records are all that their home has in this range. Federates that are `congested`
+    /// discover them later.
     ///
     /// # Errors
     /// Of the first record that makes no sense; the others were taken.
@@ -143,10 +144,13 @@ impl Objects {
         effects: &mut Effects,
         range: &SnapshotRange,
         records: &[Record],
+        congested: impl Fn(ClientId) -> bool,
     ) -> Result<(), WireError> {
+        let later = self.federates.values().filter(|federate| congested(federate.client));
+        let later: BTreeSet<FederateHandle> = later.map(|federate| federate.handle).collect();
         let mut result = Ok(());
         for record in records {
-            result = result.and(self.apply_record(effects, range.class, range.from, record));
+            result = result.and(self.apply_record(effects, range.class, range.from, record, &later));
         }
         let here: BTreeSet<_> = records.iter().map(|record| record.instance).collect();
         self.remove_vanished(effects, range, &here);
@@ -196,13 +200,14 @@ impl Objects {
         self.instances.of_class(class).any(known)
     }
 
-    /// An instance whose home is `home`: new here, or as it is by now.
+    /// An instance whose home is `home`: new here, or as it is by now. The federates of `later` discover a new one later.
     pub(super) fn apply_record(
         &mut self,
         effects: &mut Effects,
         class: ObjectClassHandle,
         home: NodeId,
         record: &Record,
+        later: &BTreeSet<FederateHandle>,
     ) -> Result<(), WireError> {
         let known = self.model.object_class(class);
         let known = known.ok_or_else(|| WireError(format!("{class:?} is no object class")))?;
@@ -227,7 +232,7 @@ impl Objects {
             }
             None => {
                 self.instances.insert(Instance::replica(record, class, home, states));
-                self.discover_at_all(effects, record.instance);
+                self.discover_at_all_but(effects, record.instance, later);
                 Ok(())
             }
         }

@@ -41,7 +41,20 @@ impl Objects {
 
     /// A new instance: everybody who subscribes it discovers it.
     pub(crate) fn discover_at_all(&mut self, effects: &mut Effects, instance: ObjectInstanceHandle) {
-        let federates: Vec<_> = self.federates.keys().copied().collect();
+        self.discover_at_all_but(effects, instance, &BTreeSet::new());
+    }
+
+    /// The same, but the federates of `later` discover it in a slice of a review.
+    pub(super) fn discover_at_all_but(
+        &mut self,
+        effects: &mut Effects,
+        instance: ObjectInstanceHandle,
+        later: &BTreeSet<FederateHandle>,
+    ) {
+        for &federate in later {
+            self.review_later(federate, instance);
+        }
+        let federates: Vec<_> = self.federates.keys().copied().filter(|who| !later.contains(who)).collect();
         let gained: Vec<_> = federates
             .into_iter()
             .map(|federate| (federate, self.discover(effects, federate, instance)))

@@ -205,6 +205,21 @@ impl Cursor {
         visited
     }
 
+    /// A cursor before `instance`, and before those of its class that come after it.
+    pub(crate) fn before(class: ObjectClassHandle, instance: ObjectInstanceHandle) -> Self {
+        let after = ObjectInstanceHandle(instance.0.saturating_sub(1));
+        Self { classes: VecDeque::from([class]), after }
+    }
+
+    /// Whether an instance of `class` is still to be visited.
+    pub(crate) fn is_before(&self, class: ObjectClassHandle, instance: ObjectInstanceHandle) -> bool {
+        match self.classes.iter().position(|&at| at == class) {
+            Some(0) => self.after < instance,
+            Some(_) => true,
+            None => false,
+        }
+    }
+
     /// Whether the instances of all classes have been visited.
     pub(crate) fn is_done(&self) -> bool {
         self.classes.is_empty()

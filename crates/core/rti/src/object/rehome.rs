@@ -8,7 +8,7 @@ use crate::effect::{Change, Effects};
 use crate::wire::{ObjectMessage, Record};
 use hla::handle::{ObjectClassHandle, ObjectInstanceHandle};
 use router::WireError;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Prefix of the names that the RTI makes; they are in no table.
 const MADE: &str = "HLA";
@@ -115,7 +115,7 @@ impl Objects {
                 deleted.push(handle);
                 continue;
             }
-            match self.apply_record(effects, class, self.node, &record) {
+            match self.apply_record(effects, class, self.node, &record, &BTreeSet::new()) {
                 Ok(()) => adopted.push(handle),
                 Err(error) => result = Err(error),
             }

@@ -132,6 +132,19 @@ impl Objects {
         }
     }
 
+    /// Lets `who` discover `instance` in a later slice, if it has reason to then.
+    pub(super) fn review_later(&mut self, who: FederateHandle, instance: ObjectInstanceHandle) {
+        let Some(class) = self.instances.get(instance).map(|object| object.class) else { return };
+        let key = (who, class);
+        let mut pending = self.reviews.pending.get(&key).into_iter().flatten();
+        if pending.any(|review| review.cursor.is_before(class, instance)) {
+            return;
+        }
+        let (gained, changed, settled) = (BTreeSet::new(), BTreeSet::new(), HashSet::default());
+        let cursor = Cursor::before(class, instance);
+        self.reviews.push(key, Review { gained, changed, cursor, settled });
+    }
+
     fn visit_slice(
         &mut self,
         effects: &mut Effects,

@@ -266,7 +266,8 @@ fn the_registrar_of_an_instance_outlives_its_home() {
         after: ObjectInstanceHandle::INVALID,
         end: ObjectInstanceHandle(u64::MAX),
     };
-    let effects = fixture.act(|objects, effects| objects.apply_snapshot(effects, &range, &[]).unwrap());
+    let effects =
+        fixture.act(|objects, effects| objects.apply_snapshot(effects, &range, &[], |_| false).unwrap());
     assert_eq!(effects, Vec::<String>::new());
     let object = fixture.objects.instances.get(record.instance).unwrap();
     assert_eq!((object.registrar, object.home), (PEER, NodeId(3)));
@@ -407,5 +408,28 @@ fn instances_forget_a_federate_that_has_left_in_slices() {
     assert_eq!(summary(&first).last(), off(2_000).last());
     assert_eq!(fixture.work(false), off(2_000));
     assert_eq!(fixture.work(false), off(1_000));
+    assert!(fixture.objects.is_settled());
+}
+
+#[test]
+fn a_congested_federate_discovers_the_instances_of_a_snapshot_later() {
+    let mut fixture = Fixture::new(true);
+    let far_owner = FederateHandle(9);
+    let records: Vec<_> = (1..=3).map(|number| fixture.record(number, far_owner)).collect();
+    let range = SnapshotRange {
+        class: fixture.class,
+        from: PEER,
+        after: ObjectInstanceHandle::INVALID,
+        end: ObjectInstanceHandle(u64::MAX),
+    };
+    let first = fixture.act(|objects, effects| {
+        objects.apply_snapshot(effects, &range, &records, |_| true).unwrap();
+    });
+    assert_eq!(first, Vec::<String>::new());
+    // One that is registered meanwhile is discovered at once, and once.
+    let record = fixture.record(4, far_owner);
+    assert_eq!(fixture.apply(PEER, StreamEvent::Registered(Box::new(record))), ["f2 discover"]);
+    // The owner was congested as well, and has no reason to discover any.
+    assert_eq!([fixture.work(false), fixture.work(false)].concat(), counts([("f2 discover", 3)]));
     assert!(fixture.objects.is_settled());
 }

@@ -122,7 +122,7 @@ impl Execution {
     }
 
     fn take_event(&mut self, shared: &mut Shared, event: ReplicaEvent) -> Result<(), WireError> {
-        let effects = &mut shared.effects;
+        let Shared { effects, delivery, .. } = shared;
         match event {
             ReplicaEvent::Event { class, from, event, best_effort } => {
                 let taken = self.objects.apply(effects, class, from, event)?;
@@ -133,7 +133,8 @@ impl Execution {
                 }
             }
             ReplicaEvent::Snapshot { range, records } => {
-                return self.objects.apply_snapshot(effects, &range, &records);
+                let congested = |client| delivery.is_congested(client);
+                return self.objects.apply_snapshot(effects, &range, &records, congested);
             }
             ReplicaEvent::Forget { class, from } => self.objects.forget_replicas(class, from),
             ReplicaEvent::Lost { caller, why } => shared.delivery.lose(caller, why),
