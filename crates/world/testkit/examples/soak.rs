@@ -39,7 +39,7 @@ fn main() -> ExitCode {
     println!("base seed {base}");
     let begun = Instant::now();
     let more = |runs: u64| {
-        if runs > 0 && runs % PROGRESS == 0 {
+        if runs > 0 && runs.is_multiple_of(PROGRESS) {
             println!("{runs} runs in {:.0} s", begun.elapsed().as_secs_f64());
         }
         match limit {
