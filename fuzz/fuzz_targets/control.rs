@@ -16,7 +16,7 @@ use rti::{Command, Config, ControlPlane, FomLimits, ModuleText, NoFoms, NodeId, 
 const SMALL: &[u8] = include_bytes!("small.xml");
 
 /// The version of a command's wire form.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
 /// State as large as this is more than an input can have caused.
 const SNAPSHOT_MAX: usize = 4 << 20;

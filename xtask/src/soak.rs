@@ -43,7 +43,7 @@ fn arguments(soak: &Soak) -> anyhow::Result<Vec<String>> {
         (_, Some(seeds)) => ("--seeds", seeds),
         (hours, None) => {
             let seconds = hours.unwrap_or_default() * 3_600.0;
-            ensure!(seconds >= 1.0 && seconds < 1e9, "--hours: a time from a second to 30 years is needed");
+            ensure!((1.0..1e9).contains(&seconds), "--hours: a time from a second to 30 years is needed");
             ("--seconds", seconds as u64)
         }
     };

@@ -10,6 +10,9 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use testkit::{FailedRun, Setup, parse_number, soak};
 
+/// After so many runs each it says how far it is: every minute or two on one core.
+const PROGRESS: u64 = 1_000;
+
 /// What is to be run.
 struct Arguments {
     setups: Vec<Setup>,
@@ -35,9 +38,14 @@ fn main() -> ExitCode {
     let Arguments { setups, base, limit } = arguments;
     println!("base seed {base}");
     let begun = Instant::now();
-    let more = |runs: u64| match limit {
-        Limit::Seconds(seconds) => begun.elapsed() < Duration::from_secs(seconds),
-        Limit::Runs(all) => runs < all,
+    let more = |runs: u64| {
+        if runs > 0 && runs.is_multiple_of(PROGRESS) {
+            println!("{runs} runs in {:.0} s", begun.elapsed().as_secs_f64());
+        }
+        match limit {
+            Limit::Seconds(seconds) => begun.elapsed() < Duration::from_secs(seconds),
+            Limit::Runs(all) => runs < all,
+        }
     };
     let tallies = soak(&setups, base, more, |failed: &FailedRun| {
         println!("{} {}: {}\n  {}", failed.setup.name(), failed.seed, failed.summary, failed.replay());

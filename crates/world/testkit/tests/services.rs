@@ -18,9 +18,12 @@ fn check(group: Group, seeds: u64) {
     );
     if runs >= 20 {
         assert!(answers > 50 * runs && callbacks > 10 * runs, "the federates do next to nothing");
-        let ends: BTreeSet<_> = outcomes.values().map(|outcome| outcome.digest.value()).collect();
-        // A run in which nobody lives to say anything is like another one.
-        assert!(ends.len() as u64 * 100 > runs * 99, "different seeds make different runs");
+        // A run in which nobody lives to get an answer may be like another one.
+        let alive = || outcomes.values().filter(|outcome| outcome.answers > 0);
+        let (different, lived) =
+            (alive().map(|outcome| outcome.digest.value()).collect::<BTreeSet<_>>().len(), alive().count());
+        assert_eq!(different, lived, "different seeds make different runs");
+        assert!(lived as u64 * 10 > runs * 9, "{lived} of {runs} runs in which somebody gets an answer");
     }
 }
 

@@ -17,6 +17,9 @@ struct Known {
     instances: BTreeSet<ObjectInstanceHandle>,
     /// Deleted locally, so often: what was on its way may still come, and so may as many discoveries.
     doubtful: BTreeMap<ObjectInstanceHandle, u32>,
+    /// Deleted by itself. What others had sent before may still wait for room when the answer goes out, and come after it;
+    /// but no removal.
+    deleted: BTreeSet<ObjectInstanceHandle>,
 }
 
 /// See the module.
@@ -61,12 +64,11 @@ impl Known {
                 *self.doubtful.entry(q.object_instance.unwrap_or_default()).or_default() += 1;
             }
             Call::DeleteObjectInstanceRequest(q) => {
-                self.instances.remove(&q.object_instance.unwrap_or_default());
+                let handle = q.object_instance.unwrap_or_default();
+                self.instances.remove(&handle);
+                self.deleted.insert(handle);
             }
-            Call::ResignFederationExecutionRequest(_) => {
-                self.instances.clear();
-                self.doubtful.clear();
-            }
+            Call::ResignFederationExecutionRequest(_) => *self = Self::default(),
             _ => {}
         }
     }
@@ -99,7 +101,7 @@ impl Known {
             _ => return Ok(()),
         };
         let handle = handle.unwrap_or_default();
-        match self.instances.contains(&handle) {
+        match self.instances.contains(&handle) || self.deleted.contains(&handle) {
             true => Ok(()),
             false => Err(format!("{what} of {handle:?}, which is not known")),
         }
