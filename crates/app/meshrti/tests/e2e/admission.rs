@@ -8,7 +8,7 @@ use fedpro::frame::{Control, Message, NewSessionReason};
 
 use crate::common::helper::Helper;
 use crate::common::raw::{Raw, call, control};
-use crate::common::server::{run, settled};
+use crate::common::server::run;
 use crate::common::{Server, connect, create_and_join, eventually, options, soon};
 
 /// Where the floods come from; federates come from 127.0.0.1.
@@ -121,12 +121,11 @@ async fn passwords_are_not_guessed_by_the_thousand() {
 #[tokio::test]
 async fn silent_connections_to_the_port_for_nodes_keep_no_node_out() {
     let a = Server::node("A", None, &[]);
-    settled(&[&a], &["A"]).await;
     let port = a.links()[0].trim_start_matches("tcp://").to_owned();
     let mut crowd: Vec<Helper> = (0..3).map(|_| Helper::start(&["silent", &port, "500"])).collect();
     crowd.iter_mut().for_each(|helper| helper.heard("holding"));
     let b = Server::node("B", Some(&a), &[]);
-    settled(&[&a, &b], &["A", "B"]).await;
+    eventually("it is a member", || a.nodes() == ["A", "B"] && b.nodes() == ["A", "B"]).await;
     crowd.iter_mut().for_each(Helper::release);
     crowd.iter_mut().for_each(|helper| assert!(helper.wait().success()));
 }

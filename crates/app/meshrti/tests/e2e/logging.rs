@@ -61,7 +61,7 @@ async fn a_reader_that_stands_still_holds_up_nobody_and_hears_what_it_missed() {
     let (mut server, stderr) = Server::logging_to(Stdio::piped(), "", &VERBOSE);
     let mut stderr = stderr.expect("it is piped");
     // Far more than the pipe and the server's own queue hold together.
-    refused_connections(&server, 3000).await;
+    refused_connections(&server, 6000).await;
     serves(&server).await;
     // It reads again, and is told.
     let reading = tokio::task::spawn_blocking(move || {

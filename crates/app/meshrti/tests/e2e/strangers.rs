@@ -191,12 +191,12 @@ async fn a_neighbour_that_breaks_the_protocol_loses_its_link_only() {
 
 #[tokio::test]
 async fn a_crowd_that_says_nothing_keeps_no_node_out() {
-    let mut network = Network::start("connections = 8\nconnect-timeout = \"1s\"").await;
+    let mut network = Network::start("silent-connections = 8\nconnect-timeout = \"1s\"").await;
     let mut crowd = Vec::new();
     for _ in 0..32 {
         crowd.push(Stranger::connect(&network.a).await);
     }
-    logs(&network.a, "link refused: network.connections are open").await;
+    logs(&network.a, "link refused: network.silent-connections are open").await;
     network.goes_on().await;
     // They are closed in time, and then there is room.
     let join = ["--name", "C", "--listen", "tcp://127.0.0.1:0", "--join", &network.a.links()[0]];
