@@ -5,15 +5,16 @@ use crate::Seed;
 /// Bits of the number of a network that say when it was founded; those above say by whom.
 const SINCE_BITS: u32 = 44;
 
-/// The number of the network that the node called `founder` founds, `millis` milliseconds after 1970 (or after the
-/// beginning of a simulation). Never 0. 20 bits stand for the name, 44 for the time: until the year 2527 later is greater.
+/// The number of the network that the node called `founder` founds, `millis` milliseconds after
+/// 1970 (or after the beginning of a simulation). Never 0. 20 bits stand for the name, 44 for the
+/// time: until the year 2527 later is greater.
 pub fn network_number(founder: &str, millis: u64) -> u64 {
     let whose = Seed(0).split(founder).0 >> SINCE_BITS << SINCE_BITS;
     (whose | network_since(millis)).max(1)
 }
 
-/// The number of the network that takes the place of `previous` when that is lost: of the same founder, and always
-/// greater, however the clocks stand.
+/// The number of the network that takes the place of `previous` when that is lost: of the same
+/// founder, and always greater, however the clocks stand.
 pub fn successor_number(previous: u64, millis: u64) -> u64 {
     let since = network_since(millis).max(network_since(previous) + 1);
     (previous >> SINCE_BITS << SINCE_BITS) | since

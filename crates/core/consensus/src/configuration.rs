@@ -9,8 +9,8 @@ use crate::change::{Change, Role};
 
 /// The voters of a group, as of a position of its log.
 ///
-/// Positions are ordered by [`Configuration::version`]: of two configurations of one group the one with the greater version
-/// was appended by the later leader, or later by the same one.
+/// Positions are ordered by [`Configuration::version`]: of two configurations of one group the one
+/// with the greater version was appended by the later leader, or later by the same one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Configuration {
     /// The term of the entry, or of the snapshot, that brought it.
@@ -19,7 +19,8 @@ pub struct Configuration {
     pub index: u64,
     /// The voters.
     pub voters: BTreeSet<NodeKey>,
-    /// In a joint step, the voters before it, of whom a majority has to agree as well. Otherwise empty.
+    /// In a joint step, the voters before it, of whom a majority has to agree as well. Otherwise
+    /// empty.
     pub outgoing: BTreeSet<NodeKey>,
 }
 
@@ -34,8 +35,8 @@ impl Configuration {
         (self.term, self.index)
     }
 
-    /// Whether the voters that `agrees` names are a majority; in a joint step, one of the voters before it as well. Nobody is no
-    /// majority of nobody.
+    /// Whether the voters that `agrees` names are a majority; in a joint step, one of the voters
+    /// before it as well. Nobody is no majority of nobody.
     pub fn is_majority(&self, agrees: impl Fn(NodeKey) -> bool) -> bool {
         let most =
             |voters: &BTreeSet<NodeKey>| voters.iter().filter(|key| agrees(**key)).count() > voters.len() / 2;
@@ -52,7 +53,8 @@ impl Configuration {
         Self { term, index, voters: set(conf.get_voters()), outgoing: set(conf.get_voters_outgoing()) }
     }
 
-    /// The configuration after an entry with these changes; `None` when the library refuses them, at every member alike.
+    /// The configuration after an entry with these changes; `None` when the library refuses them,
+    /// at every member alike.
     pub(crate) fn changed(&self, changes: &[Change], (term, index): (u64, u64)) -> Option<Self> {
         let joint = !self.outgoing.is_empty();
         let mut next = Self { term, index, ..self.clone() };

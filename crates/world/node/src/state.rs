@@ -1,8 +1,10 @@
-//! What a node keeps of its network in a file, so that a crash or a power cut does not take its vote.
+//! What a node keeps of its network in a file, so that a crash or a power cut does not take its
+//! vote.
 //!
-//! One small file for each node, `DIR/NAME.network`. A new state is written beside it, synced, and renamed over it, and the folder
-//! is synced: whenever the power fails, there is the old state or the new one. Beside it, `NAME.lock` is locked while
-//! a process uses the file, for two processes must not give one vote twice.
+//! One small file for each node, `DIR/NAME.network`. A new state is written beside it, synced, and
+//! renamed over it, and the folder is synced: whenever the power fails, there is the old state or
+//! the new one. Beside it, `NAME.lock` is locked while a process uses the file, for two processes
+//! must not give one vote twice.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write as _};
@@ -59,7 +61,8 @@ impl StateFile {
     /// The file of the node called `name` in `directory`, which is made if it is not there.
     ///
     /// # Errors
-    /// There is no such folder and none can be made, it cannot be written, or another process uses the file.
+    /// There is no such folder and none can be made, it cannot be written, or another process uses
+    /// the file.
     pub fn open(directory: &Path, name: &str) -> Result<Self, StateError> {
         let fail = |path: &Path| {
             let path = path.to_owned();
@@ -145,7 +148,8 @@ pub(crate) fn kept(file: Option<&StateFile>) -> Result<Kept, StateError> {
     Ok(Kept { durable: file.is_some(), record })
 }
 
-/// A name of a node as the name of a file: whatever else it has than letters, digits, `-`, `_` and inner dots is written `%XX`.
+/// A name of a node as the name of a file: whatever else it has than letters, digits, `-`, `_` and
+/// inner dots is written `%XX`.
 fn stem(name: &str) -> String {
     let mut stem = String::new();
     for (at, octet) in name.bytes().enumerate() {

@@ -1,4 +1,5 @@
-//! Networks that lost their majority, or all their nodes, as processes that are killed and started again.
+//! Networks that lost their majority, or all their nodes, as processes that are killed and started
+//! again.
 
 use std::net::TcpListener;
 use std::time::Duration;

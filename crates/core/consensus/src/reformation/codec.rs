@@ -116,7 +116,8 @@ fn read_record(body: Bytes) -> Result<Record, MessageError> {
     Ok(Record { head, keys, promised, accepted })
 }
 
-/// CRC-32 as in Ethernet and zip (polynomial 0x04c11db7, reflected), bit by bit: a record is short, and seldom written.
+/// CRC-32 as in Ethernet and zip (polynomial 0x04c11db7, reflected), bit by bit: a record is short,
+/// and seldom written.
 fn crc32(octets: &[u8]) -> u32 {
     !octets.iter().fold(!0, |sum, octet| {
         (0..8).fold(sum ^ u32::from(*octet), |sum, _| (sum >> 1) ^ (0xedb8_8320 & (sum & 1).wrapping_neg()))

@@ -1,42 +1,50 @@
 //! Founding the successor of a network that is lost.
 //!
-//! The log of a network is in memory. When a majority of its voters is gone, nothing can be decided in it ever again: the
-//! survivors give it up, and those that come back are in no network. A [`Reformation`] lets these nodes found one successor,
-//! never two. It is sans-I/O like the rest of the crate: what has to survive a crash comes out of
+//! The log of a network is in memory. When a majority of its voters is gone, nothing can be decided
+//! in it ever again: the survivors give it up, and those that come back are in no network. A
+//! [`Reformation`] lets these nodes found one successor, never two. It is sans-I/O like the rest of
+//! the crate: what has to survive a crash comes out of
 //! [`Reformation::poll_persist`], and no message that depends on it leaves before [`Reformation::handle_persisted`].
 //!
 //! # The algorithm
 //!
-//! Every voter stores each configuration that is appended to its log before it acknowledges the entry
-//! ([`Reformation::observe`], [`Reformation::is_persisted`]). Its *record* so has the number of the network, the voters as last
-//! appended, and the keys under which it has been a member. A node is *outside* when its instance of the log is gone for good:
-//! its process was started again, or it has given the network up and taken another key. Nodes outside tell all others of their
-//! records; those who know less adopt what is newer. When the nodes outside have the votes of a majority, one of them runs
-//! single-decree Paxos (Lamport 2001) among the voters of the lost network. What is decided is the successor: its number and its
-//! first voters, an odd number of those that took part. They begin its log together, so that the successor survives the loss
-//! of any minority of them from its first moment.
+//! Every voter stores each configuration that is appended to its log before it acknowledges the
+//! entry ([`Reformation::observe`], [`Reformation::is_persisted`]). Its *record* so has the number
+//! of the network, the voters as last appended, and the keys under which it has been a member. A
+//! node is *outside* when its instance of the log is gone for good: its process was started again,
+//! or it has given the network up and taken another key. Nodes outside tell all others of their
+//! records; those who know less adopt what is newer. When the nodes outside have the votes of a
+//! majority, one of them runs single-decree Paxos (Lamport 2001) among the voters of the lost
+//! network. What is decided is the successor: its number and its first voters, an odd number of
+//! those that took part. They begin its log together, so that the successor survives the loss of
+//! any minority of them from its first moment.
 //!
 //! # Why there are never two
 //!
-//! *The lost network decides nothing more.* Suppose a successor is chosen by configuration C, so a majority Q of C has
-//! accepted it, each of Q outside and knowing of no configuration newer than C. An entry of the lost network that is committed
-//! under C is acknowledged by a majority of C, which shares a voter with Q; that voter's instance is gone, so it
-//! acknowledged before, and nothing is committed under C from then on. Suppose a newer configuration was committed, and let D be the
-//! first after C. D was committed by a majority of C (in a joint step, of each side), which shares a voter with Q; that voter stored D
-//! before it acknowledged it, so it knew of D when it accepted: a contradiction. *Configurations that were appended and never
-//! committed do no harm.* There is at most one pending change, so such a configuration differs from the last committed one by
-//! one voter or by a joint step. Its majorities share a voter with every majority of its predecessor and of any rival that was
-//! committed in its place, and the rival, appended by a later leader, is newer. *Two successors are never chosen.* Promises and
-//! proposals belong to the network, not to the configuration, so this is one instance of Paxos whose
-//! quorums are majorities of neighbouring configurations: they intersect, and an acceptor that has promised by a
-//! newer configuration accepts nothing by an older one. *A record that is lost does no harm*: without it a node has no vote and never
-//! gets it back. *A node that has promised takes no part in the lost network under the key that promised*
-//! ([`Reformation::has_promised`]); should the network live after all, it joins under a fresh key. Only members that a
-//! majority has let in get entries, so a promise may be forgotten when such a fresh key gets one.
+//! *The lost network decides nothing more.* Suppose a successor is chosen by configuration C, so a
+//! majority Q of C has accepted it, each of Q outside and knowing of no configuration newer than C.
+//! An entry of the lost network that is committed under C is acknowledged by a majority of C, which
+//! shares a voter with Q; that voter's instance is gone, so it acknowledged before, and nothing is
+//! committed under C from then on. Suppose a newer configuration was committed, and let D be the
+//! first after C. D was committed by a majority of C (in a joint step, of each side), which shares
+//! a voter with Q; that voter stored D before it acknowledged it, so it knew of D when it accepted:
+//! a contradiction. *Configurations that were appended and never committed do no harm.* There is at
+//! most one pending change, so such a configuration differs from the last committed one by one
+//! voter or by a joint step. Its majorities share a voter with every majority of its predecessor
+//! and of any rival that was committed in its place, and the rival, appended by a later leader, is
+//! newer. *Two successors are never chosen.* Promises and proposals belong to the network, not to
+//! the configuration, so this is one instance of Paxos whose quorums are majorities of neighbouring
+//! configurations: they intersect, and an acceptor that has promised by a newer configuration
+//! accepts nothing by an older one. *A record that is lost does no harm*: without it a node has no
+//! vote and never gets it back. *A node that has promised takes no part in the lost network under
+//! the key that promised* ([`Reformation::has_promised`]); should the network live after all, it
+//! joins under a fresh key. Only members that a majority has let in get entries, so a promise may
+//! be forgotten when such a fresh key gets one.
 //!
 //! # Progress
 //!
-//! Rival candidates take turns by their keys and wait for a random time after a failure, so that one of them succeeds.
+//! Rival candidates take turns by their keys and wait for a random time after a failure, so that
+//! one of them succeeds.
 
 mod codec;
 mod message;
@@ -56,14 +64,17 @@ pub use self::record::{Ballot, Contact, Head, Proposal, Record};
 use self::round::Round;
 use crate::Configuration;
 
-/// Nodes outside say so this often. A node that starts is known to all within this time of the link being up.
+/// Nodes outside say so this often. A node that starts is known to all within this time of the link
+/// being up.
 const BEAT: Duration = Duration::from_millis(500);
-/// A node that has said nothing for so long is not counted on: three beats, one of which may be late.
+/// A node that has said nothing for so long is not counted on: three beats, one of which may be
+/// late.
 const PRESENT_FOR: Duration = Duration::from_millis(1_600);
-/// With a majority at hand, further nodes get this long to turn up: they become first voters as well.
+/// With a majority at hand, further nodes get this long to turn up: they become first voters as
+/// well.
 const GATHER: Duration = Duration::from_millis(300);
-/// A candidate leaves those before it in the order of keys this long to succeed. It is longer than an attempt takes on
-/// links of 100 ms one way.
+/// A candidate leaves those before it in the order of keys this long to succeed. It is longer than
+/// an attempt takes on links of 100 ms one way.
 const TURN: Duration = Duration::from_secs(1);
 /// An attempt that has not succeeded by then is given up: twice a turn, for slow disks.
 const ROUND_MAX: Duration = Duration::from_secs(2);
@@ -120,7 +131,8 @@ pub struct Reformation {
 }
 
 impl Reformation {
-    /// A node at its start, with the record that it kept, if it did. `durable`: it has a place to keep one.
+    /// A node at its start, with the record that it kept, if it did. `durable`: it has a place to
+    /// keep one.
     pub fn new(key: NodeKey, contact: Contact, seed: Seed, clock_millis: u64, kept: Kept) -> Self {
         Self {
             key,
@@ -143,7 +155,8 @@ impl Reformation {
         }
     }
 
-    /// The same node under another key: it has given up its network, and everything that was not yet said.
+    /// The same node under another key: it has given up its network, and everything that was not
+    /// yet said.
     #[must_use]
     pub fn rejoin(&self, key: NodeKey) -> Self {
         let kept = Kept { durable: self.durable, record: self.record.clone() };
@@ -167,26 +180,27 @@ impl Reformation {
         self.contact = contact;
     }
 
-    /// Whether everything is stored. While it is not, neither may messages of the log leave, nor may the log be given any:
-    /// the node's own copy of an entry counts as well.
+    /// Whether everything is stored. While it is not, neither may messages of the log leave, nor
+    /// may the log be given any: the node's own copy of an entry counts as well.
     pub fn is_persisted(&self) -> bool {
         !self.durable || self.persisted == self.revision
     }
 
-    /// Whether its present key has promised or accepted something: the log of the lost network must not be told of the key.
+    /// Whether its present key has promised or accepted something: the log of the lost network must
+    /// not be told of the key.
     pub fn has_promised(&self) -> bool {
         self.record.as_ref().is_some_and(|record| record.keys.contains(&self.key))
     }
 
-    /// The log of `network` has a configuration that it did not have before. To be told of each, before messages of the log
-    /// leave.
+    /// The log of `network` has a configuration that it did not have before. To be told of each,
+    /// before messages of the log leave.
     pub fn observe(
         &mut self,
         network: u64,
         configuration: Configuration,
         contacts: BTreeMap<NodeKey, Contact>,
     ) {
-        if configuration.voters.is_empty() {
+        if configuration.voters.is_empty() || self.is_known(network, &configuration) {
             return;
         }
         let same = self.record.take().filter(|record| record.head.network == network);
@@ -198,7 +212,19 @@ impl Reformation {
         self.changed();
     }
 
-    /// The node is no member of its network and has no part in its successors: it left in order, or the network gave way.
+    /// Whether a configuration has the voters that are stored already: learners come and go without a
+    /// write to the disk. The version that is kept is that of the entry which brought these voters,
+    /// which orders configurations just as well.
+    fn is_known(&self, network: u64, configuration: &Configuration) -> bool {
+        self.record.as_ref().is_some_and(|Record { head, promised, .. }| {
+            let known = &head.configuration;
+            let same = known.voters == configuration.voters && known.outgoing == configuration.outgoing;
+            head.network == network && same && *promised == Ballot::default()
+        })
+    }
+
+    /// The node is no member of its network and has no part in its successors: it left in order, or
+    /// the network gave way.
     pub fn forget(&mut self) {
         if self.record.take().is_some() {
             self.round = None;
@@ -210,7 +236,8 @@ impl Reformation {
         self.revision += 1;
     }
 
-    /// Says whether this node is in no network under its present key, and was never on its way into one.
+    /// Says whether this node is in no network under its present key, and was never on its way into
+    /// one.
     pub fn set_outside(&mut self, now: Moment, outside: bool) {
         if outside == std::mem::replace(&mut self.outside, outside) {
             return;
@@ -258,7 +285,8 @@ impl Reformation {
         }
     }
 
-    /// Compares what another node knows with what this one does. True when both know the same afterwards.
+    /// Compares what another node knows with what this one does. True when both know the same
+    /// afterwards.
     fn compare(&mut self, now: Moment, from: NodeKey, head: Head) -> bool {
         let Some(record) = &mut self.record else { return false };
         if !record.head.is_related(&head) {
@@ -334,7 +362,8 @@ impl Reformation {
         self.send(now, Recipient::One(from), Some(Message::Accepted { ballot, keys }));
     }
 
-    /// A successor is chosen. Whoever found it out tells all others before it is taken up with the successor itself.
+    /// A successor is chosen. Whoever found it out tells all others before it is taken up with the
+    /// successor itself.
     fn form(&mut self, proposal: Proposal, announces: bool) {
         let Some(record) = &mut self.record else { return };
         let head = proposal.head();
@@ -390,8 +419,8 @@ impl Reformation {
         Some(Message::Standing { head, keys, contact: self.contact.clone() })
     }
 
-    /// Queues a message behind the state that it depends on. What this node says to itself takes the same way: its own word counts
-    /// when it is stored, and not before.
+    /// Queues a message behind the state that it depends on. What this node says to itself takes
+    /// the same way: its own word counts when it is stored, and not before.
     fn send(&mut self, now: Moment, to: Recipient, message: Option<Message>) {
         let Some(message) = message else { return };
         self.effects.push_back((self.revision, Effect::Send(to, message)));
@@ -482,7 +511,8 @@ impl Reformation {
         self.ready_since = self.ready_since.map(|_| now);
     }
 
-    /// The next state to be stored. Only the latest counts: one that is not yet stored may be skipped.
+    /// The next state to be stored. Only the latest counts: one that is not yet stored may be
+    /// skipped.
     pub fn poll_persist(&mut self) -> Option<Persist> {
         if !self.durable || self.handed == self.revision {
             return None;
@@ -509,8 +539,9 @@ impl Reformation {
         }
     }
 
-    /// The successor, once it is chosen, and that is stored. If this node is among its voters under its present key, it begins the log
-    /// with them; otherwise it joins them. Polled in turn with messages, until there is neither.
+    /// The successor, once it is chosen, and that is stored. If this node is among its voters under
+    /// its present key, it begins the log with them; otherwise it joins them. Polled in turn with
+    /// messages, until there is neither.
     pub fn poll_formed(&mut self) -> Option<Proposal> {
         let first = self.effects.front();
         if !first.is_some_and(|(revision, e)| self.is_stored(*revision) && matches!(e, Effect::Form(_))) {

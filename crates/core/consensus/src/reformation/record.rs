@@ -1,4 +1,5 @@
-//! What a node keeps of the network that it was a member of: all that is needed to found its successor.
+//! What a node keeps of the network that it was a member of: all that is needed to found its
+//! successor.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +7,8 @@ use base::NodeKey;
 
 use crate::Configuration;
 
-/// Voters that a network starts with, at most: as [`Config::voters_max`](crate::Config::voters_max) has it by default.
+/// Voters that a network starts with, at most: as [`Config::voters_max`](crate::Config::voters_max)
+/// has it by default.
 const FIRST_VOTERS_MAX: usize = 9;
 
 /// Where a node is found.
@@ -30,7 +32,8 @@ pub struct Head {
 }
 
 impl Head {
-    /// Orders heads of one founder: a later network, or a later configuration of the same one, is greater.
+    /// Orders heads of one founder: a later network, or a later configuration of the same one, is
+    /// greater.
     pub fn version(&self) -> (u64, (u64, u64)) {
         (self.network, self.configuration.version())
     }
@@ -119,8 +122,9 @@ impl Record {
         self.keys.iter().any(|key| self.head.configuration.is_voter(*key))
     }
 
-    /// Takes over what another node knows better. Promises hold for all attempts to replace one network, whatever configuration
-    /// of it they are made by; a later network has attempts of its own.
+    /// Takes over what another node knows better. Promises hold for all attempts to replace one
+    /// network, whatever configuration of it they are made by; a later network has attempts of its
+    /// own.
     pub(super) fn adopt(&mut self, head: Head) {
         if head.network != self.head.network {
             self.promised = Ballot::default();

@@ -20,7 +20,8 @@ struct Promised {
 pub(super) struct Round {
     pub(super) began: Moment,
     pub(super) ballot: Ballot,
-    /// The network that is lost. A candidate that learns of a newer configuration gives the attempt up.
+    /// The network that is lost. A candidate that learns of a newer configuration gives the attempt
+    /// up.
     pub(super) head: Head,
     asked: BTreeSet<NodeKey>,
     promised: BTreeMap<NodeKey, Promised>,
@@ -69,8 +70,9 @@ impl Round {
         }
     }
 
-    /// The proposal, once, when a majority has promised and the others have had their time: what was accepted in the latest
-    /// attempt, for it may have been chosen; otherwise a network of the candidate.
+    /// The proposal, once, when a majority has promised and the others have had their time: what
+    /// was accepted in the latest attempt, for it may have been chosen; otherwise a network of the
+    /// candidate.
     pub(super) fn propose(
         &mut self,
         now: Moment,

@@ -1,5 +1,5 @@
-//! Nodes that lose each other, die and come back at random: every network has one successor at most, and gets one when a
-//! majority of its voters is back.
+//! Nodes that lose each other, die and come back at random: every network has one successor at
+//! most, and gets one when a majority of its voters is back.
 
 use super::*;
 use base::Rng;
@@ -366,4 +366,16 @@ fn one_voter_alone_founds_the_successor() {
     }
     let proposal = formed.expect("it is there");
     assert!(proposal.network > FIRST && proposal.voters.keys().eq(&[NodeKey(8)]));
+}
+
+#[test]
+fn a_disk_is_written_when_the_voters_change_and_not_when_learners_do() {
+    let mut node = World::new(1, Mutation::None).nodes.remove(0).machine;
+    let head = node.head().cloned().expect("it has a record");
+    let later = Configuration { term: 3, index: 50, ..head.configuration.clone() };
+    node.observe(FIRST, later.clone(), BTreeMap::new());
+    assert!(node.is_persisted(), "a learner came");
+    node.observe(FIRST, Configuration { voters: BTreeSet::from([NodeKey(1)]), ..later }, BTreeMap::new());
+    assert!(!node.is_persisted(), "voters went");
+    assert_eq!(node.head().map(|head| head.configuration.version()), Some((3, 50)));
 }

@@ -1,4 +1,5 @@
-//! Founding the successor of a network that is lost: where [`consensus::reformation`] meets the log, the links and the disk.
+//! Founding the successor of a network that is lost: where [`consensus::reformation`] meets the
+//! log, the links and the disk.
 
 use super::envelope::Unicast;
 use super::membership::Standing;
@@ -10,7 +11,8 @@ use overlay::{Target, TopologyKind};
 use rti::{Command, Rti};
 use std::collections::{BTreeSet, VecDeque};
 
-/// Messages of the log that wait for a disk, in each direction. Raft sends again what is dropped beyond.
+/// Messages of the log that wait for a disk, in each direction. Raft sends again what is dropped
+/// beyond.
 const WITHHELD_MAX: usize = 4_096;
 
 /// Messages of the log that wait until its configuration is stored.
@@ -30,8 +32,8 @@ pub(super) fn machine(config: &NetworkConfig, key: NodeKey) -> Reformation {
     Reformation::new(key, contact, overlay.seed.split("reformation"), clock, config.kept.clone())
 }
 
-/// Links to the voters of a mesh that this node was a member of: the node that it once joined by may be gone. In other shapes
-/// links are laid by hand, and voters have no URLs.
+/// Links to the voters of a mesh that this node was a member of: the node that it once joined by
+/// may be gone. In other shapes links are laid by hand, and voters have no URLs.
 pub(super) fn targets(head: Option<&Head>, config: &NetworkConfig) -> Vec<Target> {
     let Some(head) = head.filter(|_| config.overlay.topology == TopologyKind::Mesh) else {
         return Vec::new();
@@ -61,8 +63,8 @@ impl Network {
         }
     }
 
-    /// Sends what the log has for other members. A new configuration is stored first: then nobody has heard of an
-    /// entry of this node's that it might forget. True if anything moved.
+    /// Sends what the log has for other members. A new configuration is stored first: then nobody
+    /// has heard of an entry of this node's that it might forget. True if anything moved.
     pub(super) fn send_log_messages(&mut self, now: Moment) -> bool {
         self.note_configuration();
         let mut any = false;
@@ -108,7 +110,8 @@ impl Network {
         self.reformation.head()?.contacts.get(&key).cloned()
     }
 
-    /// Tells the machine where this node stands, and does what it wants. True if it wanted anything.
+    /// Tells the machine where this node stands, and does what it wants. True if it wanted
+    /// anything.
     pub(super) fn drive_reformation(&mut self, now: Moment) -> bool {
         let outside = matches!(self.membership.standing, Standing::Searching(_)) && !self.leaving;
         self.reformation.set_outside(now, outside);
@@ -167,7 +170,8 @@ impl Network {
         self.reformation.set_outside(now, false);
     }
 
-    /// Whether so many voters were started again since that no majority of the network can ever be together.
+    /// Whether so many voters were started again since that no majority of the network can ever be
+    /// together.
     pub(super) fn is_beyond_recovery(&self, rti: &Rti) -> bool {
         let restarted = |key: NodeKey| {
             rti.control().node_by_key(key).is_some_and(|record| self.overlay.is_restarted(key, &record.name))

@@ -34,8 +34,9 @@ pub(super) async fn keep_state<M: Machine>(
     }
 }
 
-/// Stores a state. If the disk does not take it, the old one goes: a vote by what is out of date could make two networks of one, while
-/// without a file the node merely has no vote when it is started again. False when that failed as well.
+/// Stores a state. If the disk does not take it, the old one goes: a vote by what is out of date
+/// could make two networks of one, while without a file the node merely has no vote when it is
+/// started again. False when that failed as well.
 async fn is_stored(file: &Arc<StateFile>, persist: &Persist) -> bool {
     let Err(error) = store(file, persist.image.clone()).await else { return true };
     let path = file.path().display();

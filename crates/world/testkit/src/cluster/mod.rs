@@ -453,6 +453,8 @@ impl Cluster {
             FaultKind::Crash(node) if begins => self.crash(node),
             FaultKind::Restart(node) if begins => self.crash(node),
             FaultKind::Restart(node) => self.launch(node),
+            FaultKind::Outage(nodes) if begins => nodes.into_iter().for_each(|node| self.crash(node)),
+            FaultKind::Outage(nodes) => nodes.into_iter().for_each(|node| self.launch(node)),
             FaultKind::Join(node) if begins => self.launch(node),
             FaultKind::Leave(node) if begins => self.leave(node),
             FaultKind::Leave(node) => self.crash(node),

@@ -34,6 +34,8 @@ pub enum FaultKind {
     Crash(usize),
     /// The process of a node dies, and another one takes its place after a while.
     Restart(usize),
+    /// The processes of these nodes die at once, and start again after a while.
+    Outage(BTreeSet<usize>),
     /// A node leaves in order.
     Leave(usize),
     /// A node that was not there joins.
@@ -71,6 +73,20 @@ struct Loss {
     cut: Vec<usize>,
     /// A part without a majority anywhere is planned: nothing else may be lost.
     split: bool,
+}
+
+/// An outage that takes any of the nodes, a majority or all of them included, in place of what else a plan has for nodes and
+/// parts: what is back in the end has to be enough.
+pub(super) fn outage(plan: &mut Vec<PlannedFault>, nodes: usize, span: Duration, draw: &mut Draw) {
+    plan.retain(|fault| {
+        matches!(fault.kind, FaultKind::Federate(..) | FaultKind::Cut(..) | FaultKind::Slow(..))
+    });
+    let all: Vec<usize> = (0..nodes).collect();
+    let some = if draw.chance(40) { all } else { draw.some(&all) };
+    let at = Moment::from_micros(draw.between(200_000, span.as_micros() as u64));
+    let lasts = draw.millis(50, 9_000);
+    plan.push(PlannedFault { at, lasts, kind: FaultKind::Outage(some.into_iter().collect()) });
+    plan.sort_by_key(|fault| fault.at);
 }
 
 struct Planner<'a> {

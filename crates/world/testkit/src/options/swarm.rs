@@ -1,6 +1,6 @@
 //! Drawing what a run consists of from its seed.
 
-use super::faults::{FaultKind, FederateFault, PlannedFault, plan};
+use super::faults::{FaultKind, FederateFault, PlannedFault, outage, plan};
 use super::{Kind, Limits, Multicast, Options, Shape, Timeouts, Timing};
 use crate::draw::Draw;
 use crate::fom::{RESIGN, Switches};
@@ -78,6 +78,11 @@ pub(super) fn many(seed: Seed, kind: Kind) -> Options {
         (options.padding, options.burst, options.rate) = (300, 16, Some(2_000_000));
     }
     options.multicast = multicast(seed);
+    options.disk = disk(seed);
+    let mut draw = Draw::new(seed, "outage");
+    if options.disk.is_some() && draw.chance(30) {
+        outage(&mut options.faults, options.shape.nodes, options.lasts, &mut draw);
+    }
     options.is_tapped = false;
     options
 }
@@ -183,6 +188,13 @@ fn pipe(seed: Seed) -> (PipeConfig, bool) {
         ..usual.with_bytes_max(bytes)
     };
     (pipe, false)
+}
+
+/// In every second run nodes have disks; some are slower than an election.
+fn disk(seed: Seed) -> Option<Duration> {
+    let mut draw = Draw::new(seed, "disk");
+    let slowest = *draw.pick(&[5, 50, 500]).unwrap_or(&5);
+    draw.chance(50).then(|| draw.millis(1, slowest))
 }
 
 /// Every fourth run has groups; some lose nothing, others up to a fifth.

@@ -1,4 +1,5 @@
-//! Networks whose majority is lost, or all of whose nodes are, come back by themselves; and never two of them.
+//! Networks whose majority is lost, or all of whose nodes are, come back by themselves; and never
+//! two of them.
 
 use crate::network::Network;
 use base::{Moment, Rng, Seed};
@@ -17,7 +18,8 @@ const NAMES: [&str; 5] = ["a", "b", "c", "d", "e"];
 /// Which network decides when.
 #[derive(Default)]
 struct Decisions {
-    /// For each network the highest index that a leader has committed, and since when there was one.
+    /// For each network the highest index that a leader has committed, and since when there was
+    /// one.
     networks: BTreeMap<u64, (u64, Moment)>,
 }
 
@@ -56,7 +58,8 @@ impl World {
     fn with(kind: Kind, count: usize, sync_max: Duration) -> Self {
         let names = NAMES[..count].to_vec();
         let joins = names.iter().enumerate().map(|(at, name)| {
-            // In a mesh they all join the founder, and learn of each other; others hang at the one before.
+            // In a mesh they all join the founder, and learn of each other; others hang at the one
+            // before.
             let to = if kind == Kind::Mesh { "a" } else { NAMES[at.saturating_sub(1)] };
             (*name, if at == 0 { Vec::new() } else { vec![to] })
         });
@@ -96,7 +99,8 @@ impl World {
         statuses.iter().all(whole)
     }
 
-    /// From now on these nodes are there for good: in time they are members of one network, and stay so.
+    /// From now on these nodes are there for good: in time they are members of one network, and
+    /// stay so.
     fn expect_recovery(&mut self, names: &[&str], case: &str) {
         let begun = self.network.now();
         let mut since = None;
@@ -233,7 +237,8 @@ fn a_node_that_leaves_in_order_has_no_part_in_what_follows() {
     world.expect_recovery(&["a"], "the last member");
 }
 
-/// One run: crashes and starts in any order, then a majority of the last voters, and perhaps more, are there for good.
+/// One run: crashes and starts in any order, then a majority of the last voters, and perhaps more,
+/// are there for good.
 fn troubled(seed: u64) {
     let mut rng = Seed(seed).split("recovery").rng();
     let mut below = |most: u64| Rng::next_u64(&mut rng) % most;

@@ -239,6 +239,7 @@ fn a_node_settles_by_its_name() {
         config.network.unwrap()
     };
     let (first, second) = (founder(0x1234), founder(0x5678));
+    assert!(network.is_named && !first.is_named, "it has the same name at each start");
     assert_ne!(first.name, second.name);
     assert_eq!(first.founder, second.founder);
     assert!(first.founder.is_some());
@@ -248,12 +249,21 @@ fn a_node_settles_by_its_name() {
 }
 
 #[test]
+fn state_has_a_folder_or_none() {
+    assert_eq!(network("[network]").state, StatePlace::Default);
+    assert_eq!(network("[network]\nstate = 'none'").state, StatePlace::Nowhere);
+    assert_eq!(network("[network]\nstate = 's'").state, StatePlace::Directory("s".into()));
+}
+
+#[test]
 fn files_count_from_the_configuration() {
     let folder = std::env::temp_dir().join(format!("meshrti-network-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let path = folder.join("meshrti.toml");
-    std::fs::write(&path, "[network.quic]\ncertificate = 'c.pem'\nkey = 'k.pem'").unwrap();
+    let text = "[network]\nstate = 'kept'\n[network.quic]\ncertificate = 'c.pem'\nkey = 'k.pem'";
+    std::fs::write(&path, text).unwrap();
     let network = Config::read(&path).unwrap().network.unwrap();
+    assert_eq!(network.state.directory(), Some(&*folder.join("kept")));
     assert_eq!(network.quic.certificate, Some(folder.join("c.pem")));
     std::fs::remove_dir_all(&folder).unwrap();
 }
