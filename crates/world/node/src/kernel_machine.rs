@@ -134,7 +134,12 @@ fn settings(config: &Config) -> kernel::Config {
     let rti = rti::Config {
         password: config.access.password.clone(),
         queue_bytes_max: config.limits.queue,
-        fom: rti::FomLimits { module_bytes: config.fom.module, ..rti::FomLimits::default() },
+        fom: rti::FomLimits {
+            module_bytes: config.fom.module,
+            call_bytes: config.fom.call,
+            call_modules: config.fom.modules,
+            ..rti::FomLimits::default()
+        },
         ..rti::Config::default()
     };
     kernel::Config {

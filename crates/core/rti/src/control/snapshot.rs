@@ -17,7 +17,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The version of the wire form of snapshots.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
 /// The longest snapshot that is read, in octets.
 const BYTES_MAX: usize = u32::MAX as usize;
@@ -27,7 +27,7 @@ const DEPTH_MAX: usize = 1_024;
 
 #[derive(Serialize, Deserialize)]
 struct Form<'a> {
-    limits: [u64; 10],
+    limits: [u64; 13],
     last_execution: u32,
     last_node: u16,
     removed_nodes: BTreeSet<NodeKey>,
@@ -161,11 +161,14 @@ impl Federation {
     }
 }
 
-fn limits_form(limits: &Limits) -> [u64; 10] {
+fn limits_form(limits: &Limits) -> [u64; 13] {
     let Limits {
         module_bytes,
+        call_modules,
+        call_bytes,
         depth,
         nodes,
+        lookups,
         tag_attributes,
         namespaces,
         classes,
@@ -176,8 +179,11 @@ fn limits_form(limits: &Limits) -> [u64; 10] {
     } = *limits;
     let sizes = [
         module_bytes,
+        call_modules,
+        call_bytes,
         depth,
         nodes as usize,
+        usize::try_from(lookups).unwrap_or(usize::MAX),
         tag_attributes,
         namespaces,
         classes,
@@ -189,19 +195,22 @@ fn limits_form(limits: &Limits) -> [u64; 10] {
     sizes.map(|size| size as u64)
 }
 
-fn limits(form: &[u64; 10]) -> Result<Limits, WireError> {
+fn limits(form: &[u64; 13]) -> Result<Limits, WireError> {
     let size = |place: usize| usize::try_from(form[place]).unwrap_or(usize::MAX);
     let limits = Limits {
         module_bytes: size(0),
-        depth: size(1),
-        nodes: u32::try_from(form[2]).unwrap_or(u32::MAX),
-        tag_attributes: size(3),
-        namespaces: size(4),
-        classes: size(5),
-        members: size(6),
-        name_bytes: size(7),
-        path_bytes: size(8),
-        diagnostics: size(9),
+        call_modules: size(1),
+        call_bytes: size(2),
+        depth: size(3),
+        nodes: u32::try_from(form[4]).unwrap_or(u32::MAX),
+        lookups: form[5],
+        tag_attributes: size(6),
+        namespaces: size(7),
+        classes: size(8),
+        members: size(9),
+        name_bytes: size(10),
+        path_bytes: size(11),
+        diagnostics: size(12),
     };
     match limits.depth {
         0..=DEPTH_MAX => Ok(limits),
