@@ -166,6 +166,7 @@ impl Machine for Kernel {
             Input::Shutdown => self.begin_shutdown(now),
             Input::Link(input) => self.handle_link(now, input),
             Input::Group(input) => self.handle_group(now, input),
+            Input::JobDone(done) => self.finish_job(now, done),
         }
     }
 
@@ -174,6 +175,7 @@ impl Machine for Kernel {
             .or_else(|| self.poll_group().map(Output::Group))
             .or_else(|| self.poll_released().map(Output::Released))
             .or_else(|| self.poll_ready().map(Output::Ready))
+            .or_else(|| self.poll_job().map(Output::Job))
     }
 
     fn poll_transmit(&mut self, now: Moment, conn: ConnId, out: &mut BytesMut, budget: usize) -> Transmit {

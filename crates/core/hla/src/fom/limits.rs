@@ -14,6 +14,8 @@ pub struct Limits {
     pub call_modules: usize,
     /// XML text of all modules of one service call together in octets, after unpacking. Default 64 MiB.
     pub call_bytes: usize,
+    /// XML text of all modules of one federation execution together in octets. Default 128 MiB.
+    pub model_bytes: usize,
     /// Nesting of classes. Default 128.
     pub depth: usize,
     /// XML nodes (elements, texts, comments) of all modules of one service call together; each costs some
@@ -45,6 +47,7 @@ impl Default for Limits {
             module_bytes: 64 << 20,
             call_modules: 128,
             call_bytes: 64 << 20,
+            model_bytes: 128 << 20,
             depth: 128,
             nodes: 4_000_000,
             lookups: 20_000_000,

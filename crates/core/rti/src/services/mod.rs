@@ -11,6 +11,7 @@ mod declaration;
 pub(crate) mod executions;
 mod federation;
 mod lookup;
+pub(crate) mod module_call;
 mod object;
 mod ownership;
 mod switches;
@@ -99,10 +100,15 @@ fn propose<R: Request<Output: FromOutcome>>(
     command: Command,
     report: Option<Report>,
 ) -> Served<R::Output> {
+    let waiting = Some(waiting::<R>(caller, call));
+    effects.push(Effect::Propose(Box::new(Proposal { command, waiting, report })));
+    Ok(Reply::Later)
+}
+
+/// A call of the service `R` that waits for the outcome of a proposal.
+fn waiting<R: Request<Output: FromOutcome>>(caller: CallerId, call: CallId) -> Waiting {
     fn finish<R: Request<Output: FromOutcome>>(outcome: Outcome) -> Answer {
         R::response(FromOutcome::from_outcome(outcome))
     }
-    let waiting = Some(Waiting { caller, call, finish: finish::<R> });
-    effects.push(Effect::Propose(Box::new(Proposal { command, waiting, report })));
-    Ok(Reply::Later)
+    Waiting { caller, call, finish: finish::<R> }
 }

@@ -9,6 +9,7 @@ use tokio::net::tcp::OwnedWriteHalf;
 use tokio::sync::Notify;
 
 use super::clock::Clock;
+use super::jobs::{Done, Worker};
 use super::machine::{Input, Machine, Output};
 use super::stats::NodeStats;
 use super::table::{End, Outbound, Table};
@@ -38,6 +39,8 @@ pub(crate) struct Hub<M> {
     pub(super) departed: Notify,
     /// What the timer was told last.
     armed: Cell<Moment>,
+    /// Where the outcomes of jobs come from; the task that waits for them has it.
+    done: Cell<Option<Done>>,
 }
 
 /// The mutable part of a [`Hub`].
@@ -47,6 +50,7 @@ pub(crate) struct Core<M> {
     pub(crate) links: Links,
     pub(crate) groups: Groups,
     pub(crate) stats: NodeStats,
+    worker: Worker,
     pub(super) read_buffer: BytesMut,
     write_buffer: BytesMut,
     sizes: Sizes,
@@ -54,6 +58,7 @@ pub(crate) struct Core<M> {
 
 impl<M: Machine> Hub<M> {
     pub(super) fn new(machine: M, sizes: Sizes) -> Self {
+        let (worker, done) = Worker::new();
         Self {
             clock: Clock::start(),
             core: RefCell::new(Core {
@@ -62,6 +67,7 @@ impl<M: Machine> Hub<M> {
                 links: Links::default(),
                 groups: Groups::default(),
                 stats: NodeStats::default(),
+                worker,
                 read_buffer: BytesMut::new(),
                 write_buffer: BytesMut::new(),
                 sizes,
@@ -69,6 +75,7 @@ impl<M: Machine> Hub<M> {
             earlier: Notify::new(),
             departed: Notify::new(),
             armed: Cell::new(Moment::MAX),
+            done: Cell::new(Some(done)),
         }
     }
 
@@ -133,6 +140,14 @@ impl<M: Machine> Hub<M> {
         if wanted < self.armed.get() {
             self.armed.set(wanted);
             self.earlier.notify_one();
+        }
+    }
+
+    /// Hands the outcomes of jobs to the machine; never ends.
+    pub(super) async fn finish_jobs(&self) {
+        let Some(mut done) = self.done.take() else { return };
+        while let Some(done) = done.recv().await {
+            self.handle(Input::JobDone(done));
         }
     }
 
@@ -205,6 +220,7 @@ impl<M: Machine> Core<M> {
                         self.write_to(now, origin);
                     }
                 }
+                Some(Output::Job(job)) => self.worker.run(job),
                 // Room in its queue may make the machine send more, to anybody.
                 None => match waiting.take() {
                     Some(origin) => self.write_to(now, origin),

@@ -3,11 +3,11 @@
 use base::Moment;
 use bytes::{Bytes, BytesMut};
 use fedpro::server::{ConnId, Transmit};
+use kernel::{Job, JobDone};
 
 use crate::link::{GroupFrame, GroupInput, GroupOutput, LinkId, LinkInput, LinkOutput};
 
 /// What happens to a [`Machine`].
-#[derive(Debug)]
 pub enum Input<'a> {
     /// A connection was accepted.
     Opened {
@@ -36,10 +36,11 @@ pub enum Input<'a> {
     Link(LinkInput<'a>),
     /// Something happened in the multicast groups.
     Group(GroupInput<'a>),
+    /// A job of [`Output::Job`] is done.
+    JobDone(JobDone),
 }
 
 /// What a [`Machine`] wants done.
-#[derive(Debug)]
 pub enum Output {
     /// Something is to be done with the links to other nodes.
     Link(LinkOutput),
@@ -49,6 +50,8 @@ pub enum Output {
     Released(ConnId),
     /// A connection has something to write, or is to be closed.
     Ready(ConnId),
+    /// Work for another thread. It comes after everything else.
+    Job(Job),
 }
 
 /// A process's logic, without sockets, clock or chance.

@@ -2,6 +2,7 @@
 
 mod config;
 mod connections;
+mod jobs;
 mod links;
 mod multicast;
 mod tap;
@@ -15,6 +16,7 @@ use crate::observation::{FederationView, Observation, SessionId};
 use crate::options::Options;
 use base::Moment;
 use connections::Connections;
+use jobs::Jobs;
 use kernel::{Kernel, LinkCounts, NetworkConfig};
 use links::Links;
 use multicast::Groups;
@@ -39,6 +41,7 @@ pub struct Node {
     connections: Connections,
     links: Links,
     groups: Groups,
+    jobs: Jobs,
     /// Sessions that are served, and by which network.
     served: Vec<(SessionId, u64)>,
     /// The process stands still; what happened to it since.
@@ -63,6 +66,7 @@ impl Node {
             connections: Connections::new(seed.split("sessions"), options.is_tapped),
             links: Links::new(Arc::clone(directory)),
             groups: Groups::new(hosts, loss, seed.split("casts")),
+            jobs: Jobs::new(options.reading, node),
             served: Vec::new(),
             stopped: None,
             last_status: Vec::new(),
@@ -182,19 +186,22 @@ impl Node {
         log::set_present(port.now(), port.host().0 as usize);
         let kernel = &mut self.kernel;
         loop {
+            self.jobs.settle(kernel, port.now());
             self.links.settle(kernel, port);
             self.connections.give_out(kernel, port);
             self.connections.pause_and_resume(kernel, port);
             let any = self.links.settle(kernel, port);
-            if !self.groups.settle(kernel, port) && !any {
+            let any = self.groups.settle(kernel, port) || any;
+            if !self.jobs.settle(kernel, port.now()) && !any {
                 break;
             }
         }
         if let Some(network) = kernel.member_of() {
             self.served.extend(self.connections.take_fresh().into_iter().map(|session| (session, network)));
         }
-        let timeouts = [kernel.poll_timeout(), self.links.poll_timeout(), self.groups.poll_timeout()];
-        port.wake(timeouts.into_iter().flatten().min());
+        let own = [self.links.poll_timeout(), self.groups.poll_timeout(), self.jobs.poll_timeout()];
+        let timeouts = own.into_iter().chain([kernel.poll_timeout()]);
+        port.wake(timeouts.flatten().min());
         if self.connections.tap().is_on() {
             self.report();
         }

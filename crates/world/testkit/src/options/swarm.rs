@@ -1,7 +1,7 @@
 //! Drawing what a run consists of from its seed.
 
 use super::faults::{FaultKind, FederateFault, PlannedFault, plan};
-use super::{Kind, Limits, Multicast, Options, Shape, Timeouts, Timing};
+use super::{Kind, Limits, Multicast, Options, Reading, Shape, Timeouts, Timing};
 use crate::draw::Draw;
 use crate::fom::{RESIGN, Switches};
 use crate::script::{Group, Op};
@@ -47,6 +47,7 @@ pub(super) fn one(seed: Seed, group: Group) -> Options {
         homes: None,
         timing: Timing::USUAL,
         pipe: link_pipe(),
+        reading: reading(seed),
         multicast: None,
         faults,
     }
@@ -79,6 +80,15 @@ pub(super) fn many(seed: Seed, kind: Kind) -> Options {
     options.multicast = multicast(seed);
     options.is_tapped = false;
     options
+}
+
+/// In every other run modules are read elsewhere, and that takes a while.
+fn reading(seed: Seed) -> Reading {
+    let mut draw = Draw::new(seed, "reading");
+    match draw.chance(50) {
+        true => Reading { at_once_bytes: 0, takes: draw.micros(0, 300_000), at: None },
+        false => Reading::AT_ONCE,
+    }
 }
 
 fn timeouts(draw: &mut Draw) -> Timeouts {
