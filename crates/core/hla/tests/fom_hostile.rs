@@ -149,6 +149,12 @@ fn reading_is_linear_in_the_text() {
 }
 
 #[test]
+fn nodes_are_elements_texts_and_comments() {
+    let text = format!("<objectModel {NAMESPACE}><!-- 2 --><a>4</a><b/></objectModel>");
+    assert_eq!(read(text.as_bytes()).unwrap().cost().nodes, 5);
+}
+
+#[test]
 fn long_namespaces_and_what_stands_before_the_root() {
     let long = "u".repeat(1_025);
     let error =

@@ -62,7 +62,7 @@ impl Default for Limits {
     }
 }
 
-/// What reading a module has cost, in units that do not depend on the machine.
+/// The cost of reading a module, in units that do not depend on the machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
     /// XML nodes, see [`Limits::nodes`].
@@ -71,7 +71,7 @@ pub struct Cost {
     pub lookups: u64,
 }
 
-/// What is left of the limits that hold for all modules of one service call together.
+/// The remainder of the limits that hold for all modules of one service call together.
 ///
 /// A module counts whether it is read or known already: whether a call is refused must not depend on what was
 /// read before.

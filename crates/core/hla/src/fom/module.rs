@@ -219,7 +219,7 @@ impl Module {
         self.inner.source.digest == digest && self.text().as_bytes() == text
     }
 
-    /// What reading it has cost.
+    /// The cost of reading it.
     pub fn cost(&self) -> Cost {
         self.inner.cost
     }

@@ -11,7 +11,7 @@ use crate::fom::module::{Offset, Source};
 /// Markup that is no tag.
 const SKIPPED: [(&str, &str); 3] = [("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>")];
 
-/// What one tag has.
+/// The contents of one tag.
 #[derive(Default)]
 struct Tag {
     attributes: usize,
@@ -37,7 +37,8 @@ pub(super) fn scan(source: &Source, limits: &Limits, budget: &mut Budget) -> Res
             at = inside + end + close.len();
             cost.nodes = cost.nodes.saturating_add(1);
         } else if text[start..].starts_with("</") {
-            at = start + 2;
+            let Some(end) = text[start..].find('>') else { break };
+            at = start + end + 1;
         } else {
             let tag = scan_tag(text.as_bytes(), start);
             at = tag.end;
@@ -95,7 +96,7 @@ fn scan_tag(octets: &[u8], start: usize) -> Tag {
     tag
 }
 
-/// What is wrong with a tag by itself, in a module with so many `namespaces` up to it.
+/// Refuses a tag that is over a limit, in a module with so many `namespaces` up to it.
 fn check_tag(tag: &Tag, namespaces: usize, limits: &Limits) -> Result<(), String> {
     for (what, count, most) in [
         ("attributes in one tag", tag.attributes, limits.tag_attributes),

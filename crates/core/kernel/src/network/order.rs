@@ -14,7 +14,7 @@ pub(crate) struct Order {
     log: Consensus,
     /// Proposals of this node's services whose turn has not come.
     in_flight: BTreeMap<Serial, Proposal>,
-    /// What is decided and not applied yet: the first of these needs an object model that a job makes.
+    /// Entries that are decided and not applied yet: the first of these needs an object model that a job makes.
     decided: VecDeque<Decided>,
     /// The log wants a snapshot, for which all that is decided has to be applied.
     snapshot_wanted: bool,

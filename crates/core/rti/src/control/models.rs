@@ -7,7 +7,7 @@ use hla::fom::{Fdd, Limits, Module};
 use hla::time::TimeKind;
 
 impl ControlPlane {
-    /// The model that applying `command` would take long to make, if any. What is refused without its model needs none.
+    /// The model that applying `command` would take long to make, if any. A command that is refused in any case needs none.
     pub(crate) fn model_of(&self, command: &Command) -> Option<Build> {
         let build = match command {
             Command::Create { federation, mim, modules, time } => {

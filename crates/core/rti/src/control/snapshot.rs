@@ -316,7 +316,7 @@ struct Reader<'a> {
     modules: ModuleCache,
 }
 
-/// How to come by an object model.
+/// The way to an object model.
 enum Plan {
     /// It is there already.
     Known(Fdd),
@@ -336,7 +336,7 @@ impl<'a> Reader<'a> {
             .ok_or_else(|| inconsistent(format!("module text {place} of {count} does not exist")))
     }
 
-    /// How to come by the model of a federation execution.
+    /// The way to the model of a federation execution.
     fn plan(&self, form: &FederationForm<'_>) -> Result<Plan, WireError> {
         let texts: Vec<_> = form.modules.iter().map(|&place| self.text(place)).collect::<Result<_, _>>()?;
         let mim = form.mim.map(|place| self.text(place)).transpose()?;

@@ -9,7 +9,7 @@ use hla::fom::{Budget, Edition, Fdd, FomError, FomErrorKind, Limits, Module, dec
 /// of the model, which for these takes some 2 ms.
 const AT_ONCE_MODEL_BYTES: usize = 4 << 20;
 
-/// What an object model is made of.
+/// The parts of an object model.
 #[derive(Clone)]
 pub(crate) struct Build {
     /// The model to extend. `None`: that of the MIM.

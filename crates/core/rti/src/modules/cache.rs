@@ -67,7 +67,7 @@ impl ReadModules {
     }
 }
 
-/// What was read and made, and the limits on it.
+/// Modules that were read, models that were made, and the limits on both.
 pub(crate) struct ModuleCache {
     limits: Limits,
     /// See [`Config::fom_at_once_bytes`](crate::Config::fom_at_once_bytes).
@@ -102,12 +102,12 @@ impl ModuleCache {
         &self.limits
     }
 
-    /// What was read so far.
+    /// The modules that were read so far.
     pub(crate) fn read(&self) -> &ReadModules {
         &self.read
     }
 
-    /// What was read so far, for another cache.
+    /// The modules that were read so far, for another cache.
     pub(crate) fn into_read(self) -> ReadModules {
         self.read
     }

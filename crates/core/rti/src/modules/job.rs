@@ -23,7 +23,7 @@ pub struct Job {
     pub(crate) task: Task,
 }
 
-/// What a job is to do.
+/// The work of a job.
 pub(crate) enum Task {
     /// Open and read what a call brings.
     Call {
@@ -36,7 +36,7 @@ pub(crate) enum Task {
     Log(Vec<Build>),
 }
 
-/// What a call brought, opened.
+/// The modules of a call, opened.
 #[derive(Clone)]
 pub(crate) struct Opened {
     pub(crate) mim: Option<ModuleText>,
@@ -45,7 +45,7 @@ pub(crate) struct Opened {
     pub(crate) new: Vec<usize>,
 }
 
-/// What came of a [`Job`].
+/// The outcome of a [`Job`].
 pub struct JobDone {
     pub(crate) id: JobId,
     pub(crate) outcome: JobOutcome,
@@ -54,7 +54,7 @@ pub struct JobDone {
 /// Models, and what each is made of.
 type Models = Vec<(Build, Result<Fdd, RtiError>)>;
 
-/// What came of a [`Task`].
+/// The outcome of a [`Task`].
 pub(crate) enum JobOutcome {
     Call { read: Vec<Module>, opened: Result<Opened, RtiError>, built: Models },
     Log { read: Vec<Module>, built: Models },

@@ -19,7 +19,7 @@ pub(super) struct Jobs {
     calls: VecDeque<ModuleCall>,
     /// Octets of the modules of these calls.
     bytes: usize,
-    /// What the log waits for. It goes first: everybody here waits for it.
+    /// The models that the log waits for. They go first: everybody here waits for them.
     log: Option<(Limits, Vec<Build>)>,
     running: Option<Running>,
 }
@@ -155,7 +155,7 @@ impl Rti {
             Err(error) => return self.answer(&call, error),
         };
         if !is_same_base(base.as_ref(), call.purpose.base(&self.control).as_ref()) {
-            // Others were faster. What was read is known now, and its turn has come.
+            // Others were faster. The modules are known now, and its turn has come.
             call.mim = opened.mim.map(SentModule::Text);
             call.modules = opened.modules.into_iter().map(SentModule::Text).collect();
             self.jobs.push_front(call);
@@ -201,7 +201,7 @@ impl Rti {
         if self.jobs.is_preparing() {
             return false;
         }
-        // What is wrong with the snapshot is for `restore` to say.
+        // If the snapshot is damaged, `restore` says so.
         self.jobs.log = self.control.models_of(snapshot).unwrap_or_default();
         self.jobs.log.is_none()
     }

@@ -19,7 +19,7 @@ pub(crate) struct ModuleCall {
     pub(crate) purpose: Purpose,
 }
 
-/// What the modules are for.
+/// The purpose of the modules of a call.
 pub(crate) enum Purpose {
     /// Create Federation Execution (4.5).
     Create { federation: String, time: String },
@@ -57,7 +57,7 @@ impl ModuleCall {
         self.modules.iter().chain(&self.mim).map(SentModule::len).sum()
     }
 
-    /// What it brings, if going on with it takes little time: it is short, known, or not needed.
+    /// Its modules, if going on with them takes little time: they are short, known, or not needed.
     ///
     /// # Errors
     /// There is more than one call may bring.

@@ -96,7 +96,7 @@ impl Driver {
         self.finish(job.run());
     }
 
-    /// Whose calls were answered since the last time, and how.
+    /// The callers whose calls were answered since the last time, and how.
     fn answered(&mut self) -> Vec<(u64, Result<(), Exception>)> {
         let answers = std::mem::take(&mut self.answers);
         answers.into_iter().map(|(caller, answer)| (caller.0, answer.map(|_| ()))).collect()
@@ -135,7 +135,7 @@ fn nothing_is_read_twice() {
     d.run_job();
     assert_eq!(d.answered(), [(1, Ok(())), (2, Ok(()))], "in the order in which they came");
     assert_eq!(d.rti.modules_read(), 2);
-    // What a federation has needs no job.
+    // Modules that a federation has need no job.
     d.join(1, &[&b, &a]);
     d.create(2, "F", &[&a, &long("C")]);
     assert_eq!(d.answered(), [(1, Ok(())), (2, Err(FederationExecutionAlreadyExists))]);
@@ -249,7 +249,7 @@ fn a_federation_may_not_grow_without_end() {
     assert_eq!(d.classes("F"), ["A", "B"]);
 }
 
-/// What the first node has committed, as another one gets it.
+/// The command that the first node has committed, as another one gets it.
 fn ordered(d: &mut Driver, caller: u64, texts: &[&str]) -> Command {
     d.calls += 1;
     let request = api::CreateFederationExecutionWithModulesRequest {

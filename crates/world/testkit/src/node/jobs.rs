@@ -8,7 +8,7 @@ use std::time::Duration;
 /// The job of a node that is under way.
 pub(super) struct Jobs {
     takes: Duration,
-    /// What came of it, which is known from the beginning, and when that is told.
+    /// Its outcome, which is known from the beginning, and when it is told.
     running: Option<(Moment, JobDone)>,
 }
 

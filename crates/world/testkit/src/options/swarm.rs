@@ -47,7 +47,8 @@ pub(super) fn one(seed: Seed, group: Group) -> Options {
         homes: None,
         timing: Timing::USUAL,
         pipe: link_pipe(),
-        reading: reading(seed),
+        // The reference model answers at once.
+        reading: Reading::AT_ONCE,
         multicast: None,
         faults,
     }
@@ -77,6 +78,7 @@ pub(super) fn many(seed: Seed, kind: Kind) -> Options {
         // What federates say at once is more than a pipe takes.
         (options.padding, options.burst, options.rate) = (300, 16, Some(2_000_000));
     }
+    options.reading = reading(seed);
     options.multicast = multicast(seed);
     options.is_tapped = false;
     options
