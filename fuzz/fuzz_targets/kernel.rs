@@ -146,6 +146,9 @@ impl World {
 
     /// Reads everything that the kernel wants to send.
     fn settle(&mut self) {
+        while let Some(job) = self.kernel.poll_job() {
+            self.kernel.finish_job(self.now, job.run());
+        }
         while let Some(conn) = self.kernel.poll_ready() {
             let mut out = BytesMut::new();
             let mut closed = false;

@@ -125,6 +125,9 @@ impl World {
 
     fn serve(&mut self, index: usize) -> bool {
         let (now, mut any) = (self.now, false);
+        while let Some(job) = self.nodes[index].poll_job() {
+            self.nodes[index].finish_job(now, job.run());
+        }
         while let Some(output) = self.nodes[index].poll_link() {
             any = true;
             self.obey(index, output);

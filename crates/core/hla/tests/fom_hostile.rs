@@ -3,7 +3,7 @@
 use std::io::{Cursor, Write as _};
 
 use hla::Exception;
-use hla::fom::{Edition, Fdd, FomError, FomErrorKind, Limits, Module, unpack};
+use hla::fom::{Budget, Edition, Fdd, FomError, FomErrorKind, Limits, Module, unpack, unpack_within};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
@@ -124,6 +124,83 @@ fn limits_are_kept() {
     let few = Limits { nodes: 2, ..Limits::default() };
     let error = Module::read("bad.xml", text.as_bytes(), &few).unwrap_err();
     assert!(error.to_string().contains("more than the 2 XML nodes"), "{error}");
+}
+
+/// A tag with 249 attributes in the namespace that was declared last of 250.
+fn crowded_within_limits(tags: usize) -> String {
+    let namespaces: String = (0..250).map(|n| format!(" xmlns:n{n}=\"u{n}\"")).collect();
+    let attributes: String = (0..249).map(|n| format!(" n249:a{n}=\"\"")).collect();
+    let tags = format!("<n249:x{attributes}/>\n").repeat(tags);
+    format!("<objectModel {NAMESPACE}{namespaces}>\n{tags}<objects/></objectModel>")
+}
+
+#[test]
+fn reading_is_linear_in_the_text() {
+    let one = read(crowded_within_limits(1).as_bytes()).unwrap().cost();
+    let ten = read(crowded_within_limits(10).as_bytes()).unwrap().cost();
+    assert_eq!(ten.lookups - one.lookups, 9 * 250 * (249 + 251));
+    // 21.7 s for everybody, once: 20,000 such tags in 63 MiB.
+    let error = unreadable(crowded_within_limits(20_000).as_bytes());
+    assert!(error.contains("bad.xml:160:1: error:"), "{error}");
+    assert!(error.contains("more than the 20000000 look-ups of names allowed together (lookups)"), "{error}");
+    // Plain tags cost a constant each, with a namespace or two.
+    let plain = format!("<objectModel {NAMESPACE}>{}</objectModel>", "<x a=\"\" b=\"\"/>".repeat(100_000));
+    assert_eq!(read(plain.as_bytes()).unwrap().cost().lookups, 4 + 100_000 * 3 * 3);
+}
+
+#[test]
+fn nodes_are_elements_texts_and_comments() {
+    let text = format!("<objectModel {NAMESPACE}><!-- 2 --><a>4</a><b/></objectModel>");
+    assert_eq!(read(text.as_bytes()).unwrap().cost().nodes, 5);
+}
+
+#[test]
+fn long_namespaces_and_what_stands_before_the_root() {
+    let long = "u".repeat(1_025);
+    let error =
+        unreadable(format!("<objectModel {NAMESPACE}>\n<x xmlns:a='{long}'/></objectModel>").as_bytes());
+    assert!(error.contains("bad.xml:2:1: error: the name of an XML namespace has 1025 octets"), "{error}");
+    // Were the root looked for from each element, these would be 10^10 steps.
+    let comments = "<!---->".repeat(100_000);
+    let foreign = "<a:b/>".repeat(100_000);
+    let text = format!("{comments}<objectModel {NAMESPACE} xmlns:a='urn:a'>{foreign}</objectModel>");
+    assert!(read(text.as_bytes()).is_ok());
+}
+
+#[test]
+fn the_modules_of_a_call_share_a_budget() {
+    let text = format!("<objectModel {NAMESPACE}><objects/></objectModel>");
+    let limits =
+        Limits { call_modules: 2, call_bytes: 2 * text.len(), nodes: 4, lookups: 10, ..Limits::default() };
+    let mut budget = Budget::new(&limits);
+    let mut read = |name: &str| {
+        budget.charge_module(name, &limits)?;
+        budget.charge_text(name, text.len(), &limits)?;
+        Module::read_text(name, text.clone(), &limits, &mut budget).map(|(module, _)| module)
+    };
+    let module = read("a").unwrap();
+    read("b").unwrap();
+    let error = read("c").unwrap_err().to_string();
+    assert!(error.contains("more than the 2 FOM modules allowed (call_modules)"), "{error}");
+    let error = budget.charge_text("d", 1, &limits).unwrap_err().to_string();
+    assert!(error.contains("octets allowed together (call_bytes)"), "{error}");
+    let error = budget.charge_known(&module, &limits).unwrap_err().to_string();
+    assert!(error.contains("more than the 4 XML nodes allowed together (nodes)"), "{error}");
+    let more = Limits { nodes: 5, ..limits };
+    let mut budget = Budget::new(&more);
+    budget.charge_known(&module, &more).unwrap();
+    let error = Module::read_text("e", format!("\n{text}<!---->"), &more, &mut budget).unwrap_err();
+    assert!(error.to_string().starts_with("ErrorReadingFOM: e:2:"), "{error}");
+}
+
+#[test]
+fn archives_share_the_budget_of_their_call() {
+    let limits = Limits { call_bytes: 1_000_000, ..Limits::default() };
+    let mut budget = Budget::new(&limits);
+    let bomb = zipped(&[("spaces.xml", &[b' '; 600_000])], CompressionMethod::Deflated);
+    unpack_within(&bomb, &limits, &mut budget).unwrap();
+    let error = unpack_within(&bomb, &limits, &mut budget).unwrap_err().to_string();
+    assert!(error.contains("spaces.xml") && error.contains("(call_bytes)"), "{error}");
 }
 
 #[test]

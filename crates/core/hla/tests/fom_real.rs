@@ -136,3 +136,18 @@ fn standard_mim_of_2010() {
 fn hperf() {
     check("hperf", 1);
 }
+
+#[test]
+fn fielded_models_are_far_below_the_limits() {
+    let Some(folder) = folder() else { return };
+    let limits = Limits::default();
+    for set in ["rpr2", "rpr3", "spacefom", "netn-hla4", "hperf"] {
+        let modules = read_all(&folder.join(set));
+        let bytes: usize = modules.iter().map(|module| module.text().len()).sum();
+        let nodes: u32 = modules.iter().map(|module| module.cost().nodes).sum();
+        let lookups: u64 = modules.iter().map(|module| module.cost().lookups).sum();
+        println!("{set}: {} modules, {bytes} bytes, {nodes} nodes, {lookups} look-ups", modules.len());
+        assert!(modules.len() * 2 <= limits.call_modules && bytes * 10 <= limits.call_bytes, "{set}");
+        assert!(nodes * 10 <= limits.nodes && lookups * 10 <= limits.lookups, "{set}");
+    }
+}

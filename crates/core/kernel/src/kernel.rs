@@ -15,14 +15,14 @@ use fedpro::server::{EndReason, Endpoint, Event, Refusal, SessionKey};
 use hla::RtiError;
 use hla::api::call_request::CallRequest as Call;
 use hla::api::{self, CallRequest, CallResponse, call_response, callback_request};
-use rti::{CallId, CallerId, Completion, Rti};
+use rti::{CallId, CallerId, Completion, Job, JobDone, Rti};
 use std::rc::Rc;
 
 /// Sessions, services and router of one process, and its place in a network.
 ///
 /// Contract: after any `&mut` call drain [`Kernel::poll_ready`], call [`Kernel::poll_transmit`] for each
-/// connection named until it says there is no more, and sleep until [`Kernel::poll_timeout`]. `now`
-/// never decreases. Spurious timeouts are harmless. A node of a network has links besides, see `links.rs`.
+/// connection named until it says there is no more, take the job of [`Kernel::poll_job`], and sleep until
+/// [`Kernel::poll_timeout`]. `now` never decreases. Spurious timeouts are harmless. A node of a network has links besides, see `links.rs`.
 pub struct Kernel {
     pub(crate) config: Config,
     pub(crate) endpoint: Endpoint,
@@ -83,7 +83,10 @@ impl Kernel {
     /// Takes a place in the network, with services that know nothing yet.
     fn enter(&mut self, network: Network) {
         let config = rti::Config { key: Some(network.key()), ..self.config.rti.clone() };
-        self.rti = Rti::new(config, Box::new(Shared(Rc::clone(&self.source))));
+        let rti = Rti::new(config, Box::new(Shared(Rc::clone(&self.source))));
+        let mut last = std::mem::replace(&mut self.rti, rti);
+        // The network's object models are likely to be the same: nothing is read twice.
+        self.rti.take_read_modules(&mut last);
         self.sessions.set_closed(true);
         self.held = Held::default();
         self.speaker = None;
@@ -180,6 +183,23 @@ impl Kernel {
         let Some(network) = &self.network else { return own };
         let refusing = self.refusing_at().filter(|_| self.sessions.are_waiting());
         Moment::sooner(Moment::sooner(own, network.poll_timeout()), refusing)
+    }
+
+    /// Work that takes too long to be done while others wait: it may run on another thread, and its outcome belongs
+    /// to [`Kernel::finish_job`].
+    #[must_use]
+    pub fn poll_job(&mut self) -> Option<Job> {
+        self.rti.poll_job()
+    }
+
+    /// A job is done.
+    pub fn finish_job(&mut self, now: Moment, done: JobDone) {
+        self.begin_turn(Turn::Job);
+        if let Some(completion) = self.rti.finish_job(now, done) {
+            self.complete(now, completion);
+        }
+        self.commit(now);
+        self.drive(now);
     }
 
     /// What runs here.

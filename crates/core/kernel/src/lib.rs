@@ -29,6 +29,6 @@ pub use network::{
 };
 pub use overlay::{LinkId, TargetId, TopologyKind};
 pub use router::{DropReason, PipeConfig, PipeStats, Priority};
-pub use rti::{FomSource, NoFoms};
+pub use rti::{FomSource, Job, JobDone, JobId, NoFoms};
 pub use status::Status;
 pub use turn::SlowTurns;

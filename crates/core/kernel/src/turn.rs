@@ -18,6 +18,8 @@ pub(crate) enum Turn {
     Group,
     /// Timers, and a slice of work.
     Timer,
+    /// The outcome of a job.
+    Job,
 }
 
 impl Turn {
@@ -28,6 +30,7 @@ impl Turn {
             Turn::Link => "a link to another node",
             Turn::Group => "a multicast group",
             Turn::Timer => "timers",
+            Turn::Job => "FOM modules that have been read",
         }
     }
 }

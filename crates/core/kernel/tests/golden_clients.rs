@@ -41,6 +41,9 @@ impl Server for Node {
     }
 
     fn settle(&mut self, now: Moment, wires: &mut Wires) {
+        while let Some(job) = self.0.poll_job() {
+            self.0.finish_job(now, job.run());
+        }
         while let Some(conn) = self.0.poll_ready() {
             let out = wires.sent.entry(conn.0).or_default();
             if self.0.poll_transmit(now, conn, out, usize::MAX).close_after {

@@ -1,6 +1,7 @@
 //! Settings of the services.
 
 use crate::control::NodeId;
+use crate::modules;
 use crate::replica::NetworkLimits;
 use base::NodeKey;
 use hla::fom::Limits;
@@ -18,6 +19,13 @@ pub struct Config {
     pub password: Option<String>,
     /// Limits on FOM modules and MIMs.
     pub fom: Limits,
+    /// FOM modules of one call that are read at once, in octets; longer ones are read by a [`Job`](crate::Job).
+    /// Default 16 KiB, which take less than a millisecond.
+    pub fom_at_once_bytes: usize,
+    /// Calls whose FOM modules may wait to be read; the next one is refused. Default 1,024.
+    pub fom_waiting_calls_max: usize,
+    /// Octets of FOM modules, as they were sent, that may wait to be read; the next call is refused. Default 256 MiB.
+    pub fom_waiting_bytes_max: usize,
     /// Bytes of callbacks that may wait for one federate. Beyond it, best-effort callbacks are dropped; a
     /// federate for which reliable ones alone exceed it is disconnected. Default 256 MiB: room for the
     /// discoveries that follow a subscription in a federation of a million objects.
@@ -37,6 +45,9 @@ impl Default for Config {
             key: None,
             password: None,
             fom: Limits::default(),
+            fom_at_once_bytes: modules::AT_ONCE_BYTES,
+            fom_waiting_calls_max: 1_024,
+            fom_waiting_bytes_max: 256 << 20,
             queue_bytes_max: 256 << 20,
             queue_callbacks_max: 4_000_000,
             federations_max: 1_000,

@@ -31,7 +31,7 @@ mod wire;
 pub use config::Config;
 pub use control::{Command, ControlPlane, ExecutionId, NodeId, WireError};
 pub use hla::fom::Limits as FomLimits;
-pub use modules::{FomSource, ModuleText, NoFoms};
+pub use modules::{FomSource, Job, JobDone, JobId, ModuleText, NoFoms};
 pub use proposal::{CallId, CallerId, Proposal};
 pub use replica::{NetworkCounters, NetworkLimits, Outgoing};
 pub use rti::{Completion, Rti};

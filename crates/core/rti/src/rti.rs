@@ -2,6 +2,7 @@
 
 mod commit;
 mod execution;
+mod jobs;
 mod network;
 mod restore;
 mod shared;
@@ -27,6 +28,7 @@ use hla::api::call_request::CallRequest as Call;
 use hla::api::call_response::CallResponse as Answer;
 use hla::api::{SERVICES, Service};
 use hla::{Exception, RtiError, match_call};
+use jobs::Jobs;
 use shared::Shared;
 use std::collections::BTreeMap;
 
@@ -46,7 +48,8 @@ pub struct Completion {
 /// ordered, and give each back to [`Rti::commit`] when its turn has come, and those of other nodes to
 /// [`Rti::commit_remote`]; then answer calls, those of [`Rti::poll_completion`] too; then drain [`Rti::poll_overloaded`], [`Rti::poll_lost`] and, for each
 /// caller of [`Rti::poll_ready`], [`Rti::poll_callback`] as far as that federate can take callbacks. While a call of a
-/// caller waits for its completion, no further call of that caller may be made. `now` never decreases.
+/// caller waits for its completion, no further call of that caller may be made. Run the job of [`Rti::poll_job`], where
+/// there is one, and give its outcome to [`Rti::finish_job`]; calls of others go on meanwhile. `now` never decreases.
 pub struct Rti {
     config: Config,
     source: Box<dyn FomSource>,
@@ -55,6 +58,7 @@ pub struct Rti {
     callers: BTreeMap<CallerId, Caller>,
     /// Calls that wait for the outcome of a proposal.
     waiting: BTreeMap<CallerId, CallId>,
+    jobs: Jobs,
     /// How often each service was called, by its place in the call table.
     calls: Box<[u64]>,
     /// The last call that was served, until it is forgotten.
@@ -65,12 +69,15 @@ pub struct Rti {
 impl Rti {
     /// An RTI without federations. FOM modules that federates only name come from `source`.
     pub fn new(config: Config, source: Box<dyn FomSource>) -> Self {
+        let mut control = ControlPlane::new(config.fom.clone());
+        control.set_read_at_once(config.fom_at_once_bytes);
         Self {
-            control: ControlPlane::new(config.fom.clone()),
+            control,
             shared: Shared::new(&config),
             executions: BTreeMap::new(),
             callers: BTreeMap::new(),
             waiting: BTreeMap::new(),
+            jobs: Jobs::default(),
             calls: vec![0; SERVICES.len()].into(),
             last_call: None,
             config,
@@ -96,6 +103,7 @@ impl Rti {
         self.shared.set_now(now);
         let Some(gone) = self.callers.remove(&caller) else { return };
         self.waiting.remove(&caller);
+        self.jobs.forget(caller);
         if let Standing::Joined(execution, federate) = gone.standing
             && let Some(x) = self.executions.get_mut(&execution)
         {
@@ -105,7 +113,8 @@ impl Rti {
         self.settle_network();
     }
 
-    /// Serves one service call. `None`: the answer comes as [`Completion`] from [`Rti::commit`].
+    /// Serves one service call. `None`: the answer comes as [`Completion`] from [`Rti::commit`], or from
+    /// [`Rti::finish_job`] when the call brings FOM modules.
     pub fn call(
         &mut self,
         now: Moment,
@@ -158,12 +167,12 @@ impl Rti {
     ) -> Served<Answer> {
         self.last_call = Some((caller, R::SERVICE));
         let client = admit(&mut self.callers, &mut self.calls, caller, R::SERVICE)?.client;
-        let mut effects = Effects::default();
+        let (mut effects, mut to_read) = (Effects::default(), None);
         let reception = Reception {
             control: &self.control,
             effects: &mut effects,
             source: &*self.source,
-            limits: &self.config.fom,
+            to_read: &mut to_read,
             node: self.config.node,
             caller,
             call,
@@ -173,6 +182,9 @@ impl Rti {
         };
         let served = request.serve(reception);
         self.shared.apply_all(effects);
+        if let Some(call) = to_read {
+            self.enqueue(call)?;
+        }
         Ok(served?.map(R::response))
     }
 

@@ -22,6 +22,8 @@ mod objects;
 mod ownership;
 #[path = "services/queues.rs"]
 mod queues;
+#[path = "services/reading.rs"]
+mod reading;
 #[path = "services/resign.rs"]
 mod resign;
 #[path = "services/support.rs"]

@@ -216,6 +216,10 @@ impl Node {
 
     /// Writes what the kernel has: first over links, then to federates, but not at once to the one that has just been read.
     fn give_out(&mut self, turn: &mut Turn<'_>, origin: Option<SocketId>) {
+        // FOM modules are read by another thread of the process, before anything is measured.
+        while let Some(job) = self.kernel.poll_job() {
+            self.kernel.finish_job(turn.now(), job.run());
+        }
         self.serve_links(turn);
         let (mut others, mut waits) = (0, None);
         while let Some(conn) = self.kernel.poll_ready() {

@@ -157,7 +157,12 @@ fn settings(config: &Config) -> kernel::Config {
         password: config.access.password.clone(),
         queue_bytes_max: config.limits.queue,
         federations_max: config.limits.federations,
-        fom: rti::FomLimits { module_bytes: config.fom.module, ..rti::FomLimits::default() },
+        fom: rti::FomLimits {
+            module_bytes: config.fom.module,
+            call_bytes: config.fom.call,
+            call_modules: config.fom.modules,
+            ..rti::FomLimits::default()
+        },
         ..rti::Config::default()
     };
     kernel::Config {
@@ -187,6 +192,7 @@ impl Machine for Kernel {
             Input::Link(input) => self.handle_link(now, input),
             Input::Group(input) => self.handle_group(now, input),
             Input::Persisted { revision } => self.handle_persisted(now, revision),
+            Input::JobDone(done) => self.finish_job(now, done),
         }
     }
 
@@ -196,6 +202,7 @@ impl Machine for Kernel {
             .or_else(|| self.poll_group().map(Output::Group))
             .or_else(|| self.poll_released().map(Output::Released))
             .or_else(|| self.poll_ready().map(Output::Ready))
+            .or_else(|| self.poll_job().map(Output::Job))
     }
 
     fn poll_transmit(&mut self, now: Moment, conn: ConnId, out: &mut BytesMut, budget: usize) -> Transmit {

@@ -33,7 +33,8 @@ pub use cluster::{Cluster, Failure, Outcome};
 pub use draw::Draw;
 pub use observation::SessionId;
 pub use options::{
-    FaultKind, FederateFault, Kind, Limits, Multicast, Options, PlannedFault, Setup, Shape, Timeouts, Timing,
+    FaultKind, FederateFault, Kind, Limits, Multicast, Options, PlannedFault, Reading, Setup, Shape,
+    Timeouts, Timing,
 };
 pub use request::{Message, Stamp, stamp};
 pub use runner::{FailedRun, Tally, check, check_seeds, fresh_base, parse_number, run, soak};

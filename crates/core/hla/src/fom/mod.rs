@@ -20,6 +20,7 @@ mod read;
 mod read_classes;
 mod read_datatypes;
 mod read_tables;
+mod scan;
 mod summary;
 mod unpack;
 mod write;
@@ -27,12 +28,13 @@ mod xml;
 
 pub use datatype::{Alternative, DataType, DataTypeKind, Enumerator, Field};
 pub use diagnostic::{Diagnostic, FomError, FomErrorKind, Severity, render};
-pub use limits::Limits;
+pub use limits::{Budget, Cost, Limits};
 pub use merge::edition_for;
 pub use model::{
     Attribute, DefaultRange, Dimension, Edition, Fdd, INTERACTION_ROOT, InteractionClass, OBJECT_ROOT,
     ObjectClass, PRIVILEGE_TO_DELETE, Parameter, STANDARD_MIM, Switches, Transportation,
 };
-pub use module::Module;
+pub use module::{Module, text_digest};
 pub use summary::{Summary, summary};
-pub use unpack::unpack;
+pub use unpack::{unpack, unpack_within};
+pub use xml::decode;

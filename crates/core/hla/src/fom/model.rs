@@ -352,6 +352,11 @@ fn by_name<H: Copy>(names: &BTreeMap<String, H>, root: &str, name: &str) -> Opti
 }
 
 impl Fdd {
+    /// Whether this is a clone of `other`.
+    pub fn is_clone_of(&self, other: &Fdd) -> bool {
+        Arc::ptr_eq(&self.tables, &other.tables)
+    }
+
     /// The edition of the MIM, and so of the model.
     pub fn edition(&self) -> Edition {
         self.tables.edition

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::api::{OrderType, ResignAction};
 use crate::fom::datatype::DataType;
 use crate::fom::diagnostic::{Diagnostic, Severity};
+use crate::fom::limits::Cost;
 use crate::fom::model::{DefaultRange, Edition};
 
 /// Octet offset of an element in its module's text.
@@ -39,6 +40,7 @@ pub(super) struct Parsed {
     pub(super) switches: Vec<RawSwitch>,
     pub(super) datatypes: Vec<RawDataType>,
     pub(super) documentation: Documentation,
+    pub(super) cost: Cost,
 }
 
 /// An object class as a module has it; superclasses come first.
@@ -171,6 +173,8 @@ const LONG_LINE: usize = 1 << 16;
 pub(super) struct Source {
     pub(super) designator: String,
     pub(super) text: String,
+    /// Of the text: equal texts are found without comparing them with all others.
+    pub(super) digest: u64,
     line_starts: Vec<u32>,
 }
 
@@ -178,7 +182,8 @@ impl Source {
     pub(super) fn new(designator: &str, text: String) -> Self {
         let ends = text.bytes().enumerate().filter(|&(_, octet)| octet == b'\n');
         let line_starts = std::iter::once(0).chain(ends.map(|(place, _)| place as u32 + 1)).collect();
-        Self { designator: designator.to_owned(), text, line_starts }
+        let digest = text_digest(text.as_bytes());
+        Self { designator: designator.to_owned(), text, digest, line_starts }
     }
 
     /// Line and column in characters, both from 1.
@@ -201,7 +206,24 @@ impl Source {
     }
 }
 
+/// A digest of a module's text, to look for an equal one by; it proves nothing.
+pub fn text_digest(text: &[u8]) -> u64 {
+    let mut digest = base::Digest::EMPTY;
+    digest.octets(text);
+    digest.value()
+}
+
 impl Module {
+    /// Whether its text is `text`, whose [`text_digest`] is `digest`.
+    pub fn has_text(&self, digest: u64, text: &[u8]) -> bool {
+        self.inner.source.digest == digest && self.text().as_bytes() == text
+    }
+
+    /// The cost of reading it.
+    pub fn cost(&self) -> Cost {
+        self.inner.cost
+    }
+
     /// The name under which the federate gave the module.
     pub fn designator(&self) -> &str {
         &self.inner.source.designator

@@ -4,7 +4,7 @@
 use roxmltree::Node;
 
 use crate::fom::diagnostic::{Diagnostic, FomError, FomErrorKind};
-use crate::fom::limits::Limits;
+use crate::fom::limits::{Budget, Cost, Limits};
 use crate::fom::model::Edition;
 use crate::fom::module::{Module, Parsed, Source};
 use crate::fom::xml::{self, Findings, Form, Row};
@@ -55,10 +55,26 @@ impl Module {
         limits: &Limits,
     ) -> Result<(Module, Vec<Diagnostic>), FomError> {
         let text = xml::decode(designator, octets, limits)?;
+        Self::read_text(designator, text.into_owned(), limits, &mut Budget::new(limits))
+    }
+
+    /// As [`Module::read`] of a text that was [decoded](crate::fom::decode), as a part of the service call that has
+    /// this budget. Its length is not charged.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Module::read`]; and the modules of the call cost too much together.
+    pub fn read_text(
+        designator: &str,
+        text: String,
+        limits: &Limits,
+        budget: &mut Budget,
+    ) -> Result<(Module, Vec<Diagnostic>), FomError> {
         let source = Source::new(designator, text);
         let mut findings = Findings::new(&source, limits);
-        let document = xml::parse(&source, limits)?;
+        let (document, cost) = xml::parse(&source, limits, budget)?;
         let root = document.root_element();
+        findings.set_own_namespace(root.tag_name().namespace());
         let edition = edition_of(root, &mut findings);
         let Some(edition) = edition else {
             let kind = FomErrorKind::ErrorReading;
@@ -73,6 +89,7 @@ impl Module {
         drop(document);
         parsed.edition = edition;
         parsed.source = source;
+        parsed.cost = cost;
         Ok((Module { inner: parsed.into() }, diagnostics))
     }
 }
@@ -125,6 +142,7 @@ fn read_model(root: Node<'_, '_>, reader: &mut Reader<'_>) -> Parsed {
         switches: Vec::new(),
         datatypes: Vec::new(),
         documentation: read_tables::documentation(&tables, reader),
+        cost: Cost::default(),
     };
     if let Some(objects) = tables.get("objects") {
         parsed.object_classes = read_classes::object_classes(objects, reader);

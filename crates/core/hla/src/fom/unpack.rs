@@ -6,7 +6,7 @@ use zip::ZipArchive;
 use zip::result::ZipError;
 
 use crate::fom::diagnostic::{FomError, FomErrorKind};
-use crate::fom::limits::Limits;
+use crate::fom::limits::{Budget, Limits, over_call_bytes};
 
 /// The name and the octets of the only entry of a ZIP archive, stored or deflated.
 ///
@@ -16,6 +16,19 @@ use crate::fom::limits::Limits;
 ///
 /// [`FomErrorKind::ErrorReading`] when this is no such archive, its entry is damaged, or unpacks to too much.
 pub fn unpack(archive: &[u8], limits: &Limits) -> Result<(String, Vec<u8>), FomError> {
+    unpack_within(archive, limits, &mut Budget::new(limits))
+}
+
+/// As [`unpack`], as a part of the service call that has this budget.
+///
+/// # Errors
+///
+/// Those of [`unpack`]; and the modules of the call are too long together.
+pub fn unpack_within(
+    archive: &[u8],
+    limits: &Limits,
+    budget: &mut Budget,
+) -> Result<(String, Vec<u8>), FomError> {
     let mut zip =
         ZipArchive::new(Cursor::new(archive)).map_err(|error| refuse("ZIP archive", &reason(&error)))?;
     if zip.len() != 1 {
@@ -30,13 +43,17 @@ pub fn unpack(archive: &[u8], limits: &Limits) -> Result<(String, Vec<u8>), FomE
     if entry.is_dir() {
         return Err(refuse(&name, "the entry is a folder"));
     }
-    let most = limits.module_bytes as u64;
+    let most = limits.module_bytes.min(budget.bytes) as u64;
     let mut octets = Vec::new();
     let read = entry.take(most + 1).read_to_end(&mut octets);
+    if octets.len() as u64 > most && budget.bytes < limits.module_bytes {
+        return Err(over_call_bytes(&name, limits));
+    }
     if octets.len() as u64 > most {
         return Err(refuse(&name, &format!("it unpacks to more than the {most} octets allowed")));
     }
     read.map_err(|error| refuse(&name, &format!("it cannot be unpacked: {error}")))?;
+    budget.charge_text(&name, octets.len(), limits)?;
     Ok((name, octets))
 }
 

@@ -3,14 +3,21 @@
 //! Document type declarations are refused, so there are no entities to expand; nothing is ever
 //! fetched. Elements are matched by local name; those of a foreign namespace are passed over.
 
+use std::borrow::Cow;
+
 use roxmltree::{Document, Node, ParsingOptions};
 
 use crate::fom::diagnostic::{Diagnostic, FomError, FomErrorKind, Severity};
-use crate::fom::limits::Limits;
+use crate::fom::limits::{Budget, Cost, Limits, over_nodes};
 use crate::fom::module::{Offset, Source};
+use crate::fom::scan;
 
-/// The text of a module as Unicode: UTF-8, or UTF-16 with a byte order mark.
-pub(super) fn decode(designator: &str, octets: &[u8], limits: &Limits) -> Result<String, FomError> {
+/// The text of a module as Unicode: UTF-8, or UTF-16 with a byte order mark. The mark is left out.
+///
+/// # Errors
+///
+/// [`FomErrorKind::ErrorReading`]: it is too long, empty or in no such encoding.
+pub fn decode<'a>(designator: &str, octets: &'a [u8], limits: &Limits) -> Result<Cow<'a, str>, FomError> {
     let unreadable = |message| FomError::of_file(FomErrorKind::ErrorReading, designator, message);
     let most = limits.module_bytes.min(u32::MAX as usize);
     if octets.len() > most {
@@ -18,20 +25,20 @@ pub(super) fn decode(designator: &str, octets: &[u8], limits: &Limits) -> Result
         return Err(unreadable(format!("the module has {size} octets, more than the {most} allowed")));
     }
     let text = match octets {
-        [0xFE, 0xFF, rest @ ..] => decode_utf16(rest, u16::from_be_bytes),
-        [0xFF, 0xFE, rest @ ..] => decode_utf16(rest, u16::from_le_bytes),
-        [0xEF, 0xBB, 0xBF, rest @ ..] => decode_utf8(rest),
-        all => decode_utf8(all),
+        [0xFE, 0xFF, rest @ ..] => decode_utf16(rest, u16::from_be_bytes).map(Cow::Owned),
+        [0xFF, 0xFE, rest @ ..] => decode_utf16(rest, u16::from_le_bytes).map(Cow::Owned),
+        [0xEF, 0xBB, 0xBF, rest @ ..] => decode_utf8(rest).map(Cow::Borrowed),
+        all => decode_utf8(all).map(Cow::Borrowed),
     };
     let text = text.map_err(unreadable)?;
-    if text.trim().is_empty() {
+    if text.trim_start().is_empty() {
         return Err(unreadable("the module is empty".to_owned()));
     }
     Ok(text)
 }
 
-fn decode_utf8(octets: &[u8]) -> Result<String, String> {
-    std::str::from_utf8(octets).map(str::to_owned).map_err(|error| {
+fn decode_utf8(octets: &[u8]) -> Result<&str, String> {
+    std::str::from_utf8(octets).map_err(|error| {
         let place = error.valid_up_to();
         format!("octet {place} (0x{:02x}) is not UTF-8; save the module as UTF-8 or UTF-16", octets[place])
     })
@@ -47,57 +54,16 @@ fn decode_utf16(octets: &[u8], unit: fn([u8; 2]) -> u16) -> Result<String, Strin
     })
 }
 
-/// The XML tree of a module's text.
-pub(super) fn parse<'t>(source: &'t Source, limits: &Limits) -> Result<Document<'t>, FomError> {
-    refuse_crowded_tags(source, limits)?;
+/// The XML tree of a module's text, and what it costs.
+pub(super) fn parse<'t>(
+    source: &'t Source,
+    limits: &Limits,
+    budget: &mut Budget,
+) -> Result<(Document<'t>, Cost), FomError> {
+    let cost = scan::scan(source, limits, budget)?;
     let options = ParsingOptions { allow_dtd: false, nodes_limit: limits.nodes, ..ParsingOptions::default() };
-    Document::parse_with_options(&source.text, options).map_err(|error| not_xml(&error, source, limits))
-}
-
-/// Refuses what would cost the parser quadratic time: tags with very many attributes, and very many
-/// namespaces. Looks at tags only; whether all is well-formed is the parser's to say.
-fn refuse_crowded_tags(source: &Source, limits: &Limits) -> Result<(), FomError> {
-    let octets = source.text.as_bytes();
-    let mut namespaces = 0;
-    let mut at = 0;
-    while let Some(found) = source.text[at..].find('<') {
-        let start = at + found;
-        let skipped = [("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>")];
-        if let Some((open, close)) = skipped.iter().find(|(open, _)| source.text[start..].starts_with(open)) {
-            let inside = start + open.len();
-            let Some(end) = source.text[inside..].find(close) else { return Ok(()) };
-            at = inside + end + close.len();
-            continue;
-        }
-        let mut quote = None;
-        let mut attributes = 0;
-        at = start + 1;
-        while let Some(&octet) = octets.get(at) {
-            match (quote, octet) {
-                (Some(open), _) if open == octet => quote = None,
-                (Some(_), _) => {}
-                (None, b'"' | b'\'') => quote = Some(octet),
-                (None, b'>') => break,
-                (None, b'=') => attributes += 1,
-                (None, b'x') if octets[at..].starts_with(b"xmlns") => namespaces += 1,
-                (None, _) => {}
-            }
-            at += 1;
-        }
-        for (what, count, most) in [
-            ("attributes in one tag", attributes, limits.tag_attributes),
-            ("namespace declarations", namespaces, limits.namespaces),
-        ] {
-            if count > most {
-                let message = format!("the module has {count} {what}, more than the {most} allowed");
-                let mut failure = FomError::of_file(FomErrorKind::ErrorReading, &source.designator, message);
-                let (line, column) = source.position(start as Offset);
-                (failure.diagnostics[0].line, failure.diagnostics[0].column) = (line, column);
-                return Err(failure);
-            }
-        }
-    }
-    Ok(())
+    let document = Document::parse_with_options(&source.text, options);
+    Ok((document.map_err(|error| not_xml(&error, source, limits))?, cost))
 }
 
 fn not_xml(error: &roxmltree::Error, source: &Source, limits: &Limits) -> FomError {
@@ -109,9 +75,7 @@ fn not_xml(error: &roxmltree::Error, source: &Source, limits: &Limits) -> FomErr
             let message = "a document type declaration; FOM modules may have none, and no entities";
             (message.to_owned(), source.position(place as Offset))
         }
-        NodesLimitReached => {
-            (format!("the module has more than the {} XML nodes allowed", limits.nodes), (0, 0))
-        }
+        NodesLimitReached => (over_nodes(limits), end),
         UnclosedRootNode | UnexpectedEndOfStream => {
             ("not well-formed XML: the module ends before its elements are closed".to_owned(), end)
         }
@@ -138,11 +102,31 @@ pub(super) struct Findings<'t> {
     pub(super) list: Vec<Diagnostic>,
     pub(super) errors: usize,
     most: usize,
+    /// The namespace of the root. Looking for the root from each element would be quadratic: comments may stand before it.
+    own_namespace: Option<String>,
 }
 
 impl<'t> Findings<'t> {
     pub(super) fn new(source: &'t Source, limits: &Limits) -> Self {
-        Self { source, list: Vec::new(), errors: 0, most: limits.diagnostics.max(1) }
+        Self { source, list: Vec::new(), errors: 0, most: limits.diagnostics.max(1), own_namespace: None }
+    }
+
+    /// Elements of this namespace are the standard's, whatever it is.
+    pub(super) fn set_own_namespace(&mut self, namespace: Option<&str>) {
+        self.own_namespace = namespace.map(str::to_owned);
+    }
+
+    /// True for elements that are not the standard's.
+    fn is_foreign(&self, node: Node<'_, '_>) -> bool {
+        let namespace = node.tag_name().namespace();
+        namespace.is_some()
+            && namespace != self.own_namespace.as_deref()
+            && !namespace.is_some_and(|uri| uri.contains("IEEE1516"))
+    }
+
+    /// Whether a warning would be kept. Wording millions of them takes seconds.
+    fn has_room(&self) -> bool {
+        self.list.len() < self.most
     }
 
     fn add(&mut self, severity: Severity, offset: Offset, message: String, expected: Option<String>) {
@@ -150,7 +134,7 @@ impl<'t> Findings<'t> {
             self.errors += 1;
         }
         // The first error is always kept: it is what the federate gets to read.
-        if self.list.len() < self.most || (severity == Severity::Error && self.errors == 1) {
+        if self.has_room() || (severity == Severity::Error && self.errors == 1) {
             let mut diagnostic = self.source.diagnostic(severity, offset, message);
             diagnostic.expected = expected;
             self.list.push(diagnostic);
@@ -159,7 +143,7 @@ impl<'t> Findings<'t> {
 
     /// Line and column for a message; `?` once no more findings are kept, for counting columns costs.
     pub(super) fn place(&self, offset: Offset) -> String {
-        if self.list.len() >= self.most {
+        if !self.has_room() {
             return "?".to_owned();
         }
         let (line, column) = self.source.position(offset);
@@ -217,13 +201,6 @@ pub(super) fn text(node: Node<'_, '_>) -> String {
     }
 }
 
-/// True for elements that are not the standard's.
-fn is_foreign(node: Node<'_, '_>) -> bool {
-    let namespace = node.tag_name().namespace();
-    let own = node.document().root_element().tag_name().namespace();
-    namespace.is_some() && namespace != own && !namespace.is_some_and(|uri| uri.contains("IEEE1516"))
-}
-
 impl<'n, 't> Row<'n, 't> {
     /// Sorts the children of `node` out; a second one where one is allowed is an error, an unknown one a warning.
     pub(super) fn read(node: Node<'n, 't>, form: &Form, findings: &mut Findings<'_>) -> Self {
@@ -239,7 +216,7 @@ impl<'n, 't> Row<'n, 't> {
                 } else {
                     row.single.push((known, child));
                 }
-            } else if !is_foreign(child) {
+            } else if !findings.is_foreign(child) && findings.has_room() {
                 let of = node.tag_name().name();
                 let expected = listed(form.single.iter().chain(form.many));
                 findings.warning_expected(

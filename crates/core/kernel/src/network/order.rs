@@ -4,7 +4,7 @@ use base::{Moment, NodeKey, Seed};
 use bytes::Bytes;
 use consensus::{Committed, Config, Consensus, Event, Serial};
 use rti::{Command, Completion, Proposal, Rti};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// One node's part of the log, and what it has proposed.
 pub(crate) struct Order {
@@ -14,6 +14,20 @@ pub(crate) struct Order {
     log: Consensus,
     /// Proposals of this node's services whose turn has not come.
     in_flight: BTreeMap<Serial, Proposal>,
+    /// Entries that are decided and not applied yet: the first of these needs an object model that a job makes.
+    decided: VecDeque<Decided>,
+    /// The log wants a snapshot, for which all that is decided has to be applied.
+    snapshot_wanted: bool,
+}
+
+/// An entry of the log, read once, for it may have to wait.
+enum Decided {
+    /// A proposal of this node's services.
+    Own(Serial),
+    /// A command of another node, of this node's last life or of its kernel.
+    Command(NodeKey, Command),
+    /// The state of the network.
+    Restore(Bytes),
 }
 
 impl Order {
@@ -21,13 +35,22 @@ impl Order {
     pub(crate) fn new(key: NodeKey, seed: Seed, config: Config) -> Self {
         let log =
             Consensus::joiner(key, seed, config.clone()).expect("the settings are checked at the start");
-        Self { key, seed, config, log, in_flight: BTreeMap::new() }
+        Self {
+            key,
+            seed,
+            config,
+            log,
+            in_flight: BTreeMap::new(),
+            decided: VecDeque::new(),
+            snapshot_wanted: false,
+        }
     }
 
     /// Begins a log. What was proposed before is proposed again.
     pub(crate) fn bootstrap(&mut self, now: Moment) {
         self.log = Consensus::bootstrap(self.key, self.seed, self.config.clone())
             .expect("the settings are checked at the start");
+        self.decided.clear();
         for (_, proposal) in std::mem::take(&mut self.in_flight) {
             self.propose(now, proposal);
         }
@@ -67,67 +90,100 @@ impl Order {
         }
     }
 
-    /// Applies everything that is decided. True if there was anything.
+    /// Applies everything that is decided, up to what has to wait for a job. True if there was anything.
     pub(crate) fn apply(&mut self, now: Moment, rti: &mut Rti, done: &mut Vec<Completion>) -> bool {
         let mut any = false;
-        let mut wanted = false;
         loop {
-            let decided = match self.log.has_committed() {
-                true => std::iter::from_fn(|| self.log.poll_committed()).collect(),
-                false => Vec::new(),
-            };
+            while let Some(committed) = self.log.poll_committed() {
+                any = true;
+                self.decided.extend(self.read(committed));
+            }
             while let Some(event) = self.log.poll_event() {
                 any = true;
                 match event {
-                    Event::SnapshotWanted => wanted = true,
+                    Event::SnapshotWanted => self.snapshot_wanted = true,
                     other => tracing::debug!(?other, "log"),
                 }
             }
-            if decided.is_empty() {
+            if !self.apply_ready(now, rti, done) {
                 break;
             }
             any = true;
-            self.apply_all(now, decided, rti, done);
         }
-        if wanted && let Err(error) = self.log.provide_snapshot(now, &rti.snapshot()) {
-            tracing::debug!(%error, "no snapshot for now");
+        // The log takes all that it has given out for applied.
+        if self.snapshot_wanted && self.decided.is_empty() {
+            self.snapshot_wanted = false;
+            if let Err(error) = self.log.provide_snapshot(now, &rti.snapshot()) {
+                tracing::debug!(%error, "no snapshot for now");
+            }
         }
         any
     }
 
-    fn apply_all(&mut self, now: Moment, decided: Vec<Committed>, rti: &mut Rti, done: &mut Vec<Completion>) {
-        let mut own_left = decided
-            .iter()
-            .filter(|c| matches!(c, Committed::Entry { from, .. } if *from == self.key))
-            .count() as u64;
-        for committed in decided {
-            match committed {
-                Committed::Entry { from, serial, body } if from == self.key => {
-                    own_left -= 1;
-                    match self.in_flight.remove(&serial) {
-                        Some(proposal) => done.extend(rti.commit(now, proposal)),
-                        None => self.commit_remote(now, from, &body, rti),
-                    }
-                }
-                Committed::Entry { from, body, .. } => self.commit_remote(now, from, &body, rti),
-                Committed::Restore(state) => {
-                    if let Err(error) = rti.restore(now, &state) {
-                        tracing::error!(%error, "the state of the network is not understood: this node is of another version");
-                        continue;
-                    }
-                    let next = self.log.next_serial().0 - own_left;
-                    let later = self.in_flight.split_off(&Serial(next));
-                    for (_, proposal) in std::mem::replace(&mut self.in_flight, later) {
-                        done.extend(rti.settle(now, proposal));
-                    }
-                }
+    /// Reads an entry. `None`: no node of this version understands it.
+    fn read(&self, committed: Committed) -> Option<Decided> {
+        match committed {
+            Committed::Entry { from, serial, .. }
+                if from == self.key && self.in_flight.contains_key(&serial) =>
+            {
+                Some(Decided::Own(serial))
             }
+            Committed::Entry { from, body, .. } => match Command::from_bytes(&body) {
+                Ok(command) => Some(Decided::Command(from, command)),
+                Err(error) => {
+                    tracing::error!(%from, %error, "a command is not understood: this node is of another version");
+                    None
+                }
+            },
+            Committed::Restore(state) => Some(Decided::Restore(state)),
         }
     }
 
-    fn commit_remote(&self, now: Moment, from: NodeKey, body: &[u8], rti: &mut Rti) {
-        if let Err(error) = rti.commit_remote(now, from, body) {
-            tracing::error!(%from, %error, "a command is not understood: this node is of another version");
+    /// Applies what needs no job, in order. True if there was anything.
+    fn apply_ready(&mut self, now: Moment, rti: &mut Rti, done: &mut Vec<Completion>) -> bool {
+        let mut any = false;
+        while self.is_first_ready(rti) {
+            let Some(decided) = self.decided.pop_front() else { break };
+            any = true;
+            match decided {
+                Decided::Own(serial) => {
+                    let proposal = self.in_flight.remove(&serial);
+                    done.extend(proposal.and_then(|proposal| rti.commit(now, proposal)));
+                }
+                Decided::Command(from, command) => rti.commit_command(now, from, command),
+                Decided::Restore(state) => self.restore(now, &state, rti, done),
+            }
+        }
+        any
+    }
+
+    fn is_first_ready(&self, rti: &mut Rti) -> bool {
+        match self.decided.front() {
+            None => false,
+            Some(Decided::Own(serial)) => {
+                self.in_flight.get(serial).is_none_or(|proposal| rti.is_ready(proposal.command()))
+            }
+            Some(Decided::Command(_, command)) => rti.is_ready(command),
+            Some(Decided::Restore(state)) => rti.is_ready_to_restore(state),
+        }
+    }
+
+    fn restore(&mut self, now: Moment, state: &Bytes, rti: &mut Rti, done: &mut Vec<Completion>) {
+        if let Err(error) = rti.restore(now, state) {
+            tracing::error!(%error, "the state of the network is not understood: this node is of another version");
+            return;
+        }
+        // Those that come after the snapshot still have their turn.
+        let own = |decided: &&Decided| match decided {
+            Decided::Own(_) => true,
+            Decided::Command(from, _) => *from == self.key,
+            Decided::Restore(_) => false,
+        };
+        let own_left = self.decided.iter().filter(own).count() as u64;
+        let next = self.log.next_serial().0 - own_left;
+        let later = self.in_flight.split_off(&Serial(next));
+        for (_, proposal) in std::mem::replace(&mut self.in_flight, later) {
+            done.extend(rti.settle(now, proposal));
         }
     }
 

@@ -9,6 +9,7 @@ mod command;
 mod difference;
 mod event;
 mod federation;
+mod models;
 mod names;
 mod nodes;
 mod snapshot;
@@ -23,7 +24,7 @@ pub use nodes::NodeRecord;
 pub use sync::{SyncPoints, SyncRefusal, Synchronized};
 pub use wire::{What, WireError};
 
-use crate::modules::{ModuleCache, ModuleText};
+use crate::modules::{Build, ModuleCache, ModuleText};
 use base::{NodeKey, id};
 use hla::handle::{FederateHandle, ObjectInstanceHandle};
 use hla::time::TimeKind;
@@ -222,7 +223,7 @@ impl ControlPlane {
             return Err(RtiError::new(Exception::FederationExecutionAlreadyExists, text));
         }
         let time = TimeKind::from_name(time)?;
-        let model = self.modules.create_model(mim, modules)?;
+        let model = self.modules.take(&Build::create(mim, modules))?;
         self.last_execution = self
             .last_execution
             .checked_add(1)
@@ -257,7 +258,13 @@ impl ControlPlane {
     ) -> Result<Vec<Event>, RtiError> {
         self.check_node(node)?;
         let execution = self.federations.get_mut(federation).ok_or_else(|| no_federation(federation))?;
-        let extended = self.modules.extend_model(&execution.model, modules)?;
+        let extended = match modules {
+            [] => None,
+            modules => Some(self.modules.take(&Build::extend(&execution.model, modules))?),
+        };
+        // A module may be there already, though its octets are not: in another encoding.
+        let known = execution.model.modules().len();
+        let extended = extended.filter(|model| model.modules().len() > known);
         execution.join(name, federate_type, extended, node)
     }
 

@@ -6,7 +6,7 @@
 use super::nodes::{NodeRecord, Nodes};
 use super::wire::{What, WireError, decode, encode};
 use super::{ControlPlane, ExecutionId, Federation, Member, NameTable, NodeId, PublishedClass, SyncPoints};
-use crate::modules::{ModuleCache, ModuleText};
+use crate::modules::{Build, ModuleCache, ModuleText};
 use base::NodeKey;
 use bytes::Bytes;
 use hla::fom::{Fdd, Limits, Module};
@@ -17,7 +17,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The version of the wire form of snapshots.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
 /// The longest snapshot that is read, in octets.
 const BYTES_MAX: usize = u32::MAX as usize;
@@ -27,7 +27,7 @@ const DEPTH_MAX: usize = 1_024;
 
 #[derive(Serialize, Deserialize)]
 struct Form<'a> {
-    limits: [u64; 10],
+    limits: [u64; 14],
     last_execution: u32,
     last_node: u16,
     removed_nodes: BTreeSet<NodeKey>,
@@ -89,7 +89,7 @@ impl ControlPlane {
     }
 
     /// The control plane of a snapshot. Object models that `previous`, an older state of the same history or an empty
-    /// one, has already are taken from there.
+    /// one, has already or keeps for it are taken from there.
     ///
     /// The limits on FOM modules come with it: they are the same at all nodes, those of the node that began.
     ///
@@ -99,20 +99,14 @@ impl ControlPlane {
         let form: Form<'_> = decode(What::Snapshot, VERSION, BYTES_MAX, snapshot)?;
         let limits = limits(&form.limits)?;
         let nodes = restore_nodes(form.nodes, form.removed_nodes, form.last_node)?;
-        let mut plane = Self {
-            last_execution: form.last_execution,
-            nodes,
-            modules: ModuleCache::new(limits.clone()),
-            ..Self::default()
-        };
-        let mut reader = Reader::new(&form.texts, limits);
+        let mut plane = Self { last_execution: form.last_execution, nodes, ..Self::default() };
+        let mut reader = Reader::new(&form.texts, previous, &limits);
         for form in form.federations {
             let id = form.id;
             if id.0 == 0 || id.0 > plane.last_execution {
                 return Err(inconsistent(format!("{id} was never given out")));
             }
-            let before = previous.execution(id);
-            let federation = restore_federation(form, &plane.nodes, &mut reader, before)?;
+            let federation = restore_federation(form, &plane.nodes, &mut reader)?;
             let name = federation.name.clone();
             if plane.names.insert(id, name.clone()).is_some() {
                 return Err(inconsistent(format!("{id} twice")));
@@ -121,8 +115,34 @@ impl ControlPlane {
                 return Err(inconsistent(format!("federation execution `{name}` twice")));
             }
         }
+        plane.modules = reader.modules.with_limits(limits);
         Ok(plane)
     }
+
+    /// The object models that [`restore`](Self::restore) would take long to make: they are to be made
+    /// elsewhere first, within the limits that come with them, and [kept](Self::keep_models).
+    ///
+    /// # Errors
+    /// [`WireError`] as of [`restore`](Self::restore), as far as it is seen without models.
+    pub(crate) fn models_of(&self, snapshot: &[u8]) -> Result<Option<(Limits, Vec<Build>)>, WireError> {
+        let form: Form<'_> = decode(What::Snapshot, VERSION, BYTES_MAX, snapshot)?;
+        let limits = limits(&form.limits)?;
+        let reader = Reader::new(&form.texts, self, &limits);
+        let mut builds = Vec::new();
+        for form in &form.federations {
+            if let Plan::Build(build) = reader.plan(form)?
+                && !self.modules.is_ready(&build)
+            {
+                builds.push(build);
+            }
+        }
+        Ok((!builds.is_empty()).then(|| (limits_of_restored(&limits), builds)))
+    }
+}
+
+/// A text that came as UTF-16 within the limit may be longer as UTF-8, which it is in a snapshot.
+fn limits_of_restored(limits: &Limits) -> Limits {
+    Limits { module_bytes: limits.module_bytes.saturating_mul(2), ..limits.clone() }
 }
 
 /// Module texts, each once, with their places.
@@ -161,11 +181,15 @@ impl Federation {
     }
 }
 
-fn limits_form(limits: &Limits) -> [u64; 10] {
+fn limits_form(limits: &Limits) -> [u64; 14] {
     let Limits {
         module_bytes,
+        call_modules,
+        call_bytes,
+        model_bytes,
         depth,
         nodes,
+        lookups,
         tag_attributes,
         namespaces,
         classes,
@@ -176,8 +200,12 @@ fn limits_form(limits: &Limits) -> [u64; 10] {
     } = *limits;
     let sizes = [
         module_bytes,
+        call_modules,
+        call_bytes,
+        model_bytes,
         depth,
         nodes as usize,
+        usize::try_from(lookups).unwrap_or(usize::MAX),
         tag_attributes,
         namespaces,
         classes,
@@ -189,19 +217,23 @@ fn limits_form(limits: &Limits) -> [u64; 10] {
     sizes.map(|size| size as u64)
 }
 
-fn limits(form: &[u64; 10]) -> Result<Limits, WireError> {
+fn limits(form: &[u64; 14]) -> Result<Limits, WireError> {
     let size = |place: usize| usize::try_from(form[place]).unwrap_or(usize::MAX);
     let limits = Limits {
         module_bytes: size(0),
-        depth: size(1),
-        nodes: u32::try_from(form[2]).unwrap_or(u32::MAX),
-        tag_attributes: size(3),
-        namespaces: size(4),
-        classes: size(5),
-        members: size(6),
-        name_bytes: size(7),
-        path_bytes: size(8),
-        diagnostics: size(9),
+        call_modules: size(1),
+        call_bytes: size(2),
+        model_bytes: size(3),
+        depth: size(4),
+        nodes: u32::try_from(form[5]).unwrap_or(u32::MAX),
+        lookups: form[6],
+        tag_attributes: size(7),
+        namespaces: size(8),
+        classes: size(9),
+        members: size(10),
+        name_bytes: size(11),
+        path_bytes: size(12),
+        diagnostics: size(13),
     };
     match limits.depth {
         0..=DEPTH_MAX => Ok(limits),
@@ -232,9 +264,8 @@ fn restore_federation(
     form: FederationForm<'_>,
     nodes: &Nodes,
     reader: &mut Reader<'_>,
-    before: Option<&Federation>,
 ) -> Result<Federation, WireError> {
-    let model = reader.model(&form, before)?;
+    let model = reader.model(&form)?;
     let FederationForm { id, name, last_federate, .. } = form;
     let wrong = |why: String| inconsistent(format!("federation execution `{name}`: {why}"));
     if name.is_empty() {
@@ -281,14 +312,21 @@ fn restore_federation(
 /// Merges object models from module texts.
 struct Reader<'a> {
     texts: &'a [TextForm<'a>],
+    previous: &'a ControlPlane,
     modules: ModuleCache,
 }
 
+/// The way to an object model.
+enum Plan {
+    /// It is there already.
+    Known(Fdd),
+    /// It has to be made.
+    Build(Build),
+}
+
 impl<'a> Reader<'a> {
-    fn new(texts: &'a [TextForm<'a>], mut limits: Limits) -> Self {
-        // A text that came as UTF-16 within the limit may be longer as UTF-8.
-        limits.module_bytes = limits.module_bytes.saturating_mul(2);
-        Self { texts, modules: ModuleCache::new(limits) }
+    fn new(texts: &'a [TextForm<'a>], previous: &'a ControlPlane, limits: &Limits) -> Self {
+        Self { texts, previous, modules: previous.modules.with_limits(limits_of_restored(limits)) }
     }
 
     fn text(&self, place: u32) -> Result<&'a TextForm<'a>, WireError> {
@@ -298,44 +336,53 @@ impl<'a> Reader<'a> {
             .ok_or_else(|| inconsistent(format!("module text {place} of {count} does not exist")))
     }
 
-    fn model(&mut self, form: &FederationForm<'_>, before: Option<&Federation>) -> Result<Fdd, WireError> {
-        let wrong = |why: String| inconsistent(format!("federation execution `{}`: {why}", form.name));
+    /// The way to the model of a federation execution.
+    fn plan(&self, form: &FederationForm<'_>) -> Result<Plan, WireError> {
         let texts: Vec<_> = form.modules.iter().map(|&place| self.text(place)).collect::<Result<_, _>>()?;
         let mim = form.mim.map(|place| self.text(place)).transpose()?;
         let total = form.batches.iter().try_fold(0u32, |sum, &batch| sum.checked_add(batch));
         if form.batches.is_empty() || total.map(|total| total as usize) != Some(texts.len()) {
             let text = format!("{} modules do not come in batches of {:?}", texts.len(), form.batches);
-            return Err(wrong(text));
+            return Err(wrong(form, text));
         }
-        let (known, mut done) = match before.filter(|before| continues(before, mim, &texts, &form.batches)) {
-            Some(before) => (Some(before.model.clone()), before.batches.len()),
-            None => (None, 0),
-        };
-        let mut merged = known.as_ref().map_or(0, |model| model.modules().len());
-        let mut model = known;
-        while done < form.batches.len() {
-            let batch = form.batches[done] as usize;
-            let modules: Vec<ModuleText> =
-                texts[merged..merged + batch].iter().map(|text| text.owned()).collect();
-            let next = match &model {
-                None => {
-                    let mim = mim.map(TextForm::owned);
-                    self.modules.create_model(mim.as_ref(), &modules)
-                }
-                Some(model) => {
-                    self.modules.extend_model(model, &modules).map(|new| new.unwrap_or(model.clone()))
-                }
-            };
-            let next = next.map_err(|error| wrong(error.to_string()))?;
-            merged += batch;
-            done += 1;
-            if next.modules().len() != merged {
-                return Err(wrong(format!("batch {done} of its modules repeats one")));
+        let before = self.previous.execution(form.id);
+        let before = before.filter(|before| continues(before, mim, &texts, &form.batches));
+        let done = before.map_or(0, |before| before.batches.len());
+        let mut rest = &texts[before.map_or(0, |before| before.model.modules().len())..];
+        let mut batches = Vec::new();
+        for &batch in &form.batches[done..] {
+            let (now, later) = rest.split_at(batch as usize);
+            batches.push(now.iter().map(|text| text.owned()).collect());
+            rest = later;
+        }
+        let base = before.map(|before| before.model.clone());
+        Ok(match base {
+            Some(model) if batches.is_empty() => Plan::Known(model),
+            base => {
+                let mim = mim.filter(|_| base.is_none()).map(TextForm::owned);
+                Plan::Build(Build { base, mim, batches })
             }
-            model = Some(next);
-        }
-        model.ok_or_else(|| wrong("it has no object model".to_owned()))
+        })
     }
+
+    fn model(&mut self, form: &FederationForm<'_>) -> Result<Fdd, WireError> {
+        let model = match self.plan(form)? {
+            Plan::Known(model) => Ok(model),
+            Plan::Build(build) => match self.previous.modules.kept(&build) {
+                Some(kept) => kept.clone(),
+                None => self.modules.take(&build),
+            },
+        };
+        let model = model.map_err(|error| wrong(form, error.to_string()))?;
+        if model.modules().len() != form.modules.len() {
+            return Err(wrong(form, "a batch of its modules repeats one".to_owned()));
+        }
+        Ok(model)
+    }
+}
+
+fn wrong(form: &FederationForm<'_>, why: String) -> WireError {
+    inconsistent(format!("federation execution `{}`: {why}", form.name))
 }
 
 impl TextForm<'_> {

@@ -64,14 +64,19 @@ impl Rti {
     /// # Errors
     /// The octets are no command; nothing has happened, here and at every other node that reads this version.
     pub fn commit_remote(&mut self, now: Moment, from: NodeKey, command: &[u8]) -> Result<(), WireError> {
+        self.commit_command(now, from, Command::from_bytes(command)?);
+        Ok(())
+    }
+
+    /// As [`commit_remote`](Self::commit_remote), of a command that was read already.
+    pub fn commit_command(&mut self, now: Moment, from: NodeKey, command: Command) {
         self.shared.set_now(now);
-        match self.control.apply_from(from, Command::from_bytes(command)?) {
+        match self.control.apply_from(from, command) {
             Ok(events) => {
                 self.take_events(events, Turn::Nobody);
             }
             Err(error) => tracing::debug!(%from, %error, "command refused"),
         }
-        Ok(())
     }
 
     /// Answers every call that waits for the control plane with `RTIinternalError` saying `why`: that there is no
@@ -86,7 +91,9 @@ impl Rti {
             let answer = Err(RtiError::internal(format!("the control plane cannot decide: {why}")));
             Completion { caller, call, answer }
         };
-        std::mem::take(&mut self.waiting).into_iter().map(failed).collect()
+        let waiting = std::mem::take(&mut self.waiting);
+        waiting.keys().for_each(|&caller| self.jobs.forget(caller));
+        waiting.into_iter().map(failed).collect()
     }
 
     /// This node is part of the network and has a number. Done by itself when the node with the key of

@@ -1,15 +1,15 @@
 //! Federation executions: create, destroy, list and join (4.5 to 4.11). These services need a
 //! connection and no membership.
 
-use super::{FromOutcome, Reply, Served, propose};
-use crate::control::{Command, ControlPlane, ExecutionId, NodeId};
-use crate::effect::Effects;
+use super::module_call::{ModuleCall, Purpose};
+use super::{FromOutcome, Reply, Served, propose, waiting};
+use crate::control::{Command, ControlPlane, NodeId};
+use crate::effect::{Effect, Effects};
 use crate::limits::{check_count, check_name};
-use crate::modules::{FomSource, ModuleText, has_text};
-use crate::proposal::{CallId, CallerId, Report};
+use crate::modules::{FomSource, SentModule};
+use crate::proposal::{CallId, CallerId, Proposal, Report};
 use hla::api::callback_request::CallbackRequest as Callback;
 use hla::api::*;
-use hla::fom::Limits;
 use hla::{Exception, RtiError};
 use router::ClientId;
 
@@ -23,7 +23,8 @@ pub(crate) struct Reception<'a> {
     pub(crate) control: &'a ControlPlane,
     pub(crate) effects: &'a mut Effects,
     pub(crate) source: &'a dyn FomSource,
-    pub(crate) limits: &'a Limits,
+    /// The call, when the modules that it brings have to be read first.
+    pub(crate) to_read: &'a mut Option<ModuleCall>,
     pub(crate) node: NodeId,
     pub(crate) caller: CallerId,
     pub(crate) call: CallId,
@@ -102,20 +103,20 @@ impl Reception<'_> {
         let name = &create.federation_name;
         check_name(Exception::RTIinternalError, "the name of a federation execution", name)?;
         check_count("federation executions", self.control.federations().count(), self.federations_max)?;
-        let mim = create.mim_module.map(|module| self.mim(&module)).transpose()?;
-        let modules = ModuleText::set_from_federate(Some(&create.fom_modules), self.source, self.limits)?;
+        let mim = create.mim_module.map(|module| self.mim(module)).transpose()?;
+        let modules = SentModule::set_from_federate(create.fom_modules, self.source)?;
         let (federation, time) = (create.federation_name, create.logical_time_implementation_name);
-        self.propose::<R>(Command::Create { federation, mim, modules, time })
+        self.bring::<R>(mim, modules, Purpose::Create { federation, time })
     }
 
-    fn mim(&self, module: &FomModule) -> Result<ModuleText, RtiError> {
+    fn mim(&self, module: FomModule) -> Result<SentModule, RtiError> {
         if let Some(fom_module::FomModule::Url(url)) = &module.fom_module
             && url == hla::fom::STANDARD_MIM
         {
             let text = "leave the MIM out to get the standard one";
             return Err(RtiError::new(Exception::DesignatorIsHLAstandardMIM, text));
         }
-        ModuleText::from_federate(module, true, self.source, self.limits)
+        SentModule::from_federate(module, true, self.source)
     }
 
     fn join<R: Request<Output = JoinResult>>(&mut self, join: Join) -> Served<JoinResult> {
@@ -123,25 +124,29 @@ impl Reception<'_> {
         let internal = Exception::RTIinternalError;
         check_name(internal, "the name of a federate", federate_name.as_deref().unwrap_or_default())?;
         check_name(internal, "the type of a federate", &federate_type)?;
-        let modules = ModuleText::set_from_federate(Some(&additional_fom_modules), self.source, self.limits)?;
-        let (modules, known) = self.without_known(&federation, modules);
+        let modules = SentModule::set_from_federate(additional_fom_modules, self.source)?;
         let name = federate_name.filter(|name| !name.is_empty());
-        let node = self.node;
-        self.propose::<R>(Command::Join { federation, name, federate_type, modules, known, node })
+        self.bring::<R>(None, modules, Purpose::Join { federation, name, federate_type })
     }
 
-    /// The modules that are new to a federation execution; and which one that is, if some are not.
-    fn without_known(
-        &self,
-        federation: &str,
-        modules: Vec<ModuleText>,
-    ) -> (Vec<ModuleText>, Option<ExecutionId>) {
-        let Some(federation) = self.control.federation(federation) else { return (modules, None) };
-        let given = modules.len();
-        let is_new = |module: &ModuleText| !has_text(&federation.model, &module.text);
-        let new: Vec<_> = modules.into_iter().filter(is_new).collect();
-        let known = (new.len() < given).then_some(federation.id);
-        (new, known)
+    /// Proposes what a call with modules asks for: at once, or else when they are read.
+    fn bring<R: Request<Output: FromOutcome>>(
+        &mut self,
+        mim: Option<SentModule>,
+        modules: Vec<SentModule>,
+        purpose: Purpose,
+    ) -> Served<R::Output> {
+        let waiting = waiting::<R>(self.caller, self.call);
+        let call = ModuleCall { waiting, mim, modules, purpose };
+        match call.open_at_once(self.control)? {
+            Some(opened) => {
+                let command = call.purpose.command(self.control, self.node, opened);
+                let proposal = Proposal { command, waiting: Some(waiting), report: None };
+                self.effects.push(Effect::Propose(Box::new(proposal)));
+            }
+            None => *self.to_read = Some(call),
+        }
+        Ok(Reply::Later)
     }
 }
 

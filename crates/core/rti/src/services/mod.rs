@@ -11,6 +11,7 @@ mod declaration;
 pub(crate) mod executions;
 mod federation;
 mod lookup;
+pub(crate) mod module_call;
 mod object;
 mod ownership;
 mod switches;
@@ -113,8 +114,13 @@ fn proposal<R: Request<Output: FromOutcome>>(
     command: Command,
     report: Option<Report>,
 ) -> Proposal {
+    Proposal { command, waiting: Some(waiting::<R>(caller, call)), report }
+}
+
+/// A call of the service `R` that waits for the outcome of a proposal.
+fn waiting<R: Request<Output: FromOutcome>>(caller: CallerId, call: CallId) -> Waiting {
     fn finish<R: Request<Output: FromOutcome>>(outcome: Outcome) -> Answer {
         R::response(FromOutcome::from_outcome(outcome))
     }
-    Proposal { command, waiting: Some(Waiting { caller, call, finish: finish::<R> }), report }
+    Waiting { caller, call, finish: finish::<R> }
 }

@@ -149,6 +149,9 @@ impl World {
 impl Inner {
     pub(crate) fn commit_all(&mut self) -> Vec<rti::Completion> {
         let mut completions = Vec::new();
+        while let Some(job) = self.rti.poll_job() {
+            completions.extend(self.rti.finish_job(self.now, job.run()));
+        }
         while let Some(proposal) = self.rti.poll_proposal() {
             self.catch_up(usize::MAX);
             if let Some((key, log)) = &self.log {

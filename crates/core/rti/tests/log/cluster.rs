@@ -70,6 +70,10 @@ impl Cluster {
     /// Puts what a node has proposed into the log.
     pub(crate) fn propose(&mut self, at: usize) {
         let node = &mut self.nodes[at];
+        while let Some(job) = node.rti.poll_job() {
+            let completion = node.rti.finish_job(NOW, job.run());
+            node.note(completion);
+        }
         while let Some(proposal) = node.rti.poll_proposal() {
             self.log.push((node.key, proposal.to_bytes()));
             node.own.push_back(proposal);

@@ -225,13 +225,24 @@ pub struct Fom {
     /// Longest FOM module, unpacked. Default `64MiB`.
     #[serde(deserialize_with = "units::size")]
     pub module: usize,
+    /// Longest FOM modules of one service call together, unpacked. Default `64MiB`.
+    #[serde(deserialize_with = "units::size")]
+    pub call: usize,
+    /// FOM modules of one service call. Default 128.
+    pub modules: usize,
     /// Whether a federate may name any file this process can read by a `file:` URL. Default false.
     pub allow_file_urls: bool,
 }
 
 impl Default for Fom {
     fn default() -> Self {
-        Self { directories: Vec::new(), module: 64 << 20, allow_file_urls: false }
+        Self {
+            directories: Vec::new(),
+            module: 64 << 20,
+            call: 64 << 20,
+            modules: 128,
+            allow_file_urls: false,
+        }
     }
 }
 

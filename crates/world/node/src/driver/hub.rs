@@ -13,6 +13,7 @@ use tokio::sync::Notify;
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::clock::Clock;
+use super::jobs::{Done, Worker};
 use super::machine::{Input, Machine, Output};
 use super::stats::NodeStats;
 use super::table::{End, Outbound, Table};
@@ -47,6 +48,8 @@ pub(crate) struct Hub<M> {
     pub(super) lingering: Rc<Cell<usize>>,
     /// What the timer was told last.
     armed: Cell<Moment>,
+    /// Where the outcomes of jobs come from; the task that waits for them has it.
+    done: Cell<Option<Done>>,
 }
 
 /// The mutable part of a [`Hub`].
@@ -58,6 +61,7 @@ pub(crate) struct Core<M> {
     /// What is to be stored goes to a task of its own.
     pub(super) persist: Option<UnboundedSender<Persist>>,
     pub(crate) stats: NodeStats,
+    worker: Worker,
     pub(super) read_buffer: BytesMut,
     write_buffer: BytesMut,
     sizes: Sizes,
@@ -65,6 +69,7 @@ pub(crate) struct Core<M> {
 
 impl<M: Machine> Hub<M> {
     pub(super) fn new(machine: M, sizes: Sizes) -> Self {
+        let (worker, done) = Worker::new();
         Self {
             clock: Clock::start(),
             core: RefCell::new(Core {
@@ -74,6 +79,7 @@ impl<M: Machine> Hub<M> {
                 groups: Groups::default(),
                 persist: None,
                 stats: NodeStats::default(),
+                worker,
                 read_buffer: BytesMut::new(),
                 write_buffer: BytesMut::new(),
                 sizes,
@@ -82,6 +88,7 @@ impl<M: Machine> Hub<M> {
             departed: Notify::new(),
             lingering: Rc::default(),
             armed: Cell::new(Moment::MAX),
+            done: Cell::new(Some(done)),
         }
     }
 
@@ -164,6 +171,14 @@ impl<M: Machine> Hub<M> {
         }
     }
 
+    /// Hands the outcomes of jobs to the machine; never ends.
+    pub(super) async fn finish_jobs(&self) {
+        let Some(mut done) = self.done.take() else { return };
+        while let Some(done) = done.recv().await {
+            self.handle(Input::JobDone(done));
+        }
+    }
+
     /// Wakes the machine whenever it wants to be woken; never ends.
     pub(super) async fn keep_time(&self) {
         loop {
@@ -237,6 +252,7 @@ impl<M: Machine> Core<M> {
                         self.write_to(now, origin);
                     }
                 }
+                Some(Output::Job(job)) => self.worker.run(job),
                 // Room in its queue may make the machine send more, to anybody.
                 None => match waiting.take() {
                     Some(origin) => self.write_to(now, origin),

@@ -5,12 +5,11 @@ use std::time::Duration;
 use base::{Address, Moment};
 use bytes::{Bytes, BytesMut};
 use fedpro::server::{ConnId, Transmit};
-use kernel::Persist;
+use kernel::{Job, JobDone, Persist};
 
 use crate::link::{GroupFrame, GroupInput, GroupOutput, LinkId, LinkInput, LinkOutput};
 
 /// What happens to a [`Machine`].
-#[derive(Debug)]
 pub enum Input<'a> {
     /// A connection was accepted.
     Opened {
@@ -46,10 +45,11 @@ pub enum Input<'a> {
         /// Its revision.
         revision: u64,
     },
+    /// A job of [`Output::Job`] is done.
+    JobDone(JobDone),
 }
 
 /// What a [`Machine`] wants done.
-#[derive(Debug)]
 pub enum Output {
     /// A state is to be stored, in place of the last one; answered by [`Input::Persisted`]. Only of machines that were told of
     /// a place for it.
@@ -62,6 +62,8 @@ pub enum Output {
     Released(ConnId),
     /// A connection has something to write, or is to be closed.
     Ready(ConnId),
+    /// Work for another thread. It comes after everything else.
+    Job(Job),
 }
 
 /// A process's logic, without sockets, clock or chance.

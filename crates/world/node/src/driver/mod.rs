@@ -12,6 +12,7 @@ mod background;
 mod clock;
 mod connection;
 mod hub;
+mod jobs;
 mod machine;
 mod persist;
 mod run;

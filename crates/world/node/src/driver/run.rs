@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
-use tokio::task::JoinSet;
+use tokio::task::{JoinError, JoinSet};
 use tracing::{info, warn};
 
 use super::accept::{self, BindError};
@@ -168,7 +168,18 @@ impl<M: Machine + 'static> Node<M> {
             let hub = Rc::clone(&hub);
             async move { hub.keep_time().await }
         });
-        stop.await;
+        let jobs = tokio::task::spawn_local({
+            let hub = Rc::clone(&hub);
+            async move { hub.finish_jobs().await }
+        });
+        let jobs_abort = jobs.abort_handle();
+        tokio::select! {
+            () = stop => {}
+            // A node that cannot make the object models of its network must not go on without them.
+            ended = jobs => if let Err(panic) = ended.map_err(JoinError::into_panic) {
+                std::panic::resume_unwind(panic);
+            },
+        }
         tasks.shutdown().await;
         drain(&hub, grace).await;
         connecting.abort();
@@ -177,6 +188,7 @@ impl<M: Machine + 'static> Node<M> {
         if let Some(keeping) = keeping {
             keeping.abort();
         }
+        jobs_abort.abort();
         hub.core.borrow().stats
     }
 }

@@ -118,5 +118,6 @@ fn of_sessions(options: &Options) -> Config {
     config.sessions.unsent_bytes_high = limits.unsent_bytes_high;
     config.sessions.unsent_bytes_low = limits.unsent_bytes_high / 4;
     config.rti.queue_bytes_max = limits.queue_bytes_max;
+    config.rti.fom_at_once_bytes = options.reading.at_once_bytes;
     config
 }

@@ -3,6 +3,7 @@
 mod config;
 mod connections;
 mod disk;
+mod jobs;
 mod links;
 mod multicast;
 mod tap;
@@ -18,6 +19,7 @@ use base::Moment;
 use bytes::Bytes;
 use connections::Connections;
 use disk::Disk;
+use jobs::Jobs;
 use kernel::{Kernel, LinkCounts, NetworkConfig, Record};
 use links::Links;
 use multicast::Groups;
@@ -43,6 +45,7 @@ pub struct Node {
     links: Links,
     groups: Groups,
     disk: Disk,
+    jobs: Jobs,
     /// Sessions that are served, and by which network.
     served: Vec<(SessionId, u64)>,
     /// The process stands still; what happened to it since.
@@ -74,6 +77,7 @@ impl Node {
             links: Links::new(Arc::clone(directory)),
             groups: Groups::new(hosts, loss, seed.split("casts")),
             disk: Disk::new(options.disk, seed.split("disk"), stored),
+            jobs: Jobs::new(options.reading, node),
             served: Vec::new(),
             stopped: None,
             last_status: Vec::new(),
@@ -206,11 +210,14 @@ impl Node {
         log::set_present(port.now(), port.host().0 as usize);
         let kernel = &mut self.kernel;
         loop {
+            self.jobs.settle(kernel, port.now());
             self.links.settle(kernel, port);
             self.connections.give_out(kernel, port);
             self.connections.pause_and_resume(kernel, port);
-            let any = self.links.settle(kernel, port) | self.disk.settle(port.now(), kernel);
-            if !self.groups.settle(kernel, port) && !any {
+            let now = port.now();
+            let any = self.links.settle(kernel, port) | self.disk.settle(now, kernel);
+            let any = self.groups.settle(kernel, port) | any;
+            if !self.jobs.settle(kernel, now) && !any {
                 break;
             }
         }
@@ -218,7 +225,8 @@ impl Node {
             self.served.extend(self.connections.take_fresh().into_iter().map(|session| (session, network)));
         }
         let (links, groups) = (self.links.poll_timeout(), self.groups.poll_timeout());
-        let timeouts = [kernel.poll_timeout(), links, groups, self.disk.poll_timeout()];
+        let timeouts =
+            [kernel.poll_timeout(), links, groups, self.disk.poll_timeout(), self.jobs.poll_timeout()];
         port.wake(timeouts.into_iter().flatten().min());
         if self.connections.tap().is_on() {
             self.report();

@@ -75,6 +75,22 @@ impl Timing {
     };
 }
 
+/// How FOM modules are read that take long.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Reading {
+    /// Modules of up to so many octets are read at once.
+    pub at_once_bytes: usize,
+    /// How long the others take.
+    pub takes: Duration,
+    /// The nodes where it takes so long; `None`: at all of them. Elsewhere it takes no time.
+    pub at: Option<usize>,
+}
+
+impl Reading {
+    /// Everything is read in no time.
+    pub const AT_ONCE: Self = Self { at_once_bytes: 16 << 10, takes: Duration::ZERO, at: None };
+}
+
 /// The multicast groups of a site.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Multicast {
@@ -178,6 +194,8 @@ pub struct Options {
     pub timing: Timing,
     /// Pipes towards neighbours.
     pub pipe: PipeConfig,
+    /// How long FOM modules take.
+    pub reading: Reading,
     /// Multicast groups that all nodes share, beside their links.
     pub multicast: Option<Multicast>,
     /// Nodes keep who votes on a disk, which needs up to so long to sync; `None`: they have none.
@@ -216,6 +234,7 @@ impl Options {
         options.pipe = link_pipe();
         options.multicast = None;
         options.disk = None;
+        options.reading = Reading::AT_ONCE;
         options.faults.clear();
         options
     }

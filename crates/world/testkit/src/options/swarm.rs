@@ -1,7 +1,7 @@
 //! Drawing what a run consists of from its seed.
 
 use super::faults::{FaultKind, FederateFault, PlannedFault, outage, plan};
-use super::{Kind, Limits, Multicast, Options, Shape, Timeouts, Timing};
+use super::{Kind, Limits, Multicast, Options, Reading, Shape, Timeouts, Timing};
 use crate::draw::Draw;
 use crate::fom::{RESIGN, Switches};
 use crate::script::{Group, Op};
@@ -47,6 +47,8 @@ pub(super) fn one(seed: Seed, group: Group) -> Options {
         homes: None,
         timing: Timing::USUAL,
         pipe: link_pipe(),
+        // The reference model answers at once.
+        reading: Reading::AT_ONCE,
         multicast: None,
         disk: None,
         faults,
@@ -77,6 +79,7 @@ pub(super) fn many(seed: Seed, kind: Kind) -> Options {
         // What federates say at once is more than a pipe takes.
         (options.padding, options.burst, options.rate) = (300, 16, Some(2_000_000));
     }
+    options.reading = reading(seed);
     options.multicast = multicast(seed);
     options.disk = disk(seed);
     let mut draw = Draw::new(seed, "outage");
@@ -85,6 +88,15 @@ pub(super) fn many(seed: Seed, kind: Kind) -> Options {
     }
     options.is_tapped = false;
     options
+}
+
+/// In every other run modules are read elsewhere, and that takes a while.
+fn reading(seed: Seed) -> Reading {
+    let mut draw = Draw::new(seed, "reading");
+    match draw.chance(50) {
+        true => Reading { at_once_bytes: 0, takes: draw.micros(0, 300_000), at: None },
+        false => Reading::AT_ONCE,
+    }
 }
 
 fn timeouts(draw: &mut Draw) -> Timeouts {

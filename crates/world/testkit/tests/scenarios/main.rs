@@ -2,6 +2,7 @@
 
 mod back_pressure;
 mod flaps;
+mod reading;
 mod slow_reader;
 mod streams;
 mod weather;

@@ -1,0 +1,71 @@
+//! Object models that take long to make: they are made elsewhere before the command that needs them is applied.
+
+use super::{Command, ControlPlane};
+use crate::modules::{Build, ReadModules};
+use hla::RtiError;
+use hla::fom::{Fdd, Limits, Module};
+use hla::time::TimeKind;
+
+impl ControlPlane {
+    /// The model that applying `command` would take long to make, if any. A command that is refused in any case needs none.
+    pub(crate) fn model_of(&self, command: &Command) -> Option<Build> {
+        let build = match command {
+            Command::Create { federation, mim, modules, time } => {
+                self.may_create(federation, time).then(|| Build::create(mim.as_ref(), modules))
+            }
+            Command::Join { federation, modules, known, .. } => {
+                let base = self
+                    .model_to_extend(federation)
+                    .filter(|_| !modules.is_empty() && self.check_known(federation, *known).is_ok());
+                base.map(|base| Build::extend(base, modules))
+            }
+            _ => None,
+        };
+        build.filter(|build| !self.modules.is_ready(build))
+    }
+
+    /// Whether a federation execution of this name and logical time is refused for nothing but its modules.
+    pub(crate) fn may_create(&self, federation: &str, time: &str) -> bool {
+        !federation.is_empty() && self.federation(federation).is_none() && TimeKind::from_name(time).is_ok()
+    }
+
+    /// The model that a federate which joins may extend.
+    pub(crate) fn model_to_extend(&self, federation: &str) -> Option<&Fdd> {
+        self.federation(federation).map(|federation| &federation.model)
+    }
+
+    /// Modules of up to so many octets are read at once.
+    pub(crate) fn set_read_at_once(&mut self, bytes: usize) {
+        self.modules.set_at_once(bytes);
+    }
+
+    /// Whether making a model takes so little time that it needs no job, or it is made already.
+    pub(crate) fn is_model_ready(&self, build: &Build) -> bool {
+        self.modules.is_ready(build)
+    }
+
+    /// The limits on FOM modules.
+    pub(crate) fn limits(&self) -> &Limits {
+        self.modules.limits()
+    }
+
+    /// Modules that were read.
+    pub(crate) fn read_modules(&self) -> &ReadModules {
+        self.modules.read()
+    }
+
+    /// Takes what a job has read.
+    pub(crate) fn keep_read(&mut self, modules: Vec<Module>) {
+        self.modules.insert_read(modules);
+    }
+
+    /// Keeps a model for the command or the snapshot that needs it.
+    pub(crate) fn keep_model(&mut self, build: Build, model: Result<Fdd, RtiError>) {
+        self.modules.keep(build, model);
+    }
+
+    /// Takes over what another control plane has read.
+    pub(crate) fn take_read(&mut self, other: &mut Self) {
+        self.modules.set_read(std::mem::take(&mut other.modules).into_read());
+    }
+}

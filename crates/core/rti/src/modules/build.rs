@@ -1,0 +1,162 @@
+//! The making of an object model, from what it is made.
+
+use super::ModuleText;
+use super::cache::ReadModules;
+use hla::RtiError;
+use hla::fom::{Budget, Edition, Fdd, FomError, FomErrorKind, Limits, Module, decode, text_digest};
+
+/// The longest modules together, in octets, of a model that is extended at once: an extension begins with a copy
+/// of the model, which for these takes some 2 ms.
+const AT_ONCE_MODEL_BYTES: usize = 4 << 20;
+
+/// The parts of an object model.
+#[derive(Clone)]
+pub(crate) struct Build {
+    /// The model to extend. `None`: that of the MIM.
+    pub(crate) base: Option<Fdd>,
+    /// The MIM of a new model. `None`: the standard one.
+    pub(crate) mim: Option<ModuleText>,
+    /// Modules, in the batches in which they are merged: handles follow from these.
+    pub(crate) batches: Vec<Vec<ModuleText>>,
+}
+
+impl Build {
+    /// A new model.
+    pub(crate) fn create(mim: Option<&ModuleText>, modules: &[ModuleText]) -> Self {
+        Self { base: None, mim: mim.cloned(), batches: vec![modules.to_vec()] }
+    }
+
+    /// A model with more modules.
+    pub(crate) fn extend(model: &Fdd, modules: &[ModuleText]) -> Self {
+        Self { base: Some(model.clone()), mim: None, batches: vec![modules.to_vec()] }
+    }
+
+    /// Whether both lead to the same model.
+    pub(super) fn is(&self, other: &Self) -> bool {
+        let same_base = match (&self.base, &other.base) {
+            (Some(a), Some(b)) => a.is_clone_of(b),
+            (a, b) => a.is_none() && b.is_none(),
+        };
+        let same_mim = match (&self.mim, &other.mim) {
+            (Some(a), Some(b)) => is_same(a, b),
+            (a, b) => a.is_none() && b.is_none(),
+        };
+        let same_batch = |(a, b): (&Vec<ModuleText>, &Vec<ModuleText>)| {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_same(a, b))
+        };
+        same_base
+            && same_mim
+            && self.batches.len() == other.batches.len()
+            && self.batches.iter().zip(&other.batches).all(same_batch)
+    }
+
+    /// Octets of all texts.
+    pub(super) fn bytes(&self) -> usize {
+        self.batches.iter().flatten().chain(&self.mim).map(|module| module.text.len()).sum()
+    }
+
+    /// Whether it takes so little time that it needs no [`Job`](super::Job), when so many octets are read at once.
+    pub(super) fn is_small(&self, at_once: usize) -> bool {
+        let of_base = |base: &Fdd| base.modules().iter().map(|module| module.text().len()).sum();
+        self.bytes() <= at_once && self.base.as_ref().map_or(0, of_base) <= AT_ONCE_MODEL_BYTES
+    }
+
+    /// Makes the model. Modules that were not read before are added to `read`. The modules of a call share its
+    /// `budget`; without one, each has its own.
+    ///
+    /// # Errors
+    /// The exception for the federate that brought the modules.
+    pub(super) fn run(
+        &self,
+        read: &mut ReadModules,
+        limits: &Limits,
+        mut budget: Option<&mut Budget>,
+    ) -> Result<Fdd, RtiError> {
+        let refuse = |error: FomError| error.to_rti_error();
+        let mut model = self.base.clone();
+        for batch in &self.batches {
+            let modules = read_batch(model.as_ref(), batch, read, limits, &mut budget).map_err(refuse)?;
+            let base = match model.take() {
+                Some(model) => model,
+                None => self.mim_model(limits, &mut budget).map_err(refuse)?,
+            };
+            model = Some(base.extend(&modules).map_err(refuse)?.0);
+        }
+        let model = model.ok_or_else(|| RtiError::internal("an object model without modules"))?;
+        check_size(&model, limits).map_err(refuse)?;
+        Ok(model)
+    }
+
+    fn mim_model(&self, limits: &Limits, budget: &mut Option<&mut Budget>) -> Result<Fdd, FomError> {
+        let Some(mim) = &self.mim else { return Ok(Fdd::standard(Edition::Hla2025)) };
+        let text = decode(&mim.designator, &mim.text, limits).map_err(FomError::as_mim)?;
+        let module = read_text(&mim.designator, text.into_owned(), limits, budget);
+        module.and_then(|module| Fdd::with_mim(&module)).map_err(FomError::as_mim)
+    }
+}
+
+/// Reads the modules of a batch that `model` has not.
+fn read_batch(
+    model: Option<&Fdd>,
+    batch: &[ModuleText],
+    read: &mut ReadModules,
+    limits: &Limits,
+    budget: &mut Option<&mut Budget>,
+) -> Result<Vec<Module>, FomError> {
+    let mut modules = Vec::new();
+    for ModuleText { designator, text } in batch {
+        let text = decode(designator, text, limits)?;
+        let digest = text_digest(text.as_bytes());
+        let in_model = model.into_iter().flat_map(Fdd::modules);
+        if let Some(known) = in_model.into_iter().find(|module| module.has_text(digest, text.as_bytes())) {
+            charge(known, limits, budget)?;
+            continue;
+        }
+        if let Some(known) = read.get(designator, digest, text.as_bytes()) {
+            charge(&known, limits, budget)?;
+            modules.push(known);
+            continue;
+        }
+        let module = read_text(designator, text.into_owned(), limits, budget)?;
+        read.add(module.clone());
+        modules.push(module);
+    }
+    Ok(modules)
+}
+
+fn charge(known: &Module, limits: &Limits, budget: &mut Option<&mut Budget>) -> Result<(), FomError> {
+    budget.as_mut().map_or(Ok(()), |budget| budget.charge_known(known, limits))
+}
+
+fn read_text(
+    designator: &str,
+    text: String,
+    limits: &Limits,
+    budget: &mut Option<&mut Budget>,
+) -> Result<Module, FomError> {
+    let read = match budget {
+        Some(budget) => Module::read_text(designator, text, limits, budget),
+        None => Module::read_text(designator, text, limits, &mut Budget::new(limits)),
+    };
+    read.map(|(module, _)| module)
+}
+
+/// The modules of one federation execution may not grow without end, one call after the other.
+fn check_size(model: &Fdd, limits: &Limits) -> Result<(), FomError> {
+    let bytes: usize = model.modules().iter().map(|module| module.text().len()).sum();
+    let most = limits.model_bytes;
+    if bytes <= most {
+        return Ok(());
+    }
+    let file = model.modules().last().map_or("", Module::designator);
+    let message = format!(
+        "with it the modules of the federation execution have {bytes} octets, more than the {most} allowed (model_bytes)"
+    );
+    Err(FomError::of_file(FomErrorKind::Inconsistent, file, message))
+}
+
+/// Whether two modules are the same. Clones are not compared octet by octet.
+fn is_same(a: &ModuleText, b: &ModuleText) -> bool {
+    let is_clone = (a.text.as_ptr(), a.text.len()) == (b.text.as_ptr(), b.text.len());
+    a.designator == b.designator && (is_clone || a.text == b.text)
+}

@@ -1,0 +1,146 @@
+//! FOM modules on their way into an object model.
+//!
+//! Reading modules and merging models may take seconds. So nothing large is read where calls are served: a
+//! [`Job`] holds all that reading needs, and is run elsewhere, see [`Rti::poll_job`](crate::Rti::poll_job).
+
+mod build;
+mod cache;
+mod job;
+
+pub(crate) use build::Build;
+pub(crate) use cache::{AT_ONCE_BYTES, ModuleCache, ReadModules};
+pub use job::{Job, JobDone, JobId};
+pub(crate) use job::{JobOutcome, Opened, Task};
+
+use bytes::Bytes;
+use hla::api::{FomModule, FomModuleSet, fom_module};
+use hla::fom::{self, Budget, Fdd, Limits, text_digest};
+use hla::{Exception, RtiError};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Where FOM modules come from that a federate names but does not send.
+///
+/// Reading a file is the world's business: a node looks into its FOM folders, a simulation into a
+/// table.
+pub trait FomSource {
+    /// The text of the module that `designator` (a bare name, a path or a URL) stands for.
+    ///
+    /// # Errors
+    /// Says, for a person, why it cannot be had.
+    fn open(&self, designator: &str) -> Result<Bytes, String>;
+}
+
+/// A source that has nothing.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct NoFoms;
+
+impl FomSource for NoFoms {
+    fn open(&self, _designator: &str) -> Result<Bytes, String> {
+        Err("this RTI has no folder of FOM modules".to_owned())
+    }
+}
+
+/// The text of a FOM module and the name it goes by.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct ModuleText {
+    /// File name or URL, as reported to federates.
+    pub designator: String,
+    /// XML.
+    pub text: Bytes,
+}
+
+impl fmt::Debug for ModuleText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({} bytes)", self.designator, self.text.len())
+    }
+}
+
+/// A module as a federate sent it, or as the source had it.
+#[derive(Clone, Debug)]
+pub(crate) enum SentModule {
+    /// Its text, in octets of any encoding.
+    Text(ModuleText),
+    /// A ZIP archive with one file.
+    Archive(Bytes),
+}
+
+impl SentModule {
+    /// Takes what a federate sent: a file, an archive with one file, or a designator.
+    ///
+    /// # Errors
+    /// `CouldNotOpenFOM`, or with `of_mim` `CouldNotOpenMIM`.
+    pub(crate) fn from_federate(
+        module: FomModule,
+        of_mim: bool,
+        source: &dyn FomSource,
+    ) -> Result<Self, RtiError> {
+        let could_not_open = |text: String| {
+            let exception = if of_mim { Exception::CouldNotOpenMIM } else { Exception::CouldNotOpenFOM };
+            RtiError::new(exception, text)
+        };
+        match module.fom_module {
+            Some(fom_module::FomModule::File(file)) => {
+                Ok(Self::Text(ModuleText { designator: file.name, text: file.content }))
+            }
+            Some(fom_module::FomModule::CompressedModule(archive)) => Ok(Self::Archive(archive)),
+            Some(fom_module::FomModule::Url(url)) => {
+                let text = source.open(&url).map_err(|why| could_not_open(format!("`{url}`: {why}")))?;
+                Ok(Self::Text(ModuleText { designator: url, text }))
+            }
+            None => Err(could_not_open("a FOM module without file, archive or URL".to_owned())),
+        }
+    }
+
+    /// Takes a whole set, see [`SentModule::from_federate`].
+    ///
+    /// # Errors
+    /// Those of the first module that cannot be opened.
+    pub(crate) fn set_from_federate(
+        set: FomModuleSet,
+        source: &dyn FomSource,
+    ) -> Result<Vec<Self>, RtiError> {
+        set.fom_module.into_iter().map(|module| Self::from_federate(module, false, source)).collect()
+    }
+
+    /// How many octets it has as it was sent.
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::Text(module) => module.text.len(),
+            Self::Archive(archive) => archive.len(),
+        }
+    }
+
+    /// Its text, when it was sent as one.
+    pub(crate) fn as_text(&self) -> Option<&ModuleText> {
+        match self {
+            Self::Text(module) => Some(module),
+            Self::Archive(_) => None,
+        }
+    }
+
+    /// Charges the budget of its call, for an archive without what it unpacks to.
+    pub(crate) fn charge(&self, limits: &Limits, budget: &mut Budget) -> Result<(), fom::FomError> {
+        let name = self.as_text().map_or("ZIP archive", |module| module.designator.as_str());
+        budget.charge_module(name, limits)?;
+        budget.charge_text(name, self.as_text().map_or(0, |module| module.text.len()), limits)
+    }
+
+    /// Its text. Charges the budget of its call.
+    fn open(self, limits: &Limits, budget: &mut Budget) -> Result<ModuleText, fom::FomError> {
+        self.charge(limits, budget)?;
+        match self {
+            Self::Text(module) => Ok(module),
+            Self::Archive(archive) => {
+                let (designator, text) = fom::unpack_within(&archive, limits, budget)?;
+                Ok(ModuleText { designator, text: text.into() })
+            }
+        }
+    }
+}
+
+/// Whether a module with this text, in octets of UTF-8, is part of the model.
+pub(crate) fn has_text(model: &Fdd, text: &[u8]) -> bool {
+    let digest = text_digest(text);
+    model.modules().iter().any(|module| module.has_text(digest, text))
+}

@@ -1,0 +1,226 @@
+//! Calls whose FOM modules are read elsewhere, and models that the log needs.
+
+use super::{Completion, Rti};
+use crate::control::Command;
+use crate::modules::{Build, Job, JobDone, JobId, JobOutcome, Opened, SentModule, Task};
+use crate::proposal::{CallerId, Proposal};
+use crate::services::module_call::ModuleCall;
+use base::Moment;
+use hla::RtiError;
+use hla::fom::{Fdd, Limits};
+use std::collections::VecDeque;
+
+/// Work on FOM modules that waits, and the job that is under way. There is one at a time, so that memory is bounded
+/// and no text is read twice.
+#[derive(Default)]
+pub(super) struct Jobs {
+    last: u64,
+    /// Calls in the order in which they came; at most one of each caller.
+    calls: VecDeque<ModuleCall>,
+    /// Octets of the modules of these calls.
+    bytes: usize,
+    /// The models that the log waits for. They go first: everybody here waits for them.
+    log: Option<(Limits, Vec<Build>)>,
+    running: Option<Running>,
+}
+
+/// A job under way.
+struct Running {
+    id: JobId,
+    work: Work,
+}
+
+enum Work {
+    /// The call, whose modules the job has, and the model that they are for.
+    Call(Box<ModuleCall>, Option<Option<Fdd>>),
+    Log,
+}
+
+impl Jobs {
+    /// A call waits for its turn.
+    pub(super) fn push(&mut self, call: ModuleCall) {
+        self.bytes += call.bytes();
+        self.calls.push_back(call);
+    }
+
+    /// A call whose turn has come already waits for another job.
+    fn push_front(&mut self, call: ModuleCall) {
+        self.bytes += call.bytes();
+        self.calls.push_front(call);
+    }
+
+    fn pop(&mut self) -> Option<ModuleCall> {
+        let call = self.calls.pop_front()?;
+        self.bytes -= call.bytes();
+        Some(call)
+    }
+
+    /// A caller is gone, or its call was answered.
+    pub(super) fn forget(&mut self, caller: CallerId) {
+        self.calls.retain(|call| call.waiting.caller != caller);
+        self.bytes = self.calls.iter().map(ModuleCall::bytes).sum();
+    }
+
+    /// Whether the log waits for a job already.
+    fn is_preparing(&self) -> bool {
+        self.log.is_some() || matches!(self.running, Some(Running { work: Work::Log, .. }))
+    }
+}
+
+impl Rti {
+    /// Has the modules of a call read.
+    ///
+    /// # Errors
+    /// Too much waits to be read.
+    pub(super) fn enqueue(&mut self, call: ModuleCall) -> Result<(), RtiError> {
+        let (waiting, most) = (self.jobs.calls.len(), self.config.fom_waiting_calls_max);
+        if waiting >= most {
+            let text = format!("the FOM modules of {most} calls wait to be read; try again later");
+            return Err(RtiError::internal(text));
+        }
+        let most = self.config.fom_waiting_bytes_max;
+        if waiting > 0 && self.jobs.bytes + call.bytes() > most {
+            let text = format!("{most} octets of FOM modules wait to be read; try again later");
+            return Err(RtiError::internal(text));
+        }
+        self.jobs.push(call);
+        Ok(())
+    }
+
+    /// Work that takes too long to be done while others wait: [run](Job::run) it on any thread, and hand its outcome to
+    /// [`Rti::finish_job`]. There is one at a time.
+    pub fn poll_job(&mut self) -> Option<Job> {
+        if self.jobs.running.is_some() {
+            return None;
+        }
+        let (limits, task, work) = match self.jobs.log.take() {
+            Some((limits, builds)) => (limits, Task::Log(builds), Work::Log),
+            None => {
+                let mut call = self.jobs.pop()?;
+                let base = call.purpose.base(&self.control);
+                let (mim, modules) = (call.mim.take(), std::mem::take(&mut call.modules));
+                let task = Task::Call { mim, modules, base: base.clone() };
+                (self.control.limits().clone(), task, Work::Call(Box::new(call), base))
+            }
+        };
+        self.jobs.last += 1;
+        let id = JobId { key: self.config.key, number: self.jobs.last };
+        self.jobs.running = Some(Running { id, work });
+        Some(Job { id, limits, read: self.control.read_modules().clone(), task })
+    }
+
+    /// Goes on with what waited for a job: a call leads to a proposal, or to its exception. Nothing happens for a
+    /// caller that is gone, nor for a job that another RTI handed out.
+    ///
+    /// # Panics
+    /// The job [panicked](JobDone::panicked), and the log needs what came of it: this node cannot be what the others are.
+    pub fn finish_job(&mut self, now: Moment, done: JobDone) -> Option<Completion> {
+        self.shared.set_now(now);
+        let Running { work, .. } = self.jobs.running.take_if(|running| running.id == done.id)?;
+        match (work, done.outcome) {
+            (Work::Log, JobOutcome::Log { read, built }) => {
+                self.control.keep_read(read);
+                built.into_iter().for_each(|(build, model)| self.control.keep_model(build, model));
+                None
+            }
+            (Work::Call(call, base), JobOutcome::Call { read, opened, built }) => {
+                self.control.keep_read(read);
+                self.go_on(*call, base, opened, built)
+            }
+            (Work::Call(call, _), JobOutcome::Panicked(why)) => {
+                let text = format!("the FOM modules of this call cannot be read: {why}");
+                self.answer(&call, RtiError::internal(text))
+            }
+            (Work::Log, JobOutcome::Panicked(why)) => {
+                panic!("an object model of the network cannot be made here: {why}")
+            }
+            (Work::Log, JobOutcome::Call { .. }) | (Work::Call(..), JobOutcome::Log { .. }) => {
+                unreachable!("a job's outcome is of the kind of its task")
+            }
+        }
+    }
+
+    fn go_on(
+        &mut self,
+        mut call: ModuleCall,
+        base: Option<Option<Fdd>>,
+        opened: Result<Opened, RtiError>,
+        built: Vec<(Build, Result<Fdd, RtiError>)>,
+    ) -> Option<Completion> {
+        if !self.waits(&call) {
+            return None;
+        }
+        let opened = match opened {
+            Ok(opened) => opened,
+            Err(error) => return self.answer(&call, error),
+        };
+        if !is_same_base(base.as_ref(), call.purpose.base(&self.control).as_ref()) {
+            // Others were faster. The modules are known now, and its turn has come.
+            call.mim = opened.mim.map(SentModule::Text);
+            call.modules = opened.modules.into_iter().map(SentModule::Text).collect();
+            self.jobs.push_front(call);
+            return None;
+        }
+        for (build, model) in built {
+            match model {
+                Ok(model) => self.control.keep_model(build, Ok(model)),
+                Err(error) => return self.answer(&call, error),
+            }
+        }
+        let waiting = Some(call.waiting);
+        let command = call.purpose.command(&self.control, self.config.node, opened);
+        self.shared.proposals.push_back(Proposal { command, waiting, report: None });
+        None
+    }
+
+    fn waits(&self, call: &ModuleCall) -> bool {
+        self.waiting.get(&call.waiting.caller) == Some(&call.waiting.call)
+    }
+
+    fn answer(&mut self, call: &ModuleCall, error: RtiError) -> Option<Completion> {
+        if !self.waits(call) {
+            return None;
+        }
+        self.waiting.remove(&call.waiting.caller);
+        Some(Completion { caller: call.waiting.caller, call: call.waiting.call, answer: Err(error) })
+    }
+
+    /// Whether `command`, whose turn has come, can be applied now. Else a job makes what it needs first: neither it nor
+    /// what comes after it may be committed before it is ready.
+    pub fn is_ready(&mut self, command: &Command) -> bool {
+        if self.jobs.is_preparing() {
+            return false;
+        }
+        let Some(build) = self.control.model_of(command) else { return true };
+        self.jobs.log = Some((self.control.limits().clone(), vec![build]));
+        false
+    }
+
+    /// As [`is_ready`](Self::is_ready), of a snapshot that is to be restored.
+    pub fn is_ready_to_restore(&mut self, snapshot: &[u8]) -> bool {
+        if self.jobs.is_preparing() {
+            return false;
+        }
+        // If the snapshot is damaged, `restore` says so.
+        self.jobs.log = self.control.models_of(snapshot).unwrap_or_default();
+        self.jobs.log.is_none()
+    }
+
+    /// How many FOM modules this RTI has read, each of them once unless it was long ago.
+    pub fn modules_read(&self) -> u64 {
+        self.control.read_modules().count()
+    }
+
+    /// Takes over the FOM modules that the RTI of this node's last start has read.
+    pub fn take_read_modules(&mut self, last: &mut Self) {
+        self.control.take_read(&mut last.control);
+    }
+}
+
+fn is_same_base(a: Option<&Option<Fdd>>, b: Option<&Option<Fdd>>) -> bool {
+    match (a, b) {
+        (Some(Some(a)), Some(Some(b))) => a.is_clone_of(b),
+        (Some(None), Some(None)) | (None, None) => true,
+        _ => false,
+    }
+}

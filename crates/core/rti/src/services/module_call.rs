@@ -1,0 +1,92 @@
+//! Calls that bring FOM modules.
+
+use crate::control::{Command, ControlPlane, NodeId};
+use crate::modules::{Build, Opened, SentModule, has_text};
+use crate::proposal::Waiting;
+use hla::RtiError;
+use hla::fom::{Budget, Fdd, FomError};
+
+/// Text that is compared with that of the object model where calls are served, in octets: every further federate
+/// brings modules that are there already. It takes some 2 ms.
+const COMPARED_AT_ONCE_BYTES: usize = 4 << 20;
+
+/// A call with FOM modules, before they are read.
+pub(crate) struct ModuleCall {
+    pub(crate) waiting: Waiting,
+    /// The MIM of a new federation execution. `None`: the standard one.
+    pub(crate) mim: Option<SentModule>,
+    pub(crate) modules: Vec<SentModule>,
+    pub(crate) purpose: Purpose,
+}
+
+/// The purpose of the modules of a call.
+pub(crate) enum Purpose {
+    /// Create Federation Execution (4.5).
+    Create { federation: String, time: String },
+    /// Join Federation Execution (4.11).
+    Join { federation: String, name: Option<String>, federate_type: String },
+}
+
+impl Purpose {
+    /// The model that the modules are for: `Some(None)` is a new one. `None`: none is made, for the call will be refused.
+    pub(crate) fn base(&self, control: &ControlPlane) -> Option<Option<Fdd>> {
+        match self {
+            Self::Create { federation, time } => control.may_create(federation, time).then_some(None),
+            Self::Join { federation, .. } => control.model_to_extend(federation).cloned().map(Some),
+        }
+    }
+
+    /// The command that the call leads to. Modules that the federation execution has are left out.
+    pub(crate) fn command(self, control: &ControlPlane, node: NodeId, opened: Opened) -> Command {
+        let Opened { mim, modules, new } = opened;
+        match self {
+            Self::Create { federation, time } => Command::Create { federation, mim, modules, time },
+            Self::Join { federation, name, federate_type } => {
+                let known = control.federation(&federation).filter(|_| new.len() < modules.len());
+                let known = known.map(|federation| federation.id);
+                let modules = new.into_iter().map(|place| modules[place].clone()).collect();
+                Command::Join { federation, name, federate_type, modules, known, node }
+            }
+        }
+    }
+}
+
+impl ModuleCall {
+    /// How many octets it brings, as they were sent.
+    pub(crate) fn bytes(&self) -> usize {
+        self.modules.iter().chain(&self.mim).map(SentModule::len).sum()
+    }
+
+    /// Its modules, if going on with them takes little time: they are short, known, or not needed.
+    ///
+    /// # Errors
+    /// There is more than one call may bring.
+    pub(crate) fn open_at_once(&self, control: &ControlPlane) -> Result<Option<Opened>, RtiError> {
+        let limits = control.limits();
+        let mut budget = Budget::new(limits);
+        let of_mim = self.mim.iter().map(|module| (module, true));
+        for (module, of_mim) in of_mim.chain(self.modules.iter().map(|module| (module, false))) {
+            module.charge(limits, &mut budget).map_err(|mut error: FomError| {
+                error.of_mim = of_mim;
+                error.to_rti_error()
+            })?;
+        }
+        if self.bytes() > COMPARED_AT_ONCE_BYTES {
+            return Ok(None);
+        }
+        let mim = self.mim.as_ref().map(SentModule::as_text);
+        let modules: Option<Vec<_>> = self.modules.iter().map(|module| module.as_text().cloned()).collect();
+        let (Some(modules), None | Some(Some(_))) = (modules, mim) else { return Ok(None) };
+        let mut opened = Opened { mim: mim.flatten().cloned(), new: (0..modules.len()).collect(), modules };
+        let Some(base) = self.purpose.base(control) else { return Ok(Some(opened)) };
+        if let Some(base) = &base {
+            opened.new.retain(|&place| !has_text(base, &opened.modules[place].text));
+            if opened.new.is_empty() {
+                return Ok(Some(opened));
+            }
+        }
+        let new = opened.new.iter().map(|&place| opened.modules[place].clone()).collect();
+        let build = Build { base, mim: opened.mim.clone(), batches: vec![new] };
+        Ok(control.is_model_ready(&build).then_some(opened))
+    }
+}

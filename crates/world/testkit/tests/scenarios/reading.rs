@@ -1,0 +1,129 @@
+//! A FOM module that takes 20 s to read keeps nobody waiting but those who need it, and no node is taken for dead.
+
+use crate::weather::{self, Of};
+use base::{Moment, Seed};
+use hla::api::call_request::CallRequest as Call;
+use hla::api::callback_request::CallbackRequest as Callback;
+use hla::api::{self, FomModule, FomModuleSet, fom_module};
+use netsim::HostId;
+use std::collections::BTreeMap;
+use std::time::Duration;
+use testkit::observation::Observation;
+use testkit::{Cluster, Options, Reading, Shape, stamp};
+
+const NODES: usize = 3;
+/// How long the module takes.
+const TAKES: Duration = Duration::from_secs(20);
+/// The longest that an update may be under way, simulated links and all.
+const WAIT_MAX: Duration = Duration::from_millis(50);
+/// How often the canary makes an update.
+const EVERY: Duration = Duration::from_millis(20);
+
+/// A call that brings a module which is not read at once.
+fn create() -> Call {
+    let text = format!(
+        "<objectModel xmlns=\"http://standards.ieee.org/IEEE1516-2025\"><objects/></objectModel><!--{}-->",
+        "x".repeat(20_000)
+    );
+    let file = api::FileFomModule { name: "long.xml".to_owned(), content: text.into_bytes().into() };
+    let module = FomModule { fom_module: Some(fom_module::FomModule::File(file)) };
+    Call::CreateFederationExecutionWithModulesRequest(api::CreateFederationExecutionWithModulesRequest {
+        federation_name: "Other".to_owned(),
+        fom_modules: Some(FomModuleSet { fom_module: vec![module] }),
+    })
+}
+
+/// A canary at node 0 makes updates for federates at all nodes, while one at node 2 brings the module.
+struct Mine {
+    cluster: Cluster,
+    instance: hla::handle::ObjectInstanceHandle,
+}
+
+impl Mine {
+    fn new(at: Option<usize>) -> Self {
+        let mut options = Options::quiet(Seed(5), Shape::mesh(NODES, 0), 4);
+        options.homes = Some(vec![0, 1, 2, 2]);
+        options.reading = Reading { takes: TAKES, at, ..Reading::AT_ONCE };
+        let mut cluster = Cluster::new(options);
+        let instances = weather::prepare(&mut cluster, 1).unwrap_or_else(|failure| panic!("{failure}"));
+        cluster.record();
+        Self { cluster, instance: instances[0] }
+    }
+
+    fn bring(&mut self) {
+        let hostile = self.cluster.federates()[3];
+        self.cluster.act(hostile, create()).unwrap_or_else(|failure| panic!("{failure}"));
+    }
+
+    /// The canary sings for a while, and all nodes stay members.
+    fn sing(&mut self, span: Duration) {
+        let until = self.cluster.now() + span;
+        let canary = self.cluster.federates()[0];
+        while self.cluster.now() < until {
+            let sung = weather::update(&mut self.cluster, canary, self.instance, Of::Report, 0);
+            let ran = sung.and_then(|()| self.cluster.run_for(EVERY));
+            ran.unwrap_or_else(|failure| panic!("{failure}"));
+            for node in 0..NODES {
+                let view = self.cluster.view(node);
+                assert!(view.member && view.members.len() == NODES, "{}: {view:?}", self.cluster.now());
+            }
+        }
+    }
+
+    /// The nodes where the other federation exists.
+    fn others(&self) -> Vec<usize> {
+        let exists = |node: &usize| {
+            let federations = self.cluster.kernel(*node).status().federations;
+            federations.iter().any(|federation| federation.name == "Other")
+        };
+        (0..NODES).filter(exists).collect()
+    }
+
+    /// Each update has reached every subscriber, and in time.
+    fn check(&self) {
+        let mut made: BTreeMap<u32, Moment> = BTreeMap::new();
+        let mut got: BTreeMap<HostId, usize> = BTreeMap::new();
+        for (host, seen) in self.cluster.recorded() {
+            match &seen.what {
+                Observation::Made { request: Call::UpdateAttributeValuesRequest(update), .. } => {
+                    let (_, count) = stamp(&update.user_supplied_tag).expect("the canary stamps");
+                    made.insert(count, seen.at);
+                }
+                Observation::Received { callback: Callback::ReflectAttributeValues(c), .. } => {
+                    let (_, count) = stamp(&c.user_supplied_tag).expect("the canary stamps");
+                    let waited = seen.at - made[&count];
+                    assert!(waited < WAIT_MAX, "{host} had to wait {waited:?} at {}", seen.at);
+                    *got.entry(*host).or_default() += 1;
+                }
+                _ => {}
+            }
+        }
+        let hosts = &self.cluster.federates()[1..];
+        assert!(made.len() > 100 && hosts.iter().all(|host| got[host] == made.len()), "{got:?}");
+    }
+}
+
+#[test]
+fn every_node_reads_for_twenty_seconds() {
+    let mut mine = Mine::new(None);
+    mine.bring();
+    mine.sing(TAKES - Duration::from_secs(1));
+    assert_eq!(mine.others(), [] as [usize; 0], "a node reads before it proposes");
+    mine.sing(TAKES);
+    assert_eq!(mine.others(), [2], "the others read when the command has its turn");
+    mine.sing(Duration::from_secs(3));
+    assert_eq!(mine.others(), [0, 1, 2]);
+    mine.check();
+}
+
+#[test]
+fn one_node_reads_for_twenty_seconds() {
+    let mut mine = Mine::new(Some(1));
+    mine.bring();
+    mine.sing(Duration::from_secs(1));
+    assert_eq!(mine.others(), [0, 2]);
+    // Calls that need agreement wait at that node alone, and behind one another.
+    mine.sing(TAKES);
+    assert_eq!(mine.others(), [0, 1, 2]);
+    mine.check();
+}
