@@ -42,12 +42,12 @@ pub struct NetworkReport {
     /// The federates that are joined at the node that was asked, and what waits for them there.
     #[serde(default)]
     pub federates: Vec<FederateReport>,
-    /// What the node that was asked has refused.
+    /// Refusals of the node that was asked.
     #[serde(default)]
     pub refusals: RefusalReport,
 }
 
-/// What a node has refused since it was started, or ended because its place was needed.
+/// Refusals of a node since it was started, and sessions ended because their place was needed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RefusalReport {
     /// Connections of clients that got no session: silent, malformed, or too many.
