@@ -1,12 +1,12 @@
-//! Where a peer comes from.
+//! Addresses of peers, for limits per address.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 
-/// Where a peer comes from, for limits per address; nothing is ever sent there.
+/// The address of a peer, for limits per address; nothing is ever sent there.
 ///
-/// An IPv4 address counts by itself. Of an IPv6 address the first 64 bits count: whoever has one address of such a
-/// network has all of them.
+/// An IPv4 address counts by itself. Of an IPv6 address the first 64 bits count: a host that has one address of such
+/// a network has all of them.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Address(u128);
 

@@ -1,4 +1,4 @@
-//! Who is let in: sessions that connect, and passwords.
+//! Admission of federates: sessions that connect, and passwords.
 
 use crate::Kernel;
 use crate::report::RefusalReport;
@@ -7,7 +7,7 @@ use fedpro::server::SessionKey;
 use hla::api::call_request::CallRequest as Call;
 use hla::{Exception, RtiError};
 
-/// What a session is after a call, should it succeed.
+/// The standing of a session after a call, should it succeed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Standing {
     /// Connected.
@@ -60,7 +60,7 @@ impl Kernel {
         Some(RtiError::new(Exception::Unauthorized, text))
     }
 
-    /// What was refused so far.
+    /// Counts of refusals so far.
     pub(crate) fn refusals(&self) -> RefusalReport {
         let stats = self.endpoint.stats();
         RefusalReport {

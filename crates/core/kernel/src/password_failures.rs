@@ -9,7 +9,7 @@ use std::time::Duration;
 const ADDRESSES_MAX: usize = 4_096;
 
 /// Slows the guessing of passwords: an address may try so many wrong ones in a window, then none at all until the
-/// window is over. What is refused does not extend the window, so that an honest federate of that address knows when
+/// window is over. Refused attempts do not extend the window, so that an honest federate of that address knows when
 /// it can connect.
 pub(crate) struct PasswordFailures {
     max: u32,

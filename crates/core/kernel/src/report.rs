@@ -51,7 +51,7 @@ pub struct NetworkReport {
     pub refusals: RefusalReport,
 }
 
-/// What a node has refused since it was started, or ended because its place was needed.
+/// Refusals of a node since it was started, and sessions ended because their place was needed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RefusalReport {
     /// Connections of clients that got no session: silent, malformed, or too many.

@@ -99,7 +99,7 @@ impl Cause {
     }
 }
 
-/// What became of a line.
+/// The outcome for a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Admitted {
     Yes,

@@ -23,7 +23,7 @@ use crate::exit::Failure;
 /// The variables that choose what is logged; the first one that is set counts.
 const VARIABLES: [&str; 2] = ["MESHRTI_LOG", "RUST_LOG"];
 
-/// What a directive without a module may be.
+/// The directives that need no module.
 const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
 
 /// Longest wait at the end of the process for the last lines to be written. A reader that stands still costs this much.

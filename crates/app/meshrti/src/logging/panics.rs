@@ -1,7 +1,7 @@
 //! A panic ends the process.
 //!
-//! A task that panics would leave half a server: one that listens and accepts nobody, or that serves without a timer.
-//! Whoever started the server learns from its end that it has to be started again, and from its log why.
+//! Without this, a task that panics would leave half a server: one that listens and accepts nobody, or serves without a timer.
+//! Its end tells the operator that the server has to be started again, and its log says why.
 
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::fmt::Write as _;
@@ -18,7 +18,7 @@ pub(super) fn end_the_process() {
     }));
 }
 
-/// What happened, for the log.
+/// A description of the panic for the log.
 fn describe(panic: &PanicHookInfo<'_>) -> String {
     let thread = std::thread::current();
     let name = thread.name().unwrap_or("without a name");

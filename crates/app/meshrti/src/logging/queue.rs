@@ -2,7 +2,7 @@
 //!
 //! The standard error may be a full disk, a terminal that was closed, or a pipe that nobody reads. None of this may
 //! concern those who log: a line waits in a bounded queue until the log's own thread writes it, and is dropped where
-//! the queue has no room. What is lost is counted, and the count is logged when lines can be written again.
+//! the queue has no room. Losses are counted, and the count is logged when lines can be written again.
 
 use std::cell::Cell;
 use std::io::{self, Write};
@@ -211,7 +211,7 @@ fn tell(losses: &Losses) {
 /// Writes all of `octets`.
 ///
 /// # Errors
-/// How many were written, and why no more were.
+/// The number of octets that were written, and the error that stopped it.
 fn write(sink: &mut impl Write, octets: &[u8]) -> Result<(), (usize, io::Error)> {
     let mut written = 0;
     while written < octets.len() {

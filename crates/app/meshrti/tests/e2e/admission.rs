@@ -11,7 +11,7 @@ use crate::common::raw::{Raw, call, control};
 use crate::common::server::run;
 use crate::common::{Server, connect, create_and_join, eventually, options, soon};
 
-/// Where the floods come from; federates come from 127.0.0.1.
+/// The source address of the floods; federates come from 127.0.0.1.
 const ELSEWHERE: &str = "127.0.0.2";
 
 /// Asks for a session from elsewhere, and keeps the connection.

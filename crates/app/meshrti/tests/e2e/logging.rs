@@ -13,7 +13,7 @@ use crate::common::{Server, create_and_join, eventually, meshrti, options, soon}
 /// Flags of a server that logs all it can.
 const VERBOSE: [&str; 3] = ["-vv", "--listen", "tcp://127.0.0.1:0"];
 
-/// What a pipe holds before its writer has to wait, in octets.
+/// The capacity of a pipe, in octets: then its writer has to wait.
 const PIPE_BYTES: usize = 64 << 10;
 
 /// Connections that a server refuses, each with lines in its log.

@@ -1,8 +1,9 @@
-//! Who may have a connection or a session.
+//! Admission of connections and sessions.
 //!
-//! What a client can hold without having shown that it is a federate is bounded: connections that say nothing, and
-//! sessions without a connect call. In both an address that takes many places pays with its own ([`Pending`]). What a
-//! federate holds is bounded by the share of its address, and some sessions are kept for addresses that have none.
+//! Limits bound the places that clients hold before they have shown that they are federates: connections that say
+//! nothing, and sessions without a connect call. In both, an address that takes many places pays with its own
+//! ([`Pending`]). The share of its address bounds the sessions of a federate, and some sessions are kept for addresses
+//! that have none.
 
 use super::connection::{Connection, State};
 use super::endpoint::Timer;

@@ -123,7 +123,7 @@ impl Endpoint {
         self.sessions.get(session).is_some_and(|s| !s.held)
     }
 
-    /// Where the connection of `session` comes from, or came from last.
+    /// The address of its connection, or of its last one.
     pub fn address(&self, session: SessionKey) -> Option<Address> {
         self.sessions.get(session).map(|s| s.address)
     }

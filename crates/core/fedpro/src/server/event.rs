@@ -67,7 +67,7 @@ pub enum Event {
     Refused {
         /// The connection.
         conn: ConnId,
-        /// Where it came from.
+        /// Its address.
         address: Address,
         /// Why.
         reason: Refusal,

@@ -17,7 +17,7 @@ pub(crate) struct Session {
     /// The secret on the wire.
     pub(crate) id: u64,
     pub(crate) conn: Option<ConnId>,
-    /// Where its connection comes from, or came from last.
+    /// The address of its connection, or of its last one.
     pub(crate) address: Address,
     pub(crate) inbox: Inbox,
     pub(crate) outbox: Outbox,

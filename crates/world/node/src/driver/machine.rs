@@ -15,7 +15,7 @@ pub enum Input<'a> {
     Opened {
         /// The connection: a number never used before.
         conn: ConnId,
-        /// Where it comes from.
+        /// The address of its peer.
         address: Address,
         /// The id of the session, should it open one: drawn at random, not zero.
         session_id: u64,

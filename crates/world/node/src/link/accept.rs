@@ -195,7 +195,7 @@ impl<M> Drop for Place<M> {
 }
 
 impl Arrival {
-    /// Where it comes from; the links inside of one program or job come from one place.
+    /// The address of its peer; all links inside of one program or job have the same.
     fn address(&self) -> Address {
         let ip = match self {
             Self::Tcp(stream) => stream.peer_addr().ok().map(|peer| peer.ip()),

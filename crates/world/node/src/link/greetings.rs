@@ -19,7 +19,7 @@ pub(crate) struct Greetings {
     last: u64,
 }
 
-/// What became of a new connection.
+/// The outcome for a new connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Greeting {
     /// It has a place, by this number. `evicted`: another one has lost its own.
