@@ -41,6 +41,8 @@ pub(crate) struct Objects {
     pub(super) published: BTreeSet<PublishedClass>,
     pub(super) tombstones: Tombstones,
     pub(super) departures: Departures,
+    /// A lost federate has left instances without an owner, and the log says so.
+    pub(super) abandoned: bool,
     /// Other nodes may follow what happens here. False at a single node, which then need not say it.
     pub(crate) replicated: bool,
     /// Update rate designators in use.
@@ -72,6 +74,7 @@ impl Objects {
             published: BTreeSet::new(),
             tombstones: Tombstones::default(),
             departures: Departures::default(),
+            abandoned: false,
             replicated: false,
             rates: Vec::new(),
             last_instance: 0,

@@ -80,7 +80,22 @@ impl Objects {
     ) {
         let plan = Plan { divest: true, ..Plan::from(directive) };
         let (deletable, other) = self.owned_instances(who);
+        if directive == ResignAction::NoAction {
+            self.note_abandoned(who, deletable.len() + other.len());
+        }
         self.carry_out(effects, who, plan, &deletable, &other);
+    }
+
+    /// A lost federate leaves instances behind that nobody owns or deletes: the standard's default, which few object models
+    /// mean. It is logged for the first of a federation execution: federates that come and go would fill the log.
+    fn note_abandoned(&mut self, who: FederateHandle, instances: usize) {
+        if instances > 0 && !std::mem::replace(&mut self.abandoned, true) {
+            tracing::warn!(
+                execution = %self.id, federate = ?who, instances,
+                "a lost federate leaves instances without an owner, as its automatic resign directive is NoAction; \
+                 the switch automaticResignAction of the object model sets another one for all federates"
+            );
+        }
     }
 
     /// Instances of which `who` owns attributes: those it may delete, and the others.
