@@ -4,6 +4,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::{Subcommand, ValueEnum};
+use hla::api::ResignAction;
 use hla::fom::{self, Diagnostic, Edition, Fdd, FomError, FomErrorKind, Limits, Module, Severity, Summary};
 use serde_json::json;
 
@@ -107,6 +108,15 @@ impl Checked {
         if self.model.is_some() { Status::Done } else { Status::BadNews }
     }
 
+    /// What is sound, and may surprise all the same.
+    fn hint(&self) -> Option<&'static str> {
+        let action = self.model.as_ref()?.switches().automatic_resign_action;
+        (action == ResignAction::NoAction).then_some(
+            "hint: automaticResignAction is NoAction (the default): objects of a federate that is lost stay for ever, \
+             without an owner. DeleteObjectsThenDivest in the switches table of the first module removes them",
+        )
+    }
+
     fn verdict(&self) -> String {
         let number = |severity, word: &str| match self.count(severity) {
             1 => format!("1 {word}"),
@@ -169,6 +179,7 @@ fn check(args: &CheckArgs) -> Outcome {
     let mut report = Report::new("fom check", 1);
     let checked = args.modules.check();
     let summary = checked.model.as_ref().map(fom::summary);
+    let hint = checked.hint();
     if !args.json.takes_stdout() {
         for finding in &checked.findings {
             say(finding);
@@ -177,6 +188,7 @@ fn check(args: &CheckArgs) -> Outcome {
             Some(summary) => say(format_args!("{}; {summary}", checked.verdict())),
             None => say(format_args!("{}; the modules cannot be used together", checked.verdict())),
         }
+        hint.iter().for_each(say);
     }
     for finding in &checked.findings {
         report.row(json!({
@@ -192,6 +204,7 @@ fn check(args: &CheckArgs) -> Outcome {
         report.summary(summary_value(summary));
     }
     report.note(checked.verdict());
+    hint.iter().for_each(|hint| report.note(*hint));
     args.json.write(&report)?;
     Ok(checked.status())
 }
@@ -254,6 +267,25 @@ mod tests {
         assert_eq!((checked.count(Severity::Error), checked.status()), (2, Status::BadNews));
         assert!(checked.findings[0].message.starts_with("cannot be read"));
         assert_eq!((checked.findings[1].line, &checked.findings[1].file), (2, &bad.display().to_string()));
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn that_objects_of_the_lost_stay_is_hinted_at() {
+        let folder = folder("hint");
+        let hint_with = |switches: &str| {
+            let file = folder.join("switches.xml");
+            let text = format!(
+                "<objectModel xmlns=\"http://standards.ieee.org/IEEE1516-2025\">{switches}</objectModel>"
+            );
+            std::fs::write(&file, text).unwrap();
+            modules(&[file]).check().hint()
+        };
+        let action = |of| format!("<switches><automaticResignAction resignAction=\"{of}\"/></switches>");
+        assert!(hint_with("").is_some_and(|hint| hint.contains("automaticResignAction is NoAction")));
+        assert!(hint_with(&action("NoAction")).is_some());
+        assert_eq!(hint_with(&action("DeleteObjectsThenDivest")), None);
+        assert_eq!(hint_with("<oops>"), None, "there is no model");
         std::fs::remove_dir_all(folder).unwrap();
     }
 

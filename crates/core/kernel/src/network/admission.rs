@@ -63,7 +63,10 @@ impl Network {
             let name = self.config.overlay.name.clone();
             self.write(now, to, &Unicast::Join { name }, true);
         }
-        if !self.order.is_leader() || self.leaving {
+        // A leader that is cut off with a minority must call nobody dead: it cannot decide so, but what it proposes lives on,
+        // and would be decided when it is back among the others, who live.
+        let may_judge = self.order.is_leader() && self.strength().is_some_and(|strength| strength > 0);
+        if !may_judge || self.leaving {
             self.membership.look_away();
         } else {
             let overlay = &self.overlay;

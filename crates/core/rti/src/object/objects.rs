@@ -47,6 +47,8 @@ pub(crate) struct Objects {
     /// The next slice of work is one of a federate that leaves.
     pub(super) resignations_next: bool,
     pub(super) departures: Departures,
+    /// A lost federate has left instances without an owner, and the log says so.
+    pub(super) abandoned: bool,
     /// Other nodes may follow what happens here. False at a single node, which then need not say it.
     pub(crate) replicated: bool,
     /// Update rate designators in use.
@@ -81,6 +83,7 @@ impl Objects {
             resignations: Resignations::default(),
             resignations_next: false,
             departures: Departures::default(),
+            abandoned: false,
             replicated: false,
             rates: Vec::new(),
             last_instance: 0,

@@ -76,6 +76,10 @@ impl Owned {
         self.deletable.reverse();
         self.other.reverse();
     }
+
+    fn len(&self) -> usize {
+        self.deletable.len() + self.other.len()
+    }
 }
 
 /// A federate that has left, and that instances still know.
@@ -156,7 +160,22 @@ impl Objects {
             (Owned::default(), self.instances.cursor().advance(&self.instances, usize::MAX));
         self.find_owned(who, all, &mut owned);
         owned.reverse();
+        if directive == ResignAction::NoAction {
+            self.note_abandoned(who, owned.len());
+        }
         self.dispose(effects, who, plan, &mut owned, usize::MAX);
+    }
+
+    /// A lost federate leaves instances behind that nobody owns or deletes: the standard's default, which few object models
+    /// mean. It is logged for the first of a federation execution: federates that come and go would fill the log.
+    fn note_abandoned(&mut self, who: FederateHandle, instances: usize) {
+        if instances > 0 && !std::mem::replace(&mut self.abandoned, true) {
+            tracing::warn!(
+                execution = %self.id, federate = ?who, instances,
+                "a lost federate leaves instances without an owner, as its automatic resign directive is NoAction; \
+                 the switch automaticResignAction of the object model sets another one for all federates"
+            );
+        }
     }
 
     fn resignation(
@@ -176,7 +195,7 @@ impl Objects {
         effects: &mut Effects,
         resignation: &mut Resignation,
     ) -> Result<bool, RtiError> {
-        let Resignation { who, action, plan, ending: _, cursor, owned } = resignation;
+        let Resignation { who, action, plan, ending, cursor, owned } = resignation;
         if !cursor.is_done() {
             let slice = cursor.advance(&self.instances, FOUND_PER_SLICE);
             self.find_owned(*who, slice, owned);
@@ -185,6 +204,9 @@ impl Objects {
             }
             owned.reverse();
             self.check_nothing_remains(*action, *plan, owned)?;
+            if matches!(ending, Ending::Lost) && *action == ResignAction::NoAction {
+                self.note_abandoned(*who, owned.len());
+            }
         }
         self.dispose(effects, *who, *plan, owned, DISPOSED_PER_SLICE);
         Ok(owned.deletable.is_empty() && (owned.other.is_empty() || !plan.divest))

@@ -114,12 +114,17 @@ impl Shape {
     /// The largest part of the nodes that hang together when `gone` are gone and links between `parted` and the others do
     /// not work.
     pub fn largest_part(&self, gone: &BTreeSet<usize>, parted: &BTreeSet<usize>, cut: &[usize]) -> usize {
+        let between = |a, b| {
+            let all = self.edges.iter().enumerate();
+            all.filter(move |(_, e)| (e.from, e.to) == (a, b) || (e.from, e.to) == (b, a))
+        };
         let linked = |a: usize, b: usize| {
             parted.contains(&a) == parted.contains(&b)
-                && (self.kind == Kind::Mesh
-                    || self.edges.iter().enumerate().any(|(place, e)| {
-                        !cut.contains(&place) && ((e.from, e.to) == (a, b) || (e.from, e.to) == (b, a))
-                    }))
+                && match self.kind {
+                    // What is cut is the way between two nodes, whoever makes the link; the other pairs find each other.
+                    Kind::Mesh => between(a, b).all(|(place, _)| !cut.contains(&place)),
+                    _ => between(a, b).any(|(place, _)| !cut.contains(&place)),
+                }
         };
         let mut left: BTreeSet<usize> = (0..self.nodes).filter(|node| !gone.contains(node)).collect();
         let mut largest = 0;
@@ -216,6 +221,16 @@ mod tests {
                 assert!(in_part < shape.nodes);
             }
         }
+    }
+
+    #[test]
+    fn a_node_of_a_mesh_is_alone_when_all_its_ways_are_cut() {
+        let (mesh, none) = (Shape::mesh(3, 1), BTreeSet::new());
+        let cut: Vec<usize> =
+            (0..mesh.edges.len()).filter(|&at| mesh.edges[at].from == 0 || mesh.edges[at].to == 0).collect();
+        assert_eq!(mesh.largest_part(&none, &none, &cut[..1]), 3, "there is another way");
+        assert_eq!(mesh.largest_part(&none, &none, &cut), 2);
+        assert_eq!(mesh.largest_part(&BTreeSet::from([1]), &none, &cut), 1, "no majority is left");
     }
 
     #[test]

@@ -80,6 +80,28 @@ fn a_member_that_breaks_the_protocol_loses_its_link_and_may_come_back() {
     assert_eq!(keys(&before), keys(&after), "nobody was taken for dead");
 }
 
+/// The others have not had the time to give it up, so that all that it has proposed meanwhile is decided now.
+#[test]
+fn a_leader_that_was_cut_off_calls_nobody_dead() {
+    let mut network = Network::new(Kind::Mesh);
+    for (name, joins, timeout) in [("a", &[][..], 200), ("b", &["a"], 60_000), ("c", &["a", "b"], 60_000)] {
+        network.start_with(name, joins, |config| config.node_timeout = Duration::from_millis(timeout));
+        network.run(Duration::from_secs(2));
+    }
+    network.expect_members(&["a", "b", "c"]);
+    let keys = |status: &NetworkStatus| status.members.iter().map(|m| m.key).collect::<Vec<_>>();
+    let (leader, before) = (network.status("a").key, network.status("b"));
+    assert!(before.members.iter().any(|member| member.leader && member.key == leader));
+    network.cut("a", true);
+    network.run(Duration::from_millis(500));
+    network.cut("a", false);
+    network.run(Duration::from_secs(10));
+    network.expect_members(&["a", "b", "c"]);
+    for name in ["a", "b", "c"] {
+        assert_eq!(keys(&network.status(name)), keys(&before), "nobody was taken for dead");
+    }
+}
+
 #[test]
 fn a_founder_that_starts_again_comes_back_into_its_network() {
     for kind in KINDS {
