@@ -125,7 +125,7 @@ impl Rti {
             }
             (Work::Call(call, base), JobOutcome::Call { read, opened, built }) => {
                 self.control.keep_read(read);
-                self.go_on(*call, base, opened, built)
+                self.go_on(*call, base.as_ref(), opened, built)
             }
             (Work::Call(call, _), JobOutcome::Panicked(why)) => {
                 let text = format!("the FOM modules of this call cannot be read: {why}");
@@ -143,7 +143,7 @@ impl Rti {
     fn go_on(
         &mut self,
         mut call: ModuleCall,
-        base: Option<Option<Fdd>>,
+        base: Option<&Option<Fdd>>,
         opened: Result<Opened, RtiError>,
         built: Vec<(Build, Result<Fdd, RtiError>)>,
     ) -> Option<Completion> {
@@ -154,7 +154,7 @@ impl Rti {
             Ok(opened) => opened,
             Err(error) => return self.answer(&call, error),
         };
-        if !is_same_base(base.as_ref(), call.purpose.base(&self.control).as_ref()) {
+        if !is_same_base(base, call.purpose.base(&self.control).as_ref()) {
             // Others were faster. The modules are known now, and its turn has come.
             call.mim = opened.mim.map(SentModule::Text);
             call.modules = opened.modules.into_iter().map(SentModule::Text).collect();
