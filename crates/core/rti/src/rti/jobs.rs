@@ -34,6 +34,7 @@ enum Work {
     /// The call, whose modules the job has, and the model that they are for.
     Call(Box<ModuleCall>, Option<Option<Fdd>>),
     Log,
+    Discard,
 }
 
 impl Jobs {
@@ -95,6 +96,10 @@ impl Rti {
         }
         let (limits, task, work) = match self.jobs.log.take() {
             Some((limits, builds)) => (limits, Task::Log(builds), Work::Log),
+            None if self.jobs.calls.is_empty() => {
+                let discarded = self.control.take_discarded()?;
+                (self.control.limits().clone(), Task::Discard(discarded), Work::Discard)
+            }
             None => {
                 let mut call = self.jobs.pop()?;
                 let base = call.purpose.base(&self.control);
@@ -134,7 +139,9 @@ impl Rti {
             (Work::Log, JobOutcome::Panicked(why)) => {
                 panic!("an object model of the network cannot be made here: {why}")
             }
-            (Work::Log, JobOutcome::Call { .. }) | (Work::Call(..), JobOutcome::Log { .. }) => {
+            (Work::Discard, _) => None,
+            (Work::Log, JobOutcome::Call { .. } | JobOutcome::Discarded)
+            | (Work::Call(..), JobOutcome::Log { .. } | JobOutcome::Discarded) => {
                 unreachable!("a job's outcome is of the kind of its task")
             }
         }
@@ -148,6 +155,8 @@ impl Rti {
         built: Vec<(Build, Result<Fdd, RtiError>)>,
     ) -> Option<Completion> {
         if !self.waits(&call) {
+            let models = built.into_iter().filter_map(|(_, model)| model.ok());
+            models.for_each(|model| self.control.discard_model(model));
             return None;
         }
         let opened = match opened {

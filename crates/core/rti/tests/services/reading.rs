@@ -248,6 +248,27 @@ fn a_federation_may_not_grow_without_end() {
     assert_eq!(d.classes("F"), ["A", "B"]);
 }
 
+#[test]
+fn large_models_are_freed_by_a_job() {
+    let mut d = Driver::new(Config::default());
+    let huge = format!("{}<!--{}-->", long("A"), "x".repeat(5 << 20));
+    d.create(1, "F", &[&huge]);
+    d.run_job();
+    assert!(d.rti.poll_job().is_none());
+    let destroy = api::DestroyFederationExecutionRequest { federation_name: "F".to_owned() };
+    d.call(1, Call::DestroyFederationExecutionRequest(destroy));
+    assert_eq!(d.answered(), [(1, Ok(())), (1, Ok(()))]);
+    d.run_job();
+    assert!(d.rti.poll_job().is_none() && d.answered().is_empty());
+    // One that nobody waits for any longer.
+    d.create(1, "G", &[&huge]);
+    let job = d.rti.poll_job().expect("a job");
+    d.rti.close(NOW, CallerId(1));
+    d.finish(job.run());
+    d.run_job();
+    assert!(d.rti.poll_job().is_none());
+}
+
 /// The command that the first node has committed, as another one gets it.
 fn ordered(d: &mut Driver, caller: u64, texts: &[&str]) -> Command {
     d.calls += 1;
