@@ -11,8 +11,12 @@ use std::sync::LazyLock;
 /// Small, so that the limits are met.
 static LIMITS: LazyLock<Limits> = LazyLock::new(|| Limits {
     module_bytes: 64 << 10,
+    call_modules: 4,
+    call_bytes: 64 << 10,
+    model_bytes: 256 << 10,
     depth: 16,
     nodes: 5_000,
+    lookups: 50_000,
     tag_attributes: 16,
     namespaces: 8,
     classes: 50,

@@ -202,7 +202,7 @@ impl Machine for Kernel {
             .or_else(|| self.poll_group().map(Output::Group))
             .or_else(|| self.poll_released().map(Output::Released))
             .or_else(|| self.poll_ready().map(Output::Ready))
-            .or_else(|| self.poll_job().map(Output::Job))
+            .or_else(|| self.poll_job().map(|job| Output::Job(Box::new(job))))
     }
 
     fn poll_transmit(&mut self, now: Moment, conn: ConnId, out: &mut BytesMut, budget: usize) -> Transmit {

@@ -243,7 +243,9 @@ impl ControlPlane {
         }
         let id = federation.id;
         tracing::info!(federation = name, "federation execution destroyed");
-        self.federations.remove(name);
+        if let Some(gone) = self.federations.remove(name) {
+            self.modules.discard(gone.model);
+        }
         self.names.remove(&id);
         Ok(vec![Event::Destroyed(id)])
     }
@@ -265,6 +267,9 @@ impl ControlPlane {
         // A module may be there already, though its octets are not: in another encoding.
         let known = execution.model.modules().len();
         let extended = extended.filter(|model| model.modules().len() > known);
+        if extended.is_some() {
+            self.modules.discard(execution.model.clone());
+        }
         execution.join(name, federate_type, extended, node)
     }
 

@@ -1,7 +1,7 @@
 //! Object models that take long to make: they are made elsewhere before the command that needs them is applied.
 
 use super::{Command, ControlPlane};
-use crate::modules::{Build, ReadModules};
+use crate::modules::{Build, Discarded, ReadModules};
 use hla::RtiError;
 use hla::fom::{Fdd, Limits, Module};
 use hla::time::TimeKind;
@@ -62,6 +62,23 @@ impl ControlPlane {
     /// Keeps a model for the command or the snapshot that needs it.
     pub(crate) fn keep_model(&mut self, build: Build, model: Result<Fdd, RtiError>) {
         self.modules.keep(build, model);
+    }
+
+    /// A model is no longer needed here.
+    pub(crate) fn discard_model(&mut self, model: Fdd) {
+        self.modules.discard(model);
+    }
+
+    /// Takes the place of `older`, with whose memory nobody shall have to wait.
+    pub(crate) fn discard(&mut self, older: Self) {
+        let models = older.federations.into_values().map(|federation| federation.model);
+        models.for_each(|model| self.modules.discard(model));
+        self.modules.discard_all(older.modules);
+    }
+
+    /// Models and modules to be freed elsewhere.
+    pub(crate) fn take_discarded(&mut self) -> Option<Discarded> {
+        self.modules.take_discarded()
     }
 
     /// Takes over what another control plane has read.

@@ -343,7 +343,7 @@ impl<'a> Reader<'a> {
         let total = form.batches.iter().try_fold(0u32, |sum, &batch| sum.checked_add(batch));
         if form.batches.is_empty() || total.map(|total| total as usize) != Some(texts.len()) {
             let text = format!("{} modules do not come in batches of {:?}", texts.len(), form.batches);
-            return Err(wrong(form, text));
+            return Err(wrong(form, &text));
         }
         let before = self.previous.execution(form.id);
         let before = before.filter(|before| continues(before, mim, &texts, &form.batches));
@@ -373,15 +373,15 @@ impl<'a> Reader<'a> {
                 None => self.modules.take(&build),
             },
         };
-        let model = model.map_err(|error| wrong(form, error.to_string()))?;
+        let model = model.map_err(|error| wrong(form, &error.to_string()))?;
         if model.modules().len() != form.modules.len() {
-            return Err(wrong(form, "a batch of its modules repeats one".to_owned()));
+            return Err(wrong(form, "a batch of its modules repeats one"));
         }
         Ok(model)
     }
 }
 
-fn wrong(form: &FederationForm<'_>, why: String) -> WireError {
+fn wrong(form: &FederationForm<'_>, why: &str) -> WireError {
     inconsistent(format!("federation execution `{}`: {why}", form.name))
 }
 

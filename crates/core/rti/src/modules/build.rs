@@ -9,6 +9,16 @@ use hla::fom::{Budget, Edition, Fdd, FomError, FomErrorKind, Limits, Module, dec
 /// of the model, which for these takes some 2 ms.
 const AT_ONCE_MODEL_BYTES: usize = 4 << 20;
 
+/// Octets of the modules of a model.
+fn model_bytes(model: &Fdd) -> usize {
+    model.modules().iter().map(|module| module.text().len()).sum()
+}
+
+/// Whether a copy of the model is made, or its memory freed, in little time.
+pub(super) fn is_small_model(model: &Fdd) -> bool {
+    model_bytes(model) <= AT_ONCE_MODEL_BYTES
+}
+
 /// The parts of an object model.
 #[derive(Clone)]
 pub(crate) struct Build {
@@ -57,8 +67,7 @@ impl Build {
 
     /// Whether it takes so little time that it needs no [`Job`](super::Job), when so many octets are read at once.
     pub(super) fn is_small(&self, at_once: usize) -> bool {
-        let of_base = |base: &Fdd| base.modules().iter().map(|module| module.text().len()).sum();
-        self.bytes() <= at_once && self.base.as_ref().map_or(0, of_base) <= AT_ONCE_MODEL_BYTES
+        self.bytes() <= at_once && self.base.as_ref().is_none_or(is_small_model)
     }
 
     /// Makes the model. Modules that were not read before are added to `read`. The modules of a call share its
@@ -143,7 +152,7 @@ fn read_text(
 
 /// The modules of one federation execution may not grow without end, one call after the other.
 fn check_size(model: &Fdd, limits: &Limits) -> Result<(), FomError> {
-    let bytes: usize = model.modules().iter().map(|module| module.text().len()).sum();
+    let bytes = model_bytes(model);
     let most = limits.model_bytes;
     if bytes <= most {
         return Ok(());

@@ -1,6 +1,6 @@
 //! Modules that were read, and models that were made, for those who need them next.
 
-use super::build::Build;
+use super::build::{Build, is_small_model};
 use hla::RtiError;
 use hla::fom::{Fdd, Limits, Module};
 use std::collections::VecDeque;
@@ -49,7 +49,7 @@ impl ReadModules {
     /// A module was read just now.
     pub(super) fn add(&mut self, module: Module) {
         self.fresh.push(module.clone());
-        self.insert(module);
+        self.insert(module, |_| ());
     }
 
     /// The modules that were read since the last time.
@@ -57,13 +57,29 @@ impl ReadModules {
         std::mem::take(&mut self.fresh)
     }
 
-    fn insert(&mut self, module: Module) {
+    /// Keeps a module, in the place of others.
+    fn insert(&mut self, module: Module, mut drop: impl FnMut(Module)) {
         self.count += 1;
         self.modules.push_back(module);
         let mut bytes: usize = self.modules.iter().map(|module| module.text().len()).sum();
         while self.modules.len() > READ_MODULES_MAX || (bytes > READ_BYTES_MAX && self.modules.len() > 1) {
-            bytes -= self.modules.pop_front().map_or(0, |module| module.text().len());
+            let Some(oldest) = self.modules.pop_front() else { break };
+            bytes -= oldest.text().len();
+            drop(oldest);
         }
+    }
+}
+
+/// Large models and modules that nobody needs any longer: to free the largest takes a tenth of a second.
+#[derive(Default)]
+pub(crate) struct Discarded {
+    models: Vec<Fdd>,
+    modules: Vec<Module>,
+}
+
+impl Discarded {
+    fn is_empty(&self) -> bool {
+        self.models.is_empty() && self.modules.is_empty()
     }
 }
 
@@ -75,6 +91,7 @@ pub(crate) struct ModuleCache {
     read: ReadModules,
     /// The ones made last are at the end.
     built: VecDeque<(Build, Result<Fdd, RtiError>)>,
+    discarded: Discarded,
 }
 
 impl Default for ModuleCache {
@@ -85,7 +102,8 @@ impl Default for ModuleCache {
 
 impl ModuleCache {
     pub(crate) fn new(limits: Limits) -> Self {
-        Self { limits, at_once: AT_ONCE_BYTES, read: ReadModules::default(), built: VecDeque::new() }
+        let (read, built, discarded) = Default::default();
+        Self { limits, at_once: AT_ONCE_BYTES, read, built, discarded }
     }
 
     pub(crate) fn set_at_once(&mut self, bytes: usize) {
@@ -94,7 +112,7 @@ impl ModuleCache {
 
     /// A cache with other limits, and what was read so far.
     pub(crate) fn with_limits(&self, limits: Limits) -> Self {
-        Self { limits, at_once: self.at_once, read: self.read.clone(), built: VecDeque::new() }
+        Self { at_once: self.at_once, read: self.read.clone(), ..Self::new(limits) }
     }
 
     /// The limits on every module.
@@ -119,7 +137,27 @@ impl ModuleCache {
 
     /// Keeps what a job has read.
     pub(crate) fn insert_read(&mut self, modules: Vec<Module>) {
-        modules.into_iter().for_each(|module| self.read.insert(module));
+        let discarded = &mut self.discarded.modules;
+        modules.into_iter().for_each(|module| self.read.insert(module, |oldest| discarded.push(oldest)));
+    }
+
+    /// A model is no longer needed here. A large one is freed by a job, if this is the last clone of it.
+    pub(crate) fn discard(&mut self, model: Fdd) {
+        if !is_small_model(&model) {
+            self.discarded.models.push(model);
+        }
+    }
+
+    /// A cache is no longer needed.
+    pub(crate) fn discard_all(&mut self, other: Self) {
+        let models = other.built.into_iter().filter_map(|(_, model)| model.ok());
+        models.chain(other.discarded.models).for_each(|model| self.discard(model));
+        self.discarded.modules.extend(other.discarded.modules);
+    }
+
+    /// Models and modules to be freed elsewhere.
+    pub(crate) fn take_discarded(&mut self) -> Option<Discarded> {
+        (!self.discarded.is_empty()).then(|| std::mem::take(&mut self.discarded))
     }
 
     /// Keeps a model until it is [taken](Self::take).
@@ -128,7 +166,9 @@ impl ModuleCache {
         self.built.push_back((build, model));
         let mut bytes: usize = self.built.iter().map(|(build, _)| build.bytes()).sum();
         while self.built.len() > BUILT_MODELS_MAX || (bytes > BUILT_BYTES_MAX && self.built.len() > 1) {
-            bytes -= self.built.pop_front().map_or(0, |(build, _)| build.bytes());
+            let Some((build, model)) = self.built.pop_front() else { break };
+            bytes -= build.bytes();
+            model.into_iter().for_each(|model| self.discard(model));
         }
     }
 

@@ -1,7 +1,7 @@
 //! Work on FOM modules that is done elsewhere.
 
 use super::build::Build;
-use super::cache::ReadModules;
+use super::cache::{Discarded, ReadModules};
 use super::{ModuleText, SentModule};
 use base::NodeKey;
 use hla::RtiError;
@@ -34,6 +34,8 @@ pub(crate) enum Task {
     },
     /// Make the models that the log has come to.
     Log(Vec<Build>),
+    /// Free memory.
+    Discard(Discarded),
 }
 
 /// The modules of a call, opened.
@@ -58,6 +60,7 @@ type Models = Vec<(Build, Result<Fdd, RtiError>)>;
 pub(crate) enum JobOutcome {
     Call { read: Vec<Module>, opened: Result<Opened, RtiError>, built: Models },
     Log { read: Vec<Module>, built: Models },
+    Discarded,
     Panicked(String),
 }
 
@@ -80,6 +83,10 @@ impl Job {
     pub fn run(self) -> JobDone {
         let Self { id, limits, mut read, task } = self;
         let outcome = match task {
+            Task::Discard(discarded) => {
+                drop(discarded);
+                JobOutcome::Discarded
+            }
             Task::Log(builds) => {
                 let run = |build: Build| {
                     let model = build.run(&mut read, &limits, None);

@@ -8,7 +8,7 @@ mod cache;
 mod job;
 
 pub(crate) use build::Build;
-pub(crate) use cache::{AT_ONCE_BYTES, ModuleCache, ReadModules};
+pub(crate) use cache::{AT_ONCE_BYTES, Discarded, ModuleCache, ReadModules};
 pub use job::{Job, JobDone, JobId};
 pub(crate) use job::{JobOutcome, Opened, Task};
 

@@ -34,6 +34,7 @@ enum Work {
     /// The call, whose modules the job has, and the model that they are for.
     Call(Box<ModuleCall>, Option<Option<Fdd>>),
     Log,
+    Discard,
 }
 
 impl Jobs {
@@ -95,6 +96,10 @@ impl Rti {
         }
         let (limits, task, work) = match self.jobs.log.take() {
             Some((limits, builds)) => (limits, Task::Log(builds), Work::Log),
+            None if self.jobs.calls.is_empty() => {
+                let discarded = self.control.take_discarded()?;
+                (self.control.limits().clone(), Task::Discard(discarded), Work::Discard)
+            }
             None => {
                 let mut call = self.jobs.pop()?;
                 let base = call.purpose.base(&self.control);
@@ -125,7 +130,7 @@ impl Rti {
             }
             (Work::Call(call, base), JobOutcome::Call { read, opened, built }) => {
                 self.control.keep_read(read);
-                self.go_on(*call, base, opened, built)
+                self.go_on(*call, base.as_ref(), opened, built)
             }
             (Work::Call(call, _), JobOutcome::Panicked(why)) => {
                 let text = format!("the FOM modules of this call cannot be read: {why}");
@@ -134,7 +139,9 @@ impl Rti {
             (Work::Log, JobOutcome::Panicked(why)) => {
                 panic!("an object model of the network cannot be made here: {why}")
             }
-            (Work::Log, JobOutcome::Call { .. }) | (Work::Call(..), JobOutcome::Log { .. }) => {
+            (Work::Discard, _) => None,
+            (Work::Log, JobOutcome::Call { .. } | JobOutcome::Discarded)
+            | (Work::Call(..), JobOutcome::Log { .. } | JobOutcome::Discarded) => {
                 unreachable!("a job's outcome is of the kind of its task")
             }
         }
@@ -143,18 +150,20 @@ impl Rti {
     fn go_on(
         &mut self,
         mut call: ModuleCall,
-        base: Option<Option<Fdd>>,
+        base: Option<&Option<Fdd>>,
         opened: Result<Opened, RtiError>,
         built: Vec<(Build, Result<Fdd, RtiError>)>,
     ) -> Option<Completion> {
         if !self.waits(&call) {
+            let models = built.into_iter().filter_map(|(_, model)| model.ok());
+            models.for_each(|model| self.control.discard_model(model));
             return None;
         }
         let opened = match opened {
             Ok(opened) => opened,
             Err(error) => return self.answer(&call, error),
         };
-        if !is_same_base(base.as_ref(), call.purpose.base(&self.control).as_ref()) {
+        if !is_same_base(base, call.purpose.base(&self.control).as_ref()) {
             // Others were faster. The modules are known now, and its turn has come.
             call.mim = opened.mim.map(SentModule::Text);
             call.modules = opened.modules.into_iter().map(SentModule::Text).collect();

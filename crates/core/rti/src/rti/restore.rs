@@ -38,6 +38,7 @@ impl Rti {
         let events = older.difference(&self.control, own);
         self.take_events(events, Turn::Nobody);
         self.release_missed_names(&older);
+        self.control.discard(older);
         Ok(())
     }
 

@@ -118,8 +118,7 @@ fn calls_of_others_go_on_while_modules_are_read() {
     assert!(d.rti.poll_job().is_none(), "one at a time");
     d.create(2, "G", &[]);
     assert_eq!(d.answered(), [(2, Ok(()))]);
-    let done = std::thread::spawn(|| job.run()).join().expect("it does not panic");
-    d.finish(done);
+    d.finish(job.run());
     assert_eq!(d.answered(), [(1, Ok(()))]);
     assert_eq!(d.classes("F"), ["A"]);
     assert!(d.rti.poll_job().is_none());
@@ -247,6 +246,27 @@ fn a_federation_may_not_grow_without_end() {
     d.run_job();
     assert_eq!(d.answered(), [(1, Ok(())), (1, Err(InconsistentFOM))]);
     assert_eq!(d.classes("F"), ["A", "B"]);
+}
+
+#[test]
+fn large_models_are_freed_by_a_job() {
+    let mut d = Driver::new(Config::default());
+    let huge = format!("{}<!--{}-->", long("A"), "x".repeat(5 << 20));
+    d.create(1, "F", &[&huge]);
+    d.run_job();
+    assert!(d.rti.poll_job().is_none());
+    let destroy = api::DestroyFederationExecutionRequest { federation_name: "F".to_owned() };
+    d.call(1, Call::DestroyFederationExecutionRequest(destroy));
+    assert_eq!(d.answered(), [(1, Ok(())), (1, Ok(()))]);
+    d.run_job();
+    assert!(d.rti.poll_job().is_none() && d.answered().is_empty());
+    // One that nobody waits for any longer.
+    d.create(1, "G", &[&huge]);
+    let job = d.rti.poll_job().expect("a job");
+    d.rti.close(NOW, CallerId(1));
+    d.finish(job.run());
+    d.run_job();
+    assert!(d.rti.poll_job().is_none());
 }
 
 /// The command that the first node has committed, as another one gets it.

@@ -252,7 +252,7 @@ impl<M: Machine> Core<M> {
                         self.write_to(now, origin);
                     }
                 }
-                Some(Output::Job(job)) => self.worker.run(job),
+                Some(Output::Job(job)) => self.worker.run(*job),
                 // Room in its queue may make the machine send more, to anybody.
                 None => match waiting.take() {
                     Some(origin) => self.write_to(now, origin),

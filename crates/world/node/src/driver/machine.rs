@@ -63,7 +63,7 @@ pub enum Output {
     /// A connection has something to write, or is to be closed.
     Ready(ConnId),
     /// Work for another thread. It comes after everything else.
-    Job(Job),
+    Job(Box<Job>),
 }
 
 /// A process's logic, without sockets, clock or chance.
