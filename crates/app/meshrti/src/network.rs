@@ -30,7 +30,7 @@ A network goes on by itself when a majority of the nodes that voted last is back
 all nodes of the network that still run, then reset the node that founds networks and start it; the others join it. Do not reset it
 while a part of the old network may still be at work elsewhere: there would be two.")]
 struct Reset {
-    /// What the node is called
+    /// The name of the node
     #[arg(short, long)]
     name: String,
     /// The folder that it keeps its state in, as given to `meshrti serve`

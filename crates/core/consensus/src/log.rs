@@ -1,5 +1,5 @@
 //! The log of one member, in memory: a process that stops is gone for good and starts again under another key, so no entry is
-//! written to a disk. Who votes is: see [`crate::reformation`].
+//! written to a disk. The set of voters is: see [`crate::reformation`].
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, VecDeque};

@@ -26,7 +26,7 @@ pub enum KernelError {
     /// The settings of the network do not fit.
     #[error(transparent)]
     Network(#[from] kernel::NetworkError),
-    /// What the node has kept cannot be used.
+    /// The state of the node cannot be used.
     #[error(transparent)]
     State(#[from] StateError),
     /// No random key for this start of the node.

@@ -1,5 +1,4 @@
-//! What a node keeps of its network in a file, so that a crash or a power cut does not take its
-//! vote.
+//! The state of a node in a file, so that a crash or a power cut does not take its vote.
 //!
 //! One small file for each node, `DIR/NAME.network`. A new state is written beside it, synced, and
 //! renamed over it, and the folder is synced: whenever the power fails, there is the old state or
@@ -44,7 +43,7 @@ pub enum StateError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong, and where.
+        /// The defect, and where it is.
         error: ImageError,
     },
 }
@@ -97,7 +96,7 @@ impl StateFile {
         &self.path
     }
 
-    /// What is kept there; `None`: nothing yet.
+    /// The record that is kept there; `None`: none yet.
     ///
     /// # Errors
     /// The file cannot be read, is damaged or is something else.
@@ -139,7 +138,7 @@ fn sync_directory(directory: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(directory)?.sync_all() } else { Ok(()) }
 }
 
-/// What the node starts with.
+/// The state that the node starts with.
 ///
 /// # Errors
 /// As [`StateFile::read`].

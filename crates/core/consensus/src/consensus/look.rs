@@ -33,8 +33,9 @@ impl Consensus {
         &self.roles
     }
 
-    /// The voters as of the last entry that was appended to the log of this node, committed or not. What a node acknowledges,
-    /// it has appended: so whoever keeps this before its messages leave knows every configuration that it took part in.
+    /// The voters as of the last entry that was appended to the log of this node, committed or
+    /// not. A node has appended every entry that it acknowledges: an owner that stores this before
+    /// messages leave knows every configuration that the node took part in.
     pub fn configuration(&self) -> &Configuration {
         &self.configuration
     }

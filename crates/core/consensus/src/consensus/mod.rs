@@ -41,7 +41,7 @@ pub struct Consensus {
     /// While leading: the term, and the fold of the whole log.
     admission: Option<(u64, Replicated)>,
     roles: BTreeMap<NodeKey, Role>,
-    /// Who votes, as of what is applied, and as of the end of the log.
+    /// The voters as of the last applied entry, and as of the end of the log.
     applied_configuration: Configuration,
     configuration: Configuration,
     /// Entries came or went that may change `configuration`.

@@ -111,7 +111,7 @@ impl Consensus {
             || entries.iter().any(|entry| wire::changes_of(entry).is_some());
     }
 
-    /// Who votes as of the end of the log: what is applied, and what was appended after it.
+    /// The voters as of the end of the log: those applied, with the changes appended after them.
     fn last_configuration(&self) -> Configuration {
         let log = self.node.store();
         let mut last = self.applied_configuration.clone();

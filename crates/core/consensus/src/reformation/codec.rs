@@ -34,15 +34,15 @@ pub enum ImageError {
     /// Another release wrote it.
     #[error("at offset 8 stands version {got}, and this release reads version {VERSION}")]
     Version {
-        /// What stands there.
+        /// The value found.
         got: u8,
     },
     /// Its length is not what it says.
     #[error("at offset 9 stands a length that makes {want} octets of the whole, and there are {got}")]
     Length {
-        /// What it should be.
+        /// The length that the file claims.
         want: usize,
-        /// What it is.
+        /// The length that it has.
         got: usize,
     },
     /// Its content is not what was written.
@@ -50,9 +50,9 @@ pub enum ImageError {
     Checksum {
         /// Where the checksum stands.
         at: usize,
-        /// What stands there.
+        /// The value found.
         got: u32,
-        /// What the content has.
+        /// The checksum of the content.
         want: u32,
     },
     /// The content was written as it is and makes no sense.

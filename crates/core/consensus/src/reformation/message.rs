@@ -1,4 +1,4 @@
-//! What nodes that are in no network say to each other.
+//! Messages between nodes that are in no network.
 
 use std::collections::BTreeSet;
 
@@ -33,7 +33,7 @@ pub enum Message {
         keys: BTreeSet<NodeKey>,
         /// The sender.
         contact: Contact,
-        /// What it accepted before.
+        /// The proposal that it accepted before.
         accepted: Option<(Ballot, Proposal)>,
     },
     /// The sender has promised to take part in a later attempt only.

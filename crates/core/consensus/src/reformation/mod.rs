@@ -15,9 +15,9 @@
 //! or it has given the network up and taken another key. Nodes outside tell all others of their
 //! records; those who know less adopt what is newer. When the nodes outside have the votes of a
 //! majority, one of them runs single-decree Paxos (Lamport 2001) among the voters of the lost
-//! network. What is decided is the successor: its number and its first voters, an odd number of
-//! those that took part. They begin its log together, so that the successor survives the loss of
-//! any minority of them from its first moment.
+//! network. They decide on the successor: its number and its first voters, an odd number of those
+//! that took part. They begin its log together, so that the successor survives the loss of any
+//! minority of them from its first moment.
 //!
 //! # Why there are never two
 //!
@@ -212,9 +212,9 @@ impl Reformation {
         self.changed();
     }
 
-    /// Whether a configuration has the voters that are stored already: learners come and go without a
-    /// write to the disk. The version that is kept is that of the entry which brought these voters,
-    /// which orders configurations just as well.
+    /// Whether a configuration has the voters that are stored already: learners come and go without
+    /// a write to the disk. The version that is kept is that of the entry which brought these
+    /// voters, which orders configurations just as well.
     fn is_known(&self, network: u64, configuration: &Configuration) -> bool {
         self.record.as_ref().is_some_and(|Record { head, promised, .. }| {
             let known = &head.configuration;
@@ -362,7 +362,7 @@ impl Reformation {
         self.send(now, Recipient::One(from), Some(Message::Accepted { ballot, keys }));
     }
 
-    /// A successor is chosen. Whoever found it out tells all others before it is taken up with the
+    /// A successor is chosen. The candidate tells all others before it is taken up with the
     /// successor itself.
     fn form(&mut self, proposal: Proposal, announces: bool) {
         let Some(record) = &mut self.record else { return };
@@ -384,7 +384,7 @@ impl Reformation {
         self.effects.push_back((self.revision, Effect::Form(proposal)));
     }
 
-    /// What was due is done.
+    /// Does the work that is due.
     pub fn handle_timeout(&mut self, now: Moment) {
         if !self.outside || self.record.is_none() {
             return;
@@ -419,7 +419,7 @@ impl Reformation {
         Some(Message::Standing { head, keys, contact: self.contact.clone() })
     }
 
-    /// Queues a message behind the state that it depends on. What this node says to itself takes
+    /// Queues a message behind the state that it depends on. A message to this node itself takes
     /// the same way: its own word counts when it is stored, and not before.
     fn send(&mut self, now: Moment, to: Recipient, message: Option<Message>) {
         let Some(message) = message else { return };
@@ -554,7 +554,7 @@ impl Reformation {
     }
 }
 
-/// What a node has kept from its last start.
+/// State kept from the last start of a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Kept {
     /// It has a place to keep records.

@@ -1,4 +1,4 @@
-//! What a node keeps of the network that it was a member of: all that is needed to found its
+//! The record of the network that a node was a member of: all that is needed to found its
 //! successor.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -98,7 +98,7 @@ impl Proposal {
     }
 }
 
-/// What a node keeps, on its disk if it has a place there.
+/// The state that a node keeps, on its disk if it has a place there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
     /// The latest network and configuration that it knows of.

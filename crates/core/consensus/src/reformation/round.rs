@@ -7,7 +7,7 @@ use base::{Moment, NodeKey};
 
 use super::record::{Ballot, Contact, Head, Proposal};
 
-/// What a node promised with.
+/// The contents of a promise.
 #[derive(Clone, Debug)]
 struct Promised {
     keys: BTreeSet<NodeKey>,

@@ -8,11 +8,11 @@ const NODES: u64 = 5;
 /// The number of the first network.
 const FIRST: u64 = (7 << 44) | 1;
 
-/// What the world does wrong, to see that it would be noticed.
+/// A mistake of the world, to see that it would be noticed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Mutation {
     None,
-    /// What is said to be stored is lost in a crash.
+    /// State that was reported as stored is lost in a crash.
     ForgetsPromises,
     /// Every answer counts for all voters.
     NeedsNoMajority,
@@ -23,7 +23,7 @@ struct Node {
     alive: bool,
     /// It is a member of a network.
     inside: bool,
-    /// What survives a crash.
+    /// The state that survives a crash.
     disk: Option<Bytes>,
     /// On its way to the disk.
     storing: Option<(Moment, Persist)>,
@@ -110,7 +110,7 @@ impl World {
     }
 
     fn step(&mut self) {
-        self.now = self.now + Duration::from_millis(10);
+        self.now += Duration::from_millis(10);
         for at in 0..self.nodes.len() {
             let now = self.now;
             let node = &mut self.nodes[at];
@@ -157,7 +157,7 @@ impl World {
         loop {
             let before = self.nodes[at].machine.head().map(|head| head.network);
             if let Some(proposal) = self.nodes[at].machine.poll_formed() {
-                self.formed(at, proposal);
+                self.formed(at, &proposal);
             } else if let Some((to, message)) = self.nodes[at].machine.poll_message() {
                 self.post(at, to, &message);
             } else if self.nodes[at].storing.is_none()
@@ -185,9 +185,9 @@ impl World {
         }
     }
 
-    fn formed(&mut self, at: usize, proposal: Proposal) {
+    fn formed(&mut self, at: usize, proposal: &Proposal) {
         let known = self.successors.entry(proposal.replaces).or_insert_with(|| proposal.clone());
-        if *known != proposal {
+        if known != proposal {
             self.rivals = Some(format!("{known:?} and {proposal:?}"));
         }
         let node = &mut self.nodes[at];
@@ -372,7 +372,7 @@ fn one_voter_alone_founds_the_successor() {
 fn a_disk_is_written_when_the_voters_change_and_not_when_learners_do() {
     let mut node = World::new(1, Mutation::None).nodes.remove(0).machine;
     let head = node.head().cloned().expect("it has a record");
-    let later = Configuration { term: 3, index: 50, ..head.configuration.clone() };
+    let later = Configuration { term: 3, index: 50, ..head.configuration };
     node.observe(FIRST, later.clone(), BTreeMap::new());
     assert!(node.is_persisted(), "a learner came");
     node.observe(FIRST, Configuration { voters: BTreeSet::from([NodeKey(1)]), ..later }, BTreeMap::new());

@@ -93,8 +93,8 @@ pub struct NetworkConfig {
     pub multicast: Option<Multicast>,
     /// The replicated log.
     pub consensus: consensus::Config,
-    /// What this node kept of the network that it was a member of at its last start, and whether it has a place to keep that.
-    /// Default: nothing, and none; then it is no voter any more when its process is started again.
+    /// The record that this node kept from its last start, and whether it has a place to keep one.
+    /// Default: no record and no place; then the node loses its vote when its process ends.
     pub kept: Kept,
     /// A member that cannot be reached for so long is dead: its federates are resigned. Default 1 s.
     pub node_timeout: Duration,

@@ -151,7 +151,7 @@ impl Network {
         settings.targets = config.targets.iter().map(target).collect();
         settings.targets.extend(reformation::targets(head, &config));
         let seed = settings.seed;
-        // Who was a member of a network founds no other one: it joins that, or its successor.
+        // A node that was a member of a network founds no other one: it joins that or its successor.
         let bootstrap = config.bootstrap.filter(|_| head.is_none());
         if let Some(head) = head {
             tracing::info!(
@@ -259,7 +259,7 @@ impl Network {
     /// It is to leave the network in order.
     pub(crate) fn leave(&mut self, now: Moment) {
         if !std::mem::replace(&mut self.leaving, true) {
-            // The last member takes the network with it. Who is no member leaves nothing.
+            // The last member takes the network with it. A node outside may still be a voter.
             if self.is_member() && self.nodes.len() <= 1 {
                 self.reformation.forget();
             }

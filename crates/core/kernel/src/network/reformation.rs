@@ -193,7 +193,7 @@ impl Network {
         self.review_due = true;
     }
 
-    /// What this node waits for while it is in no network and has no right to found one.
+    /// The voters of the last network of this node, while it is in none and waits for a majority.
     pub(crate) fn awaited_voters(&self) -> Option<Vec<String>> {
         let head = self.reformation.head()?;
         matches!(self.membership.standing, Standing::Searching(_)).then(|| head.voter_names())

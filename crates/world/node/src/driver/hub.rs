@@ -58,7 +58,7 @@ pub(crate) struct Core<M> {
     pub(super) table: Table,
     pub(crate) links: Links,
     pub(crate) groups: Groups,
-    /// What is to be stored goes to a task of its own.
+    /// To the task that stores states.
     pub(super) persist: Option<UnboundedSender<Persist>>,
     pub(crate) stats: NodeStats,
     worker: Worker,

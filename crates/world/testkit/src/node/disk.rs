@@ -21,13 +21,13 @@ impl Disk {
         Self { sync_max, rng: seed.rng(), stored, storing: None }
     }
 
-    /// What a process finds at its start.
+    /// The state that a process finds at its start.
     pub(super) fn kept(sync_max: Option<Duration>, stored: Option<&Bytes>) -> Kept {
         let record = stored.map(|image| Record::from_image(image).expect("a disk gives back what it got"));
         Kept { durable: sync_max.is_some(), record }
     }
 
-    /// What a crash leaves.
+    /// The image that a crash leaves.
     pub(super) fn stored(&self) -> Option<Bytes> {
         self.stored.clone()
     }

@@ -89,12 +89,12 @@ impl Node {
         &self.kernel
     }
 
-    /// What a crash leaves on its disk.
+    /// The image that a crash leaves on its disk.
     pub(crate) fn stored(&self) -> Option<Bytes> {
         self.disk.stored()
     }
 
-    /// What its next start will find there.
+    /// The record that its next start will find.
     ///
     /// # Panics
     /// The disk has something else: a mistake of this test kit.

@@ -250,7 +250,7 @@ fn troubled(seed: u64) {
         let name = names[below(count as u64) as usize];
         match (world.network.is_up(name), below(12)) {
             (_, 0) => names.iter().for_each(|name| world.network.crash(name)),
-            (_, 1) => names.iter().filter(|name| below(2) == 0).for_each(|name| world.network.crash(name)),
+            (_, 1) => names.iter().filter(|_| below(2) == 0).for_each(|name| world.network.crash(name)),
             (true, 2..5) => world.network.crash(name),
             (true, 5) => world.network.cut(name, true),
             (true, 6) => world.network.cut(name, false),
@@ -261,8 +261,7 @@ fn troubled(seed: u64) {
     }
     names.iter().for_each(|name| world.network.cut(name, false));
     // In a mesh some never come back, if the others have a majority.
-    let mut there: Vec<&str> =
-        names.iter().copied().filter(|name| kind == Kind::Tree || below(4) > 0).collect();
+    let mut there: Vec<&str> = names.iter().copied().filter(|_| kind == Kind::Tree || below(4) > 0).collect();
     if !world.network.has_majority(&there) {
         there.clone_from(&names);
     }
