@@ -128,14 +128,15 @@ fn a_damaged_file_is_refused_with_what_to_do() {
     }
 }
 
-#[test]
-fn by_default_a_node_with_a_name_keeps_its_state_and_others_say_what_that_means() {
+#[tokio::test]
+async fn by_default_a_node_with_a_name_keeps_its_state_and_others_say_what_that_means() {
     let loopback = "tcp://127.0.0.1:0";
     let named = Server::node("H0", None, &[]);
-    assert!(named.log().contains("H0.network"), "{}", named.log());
+    // Log lines come from a thread of their own.
+    eventually("it says where", || named.log().contains("H0.network")).await;
     let nowhere = Server::node("H0", None, &["--state", "none"]);
     let drawn = Server::with("", &["--listen", loopback, "--network-listen", loopback]);
     for server in [nowhere, drawn] {
-        assert!(server.log().contains("keeps nothing of its network"), "{}", server.log());
+        eventually("it says so", || server.log().contains("keeps nothing of its network")).await;
     }
 }
