@@ -114,6 +114,9 @@ fn of_sessions(options: &Options) -> Config {
         ..Config::default()
     };
     config.sessions.heart_timeout = Some(timeouts.heart);
+    // Scripted federates may connect at any time, and one that died without a word before must not be told within the silence
+    // that ends a run.
+    config.sessions.connect_timeout = None;
     config.sessions.resume_window = timeouts.resume_window;
     config.sessions.unsent_bytes_high = limits.unsent_bytes_high;
     config.sessions.unsent_bytes_low = limits.unsent_bytes_high / 4;
