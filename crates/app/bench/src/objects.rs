@@ -48,6 +48,15 @@ pub struct Phase {
 pub async fn measure(
     launcher: &Launcher,
     objects: usize,
+    progress: impl FnMut(&str),
+) -> Result<Vec<Phase>, BenchError> {
+    // The canary is a task beside the phases, on the same thread.
+    tokio::task::LocalSet::new().run_until(run_phases(launcher, objects, progress)).await
+}
+
+async fn run_phases(
+    launcher: &Launcher,
+    objects: usize,
     mut progress: impl FnMut(&str),
 ) -> Result<Vec<Phase>, BenchError> {
     let server = Server::start(launcher).await?;

@@ -105,6 +105,26 @@ fn memory_is_told_per_federate_and_object() {
     );
 }
 
+/// More objects than one slice has.
+#[test]
+fn everybody_goes_on_while_one_federate_has_very_many_objects() {
+    let report = report(&["objects", "--objects", "2500"]);
+    let rows = report["rows"].as_array().unwrap();
+    let phases: Vec<_> = rows.iter().map(|row| row["phase"].as_str().unwrap()).collect();
+    let expected = [
+        "undisturbed",
+        "register",
+        "discover late",
+        "resign and delete",
+        "register and discover",
+        "owner lost",
+    ];
+    assert_eq!(phases, expected);
+    for row in rows {
+        assert_numbers(row, &["seconds", "canary_samples", "canary_p50_us", "canary_max_us"]);
+    }
+}
+
 #[test]
 fn the_floor_by_itself() {
     let report =
