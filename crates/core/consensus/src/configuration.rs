@@ -13,7 +13,7 @@ use crate::change::{Change, Role};
 /// with the greater version was appended by the later leader, or later by the same one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Configuration {
-    /// The term of the entry, or of the snapshot, that brought it.
+    /// The term of the log entry, or of the snapshot, that contained it.
     pub term: u64,
     /// The index of that entry or snapshot.
     pub index: u64,

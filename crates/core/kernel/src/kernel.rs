@@ -21,7 +21,7 @@ use std::rc::Rc;
 /// Sessions, services and router of one process, and its place in a network.
 ///
 /// Contract: after any `&mut` call drain [`Kernel::poll_ready`], call [`Kernel::poll_transmit`] for each
-/// connection named until it says there is no more, take the job of [`Kernel::poll_job`], and sleep until
+/// connection named until it has no more, run the job of [`Kernel::poll_job`], and sleep until
 /// [`Kernel::poll_timeout`]. `now` never decreases. Spurious timeouts are harmless. A node of a network has links besides, see `links.rs`.
 pub struct Kernel {
     pub(crate) config: Config,
@@ -198,7 +198,6 @@ impl Kernel {
         if let Some(completion) = self.rti.finish_job(now, done) {
             self.complete(now, completion);
         }
-        self.commit(now);
         self.drive(now);
     }
 

@@ -46,7 +46,7 @@ pub struct NetworkReport {
     /// Turns of the node that was asked that took so long that federates may have noticed.
     #[serde(default)]
     pub slow_turns: SlowTurnsReport,
-    /// What the node that was asked has refused.
+    /// Refusals of the node that was asked.
     #[serde(default)]
     pub refusals: RefusalReport,
 }
@@ -73,7 +73,7 @@ pub struct SlowTurnsReport {
     pub count: u64,
     /// How long the longest took, in µs.
     pub longest_us: u64,
-    /// What the longest was about.
+    /// Cause of the longest.
     pub cause: String,
 }
 

@@ -4,7 +4,7 @@ use base::Moment;
 use rti::CallerId;
 use std::time::Duration;
 
-/// What a turn is about.
+/// The input that began a turn.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(crate) enum Turn {
     /// Nothing yet.
@@ -42,7 +42,7 @@ pub struct SlowTurns {
     pub count: u64,
     /// The longest.
     pub longest: Duration,
-    /// What the longest was about.
+    /// Cause of the longest.
     pub cause: String,
 }
 

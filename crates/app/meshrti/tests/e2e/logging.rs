@@ -33,27 +33,28 @@ async fn serves(server: &Server) {
     soon(member.federate.disconnect()).await.expect("it is answered");
 }
 
+/// It serves before and after many lines of its log, and stops in order.
+async fn serves_and_stops(server: &mut Server) {
+    serves(server).await;
+    refused_connections(server, 50).await;
+    serves(server).await;
+    server.signal("TERM");
+    assert_eq!(server.wait().code(), Some(0));
+}
+
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_full_disk_is_no_reason_to_stop() {
     let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("Linux has it");
     let (mut server, _) = Server::logging_to(full, "", &VERBOSE);
-    serves(&server).await;
-    refused_connections(&server, 50).await;
-    serves(&server).await;
-    server.signal("TERM");
-    assert_eq!(server.wait().code(), Some(0));
+    serves_and_stops(&mut server).await;
 }
 
 #[tokio::test]
 async fn a_reader_that_died_is_no_reason_to_stop() {
     let (mut server, stderr) = Server::logging_to(Stdio::piped(), "", &VERBOSE);
     drop(stderr);
-    serves(&server).await;
-    refused_connections(&server, 50).await;
-    serves(&server).await;
-    server.signal("TERM");
-    assert_eq!(server.wait().code(), Some(0));
+    serves_and_stops(&mut server).await;
 }
 
 #[tokio::test]

@@ -63,7 +63,7 @@ pub enum Command {
         execution: ExecutionId,
         /// Who leaves.
         federate: FederateHandle,
-        /// What its node has done to its objects. The other nodes do the same to those that they still know as its own
+        /// How its node has disposed of its objects. The other nodes do the same to those that they still know as its own
         /// should its node die before they hear of it.
         #[serde(with = "super::wire::resign_action")]
         action: ResignAction,

@@ -2,7 +2,7 @@
 //!
 //! A federate's node deals with its objects and appends that to its streams. The control plane takes another path: it may
 //! say first that the federate has left, and even that its node is gone, after which nobody follows that node's streams.
-//! What was still under way is lost then. So every node remembers the action of each departure, and carries it out
+//! Messages still under way are lost then. So every node remembers the action of each departure, and carries it out
 //! itself on the instances that still belong to the federate when the node goes.
 
 use super::objects::Objects;

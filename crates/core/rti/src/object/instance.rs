@@ -326,12 +326,7 @@ impl Instances {
         model: &Fdd,
         class: ObjectClassHandle,
     ) -> Vec<ObjectInstanceHandle> {
-        let mut handles: Vec<_> = self.of_class(class).collect();
-        let children = model.object_class(class).map(|class| class.children.as_slice()).unwrap_or_default();
-        for &child in children {
-            handles.extend(self.of_class_or_below(model, child));
-        }
-        handles
+        self.cursor_below(model, class).advance(self, usize::MAX)
     }
 
     /// All handles, by class and then ascending.

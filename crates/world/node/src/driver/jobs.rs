@@ -8,7 +8,7 @@ use kernel::{Job, JobDone};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tracing::{error, warn};
 
-/// Outcomes of jobs. There are no more than jobs: a machine hands out one at a time.
+/// Outcomes of jobs. At most one is queued, since a machine hands out one job at a time.
 pub(super) type Done = UnboundedReceiver<JobDone>;
 
 /// One thread, which runs jobs in the order in which they come. It starts with the first.

@@ -89,7 +89,7 @@ pub trait Machine {
         false
     }
 
-    /// What has just happened to it took so long that federates may have noticed. Returns what it was about, for the log.
+    /// The turn that has just ended took so long that federates may have noticed. Returns its cause, for the log.
     fn note_slow_turn(&mut self, _now: Moment, _took: Duration) -> String {
         String::new()
     }

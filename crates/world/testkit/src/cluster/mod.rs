@@ -87,7 +87,7 @@ pub struct Cluster {
     outcome: Outcome,
     /// Observations since the silence began.
     observed: u64,
-    /// What federates saw is kept for a scenario to look at.
+    /// Keep the observations of federates, for a scenario to look at.
     recorded: Option<Vec<(HostId, Seen)>>,
 }
 
@@ -234,7 +234,7 @@ impl Cluster {
         matches!(self.known(host).standing, Standing::Joined(_))
     }
 
-    /// What a run has shown so far.
+    /// The observations of a run so far.
     pub fn ledger(&self) -> &Ledger {
         &self.ledger
     }
