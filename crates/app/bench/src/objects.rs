@@ -19,7 +19,7 @@ use crate::role::number;
 use crate::server::{Server, federation_name};
 use crate::{BenchError, Launcher, Rounds, role};
 
-/// What the canary sends.
+/// The payload of the canary.
 const VALUE: &[u8] = b"canary";
 /// Pause between two round trips of the canary.
 const BEAT: Duration = Duration::from_millis(5);
@@ -31,7 +31,7 @@ const PHASE_MAX: Duration = Duration::from_secs(600);
 /// One phase, and the round trips of the canary during it.
 #[derive(Clone, Debug)]
 pub struct Phase {
-    /// What happened.
+    /// Its name, for a table.
     pub name: &'static str,
     /// Objects that it happened to.
     pub objects: usize,

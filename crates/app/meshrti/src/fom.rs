@@ -108,7 +108,7 @@ impl Checked {
         if self.model.is_some() { Status::Done } else { Status::BadNews }
     }
 
-    /// What is sound, and may surprise all the same.
+    /// Hints: sound parts of the model that may surprise all the same.
     fn hint(&self) -> Option<&'static str> {
         let action = self.model.as_ref()?.switches().automatic_resign_action;
         (action == ResignAction::NoAction).then_some(

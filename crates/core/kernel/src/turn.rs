@@ -10,11 +10,11 @@ pub(crate) enum Turn {
     /// Nothing yet.
     #[default]
     Start,
-    /// What a connection of a federate brought, or its end.
+    /// Octets from a connection of a federate, or its end.
     Connection,
-    /// What came over a link of the network.
+    /// A frame from a link, or the state of one.
     Link,
-    /// What came through a multicast group.
+    /// Frames from a multicast group.
     Group,
     /// Timers, and a slice of work.
     Timer,

@@ -64,7 +64,7 @@ pub enum Message {
     },
 }
 
-/// Whom a message is for.
+/// The receiver of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recipient {
     /// Every node that can be reached.

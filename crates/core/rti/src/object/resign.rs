@@ -42,7 +42,7 @@ impl From<ResignAction> for Plan {
     }
 }
 
-/// What follows when the objects of a federate were dealt with.
+/// The end of a resignation, once the objects of the federate were dealt with.
 #[derive(Debug)]
 enum Ending {
     /// The federate has asked to resign by this proposal.

@@ -38,7 +38,7 @@ struct Review {
 #[derive(Debug, Default)]
 pub(crate) struct Reviews {
     pending: BTreeMap<(FederateHandle, ObjectClassHandle), VecDeque<Review>>,
-    /// Whose turn was last.
+    /// The federate that had the last turn.
     last: FederateHandle,
 }
 

@@ -169,7 +169,7 @@ fn a_network_that_lost_its_majority_with_its_founder_begins_anew_with_it() {
     assert_eq!(network.status("a").network, second, "nobody there was disturbed");
 }
 
-/// What is left of a network has no majority and lets nobody in. Who comes to it then does not wait for it for ever.
+/// The rest of a network without a majority lets nobody in. A node that joins it does not wait for ever.
 #[test]
 fn who_is_let_in_by_nobody_looks_for_a_network_again() {
     let mut network = Network::new(Kind::Tree);
