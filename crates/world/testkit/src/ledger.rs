@@ -315,7 +315,10 @@ impl Ledger {
         let Some(member) = &mut life.joined else { return };
         match (&request, refused) {
             (Call::ResignFederationExecutionRequest(_), true) => {
-                member.leaving = false;
+                // Another resignation may have been asked for since, before this answer came.
+                let resigns =
+                    |(_, call): &(Moment, Call)| matches!(call, Call::ResignFederationExecutionRequest(_));
+                member.leaving = life.asked.values().any(resigns);
                 // Whether an internal error came before the objects were dealt with, or after it, nobody is told.
                 if is_internal(answer) {
                     let federation = member.federation.clone();
