@@ -59,7 +59,9 @@ impl Network {
         if let Some(why) = self.rekey.take() {
             return anew(why);
         }
-        if let Some(to) = self.membership.ask(now, || self.overlay.who_lets_in()) {
+        if !self.leaving
+            && let Some(to) = self.membership.ask(now, || self.overlay.who_lets_in())
+        {
             let name = self.config.overlay.name.clone();
             self.write(now, to, &Unicast::Join { name }, true);
         }

@@ -283,7 +283,9 @@ impl Network {
     /// When to call [`Network::handle_timeout`].
     pub(crate) fn poll_timeout(&self) -> Option<Moment> {
         let links = Moment::sooner(self.overlay.poll_timeout(), self.fabric.poll_timeout());
-        let standing = Moment::sooner(self.order.poll_timeout(), self.membership.poll_timeout());
+        // A node that leaves becomes no member and gives nobody up: these moments would pass again and again.
+        let membership = self.membership.poll_timeout().filter(|_| !self.leaving);
+        let standing = Moment::sooner(self.order.poll_timeout(), membership);
         let own = Moment::sooner(self.info.poll_timeout(), self.gives_way.as_ref().map(|(at, _)| *at));
         let own = Moment::sooner(own, self.reformation.poll_timeout());
         Moment::sooner(Moment::sooner(links, standing), own)
@@ -376,7 +378,7 @@ impl Network {
         again |= self.drive_reformation(now);
         self.review_due |= again;
         any |= self.drive_routers(now, rti);
-        if self.membership.must_bootstrap(now) {
+        if !self.leaving && self.membership.must_bootstrap(now) {
             self.bootstrap(now);
             again = true;
         }
