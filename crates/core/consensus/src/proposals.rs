@@ -111,6 +111,14 @@ impl Proposals {
         }
     }
 
+    /// The leader has said that everything below `next` stands in its log.
+    pub(crate) fn answered(&mut self, now: Moment, next: u64, first_wait: Duration) {
+        self.acked(next);
+        // The path to the leader is there again: what it lacks need not wait for as long as while it was not.
+        self.retries = 0;
+        self.retry_at = self.retry_at.min(now + first_wait);
+    }
+
     /// Everything below `next` stands in the log of the leader.
     pub(crate) fn acked(&mut self, next: u64) {
         let next = next.min(self.next());
@@ -235,6 +243,23 @@ mod tests {
         assert_eq!(firsts(&mut some, Moment::from_secs(1)), [(4, 1)], "longer than the window: alone");
         some.set_leader(Some((NodeKey(1), 2)));
         assert_eq!(firsts(&mut some, Moment::from_secs(1)), [(1, 2), (3, 1)], "a new term starts anew");
+    }
+
+    #[test]
+    fn an_answer_ends_the_long_waits_of_a_leader_that_was_away() {
+        let mut some = Proposals::new();
+        some.push(body(2), &config()).unwrap();
+        some.set_leader(Some((NodeKey(1), 1)));
+        let mut now = Moment::ZERO;
+        assert!(some.next_batch(now, &config()).is_some());
+        for _ in 0..4 {
+            now = some.retry_at;
+            some.retry(now, config().retry);
+            assert!(some.next_batch(now, &config()).is_some());
+        }
+        assert!(some.retry_at > now + 8 * config().retry);
+        some.answered(now, 1, config().retry);
+        assert_eq!(some.retry_at, now + config().retry);
     }
 
     proptest! {

@@ -59,7 +59,7 @@ impl Consensus {
                     return Err(MessageError::Impossible { why: "has what was never proposed", value: next });
                 }
                 if self.last_leader() == Some(from) && term == self.node.raft.term {
-                    self.proposals.acked(next);
+                    self.proposals.answered(self.now, next, self.config.retry);
                 }
             }
             Packet::Requests(list) => self.take_requests(list),
