@@ -42,14 +42,15 @@ impl<'a> Port<'a> {
         self.host
     }
 
-    /// The present.
+    /// The present, by the clock of the host.
     pub fn now(&self) -> Moment {
-        self.network.now()
+        self.network.local_time(self.host)
     }
 
-    /// See [`Network::wake`].
+    /// See [`Network::wake`]; `at` is by the clock of the host.
     pub fn wake(&mut self, at: Option<Moment>) {
-        self.network.wake(self.host, at);
+        let (now, local) = (self.network.now(), self.now());
+        self.network.wake(self.host, at.map(|at| now + at.since(local)));
     }
 
     /// See [`Network::connect`].

@@ -17,6 +17,7 @@ use bytes::Bytes;
 use datagrams::Datagram;
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
+use std::time::Duration;
 use streams::Socket;
 
 base::id! {
@@ -122,6 +123,8 @@ struct HostState {
     name: String,
     up: bool,
     wake: Option<Moment>,
+    /// How far its clock is ahead of the world's.
+    ahead: Duration,
     /// Its ends of connections that are not gone yet.
     sockets: BTreeSet<SocketId>,
 }
@@ -207,13 +210,32 @@ impl Network {
     pub fn add_host(&mut self, name: &str) -> HostId {
         let id = HostId(u32::try_from(self.hosts.len()).expect("fewer than 2^32 hosts"));
         let name = name.to_owned();
-        self.hosts.push(HostState { name, up: true, wake: None, sockets: BTreeSet::new() });
+        self.hosts.push(HostState {
+            name,
+            up: true,
+            wake: None,
+            ahead: Duration::ZERO,
+            sockets: BTreeSet::new(),
+        });
         id
     }
 
     /// The name of a host.
     pub fn host_name(&self, host: HostId) -> &str {
         &self.host(host).name
+    }
+
+    /// What the clock of a host shows.
+    pub fn local_time(&self, host: HostId) -> Moment {
+        self.now + self.host(host).ahead
+    }
+
+    /// The clock of a host jumps ahead, as that of a machine that was suspended, or moved to another one, may do. A wake-up
+    /// that is now overdue comes at once, and the others by so much earlier.
+    pub fn advance_clock(&mut self, host: HostId, by: Duration) {
+        let wake = self.host(host).wake.map(|at| self.now + at.since(self.now).saturating_sub(by));
+        self.host_mut(host).ahead += by;
+        self.wake(host, wake);
     }
 
     /// Every host.

@@ -1,6 +1,7 @@
 mod model;
 
 use super::*;
+use crate::Port;
 use crate::{Effect, Fault, Scope, Verdict};
 use std::time::Duration;
 
@@ -161,6 +162,22 @@ fn wake_ups_move_and_go() {
     net.wake(h[1], Some(micros(50))); // past: now
     net.wake(h[0], Some(micros(100)));
     assert_eq!(drain(&mut net, micros(100)).len(), 2);
+}
+
+#[test]
+fn a_clock_that_jumps_brings_wake_ups_forward() {
+    let (mut net, h) = network(1, 2);
+    net.wake(h[0], Some(micros(50)));
+    net.wake(h[1], Some(micros(50)));
+    net.advance_clock(h[0], Duration::from_micros(30));
+    assert_eq!((net.local_time(h[0]), net.local_time(h[1])), (micros(30), micros(0)));
+    let woken = |at, host| (micros(at), host, HostEvent::Woken);
+    assert_eq!(drain(&mut net, micros(100)), [woken(20, h[0]), woken(50, h[1])]);
+    let mut port = Port::new(&mut net, h[0]);
+    assert_eq!(port.now(), micros(130));
+    port.wake(Some(micros(140)));
+    net.advance_clock(h[0], Duration::from_secs(1));
+    assert_eq!(drain(&mut net, micros(200)), [woken(100, h[0])]);
 }
 
 #[test]
