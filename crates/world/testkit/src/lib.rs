@@ -17,6 +17,7 @@ pub mod cluster;
 mod draw;
 mod federate;
 pub mod fom;
+mod hostile;
 pub mod invariants;
 pub mod ledger;
 mod log;

@@ -2,7 +2,7 @@
 
 use super::{Cluster, Condition, Failure, Process};
 use crate::federate::Federate;
-use crate::node::Node;
+use crate::node::{Node, Refuses};
 use crate::options::{FaultKind, FederateFault};
 use kernel::{LinkCounts, NetworkConfig};
 use netsim::{Effect, Fault, HostId, Packet, RuleId, Scope, Verdict};
@@ -40,7 +40,8 @@ impl Cluster {
         self.learn_served(node);
         self.outcome.paused += self.node(node).paused().1;
         let stored = self.node(node).stored();
-        let process = Node::new(&self.options, self.now(), (node, start), &self.directory, stored, adjust);
+        let now = self.sim.network().local_time(self.nodes[node]);
+        let process = Node::new(&self.options, now, (node, start), &self.directory, stored, adjust);
         self.sim.restart(self.nodes[node], Process::Node(process));
         self.with_node(node, Node::begin);
     }
@@ -76,6 +77,16 @@ impl Cluster {
         self.with_node(from, |node, port| node.forge(to_host, frame, port));
         self.run_for(Duration::from_millis(5))?;
         Ok(self.node(to).is_linked(from_host))
+    }
+
+    /// The clock of a node jumps ahead. It goes on from there when the node is started again.
+    pub fn advance_clock(&mut self, node: usize, by: Duration) {
+        self.sim.network_mut().advance_clock(self.nodes[node], by);
+    }
+
+    /// The disk of a node refuses this, until the process that runs there is dead.
+    pub(super) fn refuse(&mut self, node: usize, refuses: Refuses) {
+        self.with_node(node, |node, _| node.refuse(refuses));
     }
 
     /// The kernel of a node is told what each of its links has counted.

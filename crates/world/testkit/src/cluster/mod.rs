@@ -6,10 +6,12 @@ mod rounds;
 
 pub use outcome::{Failure, Outcome};
 
+use crate::draw::Draw;
 use crate::federate::Federate;
+use crate::hostile::{self, Hostile};
 use crate::invariants::{self, AsTheModel, Invariant, Violation};
 use crate::ledger::{Ledger, Run};
-use crate::node::{self, Directory, FrameCounts, Node, View};
+use crate::node::{self, Directory, FrameCounts, Node, Refuses, View};
 use crate::observation::{Observation, Seen};
 use crate::options::{FaultKind, FederateFault, Options};
 use crate::script::{Knowledge, Standing, calls};
@@ -37,6 +39,7 @@ const LEAVE_MAX: Duration = Duration::from_secs(3);
 enum Process {
     Node(Node),
     Federate(Federate),
+    Hostile(Hostile),
 }
 
 impl Host for Process {
@@ -44,6 +47,7 @@ impl Host for Process {
         match self {
             Process::Node(node) => node.handle(event, port),
             Process::Federate(federate) => federate.handle(event, port),
+            Process::Hostile(client) => client.handle(event, port),
         }
     }
 }
@@ -75,6 +79,7 @@ pub struct Cluster {
     directory: Directory,
     nodes: Vec<HostId>,
     federates: Vec<HostId>,
+    hostile: Vec<HostId>,
     /// Which start of each node runs, and how it is.
     starts: Vec<(u32, Condition)>,
     plan: VecDeque<(Moment, Step)>,
@@ -116,6 +121,12 @@ impl Cluster {
             let federate = Federate::new(&options, number, (nodes[home], others), known);
             federates.push(sim.add_host(&format!("federate {number}"), Process::Federate(federate)));
         }
+        let hostile = (0..options.hostile).map(|number| {
+            let draw = Draw::new(options.seed.split_index(number as u64), "hostile client");
+            let client = Hostile::new(nodes.clone(), options.pace, draw);
+            sim.add_host(&format!("hostile {number}"), Process::Hostile(client))
+        });
+        let hostile = hostile.collect();
         let mut starts = vec![(0, Condition::Up); nodes.len()];
         starts[options.shape.nodes..].fill((0, Condition::Absent));
         let tight = options.limits.stream_window < 64 << 10;
@@ -130,6 +141,7 @@ impl Cluster {
             directory,
             nodes,
             federates,
+            hostile,
             starts,
             rules: BTreeMap::new(),
             model,
@@ -173,6 +185,9 @@ impl Cluster {
         for &host in self.federates.iter().filter(|_| !self.options.is_by_hand) {
             self.sim.network_mut().wake(host, Some(Moment::from_micros(1)));
         }
+        for &host in &self.hostile {
+            self.sim.network_mut().wake(host, Some(hostile::BEGIN));
+        }
     }
 
     /// The present.
@@ -210,7 +225,7 @@ impl Cluster {
     pub fn node(&self, node: usize) -> &Node {
         match self.sim.host(self.nodes[node]) {
             Process::Node(node) => node,
-            Process::Federate(_) => unreachable!("nodes are the first hosts"),
+            Process::Federate(_) | Process::Hostile(_) => unreachable!("nodes are the first hosts"),
         }
     }
 
@@ -242,21 +257,21 @@ impl Cluster {
     fn federate(&self, host: HostId) -> &Federate {
         match self.sim.host(host) {
             Process::Federate(federate) => federate,
-            Process::Node(_) => unreachable!("{host} is no federate's host"),
+            Process::Node(_) | Process::Hostile(_) => unreachable!("{host} is no federate's host"),
         }
     }
 
     fn with_federate<R>(&mut self, host: HostId, act: impl FnOnce(&mut Federate, &mut Port<'_>) -> R) -> R {
         self.sim.call(host, |process, port| match process {
             Process::Federate(federate) => act(federate, port),
-            Process::Node(_) => unreachable!("{host} is no federate's host"),
+            Process::Node(_) | Process::Hostile(_) => unreachable!("{host} is no federate's host"),
         })
     }
 
     fn with_node<R>(&mut self, node: usize, act: impl FnOnce(&mut Node, &mut Port<'_>) -> R) -> R {
         self.sim.call(self.nodes[node], |process, port| match process {
             Process::Node(node) => act(node, port),
-            Process::Federate(_) => unreachable!("nodes are the first hosts"),
+            Process::Federate(_) | Process::Hostile(_) => unreachable!("nodes are the first hosts"),
         })
     }
 
@@ -387,6 +402,9 @@ impl Cluster {
 
     /// Shows what a host saw to the properties.
     fn watch(&mut self, host: HostId) -> Result<(), Failure> {
+        if self.hostile.contains(&host) {
+            return Ok(());
+        }
         let node = (host.0 as usize) < self.nodes.len();
         let what = match node {
             true => {
@@ -460,7 +478,14 @@ impl Cluster {
             FaultKind::Leave(node) => self.crash(node),
             FaultKind::Pause(node) if begins => self.pause(node),
             FaultKind::Pause(node) => self.go_on(node),
-            FaultKind::Crash(_) | FaultKind::Join(_) => {}
+            FaultKind::Suspend(nodes) if begins => nodes.into_iter().for_each(|node| self.pause(node)),
+            FaultKind::Suspend(nodes) => nodes.into_iter().for_each(|node| self.go_on(node)),
+            FaultKind::Clock(node, by) if begins => self.advance_clock(node, by),
+            FaultKind::Disk(node, everything) => {
+                let refuses = if everything { Refuses::Everything } else { Refuses::Storing };
+                self.refuse(node, if begins { refuses } else { Refuses::Nothing });
+            }
+            FaultKind::Crash(_) | FaultKind::Join(_) | FaultKind::Clock(..) => {}
             FaultKind::Federate(number, fault) => return self.disturb(place, number, fault, begins),
             kind => self.set_rule(place, begins, kind),
         }

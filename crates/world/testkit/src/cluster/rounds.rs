@@ -73,6 +73,9 @@ impl Cluster {
             self.follow(step)?;
         }
         self.sim.network_mut().heal();
+        for &host in &self.hostile {
+            self.sim.network_mut().kill(host);
+        }
         for host in self.federates.clone() {
             self.with_federate(host, |federate, port| {
                 federate.calm_down();
@@ -96,13 +99,29 @@ impl Cluster {
             if view.members != keys {
                 return Err(format!("node {node} has members {:?}, and there are {keys:?}", view.members));
             }
+            // A federate may be resigned as far as its node is concerned, and on the lists of the others still.
+            if view.proposals > 0 {
+                return Err(format!("node {node} has {} proposals that are not committed", view.proposals));
+            }
         }
         if self.model.as_ref().is_some_and(|model| !model.is_settled()) {
             return Err("not everybody has what it is owed, or a session has no connection".to_owned());
         }
         self.all_federates(Federate::is_settled)?;
-        // Who was lost is resigned, and who lives is served.
-        let alive = self.federates().iter().filter(|&&host| self.federate(host).is_alive()).count();
+        // A federate whose node is gone takes note of it, before it is counted: else it might stand for one that was lost and
+        // is not resigned yet.
+        let alive: Vec<_> =
+            self.federates().iter().filter(|&&host| self.federate(host).is_alive()).copied().collect();
+        for &host in &alive {
+            let life = self.federate(host).session_id().and_then(|session| self.ledger.lives.get(&session));
+            if let Some(Run { node, start }) = life.map(|life| life.run)
+                && (self.starts[node].0 != start || !self.is_running(node))
+            {
+                return Err(format!("{host} does not know yet that its node {node} is gone"));
+            }
+        }
+        // Lost federates are resigned, and the others are served.
+        let alive = alive.len();
         let statuses: Vec<_> = up.iter().map(|&node| self.kernel(node).status()).collect();
         let sessions: usize = statuses.iter().map(|status| status.sessions).sum();
         let federations = statuses.iter().flat_map(|status| &status.federations);

@@ -10,16 +10,16 @@
 use super::Invariant;
 use crate::ledger::{Fate, Instance, Ledger, Membership};
 use crate::observation::{Observation, Seen, SessionId};
-use base::Moment;
 use hla::api::callback_request::CallbackRequest as Callback;
 use hla::handle::ObjectInstanceHandle;
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 /// See the module.
 #[derive(Default)]
 pub(super) struct FinalState {
-    /// When a federate was last told that an instance is gone.
-    removed: BTreeMap<(SessionId, ObjectInstanceHandle), Moment>,
+    /// Instances of which a federate was told last that they are gone. Handles are those of a federation, and a session may go from one
+    /// to another.
+    removed: BTreeSet<(SessionId, String, ObjectInstanceHandle)>,
     known: u64,
 }
 
@@ -28,13 +28,18 @@ impl Invariant for FinalState {
         "final_state"
     }
 
-    fn observe(&mut self, seen: &Seen, _: &Ledger) -> Result<(), String> {
-        match &seen.what {
-            Observation::Received { session, callback: Callback::RemoveObjectInstance(c), .. } => {
-                self.removed.insert((*session, c.object_instance.unwrap_or_default()), seen.at);
+    fn observe(&mut self, seen: &Seen, ledger: &Ledger) -> Result<(), String> {
+        let Observation::Received { session, callback, .. } = &seen.what else { return Ok(()) };
+        let Some(member) = ledger.member(*session) else { return Ok(()) };
+        let key = |instance: Option<ObjectInstanceHandle>| {
+            (*session, member.federation.clone(), instance.unwrap_or_default())
+        };
+        match callback {
+            Callback::RemoveObjectInstance(c) => {
+                self.removed.insert(key(c.object_instance));
             }
-            Observation::Received { session, callback: Callback::DiscoverObjectInstance(c), .. } => {
-                self.removed.remove(&(*session, c.object_instance.unwrap_or_default()));
+            Callback::DiscoverObjectInstance(c) => {
+                self.removed.remove(&key(c.object_instance));
             }
             _ => {}
         }
@@ -70,7 +75,9 @@ impl Invariant for FinalState {
                     }
                     _ if !subscribes(ledger, member, instance) => {}
                     _ if knows => knowing = Some(name()),
-                    _ if self.removed.contains_key(&(session, *handle)) => told = Some(name()),
+                    _ if self.removed.contains(&(session, federation.clone(), *handle)) => {
+                        told = Some(name())
+                    }
                     _ => {}
                 }
             }

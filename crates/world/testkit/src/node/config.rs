@@ -18,6 +18,8 @@ pub struct View {
     pub voters: usize,
     /// The leader.
     pub leader: Option<NodeKey>,
+    /// Proposals of this node that are not committed.
+    pub proposals: usize,
 }
 
 pub(super) fn view(kernel: &Kernel) -> Option<View> {
@@ -26,7 +28,8 @@ pub(super) fn view(kernel: &Kernel) -> Option<View> {
     members.sort_unstable();
     let leader = status.members.iter().find(|node| node.leader).map(|node| node.key);
     let voters = status.members.iter().filter(|node| node.voter).count();
-    Some(View { key: status.key, member: status.member && status.quorum, members, voters, leader })
+    let (member, proposals) = (status.member && status.quorum, status.log.waiting);
+    Some(View { key: status.key, member, members, voters, leader, proposals })
 }
 
 /// The URL that leads to a node.

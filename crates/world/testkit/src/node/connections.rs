@@ -2,11 +2,12 @@
 
 use super::tap::Tap;
 use crate::observation::{Observation, SessionId};
+use crate::options::Options;
 use base::{Address, Moment, Seed};
 use bytes::BytesMut;
 use kernel::{ConnId, Kernel};
-use netsim::{HostEvent, Port, SocketId};
-use std::collections::BTreeSet;
+use netsim::{HostEvent, HostId, Port, SocketId};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The port that federates connect to.
 pub const PORT: u16 = 15_164;
@@ -14,9 +15,14 @@ pub const PORT: u16 = 15_164;
 /// The sockets of a node's federates, and the tap on them.
 pub(super) struct Connections {
     tap: Tap,
+    /// The first host of clients that mean harm.
+    hostile: HostId,
     seed: Seed,
     sessions: u64,
     open: BTreeSet<SocketId>,
+    /// Connections on which nothing was said to the client yet, and the session that may begin on each. It begins with the
+    /// first word: until then the node may leave its network, and the connection stays.
+    silent: BTreeMap<SocketId, SessionId>,
     /// Sessions that nobody has asked for since they began.
     fresh: Vec<SessionId>,
     /// Sockets that the kernel has more for than they take.
@@ -30,12 +36,14 @@ pub(super) struct Connections {
 
 impl Connections {
     /// None yet. Session ids come from `seed`.
-    pub(super) fn new(seed: Seed, tapped: bool) -> Self {
+    pub(super) fn new(seed: Seed, options: &Options) -> Self {
         Self {
-            tap: Tap::new(tapped),
+            tap: Tap::new(options.is_tapped),
+            hostile: HostId((options.nodes() + options.federates) as u32),
             seed,
             sessions: 0,
             open: BTreeSet::new(),
+            silent: BTreeMap::new(),
             fresh: Vec::new(),
             full: BTreeSet::new(),
             paused: BTreeSet::new(),
@@ -67,10 +75,13 @@ impl Connections {
                 self.sessions += 1;
                 let fresh = SessionId(self.seed.split_index(self.sessions).0.max(1));
                 self.open.insert(socket);
-                self.fresh.push(fresh);
+                self.silent.insert(socket, fresh);
                 self.tap.opened(socket, peer, fresh);
-                // Each federate counts as a host of its own: the shares of addresses are no part of these runs.
-                let address = Address::numbered(self.sessions);
+                // Each session of a federate counts as a host of its own: their shares are no part of these runs.
+                let address = match peer < self.hostile {
+                    true => Address::numbered(self.sessions),
+                    false => Address::numbered(u64::MAX - u64::from(peer.0)),
+                };
                 kernel.handle_open(now, conn(socket), address, fresh.0);
             }
             HostEvent::Received { socket, bytes } if self.open.contains(&socket) => {
@@ -126,6 +137,7 @@ impl Connections {
 
     fn lost(&mut self, now: Moment, socket: SocketId, kernel: &mut Kernel) {
         self.full.remove(&socket);
+        self.silent.remove(&socket);
         if self.open.remove(&socket) {
             self.tap.lost(socket);
             kernel.handle_closed(now, conn(socket));
@@ -142,6 +154,7 @@ impl Connections {
             let transmit = kernel.poll_transmit(port.now(), conn(socket), &mut out, budget);
             if !out.is_empty() {
                 let bytes = out.freeze();
+                self.fresh.extend(self.silent.remove(&socket));
                 self.tap.outgoing(socket, bytes.clone());
                 // A connection that has broken meanwhile says so by its own event.
                 let _ = port.send(socket, bytes);

@@ -14,11 +14,25 @@ pub(super) struct Disk {
     stored: Option<Bytes>,
     /// On its way, and when it will be there.
     storing: Option<(Moment, Persist)>,
+    refuses: Refuses,
 }
+
+/// What a disk does not do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Refuses {
+    Nothing,
+    /// It stores nothing, and what is out of date is removed.
+    Storing,
+    /// It does not even remove anything.
+    Everything,
+}
+
+/// A disk that did nothing is tried again after this time.
+const RETRY: Duration = Duration::from_secs(1);
 
 impl Disk {
     pub(super) fn new(sync_max: Option<Duration>, seed: Seed, stored: Option<Bytes>) -> Self {
-        Self { sync_max, rng: seed.rng(), stored, storing: None }
+        Self { sync_max, rng: seed.rng(), stored, storing: None, refuses: Refuses::Nothing }
     }
 
     /// The state that a process finds at its start.
@@ -32,13 +46,25 @@ impl Disk {
         self.stored.clone()
     }
 
+    /// From now on the disk refuses this.
+    pub(super) fn refuse(&mut self, refuses: Refuses) {
+        self.refuses = refuses;
+    }
+
     /// Stores what the kernel wants stored, and tells it when that is done. True if it was told.
     pub(super) fn settle(&mut self, now: Moment, kernel: &mut Kernel) -> bool {
         let done = self.storing.take_if(|(at, _)| *at <= now);
-        let any = done.is_some();
-        if let Some((_, persist)) = done {
-            self.stored = persist.image;
-            kernel.handle_persisted(now, persist.revision);
+        let mut any = false;
+        match done {
+            Some((_, persist)) if self.refuses == Refuses::Everything => {
+                self.storing = Some((now + RETRY, persist));
+            }
+            Some((_, persist)) => {
+                self.stored = persist.image.filter(|_| self.refuses == Refuses::Nothing);
+                kernel.handle_persisted(now, persist.revision);
+                any = true;
+            }
+            None => {}
         }
         if self.storing.is_none()
             && let Some(sync_max) = self.sync_max

@@ -10,6 +10,7 @@ mod tap;
 
 pub use config::{View, key, name, target};
 pub use connections::PORT;
+pub(crate) use disk::Refuses;
 pub use links::{FrameCounts, LINK_PORT};
 
 use crate::log;
@@ -73,7 +74,7 @@ impl Node {
         let loss = options.multicast.map_or(0, |multicast| multicast.loss);
         Self {
             kernel: config::kernel(options, now, (node, start), adjust),
-            connections: Connections::new(seed.split("sessions"), options.is_tapped),
+            connections: Connections::new(seed.split("sessions"), options),
             links: Links::new(Arc::clone(directory)),
             groups: Groups::new(hosts, loss, seed.split("casts")),
             disk: Disk::new(options.disk, seed.split("disk"), stored),
@@ -153,6 +154,11 @@ impl Node {
         self.set_reading(port, true);
         self.kernel.handle_timeout(port.now());
         self.settle(port);
+    }
+
+    /// From now on its disk refuses this.
+    pub(crate) fn refuse(&mut self, refuses: Refuses) {
+        self.disk.refuse(refuses);
     }
 
     /// Sends a frame that its kernel did not make to the node on `to`.

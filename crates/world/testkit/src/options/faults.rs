@@ -42,6 +42,12 @@ pub enum FaultKind {
     Join(usize),
     /// The process of a node stands still.
     Pause(usize),
+    /// The processes of these nodes stand still, as those of machines that are suspended together.
+    Suspend(BTreeSet<usize>),
+    /// The clock of a node jumps ahead.
+    Clock(usize, Duration),
+    /// The disk of a node takes nothing. If so said, nothing can be removed from it either.
+    Disk(usize, bool),
     /// Something goes wrong with a federate, which is named by its number.
     Federate(usize, FederateFault),
 }
@@ -89,7 +95,34 @@ pub(super) fn outage(plan: &mut Vec<PlannedFault>, nodes: usize, span: Duration,
     plan.sort_by_key(|fault| fault.at);
 }
 
-struct Planner<'a> {
+/// What operators meet rarely, in place of what else a plan has for nodes and links: long stalls, clocks that jump, disks
+/// that take nothing. Returns when the last of it is over.
+pub(super) fn hardship(
+    plan: &mut Vec<PlannedFault>,
+    planner: &mut Planner<'_>,
+    has_disks: bool,
+    draw: &mut Draw,
+) -> Moment {
+    plan.retain(|fault| matches!(fault.kind, FaultKind::Federate(..) | FaultKind::Slow(..)));
+    let all: Vec<usize> = (0..planner.shape.nodes).collect();
+    let alone = has_disks && draw.chance(25);
+    let number = if alone { 1 } else { draw.between(1, 3) };
+    let faults = (0..number).filter_map(|_| {
+        if !alone {
+            return planner.draw_hardship(has_disks, draw);
+        }
+        // Nothing else goes wrong: what the nodes have to find again is each other.
+        let some = if draw.chance(40) { all.clone() } else { draw.some(&all) };
+        let at = Moment::from_micros(draw.between(200_000, planner.span.as_micros() as u64));
+        let kind = FaultKind::Suspend(some.into_iter().collect());
+        Some(PlannedFault { at, lasts: draw.millis(50, 15_000), kind })
+    });
+    plan.extend(faults);
+    plan.sort_by_key(|fault| fault.at);
+    plan.iter().map(|fault| fault.at + fault.lasts).max().unwrap_or_default()
+}
+
+pub(super) struct Planner<'a> {
     shape: &'a Shape,
     protected: usize,
     timing: &'a Timing,
@@ -108,8 +141,7 @@ pub(super) fn plan(
     federates: usize,
     draw: &mut Draw,
 ) -> Vec<PlannedFault> {
-    let loss = Loss::default();
-    let mut planner = Planner { shape, protected, timing, span, federates, loss, joined: false };
+    let mut planner = Planner::new(shape, protected, timing, span, federates);
     // A group of faults that this run has at all.
     let allowed: Vec<u64> = (0..12).filter(|_| draw.chance(45)).collect();
     let mut faults = Vec::new();
@@ -121,7 +153,44 @@ pub(super) fn plan(
     faults
 }
 
-impl Planner<'_> {
+impl<'a> Planner<'a> {
+    /// Nothing is planned yet.
+    pub(super) fn new(
+        shape: &'a Shape,
+        protected: usize,
+        timing: &'a Timing,
+        span: Duration,
+        federates: usize,
+    ) -> Self {
+        Self { shape, protected, timing, span, federates, loss: Loss::default(), joined: false }
+    }
+
+    fn draw_hardship(&mut self, has_disks: bool, draw: &mut Draw) -> Option<PlannedFault> {
+        let at = Moment::from_micros(draw.between(200_000, self.span.as_micros() as u64));
+        let long = draw.millis(4_000, 15_000);
+        let node = draw.below(self.shape.nodes as u64) as usize;
+        let (lasts, kind) = match draw.below(7) {
+            0 if self.take(node) => (long, FaultKind::Pause(node)),
+            1 => {
+                let mut loss = self.loss.clone();
+                let place = draw.below(self.shape.edges.len() as u64) as usize;
+                let edge = *self.shape.edges.get(place)?;
+                loss.cut.push(place);
+                let (a, b) = (edge.from, edge.to);
+                let kind = if draw.chance(50) { FaultKind::Stall(a, b) } else { FaultKind::OneWay(b, a) };
+                (self.accept(loss).then_some(long)?, kind)
+            }
+            2 if self.take(node) => (Duration::ZERO, FaultKind::Clock(node, draw.millis(100, 60_000))),
+            3 => (Duration::ZERO, FaultKind::Clock(node, self.brief(self.timing.silence, draw))),
+            4 if has_disks => (long, FaultKind::Disk(node, false)),
+            // While nothing can be stored or removed the node takes no part in decisions.
+            5 if has_disks && self.take(node) => (long, FaultKind::Disk(node, true)),
+            6 if self.take(node) => (draw.millis(50, 3_000), FaultKind::Restart(node)),
+            _ => return None,
+        };
+        Some(PlannedFault { at, lasts, kind })
+    }
+
     fn draw(&mut self, which: u64, draw: &mut Draw) -> Option<PlannedFault> {
         let at = Moment::from_micros(draw.between(200_000, self.span.as_micros() as u64));
         let long = draw.millis(50, 4_000);

@@ -200,6 +200,8 @@ pub struct Options {
     pub multicast: Option<Multicast>,
     /// Nodes keep who votes on a disk, which needs up to so long to sync; `None`: they have none.
     pub disk: Option<Duration>,
+    /// Clients that send nonsense to federate and link ports.
+    pub hostile: usize,
     /// What goes wrong when.
     pub faults: Vec<PlannedFault>,
 }
@@ -222,6 +224,7 @@ impl Options {
         options.rate = None;
         options.mistakes = 0;
         options.padding = 0;
+        options.hostile = 0;
         options.is_by_hand = true;
         options.restart = false;
         options.switches.auto_provide = false;

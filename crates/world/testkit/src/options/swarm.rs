@@ -1,6 +1,6 @@
 //! Drawing what a run consists of from its seed.
 
-use super::faults::{FaultKind, FederateFault, PlannedFault, outage, plan};
+use super::faults::{FaultKind, FederateFault, PlannedFault, Planner, hardship, outage, plan};
 use super::{Kind, Limits, Multicast, Options, Reading, Shape, Timeouts, Timing};
 use crate::draw::Draw;
 use crate::fom::{RESIGN, Switches};
@@ -51,6 +51,7 @@ pub(super) fn one(seed: Seed, group: Group) -> Options {
         reading: Reading::AT_ONCE,
         multicast: None,
         disk: None,
+        hostile: 0,
         faults,
     }
 }
@@ -85,9 +86,30 @@ pub(super) fn many(seed: Seed, kind: Kind) -> Options {
     let mut draw = Draw::new(seed, "outage");
     if options.disk.is_some() && draw.chance(30) {
         outage(&mut options.faults, options.shape.nodes, options.lasts, &mut draw);
+    } else {
+        endure(&mut options, seed);
     }
+    options.hostile = hostile(seed);
     options.is_tapped = false;
     options
+}
+
+/// Every fifth run has faults that are rare, and lasts until they are over.
+fn endure(options: &mut Options, seed: Seed) {
+    let mut draw = Draw::new(seed, "hardship");
+    if draw.chance(80) {
+        return;
+    }
+    let Options { shape, protected, timing, lasts, federates, faults, .. } = options;
+    let mut planner = Planner::new(shape, *protected, timing, *lasts, *federates);
+    let over = hardship(faults, &mut planner, options.disk.is_some(), &mut draw);
+    options.lasts = options.lasts.max(over.since(Moment::ZERO) + Duration::from_secs(1));
+}
+
+/// Every fifth run has clients that mean harm.
+fn hostile(seed: Seed) -> usize {
+    let mut draw = Draw::new(seed, "hostile");
+    if draw.chance(20) { draw.between(1, 2) as usize } else { 0 }
 }
 
 /// In every other run modules are read elsewhere, and that takes a while.
