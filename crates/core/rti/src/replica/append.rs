@@ -34,7 +34,8 @@ impl Replication {
             let number = self.outbound.get(&class)?.last;
             Some(Position { class, node: context.objects.node, number })
         });
-        let watermark = Watermark { model: self.model, federate: event.latest_federate(), after };
+        let watermark =
+            Watermark { model: self.models.needed(class), federate: event.latest_federate(), after };
         let Some(out) = self.outbound.get_mut(&class) else { return };
         if best_effort {
             return send_best_effort(context, stream, out, watermark, event);

@@ -9,6 +9,7 @@
 //! - `append`: the sending side: followers, numbers, high-water marks; `batch`: messages that leave as one packet;
 //! - `serve`: snapshots and repairs for followers; `publish`: which streams this node has;
 //! - `follow`: which streams this node follows; `receive`, `deliver`: messages in order;
+//! - `models`: which extension of the object model a message needs;
 //! - [`peers`]: the way to other nodes, shared by all executions; `stream`: history, ordering, peer sessions.
 //!
 //! A node without a network has all of it, idle: no stream is open, and none is followed.
@@ -19,6 +20,7 @@ pub(crate) mod context;
 mod deliver;
 mod follow;
 mod limits;
+mod models;
 pub(crate) mod peers;
 mod publish;
 mod receive;

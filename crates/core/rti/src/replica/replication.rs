@@ -1,13 +1,15 @@
 //! The replication of one federation execution on one node.
 
 use super::context::{Context, Timer};
+use super::models::Models;
 use super::peers::Outgoing;
 use super::state::{Following, Outbound, Phase};
 use crate::control::{ExecutionId, Federation, NodeId, PublishedClass};
 use crate::object::apply::SnapshotRange;
 use crate::proposal::CallerId;
 use crate::wire::{
-    ObjectMessage, PeerMessage, Position, Record, StreamEvent, StreamId, StreamMessage, Watermark,
+    Declaration, ObjectMessage, PeerMessage, Position, Record, StreamEvent, StreamId, StreamMessage,
+    Watermark,
 };
 use hla::handle::{FederateHandle, ObjectClassHandle};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -42,7 +44,7 @@ pub(crate) enum FollowerChange {
 pub(crate) struct Replication {
     pub(super) execution: ExecutionId,
     /// Extensions of the object model that are known here.
-    pub(super) model: u32,
+    pub(super) models: Models,
     /// The latest federate that is known here.
     pub(super) latest: FederateHandle,
     pub(super) outbound: BTreeMap<PublishedClass, Outbound>,
@@ -58,7 +60,7 @@ impl Replication {
     pub(crate) fn new(execution: ExecutionId) -> Self {
         Self {
             execution,
-            model: 0,
+            models: Models::default(),
             latest: FederateHandle::INVALID,
             outbound: BTreeMap::new(),
             followed: BTreeMap::new(),
@@ -79,13 +81,13 @@ impl Replication {
 
     /// The control plane has grown a model, or let a federate in.
     pub(crate) fn learn(&mut self, federation: &Federation) {
-        self.model = federation.model_version();
+        self.models.learn(federation.model_version(), &federation.model);
         self.latest = federation.latest_federate();
     }
 
     /// Whether the control plane has come as far here as at the sender of something with this watermark.
     pub(crate) fn is_ready(&self, watermark: Watermark) -> bool {
-        watermark.model <= self.model && watermark.federate <= self.latest
+        watermark.model <= self.models.latest() && watermark.federate <= self.latest
     }
 
     /// Whether the control plane, and the stream that comes first, have come far enough for a message.
@@ -120,12 +122,17 @@ impl Replication {
         class: PublishedClass,
         message: StreamMessage,
     ) {
-        context.peers.send_to(to, self.execution, self.model, &PeerMessage::Stream(class, message));
+        context.peers.send_to(
+            to,
+            self.execution,
+            self.models.needed(class),
+            &PeerMessage::Stream(class, message),
+        );
     }
 
     /// Sends a message about federates or instances.
     pub(crate) fn send_object(&self, context: &mut Context<'_>, to: NodeId, message: ObjectMessage) {
-        context.peers.send_to(to, self.execution, self.model, &PeerMessage::Objects(message));
+        context.peers.send_to(to, self.execution, self.models.latest(), &PeerMessage::Objects(message));
     }
 
     /// Sends a message to all nodes that publish a class, or one below it.
@@ -143,18 +150,24 @@ impl Replication {
         let nodes: BTreeSet<NodeId> = below.flat_map(|(_, nodes)| nodes).copied().collect();
         let message = PeerMessage::Objects(message);
         for node in nodes.into_iter().filter(|&node| node != context.objects.node) {
-            context.peers.send_to(node, self.execution, self.model, &message);
+            context.peers.send_to(node, self.execution, self.models.latest(), &message);
         }
     }
 
     /// A federate of this node has changed what it subscribes: the nodes that are followed and concerned learn of it.
-    pub(crate) fn declare(&self, context: &mut Context<'_>, declaration: crate::wire::Declaration) {
+    pub(crate) fn declare(&self, context: &mut Context<'_>, declaration: Declaration) {
         let followed =
             self.followed.keys().filter(|(class, _)| context.objects.concerns(&declaration, *class));
         let nodes: BTreeSet<NodeId> = followed.map(|&(_, node)| node).collect();
+        let model = match &declaration {
+            Declaration::Objects { class, .. } => self.models.needed(PublishedClass::Objects(*class)),
+            Declaration::Interactions { class, .. } => {
+                self.models.needed(PublishedClass::Interactions(*class))
+            }
+        };
         let message = PeerMessage::Objects(ObjectMessage::Declare(declaration));
         for node in nodes {
-            context.peers.send_to(node, self.execution, self.model, &message);
+            context.peers.send_to(node, self.execution, model, &message);
         }
     }
 

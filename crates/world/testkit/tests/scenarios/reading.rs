@@ -19,17 +19,32 @@ const WAIT_MAX: Duration = Duration::from_millis(50);
 /// How often the canary makes an update.
 const EVERY: Duration = Duration::from_millis(20);
 
-/// A call that brings a module which is not read at once.
-fn create() -> Call {
+/// A module which is not read at once, with a class of its own.
+fn module() -> FomModuleSet {
+    let class =
+        "<objectClass><name>HLAobjectRoot</name><objectClass><name>Late</name></objectClass></objectClass>";
     let text = format!(
-        "<objectModel xmlns=\"http://standards.ieee.org/IEEE1516-2025\"><objects/></objectModel><!--{}-->",
+        "<objectModel xmlns=\"http://standards.ieee.org/IEEE1516-2025\"><objects>{class}</objects></objectModel><!--{}-->",
         "x".repeat(20_000)
     );
     let file = api::FileFomModule { name: "long.xml".to_owned(), content: text.into_bytes().into() };
-    let module = FomModule { fom_module: Some(fom_module::FomModule::File(file)) };
+    FomModuleSet { fom_module: vec![FomModule { fom_module: Some(fom_module::FomModule::File(file)) }] }
+}
+
+/// A call that creates a federation with it.
+fn create() -> Call {
     Call::CreateFederationExecutionWithModulesRequest(api::CreateFederationExecutionWithModulesRequest {
         federation_name: "Other".to_owned(),
-        fom_modules: Some(FomModuleSet { fom_module: vec![module] }),
+        fom_modules: Some(module()),
+    })
+}
+
+/// A call that joins the federation of the canary with it.
+fn join(federation_name: String) -> Call {
+    Call::JoinFederationExecutionWithModulesRequest(api::JoinFederationExecutionWithModulesRequest {
+        federate_type: "late".to_owned(),
+        federation_name,
+        additional_fom_modules: Some(module()),
     })
 }
 
@@ -50,9 +65,9 @@ impl Mine {
         Self { cluster, instance: instances[0] }
     }
 
-    fn bring(&mut self) {
+    fn bring(&mut self, call: Call) {
         let hostile = self.cluster.federates()[3];
-        self.cluster.act(hostile, create()).unwrap_or_else(|failure| panic!("{failure}"));
+        self.cluster.act(hostile, call).unwrap_or_else(|failure| panic!("{failure}"));
     }
 
     /// The canary sings for a while, and all nodes stay members.
@@ -79,8 +94,8 @@ impl Mine {
         (0..NODES).filter(exists).collect()
     }
 
-    /// Each update has reached every subscriber, and in time.
-    fn check(&self) {
+    /// Each update has reached every subscriber but those that left, and in time.
+    fn check(&self, subscribers: usize) {
         let mut made: BTreeMap<u32, Moment> = BTreeMap::new();
         let mut got: BTreeMap<HostId, usize> = BTreeMap::new();
         for (host, seen) in self.cluster.recorded() {
@@ -98,7 +113,7 @@ impl Mine {
                 _ => {}
             }
         }
-        let hosts = &self.cluster.federates()[1..];
+        let hosts = &self.cluster.federates()[1..=subscribers];
         assert!(made.len() > 100 && hosts.iter().all(|host| got[host] == made.len()), "{got:?}");
     }
 }
@@ -106,24 +121,43 @@ impl Mine {
 #[test]
 fn every_node_reads_for_twenty_seconds() {
     let mut mine = Mine::new(None);
-    mine.bring();
+    mine.bring(create());
     mine.sing(TAKES - Duration::from_secs(1));
     assert_eq!(mine.others(), [] as [usize; 0], "a node reads before it proposes");
     mine.sing(TAKES);
     assert_eq!(mine.others(), [2], "the others read when the command has its turn");
     mine.sing(Duration::from_secs(3));
     assert_eq!(mine.others(), [0, 1, 2]);
-    mine.check();
+    mine.check(3);
 }
 
 #[test]
 fn one_node_reads_for_twenty_seconds() {
     let mut mine = Mine::new(Some(1));
-    mine.bring();
+    mine.bring(create());
     mine.sing(Duration::from_secs(1));
     assert_eq!(mine.others(), [0, 2]);
     // Calls that need agreement wait at that node alone, and behind one another.
     mine.sing(TAKES);
     assert_eq!(mine.others(), [0, 1, 2]);
-    mine.check();
+    mine.check(3);
+}
+
+/// What a federate is told of classes that its node has does not wait until the node has read those of another federate.
+#[test]
+fn updates_do_not_wait_for_classes_of_a_federate_that_joins() {
+    let mut mine = Mine::new(Some(1));
+    let federation = mine.cluster.known(mine.cluster.federates()[3]).federation.clone();
+    let leave = api::ResignFederationExecutionRequest { resign_action: api::ResignAction::NoAction.into() };
+    mine.bring(Call::ResignFederationExecutionRequest(leave));
+    mine.sing(Duration::from_secs(1));
+    let late = |mine: &Mine, node: usize| {
+        let federations = mine.cluster.kernel(node).status().federations;
+        federations.iter().any(|f| f.federates.iter().any(|f| f.federate_type == "late"))
+    };
+    mine.bring(join(federation));
+    mine.sing(Duration::from_secs(1));
+    assert!(late(&mine, 2), "its own node has read the module");
+    mine.sing(TAKES);
+    mine.check(2);
 }
