@@ -76,7 +76,7 @@ impl Invariant for FinalState {
                     _ if !subscribes(ledger, member, instance) => {}
                     _ if knows => knowing = Some(name()),
                     _ if self.removed.contains(&(session, federation.clone(), *handle)) => {
-                        told = Some(name())
+                        told = Some(name());
                     }
                     _ => {}
                 }
