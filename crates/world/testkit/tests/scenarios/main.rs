@@ -5,4 +5,5 @@ mod flaps;
 mod reading;
 mod slow_reader;
 mod streams;
+mod suspend;
 mod weather;
