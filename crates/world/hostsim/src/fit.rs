@@ -104,7 +104,7 @@ type Matrix = [Vector; Costs::COUNT];
 /// same order for all.
 ///
 /// # Errors
-/// Those of `evaluate`.
+/// The error of `evaluate`.
 pub fn fit<E>(
     start: Costs,
     mut evaluate: impl FnMut(&[Costs]) -> Result<Vec<Vec<f64>>, E>,

@@ -17,7 +17,7 @@ impl<T> Slots<T> {
     /// Stores a thing and returns its slot.
     ///
     /// # Panics
-    /// With 2^32 things in flight; memory ends long before.
+    /// If 2^32 things are in flight; memory ends long before.
     pub fn put(&mut self, thing: T) -> u32 {
         if let Some(slot) = self.free.pop() {
             self.slots[slot as usize] = Some(thing);

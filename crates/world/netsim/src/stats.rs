@@ -2,7 +2,7 @@
 
 macro_rules! stats {
     ($($(#[$doc:meta])* $name:ident,)+) => {
-        /// What happened on a network so far. Every counter only grows.
+        /// Counters of a network; they never decrease.
         #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
         pub struct NetworkStats {
             $($(#[$doc])* pub $name: u64,)+

@@ -6,7 +6,8 @@
 //! 1 (reliable), at a fixed rate, at random, or at each change of state. With exponential times
 //! this is a continuous-time Markov chain, otherwise a semi-Markov process.
 //!
-//! - [`Workload`]: classes of objects, from a preset ([`Workload::table1`], [`Workload::full4`]) or a file.
+//! - [`Workload`]: classes of objects, from a preset ([`Workload::table1`], [`Workload::full4`]) or a
+//!   file.
 //! - [`Generator`]: the machine that emits one [`Emission`] after another, up to a given moment.
 //! - [`analysis`]: expected counts of a class and their standard deviations, to compare with a run.
 //!

@@ -35,7 +35,7 @@ pub struct Station {
 /// The reason why a queue has no steady state, or why its simulation ended early.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum QueueError {
-    /// A station whose arrivals exceed its capacity.
+    /// A station whose arrivals reach or exceed its capacity.
     #[error("station {station}: utilisation {utilisation}; from 1 on the queue grows without end")]
     Unstable {
         /// Index of the station.

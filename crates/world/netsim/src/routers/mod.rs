@@ -54,7 +54,8 @@ pub struct Start {
     pub interval: Duration,
     /// Upper bound of a random delay of each start, drawn from the seed.
     pub spread: Duration,
-    /// The last of this many leaf routers with first partners starts its pairs late; 0 for none.
+    /// Every leaf router at a multiple of this number starts its pairs late, counting those with first
+    /// partners from 1; 0 for none.
     pub late_leaf_in: usize,
     /// Additional delay of these pairs.
     pub late_by: Duration,
