@@ -47,7 +47,7 @@ const INDEX: &str = "
     16 00 002c 000000000a000002 00000005 00000001 0123456789abcdef
       00000007 00000005 0000 00000009 000001ff 0003";
 
-/// All of them.
+/// All of these datagrams.
 pub(super) const PLAIN: [&str; 7] = [BUNDLE, REPORT, MESSAGE, ACK, LOGGER, SYNC, INDEX];
 
 const ONE: MemberId = MemberId(0x0a00_0001);
