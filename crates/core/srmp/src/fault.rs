@@ -4,7 +4,8 @@ use std::fmt;
 
 macro_rules! faults {
     ($($(#[$meta:meta])* $name:ident = $key:literal,)+) => {
-        /// Why a datagram, or a record of one, was dropped. Every error of [`wire`](crate::wire) and [`auth`](crate::auth) has one.
+        /// The reason why a datagram or one of its records was dropped. Every error of
+        /// [`wire`](crate::wire) and [`auth`](crate::auth) has one.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[non_exhaustive]
         pub enum Fault {
@@ -12,7 +13,7 @@ macro_rules! faults {
         }
 
         impl Fault {
-            /// All of them, in the order of their counters.
+            /// All faults, in the order of their counters.
             pub const ALL: &[Fault] = &[$(Fault::$name,)+];
 
             /// The counter's name.

@@ -1,4 +1,5 @@
-//! Requests and replies over mode 2: each transaction ends once, with the reply to its own request or a reason.
+//! Requests and replies over mode 2: each transaction ends once, with the reply to its own request
+//! or with the reason for the failure.
 
 mod common;
 

@@ -99,7 +99,7 @@ pub struct LoggerView {
     pub is_active: bool,
     /// Whether it is the standby.
     pub is_standby: bool,
-    /// The tier of the site's logger: 1 when it serves other sites, 2 when it does not.
+    /// This member's tier as the site's logger: 1 when it serves other sites, 2 when it does not.
     pub tier: u8,
     /// The logger that this member asks as the site's logger; [`MemberId::NOBODY`] for the sources.
     pub parent: MemberId,

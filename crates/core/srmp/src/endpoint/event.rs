@@ -68,7 +68,7 @@ pub enum Event {
     /// The newest message of a data element arrived. The messages of one element come in the order
     /// of their numbers; some may be left out.
     Mode1 {
-        /// The sender of the element.
+        /// The source of the data element.
         from: MemberId,
         /// The data element.
         data: DataId,

@@ -37,12 +37,14 @@ impl Endpoint {
     }
 
     /// Sends a new version of a data element to the group: every interested member gets it or a
-    /// newer one. An urgent message does not wait for others in the bundle.
+    /// newer one. An urgent message waits for others only for
+    /// [`urgent_flush`](crate::Timing::urgent_flush).
     ///
     /// # Errors
     /// [`SendError::TooLong`] and [`SendError::Empty`]; [`SendError::BadData`] when the profile
     /// cannot represent the data element, [`SendError::OtherMode`] when it is sent in mode 2;
-    /// [`SendError::Full`]; [`SendError::Left`] and [`SendError::Exhausted`].
+    /// [`SendError::Full`] when the buffer of newest messages has no room; [`SendError::Left`] and
+    /// [`SendError::Exhausted`].
     pub fn send_mode1(
         &mut self,
         now: Moment,
@@ -73,9 +75,9 @@ impl Endpoint {
     /// # Errors
     /// [`SendError::TooLong`] and [`SendError::Empty`]; [`SendError::BadData`] when the profile
     /// cannot represent the data element, [`SendError::OtherMode`] when it is sent in mode 1;
-    /// [`SendError::Full`] when too many messages are without acknowledgement;
-    /// [`SendError::Unknown`] when the member has never been heard; [`SendError::Left`] and
-    /// [`SendError::Exhausted`].
+    /// [`SendError::Full`] when too many messages are without acknowledgement, or too many data
+    /// elements are in use; [`SendError::Unknown`] when the member has never been heard;
+    /// [`SendError::Left`] and [`SendError::Exhausted`].
     pub fn send_mode2(
         &mut self,
         now: Moment,

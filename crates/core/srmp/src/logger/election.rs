@@ -17,8 +17,8 @@ const fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-/// A new candidate listens for as long as a logger may be silent, and up to this much longer,
-/// before it considers claiming.
+/// A new candidate listens for one interval of advertisements, and up to this much longer, before
+/// it considers claiming.
 const START_SPREAD: Duration = ms(1_000);
 /// The range of the delay before a claim.
 const CLAIM_SPREAD: Duration = ms(500);

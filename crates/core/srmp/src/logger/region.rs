@@ -16,8 +16,10 @@ use std::time::Duration;
 
 /// The interval between requests for the round-trip time, each to another peer.
 const PROBE_SPACING: Duration = Duration::from_millis(500);
+/// The interval between requests to the same peer.
 const PROBE_EVERY: Duration = Duration::from_secs(10);
-/// The parent may be changed after this time, if another one is nearer by a quarter.
+/// The parent may be changed after this time, if another one is nearer by a quarter or needs fewer
+/// loggers in between.
 const DECIDE_EVERY: Duration = Duration::from_secs(30);
 /// The distance of a peer whose round-trip time is unknown.
 const FAR: Duration = Duration::from_secs(5);

@@ -9,10 +9,10 @@
 //! | [`path`] | loggers that are asked before the group |
 //! | [`part`] | segmented messages |
 //! | [`restart`] | senders that restart, and senders that fall silent |
-//! | [`window`], [`heard`], [`backoff`], [`answers`] | bundles received, NACKs of others, backoff times, response times of a sender |
+//! | [`window`], [`heard`], [`backoff`], [`answers`] | bundles received, NACKs of others, backoff times, a sender's response times |
 //!
-//! All of it is driven by values, not datagrams, and holds no timers: [`Origin::deadline`] says when to call
-//! [`Origin::expire`].
+//! All of it is driven by values, not datagrams, and holds no timers: [`Origin::deadline`] is the
+//! time at which to call [`Origin::expire`].
 
 mod answers;
 mod backoff;

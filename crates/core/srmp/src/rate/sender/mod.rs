@@ -137,7 +137,8 @@ impl Sender {
         self.clr.as_ref().map(|clr| clr.receiver)
     }
 
-    /// Loss events per bundle at the current limiting receiver; 0 without one, or where the wire does not carry it.
+    /// Loss events per bundle at the current limiting receiver; 0 without one, or where the wire
+    /// does not carry it.
     pub fn loss(&self) -> f64 {
         self.clr.as_ref().filter(|clr| clr.have_loss).map_or(0.0, |clr| clr.loss)
     }

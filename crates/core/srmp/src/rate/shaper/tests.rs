@@ -52,7 +52,7 @@ fn mean_interval(times: &[Moment]) -> f64 {
 fn twice_the_rate_offered_the_rate_sent() {
     for policy in [Policy::Random, Policy::Conflate, Policy::Floor] {
         let mut shaper = shaper(policy);
-        // 400 kbit/s of 20 streams. Each loses updates or more of them: 1 ms apart is 2 Mbit/s.
+        // 20 streams, and 2000 bits every millisecond: 2 Mbit/s, ten times the rate.
         let offers = (0..10_000u32).map(|i| (Some(StreamKey(i % 20)), 0));
         let passed = run(&mut shaper, offers);
         let sent = sent_bits(&passed) / 10.0;
