@@ -10,7 +10,7 @@
 //! - [`apply`]: what happens at other nodes, as it is learned here; [`record`]: instances as nodes tell each other of them;
 //! - [`remote_federates`]: what federates of other nodes subscribe; [`publication`]: what this node publishes;
 //! - [`review`], [`resign`], [`work`]: what concerns very many instances, in slices;
-//! - [`rehome`]: nodes that die; [`tombstones`]: instances that they had just deleted; [`departures`]: federates that had
+//! - [`losses`], [`rehome`]: nodes that die; [`tombstones`]: instances that they had just deleted; [`departures`]: federates that had
 //!   just left them.
 
 pub(crate) mod apply;
@@ -24,6 +24,7 @@ pub(crate) mod instance;
 pub(crate) mod interaction;
 pub(crate) mod interest;
 mod lifecycle;
+pub(crate) mod losses;
 pub(crate) mod objects;
 mod ownership;
 mod provide;

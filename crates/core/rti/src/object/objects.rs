@@ -4,10 +4,12 @@ use super::departures::Departures;
 use super::federate::{Federate, FederateSwitches, Rate, RateId};
 use super::instance::{Instance, Instances};
 use super::interest::Interest;
+use super::losses::Losses;
 use super::remote_federates::RemoteFederate;
 use super::resign::Resignations;
 use super::review::Reviews;
 use super::tombstones::Tombstones;
+use super::work::Kind;
 use crate::control::{ExecutionId, NodeId, PublishedClass};
 use crate::effect::{Change, Effects};
 use crate::proposal::CallerId;
@@ -44,9 +46,12 @@ pub(crate) struct Objects {
     pub(super) tombstones: Tombstones,
     pub(super) reviews: Reviews,
     pub(super) resignations: Resignations,
-    /// The next slice of work is one of a federate that leaves.
-    pub(super) resignations_next: bool,
+    /// The kind of work that had the last turn.
+    pub(super) last_work: Kind,
+    /// Names after this one may be of instances that nobody has, see [`Objects::free_names`].
+    pub(super) names_after: Option<String>,
     pub(super) departures: Departures,
+    pub(super) losses: Losses,
     /// A lost federate has left instances without an owner, and the log says so.
     pub(super) abandoned: bool,
     /// Other nodes may follow what happens here. False at a single node, which then need not say it.
@@ -81,8 +86,10 @@ impl Objects {
             tombstones: Tombstones::default(),
             reviews: Reviews::default(),
             resignations: Resignations::default(),
-            resignations_next: false,
+            last_work: Kind::Names,
+            names_after: None,
             departures: Departures::default(),
+            losses: Losses::default(),
             abandoned: false,
             replicated: false,
             rates: Vec::new(),

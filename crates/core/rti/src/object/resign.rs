@@ -25,8 +25,8 @@ const FORGOTTEN_PER_SLICE: usize = 2_000;
 
 /// The two things a resign action may do to objects, in this order.
 #[derive(Clone, Copy, Debug)]
-struct Plan {
-    delete: bool,
+pub(super) struct Plan {
+    pub(super) delete: bool,
     divest: bool,
 }
 
@@ -148,27 +148,9 @@ impl Objects {
         }
     }
 
-    /// The same for a federate that may be of another node, at once.
-    pub(crate) fn resign_objects_of_gone(
-        &mut self,
-        effects: &mut Effects,
-        who: FederateHandle,
-        directive: ResignAction,
-    ) {
-        let plan = Plan { divest: true, ..Plan::from(directive) };
-        let (mut owned, all) =
-            (Owned::default(), self.instances.cursor().advance(&self.instances, usize::MAX));
-        self.find_owned(who, all, &mut owned);
-        owned.reverse();
-        if directive == ResignAction::NoAction {
-            self.note_abandoned(who, owned.len());
-        }
-        self.dispose(effects, who, plan, &mut owned, usize::MAX);
-    }
-
     /// A lost federate leaves instances behind that nobody owns or deletes: the standard's default, which few object models
     /// mean. It is logged for the first of a federation execution: federates that come and go would fill the log.
-    fn note_abandoned(&mut self, who: FederateHandle, instances: usize) {
+    pub(super) fn note_abandoned(&mut self, who: FederateHandle, instances: usize) {
         if instances > 0 && !std::mem::replace(&mut self.abandoned, true) {
             tracing::warn!(
                 execution = %self.id, federate = ?who, instances,

@@ -115,8 +115,19 @@ impl Rti {
 
     pub(super) fn take_events(&mut self, events: Vec<Event>, turn: Turn) -> Outcome {
         let mut outcome = Outcome::default();
+        let mut losses = BTreeSet::new();
         for event in events {
+            if let Event::Resigned { execution, lost: true, .. } = event {
+                losses.insert(execution);
+            }
             self.take_event(event, turn, &mut outcome);
+        }
+        // Those of a node that was removed have begun.
+        for execution in losses {
+            let names = self.control.execution(execution).map(|federation| &federation.names);
+            if let Some(x) = self.executions.get_mut(&execution) {
+                x.act(&mut self.shared, |objects, effects| objects.begin_losses(effects, names));
+            }
         }
         self.settle_network();
         outcome

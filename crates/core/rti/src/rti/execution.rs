@@ -3,9 +3,10 @@
 use super::Shared;
 use crate::control::{Command, ExecutionId, Federation, NodeId, PublishedClass};
 use crate::effect::{Change, Effects};
+use crate::object::losses::Rehoming;
 use crate::object::objects::Objects;
 use crate::proposal::Proposal;
-use crate::replica::context::{Context, Timer};
+use crate::replica::context::Context;
 use crate::replica::replication::{FollowerChange, ReplicaEvent, Replication};
 use crate::wire::{PeerMessage, StreamMessage};
 use router::WireError;
@@ -200,7 +201,8 @@ impl Execution {
         Ok(())
     }
 
-    /// A node is gone for good, its federates have resigned: what had its home there moves to `new_home`.
+    /// A node is gone for good, its federates have resigned: what had its home there moves to `new_home`,
+    /// in slices.
     pub(super) fn remove_peer(
         &mut self,
         shared: &mut Shared,
@@ -209,21 +211,14 @@ impl Execution {
         federation: Option<&Federation>,
     ) {
         self.replicate(shared, |r, context| r.remove_peer(context, gone));
+        let part_bytes = shared.peers.limits.part_bytes;
+        let rehoming = new_home.map(|new_home| Rehoming { gone, new_home, part_bytes });
         self.act(shared, |objects, effects| {
             objects.forget_federates_of(effects, gone);
-            objects.finish_departures(effects, gone);
+            objects.lose_node(effects, gone, rehoming, federation.map(|f| &f.names));
         });
-        if let Some(new_home) = new_home {
-            let (names, part_bytes) = (federation.map(|f| &f.names), shared.peers.limits.part_bytes);
-            self.act(shared, |objects, effects| {
-                objects.move_instances(effects, gone, new_home, names, part_bytes);
-            });
-        }
         self.replicate(shared, |r, context| r.leave_peer(context, gone));
         self.settle(shared);
-        if new_home == Some(self.objects.node) {
-            shared.timers.set(Timer::Names(self.id()), shared.now + shared.peers.limits.adoption_wait);
-        }
     }
 
     /// The federation execution is at its end.

@@ -63,6 +63,10 @@ impl Shared {
             Effect::HoldReceiveOrder { to, on } => self.delivery.hold_receive_order(self.now, to, on),
             Effect::Propose(proposal) => self.proposals.push_back(*proposal),
             Effect::Replicate(change) => return Some(change),
+            Effect::FreeNames { execution } => {
+                let at = self.now + self.peers.limits.adoption_wait;
+                self.timers.set(Timer::Names(execution), at);
+            }
             Effect::Refuse { proposal, error } => self.refusals.extend(proposal.waiting.zip(Some(error))),
         }
         None

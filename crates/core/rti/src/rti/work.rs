@@ -29,10 +29,10 @@ impl Rti {
     pub(super) fn work(&mut self) {
         let Some(id) = self.next_to_work() else { return };
         self.shared.last_worked = id;
-        let Self { executions, shared, .. } = self;
+        let Self { executions, shared, control, .. } = self;
         let Some(x) = executions.get_mut(&id) else { return };
         let mut effects = std::mem::take(&mut shared.effects);
-        x.objects.work(&mut effects, |client| shared.delivery.is_congested(client));
+        x.objects.work(&mut effects, control, |client| shared.delivery.is_congested(client));
         shared.effects = effects;
         x.settle(shared);
         if x.objects.is_settled() {
