@@ -1,7 +1,7 @@
 //! The object plane of one federation execution on one node: what changes with every update.
 //!
 //! - [`federate`]: what a joined federate publishes, subscribes and has switched on;
-//! - [`instance`]: object instances, their attributes' owners, and who knows them as what;
+//! - [`instance`], [`table`]: object instances, their attributes' owners, and who knows them as what;
 //! - [`discovery`], [`scope`]: who gets to know an instance, and which attributes it then sees;
 //! - [`update`], [`interaction`], [`directed`]: the messages themselves;
 //! - [`lifecycle`]: registration, deletion;
@@ -38,6 +38,7 @@ mod request;
 mod resign;
 mod review;
 mod scope;
+mod table;
 mod tombstones;
 mod transport;
 mod update;

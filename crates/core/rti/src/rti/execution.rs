@@ -226,5 +226,9 @@ impl Execution {
         let Self { objects, replication } = self;
         let Shared { now, peers, timers, .. } = shared;
         replication.end(&mut Context { now: *now, peers, timers, objects: &objects });
+        let mut instances = objects.instances;
+        if !instances.discard_slice() {
+            shared.discarded.push_back(instances);
+        }
     }
 }

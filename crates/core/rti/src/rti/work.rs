@@ -22,11 +22,16 @@ impl Rti {
     }
 
     pub(super) fn has_work(&self) -> bool {
-        self.next_to_work().is_some()
+        !self.shared.discarded.is_empty() || self.next_to_work().is_some()
     }
 
     /// Does one slice, of the federation execution whose turn it is.
     pub(super) fn work(&mut self) {
+        if let Some(mut instances) = self.shared.discarded.pop_front()
+            && !instances.discard_slice()
+        {
+            self.shared.discarded.push_back(instances);
+        }
         let Some(id) = self.next_to_work() else { return };
         self.shared.last_worked = id;
         let Self { executions, shared, control, .. } = self;
