@@ -246,8 +246,8 @@ impl Objects {
         handle: ObjectInstanceHandle,
         states: &[AttributeState],
     ) {
+        self.instances.set_home(handle, home);
         let Some(object) = self.instances.get_mut(handle) else { return };
-        object.home = home;
         let owners = object.attributes().map(|(_, state)| state.owner).collect::<Vec<_>>();
         let mut lost: Vec<(FederateHandle, usize)> = Vec::new();
         for (slot, (new, owner)) in states.iter().zip(owners).enumerate() {
@@ -271,6 +271,7 @@ impl Objects {
                 object.attribute_mut(slot).relevance = Relevance::OFF;
             }
         }
+        self.count_unowned(handle);
         self.discover_at_all(effects, handle);
     }
 }

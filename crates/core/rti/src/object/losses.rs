@@ -174,9 +174,10 @@ impl Objects {
         rehoming: Rehoming,
         instance: ObjectInstanceHandle,
     ) -> Option<ObjectClassHandle> {
-        let object = self.instances.get_mut(instance).filter(|object| object.home == rehoming.gone)?;
-        object.home = rehoming.new_home;
+        let object = self.instances.get(instance).filter(|object| object.home == rehoming.gone)?;
         let class = object.class;
+        self.instances.set_home(instance, rehoming.new_home);
+        self.count_unowned(instance);
         if self.tombstones.contains(instance) {
             self.remove_deleted(effects, instance);
             return None;

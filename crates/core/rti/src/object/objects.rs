@@ -13,6 +13,7 @@ use super::work::Kind;
 use crate::control::{ExecutionId, NodeId, PublishedClass};
 use crate::effect::{Change, Effects};
 use crate::proposal::CallerId;
+use base::HandleState;
 use hla::api::{AttributeHandleSet, callback_request::CallbackRequest as Callback};
 use hla::fom::{Fdd, InteractionClass, ObjectClass, PRIVILEGE_TO_DELETE};
 use hla::handle::{
@@ -21,7 +22,7 @@ use hla::handle::{
 use hla::time::TimeKind;
 use hla::{Exception, RtiError};
 use router::ClientId;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// Update rate designators in use at most, less one: [`Relevance`](super::instance::Relevance) counts them in
 /// 16 bits, beside two values of its own.
@@ -54,6 +55,8 @@ pub(crate) struct Objects {
     pub(super) losses: Losses,
     /// A lost federate has left instances without an owner, and the log says so.
     pub(super) abandoned: bool,
+    /// Instances with their home here of which nobody owns an attribute.
+    unowned: HashSet<ObjectInstanceHandle, HandleState>,
     /// Other nodes may follow what happens here. False at a single node, which then need not say it.
     pub(crate) replicated: bool,
     /// Update rate designators in use.
@@ -91,6 +94,7 @@ impl Objects {
             departures: Departures::default(),
             losses: Losses::default(),
             abandoned: false,
+            unowned: HashSet::default(),
             replicated: false,
             rates: Vec::new(),
             last_instance: 0,
@@ -166,11 +170,22 @@ impl Objects {
 
     /// How many instances have their home at this node.
     pub(crate) fn own_instances(&self) -> usize {
-        if !self.replicated {
-            return self.instances.len();
+        self.instances.at_home(self.node)
+    }
+
+    /// How many of these nobody owns an attribute of.
+    pub(crate) fn unowned_instances(&self) -> usize {
+        self.unowned.len()
+    }
+
+    /// Counts an instance as one without an owner, or no longer.
+    pub(super) fn count_unowned(&mut self, instance: ObjectInstanceHandle) {
+        let object = self.instances.get(instance);
+        if object.is_some_and(|object| object.home == self.node && !object.is_owned()) {
+            self.unowned.insert(instance);
+        } else if !self.unowned.is_empty() {
+            self.unowned.remove(&instance);
         }
-        let own = |handle| self.instances.get(handle).is_some_and(|object| object.home == self.node);
-        self.instances.handles().filter(|&handle| own(handle)).count()
     }
 
     /// The joined federate that a checked caller is.

@@ -31,6 +31,7 @@ impl Objects {
             |name: &str, instance| names.is_some_and(|names| names.instance(name) == Some(instance));
         self.refresh_publication(effects, PublishedClass::Objects(class));
         for &instance in handles {
+            self.count_unowned(instance);
             self.append_registered(effects, instance);
             let Some(object) = self.instances.get(instance) else { continue };
             if !object.name.starts_with(MADE) && !is_listed(&object.name, instance) {

@@ -155,7 +155,8 @@ impl Objects {
             tracing::warn!(
                 execution = %self.id, federate = ?who, instances,
                 "a lost federate leaves instances without an owner, as its automatic resign directive is NoAction; \
-                 the switch automaticResignAction of the object model sets another one for all federates"
+                 the switch automaticResignAction of the object model sets another one for all federates, and so does \
+                 the setting federation.automatic-resign of the node that creates the federation execution"
             );
         }
     }

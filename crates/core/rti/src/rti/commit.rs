@@ -254,10 +254,12 @@ impl Rti {
             }
             return None;
         };
+        let directive = self.control.execution(execution)?.member(federate)?.directive;
         let x = self.executions.get_mut(&execution)?;
         let caller = self.callers.get_mut(&caller_id)?;
         caller.standing = Standing::Joined(execution, federate);
         x.objects.join(federate, caller_id, caller.client);
+        x.objects.federate_mut(federate).switches.resign_directive = directive;
         let logical_time_implementation_name = x.objects.time.name().to_owned();
         Some(JoinResult { federate_handle: Some(federate), logical_time_implementation_name })
     }

@@ -197,6 +197,47 @@ fn death_with_messages_on_their_way_converges() -> Refused {
     })
 }
 
+/// Nodes may be configured differently: the one that created the federation execution decides.
+#[test]
+fn the_creating_node_chooses_the_directive_for_all() -> Refused {
+    let mut cluster = Cluster::with(3, &[], SOUND, 0, |config| {
+        let creates = config.key == Some(base::NodeKey(100));
+        config.automatic_resign = if creates { ResignAction::DeleteObjects } else { ResignAction::NoAction };
+    });
+    let [_a, b, c] = cluster.join_all();
+    assert_eq!(c.resign_directive()?, ResignAction::DeleteObjects);
+    b.subscribe("C", &["a"])?;
+    c.publish("C", &["a"])?;
+    c.register("C")?;
+    cluster.settle();
+    b.skip();
+    cluster.kill(2);
+    cluster.settle();
+    assert_eq!(b.callbacks(), ["remove(3:1, C)"]);
+    cluster.assert_silent();
+    Ok(())
+}
+
+#[test]
+fn the_new_home_counts_what_has_no_owner() -> Refused {
+    let mut cluster = Cluster::new(3, &[], SOUND, 0);
+    let [_a, b, c] = cluster.join_all();
+    b.subscribe("C", &["a"])?;
+    c.publish("C", &["a"])?;
+    c.register("C")?;
+    c.register("C")?;
+    cluster.settle();
+    let counts = |cluster: &Cluster, node: usize| {
+        let status = cluster.worlds[node].0.borrow().rti.status();
+        (status[0].instances, status[0].unowned)
+    };
+    assert_eq!((counts(&cluster, 1), counts(&cluster, 2)), ((0, 0), (2, 0)));
+    cluster.kill(2);
+    cluster.settle();
+    assert_eq!((counts(&cluster, 0), counts(&cluster, 1)), ((2, 2), (0, 0)));
+    Ok(())
+}
+
 /// The control plane may say that a federate has left and that its node is gone before the streams of that node say what
 /// became of its objects: then nobody follows those streams any longer, and each node deals with the objects itself.
 #[test]

@@ -105,8 +105,13 @@ fn names_that_nobody_has_are_freed_in_slices() {
     let mut control = ControlPlane::new(Limits::default());
     let key = base::NodeKey(1);
     control.apply(Command::AddNode { key, name: "A".to_owned() }).unwrap();
-    let create =
-        Command::Create { federation: "F".to_owned(), mim: None, modules: Vec::new(), time: String::new() };
+    let create = Command::Create {
+        federation: "F".to_owned(),
+        mim: None,
+        modules: Vec::new(),
+        time: String::new(),
+        directive: ResignAction::NoAction,
+    };
     let events = control.apply(create).unwrap();
     assert!(matches!(events[..], [crate::control::Event::Created(ExecutionId(1))]), "{events:?}");
     for number in 0..2_500 {
