@@ -56,6 +56,8 @@ pub(crate) enum Change {
     Send { to: NodeId, message: ObjectMessage },
     /// Send a message to all nodes that publish this class or one below it.
     SendToPublishers { class: ObjectClassHandle, message: ObjectMessage },
+    /// All replicas of this class whose home is `node` are forgotten: its stream may be followed again.
+    Forgotten { class: PublishedClass, node: NodeId },
     /// Instances of this class have another home, whose stream is needed from now on.
     Rehomed { class: ObjectClassHandle },
 }

@@ -159,17 +159,22 @@ impl Instance {
         &self.known
     }
 
-    pub(crate) fn become_known(&mut self, federate: FederateHandle, class: ObjectClassHandle) {
+    fn become_known(&mut self, federate: FederateHandle, class: ObjectClassHandle) {
         if let Err(at) = self.known.binary_search_by_key(&federate, |known| known.federate) {
             self.known.insert(at, Known { federate, class });
         }
     }
 
     /// `federate` no longer knows the instance.
-    pub(crate) fn become_unknown(&mut self, federate: FederateHandle) {
+    fn become_unknown(&mut self, federate: FederateHandle) {
         if let Ok(at) = self.known.binary_search_by_key(&federate, |known| known.federate) {
             self.known.remove(at);
         }
+    }
+
+    /// Whether any federate here knows the instance.
+    fn is_known(&self) -> bool {
+        !self.known.is_empty()
     }
 
     /// Whether anybody owns any attribute.
@@ -235,10 +240,14 @@ impl Cursor {
 #[derive(Default)]
 pub(crate) struct Instances {
     by_handle: Table,
+    /// How far the instances have moved to a larger table.
+    moving: Option<Cursor>,
     by_class: BTreeMap<ObjectClassHandle, BTreeSet<ObjectInstanceHandle>>,
     by_name: BTreeMap<Box<str>, ObjectInstanceHandle>,
     /// How many have their home at each node. Counted as they come and go: nodes tell each other of it all the time.
     homes: BTreeMap<NodeId, usize>,
+    /// How many of a class and home some federate here knows. It is asked for with every instance that is forgotten.
+    known: BTreeMap<(ObjectClassHandle, NodeId), usize>,
 }
 
 impl Instances {
@@ -255,9 +264,13 @@ impl Instances {
     }
 
     pub(crate) fn insert(&mut self, instance: Instance) {
+        if self.by_handle.begin_move() {
+            self.moving = Some(self.cursor());
+        }
+        self.move_some();
         self.by_class.entry(instance.class).or_default().insert(instance.handle);
         self.by_name.insert(instance.name.clone(), instance.handle);
-        *self.homes.entry(instance.home).or_default() += 1;
+        self.enter_home(instance.home, instance.class, instance.is_known());
         self.by_handle.insert(instance);
     }
 
@@ -270,22 +283,79 @@ impl Instances {
         if let Some(of_class) = self.by_class.get_mut(&instance.class) {
             of_class.remove(&handle);
         }
-        self.leave_home(instance.home);
+        self.leave_home(instance.home, instance.class, instance.is_known());
         Some(instance)
+    }
+
+    /// Moves some instances to the larger table. There is room for all of them, and the moving ends long before that one
+    /// is full.
+    fn move_some(&mut self) {
+        /// In ten microseconds at most.
+        const MOVED_PER_INSERTION: usize = 32;
+        let Some(mut cursor) = self.moving.take() else { return };
+        for handle in cursor.advance(self, MOVED_PER_INSERTION) {
+            self.by_handle.move_over(handle);
+        }
+        match cursor.is_done() {
+            true => self.by_handle.end_move(),
+            false => self.moving = Some(cursor),
+        }
     }
 
     /// Gives an instance another home.
     pub(crate) fn set_home(&mut self, handle: ObjectInstanceHandle, home: NodeId) {
         let Some(instance) = self.by_handle.get_mut(handle) else { return };
         let old = std::mem::replace(&mut instance.home, home);
-        self.leave_home(old);
-        *self.homes.entry(home).or_default() += 1;
+        let (class, is_known) = (instance.class, instance.is_known());
+        self.leave_home(old, class, is_known);
+        self.enter_home(home, class, is_known);
     }
 
-    fn leave_home(&mut self, home: NodeId) {
+    fn enter_home(&mut self, home: NodeId, class: ObjectClassHandle, is_known: bool) {
+        *self.homes.entry(home).or_default() += 1;
+        *self.known.entry((class, home)).or_default() += usize::from(is_known);
+    }
+
+    fn leave_home(&mut self, home: NodeId, class: ObjectClassHandle, is_known: bool) {
         if let Some(count) = self.homes.get_mut(&home) {
             *count -= 1;
         }
+        if let Some(count) = self.known.get_mut(&(class, home)) {
+            *count -= usize::from(is_known);
+        }
+    }
+
+    /// `federate` knows an instance from now on, as `class`.
+    pub(crate) fn become_known(
+        &mut self,
+        handle: ObjectInstanceHandle,
+        federate: FederateHandle,
+        class: ObjectClassHandle,
+    ) {
+        let Some(instance) = self.by_handle.get_mut(handle) else { return };
+        let was_known = instance.is_known();
+        instance.become_known(federate, class);
+        if !was_known {
+            *self.known.entry((instance.class, instance.home)).or_default() += 1;
+        }
+    }
+
+    /// `federate` no longer knows an instance.
+    pub(crate) fn become_unknown(&mut self, handle: ObjectInstanceHandle, federate: FederateHandle) {
+        let Some(instance) = self.by_handle.get_mut(handle) else { return };
+        let was_known = instance.is_known();
+        instance.become_unknown(federate);
+        if was_known
+            && !instance.is_known()
+            && let Some(count) = self.known.get_mut(&(instance.class, instance.home))
+        {
+            *count -= 1;
+        }
+    }
+
+    /// Whether a federate here knows an instance of exactly `class` whose home is `node`.
+    pub(crate) fn knows_any(&self, class: ObjectClassHandle, node: NodeId) -> bool {
+        self.known.get(&(class, node)).is_some_and(|&count| count > 0)
     }
 
     /// How many have their home at a node.
@@ -380,5 +450,42 @@ impl Instances {
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.by_handle.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn instance(number: u64) -> Instance {
+        let handle = ObjectInstanceHandle(1 << 32 | number);
+        let class = ObjectClassHandle(1 + (number % 3) as u32);
+        Instance::new(handle, class, &number.to_string(), FederateHandle(1), NodeId(1), Vec::new())
+    }
+
+    #[test]
+    fn a_large_table_grows_in_small_steps() {
+        let mut instances = Instances::default();
+        let mut removed = BTreeSet::new();
+        let mut moves = 0;
+        for number in 0..100_000 {
+            let was_moving = instances.by_handle.is_moving();
+            instances.insert(instance(number));
+            moves += usize::from(!was_moving && instances.by_handle.is_moving());
+            // Instances come and go while others move.
+            if number % 7 == 0 {
+                let gone = number / 2;
+                let expected = removed.insert(gone);
+                assert_eq!(instances.remove(instance(gone).handle).is_some(), expected);
+            }
+        }
+        assert!(moves >= 2 && !instances.by_handle.is_moving(), "{moves}");
+        assert_eq!(instances.len(), 100_000 - removed.len());
+        for number in 0..100_000 {
+            let found = instances.get(instance(number).handle).map(|found| found.handle);
+            let expected = (!removed.contains(&number)).then(|| instance(number).handle);
+            assert_eq!(found, expected);
+        }
+        assert_eq!(instances.at_home(NodeId(1)), instances.len());
     }
 }

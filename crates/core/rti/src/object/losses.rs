@@ -176,6 +176,10 @@ impl Objects {
     ) -> Option<ObjectClassHandle> {
         let object = self.instances.get(instance).filter(|object| object.home == rehoming.gone)?;
         let class = object.class;
+        if self.forgotten.contains(class, rehoming.gone) {
+            self.instances.remove(instance);
+            return None;
+        }
         self.instances.set_home(instance, rehoming.new_home);
         self.count_unowned(instance);
         if self.tombstones.contains(instance) {

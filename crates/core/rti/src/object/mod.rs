@@ -9,7 +9,7 @@
 //! - [`ownership`]: who owns what; [`transport`]: transportation and order types;
 //! - [`apply`]: what happens at other nodes, as it is learned here; [`record`]: instances as nodes tell each other of them;
 //! - [`remote_federates`]: what federates of other nodes subscribe; [`publication`]: what this node publishes;
-//! - [`review`], [`resign`], [`work`]: what concerns very many instances, in slices;
+//! - [`review`], [`resign`], [`forgotten`], [`work`]: what concerns very many instances, in slices;
 //! - [`losses`], [`rehome`]: nodes that die; [`tombstones`]: instances that they had just deleted; [`departures`]: federates that had
 //!   just left them.
 
@@ -20,6 +20,7 @@ mod directed;
 mod discovery;
 pub(crate) mod encode;
 pub(crate) mod federate;
+mod forgotten;
 pub(crate) mod instance;
 pub(crate) mod interaction;
 pub(crate) mod interest;

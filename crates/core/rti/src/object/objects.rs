@@ -2,6 +2,7 @@
 
 use super::departures::Departures;
 use super::federate::{Federate, FederateSwitches, Rate, RateId};
+use super::forgotten::Forgotten;
 use super::instance::{Instance, Instances};
 use super::interest::Interest;
 use super::losses::Losses;
@@ -53,6 +54,7 @@ pub(crate) struct Objects {
     pub(super) names_after: Option<String>,
     pub(super) departures: Departures,
     pub(super) losses: Losses,
+    pub(super) forgotten: Forgotten,
     /// A lost federate has left instances without an owner, and the log says so.
     pub(super) abandoned: bool,
     /// Instances with their home here of which nobody owns an attribute.
@@ -93,6 +95,7 @@ impl Objects {
             names_after: None,
             departures: Departures::default(),
             losses: Losses::default(),
+            forgotten: Forgotten::default(),
             abandoned: false,
             unowned: HashSet::default(),
             replicated: false,

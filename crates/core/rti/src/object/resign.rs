@@ -317,9 +317,7 @@ impl Objects {
             };
             let subscribed = subscriptions.get(&class).into_iter().flat_map(|s| s.keys().copied());
             let lost = self.owned_by_others(*who, handle, subscribed);
-            if let Some(object) = self.instances.get_mut(handle) {
-                object.become_unknown(*who);
-            }
+            self.instances.become_unknown(handle, *who);
             self.refresh_relevance(effects, handle, &lost);
         }
         if cursor.is_done() {

@@ -1,97 +1,86 @@
 //! The table of instances: by handle, without a moment at which all of them move.
 //!
 //! A hash table that grows moves all that it holds. With half a million instances that took 40 ms, and with twice as many
-//! 80 ms, during which everybody waits. The instances are therefore in pages of consecutive handles, each a small hash
-//! table: growing one moves 14,336 instances at most, in a millisecond. Smaller pages made look-ups among a million instances
-//! slower, presumably since the system maps memory in larger pieces where a table is large.
+//! 80 ms, during which everybody waits. So a large table that is full is put aside, and its instances move to a new one a few
+//! at a time. Only then are there two places to look.
 
 use super::instance::Instance;
 use base::HandleMap;
 use hla::handle::ObjectInstanceHandle;
 
-/// Handles of one page. A hash table takes 7/8 of a power of two without growing: a page of which no handle is missing is
-/// as full as it can be.
-const PAGE_HANDLES: u64 = 28_672;
-/// A page that is less than a quarter full, but could hold so many, gives memory back.
-const SHRUNK_FROM: usize = 64;
-
-type Page = HandleMap<ObjectInstanceHandle, Instance>;
+/// Instances from which on a table is put aside: moving so many at once takes a millisecond.
+const LARGE: usize = 14_000;
 
 /// See the module.
 #[derive(Default)]
 pub(super) struct Table {
-    pages: HandleMap<u64, Page>,
-}
-
-fn page_of(handle: ObjectInstanceHandle) -> u64 {
-    handle.0 / PAGE_HANDLES
+    instances: HandleMap<ObjectInstanceHandle, Instance>,
+    /// Those that have not moved yet.
+    aside: Option<HandleMap<ObjectInstanceHandle, Instance>>,
 }
 
 impl Table {
+    #[inline]
     pub(super) fn get(&self, handle: ObjectInstanceHandle) -> Option<&Instance> {
-        self.pages.get(&page_of(handle))?.get(&handle)
+        match self.instances.get(&handle) {
+            None => self.aside.as_ref()?.get(&handle),
+            found => found,
+        }
     }
 
+    #[inline]
     pub(super) fn get_mut(&mut self, handle: ObjectInstanceHandle) -> Option<&mut Instance> {
-        self.pages.get_mut(&page_of(handle))?.get_mut(&handle)
+        match self.instances.get_mut(&handle) {
+            None => self.aside.as_mut()?.get_mut(&handle),
+            found => found,
+        }
     }
 
     pub(super) fn insert(&mut self, instance: Instance) {
-        let page = self.pages.entry(page_of(instance.handle)).or_default();
-        page.insert(instance.handle, instance);
+        if let Some(aside) = &mut self.aside {
+            aside.remove(&instance.handle);
+        }
+        self.instances.insert(instance.handle, instance);
     }
 
     pub(super) fn remove(&mut self, handle: ObjectInstanceHandle) -> Option<Instance> {
-        let page = self.pages.get_mut(&page_of(handle))?;
-        let instance = page.remove(&handle)?;
-        if page.is_empty() {
-            self.pages.remove(&page_of(handle));
-        } else if page.capacity() >= SHRUNK_FROM && page.len() < page.capacity() / 4 {
-            // Twice as many still fit, so that it does not grow at once again.
-            page.shrink_to(page.len() * 2);
+        let removed = self.instances.remove(&handle);
+        removed.or_else(|| self.aside.as_mut()?.remove(&handle))
+    }
+
+    /// Puts a large table aside that would grow with the next instance. True if it did: then every instance is to be
+    /// [moved](Self::move_over), and [`end_move`](Self::end_move) to be called.
+    pub(super) fn begin_move(&mut self) -> bool {
+        let len = self.instances.len();
+        if len < LARGE || len < self.instances.capacity() || self.aside.is_some() {
+            return false;
         }
-        Some(instance)
+        let room = HandleMap::with_capacity_and_hasher(len * 2, Default::default());
+        self.aside = Some(std::mem::replace(&mut self.instances, room));
+        true
+    }
+
+    /// Moves an instance, if it has not moved yet.
+    pub(super) fn move_over(&mut self, handle: ObjectInstanceHandle) {
+        if let Some(instance) = self.aside.as_mut().and_then(|aside| aside.remove(&handle)) {
+            self.instances.insert(handle, instance);
+        }
+    }
+
+    /// All instances have moved.
+    pub(super) fn end_move(&mut self) {
+        let left = self.aside.take();
+        debug_assert!(left.is_none_or(|left| left.is_empty()), "every instance was moved");
     }
 
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
-        self.pages.values().map(Page::len).sum()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::control::NodeId;
-    use hla::handle::{FederateHandle, ObjectClassHandle};
-
-    fn instance(number: u64) -> Instance {
-        let handle = ObjectInstanceHandle(1 << 32 | number);
-        Instance::new(handle, ObjectClassHandle(1), "x", FederateHandle(1), NodeId(1), Vec::new())
+        self.instances.len() + self.aside.as_ref().map_or(0, HandleMap::len)
     }
 
-    #[test]
-    fn no_growth_moves_more_than_a_page_and_memory_is_given_back() {
-        let mut table = Table::default();
-        for number in 0..100_000 {
-            table.insert(instance(number));
-        }
-        table.insert(instance(7));
-        assert_eq!(table.len(), 100_000);
-        let largest = table.pages.values().map(Page::capacity).max();
-        assert_eq!(largest, Some(PAGE_HANDLES as usize), "a page is full when no handle is missing");
-        // One of a thousand stays.
-        for number in (0..100_000).filter(|number| number % 1_000 != 0) {
-            assert!(table.remove(instance(number).handle).is_some());
-        }
-        assert_eq!(table.len(), 100);
-        let room: usize = table.pages.values().map(Page::capacity).sum();
-        assert!(room < 1_000, "room for {room}");
-        assert!(table.get(instance(1_000).handle).is_some() && table.get(instance(1_001).handle).is_none());
-        for number in (0..100_000).step_by(1_000) {
-            assert!(table.get_mut(instance(number).handle).is_some());
-            table.remove(instance(number).handle);
-        }
-        assert!(table.pages.is_empty() && table.len() == 0);
+    /// Whether there are two places to look.
+    #[cfg(test)]
+    pub(super) fn is_moving(&self) -> bool {
+        self.aside.is_some()
     }
 }

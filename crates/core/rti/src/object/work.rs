@@ -15,12 +15,14 @@ pub(super) enum Kind {
     Resignations,
     /// Nodes that are lost.
     Losses,
+    /// Replicas whose stream is no longer followed.
+    Forgotten,
     /// Names that nobody has.
     Names,
 }
 
 impl Kind {
-    const ALL: [Self; 4] = [Self::Reviews, Self::Resignations, Self::Losses, Self::Names];
+    const ALL: [Self; 5] = [Self::Reviews, Self::Resignations, Self::Losses, Self::Forgotten, Self::Names];
 }
 
 impl Objects {
@@ -53,6 +55,7 @@ impl Objects {
             }
             Kind::Resignations => self.continue_resignations(effects),
             Kind::Losses => self.continue_losses(effects, names),
+            Kind::Forgotten => self.continue_forgetting(effects),
             Kind::Names => self.continue_names(effects, control),
         }
     }
@@ -63,7 +66,7 @@ impl Objects {
         let (before, after) = Kind::ALL.split_at(last + 1);
         let ready = |kind| match kind {
             Kind::Reviews => self.next_review(&congested).is_some(),
-            Kind::Resignations | Kind::Losses | Kind::Names => self.is_left(kind),
+            Kind::Resignations | Kind::Losses | Kind::Forgotten | Kind::Names => self.is_left(kind),
         };
         after.iter().chain(before).copied().find(|&kind| ready(kind))
     }
@@ -73,6 +76,7 @@ impl Objects {
             Kind::Reviews => !self.reviews.is_empty(),
             Kind::Resignations => !self.resignations.is_empty(),
             Kind::Losses => !self.losses.is_empty(),
+            Kind::Forgotten => !self.forgotten.is_empty(),
             Kind::Names => self.names_after.is_some(),
         }
     }

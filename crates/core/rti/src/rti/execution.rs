@@ -115,6 +115,9 @@ impl Execution {
             Change::SendToPublishers { class, message } => {
                 self.replicate(shared, |r, context| r.send_to_publishers(context, class, message));
             }
+            Change::Forgotten { class, node } => {
+                self.replicate(shared, |r, context| r.forgotten(context, class, node));
+            }
             Change::Rehomed { class } => {
                 let class = PublishedClass::Objects(class);
                 self.replicate(shared, |r, context| r.review_following(context, class, false));
@@ -137,7 +140,7 @@ impl Execution {
                 let congested = |client| delivery.is_congested(client);
                 return self.objects.apply_snapshot(effects, &range, &records, congested);
             }
-            ReplicaEvent::Forget { class, from } => self.objects.forget_replicas(class, from),
+            ReplicaEvent::Forget { class, from } => self.objects.forget_replicas(effects, class, from),
             ReplicaEvent::Lost { caller, why } => shared.delivery.lose(caller, why),
         }
         Ok(())

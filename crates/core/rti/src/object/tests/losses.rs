@@ -128,3 +128,45 @@ fn names_that_nobody_has_are_freed_in_slices() {
     }
     assert!(fixture.objects.is_settled());
 }
+
+#[test]
+fn replicas_are_forgotten_in_slices_and_not_discovered_meanwhile() {
+    let mut fixture = with_replicas(0);
+    let class = PublishedClass::Objects(fixture.class);
+    fixture.register_many(1);
+    for number in 1..=12_000 {
+        let record = fixture.record(number, FAR);
+        fixture.apply(PEER, StreamEvent::Registered(Box::new(record)));
+    }
+    let first = fixture.act(|objects, effects| objects.forget_replicas(effects, class, PEER));
+    assert_eq!(first, [""; 0]);
+    // Only what has its home here is discovered now.
+    let told = fixture.subscribe(&[fixture.a]);
+    assert!(told.contains(&("f2 discover".to_owned(), 1)), "{told:?}");
+    let mut rest = Vec::new();
+    while !fixture.objects.is_settled() {
+        rest.extend(fixture.work(false));
+    }
+    assert_eq!(rest, counts([("Forgotten ", 1)]));
+    assert_eq!((fixture.objects.instances.len(), fixture.objects.own_instances()), (1, 1));
+}
+
+#[test]
+fn replicas_that_are_being_forgotten_find_no_new_home() {
+    let mut fixture = with_replicas(0);
+    let class = PublishedClass::Objects(fixture.class);
+    fixture.register_many(0);
+    for number in 1..=6_000 {
+        let record = fixture.record(number, FAR);
+        fixture.apply(PEER, StreamEvent::Registered(Box::new(record)));
+    }
+    fixture.act(|objects, effects| objects.forget_replicas(effects, class, PEER));
+    lose_owner(&mut fixture, ResignAction::NoAction);
+    let mut told = lose_peer(&mut fixture, NODE);
+    while !fixture.objects.is_settled() {
+        told.extend(fixture.work(false));
+    }
+    told.sort();
+    assert_eq!(told, counts([("Forgotten ", 1), ("FreeNames ", 1)]));
+    assert_eq!(fixture.objects.instances.len(), 0);
+}
