@@ -1,7 +1,6 @@
 //! The table of instances: by handle, without a moment at which all of them move.
 //!
-//! A hash table that grows moves all that it holds. With half a million instances that took 40 ms, and with twice as many
-//! 80 ms, during which everybody waits. So a large table that is full is put aside, and its instances move to a new one a few
+//! A hash table that grows moves all that it holds. With a million instances that took 100 ms, during which everybody waits. So a large table that is full is put aside, and its instances move to a new one a few
 //! at a time. Only then are there two places to look.
 
 use super::instance::Instance;
