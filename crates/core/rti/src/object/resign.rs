@@ -299,6 +299,9 @@ impl Objects {
     /// Forgets a federate whose objects were dealt with: its declarations vanish, and others are advised.
     pub(crate) fn remove_federate(&mut self, effects: &mut Effects, who: FederateHandle) {
         let Some(federate) = self.federates.remove(&who) else { return };
+        let subscribed: usize = federate.subscriptions.values().map(|class| class.len()).sum();
+        let published: usize = federate.publications.values().map(|class| class.len()).sum();
+        self.declarations -= subscribed + published;
         self.reviews.remove_federate(who);
         for &class in federate.subscriptions.keys() {
             self.declare_objects(effects, who, class);
@@ -334,9 +337,7 @@ impl Objects {
             };
             let subscribed = subscriptions.get(&class).into_iter().flat_map(|s| s.keys().copied());
             let lost = self.owned_by_others(*who, handle, subscribed);
-            if let Some(object) = self.instances.get_mut(handle) {
-                object.become_unknown(*who);
-            }
+            self.instances.become_unknown(handle, *who);
             self.refresh_relevance(effects, handle, &lost);
         }
         if cursor.is_done() {
