@@ -6,10 +6,12 @@
 mod channel;
 mod group;
 mod link;
+mod memory;
 
 pub use channel::ChannelReport;
 pub use group::GroupReport;
 pub use link::{DatagramReport, LinkEndReport};
+pub use memory::{MemoryReport, MemoryUseReport};
 
 use crate::SlowTurns;
 use crate::network::NetworkStatus;
@@ -49,6 +51,9 @@ pub struct NetworkReport {
     /// Refusals of the node that was asked.
     #[serde(default)]
     pub refusals: RefusalReport,
+    /// Memory of the node that was asked.
+    #[serde(default)]
+    pub memory: MemoryReport,
 }
 
 /// Refusals of a node since it was started, and sessions ended because their place was needed.
@@ -188,6 +193,7 @@ impl NetworkReport {
             federates: federates(federations),
             slow_turns: SlowTurnsReport::default(),
             refusals: RefusalReport::default(),
+            memory: MemoryReport::default(),
         }
     }
 
@@ -231,6 +237,7 @@ impl NetworkReport {
             federates: federates(federations),
             slow_turns: SlowTurnsReport::default(),
             refusals: RefusalReport::default(),
+            memory: MemoryReport::default(),
         }
     }
 
