@@ -1,5 +1,5 @@
-//! What every MeshRTI machine needs and nothing more: time as a number, deadlines,
-//! typed ids, seeds, fingerprints of runs, sequence numbers that wrap, places for peers that wait, and a
+//! What every MeshRTI machine needs and nothing more: time as a number, deadlines, typed ids,
+//! seeds, fingerprints of runs, sequence numbers that wrap, places for peers that wait, and a
 //! budget for memory.
 //!
 //! Nothing here reads a clock, draws from ambient randomness or depends on hash order.

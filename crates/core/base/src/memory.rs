@@ -36,8 +36,8 @@ impl MemoryUse {
         }
     }
 
-    /// Sixteenths of the budget that no other use can take. Together they are one half; the other half is for
-    /// whatever needs it.
+    /// Sixteenths of the budget that no other use can take. Together they are one half; the other
+    /// half is for whatever needs it.
     const fn guaranteed_parts(self) -> usize {
         match self {
             // Most of what a federation needs at a time waits in queues, or is its objects.
@@ -86,7 +86,8 @@ pub struct MemoryStatus {
     pub used: usize,
     /// Used at most so far.
     pub peak: usize,
-    /// What it may use now. It changes with what the others use, and never falls below the guaranteed part.
+    /// What it may use now. It changes with what the others use, and never falls below the
+    /// guaranteed part.
     pub bound: usize,
     /// Consequences so far.
     pub actions: MemoryActions,
@@ -94,12 +95,12 @@ pub struct MemoryStatus {
 
 /// The memory that a process may use for its clients, in bytes, and how much of it is in use.
 ///
-/// Each use has a guaranteed part, and all share the rest: one use that takes all it can get leaves the others
-/// their parts. The machine counts what it is told, and allocates nothing. Places that grow know their bytes; the
-/// owner of the budget tells it their sums, and acts on the answer.
+/// Each use has a guaranteed part, and all share the rest: one use that takes all it can get leaves
+/// the others their parts. The machine counts what it is told, and allocates nothing. Places that
+/// grow know their bytes; the owner of the budget tells it their sums, and acts on the answer.
 ///
-/// While each use grows only by what [fits](MemoryBudget::room), the sum of all uses stays within the total. What
-/// grows within one step of its owner, before the budget is told, comes on top.
+/// While each use grows only by what [fits](MemoryBudget::room), the sum of all uses stays within
+/// the total. What grows within one step of its owner, before the budget is told, comes on top.
 ///
 /// Cost: a few additions.
 #[derive(Clone, Debug)]
@@ -158,7 +159,8 @@ impl MemoryBudget {
         self.bound(of).saturating_sub(self.used(of))
     }
 
-    /// Whether there is room for `more` bytes of `of`. Little is left when three quarters of its bound are taken.
+    /// Whether there is room for `more` bytes of `of`. Little is left when three quarters of its
+    /// bound are taken.
     pub fn room(&self, of: MemoryUse, more: usize) -> Room {
         let (bound, wanted) = (self.bound(of), self.used(of).saturating_add(more));
         match wanted {

@@ -9,8 +9,8 @@ use std::collections::VecDeque;
 /// Queues longer than this give memory back when they have emptied.
 const KEPT_CAPACITY: usize = 256;
 
-/// Memory that a message takes beside its bytes on the wire: its place in a queue that has grown, and the allocation of
-/// its body.
+/// Memory that a message takes beside its bytes on the wire: its place in a queue that has grown,
+/// and the allocation of its body.
 const ENTRY_OVERHEAD: usize = 96;
 
 /// How much of what was written is kept for a resume.
@@ -126,7 +126,8 @@ impl Outbox {
         self.history_bytes + self.sent * ENTRY_OVERHEAD
     }
 
-    /// Forgets the oldest written messages until they take at most `bytes` of memory; says how many.
+    /// Forgets the oldest written messages until they take at most `bytes` of memory; says how
+    /// many.
     pub(crate) fn trim_history(&mut self, bytes: usize) -> u64 {
         let before = self.sent;
         while self.history_memory() > bytes && self.sent > 0 {

@@ -36,7 +36,7 @@ pub struct Kernel {
     /// Federates of whom nothing is read for now, see [`Kernel::is_held`].
     pub(crate) held: Held,
     pub(crate) password_failures: PasswordFailures,
-    pub(crate) memory: Memory,
+    pub(crate) memory: Box<Memory>,
     /// Whose call was served last: what it said may still wait for more of its messages, to leave with them.
     speaker: Option<CallerId>,
     pub(crate) turn: Turn,
@@ -56,7 +56,7 @@ impl Kernel {
             network: None,
             held: Held::default(),
             password_failures: PasswordFailures::new(config.passwords_wrong_max, config.password_window),
-            memory: Memory::new(config.memory_bytes_max, config.input_pause_max),
+            memory: Box::new(Memory::new(config.memory_bytes_max, config.input_pause_max)),
             speaker: None,
             turn: Turn::default(),
             slow_turns: SlowTurns::default(),

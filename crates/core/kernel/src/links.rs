@@ -80,9 +80,9 @@ impl Kernel {
         frame
     }
 
-    /// Whether to pause reading from a federate: what it sent reliably waits in a congested link, or memory for what it
-    /// sends or takes is short. It is named by
-    /// [`Kernel::poll_released`] when that is over.
+    /// Whether to pause reading from a federate: what it sent reliably waits in a congested link,
+    /// or memory for what it sends or takes is short. It is named by [`Kernel::poll_released`] when
+    /// that is over.
     #[must_use]
     pub fn is_held(&self, conn: ConnId) -> bool {
         self.endpoint.is_paused(conn)
@@ -100,7 +100,8 @@ impl Kernel {
         self.endpoint.poll_released()
     }
 
-    /// The socket of a connection is full, and has yet to take `bytes` that were given for it; 0 when it has taken them.
+    /// The socket of a connection is full, and has yet to take `bytes` that were given for it; 0
+    /// when it has taken them.
     pub fn set_socket_bytes(&mut self, conn: ConnId, bytes: usize) {
         self.endpoint.set_socket_bytes(conn, bytes);
     }

@@ -1,7 +1,9 @@
-//! The memory of the process: what each use of it takes, and what follows when there is too much of one.
+//! The memory of the process: what each use of it takes, and what follows when there is too much of
+//! one.
 //!
-//! The [budget](MemoryBudget) is told the sums after each turn, so that within a turn no call has to look at it. A use
-//! exceeds its bound by what one turn adds, which a read of a connection bounds.
+//! The [budget](MemoryBudget) is told the sums after each turn, so that within a turn no call has
+//! to look at it. A use exceeds its bound by what one turn adds, which a read of a connection
+//! bounds.
 
 use crate::Kernel;
 use base::{MemoryActions, MemoryBudget, MemoryStatus, MemoryUse, Moment, Room};
@@ -12,7 +14,8 @@ use std::time::Duration;
 /// A client with less input is never paused: calls that do not carry object models fit.
 const SMALL_INPUT_BYTES: usize = 64 << 10;
 
-/// A client with more input is paused when memory for input is short, however few clients there are.
+/// A client with more input is paused when memory for input is short, however few clients there
+/// are.
 const LARGE_INPUT_BYTES: usize = 1 << 20;
 
 /// The memory budget of a kernel.
@@ -24,14 +27,16 @@ pub(crate) struct Memory {
     /// Since when clients with much input are paused, or the last one of them was ended.
     input_paused: Option<Moment>,
     output_paused: bool,
-    /// The budget is not reviewed before a use takes more than this. `None`: it is reviewed after the next turn.
+    /// The budget is not reviewed before a use takes more than this. `None`: it is reviewed after
+    /// the next turn.
     review_above: Option<Sums>,
 }
 
 /// What each use takes, in bytes, by [`MemoryUse`].
 type Sums = [usize; MemoryUse::ALL.len()];
 
-/// The most that a use may grow by before the budget is told again: the precision of the peaks in reports.
+/// The most that a use may grow by before the budget is told again: the precision of the peaks in
+/// reports.
 const REVIEW_STEP_BYTES_MAX: usize = 1 << 20;
 
 impl Memory {
@@ -57,14 +62,15 @@ impl Memory {
         }
     }
 
-    /// What the uses may grow to before the budget has to be told again; `None` while clients are paused, as less of
-    /// something may end that.
+    /// What the uses may grow to before the budget has to be told again; `None` while clients are
+    /// paused, as less of something may end that.
     fn next_review(&self, sums: Sums) -> Option<Sums> {
         if self.input_paused.is_some() || self.output_paused {
             return None;
         }
-        // One use that grows lowers the bounds of the others. If each grows by an eighth of what is least left, nothing
-        // becomes short. Calls that need more memory for models and federations are refused when they come.
+        // One use that grows lowers the bounds of the others. If each grows by an eighth of what is
+        // least left, nothing becomes short. Calls that need more memory for models and federations
+        // are refused when they come.
         let left = |of: MemoryUse, parts: usize| {
             (self.budget.bound(of) / 4 * parts).saturating_sub(self.budget.used(of))
         };
@@ -78,8 +84,8 @@ impl Memory {
         self.review_above = None;
     }
 
-    /// Whether clients that are paused may go on: an eighth of the bound below the mark from which on they are paused,
-    /// so that they are not paused again at once.
+    /// Whether clients that are paused may go on: an eighth of the bound below the mark from which
+    /// on they are paused, so that they are not paused again at once.
     fn is_relieved(&self, of: MemoryUse) -> bool {
         self.budget.used(of) <= self.budget.bound(of) / 8 * 5
     }
@@ -119,8 +125,8 @@ impl Kernel {
         self.memory.budget.total()
     }
 
-    /// Looks at what memory is used for, and makes clients wait, drops or ends what is too much. True when a session
-    /// ended.
+    /// Looks at what memory is used for, and makes clients wait, drops or ends what is too much.
+    /// True when a session ended.
     pub(crate) fn review_memory(&mut self, now: Moment) -> bool {
         let sums = self.memory_sums();
         if let Some(limits) = &self.memory.review_above
@@ -184,8 +190,8 @@ impl Kernel {
         [clients.input, queues, clients.history, services.models, services.federations, links]
     }
 
-    /// Clients with much input wait while memory for input is short. One that does not complete what it has begun
-    /// keeps the others waiting only for a while.
+    /// Clients with much input wait while memory for input is short. One that does not complete
+    /// what it has begun keeps the others waiting only for a while.
     fn review_input(&mut self, now: Moment) -> bool {
         let of = MemoryUse::Input;
         let mut any = false;
@@ -222,8 +228,8 @@ impl Kernel {
         true
     }
 
-    /// Clients that do not take what waits for them are not read while memory for that is short. When there is none
-    /// left, the one for which most waits loses it.
+    /// Clients that do not take what waits for them are not read while memory for that is short.
+    /// When there is none left, the one for which most waits loses it.
     fn review_output(&mut self, now: Moment) -> bool {
         let of = MemoryUse::Queues;
         let room = self.memory.budget.room(of, 0);
@@ -260,8 +266,8 @@ impl Kernel {
         self.memory.budget.set_used(MemoryUse::Queues, bytes);
     }
 
-    /// Takes best-effort callbacks from the client for which most waits, or else ends it. False when nothing waits for
-    /// any client.
+    /// Takes best-effort callbacks from the client for which most waits, or else ends it. False
+    /// when nothing waits for any client.
     fn relieve_output(&mut self, now: Moment) -> bool {
         let queued =
             |session| self.sessions.caller(session).map_or(0, |caller| self.rti.queued_bytes(caller));
@@ -275,7 +281,8 @@ impl Kernel {
         let limit = self.memory.budget.bound(MemoryUse::Queues);
         self.memory.ended(MemoryUse::Queues, 1);
         self.endpoint.end(now, session, EndReason::Overload(Overload::Output { bytes, limit }));
-        // What waits for its federate goes with the event of its end; until then it would be counted again.
+        // What waits for its federate goes with the event of its end; until then it would be
+        // counted again.
         if let Some(caller) = self.sessions.close(session) {
             self.held.forget(caller);
             self.rti.close(now, caller);

@@ -1,4 +1,5 @@
-//! The memory that clients may take: at the bounds and over them, beside clients that do nothing wrong.
+//! The memory that clients may take: at the bounds and over them, beside clients that do nothing
+//! wrong.
 
 use base::{Address, MemoryStatus, MemoryUse, Moment, Serial31};
 use bytes::{Bytes, BytesMut};
@@ -87,7 +88,7 @@ impl World {
     }
 
     fn pass(&mut self, time: Duration) {
-        self.now = self.now + time;
+        self.now += time;
         self.kernel.handle_timeout(self.now);
     }
 }

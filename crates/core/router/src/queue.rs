@@ -11,7 +11,8 @@ use std::collections::{HashMap, VecDeque};
 /// Emptied places in a lane are swept when they outnumber the filled ones by this many.
 const SWEEP_SLACK: usize = 32;
 
-/// A lane that has emptied keeps room for so many messages; a longer one gives the rest of its memory back.
+/// A lane that has emptied keeps room for so many messages; a longer one gives the rest of its
+/// memory back.
 const KEPT_CAPACITY: usize = 4_096;
 
 /// The lanes of [`Queue::filled`] whose messages may be dropped: every second one.

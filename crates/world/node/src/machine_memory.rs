@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-/// The memory of this machine in bytes, or less where a control group has a limit. `None` where the system does not say.
+/// The memory of this machine in bytes, or less where a control group has a limit. `None` where the
+/// system does not say.
 pub(crate) fn machine_memory() -> Option<usize> {
     let machine = fs::read_to_string("/proc/meminfo").ok().and_then(|text| of_meminfo(&text));
     let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
@@ -18,8 +19,9 @@ fn of_meminfo(text: &str) -> Option<usize> {
     kib.checked_mul(1 << 10)
 }
 
-/// The least limit of the control groups that `groups` names (the text of `/proc/self/cgroup`) and of those around them.
-/// In a container the path of the group may not exist; its limit is then in the root.
+/// The least limit of the control groups that `groups` names (the text of `/proc/self/cgroup`) and
+/// of those around them. In a container the path of the group may not exist; its limit is then in
+/// the root.
 fn of_groups(groups: &str, root: &Path) -> Option<usize> {
     let limits = groups.lines().flat_map(|line| {
         let mut fields = line.splitn(3, ':').skip(1);

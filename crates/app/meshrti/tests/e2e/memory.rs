@@ -1,4 +1,5 @@
-//! The memory of a server is bounded, whatever clients do, and comes back afterwards; others are served meanwhile.
+//! The memory of a server is bounded, whatever clients do, and comes back afterwards; others are
+//! served meanwhile.
 #![cfg(target_os = "linux")] // the memory of a process is read from `/proc`, and attacks have an address of their own
 
 use bytes::{Bytes, BytesMut};
@@ -20,8 +21,8 @@ fn server() -> Server {
     Server::configured("[limits]\nmemory = \"64MiB\"\n[session]\nmessage-timeout = \"1s\"")
 }
 
-/// What the process may take in RAM with that: twice the budget, as allocators and sockets have their part, and what a
-/// server without clients takes.
+/// What the process may take in RAM with that: twice the budget, as allocators and sockets have
+/// their part, and what a server without clients takes.
 const RESIDENT_MAX_KIB: u64 = (2 * 64 + 48) << 10;
 
 /// What it may take when the attack is over.

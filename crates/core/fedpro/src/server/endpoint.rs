@@ -12,7 +12,7 @@ use base::{Address, Deadlines, HandleMap, Moment, Serial31};
 use bytes::Bytes;
 use hla::RtiError;
 use hla::api::CallResponse;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::time::Duration;
 
 /// All sessions of one process, and the connections that carry them.
@@ -36,6 +36,8 @@ use std::time::Duration;
 pub struct Endpoint {
     pub(super) config: Config,
     pub(super) connections: HandleMap<ConnId, Connection>,
+    /// Those that are being closed.
+    pub(super) closing: BTreeSet<ConnId>,
     pub(super) admission: Admission,
     pub(super) sessions: Slots<Session>,
     pub(super) by_id: HashMap<u64, SessionKey>,
@@ -87,6 +89,7 @@ impl Endpoint {
             admission: Admission::new(&config),
             config,
             connections: HandleMap::default(),
+            closing: BTreeSet::new(),
             sessions: Slots::new(),
             by_id: HashMap::new(),
             events: VecDeque::new(),
@@ -363,6 +366,7 @@ impl Endpoint {
     pub(super) fn close(&mut self, now: Moment, conn: ConnId, tail: VecDeque<Bytes>, discard: bool) {
         let Some(connection) = self.connections.get_mut(&conn) else { return };
         self.admission.silent.remove(conn);
+        self.closing.insert(conn);
         let before = connection.usage();
         connection.decoder = Decoder::default();
         connection.tail_bytes = tail.iter().map(Bytes::len).sum();
@@ -378,6 +382,7 @@ impl Endpoint {
     /// The connection is closed; which session it carried.
     pub(super) fn forget_connection(&mut self, conn: ConnId) -> Option<SessionKey> {
         let connection = self.connections.remove(&conn)?;
+        self.closing.remove(&conn);
         self.usage.remove(connection.usage());
         self.timers.clear(Timer::Connection(conn));
         self.admission.silent.remove(conn);

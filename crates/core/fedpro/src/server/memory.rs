@@ -1,7 +1,8 @@
-//! The bytes that clients make an endpoint keep: their sums, and the clients that pay when there are too many.
+//! The bytes that clients make an endpoint keep: their sums, and the clients that pay when there
+//! are too many.
 //!
-//! The endpoint only counts. Its owner has the [budget](base::MemoryBudget), and decides when clients are paused and
-//! when one of them has to go.
+//! The endpoint only counts. Its owner has the [budget](base::MemoryBudget), and decides when
+//! clients are paused and when one of them has to go.
 
 use super::connection::{Connection, State};
 use super::session::Session;
@@ -58,8 +59,8 @@ impl Endpoint {
         self.usage
     }
 
-    /// Input of clients takes too much: from now on those whose input takes more than `over` bytes are
-    /// [paused](Endpoint::is_paused). `None`: they go on.
+    /// Input of clients takes too much: from now on those whose input takes more than `over` bytes
+    /// are [paused](Endpoint::is_paused). `None`: they go on.
     pub fn pause_input(&mut self, over: Option<usize>) {
         self.change_pause(|pause| pause.input = over);
     }
@@ -77,7 +78,8 @@ impl Endpoint {
         }
     }
 
-    /// Whether nothing should be read from `conn` for now. It is named by [`Endpoint::poll_released`] when that is over.
+    /// Whether nothing should be read from `conn` for now. It is named by
+    /// [`Endpoint::poll_released`] when that is over.
     pub fn is_paused(&self, conn: ConnId) -> bool {
         if !self.pause.is_active() {
             return false;
@@ -129,8 +131,8 @@ impl Endpoint {
         session.usage().unsent + connection.map_or(0, |connection| connection.usage().unsent)
     }
 
-    /// The session that pays when input takes too much, and its bytes: of the address with the most bytes the session
-    /// with the most of them. `None` when there is no input. Cost: O(sessions).
+    /// The session that pays when input takes too much, and its bytes: of the address with the most
+    /// bytes the session with the most of them. `None` when there is no input. Cost: O(sessions).
     pub fn heaviest_input(&self) -> Option<(SessionKey, usize)> {
         let inputs =
             || self.sessions.iter().map(|(key, session)| (key, session.address, self.input_of(session)));
@@ -141,16 +143,17 @@ impl Endpoint {
         of_address.map(|(key, _, bytes)| (key, bytes)).max_by_key(|&(_, bytes)| bytes)
     }
 
-    /// The session for which most bytes wait, and how many; `queued` are those that wait for it elsewhere. Cost:
-    /// O(sessions).
+    /// The session for which most bytes wait, and how many; `queued` are those that wait for it
+    /// elsewhere. Cost: O(sessions).
     pub fn heaviest_output(&self, queued: impl Fn(SessionKey) -> usize) -> Option<(SessionKey, usize)> {
         let all = self.sessions.iter().map(|(key, _)| (key, self.waiting_bytes(key) + queued(key)));
         all.filter(|&(_, bytes)| bytes > 0).max_by_key(|&(_, bytes)| bytes)
     }
 
-    /// Forgets written messages until those of all sessions take at most `bytes`; says how many. The sessions with the
-    /// most bytes lose their oldest messages, as at their own limit. A session without a connection, which needs them to go
-    /// on, loses some only if those of the others do not suffice. Cost: O(sessions).
+    /// Forgets written messages until those of all sessions take at most `bytes`; says how many.
+    /// The sessions with the most bytes lose their oldest messages, as at their own limit. A
+    /// session without a connection, which needs them to go on, loses some only if those of the
+    /// others do not suffice. Cost: O(sessions).
     pub fn trim_history(&mut self, bytes: usize) -> u64 {
         let of = |connected: bool| {
             let sessions =
@@ -178,9 +181,8 @@ impl Endpoint {
 
     /// Gives up what waits for connections whose sessions have ended; says how many had something.
     pub fn discard_tails(&mut self) -> u64 {
-        let closing = self.connections.iter().filter(|(_, connection)| connection.tail_bytes > 0);
-        let mut closing: Vec<ConnId> = closing.map(|(&conn, _)| conn).collect();
-        closing.sort_unstable(); // nothing may depend on hash order
+        let has_tail = |conn: &ConnId| self.connections.get(conn).is_some_and(|c| c.tail_bytes > 0);
+        let closing: Vec<ConnId> = self.closing.iter().copied().filter(has_tail).collect();
         closing.iter().for_each(|&conn| self.discard_tail(conn));
         closing.len() as u64
     }
@@ -197,8 +199,8 @@ impl Endpoint {
         }
     }
 
-    /// The socket of `conn` is full and has yet to take `bytes` that were [given](Endpoint::poll_transmit) for it; 0 when
-    /// it has taken them.
+    /// The socket of `conn` is full and has yet to take `bytes` that were
+    /// [given](Endpoint::poll_transmit) for it; 0 when it has taken them.
     pub fn set_socket_bytes(&mut self, conn: ConnId, bytes: usize) {
         let Some(connection) = self.connections.get_mut(&conn) else { return };
         let before = connection.usage();
@@ -215,7 +217,8 @@ impl Connection {
     }
 }
 
-/// The highest limit for each of `amounts`, ascending, with which they are no more than `sum` together.
+/// The highest limit for each of `amounts`, ascending, with which they are no more than `sum`
+/// together.
 fn level(amounts: &[usize], sum: usize) -> usize {
     let mut rest = sum;
     for (place, &amount) in amounts.iter().enumerate() {

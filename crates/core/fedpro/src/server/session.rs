@@ -12,7 +12,8 @@ use std::time::Duration;
 /// Queues longer than this give memory back when they have emptied.
 const KEPT_CAPACITY: usize = 256;
 
-/// Bytes that a call takes beside its body while it waits for its response: where it is queued and decoded.
+/// Bytes that a call takes beside its body while it waits for its response: where it is queued and
+/// decoded.
 const CALL_OVERHEAD: usize = 256;
 
 #[derive(Debug)]
@@ -26,8 +27,8 @@ pub(crate) struct Session {
     pub(crate) outbox: Outbox,
     /// Control messages to write, ahead of everything else.
     control: VecDeque<Control>,
-    /// Calls not yet answered with their bytes, in the order they came. Numbers may repeat with clients that count
-    /// in their own way.
+    /// Calls not yet answered with their bytes, in the order they came. Numbers may repeat with
+    /// clients that count in their own way.
     calls: VecDeque<(Serial31, u32)>,
     /// Bytes that they take.
     calls_bytes: usize,
@@ -117,8 +118,8 @@ impl Session {
         Usage { input: self.calls_bytes, unsent, history }
     }
 
-    /// Strikes `call` from the calls to be answered, and says what it took; `None` when it is not one. Answers in the
-    /// order of the calls cost O(1).
+    /// Strikes `call` from the calls to be answered, and says what it took; `None` when it is not
+    /// one. Answers in the order of the calls cost O(1).
     pub(crate) fn take_call(&mut self, call: Serial31) -> Option<usize> {
         let index = self.calls.iter().position(|&(c, _)| c == call)?;
         let (_, bytes) = self.calls.remove(index)?;

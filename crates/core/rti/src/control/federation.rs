@@ -26,7 +26,8 @@ pub struct Member {
 /// Memory that a federation execution costs that is empty.
 pub(crate) const FEDERATION_BYTES: usize = 2 << 10;
 
-/// Memory that a joined federate costs, in all machines: `meshrti bench memory` measures 5.3 KiB with its session.
+/// Memory that a joined federate costs, in all machines: `meshrti bench memory` measures 5.3 KiB
+/// with its session.
 pub(crate) const MEMBER_BYTES: usize = 4 << 10;
 
 /// A federation execution: object model, members, synchronization points, names.
@@ -69,7 +70,8 @@ impl Federation {
         }
     }
 
-    /// Memory that it takes without its object model, about: names, synchronization points and members. Cost: none.
+    /// Memory that it takes without its object model, about: names, synchronization points and
+    /// members. Cost: none.
     pub(crate) fn bytes(&self) -> usize {
         FEDERATION_BYTES
             + self.members.len() * MEMBER_BYTES

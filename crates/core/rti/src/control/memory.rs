@@ -5,8 +5,8 @@ use super::{Command, ControlPlane, ExecutionId, Federation};
 /// Memory that a model without modules takes: the tables of the standard MIM.
 const MODEL_BYTES: usize = 160 << 10;
 
-/// Memory that an object model takes for each octet of the text of its modules: the text, what was read of it, and the
-/// tables of the model.
+/// Memory that an object model takes for each octet of the text of its modules: the text, what was
+/// read of it, and the tables of the model.
 const BYTES_PER_OCTET: usize = 4;
 
 /// What all federation executions take, in bytes.
@@ -22,7 +22,8 @@ impl ControlPlane {
         self.memory.federations
     }
 
-    /// Object models of all federation executions, about. A module that several of them have counts for each. Cost: none.
+    /// Object models of all federation executions, about. A module that several of them have counts
+    /// for each. Cost: none.
     pub(crate) fn model_bytes(&self) -> usize {
         self.memory.models
     }
@@ -32,8 +33,8 @@ impl ControlPlane {
         concerned.and_then(|id| self.execution(id)).map_or(0, Federation::bytes)
     }
 
-    /// A command was applied, before which the execution that it concerns took `before` bytes. One that concerns
-    /// several, or none yet, is rare: then all are counted.
+    /// A command was applied, before which the execution that it concerns took `before` bytes. One
+    /// that concerns several, or none yet, is rare: then all are counted.
     pub(super) fn count_memory(&mut self, concerned: Option<ExecutionId>, before: usize) {
         match concerned {
             Some(_) => {

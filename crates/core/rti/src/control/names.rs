@@ -37,8 +37,8 @@ impl From<Names> for NameTable {
     }
 }
 
-/// Memory that an entry costs beside the octets of its name: its place in a tree that is two thirds full, and the
-/// head of the allocation for the name.
+/// Memory that an entry costs beside the octets of its name: its place in a tree that is two thirds
+/// full, and the head of the allocation for the name.
 const NAME_OVERHEAD: usize = 80;
 
 impl NameTable {

@@ -10,7 +10,8 @@ const FINISHED_MAX: usize = 256;
 /// What these points may take, in octets; the last one is kept in any case.
 const FINISHED_BYTES_MAX: usize = 1 << 20;
 
-/// Memory that a point costs beside its label, its tag and its members: its place in a tree and three allocations.
+/// Memory that a point costs beside its label, its tag and its members: its place in a tree and
+/// three allocations.
 const POINT_OVERHEAD: usize = 192;
 
 /// Memory that a member of the set of a point costs.
@@ -62,7 +63,8 @@ pub struct SyncPoints {
     last: u64,
     /// The points synchronized last, in that order.
     finished: VecDeque<Finished>,
-    /// Octets of labels and tags of the points that are not yet synchronized, which follow from them.
+    /// Octets of labels and tags of the points that are not yet synchronized, which follow from
+    /// them.
     #[serde(skip_serializing)]
     octets: usize,
 }
@@ -114,7 +116,8 @@ impl SyncPoints {
         self.points.len()
     }
 
-    /// Memory that the points that are not yet synchronized take, about, in a federation with so many members. Cost: none.
+    /// Memory that the points that are not yet synchronized take, about, in a federation with so
+    /// many members. Cost: none.
     pub(crate) fn bytes(&self, members: usize) -> usize {
         self.octets + self.points.len() * (POINT_OVERHEAD + members * SET_MEMBER_BYTES)
     }

@@ -61,8 +61,8 @@ impl AttributeState {
     }
 }
 
-/// Memory that an instance costs without its name and its attributes: `meshrti bench memory` measures 794 bytes with
-/// them.
+/// Memory that an instance costs without its name and its attributes: `meshrti bench memory`
+/// measures 794 bytes with them.
 const INSTANCE_BYTES: usize = 700;
 
 /// A federate that knows an instance, and the class it knows it as.

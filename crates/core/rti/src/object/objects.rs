@@ -25,8 +25,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// 16 bits, beside two values of its own.
 const RATES_MAX: usize = u16::MAX as usize - 2;
 
-/// Memory that an attribute of a class costs which a federate publishes or subscribes: its places in a set and in the
-/// index of interest.
+/// Memory that an attribute of a class costs which a federate publishes or subscribes: its places
+/// in a set and in the index of interest.
 pub(crate) const DECLARATION_BYTES: usize = 64;
 
 /// The federates of this node in one federation execution, and the instances that they may know.
@@ -59,8 +59,8 @@ pub(crate) struct Objects {
     pub(crate) rates: Vec<Rate>,
     pub(crate) privilege: AttributeHandle,
     pub(crate) last_instance: u32,
-    /// Attributes that the federates of this node publish, and those that they subscribe; each counts for each federate
-    /// and class.
+    /// Attributes that the federates of this node publish, and those that they subscribe; each
+    /// counts for each federate and class.
     pub(super) declarations: usize,
     mom_objects: Option<ObjectClassHandle>,
     mom_interactions: Option<InteractionClassHandle>,

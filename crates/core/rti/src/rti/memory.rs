@@ -58,7 +58,8 @@ impl Rti {
         self.memory.bounds = bounds;
     }
 
-    /// Calls refused because there was no memory for an object model, and for what belongs to a federation execution.
+    /// Calls refused because there was no memory for an object model, and for what belongs to a
+    /// federation execution.
     pub fn refused_for_memory(&self) -> (u64, u64) {
         (self.memory.refused_models, self.memory.refused_federations)
     }
@@ -74,8 +75,8 @@ impl Rti {
         client.map_or(0, |client| self.shared.delivery.drop_best_effort(client))
     }
 
-    /// Forgets the oldest messages kept for repairs until they take at most `bytes`. A node that asks for them later gets
-    /// the state instead.
+    /// Forgets the oldest messages kept for repairs until they take at most `bytes`. A node that
+    /// asks for them later gets the state instead.
     pub fn trim_repairs(&mut self, bytes: usize) -> u64 {
         self.shared.peers.trim_history(bytes)
     }

@@ -57,7 +57,8 @@ impl ModuleCall {
         self.modules.iter().chain(&self.mim).map(SentModule::len).sum()
     }
 
-    /// Memory that its object model takes beyond what is there, when the modules that are new have so many octets of text.
+    /// Memory that its object model takes beyond what is there, when the modules that are new have
+    /// so many octets of text.
     pub(crate) fn growth(&self, new_octets: usize) -> usize {
         match self.purpose {
             Purpose::Create { .. } => model_bytes_of(new_octets),

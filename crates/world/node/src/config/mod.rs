@@ -78,8 +78,9 @@ impl Default for Config {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Limits {
-    /// Memory that clients may take together, as a size (`4GiB`) or as a part of what the process may use of this machine
-    /// (`50%`): the machine's memory, or less where a control group has a limit. Default `50%`.
+    /// Memory that clients may take together, as a size (`4GiB`) or as a part of what the process
+    /// may use of this machine (`50%`): the machine's memory, or less where a control group has a
+    /// limit. Default `50%`.
     pub memory: MemoryLimit,
     /// TCP connections open at a time; the next one is closed at once. More than sessions, as there are silent
     /// connections and ones that are being closed. Default 6144.
@@ -191,8 +192,8 @@ pub struct Session {
     /// A session without a connect call by then, or so long after a disconnect call, is ended. Default `10s`.
     #[serde(deserialize_with = "units::duration")]
     pub connect_timeout: Duration,
-    /// When memory for messages of federates is short, those with long ones wait for so long; then the one with the most is
-    /// disconnected. Default `5s`.
+    /// When memory for messages of federates is short, those with long ones wait for so long; then
+    /// the one with the most is disconnected. Default `5s`.
     #[serde(deserialize_with = "units::duration")]
     pub message_timeout: Duration,
     /// A federate that was silent for this long is taken for disconnected; its session may still be resumed.

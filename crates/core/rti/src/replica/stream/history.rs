@@ -121,7 +121,8 @@ impl<K: Ord + Copy> History<K> {
         }
     }
 
-    /// Forgets the oldest messages until they take at most `bytes`; says how many, a batch counting as one.
+    /// Forgets the oldest messages until they take at most `bytes`; says how many, a batch counting
+    /// as one.
     pub(crate) fn trim(&mut self, bytes: usize) -> u64 {
         let mut trimmed = 0;
         while self.bytes > bytes && !self.order.is_empty() {
