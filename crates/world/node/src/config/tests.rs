@@ -42,7 +42,7 @@ fn a_misspelt_key_is_shown_with_the_keys_that_exist() {
          `access`, `session`, `fom`, `shutdown`, `network`"
     );
     assert!(error("[limits]\nsesions = 3").contains("meshrti.toml:2:1"));
-    assert!(error("[limits]\nsesions = 3").contains("expected one of `connections`, `sessions`"));
+    assert!(error("[limits]\nsesions = 3").contains("expected one of `memory`, `connections`"));
 }
 
 #[test]
