@@ -99,6 +99,7 @@ impl World {
             mim: None,
             modules: vec![module],
             time: String::new(),
+            directive: ResignAction::NoAction,
         };
         world.commit(2, &create);
         let join = Command::Join {
