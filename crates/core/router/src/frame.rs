@@ -25,9 +25,9 @@
 //! | 7 offered, 8 no longer offered | interest |
 //! | 9 credit | additional bytes u32 |
 //!
-//! The parts of a transfer, reassembled, are one record (type, length, body) of type 3, 4, 5, 7 or
-//! 8. A lane carries one transfer at a time and in order. Lane 0 is for interests and offers, lanes
-//! 1 to 4 are for the classes, and lane 5 is for pipes with one order over all classes.
+//! The parts of a transfer, reassembled, are one record (type, length, body) of type 3, 4, 5, 7
+//! or 8. A lane carries one transfer at a time and in order. Lane 0 is for interests and offers,
+//! lanes 1 to 4 are for the classes, and lane 5 is for pipes with one order over all classes.
 //!
 //! A loose frame holds only messages that may be dropped, and fragments of such messages, on lanes
 //! 1 to 5. Its transfers may interleave, and their parts arrive in any order.
