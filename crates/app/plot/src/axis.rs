@@ -7,7 +7,7 @@ use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, Value
 /// The mapping of values to positions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
-    /// Proportional to the value.
+    /// Linear in the value.
     Linear,
     /// By the logarithm of the value; values without a logarithm are left out.
     Log,
