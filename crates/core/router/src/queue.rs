@@ -12,6 +12,10 @@ use std::collections::{HashMap, VecDeque};
 /// A lane is compacted when its empty entries outnumber the filled ones by this many.
 const SWEEP_SLACK: usize = 32;
 
+/// An emptied lane keeps its memory if it has room for at most this many messages; a larger one
+/// shrinks to a quarter of this.
+const KEPT_CAPACITY: usize = 4_096;
+
 /// The lanes of [`Queue::filled`] whose messages may be dropped: every second one.
 const DROPPABLE_LANES: u16 = 0xaaaa;
 
@@ -318,6 +322,9 @@ impl<M: Message> Queue<M> {
             // Reset the ring to its start. A ring that rotates through all its capacity finds
             // nothing in the cache.
             entries.clear();
+            if entries.capacity() > KEPT_CAPACITY {
+                entries.shrink_to(KEPT_CAPACITY / 4);
+            }
             self.filled &= !bit;
             return;
         }
@@ -391,11 +398,24 @@ impl<M: Message> Queue<M> {
         self.held_messages -= 1;
     }
 
+    /// Drops the droppable messages; returns their number.
+    pub(crate) fn drop_droppable(&mut self, stats: &mut PipeStats) -> u64 {
+        let mut dropped = 0;
+        for victim in Priority::ALL {
+            let lane = kind_of(victim, true);
+            while self.take_first(lane).is_some() {
+                stats.drop(victim, DropReason::Displaced);
+                dropped += 1;
+            }
+        }
+        dropped
+    }
+
     /// Empties the queue and counts the lost messages.
     pub(crate) fn clear(&mut self, stats: &mut PipeStats) {
         for (index, lane) in self.lanes.iter_mut().enumerate() {
             stats.dropped[index / 2][DropReason::Gone as usize] += lane.filled as u64;
-            lane.entries.clear();
+            lane.entries = VecDeque::new();
             (lane.bytes, lane.filled) = (0, 0);
         }
         self.by_key.clear();

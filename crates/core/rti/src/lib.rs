@@ -30,10 +30,11 @@ mod wire;
 
 pub use config::Config;
 pub use control::{Command, ControlPlane, ExecutionId, NodeId, WireError};
+pub use hla::api::ResignAction;
 pub use hla::fom::Limits as FomLimits;
 pub use modules::{FomSource, Job, JobDone, JobId, ModuleText, NoFoms};
 pub use proposal::{CallId, CallerId, Proposal};
 pub use replica::{NetworkCounters, NetworkLimits, Outgoing};
-pub use rti::{Completion, Rti};
+pub use rti::{Completion, MemoryBounds, MemorySums, Rti};
 pub use status::{FederateStatus, FederationStatus, InstanceStatus};
 pub use wire::{NetTopic, Packet};

@@ -9,6 +9,7 @@ mod command;
 mod difference;
 mod event;
 mod federation;
+mod memory;
 mod models;
 mod names;
 mod nodes;
@@ -18,7 +19,9 @@ mod wire;
 
 pub use command::{Command, PublishedClass};
 pub use event::Event;
+pub(crate) use federation::{FEDERATION_BYTES, MEMBER_BYTES};
 pub use federation::{Federation, Member};
+pub(crate) use memory::{model_bytes_of, octet_bytes};
 pub use names::NameTable;
 pub use nodes::NodeRecord;
 pub use sync::{SyncPoints, SyncRefusal, Synchronized};
@@ -26,6 +29,7 @@ pub use wire::{What, WireError};
 
 use crate::modules::{Build, ModuleCache, ModuleText};
 use base::{NodeKey, id};
+use hla::api::ResignAction;
 use hla::handle::{FederateHandle, ObjectInstanceHandle};
 use hla::time::TimeKind;
 use hla::{Exception, RtiError};
@@ -60,6 +64,7 @@ pub struct ControlPlane {
     last_execution: u32,
     nodes: Nodes,
     modules: ModuleCache,
+    memory: memory::Memory,
 }
 
 impl ControlPlane {
@@ -152,9 +157,17 @@ impl ControlPlane {
     /// # Errors
     /// The exception for the federate that asked. A command that fails changes nothing.
     pub fn apply(&mut self, command: Command) -> Result<Vec<Event>, RtiError> {
+        let concerned = command.concerned();
+        let before = self.federation_bytes(concerned);
+        let applied = self.apply_uncounted(command);
+        self.count_memory(concerned, before);
+        applied
+    }
+
+    fn apply_uncounted(&mut self, command: Command) -> Result<Vec<Event>, RtiError> {
         match command {
-            Command::Create { federation, mim, modules, time } => {
-                self.create(federation, mim.as_ref(), &modules, &time)
+            Command::Create { federation, mim, modules, time, directive } => {
+                self.create(federation, mim.as_ref(), &modules, &time, directive)
             }
             Command::Destroy { federation } => self.destroy(&federation),
             Command::Join { federation, name, federate_type, modules, known, node } => {
@@ -214,6 +227,7 @@ impl ControlPlane {
         mim: Option<&ModuleText>,
         modules: &[ModuleText],
         time: &str,
+        directive: ResignAction,
     ) -> Result<Vec<Event>, RtiError> {
         if name.is_empty() {
             return Err(RtiError::internal("a federation execution needs a name that is not empty"));
@@ -231,7 +245,8 @@ impl ControlPlane {
         let id = ExecutionId(self.last_execution);
         tracing::info!(federation = name, modules = modules.len(), "federation execution created");
         self.names.insert(id, name.clone());
-        self.federations.insert(name.clone(), Federation::new(id, name, time, model, mim.is_some()));
+        let federation = Federation::new(id, name.clone(), time, directive, model, mim.is_some());
+        self.federations.insert(name, federation);
         Ok(vec![Event::Created(id)])
     }
 

@@ -3,9 +3,10 @@
 use super::Shared;
 use crate::control::{Command, ExecutionId, Federation, NodeId, PublishedClass};
 use crate::effect::{Change, Effects};
+use crate::object::losses::Rehoming;
 use crate::object::objects::Objects;
 use crate::proposal::Proposal;
-use crate::replica::context::{Context, Timer};
+use crate::replica::context::Context;
 use crate::replica::replication::{FollowerChange, ReplicaEvent, Replication};
 use crate::wire::{PeerMessage, StreamMessage};
 use router::WireError;
@@ -14,6 +15,8 @@ use router::WireError;
 pub(crate) struct Execution {
     pub(crate) objects: Objects,
     pub(crate) replication: Replication,
+    /// Memory of the objects, as it is part of the sum of all executions.
+    counted_bytes: usize,
 }
 
 impl Execution {
@@ -22,6 +25,7 @@ impl Execution {
         Self {
             objects: Objects::new(id, node, federation.model.clone(), federation.time),
             replication: Replication::new(id),
+            counted_bytes: 0,
         }
     }
 
@@ -82,6 +86,8 @@ impl Execution {
             }
             shared.effects.reuse(effects);
         }
+        let bytes = self.objects.bytes();
+        shared.object_bytes = shared.object_bytes + bytes - std::mem::replace(&mut self.counted_bytes, bytes);
         if shared.effects.take_review_following() {
             shared.reviews.insert(self.id());
         }
@@ -114,6 +120,9 @@ impl Execution {
             Change::SendToPublishers { class, message } => {
                 self.replicate(shared, |r, context| r.send_to_publishers(context, class, message));
             }
+            Change::Forgotten { class, node } => {
+                self.replicate(shared, |r, context| r.forgotten(context, class, node));
+            }
             Change::Rehomed { class } => {
                 let class = PublishedClass::Objects(class);
                 self.replicate(shared, |r, context| r.review_following(context, class, false));
@@ -136,7 +145,7 @@ impl Execution {
                 let congested = |client| delivery.is_congested(client);
                 return self.objects.apply_snapshot(effects, &range, &records, congested);
             }
-            ReplicaEvent::Forget { class, from } => self.objects.forget_replicas(class, from),
+            ReplicaEvent::Forget { class, from } => self.objects.forget_replicas(effects, class, from),
             ReplicaEvent::Lost { caller, why } => shared.delivery.lose(caller, why),
         }
         Ok(())
@@ -200,7 +209,8 @@ impl Execution {
         Ok(())
     }
 
-    /// A node is gone for good, its federates have resigned: what had its home there moves to `new_home`.
+    /// A node is gone for good, its federates have resigned: what had its home there moves to `new_home`,
+    /// in slices.
     pub(super) fn remove_peer(
         &mut self,
         shared: &mut Shared,
@@ -209,27 +219,25 @@ impl Execution {
         federation: Option<&Federation>,
     ) {
         self.replicate(shared, |r, context| r.remove_peer(context, gone));
+        let part_bytes = shared.peers.limits.part_bytes;
+        let rehoming = new_home.map(|new_home| Rehoming { gone, new_home, part_bytes });
         self.act(shared, |objects, effects| {
             objects.forget_federates_of(effects, gone);
-            objects.finish_departures(effects, gone);
+            objects.lose_node(effects, gone, rehoming, federation.map(|f| &f.names));
         });
-        if let Some(new_home) = new_home {
-            let (names, part_bytes) = (federation.map(|f| &f.names), shared.peers.limits.part_bytes);
-            self.act(shared, |objects, effects| {
-                objects.move_instances(effects, gone, new_home, names, part_bytes);
-            });
-        }
         self.replicate(shared, |r, context| r.leave_peer(context, gone));
         self.settle(shared);
-        if new_home == Some(self.objects.node) {
-            shared.timers.set(Timer::Names(self.id()), shared.now + shared.peers.limits.adoption_wait);
-        }
     }
 
     /// The federation execution is at its end.
     pub(super) fn end(self, shared: &mut Shared) {
-        let Self { objects, replication } = self;
+        let Self { objects, replication, counted_bytes } = self;
+        shared.object_bytes -= counted_bytes;
         let Shared { now, peers, timers, .. } = shared;
         replication.end(&mut Context { now: *now, peers, timers, objects: &objects });
+        let mut instances = objects.instances;
+        if !instances.discard_slice() {
+            shared.discarded.push_back(instances);
+        }
     }
 }

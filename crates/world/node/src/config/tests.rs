@@ -39,10 +39,10 @@ fn a_misspelt_key_is_shown_with_the_keys_that_exist() {
     assert_eq!(
         error(text),
         "meshrti.toml:2:1\n2 | lisen = []\n  | ^^^^^ unknown field `lisen`, expected one of `name`, `listen`, `limits`, \
-         `access`, `session`, `fom`, `shutdown`, `network`"
+         `access`, `session`, `federation`, `fom`, `shutdown`, `network`"
     );
     assert!(error("[limits]\nsesions = 3").contains("meshrti.toml:2:1"));
-    assert!(error("[limits]\nsesions = 3").contains("expected one of `connections`, `sessions`"));
+    assert!(error("[limits]\nsesions = 3").contains("expected one of `memory`, `connections`"));
 }
 
 #[test]
@@ -89,4 +89,13 @@ fn addresses_that_are_none() {
     }
     assert!(error("host:http").contains("`http` is no port"));
     assert!(error("host:65536").contains("`65536` is no port"));
+}
+
+#[test]
+fn a_directive_has_one_of_the_standards_names() {
+    let text = |name: &str| format!("[federation]\nautomatic-resign = \"{name}\"\n");
+    let config = Config::parse(&text("DeleteObjectsThenDivest"), "x.toml").unwrap();
+    assert_eq!(config.federation.automatic_resign, AutomaticResign::DeleteObjectsThenDivest);
+    let error = Config::parse(&text("Delete"), "x.toml").unwrap_err().to_string();
+    assert!(error.contains("`NoAction`") && error.contains("`DeleteObjects`"), "{error}");
 }
