@@ -1,15 +1,15 @@
-//! Axes: from values to places, and where the ticks are.
+//! Axes: they map values to positions, and place the ticks.
 
 use std::ops::Range;
 
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 
-/// How values are laid out.
+/// The mapping of values to positions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
-    /// Evenly.
+    /// Linear in the value.
     Linear,
-    /// By their logarithm; values that have none are left out.
+    /// By the logarithm of the value; values without a logarithm are left out.
     Log,
 }
 
@@ -18,35 +18,35 @@ pub enum Scale {
 pub struct Axis {
     pub(crate) label: String,
     pub(crate) scale: Scale,
-    /// What must be on it, beside the values.
+    /// Ends of the axis, if they are fixed whatever the values are.
     pub(crate) from: Option<f64>,
     pub(crate) to: Option<f64>,
 }
 
 impl Axis {
-    /// An even axis. The label has the unit.
+    /// A linear axis. The label includes the unit.
     pub fn linear(label: &str) -> Self {
         Self { label: label.to_owned(), scale: Scale::Linear, from: None, to: None }
     }
 
-    /// A logarithmic axis. The label has the unit.
+    /// A logarithmic axis. The label includes the unit.
     pub fn log(label: &str) -> Self {
         Self { scale: Scale::Log, ..Self::linear(label) }
     }
 
-    /// Begins here, whatever the values.
+    /// Fixes the start of the axis, whatever the values.
     #[must_use]
     pub fn from(self, from: f64) -> Self {
         Self { from: Some(from), ..self }
     }
 
-    /// Ends here, whatever the values.
+    /// Fixes the end of the axis, whatever the values.
     #[must_use]
     pub fn to(self, to: f64) -> Self {
         Self { to: Some(to), ..self }
     }
 
-    /// The place of a value; `None` where the axis has none.
+    /// The position of a value; `None` if it has none on this axis.
     pub(crate) fn place(&self, value: f64) -> Option<f64> {
         match self.scale {
             Scale::Linear => value.is_finite().then_some(value),
@@ -54,12 +54,12 @@ impl Axis {
         }
     }
 
-    /// Whether a value is not beside the ends that were given.
+    /// True if a value is not outside of the fixed ends.
     pub(crate) fn shows(&self, value: f64) -> bool {
         self.from.is_none_or(|from| value >= from) && self.to.is_none_or(|to| value <= to)
     }
 
-    /// First and last place for these places, with some room.
+    /// First and last position of an axis with these positions, with some room.
     pub(crate) fn span(&self, places: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
         let (low, high) = places
             .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), place| (low.min(place), high.max(place)));
@@ -73,14 +73,14 @@ impl Axis {
             Scale::Linear => 0.5 * high.abs().max(1.0),
             Scale::Log => 0.04 * (high - low).max(1.0),
         };
-        // An even axis of amounts begins at nothing.
+        // A linear axis whose lowest value is 0 begins there.
         let low =
             if self.from.is_some() || (self.scale == Scale::Linear && low == 0.0) { low } else { low - room };
         let high = if self.to.is_some() { high } else { high + room };
         Some((low, if high > low { high } else { low + 1.0 }))
     }
 
-    /// Places of ticks between these, with what is written there.
+    /// The ticks between these positions, with their labels.
     pub(crate) fn ticks(&self, (low, high): (f64, f64)) -> Vec<(f64, String)> {
         match self.scale {
             Scale::Linear => linear_ticks(low, high),
@@ -89,7 +89,7 @@ impl Axis {
     }
 }
 
-/// An axis as the library knows it: places between two ends, with our ticks.
+/// An axis in the form of the library: positions between two ends, with our ticks.
 #[derive(Clone, Debug)]
 pub(crate) struct Ticked {
     span: (f64, f64),

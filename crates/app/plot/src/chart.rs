@@ -20,7 +20,7 @@ pub struct Chart {
     x: Axis,
     y: Axis,
     series: Vec<Series>,
-    /// Heights with a name.
+    /// Names and heights of level lines.
     limits: Vec<(String, f64)>,
 }
 
@@ -33,7 +33,7 @@ impl Chart {
         Self { title, subtitle: String::new(), x, y, series: Vec::new(), limits: Vec::new() }
     }
 
-    /// With a line below the title: the settings that matter.
+    /// Adds a line below the title, for the settings that matter.
     #[must_use]
     pub fn with_subtitle(self, subtitle: &str) -> Self {
         Self { subtitle: subtitle.to_owned(), ..self }
@@ -44,15 +44,15 @@ impl Chart {
         self.series.push(series);
     }
 
-    /// Adds a level line, with its name: a limit, or what is expected.
+    /// Adds a level line with a name, for a limit or an expected value.
     pub fn limit(&mut self, name: &str, at: f64) {
         self.limits.push((name.to_owned(), at));
     }
 
-    /// The picture.
+    /// Draws the chart as SVG.
     ///
     /// # Errors
-    /// There is no value that the axes have a place for, or the library refuses.
+    /// No value has a position on both axes, or the library fails.
     pub fn svg(&self) -> Result<String, PlotError> {
         let empty = || PlotError::Empty(self.title.clone());
         let (x_span, y_span) = self.spans().ok_or_else(empty)?;
@@ -85,7 +85,7 @@ impl Chart {
         })
     }
 
-    /// Where values are, on both axes.
+    /// The ranges of positions on both axes.
     fn spans(&self) -> Option<((f64, f64), (f64, f64))> {
         let places = || self.series.iter().flat_map(|series| self.places(series));
         let limits = self.limits.iter().filter_map(|(_, at)| self.y.place(*at));
@@ -97,7 +97,7 @@ impl Chart {
         Some((x, y))
     }
 
-    /// Where the values of a series are; those beside the ends that the axes were given are left out.
+    /// The positions of the values of a series, without those outside of the axes' fixed ends.
     fn places(&self, series: &Series) -> Vec<(f64, f64)> {
         let shown = series.points.iter().filter(|(x, y)| self.x.shows(*x) && self.y.shows(*y));
         shown.filter_map(|(x, y)| Some((self.x.place(*x)?, self.y.place(*y)?))).collect()
@@ -167,7 +167,7 @@ impl Chart {
         Ok(())
     }
 
-    /// Names with their colours and marks; series without a name are not in it.
+    /// The names with their colours and marks, without series that have no name.
     fn legend(&self) -> impl Iterator<Item = (&str, RGBColor, Mark)> {
         let series = self.coloured().map(|(series, colour)| (series.name.as_str(), colour, series.mark));
         let limits = self.limits.iter().map(|(name, _)| (name.as_str(), GREY, Mark::Dashed));
@@ -201,7 +201,7 @@ impl Chart {
     }
 }
 
-/// The width of bars.
+/// The width of bars: the smallest distance between consecutive values.
 fn width(points: &[(f64, f64)]) -> f64 {
     points
         .windows(2)

@@ -1,4 +1,4 @@
-//! The style: sizes, colours, fonts, and the way to the library.
+//! The style: sizes, colours, fonts, and the calls of the library.
 
 use plotters::coord::Shift;
 use plotters::prelude::*;
@@ -6,16 +6,17 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use crate::PlotError;
 
-/// Pixels of a picture. Browsers scale it to the page; this many make lines smooth.
+/// Size of a picture in pixels. Browsers scale it to the page; at this size lines look smooth.
 pub(crate) const SIZE: (u32, u32) = (1_600, 900);
-/// Width of a letter in the legend, in the mean.
+/// Mean width of a letter in the legend, in pixels.
 const LETTER: f64 = 14.5;
 
 pub(crate) const INK: RGBColor = RGBColor(0x22, 0x22, 0x22);
 pub(crate) const FAINT: RGBColor = RGBColor(0xe2, 0xe2, 0xe2);
 pub(crate) const GREY: RGBColor = RGBColor(0x77, 0x77, 0x77);
 
-/// Okabe and Ito's colours, which the colour-blind tell apart, without their yellow, which is faint on white.
+/// The colours of Okabe and Ito, which the colour-blind can tell apart, without their yellow, which
+/// is faint on white.
 pub(crate) const COLOURS: [RGBColor; 8] = [
     RGBColor(0x00, 0x72, 0xb2),
     RGBColor(0xd5, 0x5e, 0x00),
@@ -29,7 +30,7 @@ pub(crate) const COLOURS: [RGBColor; 8] = [
 
 pub(crate) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
-/// A picture that `draw` fills, with its title.
+/// The SVG text of a picture that `draw` fills, with its titles.
 pub(crate) fn picture(
     title: &str,
     subtitle: &str,
@@ -63,7 +64,7 @@ pub(crate) fn write(
     area.draw(&Text::new(text.to_owned(), at, style)).map_err(|error| error.to_string())
 }
 
-/// Parts a strip for the legend off at the right.
+/// Splits off a strip for the legend at the right.
 pub(crate) fn part_legend<'a>(area: &Area<'a>, names: &[&str]) -> (Area<'a>, Area<'a>) {
     let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
     let width = if longest == 0 { 10.0 } else { 110.0 + LETTER * longest as f64 };

@@ -1,4 +1,4 @@
-//! Tables as pictures: the darker, the more.
+//! Tables as pictures: the darker, the greater the value.
 
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
@@ -6,7 +6,7 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 use crate::PlotError;
 use crate::draw::{Area, GREY, INK, picture, write};
 
-/// From the least to the most: white to dark blue, over a green.
+/// Colours from the least value to the greatest: white to dark blue, over a green.
 const STOPS: [RGBColor; 4] = [
     RGBColor(0xf7, 0xfb, 0xf2),
     RGBColor(0xa8, 0xdd, 0xb5),
@@ -14,32 +14,32 @@ const STOPS: [RGBColor; 4] = [
     RGBColor(0x08, 0x30, 0x6b),
 ];
 
-/// A heat map. What is not known is `None` and grey.
+/// A heat map. Unknown values are `None` and drawn in grey.
 #[derive(Clone, Debug)]
 pub struct HeatMap {
-    /// What is shown.
+    /// The title.
     pub title: String,
     /// The settings that matter.
     pub subtitle: String,
-    /// What columns are, and the unit.
+    /// The meaning of columns, and the unit.
     pub x: String,
-    /// Their names.
+    /// The names of columns.
     pub columns: Vec<String>,
-    /// What rows are, and the unit.
+    /// The meaning of rows, and the unit.
     pub y: String,
-    /// Their names, from above.
+    /// The names of rows, from the top.
     pub rows: Vec<String>,
-    /// By row, then column.
+    /// The values by row, then column.
     pub values: Vec<Vec<Option<f64>>>,
-    /// Whether shades go by the logarithm.
+    /// True if shades follow the logarithm of the value.
     pub log: bool,
 }
 
 impl HeatMap {
-    /// The picture.
+    /// Draws the heat map as SVG.
     ///
     /// # Errors
-    /// There is no value, or the library refuses.
+    /// There is no value, or the library fails.
     pub fn svg(&self) -> Result<String, PlotError> {
         let known = || self.values.iter().flatten().flatten().copied().filter(|value| value.is_finite());
         let least = known().filter(|value| !self.log || *value > 0.0).fold(f64::INFINITY, f64::min);

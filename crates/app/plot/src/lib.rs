@@ -1,7 +1,9 @@
-//! Charts of measurements as SVG, all in one style: lines, dots, steps, bars, distributions, heat maps.
+//! Charts of measurements as SVG, all in one style: lines, dots, steps, bars, distributions, heat
+//! maps.
 //!
-//! A wrapper of the crate `plotters` that leaves out choices: a [`Chart`] has a title, axes with units, named series and
-//! reference lines, and the legend stands beside the plot, where it covers nothing. The same values give the same text.
+//! A wrapper of the crate `plotters` that leaves few choices. A [`Chart`] has a title, axes with
+//! units, named series and reference lines. The legend stands beside the plot, where it covers
+//! nothing. The same values give the same text.
 //!
 //! ```
 //! use plot::{Axis, Chart, Mark, Series};
@@ -22,18 +24,18 @@ pub use chart::Chart;
 pub use heat::HeatMap;
 pub use series::{Mark, Series};
 
-/// Why there is no picture.
+/// The reason why there is no picture.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlotError {
-    /// There is nothing to be seen.
+    /// There is no value to plot.
     #[error("{0}: there is nothing to plot")]
     Empty(String),
-    /// The library refuses.
+    /// The library failed.
     #[error("{title}: {why}")]
     Drawing {
-        /// Which picture.
+        /// The title of the picture.
         title: String,
-        /// What it says.
+        /// The message of the library.
         why: String,
     },
 }

@@ -1,11 +1,11 @@
-//! What is plotted.
+//! Series of values, and their marks.
 
-/// How values are shown.
+/// The way in which values are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
     /// A line through all of them.
     Line,
-    /// A broken line: what is expected, beside what was measured.
+    /// A dashed line, for expected values beside measured ones.
     Dashed,
     /// A dot for each, and a line through them.
     Dots,
@@ -13,7 +13,7 @@ pub enum Mark {
     Points,
     /// A line that keeps its height until the next value.
     Steps,
-    /// A bar from nothing, as wide as it is far to the next.
+    /// A bar from zero, as wide as the smallest distance between values.
     Bars,
 }
 
@@ -23,9 +23,9 @@ pub struct Series {
     pub(crate) name: String,
     pub(crate) mark: Mark,
     pub(crate) points: Vec<(f64, f64)>,
-    /// Around each value: half the width of what it may be, or nothing.
+    /// Half the width of the confidence interval of each value; empty without intervals.
     pub(crate) spreads: Vec<f64>,
-    /// Its colour is that of the series before it.
+    /// True if it has the colour of the series before it.
     pub(crate) same_colour: bool,
 }
 
@@ -36,19 +36,20 @@ impl Series {
         Self { name: name.to_owned(), mark, points, spreads: Vec::new(), same_colour: false }
     }
 
-    /// With a confidence interval for each value: half its width.
+    /// Adds a confidence interval for each value, given by half its width.
     #[must_use]
     pub fn with_spreads(self, spreads: impl IntoIterator<Item = f64>) -> Self {
         Self { spreads: spreads.into_iter().collect(), ..self }
     }
 
-    /// In the colour of the series before it: two views of one thing.
+    /// Gives it the colour of the series before it, for two views of one thing.
     #[must_use]
     pub fn in_same_colour(self) -> Self {
         Self { same_colour: true, ..self }
     }
 
-    /// The share of samples that are no greater, over their value; at most a few hundred steps of it.
+    /// The empirical distribution function: the share of samples that are not greater than a value,
+    /// at no more than 256 steps.
     pub fn cdf(name: &str, samples: &[f64]) -> Self {
         const STEPS: usize = 256;
         let mut sorted: Vec<f64> = samples.iter().copied().filter(|sample| sample.is_finite()).collect();
@@ -62,7 +63,8 @@ impl Series {
         Self::new(name, Mark::Steps, points)
     }
 
-    /// How many samples are in each of `bins` equal parts of their range: the lower edge of each, and the count.
+    /// A histogram: the number of samples in each of `bins` equal parts of their range, at the
+    /// lower edge of each part.
     pub fn histogram(name: &str, samples: &[f64], bins: usize) -> Self {
         let range = samples.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), sample| {
             (low.min(*sample), high.max(*sample))

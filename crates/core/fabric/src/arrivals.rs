@@ -1,4 +1,5 @@
-//! When sources send. Each has a stream of chance of its own: one source more changes nothing in the others.
+//! The sending times of sources. Each source has a random stream of its own: one more source
+//! changes nothing in the others.
 
 use std::hint::black_box;
 
@@ -12,16 +13,16 @@ use crate::units::Picos;
 pub enum Gaps {
     /// Exponential with this mean: a Poisson process.
     Poisson(Picos),
-    /// Always this long; the first message of each source comes at a random moment of the first gap.
+    /// A constant gap. The first message of each source comes at a random moment of the first gap.
     Constant(Picos),
-    /// Bursts: messages at this gap for a time with an exponential distribution of mean `on`, then silence with one of mean `off`.
-    /// Each source begins with silence.
+    /// Bursts: messages at this gap for an exponentially distributed time of mean `on`, then
+    /// silence for one of mean `off`. Each source begins with silence.
     OnOff {
-        /// Between messages of a burst.
+        /// Between the messages of a burst.
         gap: Picos,
         /// Mean length of a burst.
         on: Picos,
-        /// Mean length of silence.
+        /// Mean length of a silence.
         off: Picos,
     },
 }
@@ -31,7 +32,8 @@ impl Gaps {
     pub fn per_s(self) -> f64 {
         match self {
             Gaps::Poisson(mean) | Gaps::Constant(mean) => 1.0 / mean.as_secs(),
-            // A burst has a message at its beginning, and one more for each whole gap in it: 1 / (1 - exp(-gap / on)) of them.
+            // A burst has a message at its beginning and one for each whole gap in it: 1 / (1 -
+            // exp(-gap / on)) messages on average.
             Gaps::OnOff { gap, on, off } => {
                 let messages = 1.0 / (1.0 - libm::exp(-gap.as_secs() / on.as_secs()));
                 messages / (on.as_secs() + off.as_secs())
@@ -39,23 +41,23 @@ impl Gaps {
         }
     }
 
-    /// Messages that so many sources are expected to send from the one moment to the other.
+    /// The number of messages that so many sources are expected to send between two moments.
     pub fn expected(self, sources: u32, (from, to): (Picos, Picos)) -> f64 {
         f64::from(sources) * self.per_s() * to.since(from).as_secs()
     }
 }
 
-/// The sources of a run: when each sends next.
+/// The sources of a run, with their next sending times.
 #[derive(Clone, Debug)]
 pub struct Sources {
     gaps: Gaps,
     streams: Vec<Rng>,
-    /// By source, with bursts: when the present one ends. Empty otherwise.
+    /// By source, with bursts: the end of the present one. Empty otherwise.
     burst_ends: Vec<Picos>,
 }
 
 impl Sources {
-    /// So many sources.
+    /// `count` sources.
     pub fn new(gaps: Gaps, count: u32, seed: Seed) -> Self {
         let seed = seed.split("gaps");
         let bursts = if matches!(gaps, Gaps::OnOff { .. }) { count as usize } else { 0 };
@@ -66,7 +68,7 @@ impl Sources {
         }
     }
 
-    /// When a source that begins at `begin` sends for the first time.
+    /// The first sending time of a source that begins at `begin`.
     pub fn first(&mut self, source: u32, begin: Picos) -> Picos {
         match self.gaps {
             Gaps::Poisson(_) => self.next(source, begin),
@@ -78,7 +80,7 @@ impl Sources {
         }
     }
 
-    /// When a source that sends now sends the next time.
+    /// The next sending time of a source that sends now.
     #[inline]
     pub fn next(&mut self, source: u32, now: Picos) -> Picos {
         match self.gaps {
@@ -91,7 +93,7 @@ impl Sources {
         }
     }
 
-    /// Reads the state of a source that sends soon, so that it is near then.
+    /// Touches the state of a source that sends soon, so that it is in a near cache by then.
     #[inline]
     pub fn look(&self, source: u32) {
         black_box(self.streams[source as usize].clone());
@@ -112,13 +114,13 @@ pub fn unit(stream: &mut Rng) -> f64 {
     (stream.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
 }
 
-/// A number from 0 to below `bound`, each as likely as the others but for one part in 2^32.
+/// A number from 0 to below `bound`, uniform to one part in 2^32.
 #[inline]
 pub fn below(stream: &mut Rng, bound: u32) -> u32 {
     ((u64::from(stream.next_u32()) * u64::from(bound)) >> 32) as u32
 }
 
-/// A length of time with an exponential distribution, by inversion; the logarithm is the same on every machine.
+/// An exponentially distributed time, by inversion. The logarithm is the same on every machine.
 #[inline]
 pub fn exponential(stream: &mut Rng, mean: Picos) -> Picos {
     let gap = -libm::log(1.0 - unit(stream)) * mean.0 as f64;

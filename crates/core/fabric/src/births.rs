@@ -1,14 +1,16 @@
-//! What is born next in a run: sources in the order of time, and what they send, drawn a little ahead.
+//! The order of births in a run: sources by the time of their next message, and messages drawn a
+//! little ahead.
 //!
-//! In a large network the state of the next source, and of the links that its message will cross, is in no cache. Who sends
-//! independently of the network can be asked a few messages early, so that all of it is on its way from memory when
-//! its time comes, and the waits for several messages overlap. What comes out is the same.
+//! In a large network the state of the next source, and of the links that its message will cross,
+//! is in no cache. A source that sends independently of the network can be asked a few messages
+//! early. Its data is then on its way from memory when its time comes, and the waits for several
+//! messages overlap. The results are the same.
 
 use crate::ladder::Ladder;
 use crate::traffic::{Delivered, Parcel, Traffic};
 use crate::units::Picos;
 
-/// Messages drawn ahead: many enough to hide the way from memory, few enough for the nearest cache.
+/// Messages drawn ahead: enough to hide the latency of memory, few enough for the nearest cache.
 const AHEAD: usize = 16;
 
 /// A message that is drawn.
@@ -22,16 +24,17 @@ struct Drawn {
     lanes: Vec<u32>,
 }
 
-/// The sources of `traffic`, by the moment at which each is due, and what those send that are due soon.
+/// The sources of `traffic`, by the time at which each is due, and the messages of those that are
+/// due soon.
 pub(crate) struct Births<T> {
     traffic: T,
     /// Sources whose next message is not drawn yet, by its time.
     due: Ladder,
-    /// A ring of messages that are drawn, as long as may be drawn ahead.
+    /// A ring of drawn messages, with room for as many as may be drawn ahead.
     ring: Vec<Drawn>,
     first: usize,
     drawn: usize,
-    /// The place of the message that was sent last.
+    /// The position of the message that was sent last.
     last: usize,
     born: u64,
     woken: Vec<(Picos, u32)>,
@@ -53,7 +56,7 @@ impl<T: Traffic> Births<T> {
         Self { traffic, due, ring, first: 0, drawn: 0, last: 0, born: 0, woken: Vec::new() }
     }
 
-    /// When the next message is born.
+    /// The birth time of the next message.
     #[inline]
     pub(crate) fn next(&self) -> Option<Picos> {
         match self.drawn {
@@ -62,8 +65,8 @@ impl<T: Traffic> Births<T> {
         }
     }
 
-    /// The next message, the end of which is not known yet; or nothing, if its source has put it off. `look` is shown the way and the lanes of
-    /// those that follow, several at once.
+    /// The next message, without its end, or `None` if its source has put it off. `look` is called
+    /// with the paths and lanes of the following messages, several at once.
     #[inline]
     pub(crate) fn send(&mut self, look: impl FnMut(&[u32], &[u32])) -> Option<Delivered> {
         if self.ring.len() == 1 && self.is_put_off() {
@@ -81,17 +84,18 @@ impl<T: Traffic> Births<T> {
         Some(Delivered { number, sender, source, parcel, born: at, ended: Picos::ZERO })
     }
 
-    /// The way of the message that was sent last, and its lanes.
+    /// The path and the lanes of the message that was sent last.
     pub(crate) fn way(&self) -> (&[u32], &[u32]) {
         (&self.ring[self.last].path, &self.ring[self.last].lanes)
     }
 
-    /// Messages so far.
+    /// Number of messages so far.
     pub(crate) fn born(&self) -> u64 {
         self.born
     }
 
-    /// Tells the traffic what became of a message. Who sends because of it is due then.
+    /// Tells the traffic whether a message arrived, and schedules the sources that send because of
+    /// it.
     #[inline]
     pub(crate) fn ended(&mut self, message: &Delivered, arrived: bool) {
         self.traffic.ended(message, arrived, &mut self.woken);
@@ -100,12 +104,13 @@ impl<T: Traffic> Births<T> {
         }
     }
 
-    /// Who sends what.
+    /// The traffic model.
     pub(crate) fn traffic(&self) -> &T {
         &self.traffic
     }
 
-    /// Whether the source that is due is not ready; it is due later then. Not for those that are asked ahead of time.
+    /// True if the source that is due is not ready; it is then due later. Not for sources that are
+    /// asked ahead of time.
     fn is_put_off(&mut self) -> bool {
         let Some((time, sender)) = self.due.first() else { return false };
         let Some(later) = self.traffic.put_off(sender, Picos(time)) else { return false };
@@ -113,7 +118,8 @@ impl<T: Traffic> Births<T> {
         true
     }
 
-    /// Fills the ring. Nothing else is done between two looks, so that the waits for memory overlap.
+    /// Fills the ring. Nothing happens between two calls of `look`, so that the waits for memory
+    /// overlap.
     fn draw_ahead(&mut self, mut look: impl FnMut(&[u32], &[u32])) {
         let before = self.drawn;
         while self.drawn < self.ring.len()
@@ -151,7 +157,7 @@ mod tests {
     use crate::arrivals::{Gaps, Sources, below};
     use base::{Rng, Seed};
 
-    /// Sources that send at random, to be asked ahead of time or not.
+    /// Sources that send at random, asked ahead of time or not.
     struct Random {
         sources: Sources,
         draws: Vec<Rng>,
@@ -197,7 +203,7 @@ mod tests {
             all.push((message, path.to_vec(), lanes.to_vec()));
         }
         assert_eq!(births.send(|_, _| ()), None);
-        // Each is shown once, in order, and not after it was sent.
+        // `look` sees each path once, in order, and not after its message was sent.
         assert!(looked.iter().eq(all.iter().map(|(_, path, _)| path)));
         all
     }

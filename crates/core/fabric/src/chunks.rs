@@ -1,6 +1,6 @@
-//! Lists of times with numbers that come and go, in chunks of one flat array.
+//! Lists of times with numbers, which grow and shrink, in chunks of one flat array.
 
-/// Entries of a chunk: with the link to the next one 248 bytes.
+/// Entries of a chunk. With the index of the next chunk it has 248 bytes.
 const CHUNK: usize = 15;
 const NONE: u32 = u32::MAX;
 
@@ -59,7 +59,7 @@ impl Chunks {
         let Bucket { first, count } = std::mem::take(bucket);
         let (mut at, mut left) = (first, count as usize);
         while left > 0 {
-            // Only the first chunk may have room left.
+            // Only the first chunk may be partly filled.
             let some = (left - 1) % CHUNK + 1;
             let chunk = &mut self.chunks[at as usize];
             items.extend_from_slice(&chunk.items[..some]);
@@ -68,7 +68,7 @@ impl Chunks {
         }
     }
 
-    /// Gives up all lists at once.
+    /// Empties all lists at once.
     pub(crate) fn clear(&mut self) {
         self.chunks.clear();
         self.unused = NONE;

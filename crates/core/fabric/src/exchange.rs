@@ -1,4 +1,5 @@
-//! Requests and responses: clients that ask, wait for the answer, think, and ask again. The load follows what the network can do.
+//! Requests and responses: clients that send a request, wait for the response, think, and send the
+//! next request. The load adapts to the speed of the network.
 
 use base::{Rng, Seed};
 
@@ -9,10 +10,10 @@ use crate::study::network::NetworkError;
 use crate::traffic::{Delivered, Exchanges};
 use crate::units::Picos;
 
-/// A length of time, always the same or drawn.
+/// A length of time, constant or drawn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Span {
-    /// Always this.
+    /// Always the same.
     Constant(Picos),
     /// Exponential with this mean.
     Exponential(Picos),
@@ -34,34 +35,38 @@ impl Span {
     }
 }
 
-/// Who asks whom, and what that takes.
+/// The clients, servers, sizes and times of an exchange.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Exchange {
-    /// Hosts 0 up to this number ask; all of them without a number. Each has one request under way at a time.
+    /// Hosts from 0 to below this number are clients; `None` means all hosts. Each has one request
+    /// under way at a time.
     pub clients: Option<u32>,
-    /// Whom they ask.
+    /// The servers that they ask.
     pub pattern: Pattern,
-    /// Bytes of requests,
+    /// Bytes of requests.
     pub request: Sizes,
-    /// and of responses.
+    /// Bytes of responses.
     pub response: Sizes,
-    /// What a server takes for a request. It has one processor: requests are served in the order in which they come.
+    /// The service time of a request. A server has one processor and serves requests in the order
+    /// of their arrival.
     pub service: Span,
-    /// From a response to the next request of its client.
+    /// The time from a response to the next request of its client.
     pub think: Span,
 }
 
 impl Exchange {
-    /// Messages that are expected at most, with nothing but thinking and service to wait for.
+    /// An upper bound of the expected number of messages, as if only thinking and service took
+    /// time.
     pub fn expected(&self, hosts: u32, (from, to): (Picos, Picos)) -> f64 {
         let clients = f64::from(self.clients.unwrap_or(hosts).min(hosts));
-        // Something passes the network: a microsecond is little.
+        // The way through the network takes time, too; a microsecond is a low estimate.
         let cycle = self.think.mean() + self.service.mean() + Picos::from_micros(1);
         2.0 * clients * to.since(from).as_secs() / cycle.as_secs()
     }
 }
 
-/// Clients and their requests. Client c is the source c; what answers it is the source `clients` + c, wherever that is.
+/// Clients and their requests. Client c is the source c, and the source `clients` + c answers it,
+/// whichever host that is.
 pub(crate) struct Exchanging {
     clients: u32,
     destinations: Destinations,
@@ -72,19 +77,19 @@ pub(crate) struct Exchanging {
     window: (Picos, Picos),
     /// By client.
     each: Vec<Client>,
-    /// By host: when it has served what has come so far.
+    /// By host: the time at which it has served all requests so far.
     free: Vec<Picos>,
     exchanges: Exchanges,
 }
 
 struct Client {
-    /// Of its thinking, and of the service that it gets.
+    /// Random streams of its thinking, and of its service times.
     think: Rng,
     service: Rng,
-    /// When it asked last, and whom.
+    /// The time of its last request, and the server.
     asked: Picos,
     server: u32,
-    /// The request is with the server's processor, or through with it.
+    /// True if the server's processor has the request, or has served it.
     served: bool,
 }
 
@@ -122,7 +127,7 @@ impl Exchanging {
         2 * self.clients
     }
 
-    /// Clients begin in the middle of thinking.
+    /// The first sending time. Clients begin in the middle of thinking.
     pub(crate) fn first(&mut self, source: u32) -> Option<Picos> {
         let client = self.each.get_mut(source as usize).filter(|_| !self.destinations.is_silent(source))?;
         let left = match self.think {
@@ -132,7 +137,7 @@ impl Exchanging {
         Some(self.window.0 + left)
     }
 
-    /// From where the message that a source sends now goes where, and its bytes.
+    /// The source host, the destination host and the bytes of the message that a source sends now.
     pub(crate) fn take(&mut self, source: u32) -> (u32, u32, u64) {
         let asks = source < self.clients;
         let number = if asks { source } else { source - self.clients };
@@ -146,7 +151,7 @@ impl Exchanging {
         }
     }
 
-    /// A source has sent now.
+    /// Notes that a source has sent now.
     pub(crate) fn has_sent(&mut self, source: u32, now: Picos) {
         if let Some(client) = self.each.get_mut(source as usize) {
             client.asked = now;
@@ -160,7 +165,7 @@ impl Exchanging {
         }
     }
 
-    /// A request that has come waits for the server's processor.
+    /// Lets a request that has arrived wait for the server's processor.
     pub(crate) fn put_off(&mut self, source: u32, now: Picos) -> Option<Picos> {
         let client = &mut self.each[source.checked_sub(self.clients)? as usize];
         if std::mem::replace(&mut client.served, true) {
@@ -171,7 +176,7 @@ impl Exchanging {
         Some(*free).filter(|done| *done > now)
     }
 
-    /// Whoever sends because of a message.
+    /// The source that sends because of a message, and when.
     pub(crate) fn ended(&mut self, message: &Delivered, arrived: bool) -> Option<(Picos, u32)> {
         let there = message.ended + message.parcel.outside;
         let asked = message.sender < self.clients;

@@ -1,11 +1,12 @@
-//! A priority queue: what is due next, by time and then by number, whose entries can be changed.
+//! A priority queue of pending events, by time and then by number, whose entries can be changed.
 
-/// No place: not in the queue.
+/// The position of an entry that is not in the queue.
 const NOWHERE: u32 = u32::MAX;
-/// Children of a place. Four halve the depth of a binary heap, and lie together in memory.
+/// Children of a node. Four halve the depth of a binary heap, and lie together in memory.
 const ARITY: usize = 4;
 
-/// A 4-ary heap of numbered entries. The number breaks ties, so that the order never depends on history.
+/// A 4-ary heap of numbered entries. The number breaks ties, so that the order never depends on
+/// history.
 #[derive(Clone, Debug, Default)]
 pub struct IndexedHeap {
     items: Vec<Item>,
@@ -25,7 +26,7 @@ impl IndexedHeap {
         self.items.first().map(|item| (item.key, item.id))
     }
 
-    /// The upper entries: the first three are among them, and most of those that follow soon.
+    /// The upper entries. The first three are among them, and most of those that follow soon.
     #[inline]
     pub fn upper(&self) -> impl Iterator<Item = u32> + '_ {
         self.items.iter().take(1 + ARITY + ARITY * ARITY).map(|item| item.id)
@@ -36,7 +37,7 @@ impl IndexedHeap {
         self.items.len()
     }
 
-    /// True without entries.
+    /// True if there are no entries.
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
@@ -56,7 +57,7 @@ impl IndexedHeap {
         }
     }
 
-    /// Takes entry `id` out, if it is there.
+    /// Removes entry `id`, if it is there.
     pub fn remove(&mut self, id: u32) {
         let Some(&place) = self.places.get(id as usize).filter(|place| **place != NOWHERE) else { return };
         self.places[id as usize] = NOWHERE;
@@ -66,7 +67,7 @@ impl IndexedHeap {
         }
     }
 
-    /// Puts `item` into `place`, the content of which is no longer wanted.
+    /// Puts `item` into `place`, whose content is no longer needed.
     fn settle(&mut self, place: usize, item: Item) {
         if place > 0 && item < self.items[(place - 1) / ARITY] {
             self.rise(place, item);
@@ -104,7 +105,7 @@ impl IndexedHeap {
     }
 }
 
-/// The least of the children of a place, and where it is.
+/// The least of the children of a node, and its position.
 #[inline]
 fn least_child<T: Copy + Ord>(items: &[T], place: usize) -> Option<(usize, T)> {
     let first = place * ARITY + 1;

@@ -1,28 +1,30 @@
-//! A queue of what is due next, for many entries that are due far from now: a ladder queue (Tang, Goh and Thng 2005).
+//! A queue of pending events for many entries that are due far from now: a ladder queue (Tang, Goh
+//! and Thng 2005).
 //!
-//! A heap of many entries touches a place of memory per level for each that goes in or out, and most of those places are in no
-//! cache. Here an entry goes into the bucket of its time, of which only the end is touched, and buckets are only
-//! sorted when their time comes: what is due next lies sorted in a short list. A bucket of many is first spread over
-//! the finer buckets of another rung. The order is that of a heap: by time, then by number.
+//! A heap of many entries touches one memory location per level for each entry that goes in or out,
+//! and most of these are in no cache. Here an entry goes into the bucket of its time, which touches
+//! only the end of the bucket. A bucket is sorted only when its time comes, so that the next events
+//! lie in a short sorted list. A bucket of many entries is first spread over the finer buckets of
+//! another rung. The order is that of a heap: by time, then by number.
 
 use crate::chunks::{Bucket, Chunks};
 
 /// A time and a number.
 type Item = (u64, u32);
 
-/// Buckets of no more entries than this are sorted, and the sorted list is not made much longer.
+/// Buckets of at most this many entries are sorted, and the sorted list does not grow much longer.
 const SORTED: usize = 128;
-/// Entries wanted in a bucket, and most buckets of a rung.
+/// Desired number of entries in a bucket, and largest number of buckets in a rung.
 const WANTED: usize = 48;
 const BUCKETS: usize = 256;
 
 /// Buckets of equal width, one after the other in time.
 #[derive(Clone, Debug, Default)]
 struct Rung {
-    /// The first moment of the first bucket, and the last one of the last.
+    /// The first moment of the first bucket, and the last moment of the last bucket.
     begin: u64,
     last: u64,
-    /// A bucket is 2^`shift` long.
+    /// The width of a bucket is 2^`shift`.
     shift: u32,
     /// The first bucket that was not opened.
     next: usize,
@@ -32,23 +34,23 @@ struct Rung {
 /// Times with numbers, the least first; the number breaks ties. Entries may come in any order.
 #[derive(Clone, Debug, Default)]
 pub struct Ladder {
-    /// Everything up to the moment `near_last`, the least at the end.
+    /// Everything up to the moment `near_last`, with the least at the end.
     near: Vec<Item>,
     near_last: u64,
-    /// From wide to narrow: each fills the bucket that was opened last of the one before it.
+    /// From wide to narrow. Each rung spreads the bucket of the previous one that was opened last.
     rungs: Vec<Rung>,
-    /// Later than all rungs.
+    /// Entries later than all rungs.
     far: Bucket,
     chunks: Chunks,
-    /// Rungs that are not in use, and a list to spread from.
+    /// Unused rungs, and a list to spread from, kept for their memory.
     spare: Vec<Rung>,
     spreading: Vec<Item>,
-    /// Whether `near` was filled since [`Ladder::fresh`] was called.
+    /// True if `near` was filled since the last call of [`Ladder::fresh`].
     fresh: bool,
 }
 
 impl Ladder {
-    /// The entry that is first.
+    /// The first entry.
     #[inline]
     pub fn first(&self) -> Option<(u64, u32)> {
         self.near.last().copied()
@@ -63,7 +65,7 @@ impl Ladder {
         }
     }
 
-    /// Puts an entry in the place of the first one.
+    /// Replaces the first entry by another.
     #[inline]
     pub fn replace_first(&mut self, item: (u64, u32)) {
         self.near.pop();
@@ -79,12 +81,13 @@ impl Ladder {
         }
     }
 
-    /// Those of the next entries that were sorted since this was last called, the first one last: to look ahead.
+    /// Those of the next entries that were sorted since the last call, the first one last, for
+    /// looking ahead.
     pub fn fresh(&mut self) -> &[(u64, u32)] {
         if std::mem::take(&mut self.fresh) { &self.near } else { &[] }
     }
 
-    /// Removes all entries; their room is kept.
+    /// Removes all entries; their memory is kept.
     pub fn clear(&mut self) {
         self.near.clear();
         self.near_last = 0;
@@ -117,7 +120,7 @@ impl Ladder {
         }
     }
 
-    /// So many entries came so near that keeping them sorted costs too much: they become a rung.
+    /// Turns the near entries into a rung, because so many are too expensive to keep sorted.
     #[cold]
     fn thin_out(&mut self) {
         let mut items = std::mem::take(&mut self.near);
@@ -142,7 +145,8 @@ impl Ladder {
             };
             let mut items = std::mem::take(&mut self.spreading);
             self.chunks.empty(&mut bucket, &mut items);
-            // What is far is late without limit: its own last moment is taken, and later ones stay far.
+            // The list of far entries has no last moment. The latest of its entries is used, so
+            // that later ones stay far.
             let last = if self.rungs.is_empty() { latest(&items) } else { last };
             if items.len() <= SORTED || items.iter().all(|item| item.0 == items[0].0) {
                 items.sort_unstable_by(|a, b| b.cmp(a));
@@ -160,7 +164,7 @@ impl Ladder {
         let begin = items.iter().map(|item| item.0).min().unwrap_or(last);
         let mut rung = self.spare.pop().unwrap_or_default();
         let wanted = (items.len() / WANTED).next_power_of_two().clamp(2, BUCKETS);
-        // The least width with which there are not more.
+        // The smallest width that does not need more buckets.
         rung.shift = (u64::BITS - (last - begin).leading_zeros()).saturating_sub(wanted.ilog2());
         (rung.begin, rung.last, rung.next) = (begin, last, 0);
         rung.buckets.clear();
@@ -173,7 +177,7 @@ impl Ladder {
 }
 
 impl Rung {
-    /// The next bucket that has something, and its last moment.
+    /// The next bucket that is not empty, and its last moment.
     fn open(&mut self) -> Option<(Bucket, u64)> {
         let empty = self.buckets[self.next..].iter().take_while(|bucket| bucket.is_empty()).count();
         let at = self.next + empty;
@@ -194,7 +198,7 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 
-    /// Gaps of all orders of magnitude, so that rungs nest and pushes come everywhere.
+    /// Gaps of all orders of magnitude, so that rungs nest and entries come everywhere.
     fn later() -> impl Strategy<Value = u64> {
         (0u32..64, any::<u64>()).prop_map(|(shift, random)| random >> shift)
     }
@@ -217,7 +221,7 @@ mod tests {
                         model.pop_first();
                         model.insert(item);
                     }
-                    // Earlier than what is first.
+                    // Earlier than the first entry.
                     4 => {
                         let early = (item.0 / 2, number);
                         if model.insert(early) {

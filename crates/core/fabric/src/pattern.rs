@@ -1,4 +1,4 @@
-//! Who sends to whom.
+//! Traffic patterns: the destinations of messages.
 
 use base::{Rng, Seed};
 
@@ -9,84 +9,87 @@ use crate::arrivals::{below, unit};
 pub enum Pattern {
     /// Any other host, drawn for each message.
     Uniform,
-    /// One other host for each, drawn once so that each host receives from exactly one.
+    /// One other host for each host, drawn once so that each host receives from exactly one.
     Permutation,
-    /// The host so many numbers further, around the end.
+    /// The host this many numbers further, wrapping around.
     Shift(u32),
-    /// Every other host in turn, each host beginning with the next one, so that nobody is sent to by two at a time.
+    /// Every other host in turn. Each host begins with the next one, so that no host receives from
+    /// two at a time.
     AllToAll,
-    /// The host whose number has the bits in reverse; hosts must be a power of two. Hosts that would send to themselves are silent.
+    /// The host whose number has the bits in reverse; the number of hosts must be a power of two.
+    /// Hosts that would send to themselves are silent.
     BitReversal,
-    /// The host at the mirrored place when all are written row by row into a square, the number of which they must be. Hosts on the
-    /// diagonal are silent.
+    /// The host at the mirrored position when all are written row by row into a square; the number
+    /// of hosts must be a square. Hosts on the diagonal are silent.
     Transpose,
     /// The host nearly half of the way around: (hosts + 1) / 2 - 1 numbers further.
     Tornado,
-    /// Any host at most so many numbers away, around the end, drawn for each message.
+    /// Any host at most this many numbers away, wrapping around, drawn for each message.
     Near(u32),
-    /// A part of the messages (0 to 1) to one host, the others uniformly.
+    /// A share of the messages (0 to 1) goes to one host, the others are uniform.
     HotSpot {
-        /// That host.
+        /// The host.
         host: u32,
-        /// That part.
+        /// The share.
         share: f64,
     },
 }
 
-/// Why a pattern does not suit.
+/// The reason why a pattern does not suit a number of hosts.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum PatternError {
-    /// Nobody to send to.
+    /// There is no other host to send to.
     #[error("there is one host: a message needs another one")]
     Alone,
-    /// Not a power of two.
+    /// The number is not a power of two.
     #[error("bit reversal needs a number of hosts that is a power of two, not {0}")]
     NoPowerOfTwo(u32),
-    /// Not a square.
+    /// The number is not a square.
     #[error("a transpose needs a number of hosts that is a square, not {0}")]
     NoSquare(u32),
-    /// Hosts on both sides that are the same.
+    /// The ranges of hosts on both sides overlap.
     #[error("hosts at most {distance} numbers away are not {distance} on each side: there are {hosts} hosts, which allow 1 to {most}", most = (.hosts - 1) / 2)]
     NotNear {
-        /// So far away at most.
+        /// The largest distance.
         distance: u32,
-        /// How many there are.
+        /// Number of hosts.
         hosts: u32,
     },
-    /// A host that there is not.
+    /// There is no such host.
     #[error("host {host} is none of the {hosts} hosts, which are numbered from 0")]
     NoHost {
-        /// Which.
+        /// The number given.
         host: u32,
-        /// How many there are.
+        /// Number of hosts.
         hosts: u32,
     },
-    /// No part.
+    /// The share is not from 0 to 1.
     #[error("the share of a hot spot is {0}; expected 0 to 1")]
     NoShare(f64),
-    /// A multiple of the number of hosts.
+    /// The shift is a multiple of the number of hosts.
     #[error("a shift of {shift} leads each of the {hosts} hosts to itself")]
     Home {
         /// The shift.
         shift: u32,
-        /// How many hosts there are.
+        /// Number of hosts.
         hosts: u32,
     },
 }
 
-/// Draws the destination of each message. Every host has a stream of its own.
+/// Draws the destination of each message. Every host has a random stream of its own.
 #[derive(Clone, Debug)]
 pub struct Destinations {
     pattern: Pattern,
     hosts: u32,
-    /// By host; empty when nothing is drawn for each message.
+    /// By host; empty if nothing is drawn for each message.
     streams: Vec<Rng>,
-    /// By host: of a permutation where it sends, with all to all how many it sent.
+    /// By host: its destination in a permutation; with all to all, the number of messages it has
+    /// sent.
     fixed: Vec<u32>,
 }
 
 impl Destinations {
-    /// Destinations for so many hosts.
+    /// Destinations for `hosts` hosts.
     ///
     /// # Errors
     /// The pattern does not suit that number.
@@ -139,7 +142,7 @@ impl Destinations {
         }
     }
 
-    /// Where the next message of a host goes.
+    /// The destination of the next message of a host.
     pub fn next(&mut self, host: u32) -> u32 {
         match self.pattern {
             Pattern::Permutation => self.fixed[host as usize],
@@ -149,7 +152,7 @@ impl Destinations {
             Pattern::Transpose => transposed(host, self.hosts),
             Pattern::Near(distance) => {
                 let drawn = below(&mut self.streams[host as usize], 2 * distance);
-                // Forwards first, then backwards: that is nearly all the way around.
+                // Forwards first, then backwards, which is nearly all the way around.
                 let forwards = if drawn < distance { drawn + 1 } else { self.hosts + distance - drawn - 1 };
                 self.further(host, forwards)
             }
@@ -167,7 +170,7 @@ impl Destinations {
         }
     }
 
-    /// The host so many numbers further, around the end.
+    /// The host `shift` numbers further, wrapping around.
     fn further(&self, host: u32, shift: u32) -> u32 {
         ((u64::from(host) + u64::from(shift)) % u64::from(self.hosts)) as u32
     }
@@ -188,7 +191,7 @@ fn transposed(host: u32, hosts: u32) -> u32 {
     host % side * side + host / side
 }
 
-/// A random permutation that is one cycle (Sattolo 1986), so that nobody sends to itself.
+/// A random permutation that is one cycle (Sattolo 1986), so that no host sends to itself.
 fn cycle(hosts: u32, stream: &mut Rng) -> Vec<u32> {
     let mut order: Vec<u32> = (0..hosts).collect();
     for last in (1..hosts).rev() {

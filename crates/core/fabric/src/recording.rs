@@ -1,41 +1,41 @@
-//! Messages that were recorded elsewhere, to be sent again: who sent what, when, to whom.
+//! Traffic that was recorded elsewhere, to be replayed: sources, times, destinations and sizes.
 
 use crate::units::Picos;
 
 /// A message of a recording.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sent {
-    /// When.
+    /// The time at which it is sent.
     pub at: Picos,
-    /// To which host.
+    /// The destination host.
     pub to: u32,
     /// Its size, at least 1.
     pub bytes: u64,
 }
 
-/// Why a recording cannot be sent.
+/// The reason why a recording cannot be sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum RecordingError {
-    /// A host that there is not.
+    /// It names a host that does not exist.
     #[error("the recording has messages of or to host {host}, and there are {hosts} hosts, numbered from 0")]
     NoHost {
-        /// Which.
+        /// The number of that host.
         host: u32,
-        /// How many there are.
+        /// Number of hosts.
         hosts: u32,
     },
-    /// A message that goes nowhere.
+    /// It has a message of a host to itself.
     #[error("the recording has a message of host {host} to itself")]
     Home {
-        /// Which.
+        /// The number of that host.
         host: u32,
     },
-    /// No message.
+    /// It has no message in the window.
     #[error("the recording has no message from {from} to {to}")]
     Empty {
-        /// The window.
+        /// The start of the window.
         from: Picos,
-        /// Its end.
+        /// The end of the window.
         to: Picos,
     },
 }
@@ -48,7 +48,8 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Messages with their sources, in any order. Messages of one source and moment keep theirs.
+    /// Messages with their sources, in any order. Messages of one source and moment keep their
+    /// order.
     pub fn new(messages: impl IntoIterator<Item = (u32, Sent)>) -> Self {
         let mut by_source: Vec<Vec<Sent>> = Vec::new();
         for (source, sent) in messages {
@@ -61,24 +62,24 @@ impl Recording {
         Self { by_source }
     }
 
-    /// What a host sends, by time.
+    /// The messages of a host, by time.
     pub fn of(&self, source: u32) -> &[Sent] {
         self.by_source.get(source as usize).map_or(&[], Vec::as_slice)
     }
 
-    /// All messages from the one moment to before the other, with their sources.
+    /// All messages from one moment to before another, with their sources.
     pub fn within(&self, (from, to): (Picos, Picos)) -> impl Iterator<Item = (u32, Sent)> + '_ {
         let all = (0..).zip(&self.by_source);
         let all = all.flat_map(|(source, sent)| sent.iter().map(move |sent| (source, *sent)));
         all.filter(move |(_, sent)| (from..to).contains(&sent.at))
     }
 
-    /// When the last one is sent.
+    /// The time of the last message.
     pub fn last(&self) -> Option<Picos> {
         self.by_source.iter().filter_map(|sent| sent.last()).map(|sent| sent.at).max()
     }
 
-    /// Whether so many hosts can send it.
+    /// Checks that `hosts` hosts can send it in a window.
     ///
     /// # Errors
     /// [`RecordingError`].

@@ -1,24 +1,25 @@
-//! Routes as functions of the topology: nothing is kept for each pair of hosts.
+//! Routes as functions of the topology: nothing is stored for each pair of hosts.
 
 use std::collections::{BTreeSet, VecDeque};
 
 use crate::topology::{Topology, Torus};
 
-/// Most switches of [`ShortestPaths`], which keeps a distance for each pair of them: 128 MiB.
+/// Largest number of switches of [`ShortestPaths`], which stores a distance for each pair of them:
+/// 128 MiB.
 pub const SWITCHES_MAX: u32 = 8_192;
 
-/// No way.
+/// The distance of switches that are not connected.
 const APART: u16 = u16::MAX;
 
-/// Why there is no route.
+/// The reason why there is no route.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum RouteError {
-    /// Distances between all switches would not fit.
+    /// The distances between all switches would take too much memory.
     #[error(
         "{switches} switches are too many for shortest paths (at most {SWITCHES_MAX}); tori and meshes route without a table"
     )]
     TooLarge {
-        /// How many.
+        /// Number of switches.
         switches: u32,
     },
     /// Two hosts are in different parts of the network.
@@ -26,21 +27,22 @@ pub enum RouteError {
         "host {source_host} cannot reach host {destination}: {pairs} ordered pairs of switches are not connected"
     )]
     Unreachable {
-        /// From here,
+        /// The source host.
         source_host: u32,
-        /// to here.
+        /// The destination host.
         destination: u32,
-        /// How many pairs of switches are apart.
+        /// Number of pairs of switches that are not connected.
         pairs: u64,
     },
 }
 
-/// How paths are found.
+/// The method by which paths are found.
 #[derive(Clone, Debug)]
 pub enum Routes {
     /// Dimension by dimension, on tori and meshes.
     DimensionOrder(Torus),
-    /// Along a shortest path, drawn by a hash among equals (ECMP). In trees and fat trees that is up, then down.
+    /// Along a shortest path; a hash chooses among equal ones (ECMP). In trees and fat trees that
+    /// is up, then down.
     Shortest(ShortestPaths),
     /// By a table of the next link.
     Table(NextLinks),
@@ -66,7 +68,7 @@ pub struct ShortestPaths {
 }
 
 impl ShortestPaths {
-    /// Measures a topology.
+    /// Computes the distances of a topology.
     ///
     /// # Errors
     /// There are too many switches.
@@ -93,12 +95,13 @@ impl ShortestPaths {
         Ok(Self { switches, distance })
     }
 
-    /// Links between switches on the longest shortest path; `None` when some cannot reach others.
+    /// The diameter: the number of links between switches on the longest shortest path; `None` when
+    /// some switch cannot reach another.
     pub fn diameter(&self) -> Option<u16> {
         self.distance.iter().copied().max().filter(|longest| *longest != APART)
     }
 
-    /// Fails when hosts cannot reach one another, and names two.
+    /// Checks that all hosts can reach one another; otherwise names two that cannot.
     ///
     /// # Errors
     /// [`RouteError::Unreachable`].
@@ -109,7 +112,7 @@ impl ShortestPaths {
         }
         let switch_of = |host| topology.to(topology.out_of(host).start) - topology.hosts();
         let reaches = |destination: u32| self.distance(switch_of(destination), switch_of(0)) != APART;
-        // Hosts may all be in one part, with switches apart that nobody needs.
+        // All hosts may be in one part, with unconnected switches that no host needs.
         match (0..topology.hosts()).find(|destination| !reaches(*destination)) {
             Some(destination) => Err(RouteError::Unreachable { source_host: 0, destination, pairs }),
             None => Ok(()),
@@ -130,15 +133,16 @@ impl ShortestPaths {
             };
             let ways = topology.out_of(hosts + switch);
             let count = ways.clone().filter(closer).count() as u64;
-            // A good hash of flow and switch, so that choices at successive switches do not depend on one another.
+            // A good hash of flow and switch, so that choices at successive switches are
+            // independent.
             let drawn = base::Seed(flow).split_index(u64::from(switch)).0;
             ways.filter(closer).nth((drawn % count.max(1)) as usize)
         });
     }
 }
 
-/// By destination, the link that each switch passes on by: for networks of a few hundred switches, whose routes may be written by
-/// hand.
+/// By destination, the link over which each switch forwards: for networks of a few hundred
+/// switches, whose routes may be written by hand.
 #[derive(Clone, Debug)]
 pub struct NextLinks {
     switches: u32,
@@ -146,11 +150,12 @@ pub struct NextLinks {
     next: Vec<u32>,
 }
 
-/// No link: at the destination, or without a way.
+/// No link: at the destination, or without a route.
 const NO_LINK: u32 = u32::MAX;
 
 impl NextLinks {
-    /// The quickest ways: the least delay, then the fewest links, then the lowest numbers. Every cable must be duplex.
+    /// The quickest routes: the least delay, then the fewest links, then the lowest numbers. Every
+    /// cable must be duplex.
     pub fn quickest(topology: &Topology) -> Self {
         let (hosts, switches) = (topology.hosts(), topology.switches());
         let mut next = vec![NO_LINK; switches as usize * switches as usize];
@@ -177,7 +182,8 @@ impl NextLinks {
         Self { switches, next }
     }
 
-    /// At a switch, what goes to another one goes by this neighbour first. False when it is none.
+    /// Lets switch `at` forward traffic to switch `to` over its neighbour `via`. False when `via`
+    /// is no neighbour.
     pub fn set(&mut self, topology: &Topology, at: u32, to: u32, via: u32) -> bool {
         let link = link_between(topology, at, via);
         if let Some(link) = link {
@@ -192,7 +198,7 @@ impl NextLinks {
         pairs.into_iter().find(|(from, to)| from != to && self.next(*to, *from) == NO_LINK)
     }
 
-    /// The first two switches whose route leads back.
+    /// The first two switches between which the route goes in a circle.
     pub fn circle(&self, topology: &Topology) -> Option<(u32, u32)> {
         let mut pairs = (0..self.switches).flat_map(|from| (0..self.switches).map(move |to| (from, to)));
         pairs.find(|(from, to)| {
@@ -217,7 +223,8 @@ impl NextLinks {
     }
 }
 
-/// Adds the links from one host to another to `path`: `next` says by which a switch passes on what goes to another switch.
+/// Adds the links from one host to another to `path`. `next` returns the link over which a switch
+/// forwards to another switch.
 #[inline]
 fn walk(
     topology: &Topology,

@@ -1,4 +1,4 @@
-//! A simulation: traffic over a topology, as fluid or as packets, and what is measured of it.
+//! A simulation: traffic over a topology, as fluid or as packets, and its measured results.
 
 use std::sync::Arc;
 
@@ -25,55 +25,60 @@ pub use packets::PacketModel;
 
 use packets::Mover;
 
-/// So many messages more in the network are no chance.
+/// A smaller growth of the number of messages in the network may be chance.
 const GROWTH_MIN: f64 = 10.0;
 
-/// How messages move.
+/// The model of the movement of messages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Model {
     /// As fluid that shares links, each message at one rate over its whole path.
     Fluid(Sharing),
-    /// As fluid that shares links, each of which has a queue of its own and passes on what comes as it comes.
+    /// As fluid that shares links. Each link has a queue of its own and passes its inflow on as it
+    /// comes.
     HopByHop {
-        /// Bytes of each subqueue that may wait at a switch; one that is full stops what feeds it. `None`: there is always room.
+        /// Bytes of each subqueue that may wait at a switch; a full one slows its feeder. `None`:
+        /// there is always room.
         buffer: Option<u64>,
     },
-    /// As fluid that shares links, each of which has a queue of its own that messages enter when they have come whole.
+    /// As fluid that shares links. Each link has a queue of its own, which a message enters when
+    /// all of it has come.
     StoreAndForward,
     /// As packets that queue at each link.
     Packets(PacketModel),
 }
 
-/// What came out.
+/// The results of a run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// Latencies, of all messages born in the window that arrived.
+    /// Latencies of all messages born in the window that arrived.
     pub latency: Recorder,
     /// Mean share of the window in which links between switches were busy.
     pub utilisation: f64,
-    /// The same for the busiest of them.
+    /// The same for the busiest of these links.
     pub utilisation_max: f64,
     /// The same for the busiest link from or to a host.
     pub host_utilisation_max: f64,
     /// Mean number of messages in the network over the window, without the time in hosts.
     pub in_flight: f64,
-    /// Births and ends of messages; with packets births, and crossings of a link by a packet.
+    /// Births and ends of messages; with packets, births, and crossings of a link by a packet.
     pub events: u64,
-    /// How often a message got another rate.
+    /// Number of times that the rate of a message changed.
     pub rate_changes: u64,
     /// Messages that had not ended at the end of the window.
     pub left_over: u64,
     /// Messages that lost a packet, at a full buffer or on a link.
     pub lost: u64,
-    /// What became of packets; `None` for fluid.
+    /// The fates of packets; `None` for fluid.
     pub packets: Option<PacketCounts>,
     /// Links that wait for each other, for which the run was ended.
     pub deadlock: Option<Deadlock>,
-    /// What to leave out at the beginning by MSER-5; nothing is left out of the other figures. `None` with few messages.
+    /// The initial part to leave out, by MSER-5. The other figures include it. `None` with few
+    /// messages.
     pub warm_up: Option<Truncation>,
-    /// True when more and more messages were in the network: the last figures are not the last word.
+    /// True when the number of messages in the network kept growing, so that the results are not
+    /// final.
     pub backlog_grows: bool,
-    /// Of requests and their responses, where messages are answered.
+    /// Results of requests and their responses, if messages are answered.
     pub exchanges: Option<Exchanges>,
     /// A fingerprint of all messages and their times.
     pub digest: Digest,
@@ -85,13 +90,14 @@ impl Model {
         matches!(self, Model::Packets(_))
     }
 
-    /// True when a message is served at each link by itself, so that what it waits behind there can only be a message of its flow.
+    /// True when each link serves a message by itself, so that it can wait there only behind
+    /// messages of its flow.
     pub fn is_hop_by_hop(self) -> bool {
         matches!(self, Model::HopByHop { .. } | Model::StoreAndForward)
     }
 }
 
-/// What moves the messages.
+/// The engine that moves the messages.
 enum Engine<T> {
     EndToEnd(Box<Run<T, EndToEnd>>),
     HopByHop(Box<Run<T, HopByHop>>),
@@ -100,7 +106,7 @@ enum Engine<T> {
     Ports(Box<packet::run::Run<T, Ports>>),
 }
 
-/// The same of whichever run it is.
+/// Evaluates one expression for fluid engines or one for packet engines, whichever engine it is.
 macro_rules! of_any {
     ($engine:expr, $run:ident => $fluid:expr, $packets:expr) => {
         match $engine {
@@ -143,12 +149,12 @@ impl<T: Traffic> Engine<T> {
         of_any!(self, run => run.run_until(until, delivered), run.run_until(until, delivered))
     }
 
-    /// What moves packets, if they are.
+    /// The engine of packets, if it is one.
     fn packets(&self) -> Option<&dyn Moving> {
         of_any!(self, _run => None, Some(_run.packets()))
     }
 
-    /// The same as [`Engine::carried`] gives, for which nothing changes.
+    /// The same value as that of [`Engine::carried`], without changing anything.
     fn carried_so_far(&self, now: Picos) -> Vec<f64> {
         of_any!(self, run => run.carrier().carried(now), {
             let packets = run.packets();
@@ -156,7 +162,7 @@ impl<T: Traffic> Engine<T> {
         })
     }
 
-    /// Bytes that each link has carried since the beginning; to be asked once.
+    /// Bytes that each link has carried since the beginning. Call it only once.
     fn carried(&mut self, now: Picos) -> Vec<f64> {
         match self {
             Engine::EndToEnd(run) => run.carrier_mut().take_carried(now),
@@ -168,14 +174,14 @@ impl<T: Traffic> Engine<T> {
         of_any!(self, run => run.in_flight(), run.in_flight())
     }
 
-    /// Events, and changes of rates.
+    /// Numbers of events, and of changes of rates.
     fn events(&self) -> (u64, u64) {
         of_any!(self, run => (run.events(), run.carrier().rate_changes()), {
             (run.born_and_lost().0 + run.packets().crossings(), 0)
         })
     }
 
-    /// Messages that lost a packet, and what became of packets.
+    /// Number of messages that lost a packet, and the fates of packets.
     fn packet_counts(&self) -> Option<(u64, PacketCounts)> {
         of_any!(self, _run => None, Some((_run.born_and_lost().1, _run.counts())))
     }
@@ -185,31 +191,34 @@ impl<T: Traffic> Engine<T> {
     }
 }
 
-/// A simulation at work.
+/// A simulation in progress.
 pub struct Simulation<T> {
     topology: Arc<Topology>,
     engine: Engine<T>,
-    /// When sources begin to send, and when they stop and utilisation has been measured.
+    /// The time when sources begin to send, and the time when they stop and utilisation has been
+    /// measured.
     window: (Picos, Picos),
     now: Picos,
     outcome: Outcome,
     measured: bool,
     warm_up: WarmUp,
-    /// By quarter of the window: messages in the network at the ends of steps, and how many these were.
+    /// By quarter of the window: the sum of the numbers of messages in the network at the ends of
+    /// steps, and the number of steps.
     quarters: [(u64, u64); 4],
     /// Time in the network up to the end of the window, of messages that ended by then.
     time_in_network: u128,
-    /// What happens over time, if it is recorded.
+    /// The course of the run over time, if it is recorded.
     timeline: Option<Timeline>,
     steps: u64,
-    /// The share of the window in which each link was busy, if that is recorded.
+    /// The share of the window in which each link was busy, if it is recorded.
     link_shares: Vec<f64>,
-    /// What became of packets at each link in the window, if that is recorded.
+    /// The fates of packets at each link in the window, if they are recorded.
     link_counts: Vec<LinkCounts>,
 }
 
 impl<T: Traffic> Simulation<T> {
-    /// `traffic` of all hosts over a topology; as fluid, messages wait in so many lanes. The chance of links is that of `seed`.
+    /// Simulates `traffic` of all hosts over a topology. As fluid, messages wait in `lanes` lanes.
+    /// Random losses of links come from `seed`.
     pub fn new(
         topology: Arc<Topology>,
         traffic: T,
@@ -253,32 +262,36 @@ impl<T: Traffic> Simulation<T> {
         }
     }
 
-    /// Records what happens over time, and how busy each link is; to be called before the first step. The run itself stays what it is.
+    /// Records the course of the run over time, and the load of each link. Call it before the first
+    /// step. It does not change the run itself.
     pub fn record(&mut self) {
         self.timeline = Some(Timeline::new(&self.topology, self.window));
     }
 
-    /// What happened over time so far, if it is recorded: a hundred slices in the end.
+    /// The slices of the run so far, if they are recorded: a hundred at the end.
     pub fn slices(&self) -> &[Slice] {
         self.timeline.as_ref().map_or(&[], Timeline::slices)
     }
 
-    /// The share of the window in which each link was busy, by its number; empty before the end, and if it is not recorded.
+    /// The share of the window in which each link was busy, by its number. Empty before the end,
+    /// and if it is not recorded.
     pub fn link_shares(&self) -> &[f64] {
         &self.link_shares
     }
 
-    /// What became of packets at each link in the window, by its number; empty before the end, if it is not recorded, and for fluid.
+    /// The fates of packets at each link in the window, by its number. Empty before the end, if
+    /// they are not recorded, and for fluid.
     pub fn link_counts(&self) -> &[LinkCounts] {
         &self.link_counts
     }
 
-    /// The window is simulated in so many steps, instead of a thousand; the run itself stays what it is.
+    /// Simulates the window in `steps` steps instead of a thousand. It does not change the run
+    /// itself.
     pub fn set_steps(&mut self, steps: u64) {
         self.steps = steps.max(1);
     }
 
-    /// Ends the run where it is: what is known of the window so far is all.
+    /// Ends the run at its present time, and measures the part of the window until then.
     pub fn stop(&mut self) {
         if !self.measured {
             self.window.1 = self.now.max(self.window.0 + Picos(1));
@@ -297,8 +310,9 @@ impl<T: Traffic> Simulation<T> {
         (self.now.since(from).as_secs() / to.since(from).as_secs()).min(1.0)
     }
 
-    /// Simulates a thousandth of the window, or another [part](Self::set_steps), and after its end the rest; false when all messages have
-    /// ended, or when links wait for each other for ever. `delivered` is told of each message and its latency.
+    /// Simulates a thousandth of the window, or another [part](Self::set_steps), and after its end
+    /// the rest. False when all messages have ended, or when links wait for each other for ever.
+    /// Calls `delivered` with each message and its latency.
     pub fn step(&mut self, mut delivered: impl FnMut(&Delivered, Picos)) -> bool {
         let (from, to) = self.window;
         let until = if self.now >= to {
@@ -347,7 +361,7 @@ impl<T: Traffic> Simulation<T> {
         more || until < to
     }
 
-    /// Takes the utilisation at the end of the window.
+    /// Measures the utilisation at the end of the window.
     fn measure(&mut self) {
         self.measured = true;
         let (from, to) = self.window;
@@ -375,15 +389,16 @@ impl<T: Traffic> Simulation<T> {
         }
     }
 
-    /// Whether more messages were in the network in each quarter than in the one before, the first left out, and half as many more in
-    /// the end: a queue without end grows as the run does.
+    /// True if each quarter of the window, without the first, had more messages in the network than
+    /// the one before, and the last half as many more than the second: a queue without bound grows
+    /// as the run does.
     fn backlog_grows(&self) -> bool {
         let [_, second, third, fourth] =
             self.quarters.map(|(sum, steps)| sum as f64 / f64::max(steps as f64, 1.0));
         second < third && third < fourth && fourth > 1.5 * second && fourth > second + GROWTH_MIN
     }
 
-    /// What came out so far.
+    /// The results so far.
     pub fn outcome(&self) -> Outcome {
         let window = self.now.min(self.window.1).since(self.window.0);
         let (events, rate_changes) = self.engine.events();

@@ -1,4 +1,4 @@
-//! How long messages are. Each host has a stream of chance of its own.
+//! Sizes of messages. Each host has a random stream of its own.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use base::{Rng, Seed};
 use crate::arrivals::{exponential, unit};
 use crate::units::Picos;
 
-/// No message is longer.
+/// Largest size of a message.
 const MOST: u64 = 1 << 48;
 
 /// A distribution of sizes, in bytes.
@@ -17,14 +17,14 @@ pub enum Sizes {
     Constant(u64),
     /// Exponential with this mean.
     Exponential(u64),
-    /// Pareto's: with the tail x^-alpha, from mean (alpha - 1) / alpha on.
+    /// Pareto: with the tail x^-alpha, from mean (alpha - 1) / alpha on.
     Pareto {
         /// The mean.
         mean: u64,
         /// Above 1; below 2 the variance is infinite.
         alpha: f64,
     },
-    /// The exponential of a normal distribution.
+    /// Log-normal: the exponential of a normal distribution.
     LogNormal {
         /// The mean.
         mean: u64,
@@ -35,25 +35,25 @@ pub enum Sizes {
     Table(Arc<[(u64, f64)]>),
 }
 
-/// Why a distribution is none.
+/// The reason why a distribution is not valid.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum SizesError {
-    /// A size that no message has.
+    /// A size is out of range.
     #[error("a size of {0} bytes; expected 1 to {MOST}")]
     Size(u64),
-    /// A tail without a mean.
+    /// The tail has no finite mean.
     #[error("alpha is {0}; expected more than 1, where the mean is finite")]
     Alpha(f64),
-    /// No spread.
+    /// The spread is out of range.
     #[error("cv is {0}; expected more than 0 and at most 1000")]
     Cv(f64),
-    /// Weights that choose nothing.
+    /// The weights cannot select a size.
     #[error("the weights of the table are not all numbers from 0 on with a sum above 0")]
     Weights,
 }
 
 impl Sizes {
-    /// Whether it is one.
+    /// Checks that the distribution is valid.
     ///
     /// # Errors
     /// [`SizesError`].
@@ -91,7 +91,7 @@ impl Sizes {
         }
     }
 
-    /// The longest that can be drawn.
+    /// The largest size that can be drawn.
     pub fn most(&self) -> u64 {
         match self {
             Sizes::Constant(bytes) => *bytes,
@@ -135,19 +135,19 @@ impl Sizes {
     }
 }
 
-/// Draws the size of each message. Every host has a stream of its own.
+/// Draws the size of each message. Every host has a random stream of its own.
 #[derive(Clone, Debug)]
 pub struct SizeDraws {
     sizes: Sizes,
-    /// By host; empty when nothing is drawn.
+    /// By host; empty if nothing is drawn.
     streams: Vec<Rng>,
 }
 
 impl SizeDraws {
-    /// Sizes for so many hosts.
+    /// Sizes for `hosts` hosts.
     ///
     /// # Errors
-    /// They are none.
+    /// The distribution is not valid.
     pub fn new(sizes: &Sizes, hosts: u32, seed: Seed) -> Result<Self, SizesError> {
         sizes.check()?;
         let constant = matches!(sizes, Sizes::Constant(_));

@@ -1,8 +1,10 @@
-//! What a message passes on its way from one program to another: a chain of stages, each first come, first served.
+//! The way of a message from one program to another: a chain of stages, each first come, first
+//! served.
 //!
-//! A stage takes a fixed time per message, and where bytes pass through it, a time per byte. Stages that move bytes are
-//! cut-through to one another: a byte goes on before the last one has come, so that a chain of them costs one
-//! serialisation, that of the slowest. Stages that handle descriptors take a message as a whole.
+//! A stage takes a fixed time per message. A stage that moves bytes also takes a time per byte.
+//! Such stages are cut-through: a byte goes on before the last one has come, so that a chain of
+//! them costs one serialisation, that of the slowest. Stages that handle descriptors take a message
+//! as a whole.
 
 mod profile;
 
@@ -10,29 +12,32 @@ pub use profile::{Paper, TABLE_1, via_cluster, via_measured, via_simulated};
 
 use crate::units::{Picos, Rate};
 
-/// A rate that is higher as long as tokens last (model of a bus with posted writes, or of a policed line).
+/// A rate that is higher while tokens last: the model of a bus with posted writes, or of a policed
+/// line.
 ///
-/// Bytes leave at `peak` while there are tokens, else at `sustained`; tokens grow at `sustained` up to `depth` bytes, and
-/// each byte takes one.
+/// Bytes leave at `peak` while there are tokens, else at `sustained`. Tokens grow at `sustained` up
+/// to `depth` bytes, and each byte takes one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TokenRate {
-    /// With tokens.
+    /// The rate with tokens.
     pub peak: Rate,
-    /// Without.
+    /// The rate without tokens.
     pub sustained: Rate,
     /// Most tokens, in bytes.
     pub depth: u64,
 }
 
 impl TokenRate {
-    /// The same rate always.
+    /// A constant rate.
     pub fn constant(rate: Rate) -> Self {
         Self { peak: rate, sustained: rate, depth: 0 }
     }
 
-    /// How long `bytes` take with this many tokens (in bytes) at the start, and the tokens left.
+    /// The time that `bytes` take with this many tokens (in bytes) at the start, and the tokens
+    /// left.
     ///
-    /// While sending at the peak P tokens fall by P - R per second, so that b tokens last for b / (P - R).
+    /// While sending at the peak P tokens fall by P - R per second, so that b tokens last for b /
+    /// (P - R).
     pub fn time_of(&self, bytes: u64, tokens: f64) -> (Picos, f64) {
         let (peak, sustained) = (self.peak.bytes_per_ps(), self.sustained.bytes_per_ps());
         let spend = peak - sustained;
@@ -44,34 +49,36 @@ impl TokenRate {
         if left >= 0.0 {
             return (at_peak, left);
         }
-        // The tokens are spent on the way; every byte beyond them was paid by what came in meanwhile.
+        // The tokens run out on the way. The tokens that came in meanwhile paid for every byte
+        // beyond them.
         let time = (bytes as f64 - tokens) / sustained;
         (Picos(time.ceil() as u64), 0.0)
     }
 }
 
-/// A [`TokenRate`] and how full its bucket is.
+/// A [`TokenRate`] and the level of its bucket.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Bucket {
     rate: TokenRate,
     tokens: f64,
-    /// When there were so many tokens. Whoever holds bytes back at the end moves this on.
+    /// The time of this number of tokens. A server that holds bytes back at the end moves it on.
     pub(crate) since: Picos,
 }
 
 impl Bucket {
-    /// A full one.
+    /// A full bucket.
     pub(crate) fn new(rate: TokenRate) -> Self {
         Self { rate, tokens: rate.depth as f64, since: Picos::ZERO }
     }
 
-    /// How long `bytes` take that begin at `begin`, which is not before the last bytes have gone; nothing is spent.
+    /// The time that `bytes` take which begin at `begin`, not before the last bytes have gone;
+    /// spends no tokens.
     pub(crate) fn time_of(&self, begin: Picos, bytes: u64) -> (Picos, f64) {
         let grown = begin.since(self.since).0 as f64 * self.rate.sustained.bytes_per_ps();
         self.rate.time_of(bytes, (self.tokens + grown).min(self.rate.depth as f64))
     }
 
-    /// The same, and the tokens are spent.
+    /// As [`Bucket::time_of`], but spends the tokens.
     pub(crate) fn take(&mut self, begin: Picos, bytes: u64) -> Picos {
         let (time, left) = self.time_of(begin, bytes);
         (self.tokens, self.since) = (left, begin + time);
@@ -82,28 +89,28 @@ impl Bucket {
 /// One stage.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Stage {
-    /// For people.
+    /// A name for display.
     pub name: &'static str,
     /// Time per message.
     pub fixed: Picos,
-    /// Bytes pass at this rate; `None` when they do not pass here.
+    /// The rate at which bytes pass; `None` when they do not pass here.
     pub bytes: Option<TokenRate>,
-    /// Messages of at most so many bytes do not pass here: they travel inside the descriptor.
+    /// Messages of at most this many bytes do not pass here: they travel inside the descriptor.
     pub skipped_up_to: u64,
 }
 
-/// How far a message is: its first byte and its last.
+/// The positions in time of a message: its first byte and its last.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Front {
     head: Picos,
     tail: Picos,
 }
 
-/// A stage at work.
+/// A stage in operation.
 #[derive(Clone, Debug)]
 struct Server {
     stage: Stage,
-    /// When it is free.
+    /// The time at which it is free.
     free: Picos,
     bucket: Option<Bucket>,
 }
@@ -125,14 +132,14 @@ impl Server {
         };
         let begin = front.head.max(self.free) + self.stage.fixed;
         let time = bucket.take(begin, bytes);
-        // The last byte cannot leave before it came.
+        // The last byte cannot leave before it has arrived.
         let tail = (begin + time).max(front.tail + self.stage.fixed);
         (self.free, bucket.since) = (tail, tail);
         Front { head: begin, tail }
     }
 }
 
-/// A chain of stages at work.
+/// A chain of stages in operation.
 #[derive(Clone, Debug)]
 pub struct Chain {
     servers: Vec<Server>,
@@ -144,7 +151,8 @@ impl Chain {
         Self { servers: stages.into_iter().map(Server::new).collect() }
     }
 
-    /// Sends a message through at `born`, after all those sent before it; answers when its last byte is there.
+    /// Sends a message through at `born`, after all those sent before it; returns the time at which
+    /// its last byte arrives.
     pub fn send(&mut self, born: Picos, bytes: u64) -> Picos {
         let start = Front { head: born, tail: born };
         self.servers.iter_mut().fold(start, |front, server| server.pass(bytes, front)).tail
@@ -156,7 +164,7 @@ pub fn unloaded(stages: &[Stage], bytes: u64) -> Picos {
     Chain::new(stages.iter().cloned()).send(Picos::ZERO, bytes)
 }
 
-/// What stages take whatever the size.
+/// The sum of the fixed times of stages.
 pub fn fixed(stages: &[Stage]) -> Picos {
     stages.iter().map(|stage| stage.fixed).sum()
 }

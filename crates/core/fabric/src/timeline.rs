@@ -1,49 +1,49 @@
-//! What happens over the time of a run: latencies, messages and links, slice by slice.
+//! The course of a run over time: latencies, messages and links, slice by slice.
 
 use crate::stats::Recorder;
 use crate::topology::Topology;
 use crate::units::Picos;
 
-/// Slices of a window.
+/// Number of slices in a window.
 pub const SLICES: u64 = 100;
 
-/// A part of the window.
+/// A slice of the window.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Slice {
-    /// Its end; it begins where the one before ends.
+    /// Its end; it begins at the end of the previous slice.
     pub until: Picos,
-    /// Messages that ended in it.
+    /// Number of messages that ended in it.
     pub ended: u64,
-    /// The mean of their latencies, in microseconds; nothing when none ended.
+    /// The mean of their latencies, in microseconds; `None` when no message ended.
     pub mean_us: Option<f64>,
-    /// The median.
+    /// The median of their latencies, in microseconds.
     pub p50_us: Option<f64>,
-    /// The 99 % quantile.
+    /// The 99 % quantile of their latencies, in microseconds.
     pub p99_us: Option<f64>,
     /// Mean share of the slice in which links between switches were busy.
     pub utilisation: f64,
     /// The same for the busiest link of all.
     pub utilisation_max: f64,
-    /// Messages in the network at its end.
+    /// Number of messages in the network at its end.
     pub in_flight: u64,
 }
 
-/// Slices so far.
+/// The slices so far, and the present one.
 #[derive(Clone, Debug)]
 pub(crate) struct Timeline {
     slices: Vec<Slice>,
     /// The present slice.
     latency: Recorder,
     begun: Picos,
-    /// When it ends, and how long it and the others are.
+    /// The end of the present slice, and the width of all.
     due: Picos,
     width: Picos,
-    /// Bytes that each link had carried when it began.
+    /// Bytes that each link had carried when the present slice began.
     carried: Vec<f64>,
 }
 
 impl Timeline {
-    /// No slice yet of this window.
+    /// A timeline of this window without slices.
     pub(crate) fn new(topology: &Topology, (from, to): (Picos, Picos)) -> Self {
         let width = Picos(to.since(from).0.div_ceil(SLICES).max(1));
         Self {
@@ -56,12 +56,12 @@ impl Timeline {
         }
     }
 
-    /// A message ended.
+    /// Adds the latency of a message that ended.
     pub(crate) fn add(&mut self, latency: Picos) {
         self.latency.add(latency);
     }
 
-    /// Whether the present slice ends at `now`.
+    /// True if the present slice ends at `now`.
     pub(crate) fn is_due(&self, now: Picos) -> bool {
         now >= self.due
     }

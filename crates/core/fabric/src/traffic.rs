@@ -1,30 +1,36 @@
-//! What sources send, and what became of it.
+//! Traffic: the messages of sources, and their fates.
 
 use crate::stats::Recorder;
 use crate::units::Picos;
 
-/// Who sends what, when and which way. Each source draws from streams of its own.
+/// A model of traffic: sources, times, sizes, destinations and paths. Each source draws from random
+/// streams of its own.
 pub trait Traffic {
-    /// When `source` sends for the first time; `None` when never, or not before it is [woken](Traffic::ended).
+    /// The first sending time of `source`; `None` when it never sends, or not before it is
+    /// [woken](Traffic::ended).
     fn first(&mut self, source: u32) -> Option<Picos>;
 
-    /// The message that `source` sends now. `path` and `lanes` are empty; the links it crosses are put there, and the
-    /// lanes it waits in (see [`crate::fluid::lanes`]; packets need none).
+    /// The message that `source` sends now. `path` and `lanes` are empty; the call appends the
+    /// links that the message crosses, and the lanes in which it waits (see
+    /// [`crate::fluid::lanes`]; packets need none).
     fn message(&mut self, source: u32, path: &mut Vec<u32>, lanes: &mut Vec<u32>) -> Parcel;
 
-    /// When `source`, which sends now, sends the next time; `None` when never again, or not before it is [woken](Traffic::ended).
+    /// The next sending time of `source`, which sends now; `None` when it never sends again, or not
+    /// before it is [woken](Traffic::ended).
     fn next(&mut self, source: u32, now: Picos) -> Option<Picos>;
 
-    /// True when what a source sends and when depends on nothing that happens to messages, so that it can be asked before that moment
-    /// comes: [`Traffic::message`] and [`Traffic::next`] in turn for each source.
+    /// True when the messages of a source and their times depend on nothing that happens to
+    /// messages. The source can then be asked before the moment comes: [`Traffic::message`] and
+    /// [`Traffic::next`] in turn.
     fn is_independent(&self) -> bool {
         false
     }
 
-    /// Reads what the next message of `source` needs, so that it is near when that is asked for soon; changes nothing.
+    /// Touches the data of the next message of `source`, so that it is in a near cache when that is
+    /// asked for soon; changes nothing.
     fn look(&self, _source: u32) {}
 
-    /// So many sources there are in a network of so many hosts: one for each, unless some have several.
+    /// The number of sources in a network of `hosts` hosts: one for each, unless some have several.
     fn sources(&self, hosts: u32) -> u32 {
         hosts
     }
@@ -34,18 +40,18 @@ pub trait Traffic {
         source
     }
 
-    /// A later moment, if `source`, which is due now, is not ready to send.
+    /// A later time, if `source`, which is due now, is not ready to send.
     #[inline]
     fn put_off(&mut self, _source: u32, _now: Picos) -> Option<Picos> {
         None
     }
 
-    /// A message has arrived, or was lost. Sources that send because of it are put into `woken`, with the moment, which is not before
-    /// its end.
+    /// Handles a message that has arrived, or was lost. The call adds the sources that send because
+    /// of it to `woken`, with their times, which are not before its end.
     #[inline]
     fn ended(&mut self, _message: &Delivered, _arrived: bool, _woken: &mut Vec<(Picos, u32)>) {}
 
-    /// What became of messages there and back, where messages are answered.
+    /// The results of exchanges, if messages are answered.
     fn exchanges(&self) -> Option<&Exchanges> {
         None
     }
@@ -54,42 +60,43 @@ pub trait Traffic {
 /// Requests and their responses.
 #[derive(Clone, Debug, Default)]
 pub struct Exchanges {
-    /// From when a request was sent until its response was there.
+    /// Times from the sending of a request until the arrival of its response.
     pub latency: Recorder,
-    /// Exchanges of which a message was lost.
+    /// Number of exchanges of which a message was lost.
     pub failed: u64,
 }
 
 /// A message to be sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Parcel {
-    /// Where it goes.
+    /// The destination host.
     pub destination: u32,
-    /// Its size.
+    /// Its size in bytes.
     pub bytes: u64,
-    /// Time that it takes outside of the links, in hosts for example: counts for its latency, and for nothing else.
+    /// Time spent outside of the links, for example in hosts. It counts for the latency, and for
+    /// nothing else.
     pub outside: Picos,
 }
 
 /// A message that has passed its path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Delivered {
-    /// Its number among those of all sources, by birth.
+    /// Its number among the messages of all sources, in the order of birth.
     pub number: u64,
-    /// The source that sent it,
+    /// The source that sent it.
     pub sender: u32,
-    /// and the host of that.
+    /// The host of that source.
     pub source: u32,
-    /// What was sent.
+    /// The message itself.
     pub parcel: Parcel,
-    /// When it was sent.
+    /// The time at which it was sent.
     pub born: Picos,
-    /// When its last byte was there.
+    /// The time at which its last byte arrived.
     pub ended: Picos,
 }
 
 impl Delivered {
-    /// Time in the network, waiting included.
+    /// Time in the network, including waiting.
     pub fn sojourn(&self) -> Picos {
         self.ended.since(self.born)
     }

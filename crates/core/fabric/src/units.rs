@@ -1,6 +1,7 @@
-//! Times, rates and sizes: whole numbers of picoseconds, bits per second and bytes, and how people write them.
+//! Times, rates and sizes: whole numbers of picoseconds, bits per second and bytes, and their text
+//! forms.
 //!
-//! A number without a unit is an error: `"10"` is no time and no rate.
+//! A number without a unit is an error: `"10"` is neither a time nor a rate.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub};
@@ -8,7 +9,7 @@ use std::ops::{Add, AddAssign, Sub};
 /// Picoseconds per second.
 const PS_PER_S: u64 = 1_000_000_000_000;
 
-/// A moment of simulated time, or a length of it, in picoseconds: 213 days at most. Sums saturate.
+/// A moment of simulated time, or a duration, in picoseconds: 213 days at most. Sums saturate.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Picos(pub u64);
 
@@ -87,7 +88,7 @@ impl fmt::Debug for Picos {
     }
 }
 
-/// In the largest unit in which it is a whole number: `2450ns`.
+/// Writes the time in the largest unit in which it is a whole number: `2450ns`.
 impl fmt::Display for Picos {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write_whole(f, self.0, &TIMES)
@@ -107,7 +108,7 @@ impl Rate {
     /// The rate of `mbit` Mbit/s.
     ///
     /// # Panics
-    /// It is zero: for constants, where that does not compile.
+    /// It is zero. In a constant, that does not compile.
     pub const fn mbit(mbit: u64) -> Self {
         assert!(mbit > 0, "a rate is above zero");
         Self(mbit * 1_000_000)
@@ -142,7 +143,7 @@ impl fmt::Display for Rate {
     }
 }
 
-/// A part of a whole, from none to all, in steps of 10^-12.
+/// A share of a whole, from none to all, in steps of 10^-12.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Share(u64);
 
@@ -160,7 +161,8 @@ impl Share {
         self.0 as f64 / WHOLE as f64
     }
 
-    /// A number of 64 bits, each as likely as the others, is below this with the chance of this share (but for one in 2^64).
+    /// The bound below which a random number of 64 bits is with the probability of this share (to
+    /// one in 2^64).
     pub fn bound(self) -> u64 {
         let bound = (u128::from(self.0) << 64) / u128::from(WHOLE);
         u64::try_from(bound).unwrap_or(u64::MAX)
@@ -173,7 +175,7 @@ impl fmt::Debug for Share {
     }
 }
 
-/// In percent: `0.1%`.
+/// Writes the share in percent: `0.1%`.
 impl fmt::Display for Share {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (percent, part) = (self.0 / (WHOLE / 100), self.0 % (WHOLE / 100));
@@ -183,7 +185,7 @@ impl fmt::Display for Share {
     }
 }
 
-/// A unit: how it is written, and how many of the smallest unit it is.
+/// A unit: its name, and its multiple of the smallest unit.
 type Unit = (&'static str, u64);
 
 const TIMES: [Unit; 5] =
@@ -199,36 +201,36 @@ const SIZES: [Unit; 7] = [
     ("B", 1),
 ];
 
-/// A length of time such as `2.45us`, `10ms` or `3s`, exact to the picosecond.
+/// Reads a time such as `2.45us`, `10ms` or `3s`, exact to the picosecond.
 ///
 /// # Errors
-/// `text` is none, or has no unit.
+/// `text` is not a time, or has no unit.
 pub fn parse_time(text: &str) -> Result<Picos, String> {
     parse(text, &TIMES).map(Picos).map_err(|why| format!("`{text}` is no time: {why}, such as 2.45us or 3s"))
 }
 
-/// A rate such as `856Mbit/s`.
+/// Reads a rate such as `856Mbit/s`.
 ///
 /// # Errors
-/// `text` is none, has no unit, or is zero.
+/// `text` is not a rate, has no unit, or is zero.
 pub fn parse_rate(text: &str) -> Result<Rate, String> {
     let say = |why: &str| format!("`{text}` is no rate: {why}, such as 856Mbit/s or 2.5Gbit/s");
     let bits = parse(text, &RATES).map_err(|why| say(&why))?;
     Rate::from_bits_per_s(bits).ok_or_else(|| say("expected more than zero"))
 }
 
-/// A size such as `32KiB` (32,768) or `1.5kB` (1,500), in bytes.
+/// Reads a size such as `32KiB` (32,768) or `1.5kB` (1,500), in bytes.
 ///
 /// # Errors
-/// `text` is none, or has no unit.
+/// `text` is not a size, or has no unit.
 pub fn parse_size(text: &str) -> Result<u64, String> {
     parse(text, &SIZES).map_err(|why| format!("`{text}` is no size: {why}, such as 32KiB or 1500B"))
 }
 
-/// A share such as `0.1%` or `0.001`.
+/// Reads a share such as `0.1%` or `0.001`.
 ///
 /// # Errors
-/// `text` is none, or more than everything.
+/// `text` is not a share, or is more than 100%.
 pub fn parse_share(text: &str) -> Result<Share, String> {
     let say = |why: &str| format!("`{text}` is no share: {why}, such as 0.1% or 0.001");
     let percent = text.strip_suffix('%').map(str::trim_end);
@@ -237,7 +239,7 @@ pub fn parse_share(text: &str) -> Result<Share, String> {
     if parts > WHOLE { Err(say("expected at most 100%")) } else { Ok(Share(parts)) }
 }
 
-/// A decimal number and one of `units`, in the smallest unit, without any rounding.
+/// Reads a decimal number and one of `units`, in the smallest unit, without any rounding.
 fn parse(text: &str, units: &[Unit]) -> Result<u64, String> {
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
@@ -253,7 +255,8 @@ fn parse(text: &str, units: &[Unit]) -> Result<u64, String> {
     scaled(number, *scale).ok_or_else(|| format!("expected a whole number of {}", units[units.len() - 1].0))
 }
 
-/// A decimal number of digits, so many times; `None` if it is none, or if what comes out is no whole number that fits.
+/// A decimal number multiplied by `scale`; `None` if `number` is not one, or if the result is not a
+/// whole number that fits.
 fn scaled(number: &str, scale: u64) -> Option<u64> {
     let (whole, part) = number.split_once('.').unwrap_or((number, "0"));
     if !whole.bytes().chain(part.bytes()).all(|byte| byte.is_ascii_digit()) {

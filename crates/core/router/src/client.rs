@@ -16,19 +16,20 @@ bitflags::bitflags! {
     /// The four flags that make every topology (Gottschalk, Amburn and Davis 2005, section 3.2).
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     pub struct ClientFlags: u8 {
-        /// Messages come from it; it is told what is wanted.
+        /// The client sends messages; it is told which of them are wanted.
         const SOURCE = 1;
-        /// Messages go to it; its interest counts.
+        /// The client receives messages; its interest counts.
         const SINK = 2;
-        /// It is (re)connected; others are removed when they stop communicating.
+        /// The client is (re)connected. Others are removed when they stop communicating.
         const PERSISTENT = 4;
-        /// It is above this router: what comes from it goes only to lower clients. Not set: it is lower.
+        /// The client is above this router: its messages go only to lower clients. A client without
+        /// this flag is lower.
         const UPPER = 8;
     }
 }
 
-/// A client of a router: slot and generation, so that a stale id finds nothing instead of the newcomer. The pipe of
-/// the client goes by the same id.
+/// A client of a router: slot and generation, so that a stale id finds nothing rather than the
+/// client that now uses the slot. The pipe of the client has the same id.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClientId {
     pub(crate) slot: u32,
@@ -36,7 +37,7 @@ pub struct ClientId {
 }
 
 impl ClientId {
-    /// Position in tables of this router's clients: small, and used again after the client is gone.
+    /// Position in tables of this router's clients: small, and reused after the client is gone.
     pub const fn slot(self) -> usize {
         self.slot as usize
     }
@@ -68,26 +69,26 @@ impl Level {
         if flags.contains(ClientFlags::UPPER) { Level(rank.saturating_add(1)) } else { Self::LOWER }
     }
 
-    /// The level among sources that makes of them what [`Level::may_send_to`] makes of sinks: a message may go from a level
-    /// to another exactly if it may go from the other one turned to this one turned.
+    /// The level by which offers, which travel from sources to sinks, obey the same rule as
+    /// interests: `a.may_send_to(b)` exactly if `b.turned().may_send_to(a.turned())`.
     pub(crate) fn turned(self) -> Level {
         Level(self.0.wrapping_neg())
     }
 
-    /// May a message go from a client of this level to another client of level `to`?
+    /// True if a message may go from a client of this level to another client of level `to`.
     pub(crate) fn may_send_to(self, to: Level) -> bool {
         self == Self::LOWER || to < self
     }
 }
 
-/// Where `poll_ready` stands with a client.
+/// The state of a client in `poll_ready`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ready {
-    /// Nothing to tell.
+    /// There is nothing to name it for.
     Idle,
     /// In the list of `poll_ready`.
     Listed,
-    /// Told; the caller has not yet drained it.
+    /// Named; the caller has not yet drained it.
     Told,
 }
 
@@ -98,21 +99,21 @@ pub(crate) struct Client<M, I: Interest> {
     pub(crate) kind: ClientKind,
     pub(crate) level: Level,
     pub(crate) pipe: Pipe<M, I>,
-    /// What it wants.
+    /// The interests that it declared.
     pub(crate) interests: IndexSet<I>,
-    /// What it may send.
+    /// The offers that it made.
     pub(crate) offers: IndexSet<I>,
-    /// What it was told is wanted of it.
+    /// The interests that it was told of.
     pub(crate) adverts: Adverts<I>,
-    /// What it was told is offered to it.
+    /// The offers that it was told of.
     pub(crate) offered: Adverts<I>,
     pub(crate) reassembly: Reassembly,
     pub(crate) loose_reassembly: LooseReassembly,
     /// The credit that it was granted.
     pub(crate) window: Window,
-    /// Congested pipes that messages of it wait in: until they are relieved it is granted no credit.
+    /// Congested pipes in which its messages wait. It gets no credit until they are relieved.
     pub(crate) blocked_by: SmallVec<[ClientId; 2]>,
-    /// Messages of it for which some pipe has no room.
+    /// Its messages for which some pipe has no room.
     pub(crate) stalled: Stalled<M>,
     /// Local and memory clients are always up.
     pub(crate) up: bool,
@@ -120,11 +121,12 @@ pub(crate) struct Client<M, I: Interest> {
     pub(crate) last_heard: Moment,
     pub(crate) last_sent: Moment,
     pub(crate) ready: Ready,
-    /// Stamp of the last message that was routed to it, so that several matching interests count once.
+    /// Stamp of the last message that was routed to it, so that several matching interests count
+    /// once.
     pub(crate) mark: u64,
     /// The casts that reach it, one bit each.
     pub(crate) covered: u64,
-    /// The pipe for what is meant for it alone.
+    /// The pipe for messages directed at it alone.
     pub(crate) directed: Option<ClientId>,
 }
 
@@ -206,7 +208,7 @@ impl<M: Message, I: Interest> Clients<M, I> {
         if *generation == id.generation { client.as_mut() } else { None }
     }
 
-    /// The client of the slot `slot`, if any: for walks over all clients in slot order.
+    /// The client in slot `slot`, if any: for walks over all clients in slot order.
     pub(crate) fn at(&self, slot: usize) -> Option<(ClientId, &Client<M, I>)> {
         let (generation, client) = self.slots.get(slot)?;
         let slot = u32::try_from(slot).ok()?;

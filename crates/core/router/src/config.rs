@@ -29,9 +29,9 @@ pub const CREDIT_BYTES_MIN: usize = 1 << 10;
 pub const CREDIT_BYTES_MAX: usize = 1 << 30;
 /// A message that crossed this many links is dropped: no sound topology is that wide.
 pub const HOPS_MAX: u8 = 64;
-/// Origins whose message numbers are remembered, per router; beyond it one is forgotten for each new one.
+/// Origins whose message numbers a router remembers. Above this, each new one evicts another.
 pub const ORIGINS_MAX: usize = 65_536;
-/// Message numbers remembered per origin and class, and apart for messages that may be dropped.
+/// Message numbers remembered per origin and class, and separately for droppable messages.
 pub const DUPLICATE_WINDOW: u64 = 1_024;
 /// Default of [`RouterConfig::clients_max`].
 pub const CLIENTS_MAX: usize = 65_536;
@@ -39,13 +39,13 @@ pub const CLIENTS_MAX: usize = 65_536;
 const _: () = assert!(MESSAGE_BYTES_MAX <= QUEUE_BYTES_MAX, "a queue must hold the largest message");
 const _: () = assert!(FRAME_BYTES_DEFAULT <= FRAME_BYTES_MAX && FRAME_BYTES_MIN < FRAME_BYTES_DEFAULT);
 
-/// Which of several droppable messages of one class goes first when there is no room.
+/// The droppable message of a class that is dropped first when there is no room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum DropFirst {
-    /// The one that waited longest (default): what is new is worth more.
+    /// The one that waited longest (default): newer state is worth more.
     #[default]
     Oldest,
-    /// The one that came last; the newcomer counts as last.
+    /// The one that arrived last, which may be the newcomer itself.
     Newest,
 }
 
@@ -56,41 +56,46 @@ pub struct PipeConfig {
     pub bytes_max: usize,
     /// Messages that may wait.
     pub messages_max: usize,
-    /// Above this many waiting bytes, or half of [`PipeConfig::messages_max`], the pipe is congested. Default: half of
-    /// [`QUEUE_BYTES_MAX`].
+    /// Above this many waiting bytes, or half of [`PipeConfig::messages_max`], the pipe is
+    /// congested. Default: half of [`QUEUE_BYTES_MAX`].
     pub high_water: usize,
-    /// At or below this many waiting bytes, and a quarter of [`PipeConfig::messages_max`], it no longer is. Default: a
-    /// quarter of [`QUEUE_BYTES_MAX`].
+    /// At or below this many waiting bytes, and a quarter of [`PipeConfig::messages_max`], the pipe
+    /// is no longer congested. Default: a quarter of [`QUEUE_BYTES_MAX`].
     pub low_water: usize,
-    /// One FIFO order over all classes; the class then decides only what is dropped. Default false.
+    /// One FIFO order over all classes; the class then decides only the order of dropping. Default
+    /// false.
     pub ordered: bool,
     /// A droppable message replaces a waiting droppable one with the same
-    /// [`supersedes`](crate::Message::supersedes) key. Without `ordered` it takes the place (and number) of the
-    /// one it replaces, so that no key starves; with `ordered` it queues at the end. Default false.
+    /// [`supersedes`](crate::Message::supersedes) key. Without `ordered` it takes the position (and
+    /// number) of the one it replaces, so that no key starves; with `ordered` it queues at the end.
+    /// Default false.
     pub newest_wins: bool,
-    /// Which droppable message of a class goes first.
+    /// The droppable message of a class that is dropped first.
     pub drop_first: DropFirst,
-    /// Longest frame, in bytes: the size of a bundle, and of the fragments of longer messages.
+    /// Longest frame, in bytes. It limits bundles and the fragments of longer messages.
     pub frame_bytes_max: usize,
-    /// Longest wait to fill a frame; zero (the default) sends whatever waits when the link can take it.
-    /// [Urgent](crate::Priority::urgent) messages never wait.
+    /// Longest wait to fill a frame. With zero (the default) a frame takes whatever waits when the
+    /// link can take it. [Urgent](crate::Priority::urgent) messages never wait.
     pub bundle_wait: Duration,
-    /// Longest message sent or reassembled, in encoded bytes; also bounds the memory of each reassembly. Both ends of a
-    /// link need the same limit. At most 1 GiB.
+    /// Longest message sent or reassembled, in encoded bytes; also bounds the memory of each
+    /// reassembly. Both ends of a link need the same limit. At most 1 GiB.
     pub message_bytes_max: usize,
     /// Interests that the client may declare.
     pub interests_max: usize,
     /// Offers that the client may make.
     pub offers_max: usize,
-    /// Interests, or offers, under one key told to the client one by one; beyond it their summary is told instead.
+    /// Interests, or offers, under one key that are announced to the client one by one. Above this
+    /// number their summary is announced instead.
     pub interests_per_key_max: usize,
-    /// For a link: bytes that the peer may send and this router has not yet taken in and passed on, messages of
-    /// the class `Control` excepted. The peer is told at greeting. `None` (the default): no limit; what then finds no
-    /// room in a pipe is lost. With credit a sixteenth of the pipe's limits is kept for the class `Control`. See the
+    /// For a link: bytes, without messages of the class `Control`, that the peer may send ahead of
+    /// the bytes that this router has taken in and passed on. The greeting announces it to the
+    /// peer. `None` (the default): no limit, and a message that finds no room in a pipe is lost.
+    /// With credit a sixteenth of the pipe's limits is kept for the class `Control`. See the
     /// crate's section on flow control.
     pub credit_bytes: Option<usize>,
-    /// After withholding credit this long, and again each time it is over, a quarter of the window is granted if there is
-    /// room for what comes, so that routers that wait for each other in a circle go on. Default 1 s.
+    /// Longest time for which credit is withheld. After it, and again each time that it passes, a
+    /// quarter of the window is granted if there is room, so that routers that wait for each other
+    /// in a circle make progress. Default 1 s.
     pub credit_hold_max: Duration,
 }
 
@@ -117,8 +122,9 @@ impl Default for PipeConfig {
 }
 
 impl PipeConfig {
-    /// The defaults with one FIFO order over all classes: for a client that is handed whole messages. On a link with
-    /// credit nothing overtakes: the class `Control` then waits for credit like all others.
+    /// The defaults with one FIFO order over all classes, for a client that takes whole messages.
+    /// On a link with credit nothing overtakes: the class `Control` then waits for credit like all
+    /// others.
     pub fn ordered() -> Self {
         Self { ordered: true, ..Self::default() }
     }
@@ -133,20 +139,23 @@ impl PipeConfig {
     }
 }
 
-/// What stands behind a client.
+/// The receiver behind a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClientKind {
-    /// Somebody in this process who takes whole messages with `poll_message`, and submits with `submit`.
+    /// A part of this process that takes whole messages with `poll_message` and submits with
+    /// `submit`.
     Local {
-        /// Tell this source, by [`Event::InterestChanged`](crate::Event::InterestChanged), what is wanted of it.
+        /// Report changes of the interest in this source by
+        /// [`Event::InterestChanged`](crate::Event::InterestChanged).
         advise: bool,
     },
     /// Another router in this process, joined by a memory pipe: `poll_parcel` and `handle_parcel`.
     Memory,
     /// Another router behind a link: `poll_frame`, `handle_frame` and `handle_link`.
     Link,
-    /// What reaches several link clients at once, such as a multicast group, or one of them beside its link: `poll_frame`; see
-    /// [`Router::add_cast`](crate::Router::add_cast) and [`Router::add_directed`](crate::Router::add_directed).
+    /// Several link clients reached at once, as by a multicast group, or one of them beside its
+    /// link: `poll_frame`. See [`Router::add_cast`](crate::Router::add_cast) and
+    /// [`Router::add_directed`](crate::Router::add_directed).
     Cast,
 }
 
@@ -155,11 +164,11 @@ pub enum ClientKind {
 pub struct ClientConfig {
     /// Source, sink, persistent, upper.
     pub flags: ClientFlags,
-    /// Order among upper clients: a message from an upper client goes also to upper clients of a smaller
-    /// rank. With equal ranks (default 0) it goes only to lower ones. Both ends of a link have the same rank. At
-    /// most 254; meaningless for lower clients.
+    /// Order among upper clients: a message from an upper client also goes to upper clients of a
+    /// smaller rank. With equal ranks (default 0) it goes only to lower ones. Both ends of a link
+    /// have the same rank. At most 254; meaningless for lower clients.
     pub rank: u8,
-    /// What stands behind it.
+    /// The receiver behind it.
     pub kind: ClientKind,
     /// Its pipe.
     pub pipe: PipeConfig,
@@ -176,7 +185,7 @@ impl ClientConfig {
         }
     }
 
-    /// A local client as [`ClientConfig::local`] that is advised of what is wanted of it.
+    /// A local client as [`ClientConfig::local`] that is told of changes of the interest in it.
     pub fn advised() -> Self {
         Self { kind: ClientKind::Local { advise: true }, ..Self::local() }
     }
@@ -192,12 +201,12 @@ impl ClientConfig {
     }
 }
 
-/// When to try again to reach a persistent client.
+/// The schedule of attempts to reach a persistent client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Backoff {
     /// Wait after the first failure. Default 100 ms.
     pub first: Duration,
-    /// Each further wait is the previous one times this. Default 2.
+    /// Each further wait is the previous one times this factor. Default 2.
     pub factor: u32,
     /// Longest wait, before jitter. Default 10 s.
     pub max: Duration,
@@ -219,17 +228,17 @@ impl Default for Backoff {
 /// Settings of a router.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RouterConfig {
-    /// Which router this is. Unique in the network.
+    /// The identity of this router. Unique in the network.
     pub origin: Origin,
-    /// Where random numbers (jitter) come from.
+    /// The seed of its random numbers (jitter).
     pub seed: Seed,
-    /// When to try again to reach a persistent client.
+    /// The schedule of attempts to reach a persistent client.
     pub backoff: Backoff,
     /// A link on which nothing else was sent for this long carries a keep-alive. Default 1 s.
     pub keep_alive: Duration,
     /// A link on which nothing was heard for this long is dead. Default 5 s.
     pub silence_max: Duration,
-    /// Clients at one time.
+    /// Limit of simultaneous clients.
     pub clients_max: usize,
 }
 

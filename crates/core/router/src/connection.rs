@@ -1,4 +1,5 @@
-//! Clients that come and go: when to connect again, when to give a sign of life, when to give somebody up.
+//! Clients that come and go: when to reconnect, when to send a keep-alive, when to give a client
+//! up.
 
 use crate::client::ClientId;
 use crate::config::Backoff;
@@ -6,23 +7,23 @@ use base::{Deadlines, Moment, Seed};
 use indexmap::IndexMap;
 use std::time::Duration;
 
-/// What the world reports of a link.
+/// A change of a link, reported by the world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkChange {
-    /// It is up: frames can be sent and come.
+    /// The link is up: frames can be sent and received.
     Up,
-    /// It went down, or could not be brought up.
+    /// The link went down, or could not be brought up.
     Down,
 }
 
-/// Everything that a router ever waits for.
+/// All timers of a router.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Timer {
-    /// A link may need a sign of life.
+    /// A link may need a keep-alive.
     KeepAlive(ClientId),
     /// A link may be dead.
     Silence(ClientId),
-    /// A persistent client is to be reached.
+    /// It is time to reach a persistent client.
     Connect(ClientId),
     /// A bundle has waited long enough.
     Bundle(ClientId),
@@ -71,7 +72,7 @@ impl ConnectionManager {
         self.deadlines.pop_due(now)
     }
 
-    /// The client is to be reached at once.
+    /// Schedules an attempt to reach the client at once.
     pub(crate) fn connect_now(&mut self, client: ClientId, now: Moment) {
         self.attempts.insert(client, 0);
         self.deadlines.set(Timer::Connect(client), now);
@@ -90,7 +91,7 @@ impl ConnectionManager {
         self.deadlines.clear(Timer::Connect(client));
     }
 
-    /// The link went down or did not come up: the client is to be reached again after a wait.
+    /// The link went down or did not come up: schedules the next attempt to reach the client.
     pub(crate) fn retry(&mut self, client: ClientId, now: Moment) {
         let attempts = self.attempts.get(&client).copied().unwrap_or(0);
         let wait = self.wait(attempts);

@@ -1,21 +1,23 @@
-//! Credit: how much of the classes below `Control` may be on its way over a link.
+//! Credit: the limit on bytes of the classes below `Control` that are under way over a link.
 //!
-//! The receiver states its window at greeting, and grants again what it has taken in and passed on. So the sender's
-//! share, what is on its way, and what waits at the receiver are together at most the window (and one record, with which a
-//! sender may overdraw), whatever happens behind the receiver.
+//! The receiver announces its window in the greeting, and grants credit again for the bytes that it
+//! has taken in and passed on. So the sender's remaining credit, the bytes under way and the bytes
+//! that wait at the receiver add up to at most the window (and one record, by which a sender may
+//! overdraw), whatever happens behind the receiver.
 
 use crate::PipeConfig;
 use crate::config::{CREDIT_BYTES_MAX, CREDIT_BYTES_MIN, FRAME_BYTES_MAX};
 
-/// The sender's half: what it may still send.
+/// The sender's half: the credit that is left.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Allowance {
-    /// `None`: as much as it likes.
+    /// `None`: unlimited.
     left: Option<i64>,
 }
 
 impl Allowance {
-    /// Before the peer has said what it grants. A pipe that grants credit itself expects to be granted some.
+    /// The state before the peer has greeted. A pipe that grants credit itself expects to be
+    /// granted some.
     pub(crate) fn new(config: &PipeConfig) -> Self {
         Self { left: config.credit_bytes.map(|_| 0) }
     }
@@ -24,7 +26,7 @@ impl Allowance {
         self.left.is_none_or(|left| left > 0)
     }
 
-    /// The peer greets: 0 for no limit.
+    /// Starts with the credit of the peer's greeting: 0 for no limit.
     pub(crate) fn begin(&mut self, credit: u32) {
         self.left = (credit > 0).then_some(i64::from(credit));
     }
@@ -33,7 +35,7 @@ impl Allowance {
         self.left = self.left.map(|left| left.saturating_add(i64::from(credit)));
     }
 
-    /// True when this used up what was left.
+    /// Uses up credit; true when none is left for the first time.
     pub(crate) fn spend(&mut self, bytes: usize) -> bool {
         let Some(left) = self.left.as_mut() else { return false };
         let was_open = *left > 0;
@@ -42,7 +44,7 @@ impl Allowance {
     }
 }
 
-/// The receiver's half: what it has taken in and not yet granted again.
+/// The receiver's half: the bytes taken in and not yet granted again.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Window {
     /// `None`: the sender is not limited.
@@ -60,16 +62,16 @@ impl Window {
         self.size.is_some()
     }
 
-    /// What the greeting says: 0 for no limit. Starts anew.
+    /// Starts anew. Returns the window for the greeting: 0 for no limit.
     pub(crate) fn begin(&mut self) -> u32 {
         self.taken = 0;
         self.size.map_or(0, word)
     }
 
-    /// Counts what came.
+    /// Counts received bytes.
     ///
     /// # Errors
-    /// The bytes by which the sender overdrew its credit.
+    /// The bytes by which the sender overdrew its credit, if more than one frame's worth.
     pub(crate) fn take(&mut self, bytes: usize) -> Result<(), usize> {
         let Some(size) = self.size else { return Ok(()) };
         self.taken += bytes;
@@ -89,12 +91,12 @@ impl Window {
         self.size.is_some() && self.taken >= self.batch()
     }
 
-    /// All that can be granted.
+    /// Grants everything that can be granted.
     pub(crate) fn grant(&mut self) -> u32 {
         word(std::mem::take(&mut self.taken))
     }
 
-    /// A little of it.
+    /// Grants at most a quarter of the window.
     pub(crate) fn trickle(&mut self) -> u32 {
         let bytes = self.taken.min(self.batch());
         self.taken -= bytes;
@@ -137,8 +139,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the sizes and delays: the sender never overdraws by more than a record, nothing is granted twice, and
-        /// when all is taken in and granted the sender can send.
+        /// Whatever the sizes and delays: the sender never overdraws by more than a record, nothing
+        /// is granted twice, and the sender can send once everything is taken in and granted.
         #[test]
         fn what_is_under_way_is_bounded(
             window in 1usize..20_000,

@@ -1,4 +1,4 @@
-//! Suppression of messages that come a second time, over another path.
+//! Suppression of messages that arrive a second time, over another path.
 
 use crate::config::{DUPLICATE_WINDOW, ORIGINS_MAX};
 use crate::message::{MessageId, Origin};
@@ -32,8 +32,9 @@ impl Window {
         self.seen[word] |= bit;
     }
 
-    /// True the first time. Numbers older than the window count as seen: within a kind they come in order over each
-    /// path, so they are what a slow path has to say behind a fast one.
+    /// True the first time. Numbers older than the window count as seen: messages of one kind
+    /// arrive in order over each path, so these are repetitions on a path that is slower than
+    /// another.
     fn first(&mut self, sequence: u64) -> bool {
         if sequence > self.newest {
             if sequence - self.newest >= DUPLICATE_WINDOW {
@@ -58,7 +59,8 @@ impl Window {
     }
 }
 
-/// The windows of all origins and [kinds](crate::message::kind_of) heard of, at most [`ORIGINS_MAX`].
+/// The windows of all origins and [kinds](crate::message::kind_of) heard of, at most
+/// [`ORIGINS_MAX`].
 #[derive(Debug, Default)]
 pub(crate) struct Duplicates {
     windows: IndexMap<(Origin, usize), Window, HandleState>,

@@ -1,19 +1,19 @@
-//! Failures: what a caller did, and what a neighbour did.
+//! Errors: mistakes of a caller, and of a neighbour.
 
 use crate::ClientId;
 use crate::message::{Origin, WireError};
 
-/// A call named something that is not there or may not do that.
+/// A call named a client that does not exist, or asked for something that this client may not do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClientError {
-    /// No such client, or no longer.
+    /// There is no such client, or no longer.
     #[error("client {0} is not connected to this router")]
     Unknown(ClientId),
-    /// The client has not the flag `SOURCE`.
+    /// The client does not have the flag `SOURCE`.
     #[error("client {0} is not a source")]
     NotASource(ClientId),
-    /// The client has not the flag `SINK`.
+    /// The client does not have the flag `SINK`.
     #[error("client {0} is not a sink")]
     NotASink(ClientId),
     /// The call is meant for another kind of client.
@@ -40,23 +40,23 @@ pub enum ClientError {
     TooManyClients(usize),
 }
 
-/// A neighbour broke the protocol: close the link; the router lives on. Positions are byte offsets in the frame (or in
-/// the record put together from fragments).
+/// A neighbour broke the protocol: close the link; the router lives on. Positions are byte offsets
+/// in the frame, or in the record reassembled from fragments.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FrameError {
     /// The first two bytes are not the mark of a frame.
     #[error("frame starts with {got:#06x}, not {:#06x}", crate::frame::MAGIC)]
     Magic {
-        /// What stands there.
+        /// The two bytes found.
         got: u16,
     },
-    /// Another version of the protocol.
+    /// The frame has another version of the protocol.
     #[error("frame of version {got}, this router speaks {want}")]
     Version {
-        /// What the peer speaks.
+        /// The peer's version.
         got: u8,
-        /// What this router speaks.
+        /// This router's version.
         want: u8,
     },
     /// A reserved bit is set.
@@ -68,43 +68,43 @@ pub enum FrameError {
     /// The length in the header is not the length of the frame.
     #[error("frame says {said} bytes and has {got}")]
     Length {
-        /// What the header says.
+        /// The length in the header.
         said: u32,
-        /// What came.
+        /// The length received.
         got: usize,
     },
-    /// Longer than allowed.
+    /// A frame or a transfer is longer than allowed.
     #[error("{len} bytes at byte {at}, limit {limit}")]
     TooLong {
-        /// Where.
+        /// Position.
         at: usize,
-        /// How long.
+        /// Length in bytes.
         len: usize,
         /// The limit.
         limit: usize,
     },
-    /// Ends too early.
+    /// A frame or record ends too early.
     #[error("record at byte {at} needs {need} bytes, {left} are left")]
     Truncated {
-        /// Where.
+        /// Position.
         at: usize,
         /// Bytes needed.
         need: usize,
         /// Bytes left.
         left: usize,
     },
-    /// Has bytes that nothing explains.
+    /// A record is longer than its contents.
     #[error("record at byte {at} has {extra} bytes too many")]
     Trailing {
-        /// Where.
+        /// Position.
         at: usize,
-        /// How many.
+        /// Number of surplus bytes.
         extra: usize,
     },
-    /// An unknown type of record.
+    /// A record has an unknown type.
     #[error("record at byte {at} of unknown type {got}")]
     RecordType {
-        /// Where.
+        /// Position.
         at: usize,
         /// The type.
         got: u8,
@@ -112,39 +112,39 @@ pub enum FrameError {
     /// A fragment contradicts its predecessors or itself.
     #[error("fragment at byte {at}: {why}")]
     Fragment {
-        /// Where.
+        /// Position.
         at: usize,
-        /// In which way.
+        /// The contradiction.
         why: &'static str,
     },
-    /// A message or an interest that cannot be read.
+    /// A message, interest or offer cannot be decoded.
     #[error("{what} at byte {at}: {source}")]
     Body {
         /// "message", "interest" or "offer".
         what: &'static str,
-        /// Where.
+        /// Position.
         at: usize,
-        /// What is wrong with it.
+        /// The decoding error.
         source: WireError,
     },
-    /// Something came before the peer said who it is.
+    /// A record arrived before the peer identified itself.
     #[error("the peer must say who it is before anything else")]
     NoHello,
-    /// A frame without order and credit, as datagrams are, holds something that needs them.
+    /// A loose frame (a datagram, without order and credit) holds a record that needs them.
     #[error("record at byte {at}: {what} in a datagram")]
     Loose {
-        /// Where.
+        /// Position.
         at: usize,
-        /// What stands there.
+        /// The record found.
         what: &'static str,
     },
-    /// A datagram holds a frame that is meant for the ordered side of the link.
+    /// A datagram holds a frame that belongs on the ordered side of the link.
     #[error("a frame that needs order came as a datagram")]
     Ordered,
     /// The peer sent more than it was granted.
     #[error("message at byte {at}: the peer sent {over} bytes more than it was granted")]
     Credit {
-        /// Where.
+        /// Position.
         at: usize,
         /// Bytes beyond the grant.
         over: usize,
@@ -152,7 +152,7 @@ pub enum FrameError {
     /// The peer is this very router, or claims to be.
     #[error("the peer says it is {0:?}, which is this router")]
     OwnOrigin(Origin),
-    /// The peer does what its flags do not allow, or more than its limits allow.
+    /// The peer did something that its flags or its limits do not allow.
     #[error(transparent)]
     Client(#[from] ClientError),
 }

@@ -1,13 +1,13 @@
-//! Frames: what one router sends another over a link.
+//! Frames: the encoding of the parcels between routers on a link.
 //!
-//! All numbers are big-endian. A frame is a head and records to its end:
+//! All numbers are big-endian. A frame is a header followed by records up to its end:
 //!
-//! | bytes | head |
+//! | bytes | header |
 //! | --- | --- |
-//! | 0..2 | mark, [`MAGIC`] |
+//! | 0..2 | magic number, [`MAGIC`] |
 //! | 2 | version, [`VERSION`] |
 //! | 3 | 0; or 1 for a loose frame: it may come late, twice or never, and needs no credit |
-//! | 4..8 | length of the frame, head included |
+//! | 4..8 | length of the frame, header included |
 //!
 //! | bytes | record |
 //! | --- | --- |
@@ -17,51 +17,52 @@
 //!
 //! | type | body |
 //! | --- | --- |
-//! | 1 hello | router u32, epoch u32, first credit u32 (0: as much as you like) |
+//! | 1 hello | router u32, epoch u32, first credit u32 (0: no limit) |
 //! | 2 keep-alive | none |
 //! | 3 wanted, 4 no longer wanted | interest |
 //! | 5 message | hops u8, router u32, epoch u32, sequence u64, message |
 //! | 6 fragment | lane u8, transfer u32, total u32, offset u32, part |
 //! | 7 offered, 8 no longer offered | interest |
-//! | 9 credit | more bytes u32 |
+//! | 9 credit | additional bytes u32 |
 //!
-//! The parts of a transfer, put together, are one record (type, length, body) of type 3, 4, 5, 7 or 8. A lane carries one
-//! transfer at a time and in order; lane 0 is for interests and offers, lanes 1 to 4 are for classes, lane 5 is for pipes
-//! with one order over all classes.
+//! The parts of a transfer, reassembled, are one record (type, length, body) of type 3, 4, 5, 7
+//! or 8. A lane carries one transfer at a time and in order. Lane 0 is for interests and offers,
+//! lanes 1 to 4 are for the classes, and lane 5 is for pipes with one order over all classes.
 //!
-//! A loose frame holds only messages that may be dropped, and fragments of such, on lanes 1 to 5, whose transfers may
-//! interleave and whose parts come in any order.
+//! A loose frame holds only messages that may be dropped, and fragments of such messages, on lanes
+//! 1 to 5. Its transfers may interleave, and their parts arrive in any order.
 //!
-//! Each record of type 5 with a message of another class than `Control`, and each fragment on lanes 2 to 5, takes its
-//! length, head included, from the credit, unless it comes in a loose frame. A sender with any credit left may send one
-//! whole record.
+//! Each record of type 5 with a message of another class than `Control`, and each fragment on lanes
+//! 2 to 5, uses credit for its length, header included, unless it is in a loose frame. A sender
+//! with any credit left may send one whole record.
 
 use crate::config::FRAME_BYTES_MAX;
 use crate::error::FrameError;
 use crate::message::{MessageId, Origin, Priority, RouterId};
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 
-/// The mark at the start of every frame: "MR".
+/// The magic number at the start of every frame: "MR".
 pub const MAGIC: u16 = 0x4d52;
 /// Version of the protocol between routers.
 pub const VERSION: u8 = 2;
-/// Bytes of the head of a frame.
+/// Bytes of the header of a frame.
 pub const FRAME_HEAD_BYTES: usize = 8;
 /// Bytes in front of the body of a record.
 pub const RECORD_HEAD_BYTES: usize = 5;
-/// Bytes in front of a message in its record's body.
+/// Bytes before the message in the body of its record.
 pub const MESSAGE_HEAD_BYTES: usize = 17;
-/// Bytes in front of the part in a fragment's body.
+/// Bytes before the part in the body of a fragment.
 pub const FRAGMENT_HEAD_BYTES: usize = 13;
-/// Lanes of a link: interests and offers, one per class, and one for pipes with one order over all classes.
+/// Lanes of a link: interests and offers, one per class, and one for pipes with one order over all
+/// classes.
 pub(crate) const LANES: usize = 2 + Priority::COUNT;
 /// The lane of pipes with one order over all classes.
 pub(crate) const ORDERED_LANE: usize = LANES - 1;
-/// Lanes from this one on are within the credit.
+/// First lane that uses credit.
 pub(crate) const FIRST_CREDIT_LANE: usize = 2;
 const HELLO_BYTES: usize = 12;
 const CREDIT_BYTES: usize = 4;
-/// The bit of a loose frame in byte 3 of its head.
+/// The flag of a loose frame in byte 3 of its header.
 const LOOSE: u8 = 1;
 
 const HELLO: u8 = 1;
@@ -87,7 +88,7 @@ pub(crate) enum Record {
 }
 
 impl Record {
-    /// What it is called in errors.
+    /// Its name in errors.
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Record::Hello { .. } => "greeting",
@@ -126,12 +127,12 @@ pub(crate) struct Fragment {
 pub(crate) struct Records {
     rest: Bytes,
     at: usize,
-    /// They came without order and credit.
+    /// The records arrived without order and credit.
     pub(crate) loose: bool,
 }
 
 impl Records {
-    /// Checks the head of a frame.
+    /// Checks the header of a frame.
     pub(crate) fn of_frame(mut frame: Bytes) -> Result<Self, FrameError> {
         let len = frame.len();
         if len < FRAME_HEAD_BYTES {
@@ -157,7 +158,7 @@ impl Records {
         Ok(Self { rest: frame, at: FRAME_HEAD_BYTES, loose: flags & LOOSE != 0 })
     }
 
-    /// Takes one record put together from fragments.
+    /// Takes one record that was reassembled from fragments.
     pub(crate) fn of_transfer(record: Bytes, loose: bool) -> Self {
         Self { rest: record, at: 0, loose }
     }
@@ -238,7 +239,8 @@ fn put_origin(out: &mut BytesMut, origin: Origin) {
     out.put_u32(origin.epoch);
 }
 
-/// Appends a record whose body `write` appends. Lengths fit: a body is at most one message and its head.
+/// Appends a record whose body `write` appends. Lengths fit: a body is at most one message and its
+/// header.
 fn put_record(out: &mut BytesMut, kind: u8, write: impl FnOnce(&mut BytesMut)) {
     out.put_u8(kind);
     let length_at = out.len();
@@ -247,7 +249,7 @@ fn put_record(out: &mut BytesMut, kind: u8, write: impl FnOnce(&mut BytesMut)) {
     fill_length(out, length_at);
 }
 
-/// Writes the length of what follows it to the end, four octets, in its place.
+/// Writes the number of bytes after the four-byte length field into that field.
 fn fill_length(out: &mut BytesMut, length_at: usize) {
     let len = out.len() - length_at - 4;
     let len = u32::try_from(len).expect("a record is bounded by the message limit, far below 4 GiB");
@@ -278,7 +280,8 @@ pub(crate) fn put_offer(out: &mut BytesMut, any: bool, body: impl FnOnce(&mut By
 }
 
 pub(crate) fn put_message(out: &mut BytesMut, hops: u8, id: MessageId, body: impl FnOnce(&mut BytesMut)) {
-    // The way of every message: its head in one piece, since each piece costs as much as all of it.
+    // The hot path of every message: the header is written in one piece, since each separate write
+    // costs as much as all of it.
     let mut head = [0; RECORD_HEAD_BYTES + MESSAGE_HEAD_BYTES];
     head[0] = MESSAGE;
     head[5] = hops;
@@ -311,7 +314,7 @@ pub(crate) fn start(bytes: usize, loose: bool) -> BytesMut {
     out
 }
 
-/// Fills the length in; `None` when there is no record in it.
+/// Fills in the length; `None` when the frame has no record.
 pub(crate) fn finish(mut frame: BytesMut) -> Option<Bytes> {
     if frame.len() <= FRAME_HEAD_BYTES {
         return None;

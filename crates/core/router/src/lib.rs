@@ -1,66 +1,77 @@
 //! Interest-aware mesh routers, after MeshRouter (Gottschalk, Amburn and Davis 2005).
 //!
-//! A [`Router`] is a smart list of clients. Each client is a neighbour with an interest, four
-//! [flags](ClientFlags) and a pipe: the queue of what waits for it. A message of a source goes
-//! into the pipe of every client that is interested in its topic; from an upper client only to lower ones,
-//! and never back, so that no cycle can form. The world pulls from pipes when links can take more, so what goes next is
-//! decided with the newest knowledge.
+//! A [`Router`] is a list of clients. Each client is a neighbour with an interest, four
+//! [flags](ClientFlags) and a pipe, which is the queue of messages that wait for it. The router
+//! puts a message of a source into the pipe of every client that is interested in its topic. A
+//! message from an upper client goes only to lower clients and never back, so that no cycle can
+//! form. The world pulls from a pipe when the link can take more, so the choice of the next message
+//! uses the newest state.
 //!
-//! The router knows nothing of HLA, time of day, sockets or threads: [`Message`] and [`Interest`] are traits, time
-//! is passed in, and bytes are handed over as frames.
+//! The router does not depend on HLA, the time of day, sockets or threads: [`Message`] and
+//! [`Interest`] are traits, the caller passes the time in, and the router hands over bytes as
+//! frames.
 //!
 //! # Interest and offers
 //!
-//! Interest travels against messages: a router tells a source what is wanted of it as soon as, and only when, a
-//! sink of its makes a difference. Offers, which [sources make](Router::set_offer), travel with messages in the same
-//! way. A [gated](Interest::gated) interest goes only where something that it [wants](Interest::offered_by) is offered, so
-//! that a change of it costs records on the way to matching sources alone: in a full mesh of triads as many as there are
-//! other triads that offer, where telling every PopUp is what does not scale (Gottschalk, Amburn and Davis
-//! 2005, section 2.2); in a tree as many as there are links on the way. Offers, which change seldom, bear the cost of
-//! being known everywhere. `tests/offers.rs` counts it.
+//! Interest travels against the direction of messages. A router announces an interest to a source
+//! as soon as a sink behind it makes a difference to that source, and only then. Offers, which
+//! [sources make](Router::set_offer), travel in the direction of messages by the same rule. A
+//! [gated](Interest::gated) interest goes only where a source offers something that it
+//! [wants](Interest::offered_by), so that a change costs records only on the way to matching
+//! sources. In a full mesh of triads the cost is one record for each other triad that offers;
+//! announcing the change to every PopUp is what does not scale (Gottschalk, Amburn and Davis 2005,
+//! section 2.2). In a tree the cost is one record for each link on the way. Offers change seldom,
+//! so they bear the cost of being known everywhere. `tests/offers.rs` counts the records.
 //!
-//! Both are a matter of state, not of events: whatever order they come in, and whenever a link comes up, routers end up
-//! knowing the same; then there is silence but for keep-alives.
+//! Both are state, not events. Whatever the order of the announcements, and whenever a link comes
+//! up, routers converge to the same knowledge. After that only keep-alives are sent.
 //!
 //! # Flow control
 //!
-//! Every pipe has a limit in bytes and in messages. At the limit droppable messages go, the lowest class first; what must
-//! not be dropped is [refused](Enqueued::Refused). Before that, at a water mark, a pipe is
-//! [congested](Event::Congested). Who sends reliably into it is then held back:
+//! Every pipe has a limit in bytes and in messages. At the limit the pipe drops droppable messages,
+//! the lowest class first, and [refuses](Enqueued::Refused) a message that must not be dropped.
+//! Before that, above a high-water mark, a pipe is [congested](Event::Congested). A reliable sender
+//! into a congested pipe is then held back:
 //!
-//! - A local source by the world, which learns from [`Submitted::waits_in`] and [`pump_noting`] in which pipes a message
-//!   waits, and from [`Event::Relieved`] when one is free again.
-//! - A link by its credit, if it has [some](PipeConfig::credit_bytes): the peer sends what it was granted and no more, and is
-//!   granted again what was passed on, but nothing while a reliable message that it sent waits in a congested pipe.
-//!   What finds no room waits at the entrance, never more than was granted. So no reader of a link ever has to stop, memory is
-//!   bounded, and nothing reliable is lost. The class `Control` needs no credit and never waits behind others.
-//! - A link without credit by the world, by not reading it: [`Received::congested`].
-//! - A memory pipe by [`pump`], which passes all this on between the routers of a process.
+//! - The world holds back a local source. [`Submitted::waits_in`] and [`pump_noting`] name the
+//!   pipes in which a message waits, and [`Event::Relieved`] names each one that is free again.
+//! - Credit holds back a link, if the link has [a window](PipeConfig::credit_bytes). The peer sends
+//!   only as much as it was granted. It gets new credit for the bytes that were passed on, but none
+//!   while one of its reliable messages waits in a congested pipe. A message that finds no room
+//!   waits at the entrance, which never holds more than the grant. So no reader of a link ever has
+//!   to stop, memory is bounded, and nothing reliable is lost. The class `Control` needs no credit
+//!   and never waits behind other classes.
+//! - The world holds back a link without credit by not reading it: [`Received::congested`].
+//! - [`pump`] passes all this on between the routers of a process, over memory pipes.
 //!
-//! Best effort holds nobody back.
+//! Best effort holds no sender back.
 //!
 //! # Datagrams
 //!
-//! A link may have an unordered and lossy side. [`Router::poll_frame_of`] gives best effort apart, whole or in fragments, for
-//! [`Router::handle_datagram`] at the other end. It costs no credit, and nothing that comes, or does not, over that side
-//! harms the link.
+//! A link may have an unordered and lossy side. [`Router::poll_frame_of`] gives best-effort
+//! messages separately, whole or in fragments, for [`Router::handle_datagram`] at the other end.
+//! They cost no credit, and neither a loss nor a fault on that side harms the link.
 //!
 //! # Casts
 //!
-//! A multicast group, or whatever else reaches several neighbours with one transmission, is a [cast](Router::add_cast): a pipe that
-//! stands for all of them. The world says whom it [reaches](Router::set_covered); a message for two of these or more goes
-//! once into that pipe, in place of theirs. Its frames are loose, and the routers that hear them take them by
-//! [`Router::handle_cast`] from the client that stands for the sender, as though they had come over its link. So a cast
-//! changes who carries a message and nothing else: flags, interest and numbers are those of the links. But what must not be
-//! dropped may get lost on the way, and a layer above has to ask for it again. The world can keep most of it from getting lost: it
-//! may take what must not be dropped [apart](Router::poll_frame_of), and a message that is [directed](Message::directed) at one
-//! covered client by a [pipe for that one](Router::add_directed), and see to either by its protocol.
+//! A multicast group, or anything else that reaches several neighbours with one transmission, is a
+//! [cast](Router::add_cast): a pipe that stands for all of them. The world tells the router which
+//! clients a cast [reaches](Router::set_covered). A message for two or more of these goes once into
+//! the cast's pipe instead of their own. The frames of a cast are loose. The receiving routers pass
+//! them to [`Router::handle_cast`] for the client that stands for the sender, as though they had
+//! come over its link. So a cast changes only the carrier of a message: flags, interest and numbers
+//! are those of the links. But a message that must not be dropped may be lost on the way, and a
+//! layer above has to request it again. The world can avoid most of these losses with a protocol of
+//! its own: it may take the messages that must not be dropped [separately](Router::poll_frame_of),
+//! and messages [directed](Message::directed) at one covered client through a [pipe for that
+//! client](Router::add_directed).
 //!
 //! # Numbers
 //!
-//! Every message carries where it entered the network and its number there ([`MessageId`]). A router forwards a number once,
-//! so that a network with loops delivers exactly once; in a topology that [checks](topology::Topology::check) no
-//! message ever comes twice. Interest and offers that go round a loop keep themselves alive, which costs traffic, not
+//! Every message carries the place where it entered the network and its number there
+//! ([`MessageId`]). A router forwards a number once, so that a network with loops delivers exactly
+//! once. In a topology that [checks](topology::Topology::check) no message ever arrives twice.
+//! Interest and offers that go round a loop keep themselves alive, which costs traffic, not
 //! correctness.
 //!
 //! Start at [`Router`] and its contract; the hot path is in `router/forward.rs`.

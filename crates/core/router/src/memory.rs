@@ -1,4 +1,4 @@
-//! Memory pipes: routers of one process joined without bytes.
+//! Memory pipes: they join routers of one process without encoding.
 
 use crate::client::ClientId;
 use crate::error::FrameError;
@@ -6,7 +6,8 @@ use crate::message::{Interest, Message};
 use crate::router::Router;
 use base::Moment;
 
-/// A memory pipe between two routers of a list: for each end, the router's index and its client for the other end.
+/// A memory pipe between two routers of a list: for each end, the router's index and its client for
+/// the other end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryPipe {
     /// One end.
@@ -16,12 +17,13 @@ pub struct MemoryPipe {
 }
 
 impl MemoryPipe {
-    /// Moves what waits in either direction now; returns how many parcels that were. What this makes wait
-    /// at other pipes is for them: [`pump`] goes on until nothing moves. While a pipe behind an end is full, only the class
-    /// `Control` moves towards it.
+    /// Moves the parcels that wait in either direction now, and returns their number. Parcels that
+    /// this makes wait in other pipes are left to those: [`pump`] goes on until nothing moves.
+    /// While a pipe behind an end is full, only the class `Control` moves towards that end.
     ///
     /// # Errors
-    /// [`FrameError::Client`] when an end is not a memory client or may not do what it does: the pipe joins wrong flags.
+    /// [`FrameError::Client`] when an end is not a memory client, or is not allowed to do what it
+    /// does because the pipe joins wrong flags.
     pub fn carry<M: Message, I: Interest<Topic = M::Topic>>(
         &self,
         now: Moment,
@@ -30,7 +32,7 @@ impl MemoryPipe {
         self.carry_noting(now, routers, &mut |_| ()).map(|(moved, _)| moved)
     }
 
-    /// Also says whether somebody is congested now, or no longer.
+    /// As [`MemoryPipe::carry`]; also returns whether the congestion of either end changed.
     fn carry_noting<M: Message, I: Interest<Topic = M::Topic>>(
         &self,
         now: Moment,
@@ -57,9 +59,9 @@ impl MemoryPipe {
     }
 }
 
-/// Carries until nothing moves; returns how many parcels moved. To be called after anything was done with one of
-/// the routers: it also passes on who is congested and who no longer is. Nothing waits in a memory pipe afterwards,
-/// unless some pipe behind it is full.
+/// Carries until nothing moves; returns the number of parcels moved. Call it after anything was
+/// done with one of the routers: it also passes on congestion and its end. Nothing waits in a
+/// memory pipe afterwards, unless some pipe behind it is full.
 ///
 /// # Errors
 /// As [`MemoryPipe::carry`].
@@ -71,10 +73,11 @@ pub fn pump<M: Message, I: Interest<Topic = M::Topic>>(
     pump_until(now, routers, pipes, &mut |_| ())
 }
 
-/// As [`pump`]; adds to `waits_in`, sorted and each once, the congested pipes, by router and client, in which something
-/// that moved waits and must not be dropped. After a local source has submitted a message, these and
-/// [`Submitted::waits_in`](crate::Submitted::waits_in) are what the source has to wait for: each is named in an
-/// [`Event::Relieved`](crate::Event::Relieved) of its router, or goes, when it is time to go on.
+/// As [`pump`]; also adds to `waits_in` the congested pipes, by router and client, in which a moved
+/// message waits that must not be dropped. The list is sorted and without duplicates. After a local
+/// source has submitted a message, it has to wait for these pipes and those of
+/// [`Submitted::waits_in`](crate::Submitted::waits_in). It may go on when each of them is named in
+/// an [`Event::Relieved`](crate::Event::Relieved) of its router, or is removed.
 ///
 /// # Errors
 /// As [`MemoryPipe::carry`].

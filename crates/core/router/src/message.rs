@@ -1,14 +1,16 @@
-//! What a router moves: messages, described by topics, wanted by interests.
+//! The units that a router moves: messages, with the topics that describe them and the interests
+//! that match them.
 
 use bytes::{Bytes, BytesMut};
 use std::fmt;
 use std::hash::Hash;
 
 bitflags::bitflags! {
-    /// Which messages a frame may carry: see [`Router::poll_frame_of`](crate::Router::poll_frame_of).
+    /// The kinds of messages that a frame may carry: see
+    /// [`Router::poll_frame_of`](crate::Router::poll_frame_of).
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
     pub struct Lanes: u8 {
-        /// Messages that must not be dropped, and all that routers say to each other.
+        /// Messages that must not be dropped, and all control records between routers.
         const RELIABLE = 1;
         /// Messages that may be dropped.
         const BEST_EFFORT = 2;
@@ -17,14 +19,14 @@ bitflags::bitflags! {
     }
 }
 
-/// The class of a message, highest first. It decides who goes first and who is dropped first.
+/// The class of a message, highest first. It decides the order of sending and of dropping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Priority {
     /// Coordination; never waits for a bundle to fill, nor for credit.
     Control,
     /// Data that must arrive; never waits for a bundle to fill.
     Reliable,
-    /// State that a newer state makes worthless.
+    /// State that a newer state makes obsolete.
     State,
     /// Everything that can wait.
     Bulk,
@@ -58,28 +60,30 @@ impl Priority {
     }
 }
 
-/// Bytes that do not hold what they should. The text says what and where, without the position in the
+/// A decoding error. The text says which part is wrong and where, without the position in the
 /// frame, which the router adds.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct WireError(pub String);
 
-/// How a value travels between processes. Encoding never fails; decoding checks everything.
+/// The encoding of a value between processes. Encoding never fails; decoding checks everything.
 pub trait Wire: Sized {
     /// Appends the value to `out`.
     fn encode(&self, out: &mut BytesMut);
 
-    /// Reads a value that fills `body` exactly. `body` may be kept: it shares an allocation of
-    /// `pinned` bytes (the frame it came in), which [`Message::bytes`] must then account for.
+    /// Reads a value that fills `body` exactly. The value may keep `body`, which shares an
+    /// allocation of `pinned` bytes (the received frame); [`Message::bytes`] must then account for
+    /// these.
     ///
     /// # Errors
     /// [`WireError`] when `body` is too short, too long or not a value.
     fn decode(body: Bytes, pinned: usize) -> Result<Self, WireError>;
 }
 
-/// A message. Cloning must be cheap (a shared body): one clone is made per receiving client.
+/// A message. Cloning must be cheap (a shared body): the router makes one clone for each receiving
+/// client.
 pub trait Message: Clone + Wire {
-    /// What interests are matched with.
+    /// The type that interests are matched against.
     type Topic;
 
     /// The topic of this message.
@@ -88,46 +92,51 @@ pub trait Message: Clone + Wire {
     /// Its class. The same at every router.
     fn priority(&self) -> Priority;
 
-    /// True for best effort: it may be dropped when a queue overflows. The same at every router.
+    /// True for best effort: a queue that overflows may drop it. The same at every router.
     fn droppable(&self) -> bool;
 
-    /// True for what is usually meant for one receiver, which may then have it by a [pipe of its own](crate::Router::add_directed).
-    /// The same at every router.
+    /// True for a message usually meant for one receiver. It may then travel in a [pipe for that
+    /// receiver](crate::Router::add_directed). The same at every router.
     fn directed(&self) -> bool {
         false
     }
 
-    /// Bytes of memory that a queue holding this message answers for, including everything that a
-    /// shared body keeps alive. At least the encoded length.
+    /// Bytes of memory that a queue accounts for while it holds this message, including everything
+    /// that a shared body keeps alive. At least the encoded length.
     fn bytes(&self) -> usize;
 
-    /// An upper bound of the encoded length, as close as is cheap. The default is [`bytes`](Message::bytes).
+    /// An upper bound of the encoded length, as tight as is cheap to compute. The default is
+    /// [`bytes`](Message::bytes).
     fn wire_bytes(&self) -> usize {
         self.bytes()
     }
 
-    /// Two droppable messages with the same key in one pipe: the newer makes the older worthless.
-    /// `None` (the default) for messages that all count. Used by pipes with
-    /// [`PipeConfig::newest_wins`](crate::PipeConfig::newest_wins).
+    /// The key of the state that the message describes. Of two droppable messages with one key in
+    /// one pipe the newer makes the older obsolete. `None` (the default) for messages that all
+    /// count. Only pipes with [`PipeConfig::newest_wins`](crate::PipeConfig::newest_wins) use it.
     fn supersedes(&self) -> Option<u128> {
         None
     }
 }
 
-/// One declared interest. A client has a set of them and wants what any of them matches.
+/// One declared interest. A client has a set of them and wants every message that any of them
+/// matches.
 pub trait Interest: Clone + Eq + Hash + fmt::Debug + Wire {
-    /// The topic it is matched with.
+    /// The topic type that it is matched against.
     type Topic;
-    /// Interests are filed under keys, so that a message meets only those that could match.
+    /// The key under which interests are filed, so that a message is compared only with those that
+    /// could match.
     type Key: Clone + Eq + Hash + fmt::Debug;
 
-    /// The key under which this interest is filed; `None` files it under "any", which every message meets.
+    /// The key under which this interest is filed; `None` files it under "any", which every message
+    /// is compared with.
     fn key(&self) -> Option<Self::Key>;
 
     /// The key of a topic. An interest with another key never matches the topic.
     fn topic_key(topic: &Self::Topic) -> Self::Key;
 
-    /// Spreads topics over [casts](crate::Router::add_cast): those of one topic go by the same one, everywhere.
+    /// A shard hash that spreads topics over [casts](crate::Router::add_cast). Messages of one
+    /// topic use the same cast at every router.
     fn lot(_topic: &Self::Topic) -> u64 {
         0
     }
@@ -135,29 +144,33 @@ pub trait Interest: Clone + Eq + Hash + fmt::Debug + Wire {
     /// True when a message about `topic` is wanted.
     fn matches(&self, topic: &Self::Topic) -> bool;
 
-    /// Widens `self`, whose key is equal, so that it matches at least what either matched: the summary told to
-    /// neighbours. It may be too wide, never too narrow, and keeps its key.
+    /// Widens `self`, whose key is equal, so that it matches at least the topics that either
+    /// matched. The result is the summary announced to neighbours. It may be too wide, never too
+    /// narrow, and keeps its key.
     fn merge(&mut self, other: &Self);
 
-    /// True when it is told only to sources that have [offered](crate::Router::set_offer) something that it wants, so that
-    /// a change costs messages on the way to those sources alone. False (the default): told to every source.
-    /// A [merged](Interest::merge) interest is gated only if all of its parts are.
+    /// True if the interest is announced only to sources that have
+    /// [offered](crate::Router::set_offer) something that it wants, so that a change costs messages
+    /// only on the way to those sources. False (the default) if it is announced to every source. A
+    /// [merged](Interest::merge) interest is gated only if all of its parts are.
     fn gated(&self) -> bool {
         false
     }
 
-    /// True when something that `offer`, an offer, promises may be wanted by `self`: some topic matches both. May be true
-    /// too often, never too seldom; asked only of values with the same key, or with a key of `None`.
-    /// The default, equality, is for interests whose [merge](Interest::merge) changes nothing, such as exact topics.
+    /// True when `self` may want something that `offer` promises: some topic matches both. False
+    /// positives are allowed, false negatives are not. The router calls it only for values with the
+    /// same key, or with a key of `None`. The default, equality, suits interests whose
+    /// [merge](Interest::merge) changes nothing, such as exact topics.
     fn offered_by(&self, offer: &Self) -> bool {
         self == offer
     }
 }
 
-/// Classes, each once of messages that must stay and once of droppable ones.
+/// Number of kinds: each class has one kind for messages that must not be dropped and one for
+/// droppable ones.
 pub(crate) const KINDS: usize = Priority::COUNT * 2;
 
-/// Below [`KINDS`]. Within a kind messages keep their order on every path.
+/// The kind of a message, below [`KINDS`]. Messages of one kind keep their order on every path.
 pub(crate) fn kind_of(class: Priority, droppable: bool) -> usize {
     class.index() * 2 + usize::from(droppable)
 }
@@ -167,23 +180,24 @@ base::id! {
     pub struct RouterId(u32) as "r";
 }
 
-/// Where a message entered the network of routers: a router, and which start of it.
+/// The place where a message entered the network of routers: a router, and one of its starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Origin {
     /// The router.
     pub router: RouterId,
-    /// Differs for each start of a router with this id, so that a restarted router, whose numbers start
-    /// again, is not taken for a repetition.
+    /// Differs for each start of a router with this id. A restarted router numbers from the
+    /// beginning, and its new messages must not be taken for duplicates.
     pub epoch: u32,
 }
 
-/// Identity of a message in the network, for suppressing duplicates: numbers count per origin and class, and apart for
-/// messages that may be dropped, which may take another way.
+/// Identity of a message in the network, for suppressing duplicates. Numbers count per origin and
+/// class, and separately for droppable messages, which may take another path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MessageId {
-    /// Where it entered.
+    /// The place where it entered.
     pub origin: Origin,
-    /// Its number there, among those of its class that may, or may not, be dropped. Gaps are normal: a sink sees only what it is interested in.
+    /// Its number there, among the messages of its class that may, or may not, be dropped. Gaps are
+    /// normal: a sink sees only messages that match its interest.
     pub sequence: u64,
 }
 
@@ -198,23 +212,24 @@ pub struct Envelope<M> {
     pub message: M,
 }
 
-/// What passes through a pipe. A frame is a bundle of these in bytes; a memory pipe hands them over as they are.
+/// A unit in a pipe. A frame is a bundle of parcels in bytes; a memory pipe hands them over as they
+/// are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Parcel<M, I> {
-    /// The first parcel after a link came up: who is there.
+    /// The first parcel after a link came up: the identity of the sender.
     Hello(Origin),
-    /// Nothing but a sign of life.
+    /// A sign of life and nothing else.
     KeepAlive,
     /// The sender of this parcel wants (`any`), or no longer wants, what `interest` matches.
     Interest {
-        /// What is wanted.
+        /// The interest.
         interest: I,
         /// True: wanted. False: no longer.
         any: bool,
     },
     /// The sender of this parcel may (`any`), or no longer may, send what `offer` matches.
     Offer {
-        /// What is offered.
+        /// The offer.
         offer: I,
         /// True: offered. False: no longer.
         any: bool,

@@ -1,9 +1,10 @@
-//! Changes of interest that wait to be told to a source.
+//! Changes of interest that wait to be announced to a source.
 
 use crate::message::Interest;
 use std::collections::{BTreeMap, HashMap};
 
-/// Interests to be told, in order, each once: a change that is taken back before it was told is not told at all.
+/// Changes to be announced, in order, each once. A change that is reverted before it was announced
+/// is not announced at all.
 #[derive(Debug)]
 pub(crate) struct Outbox<I> {
     by_order: BTreeMap<u64, (I, bool)>,
@@ -21,7 +22,7 @@ impl<I: Interest> Outbox<I> {
         self.by_order.is_empty()
     }
 
-    /// Notes a change. The same interest is wanted and unwanted in turn.
+    /// Notes a change. For one interest the calls alternate between wanted and no longer wanted.
     pub(crate) fn put(&mut self, interest: I, any: bool) {
         if let Some(order) = self.order_of.remove(&interest) {
             let taken_back = self.by_order.remove(&order).is_some_and(|(_, was)| was != any);

@@ -1,30 +1,31 @@
-//! The queue of a pipe: classes, limits, and what is dropped at the limit.
+//! The queue of a pipe: classes, limits, and the order of dropping at a limit.
 //!
-//! Each class has two lanes, one of messages that must stay and one of droppable ones, so that what is to
-//! be dropped is always at an end of a lane. Every entry carries the order of its arrival, which merges lanes again.
+//! Each class has two lanes, one for messages that must not be dropped and one for droppable ones,
+//! so that the next message to drop is always at an end of a lane. Every entry carries the order of
+//! its arrival, by which lanes are merged again.
 
 use crate::message::{Envelope, KINDS, Lanes, Message, Priority, kind_of};
 use crate::stats::{DropReason, PipeStats};
 use crate::{DropFirst, PipeConfig};
 use std::collections::{HashMap, VecDeque};
 
-/// Emptied places in a lane are swept when they outnumber the filled ones by this many.
+/// A lane is compacted when its empty entries outnumber the filled ones by this many.
 const SWEEP_SLACK: usize = 32;
 
-/// A lane that has emptied keeps room for so many messages; a longer one gives the rest of its
-/// memory back.
+/// An emptied lane keeps its memory if it has room for at most this many messages; a larger one
+/// shrinks to a quarter of this.
 const KEPT_CAPACITY: usize = 4_096;
 
 /// The lanes of [`Queue::filled`] whose messages may be dropped: every second one.
 const DROPPABLE_LANES: u16 = 0xaaaa;
 
-/// What became of a message that was put into a pipe.
+/// The outcome of putting a message into a pipe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Enqueued {
     /// It waits.
     Queued {
-        /// So many droppable messages went to make room for it.
+        /// Number of droppable messages dropped to make room for it.
         displaced: u32,
     },
     /// It waits in the place of an older one with the same key.
@@ -36,8 +37,8 @@ pub enum Enqueued {
         /// Its size.
         bytes: usize,
     },
-    /// It must not be dropped, and there is no room; nothing changed. The caller holds its sender back, or disconnects
-    /// the client.
+    /// It must not be dropped, and there is no room; nothing changed. The caller holds its sender
+    /// back, or disconnects the client.
     Refused,
 }
 
@@ -62,19 +63,22 @@ struct Lane<M> {
 #[derive(Debug)]
 pub(crate) struct Queue<M> {
     lanes: [Lane<M>; KINDS],
-    /// One bit for each lane with a message, so that the common case of one such lane needs no look at the others.
+    /// One bit for each lane with a message, so that the common case of one such lane needs no look
+    /// at the others.
     filled: u16,
     next_order: u64,
     bytes: usize,
     messages: usize,
-    /// Counted against the limits, but already taken out: a message that is being sent in fragments.
+    /// Counted against the limits, but already taken out: messages that are being sent in
+    /// fragments.
     held_bytes: usize,
     held_messages: usize,
-    /// Where the droppable message with a key waits: lane and order. Never iterated.
+    /// The lane and order of the waiting droppable message with each key. Never iterated.
     by_key: HashMap<u128, (usize, u64)>,
 }
 
-/// With credit, so much of the limits is kept for the class `Control`: a sixteenth.
+/// The share of the limits, bytes and messages, that is kept for the class `Control` on a pipe with
+/// credit: a sixteenth.
 fn reserve(class: Priority, config: &PipeConfig) -> (usize, usize) {
     match (class, config.credit_bytes) {
         (Priority::Control, _) | (_, None) => (0, 0),
@@ -111,7 +115,7 @@ impl<M: Message> Queue<M> {
         self.messages == 0
     }
 
-    /// True when a message waits that does not wait for a bundle to fill.
+    /// True when a message waits whose class does not wait for a bundle to fill.
     pub(crate) fn has_urgent(&self) -> bool {
         self.messages > 0
             && Priority::ALL.iter().filter(|class| class.urgent()).any(|class| self.class_filled(*class))
@@ -122,7 +126,7 @@ impl<M: Message> Queue<M> {
         self.filled >> kind_of(class, false) & 0b11 != 0
     }
 
-    /// Puts a message at the end, making room at the cost of the lowest droppable ones.
+    /// Puts a message at the end, dropping the lowest droppable ones if it needs room.
     pub(crate) fn push(
         &mut self,
         envelope: Envelope<M>,
@@ -171,8 +175,8 @@ impl<M: Message> Queue<M> {
         }
     }
 
-    /// Replaces the waiting message with this key in its place, or takes it out and gives the new one back
-    /// for the end of the queue.
+    /// Replaces the waiting message with this key in its position. If that is not possible, takes
+    /// it out and returns the new message for the end of the queue.
     fn supersede(
         &mut self,
         key: u128,
@@ -194,7 +198,8 @@ impl<M: Message> Queue<M> {
         let same_lane = lane == kind_of(envelope.message.priority(), true);
         if same_lane && same_origin && fits && !config.ordered {
             let entry = &mut entries[place];
-            // The older number stays, so that numbers in a lane never fall and windows for duplicates stay small.
+            // The entry keeps the older number, so that numbers in a lane never fall and the
+            // windows for duplicates stay small.
             envelope.id = waiting;
             entry.envelope = Some(envelope);
             entry.bytes = bytes;
@@ -207,8 +212,9 @@ impl<M: Message> Queue<M> {
         Some(envelope)
     }
 
-    /// Drops droppable messages until one of `bytes` more fits, the lowest class first. `None`, with nothing changed,
-    /// when it cannot be made to fit: a droppable message never displaces one of a higher class.
+    /// Drops droppable messages, the lowest class first, until one of `bytes` more fits, and
+    /// returns their number. `None`, with nothing changed, when that is not enough: a droppable
+    /// message never displaces one of a higher class.
     fn make_room(
         &mut self,
         class: Priority,
@@ -260,9 +266,10 @@ impl<M: Message> Queue<M> {
             && self.messages() < config.messages_max - kept_messages
     }
 
-    /// True when a message that must not be dropped, and came from another router, should wait for room: it would not be
-    /// refused by an empty queue. Above the high-water mark half of the room is left to those who cannot wait: local sources,
-    /// who are told to hold back when the mark is passed.
+    /// True when a message from another router that must not be dropped should wait for room,
+    /// because an empty queue would accept it. Above the high-water mark half of the room is left
+    /// to local sources. They cannot wait, but are told to hold back when the queue passes the
+    /// mark.
     pub(crate) fn is_full_for(&self, class: Priority, bytes: usize, config: &PipeConfig) -> bool {
         let (kept_bytes, kept_messages) = reserve(class, config);
         let (bytes_max, messages_max) = (config.bytes_max - kept_bytes, config.messages_max - kept_messages);
@@ -299,7 +306,8 @@ impl<M: Message> Queue<M> {
         envelope
     }
 
-    /// An entry was taken out of a lane: counts it out, and keeps the ends of the lane filled.
+    /// Updates the counts after an entry was taken out of a lane, and keeps the ends of the lane
+    /// filled.
     fn taken(&mut self, lane: usize, bytes: usize, key: Option<u128>) {
         if let Some(key) = key {
             self.by_key.remove(&key);
@@ -311,7 +319,8 @@ impl<M: Message> Queue<M> {
         *lane_bytes -= bytes;
         *filled -= 1;
         if *filled == 0 {
-            // From its beginning again: a ring that turns through all it ever had room for finds nothing in the cache.
+            // Reset the ring to its start. A ring that rotates through all its capacity finds
+            // nothing in the cache.
             entries.clear();
             if entries.capacity() > KEPT_CAPACITY {
                 entries.shrink_to(KEPT_CAPACITY / 4);
@@ -330,7 +339,8 @@ impl<M: Message> Queue<M> {
         }
     }
 
-    /// Takes the next message: of the highest class that has one, or, `ordered`, the oldest of all.
+    /// Takes the next message: the oldest of the highest class that has one, or the oldest of all
+    /// if `ordered`.
     pub(crate) fn pop(&mut self, ordered: bool) -> Option<Envelope<M>> {
         if self.messages == 0 {
             return None;
@@ -376,7 +386,7 @@ impl<M: Message> Queue<M> {
         self.filled & kind != 0
     }
 
-    /// Counts a message that was taken out, but is not gone yet, against the limits.
+    /// Counts a message that was taken out, but is not sent yet, against the limits.
     pub(crate) fn hold(&mut self, bytes: usize) {
         self.held_bytes += bytes;
         self.held_messages += 1;
@@ -388,7 +398,7 @@ impl<M: Message> Queue<M> {
         self.held_messages -= 1;
     }
 
-    /// Drops the droppable messages, and says how many.
+    /// Drops the droppable messages; returns their number.
     pub(crate) fn drop_droppable(&mut self, stats: &mut PipeStats) -> u64 {
         let mut dropped = 0;
         for victim in Priority::ALL {
@@ -401,7 +411,7 @@ impl<M: Message> Queue<M> {
         dropped
     }
 
-    /// Empties the queue, counting what is lost.
+    /// Empties the queue and counts the lost messages.
     pub(crate) fn clear(&mut self, stats: &mut PipeStats) {
         for (index, lane) in self.lanes.iter_mut().enumerate() {
             stats.dropped[index / 2][DropReason::Gone as usize] += lane.filled as u64;

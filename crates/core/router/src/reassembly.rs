@@ -1,4 +1,4 @@
-//! Putting fragments together again, within limits.
+//! Reassembly of fragments, within limits.
 
 use crate::error::FrameError;
 use crate::frame::{Fragment, LANES, MESSAGE_HEAD_BYTES, RECORD_HEAD_BYTES};
@@ -12,8 +12,9 @@ struct Transfer {
     got: BytesMut,
 }
 
-/// The transfers under way from one peer: at most one per lane. Memory grows with what came, never with what was
-/// announced, and is bounded by the number of lanes times the message limit.
+/// The transfers under way from one peer: at most one per lane. Memory grows with the received
+/// bytes, never with the announced length, and is bounded by the number of lanes times the message
+/// limit.
 #[derive(Debug)]
 pub(crate) struct Reassembly {
     lanes: [Option<Transfer>; LANES],
@@ -25,14 +26,14 @@ fn record_limit(message_bytes_max: usize) -> usize {
     message_bytes_max.saturating_add(MESSAGE_HEAD_BYTES + RECORD_HEAD_BYTES)
 }
 
-/// What a fragment led to.
+/// The result of a fragment.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Joined {
-    /// More is to come.
+    /// More fragments are to come.
     Partial,
-    /// A whole record.
+    /// The record is whole.
     Whole(Bytes),
-    /// An earlier part is missing: the transfer is given up.
+    /// An earlier fragment is missing: the transfer is given up.
     Lost,
 }
 
@@ -68,15 +69,15 @@ impl Reassembly {
         Ok(whole.map_or(Joined::Partial, Joined::Whole))
     }
 
-    /// Forgets everything: the link went down.
+    /// Forgets everything, after the link went down.
     pub(crate) fn clear(&mut self) {
         self.lanes = Default::default();
     }
 }
 
-/// Transfers from datagrams that may be under way at a time.
+/// Datagram transfers that may be under way at a time.
 const LOOSE_TRANSFERS: usize = 16;
-/// Bytes that a part costs beside itself: its place in the map.
+/// Bytes that a part costs beyond the datagram it pins: its entry in the map.
 const PART_OVERHEAD: usize = 64;
 
 #[derive(Debug)]
@@ -86,22 +87,25 @@ struct LooseTransfer {
     total: usize,
     got: usize,
     parts: BTreeMap<usize, Bytes>,
-    /// What the parts keep in memory.
+    /// Bytes that the parts keep in memory.
     cost: usize,
 }
 
-/// The transfers under way in datagrams, whose parts come in any order, twice or never. Memory is bounded by the message
-/// limit for all together: the oldest transfers are given up first.
+/// The transfers under way in datagrams, whose fragments arrive in any order, twice or never. All
+/// transfers together are limited to [`LOOSE_TRANSFERS`] and to about twice the message limit (64
+/// KiB at least); the oldest are given up first.
 #[derive(Debug)]
 pub(crate) struct LooseReassembly {
     transfers: VecDeque<LooseTransfer>,
-    /// Transfers that were completed or given up lately: what still comes of them is nothing new.
+    /// Transfers that were completed or given up lately, so that their late fragments are
+    /// recognized.
     done: VecDeque<(usize, u32)>,
     cost: usize,
     limit: usize,
 }
 
-/// What a fragment in a datagram led to: perhaps a whole record, and how many fragments are lost now.
+/// The result of a fragment in a datagram: perhaps a whole record, and the number of fragments that
+/// are lost now.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct LooseJoined {
     pub(crate) whole: Option<Bytes>,
@@ -158,7 +162,7 @@ impl LooseReassembly {
         Ok(LooseJoined { whole: None, lost })
     }
 
-    /// Ends a transfer; the number of its parts that came.
+    /// Ends a transfer and returns the number of its fragments that were received.
     fn give_up(&mut self, place: usize) -> u64 {
         let Some(transfer) = self.transfers.remove(place) else { return 0 };
         self.cost -= transfer.cost;
@@ -172,7 +176,7 @@ impl LooseReassembly {
     fn finish(&mut self, place: usize) -> LooseJoined {
         let transfer = &self.transfers[place];
         let mut whole = BytesMut::with_capacity(transfer.total);
-        // Parts that overlap leave a gap elsewhere.
+        // Overlapping parts add up to the total only if there is a gap elsewhere.
         let fits = transfer.parts.iter().all(|(offset, part)| {
             whole.extend_from_slice(part);
             offset + part.len() == whole.len()
@@ -185,7 +189,7 @@ impl LooseReassembly {
         }
     }
 
-    /// Forgets everything: the link went down.
+    /// Forgets everything, after the link went down.
     pub(crate) fn clear(&mut self) {
         (self.cost, self.transfers, self.done) = (0, VecDeque::new(), VecDeque::new());
     }

@@ -1,9 +1,9 @@
-//! Messages of one client that wait at the entrance: some pipe that they go to has no room.
+//! Messages of one client that wait at the entrance because some pipe on their way has no room.
 
 use crate::message::{Envelope, Message};
 use std::collections::VecDeque;
 
-/// In order of arrival. Bounded by what the client was granted: it is granted no more while something waits here.
+/// In order of arrival. Bounded by the client's credit: it gets none while something waits here.
 #[derive(Debug)]
 pub(crate) struct Stalled<M> {
     waiting: VecDeque<Envelope<M>>,
@@ -23,7 +23,7 @@ impl<M: Message> Stalled<M> {
         self.waiting.len()
     }
 
-    /// As [`Message::bytes`] counts them.
+    /// Their bytes, as [`Message::bytes`] counts them.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
@@ -33,7 +33,7 @@ impl<M: Message> Stalled<M> {
         self.waiting.push_back(envelope);
     }
 
-    /// Gives back what [`Stalled::pop`] took.
+    /// Puts back the message that [`Stalled::pop`] returned.
     pub(crate) fn push_front(&mut self, envelope: Envelope<M>) {
         self.bytes += envelope.message.bytes();
         self.waiting.push_front(envelope);
@@ -45,7 +45,7 @@ impl<M: Message> Stalled<M> {
         Some(envelope)
     }
 
-    /// Forgets everything, and says how many there were of each class.
+    /// Forgets everything, and returns the number of messages of each class.
     pub(crate) fn clear(&mut self) -> [u64; crate::Priority::COUNT] {
         let mut gone = [0; crate::Priority::COUNT];
         for envelope in self.waiting.drain(..) {

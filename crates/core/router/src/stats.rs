@@ -1,15 +1,15 @@
-//! Counters. Plain, monotonic, with the unit in the name; `each` is the only list of names.
+//! Counters: plain, monotonic, with the unit in the name. `each` is the only list of names.
 
 use crate::Priority;
 
-/// Why a message was dropped.
+/// The reason for dropping a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DropReason {
-    /// It waited, and had to make room.
+    /// It waited, and had to make room for another message.
     Displaced,
-    /// It came, and there was no room.
+    /// There was no room when it arrived.
     Full,
-    /// A newer one with the same key made it worthless.
+    /// A newer message with the same key made it obsolete.
     Superseded,
     /// The link went down, or the client went away, while it waited.
     Gone,
@@ -33,13 +33,13 @@ pub struct PipeStats {
     pub sent_messages: u64,
     /// Interest announcements handed on.
     pub sent_interests: u64,
-    /// Offers, and withdrawals of such, handed on.
+    /// Offers, and withdrawals of offers, handed on.
     pub sent_offers: u64,
-    /// Of the frames, loose ones: datagrams.
+    /// Of the frames, loose ones (datagrams).
     pub sent_datagrams: u64,
-    /// Times that credit was granted to the peer.
+    /// Grants of credit to the peer.
     pub sent_credits: u64,
-    /// Of these, a little of it while it was withheld.
+    /// Of these, partial grants made while credit was withheld.
     pub sent_trickles: u64,
     /// Times that messages began to wait because the peer's credit was used up.
     pub credit_waits: u64,
@@ -51,17 +51,17 @@ pub struct PipeStats {
     pub received_messages: u64,
     /// Of the frames, those that came as datagrams.
     pub received_datagrams: u64,
-    /// Datagrams, or rests of such, that were faulty and ignored.
+    /// Datagrams that were faulty and ignored, wholly or from some record on.
     pub faulty_datagrams: u64,
-    /// Fragments that could not be used because another part is missing.
+    /// Fragments that could not be used because another one is missing.
     pub lost_fragments: u64,
-    /// Messages of the client that had to wait before they could be passed on: some pipe was full.
+    /// Messages of the client that had to wait at the entrance because some pipe was full.
     pub stalled_messages: u64,
-    /// Most bytes of such that ever waited at a time.
+    /// Most bytes that ever waited at the entrance at a time.
     pub stalled_bytes_max: u64,
-    /// Messages that found no room and must not be dropped.
+    /// Messages that must not be dropped and found no room.
     pub refused_messages: u64,
-    /// Most bytes that ever waited.
+    /// Most bytes that ever waited in the pipe.
     pub queued_bytes_max: u64,
     /// Dropped messages, by class and reason.
     pub dropped: [[u64; DropReason::COUNT]; Priority::COUNT],
@@ -136,19 +136,19 @@ pub struct RouterStats {
     pub received_messages: u64,
     /// Clones put into pipes.
     pub forwarded_messages: u64,
-    /// Messages that went once into the pipe of a cast instead of those of several clients.
+    /// Messages that went once into the pipe of a cast instead of the pipes of several clients.
     pub cast_messages: u64,
-    /// Messages that went to one client by the pipe for what is meant for it alone.
+    /// Messages that went to one client through the pipe for messages directed at it.
     pub directed_messages: u64,
-    /// Messages that nobody here wanted.
+    /// Messages that no client here wanted.
     pub unwanted_messages: u64,
-    /// Messages that came a second time.
+    /// Messages that arrived a second time.
     pub duplicate_messages: u64,
     /// Messages that had crossed too many links.
     pub hops_exceeded: u64,
-    /// Interest announcements that came from clients and changed something.
+    /// Interest announcements of clients that changed something.
     pub interest_changes: u64,
-    /// Offers, and withdrawals of such, that came from clients and changed something.
+    /// Offers of clients, and withdrawals of offers, that changed something.
     pub offer_changes: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Credit: what a link may carry while somebody behind it does not take what comes.
+//! Credit: the limit on what a link carries while a receiver behind it does not take its messages.
 
 mod common;
 
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 const T0: Moment = Moment::ZERO;
-/// Bytes of a record with a note without text, and of the note itself.
+/// Bytes of a record with a note without text: record header, message header and note.
 const RECORD: usize = 5 + 17 + 14;
 
 impl Pair {
@@ -100,7 +100,7 @@ fn credit_is_withheld_while_somebody_behind_is_congested() {
     assert_eq!(pair.back(T0), 0, "nothing is granted: the frame came as a whole");
     pair.send(T0, Priority::Control, 100);
     assert_eq!(pair.forth(T0), 1);
-    // Taking some is not enough, taking down to the mark is.
+    // Taking some is not enough; taking down to the low-water mark is.
     assert_eq!((0..25).filter_map(|_| pair.b.poll_message(pair.sink)).count(), 25);
     assert_eq!(pair.back(T0), 0);
     assert!(pair.b.poll_message(pair.sink).is_some());
@@ -194,15 +194,16 @@ fn credit_of_a_link_that_went_down_is_worth_nothing() {
         pair.a.handle_link(T0, pair.to_b, change).expect("a link");
         pair.b.handle_link(T0, pair.to_a, change).expect("a link");
     }
-    // The interest of the other end is not known before it greets; what is pushed there waits for its credit.
+    // The interest of the other end is not known before it greets. A message pushed there waits for
+    // its credit.
     pair.a.push(T0, pair.to_b, note(1, 1, Priority::Reliable, 1)).map(drop).expect("a sink");
     assert_eq!(pair.forth(T0), 0);
     pair.back(T0);
     assert_eq!(pair.forth(T0), 1);
 }
 
-/// A message may be too long for what is left of a pipe in which little waits. Others that come meanwhile do not make that
-/// forgotten.
+/// A message may be too long for the room that is left in a pipe in which little waits. Others that
+/// arrive meanwhile do not make the router forget it.
 #[test]
 fn a_long_message_waits_for_its_room() {
     let link = credit(4_000);
@@ -242,7 +243,7 @@ fn a_trickle_is_granted_to_who_waits_long_and_not_when_there_is_no_room() {
         pair.back(now);
         assert_eq!(pair.forth(now), expected, "at {now}");
     }
-    // Up to halfway between the mark and the limit sixty-five fit; seventy were granted.
+    // Sixty-five fit up to halfway between the mark and the limit; seventy were granted.
     assert_eq!(pair.b.stalled(pair.to_a), Some((5, 70)));
     assert_eq!(pair.b.pipe_stats(pair.to_a).expect("there").sent_trickles, 3);
     assert_eq!(pair.numbers().len(), 70);
@@ -286,7 +287,7 @@ fn a_link_that_comes_up_again_starts_with_a_full_window() {
 
 #[test]
 fn who_sends_more_than_was_granted_is_found_out() {
-    // The sender believes that there is no limit: it speaks as if its peer had granted all.
+    // The sender believes that there is no limit, as if its peer had granted everything.
     let (free, limited) = (PipeConfig::default(), credit(1_024));
     let mut pair = Pair::new([&free, &free], PipeConfig::ordered());
     let mut strict = Pair::new([&limited, &limited], PipeConfig::ordered().with_bytes_max(1 << 16));
@@ -340,7 +341,7 @@ fn a_congested_link_of_a_triad_is_known_where_messages_enter() {
         pump_noting(net.now, &mut net.routers, &net.wiring.memory, &mut waits_in).expect("sound");
         waits_in
     };
-    // Nobody takes frames. Half of the pipe is its mark.
+    // Nobody takes frames. The high-water mark is half of the pipe.
     for number in 0..20 {
         assert_eq!(submit(&mut net, 1, number), []);
     }
@@ -351,7 +352,7 @@ fn a_congested_link_of_a_triad_is_known_where_messages_enter() {
     assert_eq!(submit(&mut net, 2, 21), [], "towards the third there is room");
     let events = |net: &mut Net| std::iter::from_fn(|| net.routers[1].poll_event()).collect::<Vec<_>>();
     assert_eq!(events(&mut net), [Event::Congested { client: link.1 }]);
-    // Full: what is more waits in the triad, and is held at last where it enters.
+    // The pipe is full: further messages wait in the triad, and are finally held where they enter.
     for number in 0..35 {
         submit(&mut net, 1, 100 + number);
     }
@@ -381,13 +382,13 @@ enum Op {
         bytes: usize,
         bulk: bool,
     },
-    /// Control, which is to arrive at once.
+    /// A message of the class `Control`, which must arrive at once.
     Control,
     Steps(usize),
     Settle,
     /// Time passes.
     Wait,
-    /// The slow sink takes some.
+    /// The slow sink takes some messages.
     Take(usize),
 }
 
@@ -414,11 +415,11 @@ fn topology() -> impl Strategy<Value = Topology> {
 const WINDOW: usize = 2_048;
 const QUEUE: usize = 10_000;
 
-/// Applications of which the last does not take what comes, unless told.
+/// Applications of which the last takes no messages unless told to.
 struct Stalled {
     net: Net,
     apps: Vec<At>,
-    /// What each application waits for before it sends more.
+    /// The pipes that each application waits for before it sends more.
     waits: BTreeMap<usize, Vec<At>>,
     /// Numbers sent to each group, by sender.
     sent: BTreeMap<(u8, u32), Vec<u32>>,
@@ -426,7 +427,7 @@ struct Stalled {
     number: u32,
 }
 
-/// Control is of this group, which the two last applications want.
+/// The group of `Control` messages, which the last two applications want.
 const CONTROL: u8 = 9;
 
 impl Stalled {
@@ -507,7 +508,7 @@ impl Stalled {
         self.got[place].entry((note.topic.group, note.sender)).or_default().push(note.number);
     }
 
-    /// Frames travel, and all but the slow one take what comes.
+    /// Frames travel, and all applications but the slow one take their messages.
     fn settle(&mut self) {
         loop {
             self.net.settle();
@@ -523,7 +524,7 @@ impl Stalled {
         }
     }
 
-    /// However much waits, control passes.
+    /// However much waits, `Control` messages pass.
     fn control(&mut self) {
         let to = self.apps.len() - 2;
         self.send(0, CONTROL, 10, Priority::Control);
@@ -541,7 +542,8 @@ impl Stalled {
                 let (_, bytes) = router.queued(client).expect("there");
                 assert!(bytes <= QUEUE, "{bytes} bytes wait for {client}");
                 let (_, stalled) = router.stalled(client).expect("there");
-                // A note is at most the window and one frame beyond it, and what frames began before.
+                // A client's stall is bounded by the window and one frame beyond it, and by
+                // transfers begun before.
                 assert!(stalled <= WINDOW + 600, "{stalled} bytes of {client} are stalled");
                 let stats = router.pipe_stats(client).expect("there");
                 assert_eq!((stats.dropped_messages(), stats.refused_messages), (0, 0));
@@ -580,8 +582,8 @@ impl Stalled {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 96, max_shrink_iters: 2_000, ..ProptestConfig::default() })]
 
-    /// A sink that does not take what comes costs nobody more memory than the limits, loses nothing reliable once it
-    /// takes again, and does not hold up control.
+    /// A sink that takes no messages costs no router more memory than the limits, loses nothing
+    /// reliable once it takes messages again, and does not delay `Control` messages.
     #[test]
     fn a_stalled_sink_costs_bounded_memory_and_loses_nothing(
         topology in topology(),

@@ -56,7 +56,7 @@ fn lanes_are_apart() {
     pair.send(1, Priority::State, true, 10);
     pair.send(2, Priority::State, false, 10);
     pair.send(3, Priority::Bulk, true, 10);
-    // Even the greeting is still to come.
+    // Even the greeting has not been sent.
     let datagrams = pair.datagrams(1_200);
     assert_eq!(datagrams.len(), 1);
     assert_eq!(pair.take(&datagrams[0]), Ok(2), "no greeting is needed");
@@ -109,7 +109,8 @@ fn datagrams_need_no_credit_and_are_no_sign_of_life() {
     assert_eq!(down, Err(FrameError::Client(ClientError::WrongKind(pair.to_a))));
 }
 
-/// However far datagrams run ahead of what waits for credit, it is not taken for a repetition.
+/// However far datagrams run ahead of a message that waits for credit, it is not taken for a
+/// duplicate.
 #[test]
 fn what_waits_for_credit_is_not_outrun() {
     let mut pair = pair(&PipeConfig { credit_bytes: Some(1_024), ..PipeConfig::default() });
@@ -177,7 +178,7 @@ fn a_lost_fragment_costs_its_message_only() {
         assert!(pair.take(datagram).is_ok(), "datagram {index}");
     }
     assert_eq!(pair.received().iter().map(|note| note.number).collect::<Vec<_>>(), [2, 3]);
-    // What is left of the first is given up when others need its place.
+    // The rest of the first transfer is given up when others need its place.
     for number in 10..40 {
         pair.send(number, Priority::Bulk, true, 3_000);
         let datagrams = pair.datagrams(1_000);
@@ -190,8 +191,8 @@ fn a_lost_fragment_costs_its_message_only() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
-    /// Whatever becomes of datagrams: nothing comes twice or damaged, what must arrive arrives in order, and if none is
-    /// lost all arrives.
+    /// Whatever happens to datagrams: nothing arrives twice or damaged, reliable messages arrive in
+    /// order, and without losses everything arrives.
     #[test]
     fn datagrams_may_be_lost_doubled_and_shuffled(
         notes in prop::collection::vec((0usize..4, any::<bool>(), prop_oneof![3 => 0usize..100, 1 => 500usize..4_000]), 1..40),
@@ -260,7 +261,7 @@ proptest! {
             let mut records = Vec::new();
             for chunk in bytes.chunks(30) {
                 records.extend([if chunk[0] % 3 == 0 { 5 } else { 6 }, 0, 0, 0, chunk.len() as u8 - 1]);
-                // Small numbers, so that transfers meet.
+                // Small numbers, so that transfers collide.
                 records.extend(chunk[1..].iter().enumerate().map(|(place, octet)| if place < 13 { octet % 4 } else { *octet }));
             }
             datagram.extend((8 + records.len() as u32).to_be_bytes());
@@ -273,8 +274,8 @@ proptest! {
     }
 }
 
-/// What the router says of drops on a link: the lowest best effort goes first, the newest state replaces older state of
-/// the same thing, and each is counted by class and reason.
+/// The router's rules for drops on a link: the lowest best effort goes first, the newest state
+/// replaces older state of the same thing, and each drop is counted by class and reason.
 #[test]
 fn at_the_limit_of_a_link_the_lowest_best_effort_goes_first() {
     let limit = PipeConfig { newest_wins: true, messages_max: 6, ..PipeConfig::default() };
@@ -293,11 +294,11 @@ fn at_the_limit_of_a_link_the_lowest_best_effort_goes_first() {
         state(4, Priority::State, true, Some(1)),
         state(5, Priority::Reliable, false, None),
         state(6, Priority::Reliable, false, None),
-        // Full. One bulk goes, then the other, then the older state.
+        // The pipe is full. One bulk message goes, then the other, then the older state.
         state(7, Priority::Control, false, None),
         state(8, Priority::State, true, None),
         state(9, Priority::Reliable, false, None),
-        // Nothing lower is left.
+        // No lower class is left.
         state(10, Priority::Bulk, true, None),
     ]
     .into_iter()
@@ -338,7 +339,8 @@ fn newest_wins_between_routers_keeps_numbers_apart() {
     assert_eq!((got.id, got.message.number), (id, 2));
 }
 
-/// A router `a` with a source, linked to sinks that want topic 1, whose first so many it reaches by a cast.
+/// A router `a` with a source, linked to sinks that want topic 1. A cast reaches the first few of
+/// them.
 struct Site {
     a: common::TestRouter,
     source: router::ClientId,
@@ -372,7 +374,8 @@ impl Site {
         site
     }
 
-    /// Sends a message; how many the pipes of the links and that of the cast hold then.
+    /// Sends a message; returns how many messages the pipes of the links and that of the cast then
+    /// hold.
     fn send(&mut self, number: u32, droppable: bool, bytes: usize) -> (usize, usize) {
         let mut note = note(1, 1, Priority::State, number);
         (note.droppable, note.body) = (droppable, vec![number as u8; bytes].into());
@@ -381,7 +384,8 @@ impl Site {
         (self.others.iter().map(|(_, to, ..)| waiting(*to)).sum(), waiting(self.cast))
     }
 
-    /// Carries the links, and the frames of the cast as often as `copies` says for each hearer; what each heard.
+    /// Carries the links, and the frames of the cast `copies` times to each receiver; returns the
+    /// numbers that each received.
     fn carry(&mut self, copies: &[usize]) -> Vec<Vec<u32>> {
         let mut frames = Vec::new();
         while let Some(frame) = self.a.poll_frame(T0, self.cast) {
@@ -456,7 +460,7 @@ fn a_full_cast_holds_reliable_senders_back_and_drops_best_effort() {
 fn reliable_messages_and_best_effort_of_a_cast_are_taken_apart() {
     use router::Lanes;
     let mut site = Site::new(2, 2);
-    // Every message is more than half a frame, so that each second one waits as a part.
+    // Every message is more than half a frame, so that each second one waits as a fragment.
     for number in 1..=8 {
         assert_eq!(site.send(number, number % 2 == 0, 700).0, 0);
     }
@@ -503,7 +507,7 @@ fn what_is_directed_at_one_goes_by_a_pipe_of_its_own() {
     let (other, _, from, hears) = &mut site.others[0];
     let _ = other.handle_cast(T0, *from, frame).expect("well spoken");
     assert_eq!(other.poll_message(*hears).map(|note| note.number), Some(2));
-    // Without its pipe it goes over the link again.
+    // Without its own pipe the message takes the link again.
     site.a.remove_client(T0, own);
     assert_eq!(send(&mut site, false, 10), [0, 1, 3, 4]);
     let nobody = site.a.add_directed(T0, own, PipeConfig::default());

@@ -48,8 +48,8 @@ proptest! {
     }
 }
 
-/// Table 1 of the paper: links crossed between two applications, their own two links included. The routers count the links
-/// between them. The same whether interest is gated or not.
+/// Table 1 of the paper: links crossed between two applications, their own two links included. The
+/// routers count the links between them. The result is the same whether interest is gated or not.
 #[test]
 fn paths_are_as_long_as_in_the_paper() {
     let links_of = |group: u8, topology: &Topology, a: usize, b: usize| {
@@ -90,7 +90,7 @@ fn paths_are_as_long_as_in_the_paper() {
     }
 }
 
-/// A ring in which everybody relays: messages go round both ways and are delivered once.
+/// A ring in which every router relays: messages go round both ways and are delivered once.
 #[test]
 fn a_loop_delivers_once() {
     use router::ClientFlags;
@@ -115,7 +115,7 @@ fn a_loop_delivers_once() {
     assert!(net.routers.iter().any(|router| router.stats().duplicate_messages > 0));
 }
 
-/// Nothing depends on hash order or on anything else but the seed.
+/// Nothing but the seed determines a run, not even hash order.
 #[test]
 fn the_same_seed_is_the_same_run() {
     let run = |topology: &Topology, seed| {

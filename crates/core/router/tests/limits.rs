@@ -1,4 +1,5 @@
-//! The queue of a pipe against a plain list: what is dropped, what is refused, in which order the rest comes out.
+//! The queue of a pipe against a plain list: the dropped and refused messages, and the order of the
+//! rest.
 
 mod common;
 

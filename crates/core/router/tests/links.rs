@@ -246,7 +246,7 @@ fn fragments_are_checked() {
     );
     let huge = run(&[fragment(0, 0, u32::MAX, 0, &[1])]).0;
     assert!(matches!(huge, Err(FrameError::TooLong { at: 8, .. })), "{huge:?}");
-    // A part is missing: given up, and the next transfer works.
+    // A part is missing: the transfer is given up, and the next one works.
     let want = [3, 0, 0, 0, 4, 0, 1, 0, 9];
     let frames = [
         fragment(0, 0, 9, 0, &want[..2]),

@@ -1,4 +1,4 @@
-//! Gated interest: told only to sources that offer what is wanted.
+//! Gated interest: announced only to sources that offer something it wants.
 
 mod common;
 
@@ -26,7 +26,7 @@ fn want() -> impl Strategy<Value = Want> {
 
 // One router against the rule itself.
 
-/// What neighbours said, and the rule.
+/// The declarations of neighbours, and the rule.
 struct Model {
     clients: Vec<(ClientFlags, u8)>,
     wants: BTreeSet<(usize, Want)>,
@@ -42,7 +42,7 @@ impl Model {
         from != to && (a == 0 || b < a)
     }
 
-    /// What a source has to know of.
+    /// The interests that a source has to know of.
     fn wanted_of(&self, source: usize) -> BTreeSet<Want> {
         if !self.clients[source].0.contains(ClientFlags::SOURCE) {
             return BTreeSet::new();
@@ -55,7 +55,7 @@ impl Model {
         wanted.map(|(_, want)| *want).filter(concerns).collect()
     }
 
-    /// What a sink has to know of.
+    /// The offers that a sink has to know of.
     fn offered_to(&self, sink: usize) -> BTreeSet<Want> {
         if !self.clients[sink].0.contains(ClientFlags::SINK) {
             return BTreeSet::new();
@@ -69,7 +69,7 @@ impl Model {
 enum Say {
     Want(usize, Want, bool),
     Offer(usize, Want, bool),
-    /// Everybody listens.
+    /// Every client checks what it was told.
     Look,
 }
 
@@ -103,7 +103,8 @@ fn listen(router: &mut Router<Note, Want>, id: ClientId, heard: &mut [BTreeSet<W
 proptest! {
     #![proptest_config(ProptestConfig { cases: 600, ..ProptestConfig::default() })]
 
-    /// Everybody knows exactly what the rule says, however the changes come, and is told each change once.
+    /// Every client knows exactly what the rule says, however the changes come, and is told of each
+    /// change once.
     #[test]
     fn a_router_tells_what_the_rule_says(
         clients in prop::collection::vec(flags(), 6),
@@ -140,7 +141,7 @@ proptest! {
                 },
             }
         }
-        // Who goes takes along what it wanted and offered.
+        // A client that is removed takes its interests and offers along.
         for who in 0..ids.len() {
             router.remove_client(T0, ids[who]);
             model.wants.retain(|(sink, _)| *sink != who);
@@ -203,8 +204,8 @@ fn op() -> impl Strategy<Value = Op> {
     crowd::op(want().boxed(), any::<usize>().prop_map(About::Offer).boxed(), 0.5)
 }
 
-/// When nothing is offered no gated interest is known anywhere but where it was declared; when nothing is wanted
-/// nothing is.
+/// When nothing is offered, gated interests are known only where they were declared; when nothing
+/// is wanted, no interest is known anywhere.
 fn leaves_nothing_behind(mut crowd: Crowd) {
     let net = &mut crowd.net;
     for (app, offers) in crowd.offers {
@@ -230,8 +231,8 @@ fn known(net: &Net, check: impl Fn(&common::TestRouter, ClientId)) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 256, max_shrink_iters: 4_000, ..ProptestConfig::default() })]
 
-    /// Exactly once to everybody interested, when offers and interests come and go in any order, links break, and some of
-    /// the network comes up late.
+    /// Every interested application gets each message exactly once, when offers and interests come
+    /// and go in any order, links break, and a part of the network comes up late.
     #[test]
     fn who_offers_reaches_who_wants(
         topology in topology(),
@@ -273,8 +274,8 @@ proptest! {
 
 // Counting.
 
-/// In a full mesh of 100 triads an interest costs one record for each triad that offers what it wants, where the paper
-/// tells all of them (its section 2.2).
+/// In a full mesh of 100 triads an interest costs one record for each triad that offers what it
+/// wants. The paper announces it to all triads (its section 2.2).
 #[test]
 fn in_a_mesh_a_change_costs_the_triads_that_offer() {
     let topology = mesh(100);
@@ -282,11 +283,11 @@ fn in_a_mesh_a_change_costs_the_triads_that_offer() {
     let apps: Vec<At> = topology.entries.iter().map(|entry| net.add_app(*entry)).collect();
     let (gated, open) = (Want::group(GATED), Want::group(1));
 
-    // Nobody offers: an interest does not leave its router.
+    // Nothing is offered: an interest does not leave its router.
     assert_eq!(net.cost(|net| assert!(net.want(apps[0], gated, true))), Records::default());
     assert_eq!(net.cost(|net| assert!(net.want(apps[0], gated, false))), Records::default());
 
-    // An offer goes up to the PopUp, to each other PullDown, and down from each at its first.
+    // An offer goes up to the PopUp, to each other PullDown, and down from each at the first offer.
     let first = Records { offers: 99, memory_offers: 1 + 99, ..Records::default() };
     assert_eq!(net.cost(|net| assert!(net.offer(apps[10], gated, true))), first);
     let second = Records { offers: 99, memory_offers: 1 + 1, ..Records::default() };
@@ -299,21 +300,22 @@ fn in_a_mesh_a_change_costs_the_triads_that_offer() {
     // Seven triads offer: seven records, to their PopUps, each of which tells its Primary.
     let change = Records { interests: 7, memory_interests: 1 + 7, ..Records::default() };
     assert_eq!(net.cost(|net| assert!(net.want(apps[0], gated, true))), change);
-    // The second interested one is no news to their Primaries.
+    // The second interest of the triad is no news to their Primaries.
     let change = Records { interests: 7, memory_interests: 1, ..Records::default() };
     assert_eq!(net.cost(|net| assert!(net.want(apps[1], gated, true))), change);
     assert_eq!(net.cost(|net| assert!(net.want(apps[1], gated, false))), change);
-    // One of the seven itself.
+    // The interested application is in one of the seven.
     let change = Records { interests: 6, memory_interests: 1, ..Records::default() };
     assert_eq!(net.cost(|net| assert!(net.want(apps[10], gated, true))), change);
 
-    // A late publisher is told by the two who want it, an early one takes back.
+    // A late publisher is told by the two triads that want its messages; its departure takes that
+    // back.
     let late = Records { offers: 99, interests: 2, memory_offers: 1, memory_interests: 1 };
     assert_eq!(net.cost(|net| assert!(net.offer(apps[80], gated, true))), late);
     let leaves = Records { offers: 99, interests: 2, memory_offers: 1, memory_interests: 1 };
     assert_eq!(net.cost(|net| assert!(net.offer(apps[80], gated, false))), leaves);
 
-    // Not gated: everybody is told.
+    // Not gated: every triad is told.
     let all = Records { interests: 99, memory_interests: 1 + 99, ..Records::default() };
     assert_eq!(net.cost(|net| assert!(net.want(apps[0], open, true))), all);
 
@@ -338,7 +340,8 @@ fn on_paths(parents: &[usize], from: usize, to: &[usize]) -> BTreeSet<usize> {
         .collect()
 }
 
-/// In a sparse graph of 1,000 routers an interest costs at most the links on the paths to those who offer.
+/// In a sparse graph of 1,000 routers an interest costs at most the links on the paths to those
+/// that offer.
 #[test]
 fn in_a_sparse_graph_a_change_costs_the_paths_to_those_who_offer() {
     let topology = forest(1_000, Seed(5), false);
@@ -356,7 +359,7 @@ fn in_a_sparse_graph_a_change_costs_the_paths_to_those_who_offer() {
         let publishers = pick(1 + usize::from(round) % 6);
         let offered =
             net.cost(|net| publishers.iter().for_each(|at| assert!(net.offer(apps[*at], want, true))));
-        // Everybody hears of it once, and those on the way between publishers from both sides.
+        // Every router hears of it once, and those on the way between publishers from both sides.
         let between = on_paths(&parents, publishers[0], &publishers).len() as u64;
         assert_eq!((offered.offers, offered.interests), (999 + between, 0));
         let [first, second] = [pick(1)[0], pick(1)[0]];
@@ -376,12 +379,12 @@ fn in_a_sparse_graph_a_change_costs_the_paths_to_those_who_offer() {
         }
     }
     assert!(longest < 100, "paths of {longest} links: the tree is not that deep");
-    // Not gated: everybody is told.
+    // Not gated: every router is told.
     let all = net.cost(|net| assert!(net.want(apps[0], Want::group(1), true)));
     assert_eq!(all, Records { interests: 999, ..Records::default() });
 }
 
-/// Offers at a local source show it what is wanted of what it offers, and nothing else.
+/// Offers at a local source show it the interest in what it offers, and no other.
 #[test]
 fn an_advised_source_hears_of_what_it_offers() {
     let mut router: Router<Note, Want> = Router::new(RouterConfig::new(RouterId(1), Seed(1)));

@@ -1,5 +1,5 @@
-//! With nothing changing and nobody sending the network is silent but for keep-alives; a change is told only to those
-//! whose sending it changes.
+//! Without changes and senders the network is silent but for keep-alives. A change is announced
+//! only to routers whose sending it changes.
 
 mod common;
 
@@ -33,9 +33,9 @@ fn the_first_is_news_to_all_the_second_to_the_first_the_third_to_nobody() {
     assert_eq!(frames(&mut net, |net| assert!(net.want(neighbour, want, true))), 0);
     assert_eq!(frames(&mut net, |net| assert!(net.want(apps[2], want, false))), 0);
     assert_eq!(frames(&mut net, |net| assert!(net.want(neighbour, want, false))), 1);
-    // Nobody wants this: it does not leave its router.
+    // Nobody wants this message: it does not leave its router.
     assert_eq!(frames(&mut net, |net| net.send(apps[0], note(2, 0, Priority::Reliable, 0))), 0);
-    // Two links up and down to the one other who wants it.
+    // Two links, up and down, to the only other router that wants it.
     assert_eq!(frames(&mut net, |net| net.send(apps[0], note(1, 0, Priority::Reliable, 1))), 2);
 }
 
@@ -92,7 +92,7 @@ fn local_sources_are_advised_of_what_others_want() {
     let (far, near) = (net.add_app(there), net.add_app(here));
     let want = Want::group(1);
     let advice = |net: &mut Net| {
-        // Events are looked at before the world of the test throws them away.
+        // Events are inspected before the test's world discards them.
         let mut advice = Vec::new();
         loop {
             while let Some(event) = net.routers[here].poll_event() {

@@ -1,4 +1,4 @@
-//! When a datagram arrives, if it does.
+//! The arrival time of a datagram, or the reason why it does not arrive.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::spec::{LineSpec, Order};
 use crate::stats::{LineCounters, QueueStats};
 use crate::transmitter::{OnLine, Transmitter};
 
-/// What becomes of a datagram that was offered.
+/// The fate of an offered datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It travels.
@@ -28,26 +28,26 @@ pub enum Verdict {
 /// The times of a datagram that travels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Passage {
-    /// Its first bit leaves.
+    /// Departure of its first bit.
     pub starts: Moment,
-    /// Its last bit has left.
+    /// Departure of its last bit.
     pub departs: Moment,
-    /// It arrives.
+    /// Its arrival.
     pub arrives: Moment,
-    /// Its copy arrives, when there is one.
+    /// The arrival of its copy, if there is one.
     pub copy: Option<Moment>,
 }
 
 /// The queue in front of a transmitter.
 #[derive(Clone, Debug, Default)]
 struct Queue {
-    /// What has not left yet: when, and its octets.
+    /// The datagrams that have not left: their times on the line, and their octets.
     entries: VecDeque<(OnLine, usize)>,
     bytes: usize,
     stats: QueueStats,
 }
 
-/// One direction of a line, without what travels on it.
+/// One direction of a line, without the datagrams on it.
 ///
 /// `now` never goes back between calls.
 #[derive(Clone, Debug)]
@@ -59,13 +59,13 @@ pub struct Channel {
     duplicate: Rng,
     transmitter: Transmitter,
     queue: Queue,
-    /// The latest arrival of what keeps its order.
+    /// The latest arrival of the datagrams that keep their order.
     last_arrival: Moment,
     counters: LineCounters,
 }
 
 impl Channel {
-    /// A line that does what `schedule` says. All its chance is from `seed`.
+    /// A line that follows `schedule`. All its random numbers come from `seed`.
     pub fn new(schedule: impl Into<Schedule>, seed: Seed) -> Self {
         let phases = Phases::new(schedule.into());
         let spec = phases.spec();
@@ -82,29 +82,30 @@ impl Channel {
         }
     }
 
-    /// For a host whose timers are late: a pause of up to `slack` between datagrams is made up for.
+    /// The channel for a host whose timers are late: it makes up for a pause of up to `slack`
+    /// between datagrams.
     #[must_use]
     pub fn with_slack(mut self, slack: Duration) -> Self {
         self.transmitter = Transmitter::with_slack(slack);
         self
     }
 
-    /// What the line does now, as of the last call.
+    /// The present behaviour of the line, as of the last call.
     pub fn spec(&self) -> &LineSpec {
         self.phases.spec()
     }
 
-    /// What was counted so far.
+    /// The counters so far.
     pub fn counters(&self) -> &LineCounters {
         &self.counters
     }
 
-    /// What was measured at the queue so far.
+    /// The queue statistics so far.
     pub fn queue(&self) -> &QueueStats {
         &self.queue.stats
     }
 
-    /// A datagram of `bytes` octets, headers included, is put on the line.
+    /// Puts a datagram of `bytes` octets, headers included, on the line.
     pub fn offer(&mut self, now: Moment, bytes: usize) -> Verdict {
         self.advance(now);
         self.counters.offered += 1;
@@ -130,21 +131,22 @@ impl Channel {
         Verdict::Taken(Passage { starts: on_line.start, departs: on_line.end, arrives, copy })
     }
 
-    /// Whether a datagram sent at `now` is lost, for hosts that send all the same, as a retransmission.
+    /// Draws whether a datagram sent at `now` is lost, for hosts that send it all the same, as a
+    /// retransmission.
     pub fn draw_loss(&mut self, now: Moment) -> bool {
         self.advance(now);
         self.loss.is_lost(now)
     }
 
-    /// Sends `bytes` octets and says when they have left and when they arrive; nothing is lost, dropped or put into an
-    /// order. For hosts with rules of their own for these.
+    /// Sends `bytes` octets and returns their times on the line and their arrival. It loses, drops
+    /// and orders nothing, for hosts with rules of their own for these.
     pub fn carry(&mut self, now: Moment, bytes: usize) -> (OnLine, Moment) {
         self.advance(now);
         let on_line = self.transmit(now, bytes);
         (on_line, on_line.end + self.jitter.draw(self.phases.spec().delay))
     }
 
-    /// When the line has sent all it was given.
+    /// The time at which the line has sent everything it was given.
     pub fn busy_until(&self) -> Moment {
         self.transmitter.busy_until()
     }
@@ -164,7 +166,7 @@ impl Channel {
         }
     }
 
-    /// The times on the transmitter; `None` without room in the queue.
+    /// The times on the transmitter; `None` if the queue has no room.
     fn enqueue(&mut self, now: Moment, bytes: usize) -> Option<OnLine> {
         let (rate, limit) = (self.phases.spec().rate, self.phases.spec().queue);
         if rate.is_none() {
@@ -185,7 +187,7 @@ impl Channel {
         match self.phases.spec().rate {
             Some(rate) => self.transmitter.carry(now, rate, bytes),
             None => {
-                // Behind what a slower phase still has to send.
+                // Wait for the datagrams that a slower phase still has to send.
                 self.transmitter.hold(now);
                 let at = self.transmitter.busy_until();
                 OnLine { start: at, end: at }
@@ -193,7 +195,7 @@ impl Channel {
         }
     }
 
-    /// The arrival of what has departed at `departed`.
+    /// The arrival time of a datagram that departed at `departed`.
     fn travel(&mut self, departed: Moment) -> Moment {
         let spec = self.phases.spec();
         let mut arrives = departed + self.jitter.draw(spec.delay);
@@ -210,14 +212,14 @@ impl Channel {
 }
 
 impl Queue {
-    /// Lets go what has left by `now`.
+    /// Removes the datagrams that have left by `now`.
     fn advance(&mut self, now: Moment) {
         while let Some((_, bytes)) = self.entries.pop_front_if(|(on_line, _)| on_line.end <= now) {
             self.bytes -= bytes;
         }
     }
 
-    /// Octets of what has not begun to leave.
+    /// Octets of the datagrams whose transmission has not begun.
     fn waiting(&self, now: Moment) -> usize {
         let sending = self.entries.front().filter(|(on_line, _)| on_line.start <= now);
         self.bytes - sending.map_or(0, |&(_, bytes)| bytes)
@@ -241,7 +243,7 @@ impl Queue {
 }
 
 impl Passage {
-    /// From the offer at `offered` to the arrival.
+    /// The time from the offer at `offered` to the arrival.
     pub fn delay(&self, offered: Moment) -> Duration {
         self.arrives.since(offered)
     }

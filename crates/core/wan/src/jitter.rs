@@ -1,4 +1,4 @@
-//! How delays differ from datagram to datagram.
+//! Jitter: random variation of the delay from datagram to datagram.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -14,30 +14,32 @@ use crate::units::{Time, parse_duration};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Shape(pub u32);
 
-/// Shapes that can be asked for: 0.1 to 1000.
+/// Valid shapes: 0.1 to 1000.
 pub const SHAPE_RANGE: RangeInclusive<Shape> = Shape(100)..=Shape(1_000_000);
 
-/// The shape when none is given: 2, with a mode above zero and a tail to the right.
+/// The default shape: 2, with a mode above zero and a tail to the right.
 pub const GAMMA_SHAPE_DEFAULT: Shape = Shape(2_000);
 
-/// What is added to the delay of each datagram, drawn anew for each.
+/// The random addition to the delay of each datagram, drawn independently for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Jitter {
     /// Nothing.
     #[default]
     None,
-    /// Evenly from nothing to this much more. Text: `2ms`.
+    /// Uniform from zero to this duration. Text: `2ms`.
     UpTo(Duration),
-    /// Evenly, from this much less to this much more. Text: `uniform:2ms`.
+    /// Uniform from minus to plus this duration. Text: `uniform:2ms`.
     Uniform(Duration),
-    /// Normally, of this standard deviation, cut off where the delay would be negative and as far above, so that the
-    /// mean stays. Text: `normal:2ms`.
+    /// Normal with this standard deviation. The distribution is cut off where the delay would be
+    /// negative and as far above, so that the mean stays. Text: `normal:2ms`.
     Normal(Duration),
-    /// From a gamma distribution: a heavy tail to the right. Text: `gamma:3ms` or, with a shape, `gamma:3ms:2.5`.
+    /// From a gamma distribution: a heavy tail to the right. Text: `gamma:3ms` or, with a shape,
+    /// `gamma:3ms:2.5`.
     Gamma {
-        /// Mean of what is added.
+        /// Mean of the addition.
         mean: Duration,
-        /// The deviation is the mean over the root of the shape; 1 is exponential.
+        /// The standard deviation is the mean over the square root of the shape; shape 1 is
+        /// exponential.
         shape: Shape,
     },
 }
@@ -46,7 +48,7 @@ impl Jitter {
     /// Reads the text form.
     ///
     /// # Errors
-    /// No such distribution, or its numbers are none.
+    /// There is no such distribution, or its parameters are not valid.
     pub fn parse(text: &str) -> Result<Self, String> {
         let jitter = match text.split_once(':') {
             None if text == "none" => Self::None,
@@ -68,7 +70,7 @@ impl Jitter {
         Ok(if jitter.scale().is_zero() { Self::None } else { jitter })
     }
 
-    /// The length of time that the distribution is given by.
+    /// The duration that parameterizes the distribution.
     pub const fn scale(&self) -> Duration {
         match *self {
             Self::None => Duration::ZERO,
@@ -77,7 +79,7 @@ impl Jitter {
         }
     }
 
-    /// How much is added in the mean.
+    /// The mean addition to the delay.
     pub fn mean(&self) -> Duration {
         match *self {
             Self::None | Self::Uniform(_) | Self::Normal(_) => Duration::ZERO,
@@ -86,7 +88,7 @@ impl Jitter {
         }
     }
 
-    /// Whether the distribution has two sides, so that its scale must not be above the delay.
+    /// True if the addition may be negative, so that its scale must not be above the delay.
     pub const fn is_two_sided(&self) -> bool {
         matches!(self, Self::Uniform(_) | Self::Normal(_))
     }
@@ -114,7 +116,7 @@ impl fmt::Display for Jitter {
     }
 }
 
-/// Draws one delay after the other.
+/// Draws the delays of consecutive datagrams.
 #[derive(Clone, Debug)]
 pub struct JitterProcess {
     jitter: Jitter,
@@ -123,14 +125,14 @@ pub struct JitterProcess {
 }
 
 impl JitterProcess {
-    /// Draws from `seed`.
+    /// A process whose random numbers come from `seed`.
     pub fn new(jitter: Jitter, seed: Seed) -> Self {
         let mut process = Self { jitter: Jitter::None, gamma: None, rng: seed.rng() };
         process.set(jitter);
         process
     }
 
-    /// Another distribution from now on.
+    /// Changes the distribution from now on.
     pub fn set(&mut self, jitter: Jitter) {
         self.jitter = jitter;
         self.gamma = match jitter {
@@ -142,7 +144,7 @@ impl JitterProcess {
         };
     }
 
-    /// The delay of the next datagram, of a line whose delay is `delay`.
+    /// The delay of the next datagram on a line whose delay is `delay`.
     pub fn draw(&mut self, delay: Duration) -> Duration {
         match self.jitter {
             Jitter::None => delay,
@@ -158,7 +160,7 @@ impl JitterProcess {
         }
     }
 
-    /// From nothing to `most`, both included.
+    /// Uniform from zero to `most`, both included.
     fn evenly(&mut self, most: Duration) -> Duration {
         let most = u64::try_from(most.as_nanos()).unwrap_or(u64::MAX - 1);
         let draw = (u128::from(self.rng.next_u64()) * (u128::from(most) + 1)) >> 64;
@@ -167,8 +169,9 @@ impl JitterProcess {
 
     fn normally(&mut self, delay: Duration, deviation: Duration) -> Duration {
         let (mean, deviation) = (delay.as_nanos() as f64, deviation.as_nanos() as f64);
-        // A delay of at least the deviation is what the specification checks: two draws in three are inside.
-        // A delay that is shorter all the same is met as it is, after a while.
+        // The specification ensures a delay of at least the deviation, so at least two draws in
+        // three are accepted. A much shorter delay may cause 64 rejected draws; it is then used
+        // without jitter.
         for _ in 0..64 {
             let normal: f64 = StandardNormal.sample(&mut self.rng);
             let extra = normal * deviation;

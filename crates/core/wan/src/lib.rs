@@ -1,7 +1,8 @@
 //! Wide-area lines, emulated: one machine for live runs and for simulated ones.
 //!
-//! A line is one direction from one host to another. What is offered to it is lost, or waits until the line has sent
-//! what came before, then travels, and arrives: in that order, so that lost datagrams take no room on the line.
+//! A line is one direction from one host to another. A datagram offered to it is lost, or waits
+//! until the line has sent the earlier ones, then travels, and arrives. Loss comes first, so that
+//! lost datagrams occupy no room on the line.
 //!
 //! ```text
 //!  offer ──► loss ──► queue ──► transmitter ──► delay + jitter (+ reorder, duplicate) ──► poll
@@ -9,15 +10,17 @@
 //!           Lost      Full
 //! ```
 //!
-//! - [`Line`] holds what is under way, of any type; [`Channel`] only says when a datagram arrives, for hosts that have
-//!   a queue of events of their own, or other rules for what was lost.
-//! - [`LineSpec`] is what a line does, as a value and as a text (`delay=35ms,jitter=gamma:3ms,loss=ge:5%:3`);
-//!   [`Schedule`] lets it change in time; [`Scenario`] are lines that go by a name, such as `continental`.
-//! - [`Loss`] and [`Jitter`] are the models; [`LossAt`] and [`Losses`] are for hosts that draw losses elsewhere than at
-//!   each receiver.
+//! - [`Line`] holds the datagrams under way, of any type. [`Channel`] only computes arrival times,
+//!   for hosts that have an event queue of their own, or other rules for lost datagrams.
+//! - [`LineSpec`] describes a line, as a value and as a text
+//!   (`delay=35ms,jitter=gamma:3ms,loss=ge:5%:3`). A [`Schedule`] lets it change in time. A
+//!   [`Scenario`] is a set of lines with a name, such as `continental`.
+//! - [`Loss`] and [`Jitter`] are the models. [`LossAt`] and [`Losses`] are for hosts that draw
+//!   losses elsewhere than at each receiver.
 //!
-//! Each kind of chance (loss, jitter, reordering, copies) has its own generator from the seed of the line, so that
-//! switching one on changes nothing in the others. Normal and gamma numbers are those of the crate `rand_distr`.
+//! Each source of randomness (loss, jitter, reordering, copies) has its own generator, derived from
+//! the seed of the line, so that switching one on changes nothing in the others. The crate
+//! `rand_distr` draws the normal and gamma numbers.
 
 mod channel;
 mod jitter;

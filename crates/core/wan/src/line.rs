@@ -1,4 +1,4 @@
-//! A line with what travels on it.
+//! A line with the datagrams on it.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -11,7 +11,8 @@ use crate::stats::{LineCounters, QueueStats};
 
 /// One direction of an emulated line for datagrams of type `T`: a message, or a reference to one.
 ///
-/// Cost: O(log n) for each datagram under way, no allocation but for the growth of one array.
+/// Cost: O(log n) per datagram, with n datagrams under way. It allocates only when its one array
+/// grows.
 #[derive(Clone, Debug)]
 pub struct Line<T> {
     channel: Channel,
@@ -28,7 +29,7 @@ struct Entry<T> {
 }
 
 impl<T: Clone> Line<T> {
-    /// A line that does what `schedule` says. All its chance is from `seed`.
+    /// A line that follows `schedule`. All its random numbers come from `seed`.
     pub fn new(schedule: impl Into<Schedule>, seed: Seed) -> Self {
         let channel = Channel::new(schedule, seed);
         Self { channel, under_way: BinaryHeap::new(), numbered: 0, delivered: 0 }
@@ -55,12 +56,13 @@ impl<T: Clone> Line<T> {
 }
 
 impl<T> Line<T> {
-    /// The next datagram that has arrived by `now`; those of one moment in the order in which they were offered.
+    /// The next datagram that has arrived by `now`. Datagrams of one moment keep the order in which
+    /// they were offered.
     pub fn poll(&mut self, now: Moment) -> Option<T> {
         self.poll_at(now).map(|(_, item)| item)
     }
 
-    /// The same, with the moment of the arrival.
+    /// As [`poll`](Self::poll), with the time of the arrival.
     pub fn poll_at(&mut self, now: Moment) -> Option<(Moment, T)> {
         if self.poll_timeout()? > now {
             return None;
@@ -70,38 +72,38 @@ impl<T> Line<T> {
         Some((entry.arrives, entry.item))
     }
 
-    /// When the next datagram arrives.
+    /// The arrival time of the next datagram.
     pub fn poll_timeout(&self) -> Option<Moment> {
         self.under_way.peek().map(|entry| entry.arrives)
     }
 
-    /// How many datagrams, copies included, are under way.
+    /// Number of datagrams, copies included, that are under way.
     pub fn in_flight(&self) -> usize {
         self.under_way.len()
     }
 
-    /// How many datagrams, copies included, have arrived.
+    /// Number of datagrams, copies included, that have arrived.
     pub fn delivered(&self) -> u64 {
         self.delivered
     }
 
-    /// What was counted so far.
+    /// The counters so far.
     pub fn counters(&self) -> &LineCounters {
         self.channel.counters()
     }
 
-    /// What was measured at the queue so far.
+    /// The queue statistics so far.
     pub fn queue(&self) -> &QueueStats {
         self.channel.queue()
     }
 
-    /// The line without what travels on it.
+    /// The line without the datagrams on it.
     pub fn channel(&mut self) -> &mut Channel {
         &mut self.channel
     }
 }
 
-/// Reversed: `BinaryHeap` gives the greatest first.
+/// Reversed, because `BinaryHeap` returns the greatest first.
 impl<T> Ord for Entry<T> {
     fn cmp(&self, other: &Self) -> Ordering {
         (other.arrives, other.number).cmp(&(self.arrives, self.number))

@@ -1,4 +1,4 @@
-//! Which datagrams are lost.
+//! Models that select the lost datagrams.
 
 use std::fmt;
 use std::sync::Arc;
@@ -18,32 +18,33 @@ pub enum Loss {
     /// Nothing is lost.
     #[default]
     None,
-    /// Each datagram by itself. Text: `5%`.
+    /// Each datagram independently. Text: `5%`.
     Bernoulli(Share),
-    /// In bursts. Text: `ge:5%:3` (mean loss, mean burst in datagrams), `ge:5%:30ms` (burst in time), or all
-    /// parameters: `ge:p=1.754%:r=33.3%:good=0%:bad=100%`, with `:per=ms` when steps are milliseconds.
+    /// In bursts. Text: `ge:5%:3` (mean loss, mean burst in datagrams), `ge:5%:30ms` (burst in
+    /// time), or all parameters: `ge:p=1.754%:r=33.3%:good=0%:bad=100%`, with `:per=ms` when steps
+    /// are milliseconds.
     GilbertElliott(GilbertElliott),
-    /// As written down, again from the start at the end. Text: `trace:FILE`.
+    /// As recorded, from the start again at the end. Text: `trace:FILE`.
     Trace(LossTrace),
 }
 
-/// The channel of Gilbert and Elliott: a good and a bad state, each with its loss. It starts in the long-run mixture of
-/// both, so that the mean loss holds from the first datagram.
+/// The channel of Gilbert and Elliott: a good and a bad state, each with its loss. It starts in the
+/// long-run mixture of both, so that the mean loss holds from the first datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct GilbertElliott {
-    /// From good to bad, in each step.
+    /// Probability of a change from good to bad in each step.
     pub to_bad: Share,
-    /// From bad to good, in each step.
+    /// Probability of a change from bad to good in each step.
     pub to_good: Share,
     /// Loss in the good state.
     pub good: Share,
     /// Loss in the bad state.
     pub bad: Share,
-    /// What a step is.
+    /// The unit of a step.
     pub step: Step,
 }
 
-/// When a [`GilbertElliott`] channel may change its state.
+/// The times at which a [`GilbertElliott`] channel may change its state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Step {
     /// After each datagram.
@@ -53,21 +54,21 @@ pub enum Step {
     Millisecond,
 }
 
-/// Which datagrams of a recording were lost.
+/// A recording of lost and received datagrams.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LossTrace {
-    /// Where it was read from, for the text form.
+    /// The file it was read from, for the text form.
     pub name: Arc<str>,
-    /// One entry for each datagram; true was lost.
+    /// One entry for each datagram; true if it was lost.
     pub lost: Arc<[bool]>,
 }
 
 impl LossTrace {
-    /// Reads `1` or `x` as a lost datagram, `0` or `.` as one that arrived. White space, and what follows a `#` up to
-    /// the end of its line, means nothing.
+    /// Reads `1` or `x` as a lost datagram, `0` or `.` as one that arrived. It skips white space,
+    /// and everything from a `#` to the end of its line.
     ///
     /// # Errors
-    /// Another character, with its line; nothing at all; more than [`TRACE_LENGTH_MAX`] entries.
+    /// Another character, with its line; an empty trace; more than [`TRACE_LENGTH_MAX`] entries.
     pub fn parse(name: &str, text: &str) -> Result<Self, String> {
         let mut lost = Vec::new();
         for (number, line) in text.lines().enumerate() {
@@ -96,11 +97,12 @@ impl LossTrace {
 }
 
 impl GilbertElliott {
-    /// The channel that loses everything in its bad state and nothing in its good one: `loss` in the mean, in bursts of
-    /// `burst` steps in the mean.
+    /// The channel that loses everything in its bad state and nothing in its good one. On average
+    /// it loses `loss`, in bursts of `burst` steps.
     ///
     /// # Errors
-    /// A burst below one step, or so much loss that the bad state would have to follow the good one at once.
+    /// A burst below one step, or so much loss that the bad state would have to follow the good one
+    /// at once.
     pub fn of_burst(loss: Share, burst: f64, step: Step) -> Result<Self, String> {
         if !(burst >= 1.0 && burst.is_finite()) {
             return Err(format!("a mean burst of {burst} steps is below one"));
@@ -122,14 +124,14 @@ impl GilbertElliott {
         if to_bad + to_good > 0.0 { to_bad / (to_bad + to_good) } else { 0.0 }
     }
 
-    /// How much of the present state is left after `steps`: `(1 - p - r)^steps`.
+    /// The correlation with the present state after `steps`: `(1 - p - r)^steps`.
     fn memory(&self, steps: f64) -> f64 {
         libm::pow(1.0 - self.to_bad.as_f64() - self.to_good.as_f64(), steps)
     }
 }
 
 impl Loss {
-    /// The share of datagrams that is lost in the long run.
+    /// The long-run share of lost datagrams.
     pub fn mean(&self) -> f64 {
         match self {
             Self::None => 0.0,
@@ -144,10 +146,10 @@ impl Loss {
         }
     }
 
-    /// Reads the text form. `read` gives the content of a file of a trace.
+    /// Reads the text form. `read` returns the content of a trace file.
     ///
     /// # Errors
-    /// No such model, its numbers are none, or its trace cannot be read.
+    /// There is no such model, its parameters are not valid, or its trace cannot be read.
     pub fn parse(text: &str, read: &dyn Fn(&str) -> Result<String, String>) -> Result<Self, String> {
         let loss = match text.split_once(':') {
             None if text == "none" => Self::None,
@@ -230,31 +232,31 @@ impl fmt::Display for GilbertElliott {
     }
 }
 
-/// Milliseconds that a time-based channel has lived through, whole.
+/// The number of whole milliseconds up to `now`, by which a time-based channel counts its steps.
 fn millisecond(now: Moment) -> u64 {
     now.as_nanos() / Duration::from_millis(1).as_nanos() as u64
 }
 
-/// Says of one datagram after the other whether it is lost.
+/// Decides for one datagram after the other whether it is lost.
 #[derive(Clone, Debug)]
 pub struct LossProcess {
     loss: Loss,
     rng: Rng,
     /// The state of a Gilbert-Elliott channel; `None` before its first datagram.
     is_bad: Option<bool>,
-    /// The millisecond that this state is of.
+    /// The millisecond to which this state belongs.
     at_ms: u64,
-    /// The place in a trace.
+    /// The position in a trace.
     next: usize,
 }
 
 impl LossProcess {
-    /// Draws from `seed`.
+    /// A process whose random numbers come from `seed`.
     pub fn new(loss: Loss, seed: Seed) -> Self {
         Self { loss, rng: seed.rng(), is_bad: None, at_ms: 0, next: 0 }
     }
 
-    /// Another model from now on. The same model goes on where it is.
+    /// Changes the model from now on. An equal model continues in its present state.
     pub fn set(&mut self, loss: &Loss) {
         if *loss != self.loss {
             self.loss = loss.clone();
@@ -262,7 +264,7 @@ impl LossProcess {
         }
     }
 
-    /// Whether the datagram that is sent at `now` is lost.
+    /// Draws whether the datagram sent at `now` is lost.
     pub fn is_lost(&mut self, now: Moment) -> bool {
         match &self.loss {
             Loss::None => false,
@@ -280,7 +282,7 @@ impl LossProcess {
         }
     }
 
-    /// Brings the state of the channel up to this datagram.
+    /// Advances the state of the channel to this datagram.
     fn step(&mut self, ge: &GilbertElliott, now: Moment) -> bool {
         let steady = ge.bad_share();
         let at_ms = millisecond(now);

@@ -1,4 +1,4 @@
-//! Lines that go by a name, and where losses are drawn.
+//! Named scenarios, and the place where losses are drawn.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,10 +12,11 @@ use crate::schedule::{Phases, Schedule};
 use crate::share::Share;
 use crate::spec::LineSpec;
 
-/// A network of sites, each with a line to each other.
+/// A network of sites, with a line from each site to each other.
 ///
-/// Where the sources of the experiments name no value, this choice is ours: delays of `paper`, `congested`, `tail` and
-/// `partition`, the bursts of `tail`, and when and between whom `partition` cuts.
+/// Some values are our choice, because the sources of the experiments name none: the delays of
+/// `paper`, `congested`, `tail` and `partition`, the bursts of `tail`, and the times and sites of
+/// the cut of `partition`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Scenario {
     /// 0.1 ms.
@@ -38,15 +39,15 @@ pub enum Scenario {
     Partition,
 }
 
-/// A name that nothing has.
+/// A name that does not exist.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{name}` is no {what} (there are: {known})")]
 pub struct UnknownName {
-    /// What it was to be.
+    /// The kind of thing named.
     pub what: &'static str,
     /// The name.
     pub name: String,
-    /// Those there are.
+    /// The names that exist.
     pub known: String,
 }
 
@@ -105,7 +106,7 @@ impl Scenario {
     }
 }
 
-/// Bursts of 5 datagrams in the mean, with a mean loss in millionths.
+/// Loss in bursts of 5 datagrams on average, with a mean loss in millionths.
 fn bursts(loss_ppm: u32) -> Loss {
     let channel = GilbertElliott::of_burst(Share::from_millionths(loss_ppm), 5.0, Step::Datagram);
     Loss::GilbertElliott(channel.expect("the losses above leave gaps between bursts of 5"))
@@ -140,15 +141,15 @@ impl FromStr for Scenario {
     }
 }
 
-/// Where a host draws the losses of a multicast datagram.
+/// The place where a host draws the losses of a multicast datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum LossAt {
     /// Once for all receivers: they lose the same datagrams.
     Sender,
-    /// For each receiving host by itself.
+    /// For each receiving host separately.
     #[default]
     Receiver,
-    /// For each object at a receiving host by itself.
+    /// For each object at a receiving host separately.
     Object,
 }
 
@@ -178,8 +179,8 @@ impl FromStr for LossAt {
     }
 }
 
-/// The losses of several places that draw by themselves: one for the sender, or one for each object. Lines beside it are
-/// [`Schedule::without_loss`].
+/// The losses of several places with independent draws: one for the sender, or one for each object.
+/// Use lines [without loss](Schedule::without_loss) beside it.
 #[derive(Clone, Debug)]
 pub struct Losses {
     phases: Phases,
@@ -187,7 +188,8 @@ pub struct Losses {
 }
 
 impl Losses {
-    /// `places` places whose losses follow `schedule`. A place more changes nothing for the others.
+    /// `places` places whose losses follow `schedule`. One more place changes nothing for the
+    /// others.
     pub fn new(schedule: impl Into<Schedule>, seed: Seed, places: usize) -> Self {
         let phases = Phases::new(schedule.into());
         let loss = &phases.spec().loss;
@@ -195,7 +197,7 @@ impl Losses {
         Self { processes: (0..places).map(process).collect(), phases }
     }
 
-    /// Whether the datagram that is sent at `now` is lost, for each place.
+    /// Draws for each place whether the datagram sent at `now` is lost.
     pub fn draw(&mut self, now: Moment) -> impl ExactSizeIterator<Item = bool> + '_ {
         if self.phases.advance(now) {
             let loss = &self.phases.spec().loss;

@@ -10,39 +10,39 @@ use crate::loss::Loss;
 use crate::spec::{LineSpec, SpecError, no_files};
 use crate::units::{Time, parse_duration};
 
-/// Most phases of a schedule.
+/// Largest number of phases in a schedule.
 pub const PHASES_MAX: usize = 10_000;
 
-/// From when on a line does what.
+/// A phase: the behaviour of a line from some time on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Phase {
-    /// Since [`Moment::ZERO`].
+    /// Start of the phase, since [`Moment::ZERO`].
     pub from: Duration,
-    /// What the line does until the next phase.
+    /// The behaviour of the line until the next phase.
     pub spec: LineSpec,
 }
 
-/// What a line does, and when it changes. At least one phase, the first from the start on.
+/// The behaviour of a line over time. It has at least one phase, and the first begins at the start.
 ///
-/// As a text: phases separated by `;`, each but the first with `at=` and then what changes:
-/// `delay=5ms,rate=2Mbit/s;at=60s,rate=100kbit/s;at=120s,rate=2Mbit/s`.
+/// As a text: phases separated by `;`. Each but the first begins with `at=`, followed by the
+/// changes: `delay=5ms,rate=2Mbit/s;at=60s,rate=100kbit/s;at=120s,rate=2Mbit/s`.
 ///
-/// What was taken before a change keeps the delay and the rate at which it was taken.
+/// A datagram taken before a change keeps the delay and the rate at which it was taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Schedule {
     phases: Vec<Phase>,
 }
 
 impl Schedule {
-    /// Always the same.
+    /// A schedule of one phase.
     pub fn constant(spec: LineSpec) -> Self {
         Self { phases: vec![Phase { from: Duration::ZERO, spec }] }
     }
 
-    /// Adds a change.
+    /// Adds a phase.
     ///
     /// # Errors
-    /// It does not come after all others, or there are [`PHASES_MAX`].
+    /// The phase does not come after all others, or there are [`PHASES_MAX`] already.
     pub fn then(mut self, from: Duration, spec: LineSpec) -> Result<Self, SpecError> {
         let number = self.phases.len() + 1;
         let fail = |why: String| SpecError::Phase { number, why };
@@ -57,10 +57,10 @@ impl Schedule {
         Ok(self)
     }
 
-    /// Reads the text form. `read` gives the content of a file of a trace.
+    /// Reads the text form. `read` returns the content of a trace file.
     ///
     /// # Errors
-    /// What is wrong with a line, or with the times of the phases.
+    /// A line is not valid, or the times of the phases are not.
     pub fn parse(text: &str, read: &dyn Fn(&str) -> Result<String, String>) -> Result<Self, SpecError> {
         let mut texts = text.split(';');
         let mut spec = LineSpec::default();
@@ -85,7 +85,7 @@ impl Schedule {
         &self.phases
     }
 
-    /// The same without loss: for hosts that draw losses elsewhere.
+    /// The same schedule without loss, for hosts that draw losses elsewhere.
     #[must_use]
     pub fn without_loss(mut self) -> Self {
         self.phases.iter_mut().for_each(|phase| phase.spec.loss = Loss::None);
@@ -124,7 +124,7 @@ impl fmt::Display for Schedule {
     }
 }
 
-/// A schedule and the place in it.
+/// A schedule and the current position in it.
 #[derive(Clone, Debug)]
 pub struct Phases {
     schedule: Schedule,
@@ -132,17 +132,17 @@ pub struct Phases {
 }
 
 impl Phases {
-    /// At the start of `schedule`.
+    /// The position at the start of `schedule`.
     pub fn new(schedule: Schedule) -> Self {
         Self { schedule, index: 0 }
     }
 
-    /// What the line does now.
+    /// The present behaviour of the line.
     pub fn spec(&self) -> &LineSpec {
         &self.schedule.phases[self.index].spec
     }
 
-    /// Goes on to `now`. True when what the line does has changed.
+    /// Moves on to `now`. True when that changed the behaviour of the line.
     pub fn advance(&mut self, now: Moment) -> bool {
         let before = self.index;
         while self.schedule.phases.get(self.index + 1).is_some_and(|next| Moment::ZERO + next.from <= now) {

@@ -1,10 +1,11 @@
-//! Shares, exact.
+//! Exact shares of a whole.
 
 use std::fmt;
 
 use rand_core::RngCore;
 
-/// Parts of a whole, in units of one part in 10^9: a probability that can be compared, written and read without loss.
+/// A share in units of one part in 10^9: a probability that can be compared, written and read
+/// without loss.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Share(u32);
 
@@ -33,28 +34,28 @@ impl Share {
         sound.then(|| Self((part * f64::from(WHOLE)).round() as u32)) // at most the whole
     }
 
-    /// Parts of 10^9.
+    /// Its number of parts of 10^9.
     pub const fn billionths(self) -> u32 {
         self.0
     }
 
-    /// From 0 to 1.
+    /// The share as a number from 0 to 1.
     pub fn as_f64(self) -> f64 {
         f64::from(self.0) / f64::from(WHOLE)
     }
 
-    /// What is left of the whole.
+    /// The remainder to the whole.
     #[must_use]
     pub const fn rest(self) -> Self {
         Self(WHOLE - self.0)
     }
 
-    /// Whether this is nothing.
+    /// True if this is nothing.
     pub const fn is_none(self) -> bool {
         self.0 == 0
     }
 
-    /// True with this probability. Certainty and impossibility draw nothing.
+    /// Returns true with this probability. Certainty and impossibility draw no random number.
     pub fn draw(self, rng: &mut impl RngCore) -> bool {
         match self {
             Self::NONE => false,
@@ -64,7 +65,7 @@ impl Share {
     }
 }
 
-/// In percent.
+/// Writes the share in percent.
 impl fmt::Display for Share {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}%", f64::from(self.0) / 10_000_000.0)

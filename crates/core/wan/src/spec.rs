@@ -1,4 +1,4 @@
-//! What a line does, as a value and as a text.
+//! The behaviour of a line, as a value and as a text.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,80 +9,84 @@ use crate::loss::Loss;
 use crate::share::Share;
 use crate::units::{Rate, Size, Time, parse_duration, parse_rate, parse_share, parse_size};
 
-/// Longest delay, and jitter, that is emulated.
+/// Longest delay, and jitter, that can be emulated.
 pub const DELAY_MAX: Duration = Duration::from_secs(60);
 
-/// What a line does to what is offered to it. The default does nothing.
+/// The behaviour of a line towards the datagrams offered to it. The default changes nothing.
 ///
 /// As a text: `delay=35ms,jitter=gamma:3ms,loss=ge:5%:3,rate=384kbit/s,queue=16kB`, in any order.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct LineSpec {
-    /// From the departure of the last bit to its arrival. `delay=35ms`.
+    /// Time from the departure of the last bit to its arrival. `delay=35ms`.
     pub delay: Duration,
-    /// What is added to the delay of each datagram. `jitter=2ms`, and [`Jitter`]'s other texts.
+    /// The random addition to the delay of each datagram. `jitter=2ms`, and [`Jitter`]'s other
+    /// texts.
     pub jitter: Jitter,
-    /// Which datagrams are lost. `loss=5%`, and [`Loss`]'s other texts.
+    /// The model that selects lost datagrams. `loss=5%`, and [`Loss`]'s other texts.
     pub loss: Loss,
     /// Bits per second; `None` is infinitely fast. `rate=384kbit/s`.
     pub rate: Option<u64>,
-    /// Octets that may wait while another datagram is sent; what finds no room is dropped. `None` is without limit, and
-    /// without a rate nothing waits. `queue=16kB`.
+    /// Octets that may wait while another datagram is sent; a datagram that finds no room is
+    /// dropped. `None` is without limit, and without a rate nothing waits. `queue=16kB`.
     pub queue: Option<usize>,
-    /// Whether jitter may let datagrams overtake each other. `order=fifo` (the default) or `order=free`.
+    /// Whether jitter may let datagrams overtake each other. `order=fifo` (the default) or
+    /// `order=free`.
     pub order: Order,
     /// Datagrams that are held back, whatever the order. `reorder=1%:20ms`.
     pub reorder: Option<Reorder>,
     /// Share of datagrams that arrive twice. `duplicate=0.1%`.
     pub duplicate: Share,
-    /// Whether nothing passes: a partition. What is already under way arrives. `cut=on` or `cut=off`.
+    /// True if nothing passes: a partition. Datagrams already under way arrive. `cut=on` or
+    /// `cut=off`.
     pub cut: bool,
 }
 
 /// Whether a line keeps the order of its datagrams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Order {
-    /// None arrives before one that was offered earlier, but for those of [`LineSpec::reorder`].
+    /// No datagram arrives before one that was offered earlier, except those of
+    /// [`LineSpec::reorder`].
     #[default]
     Fifo,
-    /// Each arrives when its own delay is over.
+    /// Each datagram arrives when its own delay is over.
     Free,
 }
 
 /// Datagrams that are held back for a while, so that others overtake them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Reorder {
-    /// How many.
+    /// The share of datagrams held back.
     pub share: Share,
-    /// For how long.
+    /// The extra delay.
     pub extra: Duration,
 }
 
-/// Why a text says nothing about a line.
+/// The reason why a text does not describe a line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SpecError {
     /// There is no such option.
     #[error("`{key}` is no option of a line (there are: {})", LineSpec::KEYS.join(", "))]
     Unknown {
-        /// What it was called.
+        /// The name given.
         key: String,
     },
-    /// The value is none for this option.
+    /// The value is not valid for this option.
     #[error("option `{key}`: {why}")]
     Value {
         /// The option.
         key: &'static str,
-        /// What is wrong, and what was expected.
+        /// The fault, and the expected form.
         why: String,
     },
-    /// Options that do not go together.
+    /// Options that contradict each other.
     #[error("{0}")]
     Together(String),
-    /// The phases of a schedule.
+    /// A phase of a schedule is not valid.
     #[error("phase {number} of the schedule: {why}")]
     Phase {
-        /// Which one, from 1.
+        /// The number of the phase, from 1.
         number: usize,
-        /// What is wrong.
+        /// The fault.
         why: String,
     },
 }
@@ -92,15 +96,15 @@ impl LineSpec {
     pub const KEYS: [&'static str; 9] =
         ["delay", "jitter", "loss", "rate", "queue", "order", "reorder", "duplicate", "cut"];
 
-    /// Whether the line does nothing.
+    /// True if the line changes nothing.
     pub fn is_none(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Sets one option. `read` gives the content of a file of a trace.
+    /// Sets one option. `read` returns the content of a trace file.
     ///
     /// # Errors
-    /// There is no such option, or the value is none for it.
+    /// There is no such option, or the value is not valid for it.
     pub fn set_with(
         &mut self,
         key: &str,
@@ -115,7 +119,7 @@ impl LineSpec {
     /// Sets one option, without files.
     ///
     /// # Errors
-    /// There is no such option, the value is none for it, or it names a file.
+    /// There is no such option, the value is not valid for it, or it names a file.
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), SpecError> {
         self.set_with(key, value, &no_files)
     }
@@ -140,10 +144,10 @@ impl LineSpec {
         Ok(())
     }
 
-    /// What cannot be said of one option by itself.
+    /// Checks the rules that concern several options.
     ///
     /// # Errors
-    /// A jitter to both sides that is longer than the delay; a queue on a line that is infinitely fast.
+    /// A two-sided jitter that is longer than the delay; a queue on a line that is infinitely fast.
     pub fn check(&self) -> Result<(), SpecError> {
         let spread = self.jitter.scale();
         if self.jitter.is_two_sided() && spread > self.delay {
@@ -161,7 +165,7 @@ impl LineSpec {
         Ok(())
     }
 
-    /// Reads `key=value,key=value` over what is there.
+    /// Reads `key=value,key=value` over the present options.
     pub(crate) fn read(
         &mut self,
         text: &str,
@@ -175,12 +179,12 @@ impl LineSpec {
     }
 }
 
-/// For lines that come from where no files are.
+/// The file reader of lines that may not name files.
 pub(crate) fn no_files(file: &str) -> Result<String, String> {
     Err(format!("the trace `{file}` would be read from a file, and there are none here"))
 }
 
-/// A delay that is not too long to be emulated.
+/// Reads a delay that is not too long to be emulated.
 fn parse_delay(text: &str) -> Result<Duration, String> {
     in_range(text, parse_duration(text)?)
 }
@@ -234,7 +238,7 @@ impl FromStr for LineSpec {
     }
 }
 
-/// All that differs from the default, separated by commas.
+/// Writes the options that differ from the default, separated by commas.
 impl fmt::Display for LineSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.differences(&Self::default()).join(","))
@@ -242,7 +246,7 @@ impl fmt::Display for LineSpec {
 }
 
 impl LineSpec {
-    /// The options, as texts, that make `before` into this one.
+    /// The options, as texts, that turn `before` into this one.
     pub fn differences(&self, before: &Self) -> Vec<String> {
         let none = || "none".to_owned();
         let mut texts = Vec::new();

@@ -1,37 +1,39 @@
-//! What sends one packet after the other at a rate.
+//! The transmitter: sends one packet after the other at a rate.
 
 use std::time::Duration;
 
 use base::Moment;
 
-/// The transmitter of a line: when it is free. Exact to the nanosecond, however many packets stand in the queue.
+/// The transmitter of a line: the time at which it is free. It is exact to the nanosecond, however
+/// many packets wait in the queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Transmitter {
-    /// When the last bit of all that is queued has left, rounded down to a nanosecond ...
+    /// The departure of the last queued bit, rounded down to a nanosecond.
     busy_until: Moment,
-    /// ... and the part of a nanosecond that rounding cut off, in units of 1/rate.
+    /// The part of a nanosecond that the rounding cut off, in units of 1/rate.
     busy_rest: u64,
-    /// A pause of up to this much is none.
+    /// A pause of up to this length counts as none.
     slack: Duration,
 }
 
-/// When a packet is on a line.
+/// The times of a packet on a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OnLine {
-    /// Its first bit leaves; rounded down.
+    /// Departure of its first bit, rounded down.
     pub start: Moment,
-    /// Its last bit has left; rounded up.
+    /// Departure of its last bit, rounded up.
     pub end: Moment,
 }
 
 impl Transmitter {
-    /// A transmitter for a host whose timers are late: a pause of up to `slack` between packets is made up for.
+    /// A transmitter for a host whose timers are late: it makes up for a pause of up to `slack`
+    /// between packets.
     pub fn with_slack(slack: Duration) -> Self {
         Self { slack, ..Self::default() }
     }
 
-    /// Queues `octets` octets at `now` behind all that was queued before. `rate` is in bits per second; a rate of 0 is
-    /// taken as 1.
+    /// Queues `octets` octets at `now` behind all that were queued before. `rate` is in bits per
+    /// second; a rate of 0 counts as 1.
     pub fn carry(&mut self, now: Moment, rate: u64, octets: usize) -> OnLine {
         if self.busy_until + self.slack < now {
             self.hold(now);
@@ -53,12 +55,12 @@ impl Transmitter {
         }
     }
 
-    /// Forgets the part of a nanosecond: the rate changes.
+    /// Drops the part of a nanosecond, because its unit changes with the rate.
     pub fn round_down(&mut self) {
         self.busy_rest = 0;
     }
 
-    /// When the last bit of all that is queued has left, rounded down.
+    /// The departure of the last queued bit, rounded down.
     pub fn busy_until(&self) -> Moment {
         self.busy_until
     }

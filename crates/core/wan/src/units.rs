@@ -1,21 +1,21 @@
-//! Values with a unit, read and written. An error says what was read and what was expected.
+//! Reading and writing of values with a unit. An error names the text and the expected form.
 
 use std::fmt;
 use std::time::Duration;
 
 use crate::share::Share;
 
-/// A length of time such as `200us`, `3s` or `10min`.
+/// Reads a length of time such as `200us`, `3s` or `10min`.
 ///
 /// # Errors
-/// `text` is none.
+/// `text` is not a length of time.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
     humantime::parse_duration(text).map_err(|e| {
         format!("`{text}` is no length of time ({e}); write for example \"200us\", \"3s\" or \"10min\"")
     })
 }
 
-/// A length of time, as [`parse_duration`] reads it, without spaces.
+/// Writes a length of time, as [`parse_duration`] reads it, without spaces.
 #[derive(Clone, Copy, Debug)]
 pub struct Time(pub Duration);
 
@@ -25,10 +25,10 @@ impl fmt::Display for Time {
     }
 }
 
-/// A share such as `0.5%`.
+/// Reads a share such as `0.5%`.
 ///
 /// # Errors
-/// `text` is none, or not from 0% to 100%.
+/// `text` is not a share, or not from 0% to 100%.
 pub fn parse_share(text: &str) -> Result<Share, String> {
     let fail = || format!("`{text}` is no share; write for example \"0.5%\"");
     let percent: f64 = text.strip_suffix('%').ok_or_else(fail)?.trim().parse().map_err(|_| fail())?;
@@ -39,10 +39,10 @@ pub fn parse_share(text: &str) -> Result<Share, String> {
 const RATES: [(&str, u64); 4] =
     [("Gbit/s", 1_000_000_000), ("Mbit/s", 1_000_000), ("kbit/s", 1_000), ("bit/s", 1)];
 
-/// A rate such as `10Mbit/s`, in bits per second.
+/// Reads a rate such as `10Mbit/s`, in bits per second.
 ///
 /// # Errors
-/// `text` is none, or nothing that can be emulated.
+/// `text` is not a rate, or is outside of 8 bit/s to 10^15 bit/s.
 pub fn parse_rate(text: &str) -> Result<u64, String> {
     let fail = || format!("`{text}` is no rate; write for example \"10Mbit/s\" or \"64kbit/s\"");
     let (number, unit) = RATES
@@ -57,7 +57,7 @@ pub fn parse_rate(text: &str) -> Result<u64, String> {
     Ok(rate.round() as u64) // in range
 }
 
-/// Bits per second, as [`parse_rate`] reads them.
+/// Writes bits per second, as [`parse_rate`] reads them.
 #[derive(Clone, Copy, Debug)]
 pub struct Rate(pub u64);
 
@@ -69,10 +69,10 @@ impl fmt::Display for Rate {
     }
 }
 
-/// A size such as `16kB` (16,000) or `64KiB`, in octets.
+/// Reads a size such as `16kB` (16,000) or `64KiB`, in octets.
 ///
 /// # Errors
-/// `text` is none, or does not fit this machine.
+/// `text` is not a size, or does not fit this machine.
 pub fn parse_size(text: &str) -> Result<usize, String> {
     let size: bytesize::ByteSize = text
         .parse()
@@ -80,7 +80,7 @@ pub fn parse_size(text: &str) -> Result<usize, String> {
     usize::try_from(size.as_u64()).map_err(|_| format!("`{text}` does not fit this machine"))
 }
 
-/// Octets, as [`parse_size`] reads them.
+/// Writes octets, as [`parse_size`] reads them.
 #[derive(Clone, Copy, Debug)]
 pub struct Size(pub usize);
 

@@ -1,4 +1,4 @@
-//! Whole lines: times to the nanosecond, the order of what happens, and what holds for any line.
+//! Whole lines: times to the nanosecond, the order of events, and the invariants of any line.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ fn ms(ms: u64) -> Moment {
     Moment::from_millis(ms)
 }
 
-/// Everything, with the moments of the arrivals.
+/// All arrivals, with their times.
 fn drain(line: &mut Line<u64>) -> Vec<(Moment, u64)> {
     std::iter::from_fn(|| line.poll_at(Moment::MAX)).collect()
 }
@@ -243,7 +243,8 @@ proptest! {
                 sent.push((passage.starts, passage.departs, bytes));
             }
         }
-        // From any start to any later departure: no more than the rate allows, to the nanosecond of rounding.
+        // From any start to any later departure, the line sends no more than the rate allows, to
+        // the nanosecond of rounding.
         for (first, &(starts, ..)) in sent.iter().enumerate() {
             let mut bits = 0;
             for &(_, departs, bytes) in &sent[first..] {

@@ -1,4 +1,4 @@
-//! What is drawn has the distributions that were asked for: fixed seeds, bounds at the 1 % level or three sigma.
+//! The draws have the requested distributions: fixed seeds, bounds at the 1 % level or three sigma.
 
 use std::time::Duration;
 
@@ -46,13 +46,14 @@ fn bursts_have_their_mean_length_and_loss() {
     for (text, burst) in [("ge:5%:2", 2.0), ("ge:5%:3", 3.0), ("ge:5%:5", 5.0), ("ge:5%:10", 10.0)] {
         let count = 400_000;
         let lost = lost(text, 3, count);
-        // Correlated draws: the variance is larger by (1 + m) / (1 - m), m being the memory of a step.
+        // Correlated draws: the variance is larger by (1 + m) / (1 - m), where m is the memory of a
+        // step.
         let memory = 1.0 - 1.0 / burst - 0.05 / burst / 0.95;
         let sigma = (0.05 * 0.95 / count as f64 * (1.0 + memory) / (1.0 - memory)).sqrt();
         assert!((share(&lost) - 0.05).abs() < 3.0 * sigma, "{text}: {}", share(&lost));
         let bursts = lost.windows(2).filter(|pair| pair[0] && !pair[1]).count() as f64;
         let mean = share(&lost) * count as f64 / bursts;
-        // A geometric length: its deviation is the root of b (b - 1).
+        // A geometric length: its standard deviation is the root of b (b - 1).
         let sigma = (burst * (burst - 1.0) / bursts).sqrt();
         assert!((mean - burst).abs() < 3.0 * sigma, "{text}: {mean}");
         // P(lost at +k | lost) = P + (1 - P) memory^k.
@@ -86,7 +87,8 @@ fn bursts_in_time_last_as_long_however_much_is_sent() {
         let lost: Vec<bool> =
             (0..count).map(|n| process.is_lost(Moment::from_micros(n * every_us))).collect();
         assert!((share(&lost) - 0.1).abs() < 0.015, "{every_us}: {}", share(&lost));
-        // Still bad after t: 0.1 + 0.9 * memory of a millisecond to the power of t.
+        // Probability of the bad state after t: 0.1 + 0.9 * (memory of a millisecond) to the power
+        // of t.
         let lag = (20_000 / every_us) as usize;
         let both = lost.windows(lag + 1).filter(|window| window[0] && window[lag]).count() as f64;
         let memory: f64 = 1.0 - 1.0 / 30.0 - 0.1 / 30.0 / 0.9;
@@ -102,8 +104,8 @@ fn delays(jitter: Jitter, delay: Duration) -> Vec<f64> {
     delays
 }
 
-/// The largest distance of the sorted `draws` from a distribution, times the root of their number (Kolmogorov and
-/// Smirnov): above 1.63 once in a hundred samples of that distribution.
+/// The largest distance of the sorted `draws` from a distribution, times the root of their number
+/// (Kolmogorov and Smirnov). It is above 1.63 for one in a hundred samples of that distribution.
 fn ks(draws: &[f64], cdf: impl Fn(f64) -> f64) -> f64 {
     let n = draws.len() as f64;
     let distance = draws.iter().enumerate().map(|(rank, &draw)| {

@@ -1,12 +1,13 @@
-//! What links over MPI cost: round trips between two ranks, at once and after silences, and an idle rank.
+//! The costs of links over MPI: round trips between two ranks, back to back and after silences, and
+//! an idle rank.
 //!
 //! ```sh
 //! cargo build --release -p meshrti-link-mpi --features mpi --example round_trips
 //! mpirun -n 2 target/release/examples/round_trips [LONGEST PAUSE IN µs]
 //! ```
 //!
-//! Rank 0 writes to a stream to rank 1, which writes the same back. No nodes, no federates: what these cost is not in the
-//! figures.
+//! Rank 0 writes to a stream to rank 1, which writes the same back. There are no nodes or
+//! federates, so the figures do not include their costs.
 #![allow(clippy::print_stdout, reason = "it prints what it measures")]
 
 use std::io;
@@ -16,10 +17,10 @@ use link_mpi::{Job, PAUSE_MAX, Rank};
 use node::link::{BoxRead, BoxWrite, Fabric as _};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-/// How long an idle rank is watched.
+/// The time for which an idle rank is watched.
 const IDLE: Duration = Duration::from_secs(10);
 
-/// Silences before a round trip, in µs, and how many round trips are made.
+/// Silences before a round trip, in µs, and the number of round trips.
 const SILENCES: [(u64, usize); 5] = [(0, 20_000), (100, 5_000), (1_000, 2_000), (10_000, 500), (50_000, 100)];
 
 const PAYLOADS: [usize; 3] = [16, 1 << 10, 64 << 10];
@@ -84,7 +85,8 @@ async fn connect(rank: &Rank) -> io::Result<(BoxRead, BoxWrite)> {
     }
 }
 
-/// Timers are rough below some milliseconds: those are waited for on the clock.
+/// Waits for `silence`. Timers are inaccurate below some milliseconds, so the rest is spent
+/// watching the clock.
 async fn wait(silence: Duration) {
     let begun = Instant::now();
     if silence > Duration::from_millis(5) {
@@ -104,7 +106,7 @@ async fn round_trip(read: &mut BoxRead, write: &mut BoxWrite, payload: usize) ->
     Ok(begun.elapsed())
 }
 
-/// What all threads of this process have used so far.
+/// Processor time that all threads of this process have used so far.
 fn processor_time() -> io::Result<Duration> {
     let mut sum = Duration::ZERO;
     for task in std::fs::read_dir("/proc/self/task")? {

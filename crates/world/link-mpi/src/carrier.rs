@@ -1,11 +1,13 @@
-//! The links of one rank, as a machine: messages in, messages out, and streams for those who use the links.
+//! The links of one rank, as a machine: messages in, messages out, and streams for the users of
+//! links.
 //!
-//! It knows neither MPI nor threads. Who drives it hands it what came ([`Carrier::handle_message`]), sends what it says
-//! ([`Carrier::poll_message`]) and tells it when a rank has taken a message ([`Carrier::handle_sent`]).
+//! It depends on neither MPI nor threads. The driver hands it received messages
+//! ([`Carrier::handle_message`]), sends its messages ([`Carrier::poll_message`]) and tells it when
+//! a rank has taken one ([`Carrier::handle_sent`]).
 //!
-//! Memory is bounded whatever the others do: a rank that takes nothing has [`IN_FLIGHT_MAX`] messages under way to it,
-//! and what is written to its links waits with the writers; a reader that reads nothing keeps at most
-//! [`WINDOW_BYTES`](crate::link::WINDOW_BYTES).
+//! Memory is bounded whatever the others do. A rank that takes nothing has [`IN_FLIGHT_MAX`]
+//! messages under way to it, and further data for its links waits with the writers. A reader that
+//! reads nothing keeps at most [`WINDOW_BYTES`](crate::link::WINDOW_BYTES).
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::task::{Context, Poll, Waker};
@@ -15,13 +17,13 @@ use bytes::Bytes;
 use crate::link::{Link, Outgoing};
 use crate::message::{Kind, Malformed, Message, VERSION};
 
-/// Messages that one rank may have been sent without having taken them.
+/// Messages that may be under way to one rank, sent and not yet taken.
 pub(crate) const IN_FLIGHT_MAX: usize = 16;
 
-/// Links that others made and nobody has asked for yet.
+/// Links made by other ranks that are not yet accepted here.
 const BACKLOG_MAX: usize = 64;
 
-/// Refusals that wait to be sent to one rank; whoever asks for more gets no answer.
+/// Refusals that wait to be sent to one rank. Requests beyond them get no answer.
 const REFUSALS_MAX: usize = 64;
 
 /// One end of one link.
@@ -29,16 +31,16 @@ const REFUSALS_MAX: usize = 64;
 pub(crate) struct LinkKey {
     /// The other rank; may be this one.
     pub(crate) peer: u32,
-    /// This end made the link.
+    /// True if this end made the link.
     pub(crate) is_maker: bool,
-    /// As the maker counts its links.
+    /// The number that the maker gave to the link.
     pub(crate) number: u32,
 }
 
-/// What concerns another rank as a whole.
+/// The state of another rank as a whole.
 #[derive(Default)]
 struct Peer {
-    /// Links that may have something to say; each at most once.
+    /// Links that may have something to send; each at most once.
     ready: VecDeque<LinkKey>,
     refusals: VecDeque<(u32, String)>,
     in_flight: usize,
@@ -58,9 +60,9 @@ pub(crate) struct Carrier {
     links: BTreeMap<LinkKey, Link>,
     /// By rank.
     peers: Vec<Peer>,
-    /// Ranks that may have to be told something.
+    /// Ranks to which there may be something to send.
     talking: BTreeSet<u32>,
-    /// Links that this rank made.
+    /// Number of links that this rank made.
     made: u32,
     listener: Option<Listener>,
     leaving: bool,
@@ -83,7 +85,7 @@ impl Carrier {
     /// Makes a link to `peer`.
     ///
     /// # Errors
-    /// There is no such rank, or it has left, or this one leaves.
+    /// There is no such rank, or it has left, or this rank leaves.
     pub(crate) fn connect(&mut self, peer: u32) -> Result<LinkKey, String> {
         let size = self.peers.len();
         let Some(other) = self.peers.get(peer as usize) else {
@@ -102,7 +104,7 @@ impl Carrier {
         Ok(key)
     }
 
-    /// Whether `link` is made.
+    /// Ready when `link` is made, or with the reason why it is not.
     pub(crate) fn poll_connected(&mut self, link: LinkKey, cx: &Context<'_>) -> Poll<Result<(), String>> {
         let Some(entry) = self.links.get_mut(&link) else {
             return Poll::Ready(Err("the link is gone".to_owned()));
@@ -116,7 +118,7 @@ impl Carrier {
         }
     }
 
-    /// Takes links from now on; false when somebody of this process does so already.
+    /// Accepts links from now on; false if this process already does.
     pub(crate) fn listen(&mut self) -> bool {
         let free = self.listener.is_none() && !self.leaving;
         if free {
@@ -137,7 +139,7 @@ impl Carrier {
         }
     }
 
-    /// Takes no more links.
+    /// Accepts no further links, and closes those that were not accepted.
     pub(crate) fn stop_listening(&mut self) {
         for link in self.listener.take().map(|listener| listener.backlog).into_iter().flatten() {
             self.close(link);
@@ -165,7 +167,7 @@ impl Carrier {
         }
     }
 
-    /// Writes octets to `link`; ready with how many, at least one.
+    /// Writes octets to `link`; ready with the number written, at least one.
     pub(crate) fn poll_write(
         &mut self,
         link: LinkKey,
@@ -187,7 +189,7 @@ impl Carrier {
         }
     }
 
-    /// Nothing more is written to `link`.
+    /// Ends the stream that this side writes to `link`.
     pub(crate) fn shut(&mut self, link: LinkKey) {
         if let Some(entry) = self.links.get_mut(&link) {
             entry.shut();
@@ -195,7 +197,7 @@ impl Carrier {
         }
     }
 
-    /// Nobody uses `link` any more.
+    /// Closes `link`, which no user here holds any longer.
     pub(crate) fn close(&mut self, link: LinkKey) {
         let Some(entry) = self.links.get_mut(&link) else { return };
         if entry.is_unsaid() || entry.is_over() {
@@ -206,7 +208,7 @@ impl Carrier {
         }
     }
 
-    /// Ends all links, tells the others, and refuses everything from now on.
+    /// Ends all links, tells the other ranks, and refuses everything from now on.
     pub(crate) fn leave(&mut self) {
         self.leaving = true;
         if let Some(waker) = self.listener.as_mut().and_then(|listener| listener.waker.take()) {
@@ -220,28 +222,28 @@ impl Carrier {
         self.talking.extend(0..self.peers.len() as u32); // ranks are counted by MPI in 31 bits
     }
 
-    /// Whether everybody has left, and nothing is under way.
+    /// True when all ranks have left, and nothing is under way.
     pub(crate) fn is_over(&self) -> bool {
         self.leaving
             && self.peers.iter().all(|peer| peer.bye_sent && peer.bye_received && peer.in_flight == 0)
     }
 
-    /// Whether this rank leaves.
+    /// True if this rank leaves.
     pub(crate) fn is_leaving(&self) -> bool {
         self.leaving
     }
 
-    /// Ranks that have not left.
+    /// Number of ranks that have not left.
     pub(crate) fn remaining(&self) -> usize {
         self.peers.iter().filter(|peer| !peer.bye_received).count()
     }
 
-    /// Whether [`poll_message`](Self::poll_message) might have one.
+    /// True if [`poll_message`](Self::poll_message) may return a message.
     pub(crate) fn has_messages(&self) -> bool {
         !self.talking.is_empty()
     }
 
-    /// The next message, and for whom.
+    /// The next message, and the rank it is for.
     pub(crate) fn poll_message(&mut self) -> Option<(u32, Bytes)> {
         loop {
             let rank = *self.talking.first()?;
@@ -275,13 +277,13 @@ impl Carrier {
         if entry.is_over() && entry.is_dismissed() {
             self.links.remove(&link);
         } else if entry.has_next() {
-            self.peers[link.peer as usize].ready.push_back(link); // the others' turn first
+            self.peers[link.peer as usize].ready.push_back(link); // behind the other links
         }
         let Outgoing { kind, value, body } = outgoing;
         Some(Message::encode(kind, link.is_maker, link.number, value, &body))
     }
 
-    /// `peer` has taken a message.
+    /// Notes that `peer` has taken a message.
     pub(crate) fn handle_sent(&mut self, peer: u32) {
         let state = &mut self.peers[peer as usize];
         state.in_flight -= 1;
@@ -290,10 +292,10 @@ impl Carrier {
         }
     }
 
-    /// A message came.
+    /// Takes a message from a rank.
     ///
     /// # Errors
-    /// It is none of this protocol. All links with that rank are broken then.
+    /// The message is not one of this protocol. All links with that rank are then broken.
     pub(crate) fn handle_message(&mut self, from: u32, octets: Bytes) -> Result<(), Malformed> {
         let result = Message::decode(octets).and_then(|message| self.take(from, message));
         if let Err(error) = &result {
@@ -322,7 +324,8 @@ impl Carrier {
             }
             _ => {}
         }
-        // A link that this side has forgotten was closed by it: the other end learns that from what is under way.
+        // This side has closed and forgotten the link; the other end learns that from a message
+        // under way.
         let Some(entry) = self.links.get_mut(&link) else { return Ok(()) };
         match message.kind {
             Kind::Accept => entry.on_accept(message.value as usize),
@@ -375,7 +378,7 @@ impl Carrier {
         Ok(())
     }
 
-    /// The peer knows nothing of `link` any more.
+    /// Ends `link`, which the peer has forgotten.
     fn end(&mut self, link: LinkKey, why: Option<&str>) {
         let Some(entry) = self.links.get_mut(&link) else { return };
         entry.end(why);
@@ -393,7 +396,7 @@ impl Carrier {
         self.links.keys().copied().filter(|link| link.peer == peer).collect()
     }
 
-    /// `link` may have something to say now.
+    /// Notes that `link` may have something to send now.
     fn mark(&mut self, link: LinkKey) {
         if !self.links.get(&link).is_some_and(Link::has_next) {
             return;

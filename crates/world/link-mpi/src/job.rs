@@ -1,4 +1,4 @@
-//! MPI: the job that this process is a rank of.
+//! MPI: the job in which this process is a rank.
 
 use std::collections::VecDeque;
 use std::sync::mpsc;
@@ -16,63 +16,64 @@ use crate::pending::{Receiving, Sending, TAG};
 use crate::rank::Rank;
 use crate::worker::{Event, Messenger};
 
-/// Default of the longest pause between two looks for messages.
+/// Default of the longest pause between two polls for messages.
 pub const PAUSE_MAX: Duration = Duration::from_millis(1);
 
-/// Messages whose reception is begun before others have their turn.
+/// Messages whose reception begins in one poll, before other work has its turn.
 const TAKE_MAX: usize = 64;
 
-/// Why this process is no rank of a job.
+/// The reason why this process is not a rank of a job.
 #[derive(Debug, thiserror::Error)]
 pub enum JobError {
-    /// A process can be a rank once.
+    /// MPI was initialized before; a process can be a rank only once.
     #[error("MPI was initialized in this process already")]
     Twice,
-    /// MPI is not made for programs with several threads.
+    /// The MPI library does not support programs with several threads.
     #[error(
         "this MPI library does not work in a program with several threads (it was built for MPI_THREAD_SINGLE)"
     )]
     Threads,
-    /// Somebody else's way to pass ranks.
+    /// The rank and size that MPI reports are not valid.
     #[error("this MPI library says that the job has {size} ranks, and that this is rank {rank}")]
     Ranks {
-        /// The number of this rank, as MPI says.
+        /// The number of this rank, as reported by MPI.
         rank: i32,
-        /// How many there are.
+        /// The number of ranks.
         size: i32,
     },
-    /// The system has no thread to give.
+    /// The system cannot start a thread.
     #[error("the system gives no thread: {0}")]
     Thread(#[from] std::io::Error),
 }
 
-/// The MPI job that this process is a rank of.
+/// The MPI job in which this process is a rank.
 ///
-/// Dropping it without [`leave`](Self::leave) ends MPI in no order; `mpirun` takes that, with the end of the process, for a
-/// failure and ends the other ranks.
+/// Dropping it without [`leave`](Self::leave) does not shut MPI down in order. When the process
+/// then ends, `mpirun` takes that for a failure and ends the other ranks.
 pub struct Job {
     rank: Rank,
     place: Place,
     thread: JoinHandle<()>,
 }
 
-/// Where in the job this process is.
+/// The position of this process in the job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Place {
     rank: u32,
     size: u32,
-    /// Among the ranks of this host.
+    /// The rank among those of this host.
     local_rank: u32,
     host: String,
 }
 
 impl Job {
-    /// Initializes MPI, once in a process. `pause_max` is the longest pause between two looks for messages: while nothing
-    /// happens, what comes waits as long at most, and each look costs some microseconds.
+    /// Initializes MPI, once in a process. `pause_max` is the longest pause between two polls for
+    /// messages. After a silence a message waits at most that long, and each poll costs some
+    /// microseconds.
     ///
     /// # Errors
-    /// MPI was initialized before, or its library is not made for threads. A library that cannot be initialized ends the
-    /// process itself, with a message of its own.
+    /// MPI was initialized before, or its library does not support threads. A library that cannot
+    /// be initialized ends the process itself, with a message of its own.
     pub fn start(pause_max: Duration) -> Result<Self, JobError> {
         let (tell, told) = mpsc::channel();
         let thread =
@@ -81,7 +82,7 @@ impl Job {
         started.map(|(rank, place)| Self { rank, place, thread })
     }
 
-    /// What the node of this process makes its links with.
+    /// The rank over which the node of this process makes its links.
     pub fn rank(&self) -> Rank {
         self.rank.clone()
     }
@@ -91,7 +92,7 @@ impl Job {
         self.place.rank
     }
 
-    /// How many ranks there are.
+    /// Number of ranks.
     pub fn size(&self) -> u32 {
         self.place.size
     }
@@ -106,20 +107,21 @@ impl Job {
         &self.place.host
     }
 
-    /// Ends all links and leaves the job. It waits for all other ranks to do the same, as `MPI_Finalize` does.
+    /// Ends all links and leaves the job. Like `MPI_Finalize`, it waits until all other ranks do
+    /// the same.
     pub fn leave(self) {
         self.rank.leave();
-        // A panic of the thread has been reported by itself, and there is nothing left to end.
+        // A panic of the thread has already been reported, and nothing is left to end.
         let _ = self.thread.join();
     }
 }
 
-/// The life of the thread that owns MPI.
+/// The main function of the thread that owns MPI.
 fn run(tell: &mpsc::Sender<Result<(Rank, Place), JobError>>, pause_max: Duration) {
     let (universe, place) = match initialize() {
         Ok(started) => started,
         Err(error) => {
-            let _ = tell.send(Err(error)); // who waits for it is there
+            let _ = tell.send(Err(error)); // the receiver waits for it
             return;
         }
     };
@@ -148,13 +150,14 @@ fn initialize() -> Result<(Universe, Place), JobError> {
     Ok((universe, place))
 }
 
-/// All ranks, as MPI reaches them.
+/// All ranks, as endpoints of MPI.
 struct World<'a> {
     world: &'a SimpleCommunicator,
     sending: Vec<(u32, Sending)>,
-    /// By rank. Messages of one rank may be there in another order than they were sent.
+    /// By rank. The receptions of one rank may complete in another order than the messages were
+    /// sent.
     receiving: Vec<VecDeque<Receiving>>,
-    /// In `receiving`, in all.
+    /// Length of all queues in `receiving` together.
     coming: usize,
 }
 
@@ -164,10 +167,10 @@ impl<'a> World<'a> {
         Self { world, sending: Vec::new(), receiving, coming: 0 }
     }
 
-    /// Begins to take what has come.
+    /// Begins to receive the messages that have arrived.
     fn take_in(&mut self) {
-        // A probe of Open MPI that finds nothing looks what has come since; only the next one finds that. With one probe
-        // for each look, messages would wait for two pauses.
+        // A probe of Open MPI that finds nothing makes progress on arrivals; only the next one
+        // finds them. With one probe for each poll, messages would wait for two pauses.
         let probe = || self.world.any_process().immediate_matched_probe_with_tag(TAG);
         for _ in 0..TAKE_MAX {
             let Some((message, status)) = probe().or_else(probe) else { return };

@@ -1,14 +1,16 @@
-//! Links between the nodes of one MPI job: every rank a node, every link MPI messages.
+//! Links between the nodes of one MPI job: every rank is a node, and links are carried by MPI
+//! messages.
 //!
-//! `Job::start` initializes MPI on a thread of its own, which is the only one that calls it. `Job::rank` is the
-//! [`Fabric`](node::link::Fabric) for this rank's node; `mpi://3` then is the node of rank 3.
+//! `Job::start` initializes MPI on a thread of its own, the only one that calls MPI. `Job::rank` is
+//! the [`Fabric`](node::link::Fabric) for this rank's node; `mpi://3` is then the node of rank 3.
 //!
-//! - `message`: what ranks say to each other;
+//! - `message`: the protocol between ranks;
 //! - `link`, `carrier`: streams with windows over messages, as a machine;
 //! - `worker`, `stream`, `rank`: the machine on a thread, and its streams for tokio;
 //! - `job`, `pending` (feature `mpi`): MPI itself.
 //!
-//! Without the feature `mpi` there is no `Job`; the rest is built and tested all the same, over any [`Messenger`].
+//! Without the feature `mpi` there is no `Job`. The rest is still built and tested, over any
+//! [`Messenger`].
 
 mod carrier;
 #[cfg(feature = "mpi")]
@@ -28,8 +30,9 @@ pub use job::{Job, JobError, PAUSE_MAX};
 pub use rank::Rank;
 pub use worker::{Event, Messenger};
 
-/// What `mpirun` of Open MPI 4 and 5 needs in its environment to run any number of ranks on this host alone, for tests: as any user, root
-/// included, with fewer processors than ranks, over nothing but loopback and shared memory.
+/// Environment variables with which `mpirun` of Open MPI 4 and 5 runs any number of ranks on this
+/// host alone, for tests: as any user, root included, with fewer processors than ranks, and over
+/// loopback and shared memory only.
 pub const ON_ONE_HOST: [(&str, &str); 7] = [
     ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
     ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),

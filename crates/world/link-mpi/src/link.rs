@@ -7,33 +7,34 @@ use bytes::{Buf as _, Bytes, BytesMut};
 
 use crate::message::{BODY_BYTES_MAX, Kind, VERSION};
 
-/// What an end takes in before its reader has read, in bytes: all that a peer can make this process keep for a link.
+/// Bytes that an end takes in before its reader has read. A peer can make this process keep no more
+/// for a link.
 pub(crate) const WINDOW_BYTES: usize = 1 << 20;
 
-/// What a writer may leave here before it has to wait, in bytes.
+/// Bytes that a writer may leave here before it has to wait.
 pub(crate) const OUTGOING_BYTES: usize = 256 << 10;
 
-/// Read bytes are granted to the peer again in portions of at least this many.
+/// The peer gets new credit for read bytes in portions of at least this size.
 const GRANT_BYTES: usize = WINDOW_BYTES / 4;
 
-/// How far a link has come.
+/// The stage of a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Stage {
     /// Made here; the peer has not answered.
     Asked,
     Up,
-    /// There is nobody to answer any more.
+    /// The peer will not answer any longer.
     Over,
 }
 
-/// What the reader finds after the last octet.
+/// The end of the stream, found by the reader after the last octet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Ending {
     Orderly,
     Broken(String),
 }
 
-/// What a link has to say next.
+/// The next output of a link.
 pub(crate) struct Outgoing {
     pub(crate) kind: Kind,
     pub(crate) value: u32,
@@ -49,28 +50,28 @@ impl Outgoing {
 /// One end of one link.
 pub(crate) struct Link {
     stage: Stage,
-    /// `Open` or `Accept` is still to be sent.
+    /// `Open` or `Accept`, if it is still to be sent.
     greet: Option<Kind>,
-    /// Nobody here reads or writes any more; it can be forgotten when the peer knows.
+    /// No user here reads or writes any longer. The link can be forgotten when the peer knows.
     dismissed: bool,
-    /// The peer is to be told that this end is over.
+    /// The peer has to be told that this end is over.
     closing: bool,
-    /// Octets were lost by closing.
+    /// Closing has discarded octets.
     lossy: bool,
 
     incoming: VecDeque<Bytes>,
     incoming_bytes: usize,
-    /// What the peer may still send.
+    /// Bytes that the peer may still send.
     allowed: usize,
-    /// What was read, and not granted again.
+    /// Bytes that were read, and not yet granted again.
     owed: usize,
     ending: Option<Ending>,
     reader: Option<Waker>,
 
     outgoing: BytesMut,
-    /// What may still be sent.
+    /// Bytes that may still be sent.
     credit: usize,
-    /// Nothing is written after what waits.
+    /// The stream ends after the octets that wait.
     shut: bool,
     end_sent: bool,
     writer: Option<Waker>,
@@ -99,27 +100,27 @@ impl Link {
         }
     }
 
-    /// A link that a peer made, which takes `credit` bytes.
+    /// A link that a peer made, which accepts `credit` bytes.
     pub(crate) fn accepted(credit: usize) -> Self {
         Self { stage: Stage::Up, greet: Some(Kind::Accept), credit, ..Self::asked() }
     }
 
-    /// Whether the peer has never heard of it.
+    /// True if the peer has never heard of it.
     pub(crate) fn is_unsaid(&self) -> bool {
         self.greet == Some(Kind::Open)
     }
 
-    /// Whether the peer knows that it is over, or cannot be told.
+    /// True if the peer knows that it is over, or can no longer be told.
     pub(crate) fn is_over(&self) -> bool {
         self.stage == Stage::Over
     }
 
-    /// Whether nobody here asks for it any more.
+    /// True if no user here holds it any longer.
     pub(crate) fn is_dismissed(&self) -> bool {
         self.dismissed
     }
 
-    /// Whether it is made, or why it is not; `None`: not yet.
+    /// The outcome of making it: success, or the reason why not; `None` if it is not known yet.
     pub(crate) fn outcome(&self) -> Option<Result<(), String>> {
         match (&self.stage, &self.ending) {
             (Stage::Asked | Stage::Over, Some(Ending::Broken(why))) => Some(Err(why.clone())),
@@ -128,7 +129,8 @@ impl Link {
         }
     }
 
-    /// Called with every wait: the last one who waits to read or to be connected is woken.
+    /// Registers a waiting task before each wait. Only the last one that waits to read or to be
+    /// connected is woken.
     pub(crate) fn await_reading(&mut self, waker: &Waker) {
         self.reader = Some(waker.clone());
     }
@@ -143,7 +145,8 @@ impl Link {
         }
     }
 
-    /// Octets that came, at most `max`; empty at the end of the stream, `None`: none yet.
+    /// Octets received, at most `max`; empty at the end of the stream; `None` if there are none
+    /// yet.
     pub(crate) fn read(&mut self, max: usize) -> Result<Option<Bytes>, String> {
         let Some(first) = self.incoming.front_mut() else {
             return match &self.ending {
@@ -161,7 +164,8 @@ impl Link {
         Ok(Some(part))
     }
 
-    /// Takes as much of `octets` as there is room for; 0: none now.
+    /// Takes as many of `octets` as there is room for, and returns their number; 0 if there is no
+    /// room now.
     pub(crate) fn write(&mut self, octets: &[u8]) -> Result<usize, String> {
         match &self.ending {
             Some(Ending::Broken(why)) => return Err(why.clone()),
@@ -178,7 +182,8 @@ impl Link {
         self.shut = true;
     }
 
-    /// Nobody here reads or writes any more. What the peer has room for is still said.
+    /// Closes the link because no user here reads or writes any longer. Octets that fit into the
+    /// peer's window are still sent.
     pub(crate) fn dismiss(&mut self) {
         self.dismissed = true;
         self.close();
@@ -193,7 +198,7 @@ impl Link {
         self.wake();
     }
 
-    /// The peer has nothing more to say about it, and takes nothing.
+    /// Ends the link because the peer sends nothing more about it, and takes nothing.
     pub(crate) fn end(&mut self, why: Option<&str>) {
         self.stage = Stage::Over;
         self.greet = None;
@@ -206,14 +211,14 @@ impl Link {
         self.wake();
     }
 
-    /// The peer broke a rule: it is over here, and the peer is told.
+    /// Ends the link because the peer broke a rule, and lets the peer know.
     pub(crate) fn breach(&mut self, why: &str) {
         self.ending = Some(Ending::Broken(why.to_owned()));
         self.lossy = true;
         self.close();
     }
 
-    /// Whether [`next`](Self::next) has something.
+    /// True if [`next`](Self::next) returns something.
     pub(crate) fn has_next(&self) -> bool {
         !self.is_over()
             && (self.greet.is_some()
@@ -231,7 +236,7 @@ impl Link {
         self.shut && self.outgoing.is_empty() && !self.end_sent
     }
 
-    /// What it has to say next.
+    /// The next output.
     pub(crate) fn next(&mut self) -> Option<Outgoing> {
         if self.is_over() {
             return None;
@@ -271,7 +276,7 @@ impl Link {
         None
     }
 
-    /// The peer took the link.
+    /// Notes that the peer accepted the link.
     pub(crate) fn on_accept(&mut self, credit: usize) {
         if self.stage == Stage::Asked {
             self.stage = Stage::Up;
@@ -280,10 +285,10 @@ impl Link {
         }
     }
 
-    /// Octets came.
+    /// Takes octets from the peer.
     ///
     /// # Errors
-    /// More than the peer was allowed.
+    /// More octets than the peer was allowed to send.
     pub(crate) fn on_data(&mut self, octets: Bytes) -> Result<(), String> {
         let count = octets.len();
         let Some(left) = self.allowed.checked_sub(count) else {
@@ -300,12 +305,12 @@ impl Link {
         Ok(())
     }
 
-    /// More may be sent.
+    /// Allows this end to send `credit` more bytes.
     pub(crate) fn on_credit(&mut self, credit: usize) {
         self.credit = self.credit.saturating_add(credit);
     }
 
-    /// The peer sends no more octets.
+    /// Notes that the peer sends no further octets.
     pub(crate) fn on_end(&mut self) {
         if self.ending.is_none() {
             self.ending = Some(Ending::Orderly);
@@ -315,7 +320,7 @@ impl Link {
         }
     }
 
-    /// What it keeps, in bytes: read side and write side.
+    /// The bytes that it keeps: read side and write side.
     #[cfg(test)]
     pub(crate) fn kept(&self) -> (usize, usize) {
         (self.incoming_bytes, self.outgoing.len())

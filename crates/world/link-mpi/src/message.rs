@@ -1,16 +1,17 @@
-//! What two ranks say to each other about a link.
+//! The protocol between two ranks about a link.
 //!
-//! One message of MPI each, all with one tag, so that those from one rank to another keep their order:
+//! Each unit is one message of MPI. All have one tag, so that those from one rank to another keep
+//! their order:
 //!
 //! | octets | field |
 //! | --: | --- |
 //! | 1 | kind |
 //! | 1 | 1: the sender made the link; 0: the receiver did |
-//! | 4 | the number that the maker gave to the link; counts up, none twice |
+//! | 4 | the number that the maker gave to the link; it counts up and is never reused |
 //! | 4 | value, see [`Kind`] |
 //! | .. | body |
 //!
-//! Numbers stand most significant octet first.
+//! Numbers are big-endian.
 
 use bytes::{Buf as _, BufMut as _, Bytes, BytesMut};
 
@@ -23,27 +24,29 @@ pub(crate) const BODY_BYTES_MAX: usize = 64 << 10;
 /// Longest message, in bytes.
 pub(crate) const MESSAGE_BYTES_MAX: usize = HEADER_BYTES + BODY_BYTES_MAX;
 
-/// The version of this protocol; stands in every [`Kind::Open`].
+/// The version of this protocol, sent in every [`Kind::Open`].
 pub(crate) const VERSION: u8 = 1;
 
-/// What a message is for.
+/// The purpose of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// A link is wanted. Value: bytes that may be sent back before any are granted. Body: the version.
+    /// Requests a link. Value: bytes that may be sent back before any are granted. Body: the
+    /// version.
     Open,
-    /// The link is there. Value: bytes that may be sent before any are granted.
+    /// Accepts the link. Value: bytes that may be sent before any are granted.
     Accept,
-    /// There will be no link. Body: why.
+    /// Refuses the link. Body: the reason.
     Refuse,
-    /// Body: the next octets of the stream.
+    /// Carries octets of the stream in its body.
     Data,
-    /// Value: so many bytes were read, and as many more may be sent.
+    /// Grants credit. Value: the number of bytes read, and so the number of further bytes that may
+    /// be sent.
     Credit,
-    /// No octets follow.
+    /// Ends the stream: no octets follow.
     End,
     /// The sender has forgotten the link. Value: 1 if octets were lost by that.
     Close,
-    /// The sender leaves, and says nothing more about any link.
+    /// The sender leaves, and sends nothing further about any link.
     Bye,
 }
 

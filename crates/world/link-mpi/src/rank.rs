@@ -1,4 +1,4 @@
-//! A rank as its nodes see it.
+//! A rank as seen by its node.
 
 use std::io;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::carrier::Carrier;
 use crate::stream;
 use crate::worker::{Messenger, Shared, work};
 
-/// The links of this rank; what a [`Node`](node::Node) of it needs. Copies are the same rank.
+/// The links of this rank, for its [`Node`](node::Node). Copies are the same rank.
 #[derive(Clone)]
 pub struct Rank {
     shared: Arc<Shared>,
@@ -18,7 +18,8 @@ pub struct Rank {
 }
 
 impl Rank {
-    /// Rank `number` of a job of `size` ranks. Its links work while somebody [works](Self::work).
+    /// Rank `number` of a job of `size` ranks. Its links work only while a thread runs
+    /// [`work`](Self::work).
     pub fn new(number: u32, size: u32) -> Self {
         Self { shared: Arc::new(Shared::new(Carrier::new(number, size))), number }
     }
@@ -28,8 +29,8 @@ impl Rank {
         self.shared.act(Carrier::leave);
     }
 
-    /// Moves messages until this rank and all others have [left](Self::leave). `pause_max` is the longest pause between
-    /// two looks for what came.
+    /// Moves messages until this rank and all others have [left](Self::leave). `pause_max` is the
+    /// longest pause between two polls for messages.
     pub fn work(&self, messenger: &mut impl Messenger, pause_max: Duration) {
         work(&self.shared, messenger, pause_max);
     }
@@ -62,7 +63,7 @@ impl Fabric for Rank {
     }
 }
 
-/// Takes links until it is dropped.
+/// Accepts links until it is dropped.
 struct Incoming(Arc<Shared>);
 
 impl FabricListener for Incoming {

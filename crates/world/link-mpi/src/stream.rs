@@ -10,7 +10,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use crate::carrier::LinkKey;
 use crate::worker::Shared;
 
-/// A link; closed when it is dropped.
+/// A link that is closed when the last half is dropped.
 struct Owned {
     shared: Arc<Shared>,
     link: LinkKey,
@@ -34,7 +34,7 @@ pub(crate) fn halves(shared: Arc<Shared>, link: LinkKey) -> (ReadHalf, WriteHalf
     (ReadHalf(Arc::clone(&owned)), WriteHalf(owned))
 }
 
-/// Waits until the peer has taken the link that was made; dropping it gives the link up.
+/// Waits until the peer has accepted the link made here. Dropping the future gives the link up.
 pub(crate) async fn connected(shared: Arc<Shared>, link: LinkKey) -> io::Result<(ReadHalf, WriteHalf)> {
     let halves = halves(Arc::clone(&shared), link);
     let result = std::future::poll_fn(|cx| shared.act(|carrier| carrier.poll_connected(link, cx))).await;
@@ -44,7 +44,7 @@ pub(crate) async fn connected(shared: Arc<Shared>, link: LinkKey) -> io::Result<
 impl AsyncRead for ReadHalf {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let Owned { shared, link } = &*self.0;
-        let start = buf.filled().len(); // who reads may keep what it read before in front
+        let start = buf.filled().len(); // a reader may keep earlier octets in front
         while buf.remaining() > 0 {
             let is_first = buf.filled().len() == start;
             match shared.act(|carrier| carrier.poll_read(*link, cx, buf.remaining())) {
@@ -54,7 +54,7 @@ impl AsyncRead for ReadHalf {
                     return Poll::Ready(Err(io::Error::new(io::ErrorKind::ConnectionReset, why)));
                 }
                 Poll::Pending if is_first => return Poll::Pending,
-                _ => break, // what there is; the rest is found by the next call
+                _ => break, // return what there is; the next call finds the rest
             }
         }
         Poll::Ready(Ok(()))

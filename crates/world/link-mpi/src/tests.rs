@@ -1,4 +1,4 @@
-//! The machine, without MPI: ranks that are joined by queues.
+//! Tests of the machine without MPI: queues join the ranks.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -19,7 +19,7 @@ use crate::link::{OUTGOING_BYTES, WINDOW_BYTES};
 use crate::message::{Kind, Message, VERSION};
 use crate::{Event, Messenger, Rank};
 
-/// Counts how often it is woken.
+/// Counts wake-ups.
 #[derive(Default)]
 struct Count(AtomicUsize);
 
@@ -29,7 +29,7 @@ impl Wake for Count {
     }
 }
 
-/// Ranks, and what is under way between them: a queue from each to each.
+/// Ranks, and the messages under way between them: a queue from each rank to each.
 struct Ranks {
     carriers: Vec<Carrier>,
     wires: Vec<Vec<VecDeque<Bytes>>>,
@@ -43,14 +43,14 @@ impl Ranks {
         Self { carriers, wires: vec![vec![VecDeque::new(); count]; count], woken: Arc::default() }
     }
 
-    /// A rank sends what it can.
+    /// Lets a rank send everything that it can.
     fn speak(&mut self, from: usize) {
         while let Some((to, message)) = self.carriers[from].poll_message() {
             self.wires[from][to as usize].push_back(message);
         }
     }
 
-    /// A rank takes one message of another, if there is one.
+    /// Lets a rank take one message of another, if there is one; true if there was.
     fn take(&mut self, from: usize, to: usize) -> bool {
         let Some(message) = self.wires[from][to].pop_front() else { return false };
         self.carriers[from].handle_sent(to as u32);
@@ -58,7 +58,7 @@ impl Ranks {
         true
     }
 
-    /// Everything arrives.
+    /// Lets everything arrive.
     fn settle(&mut self) {
         loop {
             let count = self.carriers.len();
@@ -170,7 +170,7 @@ fn refusals_say_why() {
     assert!(ready_and(ranks.write(0, pending[0], b"x"), |result| result.is_err()));
 }
 
-/// Whether it is ready, and a value of which that is true.
+/// True if it is ready with a value that satisfies `is`.
 fn ready_and<T>(poll: Poll<T>, is: impl FnOnce(T) -> bool) -> bool {
     match poll {
         Poll::Ready(value) => is(value),
@@ -284,7 +284,7 @@ fn all_leave_before_it_is_over() {
     assert!(ranks.carriers.iter().all(Carrier::is_over));
 }
 
-/// One thing that happens in a run.
+/// One step of a run.
 #[derive(Clone, Debug)]
 enum Step {
     Write(usize, usize),
@@ -308,7 +308,8 @@ fn step() -> impl Strategy<Value = Step> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Whatever the order of events, each end reads what the other wrote, and keeps no more than it may.
+    /// Whatever the order of events, each end reads what the other wrote, and keeps no more than it
+    /// may.
     #[test]
     fn streams_are_streams(steps in proptest::collection::vec(step(), 1..300)) {
         let mut ranks = Ranks::new(2);
@@ -366,7 +367,7 @@ proptest! {
     }
 }
 
-/// Ranks of one process.
+/// The messenger of a rank whose peers are in the same process.
 struct Local {
     rank: u32,
     others: Vec<mpsc::Sender<(u32, Bytes)>>,

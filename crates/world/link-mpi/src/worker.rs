@@ -1,4 +1,4 @@
-//! Moves messages between a [`Carrier`] and whatever carries them, and hands streams to those who use links.
+//! Moves messages between a [`Carrier`] and a messenger, and hands streams to the users of links.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -8,36 +8,38 @@ use tracing::{info, warn};
 
 use crate::carrier::Carrier;
 
-/// After something happened the worker looks again at once, for this long.
+/// Time after the last activity for which the worker polls without a pause.
 const BUSY: Duration = Duration::from_micros(50);
 
-/// The shortest pause between two looks.
+/// The shortest pause between two polls.
 const PAUSE_MIN: Duration = Duration::from_micros(20);
 
-/// A pause is this part of the silence before it: so it costs at most as much more of a wait, and little processor time.
+/// A pause is this fraction of the silence before it. So it prolongs a wait by at most that
+/// fraction, and needs little processor time.
 const PAUSE_PART: u32 = 8;
 
-/// What happened to messages.
+/// An event of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A message came from a rank.
+    /// A message arrived from a rank.
     Received(u32, Bytes),
     /// A rank has taken a message.
     Sent(u32),
 }
 
-/// Carries messages between ranks, reliably, and in order from one rank to another; a rank may send to itself.
+/// Carries messages between ranks, reliably, and in order from one rank to another. A rank may send
+/// to itself.
 pub trait Messenger {
     /// Starts to send. `message` counts as sent when `to` has begun to take it.
     fn send(&mut self, to: u32, message: Bytes);
-    /// What has happened since it was asked last.
+    /// Appends the events since the last call to `events`.
     fn poll(&mut self, events: &mut Vec<Event>);
 }
 
-/// What the worker and the streams of a rank share.
+/// State shared between the worker and the streams of a rank.
 pub(crate) struct Shared {
     state: Mutex<State>,
-    /// Rung for a worker that pauses.
+    /// Notified to wake a worker that pauses.
     bell: Condvar,
 }
 
@@ -53,7 +55,7 @@ impl Shared {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // The machine is sound between any two calls, so it is after a panic elsewhere.
+        // The machine is consistent between any two calls, so it is after a panic elsewhere.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -80,10 +82,11 @@ impl Shared {
     }
 }
 
-/// Moves messages until everybody has left. `pause_max` is the longest pause between two looks for what came.
+/// Moves messages until all ranks have left. `pause_max` is the longest pause between two polls for
+/// messages.
 ///
-/// MPI has nothing to sleep on: one asks it whether something came. So the worker asks often while something happens, and
-/// less often the longer nothing does.
+/// MPI offers nothing to sleep on; it has to be polled. So the worker polls often while there is
+/// activity, and less often the longer a silence lasts.
 pub(crate) fn work(shared: &Shared, messenger: &mut impl Messenger, pause_max: Duration) {
     let mut events = Vec::new();
     let mut last = Instant::now();
@@ -124,7 +127,7 @@ pub(crate) fn work(shared: &Shared, messenger: &mut impl Messenger, pause_max: D
     }
 }
 
-/// MPI ends for all ranks together: says so when this one is done before the others.
+/// Logs once that this rank waits for others, because MPI ends for all ranks together.
 fn say_who_is_awaited(shared: &Shared, said: &mut Option<usize>) {
     let remaining = {
         let state = shared.lock();

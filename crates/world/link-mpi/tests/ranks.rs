@@ -1,7 +1,9 @@
-//! The conformance suite of links between real ranks: `mpirun -n 4`, which this program starts itself.
+//! The conformance suite of links between real ranks: `mpirun -n 4`, which this program starts
+//! itself.
 //!
-//! Rank 0 runs both nodes of every test, once over links to itself, and once over a ring: what one node says to the other
-//! passes through relays at ranks 1, 2 and 3, and so crosses four links between processes.
+//! Rank 0 runs both nodes of every test, once over links to itself, and once over a ring. On the
+//! ring, messages between the nodes pass through relays at ranks 1, 2 and 3, and so cross four
+//! links between processes.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a test without a harness speaks for itself")]
 
 use std::process::{Command, ExitCode};
@@ -19,7 +21,7 @@ const RANKS: u32 = 4;
 /// Set for the ranks.
 const IS_RANK: &str = "MESHRTI_TEST_RANK";
 
-/// All tests together take a small part of it.
+/// Time limit of the run. All tests together need a small part of it.
 const PATIENCE: Duration = Duration::from_secs(300);
 
 /// This rank, for the nodes of the tests.
@@ -91,8 +93,9 @@ fn run_tests() {
     }
 }
 
-/// Passes links from the previous rank on to the next. A link from any other rank ends it: rank 0 tells all but rank 1,
-/// whose previous rank it is, and the last rank tells that.
+/// Passes links from the previous rank on to the next. A link from any other rank ends it: rank 0
+/// makes one to every rank but rank 1, whose previous rank it is, and the last rank makes one to
+/// rank 1.
 async fn relay(rank: Rank) {
     let (own, last) = (rank.rank(), RANKS - 1);
     if own == 0 {
@@ -124,7 +127,7 @@ async fn pass_on(near: (BoxRead, BoxWrite), far: (BoxRead, BoxWrite)) {
     let copy = async |mut from: BoxRead, mut to: BoxWrite| {
         tokio::io::copy(&mut from, &mut to).await?;
         to.shutdown().await?;
-        std::io::Result::Ok((from, to)) // kept: dropping a half says something
+        std::io::Result::Ok((from, to)) // both are kept: dropping a half tells the peer
     };
     let _ = tokio::try_join!(copy(near.0, far.1), copy(far.0, near.1));
 }

@@ -1,4 +1,4 @@
-//! Exchanges by hand, and against queues in closed form.
+//! Exchanges calculated by hand, and against queues in closed form.
 
 use super::*;
 use crate::fluid::Sharing;
@@ -75,8 +75,9 @@ fn an_exchange_is_the_sum_of_its_parts() {
     }
 }
 
-/// Clients that think for 1 ms and one server that takes 200 us, all exponential: a closed network whose mean values are known exactly
-/// (Reiser and Lavenberg 1980), here with a network that takes next to nothing.
+/// Clients that think for 1 ms and one server that takes 200 us, all exponential: a closed network
+/// whose mean values are known exactly (Reiser and Lavenberg 1980). The network here takes next to
+/// nothing.
 #[test]
 fn one_server_and_many_clients_meet_mean_value_analysis() {
     let (think, service, clients) = (1_000.0, 200.0, 8);
@@ -104,7 +105,8 @@ fn one_server_and_many_clients_meet_mean_value_analysis() {
     assert!((throughput * (think + expected) / f64::from(clients) - 1.0).abs() < 0.02, "{throughput}");
 }
 
-/// All ask one at once through a buffer of a few packets: what loses a packet fails, and its client goes on.
+/// All clients ask one server at once through a buffer of a few packets. An exchange that loses a
+/// packet fails, and its client goes on.
 #[test]
 fn what_is_lost_is_counted_and_clients_go_on() {
     let packets = PacketModel { buffer: Some(8_000), ..PacketModel::new(1_000) };

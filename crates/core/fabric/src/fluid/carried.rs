@@ -1,31 +1,33 @@
 //! Bytes that links have carried.
 //!
-//! Nobody reads these while messages move, and in a large network each is a line of memory in no cache. So messages of the usual
-//! size are counted in a byte per link. Others are noted, and many notes are worked off at once: nothing waits for any of them, so that
-//! the waits for memory overlap.
+//! These counters are not read while messages move, and in a large network each is in a cache line
+//! of its own that no cache holds. So messages of the usual size are counted in a byte per link.
+//! Others are noted, and many notes are processed at once. No step depends on another, so that the
+//! waits for memory overlap.
 
-/// Notes that are worked off at once: few enough for the nearest cache.
+/// Notes that are processed at once: few enough for the nearest cache.
 const NOTES: usize = 1024;
 
 /// The counters of all links.
 #[derive(Clone, Debug)]
 pub(super) struct Carried {
     bytes: Vec<f64>,
-    /// The usual size, that of the first message; not a number before that.
+    /// The usual size, which is that of the first message; NaN before that.
     usual: f64,
-    /// By link: messages of that size that are not in `bytes` yet. Whole numbers of bytes are added in any order without rounding.
+    /// By link: messages of that size that are not in `bytes` yet. Sums of whole numbers of bytes
+    /// have no rounding in any order.
     messages: Vec<u8>,
     /// Links and bytes that are not in `bytes` yet, oldest first.
     notes: Vec<(u32, f64)>,
 }
 
 impl Carried {
-    /// So many counters.
+    /// `links` counters.
     pub(super) fn new(links: usize) -> Self {
         Self { bytes: vec![0.0; links], usual: f64::NAN, messages: vec![0; links], notes: Vec::new() }
     }
 
-    /// A link has carried so many bytes more.
+    /// Counts further bytes that a link has carried.
     #[inline]
     pub(super) fn add(&mut self, link: u32, bytes: f64) {
         if bytes == self.usual {
@@ -51,7 +53,7 @@ impl Carried {
         }
     }
 
-    /// The bytes of each link, which begin at nothing again.
+    /// The bytes of each link; the counters restart at zero.
     pub(super) fn take(&mut self) -> Vec<f64> {
         let bytes = self.so_far();
         self.bytes.fill(0.0);

@@ -5,7 +5,7 @@ use super::run::Carrier;
 use super::{Fluid, MessageId};
 use crate::units::Picos;
 
-/// Messages that move at one rate over their whole path, with what they wait behind.
+/// Messages that move at one rate over their whole path, with the lanes in which they wait.
 #[derive(Clone, Debug)]
 pub struct EndToEnd {
     fluid: Fluid,
@@ -14,12 +14,12 @@ pub struct EndToEnd {
 }
 
 impl EndToEnd {
-    /// Idle links, and lanes in which nobody waits.
+    /// Idle links and empty lanes.
     pub fn new(fluid: Fluid, lanes: Lanes) -> Self {
         Self { fluid, lanes, free: Vec::new() }
     }
 
-    /// Bytes carried by each link since this was last called; see [`Fluid::take_carried`].
+    /// Bytes carried by each link since the last call; see [`Fluid::take_carried`].
     pub fn take_carried(&mut self, now: Picos) -> Vec<f64> {
         self.fluid.take_carried(now)
     }

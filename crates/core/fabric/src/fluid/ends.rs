@@ -1,39 +1,41 @@
-//! When messages end, as far as is known: each has one end, which may change.
+//! The known ends of messages. Each message has at most one end, which may change.
 //!
-//! In a ladder queue, into which a change puts another entry; the one before is stale then, and is dropped when its time comes. When most
-//! are stale all are dropped at once, so that there are never many.
+//! They are in a ladder queue. A change adds another entry, so that the earlier one is stale and is
+//! dropped when its time comes. When most entries are stale all stale ones are dropped at once, so
+//! that there are never many.
 
 use super::MessageId;
 use crate::ladder::Ladder;
 
-/// So many entries may be stale, whatever the number of messages.
+/// Number of stale entries allowed whatever the number of messages.
 const STALE: usize = 64;
 
-/// The ends of messages, the earliest first, and of equal ones that of the message with the lowest number.
+/// The ends of messages, the earliest first; of equal ones that of the message with the lowest
+/// number.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ends {
     queue: Ladder,
-    /// Entries of `queue`, of which the first is not stale.
+    /// Number of entries in `queue`. The first is never stale.
     queued: usize,
     /// By message.
     at: Vec<Option<u64>>,
-    /// Messages that have an end.
+    /// Number of messages that have an end.
     known: usize,
 }
 
 impl Ends {
-    /// The first end, and whose it is.
+    /// The first end, and its message.
     #[inline]
     pub(super) fn first(&self) -> Option<(u64, MessageId)> {
         self.queue.first()
     }
 
-    /// Messages that have an end.
+    /// Number of messages that have an end.
     pub(super) fn len(&self) -> usize {
         self.known
     }
 
-    /// A message ends then, whether or not another end of it was known.
+    /// Sets the end of a message, whether or not it had one.
     #[inline]
     pub(super) fn set(&mut self, id: MessageId, time: u64) {
         if self.at.len() <= id as usize {
@@ -54,7 +56,7 @@ impl Ends {
         }
     }
 
-    /// The end of a message is no longer wanted.
+    /// Removes the end of a message.
     #[inline]
     pub(super) fn remove(&mut self, id: MessageId) {
         let before = self.at.get_mut(id as usize).and_then(Option::take);
@@ -62,7 +64,8 @@ impl Ends {
         self.drop_stale();
     }
 
-    /// Those of the next ends that were sorted since this was last called, to look ahead. Some may be stale.
+    /// Those of the next ends that were sorted since the last call, for looking ahead. Some may be
+    /// stale.
     #[inline]
     pub(super) fn fresh(&mut self) -> &[(u64, MessageId)] {
         self.queue.fresh()

@@ -9,14 +9,15 @@ use super::links::{Hop, Links};
 use super::max_min::Solver;
 use crate::units::{Picos, Rate};
 
-/// Rates that differ by less than this part are the same: solving twice in another order rounds differently.
+/// Rates that differ by less than this fraction are equal: solving in another order rounds
+/// differently.
 const SAME_RATE: f64 = 1e-12;
 
-/// A message that was added and has not ended. Reused after its end.
+/// A message that was added and has not ended. The number is reused after its end.
 pub type MessageId = u32;
 
 #[derive(Clone, Debug)]
-#[repr(align(64))] // so that none lies across two lines of the cache
+#[repr(align(64))] // so that none straddles two cache lines
 pub(super) struct Message {
     /// Bytes left at `since`.
     remaining: f64,
@@ -37,7 +38,7 @@ impl Message {
 
 /// Messages on links, as fluid.
 ///
-/// Contract: `now` never decreases; messages are ended when [`Fluid::next_end`] says so.
+/// Contract: `now` never decreases; messages are ended at the time of [`Fluid::next_end`].
 #[derive(Clone, Debug)]
 pub struct Fluid {
     sharing: Sharing,
@@ -53,7 +54,7 @@ impl Fluid {
     /// Idle links of these rates.
     ///
     /// # Panics
-    /// There are more than 256 different rates: a topology has no more.
+    /// There are more than 256 different rates, which no topology has.
     pub fn new(sharing: Sharing, rates: impl IntoIterator<Item = Rate>) -> Self {
         Self {
             sharing,
@@ -69,7 +70,7 @@ impl Fluid {
     /// Adds a message that does not move yet.
     ///
     /// # Panics
-    /// `path` is empty, or names a link that there is not: a mistake of the caller.
+    /// `path` is empty, or names a link that does not exist: a mistake of the caller.
     pub fn add(&mut self, path: &[u32], bytes: u64) -> MessageId {
         assert!(!path.is_empty(), "a message needs a link");
         let id = self.unused.pop().unwrap_or(self.messages.len() as u32);
@@ -89,7 +90,8 @@ impl Fluid {
         id
     }
 
-    /// Reads the links of a path that a message takes soon, so that they are near then; changes nothing.
+    /// Touches the links of a path that a message takes soon, so that they are in a near cache by
+    /// then; changes nothing.
     #[inline]
     pub fn look(&self, path: &[u32]) {
         for link in path {
@@ -97,7 +99,8 @@ impl Fluid {
         }
     }
 
-    /// Reads the links of messages that end soon, several at once; `next` is told of these messages. For most calls there is nothing to do.
+    /// Touches the links of messages that end soon, several at once, and calls `next` with these
+    /// messages. Most calls have nothing to do.
     #[inline]
     pub fn look_at_ends(&mut self, mut next: impl FnMut(MessageId)) {
         for (_, id) in self.ends.fresh() {
@@ -108,7 +111,7 @@ impl Fluid {
         }
     }
 
-    /// Lets a message move that was added.
+    /// Starts a message that was added.
     pub fn start(&mut self, now: Picos, id: MessageId) {
         self.messages[id as usize].since = now;
         let path = self.messages[id as usize].path();
@@ -136,13 +139,13 @@ impl Fluid {
         }
     }
 
-    /// When the next message ends, and which.
+    /// The time of the next end, and its message.
     #[inline]
     pub fn next_end(&self) -> Option<(Picos, MessageId)> {
         self.ends.first().map(|(time, id)| (Picos(time), id))
     }
 
-    /// Takes a message out: all of it has passed, or it is given up.
+    /// Removes a message, because all of it has passed or it is given up.
     pub fn end(&mut self, now: Picos, id: MessageId) {
         self.ends.remove(id);
         let path = self.messages[id as usize].path();
@@ -162,12 +165,12 @@ impl Fluid {
             }
             Sharing::MaxMin => self.solve(now, path.clone()),
         }
-        self.messages[id as usize].rate = 0.0; // it moves no more: nothing of it is counted again
+        self.messages[id as usize].rate = 0.0; // it no longer moves: nothing of it is counted again
         self.links.give_back(path);
         self.unused.push(id);
     }
 
-    /// Messages that move.
+    /// Number of messages that move.
     pub fn active(&self) -> usize {
         self.ends.len()
     }
@@ -177,12 +180,12 @@ impl Fluid {
         self.messages[id as usize].rate
     }
 
-    /// How often the rate of a message was set.
+    /// Number of times that the rate of a message was set.
     pub fn rate_changes(&self) -> u64 {
         self.rate_changes
     }
 
-    /// Bytes that each link has carried since this was last called (or since the beginning).
+    /// Bytes that each link has carried since the last call (or since the beginning).
     pub fn take_carried(&mut self, now: Picos) -> Vec<f64> {
         for id in 0..self.messages.len() as u32 {
             if self.messages[id as usize].rate > 0.0 {
@@ -192,7 +195,8 @@ impl Fluid {
         self.links.carried.take()
     }
 
-    /// Bytes that each link has carried since [`Fluid::take_carried`] was last called, as they are at `now`. Nothing changes.
+    /// Bytes that each link has carried from the last call of [`Fluid::take_carried`] until `now`.
+    /// Nothing changes.
     pub fn carried(&self, now: Picos) -> Vec<f64> {
         let mut carried = self.links.carried.so_far();
         for message in self.messages.iter().filter(|message| message.rate > 0.0) {
@@ -205,7 +209,7 @@ impl Fluid {
         carried
     }
 
-    /// Lets the links count what of a message under way has passed.
+    /// Lets the links count the part of a moving message that has passed.
     fn count(&mut self, now: Picos, id: MessageId) {
         self.bring_up_to(now, id);
         let message = &mut self.messages[id as usize];
@@ -216,7 +220,7 @@ impl Fluid {
         }
     }
 
-    /// A link offers less now: whoever had more gets its share.
+    /// Slows messages down because a link offers less now: those with more get its share.
     fn slow_down(&mut self, now: Picos, link: u32, share: f64) {
         let mut at = self.links.head(link);
         while at != NONE {
@@ -228,7 +232,8 @@ impl Fluid {
         }
     }
 
-    /// A message less is on a link: whoever was held back by it may move faster.
+    /// Speeds messages up because a link has one message less: those that it held back may move
+    /// faster.
     fn speed_up(&mut self, now: Picos, link: u32) {
         let mut at = self.links.head(link);
         // The same division gave the rate, so that equality is exact.
@@ -248,7 +253,7 @@ impl Fluid {
         }
     }
 
-    /// Max-min rates for all whom a change on `path` may concern.
+    /// Max-min rates for all messages that a change on `path` may concern.
     fn solve(&mut self, now: Picos, path: Range<usize>) {
         let mut solver = std::mem::take(&mut self.solver);
         solver.solve(self, path);
@@ -260,7 +265,7 @@ impl Fluid {
         self.solver = solver;
     }
 
-    /// Brings the remaining bytes of a message to now, with its old rate.
+    /// Advances the remaining bytes of a message to now, at its old rate.
     #[inline]
     fn bring_up_to(&mut self, now: Picos, id: MessageId) {
         let message = &mut self.messages[id as usize];
@@ -275,7 +280,8 @@ impl Fluid {
         self.rate_changes += 1;
         let message = &mut self.messages[id as usize];
         message.rate = rate;
-        // A float converts to the nearest integer in range: what would take for ever takes until the end of time.
+        // A float converts to the nearest integer in range, so an infinite time becomes the end of
+        // time.
         let left = (message.remaining / rate).ceil() as u64;
         self.ends.set(id, now.0.saturating_add(left));
     }

@@ -1,4 +1,5 @@
-//! Many indices, nearly all of which are none: of 16 bits each until one is larger, so that more of them are in a near cache.
+//! Arrays of indices, nearly all of which are none. They have 16 bits each until one does not fit,
+//! so that more of them stay in a near cache.
 
 /// No index.
 pub(super) const NONE: u32 = u32::MAX;
@@ -19,7 +20,7 @@ impl Default for Indices {
 }
 
 impl Indices {
-    /// So many, all none.
+    /// `count` indices, all none.
     pub(super) fn new(count: usize) -> Self {
         Self::Narrow(vec![NARROW_NONE; count])
     }
@@ -31,7 +32,7 @@ impl Indices {
         }
     }
 
-    /// Makes them so many; those that are new are none.
+    /// Resizes the array; new indices are none.
     pub(super) fn resize(&mut self, count: usize) {
         match self {
             Self::Narrow(all) => all.resize(count, NARROW_NONE),
@@ -57,7 +58,7 @@ impl Indices {
         }
     }
 
-    /// Sets the first one that does not fit into 16 bits.
+    /// Sets the first index that does not fit into 16 bits.
     #[cold]
     fn set_wide(&mut self, at: u32, index: u32) {
         if let Self::Narrow(all) = self {

@@ -1,7 +1,9 @@
-//! What waits behind what: the subqueues of the fluid-flow queue, as lanes that are first come, first served.
+//! The order of waiting: the subqueues of the fluid-flow queue, as lanes that are first come, first
+//! served.
 //!
-//! A message joins all its lanes when it is born and may start when it is first in each. Everybody joins in the order of
-//! birth, so that the oldest waiting message is always first everywhere: nothing can wait for itself.
+//! A message joins all its lanes at its birth and may start when it is first in each. All messages
+//! join in the order of birth, so that the oldest waiting message is first everywhere: no message
+//! can wait for itself.
 
 use std::hint::black_box;
 
@@ -9,12 +11,12 @@ use super::MessageId;
 use super::indices::{Indices, NONE};
 use super::runs::Runs;
 
-/// What a message is kept behind.
+/// The messages behind which a message waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Subqueue {
     /// Earlier messages of the same source to the same destination.
     Flow,
-    /// Nothing: each message is served from its birth on.
+    /// None: each message is served from its birth on.
     Message,
     /// Earlier messages that came to a switch by the same port and leave it by the same link.
     Port,
@@ -32,14 +34,14 @@ struct Member {
 struct Waiting {
     first: u32,
     lanes: u32,
-    /// Lanes in which somebody is before it.
+    /// Number of lanes in which another message is before it.
     behind: u32,
 }
 
-/// Lanes, and who is in them.
+/// Lanes, and the messages in them.
 #[derive(Clone, Debug, Default)]
 pub struct Lanes {
-    /// By lane: the member that joined last. The first one leaves first, and knows who is next.
+    /// By lane: the member that joined last. The first one leaves first, and knows the next.
     tails: Indices,
     members: Vec<Member>,
     runs: Runs,
@@ -48,7 +50,8 @@ pub struct Lanes {
 }
 
 impl Lanes {
-    /// So many empty lanes; lanes with higher numbers are there from the first message that joins them.
+    /// `count` empty lanes. A lane with a higher number exists from the first message that joins
+    /// it.
     pub fn new(count: usize) -> Self {
         Self { tails: Indices::new(count), ..Self::default() }
     }
@@ -78,7 +81,7 @@ impl Lanes {
         behind == 0
     }
 
-    /// Reads lanes that somebody joins soon, so that they are near then.
+    /// Touches lanes that a message joins soon, so that they are in a near cache by then.
     #[inline]
     pub fn look(&self, lanes: &[u32]) {
         for lane in lanes {
@@ -88,7 +91,7 @@ impl Lanes {
         }
     }
 
-    /// Reads the lanes of a message that leaves them soon.
+    /// Touches the lanes of a message that leaves them soon.
     #[inline]
     pub fn look_of(&self, message: MessageId) {
         let Some(&Waiting { first, lanes, .. }) = self.waiting.get(message as usize) else { return };
@@ -102,7 +105,8 @@ impl Lanes {
         self.waiting.get(message as usize).is_some_and(|waiting| waiting.lanes > 0)
     }
 
-    /// Lets a message leave that is first in its lanes; `free` is told of those that may start now.
+    /// Removes a message that is first in its lanes, and appends to `free` those that may start
+    /// now.
     pub fn leave(&mut self, message: MessageId, free: &mut Vec<MessageId>) {
         let Waiting { first, lanes, .. } = self.waiting[message as usize];
         for at in first..first + lanes {

@@ -1,7 +1,8 @@
-//! The links, and which messages are on them.
+//! The links, and the messages on them.
 //!
-//! Nearly all links of a large network are idle. So a link is one number here, the first hop of its list; all else is with the
-//! hops of the messages under way, which are few and soon used again, so that they are in a near cache.
+//! Nearly all links of a large network are idle. So a link is one number here, the first hop of its
+//! list. Everything else is stored with the hops of the messages under way, which are few and
+//! reused soon, so that they stay in a near cache.
 
 use std::hint::black_box;
 
@@ -11,7 +12,7 @@ use super::indices::{Indices, NONE};
 use super::runs::Runs;
 use crate::units::Rate;
 
-/// Marks the first hop of a list, which has the length of it where the others have the one before.
+/// Marks the first hop of a list, which stores the length of the list in place of a previous hop.
 const HEAD: u32 = 1 << 31;
 
 /// One link of the path of a message, and its place in the list of that link.
@@ -20,7 +21,7 @@ pub(super) struct Hop {
     pub(super) link: u32,
     pub(super) message: MessageId,
     pub(super) next: u32,
-    /// The hop before it; or [`HEAD`] and how many there are.
+    /// The previous hop of the list; or [`HEAD`] plus the length of the list.
     previous: u32,
 }
 
@@ -29,7 +30,7 @@ pub(super) struct Hop {
 pub(super) struct Links {
     /// By link: the first hop of its list.
     heads: Indices,
-    /// By link: its place in `capacities`; empty if all are the same.
+    /// By link: its index in `capacities`; empty if all are the same.
     class: Vec<u8>,
     /// Bytes per picosecond.
     capacities: Vec<f64>,
@@ -42,7 +43,7 @@ impl Links {
     /// Idle links of these rates.
     ///
     /// # Panics
-    /// There are more than 256 different rates. A topology has no more.
+    /// There are more than 256 different rates, which no topology has.
     pub(super) fn new(rates: impl IntoIterator<Item = Rate>) -> Self {
         let mut known: Vec<Rate> = Vec::new();
         let mut class: Vec<u8> = Vec::new();
@@ -79,32 +80,34 @@ impl Links {
         self.heads.get(link)
     }
 
-    /// Messages on the link whose list begins there.
+    /// Number of messages on the link whose list begins with `head`.
     #[inline]
     pub(super) fn active(&self, head: u32) -> u32 {
         if head == NONE { 0 } else { self.hops[head as usize].previous & !HEAD }
     }
 
-    /// What a link that is not idle offers each of its messages.
+    /// The rate that a link which is not idle offers each of its messages.
     #[inline]
     pub(super) fn share(&self, link: u32) -> f64 {
         self.capacity(link) / f64::from(self.active(self.head(link)))
     }
 
-    /// True when the message of a hop has its link for itself.
+    /// True when the message of a hop has its link to itself.
     #[inline]
     pub(super) fn is_alone(&self, at: usize) -> bool {
         self.hops[at].previous == HEAD + 1
     }
 
-    /// Reads a link that a message enters or leaves soon, so that it is near then; changes nothing.
+    /// Touches a link that a message enters or leaves soon, so that it is in a near cache by then;
+    /// changes nothing.
     #[inline]
     pub(super) fn look(&self, link: u32) {
         black_box(self.heads.get(link));
         black_box(self.class.get(link as usize));
     }
 
-    /// Hops of a message that is on none of its links yet; they begin at the place that it answers.
+    /// Allocates the hops of a message that is on none of its links yet; returns the index of the
+    /// first.
     pub(super) fn add(&mut self, message: MessageId, path: &[u32]) -> u32 {
         let first = self.runs.take(path.len());
         let hop = |link: u32| Hop { link, message, next: NONE, previous: NONE };
@@ -119,7 +122,7 @@ impl Links {
         first
     }
 
-    /// Gives up the hops of a message.
+    /// Frees the hops of a message.
     pub(super) fn give_back(&mut self, path: std::ops::Range<usize>) {
         self.runs.give_back(path.start as u32, path.len());
     }

@@ -1,9 +1,10 @@
 //! Max-min fair rates by progressive filling, for the messages that a change can concern.
 //!
-//! Those are the messages that share a link with the one that started or ended, and with these, and so on: beyond that
-//! component nothing changes. Inside it, the link that can offer least to each of its messages settles them at that
-//! rate; what they do not take of their other links is left for the others; and so on with the next link. The offers of links only grow
-//! while others are settled, so that a heap with stale entries finds the next one.
+//! Those are the messages that share a link with the one that started or ended, the messages that
+//! share a link with these, and so on. Beyond that component nothing changes. Inside it, the link
+//! that can offer least to each of its messages settles them at that rate. The capacity that they
+//! leave on other links is for the other messages, and the next link follows. The offers of links
+//! only grow while others are settled, so that a heap with stale entries finds the next one.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -12,7 +13,7 @@ use std::ops::Range;
 use super::engine::{Fluid, MessageId};
 use super::indices::NONE;
 
-/// In components with no more links than this, looking at each is faster than a heap.
+/// In components of at most this many links a linear search is faster than a heap.
 const LOOK_AT_EACH: usize = 48;
 
 /// A link while its component is solved.
@@ -22,7 +23,7 @@ struct Open {
     left: f64,
     /// Messages that are not settled yet.
     unsettled: u32,
-    /// The round in which it was last met.
+    /// The round in which it was last visited.
     met: u32,
 }
 
@@ -32,30 +33,30 @@ impl Open {
     }
 }
 
-/// What solving needs to remember; kept so that it need not be allocated each time.
+/// The working memory of the solver, kept so that it is not allocated each time.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Solver {
     round: u32,
     /// By the first hop on a link.
     open: Vec<Open>,
-    /// The round in which a message was last met, and last settled.
+    /// The rounds in which a message was last visited, and last settled.
     met: Vec<u32>,
     settled: Vec<u32>,
-    /// The component: links with their first hops,
+    /// The links of the component, with their first hops.
     links: Vec<(u32, u32)>,
-    /// and the messages on them.
+    /// The messages of the component.
     messages: Vec<MessageId>,
     rates: Vec<(MessageId, f64)>,
     heap: BinaryHeap<Reverse<(u64, u32)>>,
 }
 
 impl Solver {
-    /// The rates that were found last.
+    /// The rates of the last solution.
     pub(super) fn rates(&self) -> &[(MessageId, f64)] {
         &self.rates
     }
 
-    /// Finds the rates of the component of the links of these hops.
+    /// Finds the rates of the component around the links of these hops.
     pub(super) fn solve(&mut self, fluid: &Fluid, path: Range<usize>) {
         self.begin(fluid.messages.len(), fluid.links.hops.len());
         for at in path {
@@ -68,7 +69,7 @@ impl Solver {
         }
         match self.messages.as_slice() {
             [] => {}
-            // By itself: the narrowest of its links.
+            // A single message gets the capacity of its narrowest link.
             &[only] => {
                 let path = fluid.messages[only as usize].path();
                 let capacities = fluid.links.hops[path].iter().map(|hop| fluid.links.capacity(hop.link));
@@ -92,7 +93,7 @@ impl Solver {
         }
         self.round = self.round.wrapping_add(1);
         if self.round == 0 {
-            // Marks of 2^32 rounds ago must not count as those of this one.
+            // Marks of 2^32 rounds ago must not count as those of this round.
             self.met.fill(0);
             self.settled.fill(0);
             self.open.iter_mut().for_each(|open| open.met = 0);
@@ -114,7 +115,7 @@ impl Solver {
         }
     }
 
-    /// Meets the messages on the link whose list begins there.
+    /// Visits the messages on the link whose list begins with `head`.
     fn meet_messages(&mut self, fluid: &Fluid, head: u32) {
         let mut at = head;
         while at != NONE {
@@ -133,7 +134,8 @@ impl Solver {
         loop {
             let open = &self.open;
             self.links.retain(|(_, head)| open[*head as usize].unsettled > 0);
-            // Of equal offers that of the link with the lowest number, so that the order of meeting does not matter.
+            // Of equal offers take that of the link with the lowest number, so that the order of
+            // visits does not matter.
             let offers =
                 self.links.iter().map(|&(link, head)| (self.open[head as usize].offer(), link, head));
             let least = offers.min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
@@ -143,7 +145,7 @@ impl Solver {
     }
 
     fn fill_by_heap(&mut self, fluid: &Fluid) {
-        // The bits of numbers that are not negative are in their order.
+        // The bits of numbers that are not negative have the order of the numbers.
         let entry = |link: u32, open: Open| Reverse((open.offer().to_bits(), link));
         self.heap.clear();
         self.heap.extend(self.links.iter().map(|&(link, head)| entry(link, self.open[head as usize])));
@@ -161,7 +163,8 @@ impl Solver {
         }
     }
 
-    /// Settles all messages that are not yet at this rate, of the link whose list begins there.
+    /// Settles at this rate all messages that are not settled yet on the link whose list begins
+    /// with `head`.
     fn settle(&mut self, fluid: &Fluid, head: u32, rate: f64) {
         let mut at = head;
         while at != NONE {

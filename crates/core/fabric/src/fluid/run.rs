@@ -7,35 +7,38 @@ use crate::births::Births;
 use crate::traffic::{Delivered, Traffic};
 use crate::units::Picos;
 
-/// What carries messages over links, in one of the ways of [`crate::fluid`].
+/// A model that carries messages over links, in one of the ways of [`crate::fluid`].
 pub trait Carrier {
-    /// Takes a message that is born now. Its number is another's after its end.
+    /// Takes a message that is born now. Its number is reused after its end.
     fn send(&mut self, now: Picos, path: &[u32], lanes: &[u32], bytes: u64) -> MessageId;
 
-    /// Reads what a message with this way and these lanes needs when it is sent soon; changes nothing.
+    /// Touches the data of a message with this path and these lanes that is sent soon; changes
+    /// nothing.
     fn look(&self, _path: &[u32], _lanes: &[u32]) {}
 
-    /// Reads what the next ends of messages need, several at once, and tells `next` of these messages; for most calls there is nothing to do.
+    /// Touches the data of the next ends of messages, several at once, and calls `next` with these
+    /// messages. Most calls have nothing to do.
     fn look_at_ends(&mut self, _next: impl FnMut(MessageId)) {}
 
-    /// When something happens next.
+    /// The time of the next event.
     fn next_event(&self) -> Option<Picos>;
 
-    /// Lets it happen; answers the message that has ended by it. Nothing happens when nothing is due ever.
+    /// Processes the next event; returns the message that it ends. Does nothing when no event is
+    /// pending.
     fn step(&mut self) -> Option<MessageId>;
 
     /// Bytes that each link has carried by `now`. Nothing changes.
     fn carried(&self, now: Picos) -> Vec<f64>;
 
-    /// How often a rate was set.
+    /// Number of times that a rate was set.
     fn rate_changes(&self) -> u64;
 }
 
 /// A message under way.
-#[repr(align(64))] // so that none lies across two lines of the cache
+#[repr(align(64))] // so that none straddles two cache lines
 struct Place(Delivered);
 
-/// A run of `traffic` over what carries it.
+/// A run of `traffic` over a carrier.
 pub struct Run<T, C> {
     carrier: C,
     births: Births<T>,
@@ -52,11 +55,11 @@ impl<T: Traffic, C: Carrier> Run<T, C> {
         Self { carrier, births, under_way: Vec::new(), ended: 0, steps: 0 }
     }
 
-    /// Runs until nothing is left to happen up to `until`; false when nothing is left at all.
+    /// Runs until no event is left up to `until`; false when none is left at all.
     pub fn run_until(&mut self, until: Picos, mut delivered: impl FnMut(&Delivered)) -> bool {
         loop {
             let birth = self.births.next();
-            // At the same moment what ends makes room for what is born.
+            // Of events at the same moment, ends come first, so that they make room for births.
             match (self.carrier.next_event(), birth) {
                 (Some(now), birth) if birth.is_none_or(|birth| now <= birth) => {
                     if now > until {
@@ -95,22 +98,23 @@ impl<T: Traffic, C: Carrier> Run<T, C> {
         self.born() - self.ended
     }
 
-    /// Events so far: births, and what happened on the way; end to end that is the ends.
+    /// Number of events so far: births and steps of the carrier. End to end, the steps are the
+    /// ends.
     pub fn events(&self) -> u64 {
         self.born() + self.steps
     }
 
-    /// What carries the messages.
+    /// The carrier.
     pub fn carrier(&self) -> &C {
         &self.carrier
     }
 
-    /// The same, to be changed: for counters that are taken.
+    /// The carrier, for counters that are reset by reading.
     pub fn carrier_mut(&mut self) -> &mut C {
         &mut self.carrier
     }
 
-    /// Who sends what.
+    /// The traffic model.
     pub fn traffic(&self) -> &T {
         self.births.traffic()
     }

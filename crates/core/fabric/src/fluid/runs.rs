@@ -1,6 +1,6 @@
-//! Room for short lists that come and go: each is a run of neighbours in one flat array.
+//! Storage for short lists with short lives: each is a run of neighbours in one flat array.
 
-/// Gives out runs of indices, and takes them back for the next of the same length.
+/// Allocates runs of indices, and reuses freed ones for requests of the same length.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Runs {
     end: u32,
@@ -8,7 +8,8 @@ pub(crate) struct Runs {
 }
 
 impl Runs {
-    /// The first index of `length` free neighbours, and whether the array must grow for them.
+    /// The first index of `length` free neighbours. The array may have to grow for them: see
+    /// [`Runs::end`].
     pub(crate) fn take(&mut self, length: usize) -> u32 {
         if let Some(first) = self.free.get_mut(length).and_then(Vec::pop) {
             return first;
@@ -18,7 +19,7 @@ impl Runs {
         first
     }
 
-    /// Gives back what [`Runs::take`] gave.
+    /// Frees a run that [`Runs::take`] returned.
     pub(crate) fn give_back(&mut self, first: u32, length: usize) {
         if self.free.len() <= length {
             self.free.resize_with(length + 1, Vec::new);
@@ -26,7 +27,7 @@ impl Runs {
         self.free[length].push(first);
     }
 
-    /// How long the array must be for all runs given out so far.
+    /// Length that the array needs for all runs allocated so far.
     pub(crate) fn end(&self) -> usize {
         self.end as usize
     }

@@ -1,7 +1,8 @@
 //! Store and forward: a message enters the next queue when its last byte has left the one before.
 //!
-//! That is the ideal queue of the VIA paper (Fig. 3) at its word, link by link: of n subqueues that hold something each gets C/n, the
-//! messages of a subqueue are served one after the other, and a message pays for its bytes at every link.
+//! That is the ideal queue of the VIA paper (Fig. 3) taken literally, link by link. Each of the n
+//! subqueues that are not empty gets C/n, the messages of a subqueue are served one after the
+//! other, and a message pays for its bytes at every link.
 
 use super::end_to_end::EndToEnd;
 use super::lanes::Lanes;
@@ -16,12 +17,12 @@ const NONE: u32 = u32::MAX;
 /// A message on its way.
 #[derive(Clone, Copy, Debug, Default)]
 struct Journey {
-    /// Where its links are.
+    /// The index of its first link.
     first: u32,
     links: u32,
-    /// The place on its path of the link where it is.
+    /// The position on its path of its present link.
     at: u32,
-    /// The lane of its flow at its first link; the others follow.
+    /// The lane of its flow at its first link; the lanes of the other links follow.
     lane: u32,
     bytes: u64,
 }
@@ -29,9 +30,9 @@ struct Journey {
 /// Messages that are whole at each link.
 #[derive(Clone, Debug)]
 pub struct Stored {
-    /// A message at a link is one here, with that link as its path.
+    /// The legs of all journeys. A leg is a message whose path is one link.
     legs: EndToEnd,
-    /// By leg: which journey it is part of.
+    /// By leg: its journey.
     journey_of: Vec<MessageId>,
     journeys: Vec<Journey>,
     unused: Vec<MessageId>,
@@ -46,7 +47,7 @@ pub struct Stored {
 impl Stored {
     /// Idle links of these rates.
     pub fn new(rates: impl IntoIterator<Item = Rate>) -> Self {
-        // On one link the couplings are the same.
+        // On one link both ways of sharing are the same.
         let legs = EndToEnd::new(Fluid::new(Sharing::MinShare, rates), Lanes::default());
         Self {
             legs,
@@ -60,7 +61,7 @@ impl Stored {
         }
     }
 
-    /// The first of the lanes of a flow over so many links.
+    /// The first of the lanes of a flow over `links` links.
     fn first_lane(&mut self, lane: u32, links: u32) -> u32 {
         if self.lanes.len() <= lane as usize {
             self.lanes.resize(lane as usize + 1, NONE);
@@ -73,7 +74,7 @@ impl Stored {
         *place
     }
 
-    /// Lets a message enter the queue of the link where it is.
+    /// Lets a message enter the queue of its present link.
     fn enter(&mut self, now: Picos, id: MessageId) {
         let Journey { first, at, lane, bytes, .. } = self.journeys[id as usize];
         let link = self.links[(first + at) as usize];

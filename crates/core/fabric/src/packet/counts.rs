@@ -1,22 +1,22 @@
-//! What is counted of packets.
+//! Counters of packets.
 
-/// What became of the packets of a run.
+/// The fates of the packets of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct PacketCounts {
-    /// Packets that arrived,
+    /// Packets that arrived.
     pub arrived: u64,
-    /// those of them with a mark of congestion,
+    /// Packets that arrived with a congestion mark.
     pub marked: u64,
-    /// packets that found no room,
+    /// Packets dropped because they found no room.
     pub dropped: u64,
-    /// and packets that were lost on links.
+    /// Packets lost on links.
     pub lost: u64,
     /// Messages that arrived with a mark on some packet.
     pub messages_marked: u64,
 }
 
 impl PacketCounts {
-    /// Those of another run as well.
+    /// Adds the counters of another run.
     pub fn add(&mut self, other: Self) {
         self.arrived += other.arrived;
         self.marked += other.marked;
@@ -26,15 +26,16 @@ impl PacketCounts {
     }
 }
 
-/// What became of packets at a link.
+/// The fates of packets at a link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct LinkCounts {
-    /// Packets that found no room at its port,
+    /// Packets dropped because they found no room at its port.
     pub dropped: u64,
-    /// that were lost on it,
+    /// Packets lost on it.
     pub lost: u64,
-    /// or that were marked at its port.
+    /// Packets marked at its port.
     pub marked: u64,
-    /// The most bytes that waited at its port of a switch; `None` where nobody counts them, since there is room for all.
+    /// Most bytes that waited at its port of a switch; `None` where this is not counted, because
+    /// there is room for everything.
     pub backlog_max: Option<u64>,
 }

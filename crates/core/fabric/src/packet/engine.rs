@@ -1,4 +1,4 @@
-//! Packets under way, and the links that they queue at.
+//! Packets under way, and the links at which they queue.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -7,13 +7,13 @@ use super::store::{Fate, Gone, MessageId, NONE, Packet, Store};
 use crate::ladder::Ladder;
 use crate::units::{Picos, Rate};
 
-/// When a switch begins to pass a packet on.
+/// The moment at which a switch begins to forward a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Switching {
-    /// When its last byte has come.
+    /// When its last byte has arrived.
     StoreAndForward,
-    /// When its header of so many bytes has come, if the output is free then (virtual cut-through). The last byte leaves not before it
-    /// came.
+    /// When a header of this many bytes has arrived, if the output is free then (virtual
+    /// cut-through). The last byte does not leave before it has arrived.
     CutThrough {
         /// Bytes.
         header: u64,
@@ -21,7 +21,8 @@ pub enum Switching {
 }
 
 impl Switching {
-    /// Bytes of the header that a packet is passed on by before it has come whole; `None` when it must have.
+    /// Bytes of the header after which a packet may be forwarded; `None` when all of it must have
+    /// arrived.
     pub(super) fn header(self) -> Option<u64> {
         match self {
             Switching::StoreAndForward => None,
@@ -33,62 +34,64 @@ impl Switching {
 /// A directed link with its queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Queue {
-    /// Of the link.
+    /// Rate of the link.
     pub rate: Rate,
-    /// From the last byte on the link until it can go on: propagation and forwarding.
+    /// Delay after the last byte until the packet can go on: propagation and forwarding.
     pub delay: Picos,
-    /// Bytes that each packet takes on the wire beside its own.
+    /// Bytes that each packet takes on the wire beyond its own.
     pub overhead: u32,
-    /// Bytes on the wire that may wait here; a packet that finds no room is dropped. `None`: there is always room.
+    /// Bytes on the wire that may wait here. A packet that finds no room is dropped. `None`: there
+    /// is always room.
     pub buffer: Option<u64>,
 }
 
-/// A directed link: what changes with each packet that crosses it, in half a line of a cache.
+/// A directed link: the data that change with each packet that crosses it, in half a cache line.
 #[derive(Clone, Debug)]
 struct Link {
-    /// When all that is queued has left.
+    /// The time at which all queued packets have left.
     free: u64,
-    /// Packets of full size that it took.
+    /// Number of full-size packets that it took.
     full: u64,
     /// Its packets under way, oldest first.
     head: u32,
     tail: u32,
-    /// What it is like, of all kinds.
+    /// Its kind, as an index of all kinds.
     kind: u32,
 }
 
-/// What links are like.
+/// The properties of a kind of links.
 #[derive(Clone, Copy, Debug)]
 struct Kind {
-    /// Time of a packet of full size, and of a header.
+    /// Transmission time of a full-size packet, and of a header.
     full: u64,
     header: u64,
     delay: u64,
-    /// Bytes on the wire that may wait; the most there are without a limit.
+    /// Bytes on the wire that may wait; the largest number if there is no limit.
     buffer: u64,
     rate: Rate,
     overhead: u32,
-    /// Bytes of a packet of full size.
+    /// Bytes of a full-size packet.
     packet: u32,
 }
 
-/// What is counted of a link beside its packets of full size.
+/// The counters of a link except those of full-size packets.
 #[derive(Clone, Copy, Default, Debug)]
 struct Aside {
-    /// Of packets that were smaller: bytes sent, and time at work.
+    /// Bytes of smaller packets, and their transmission times.
     bytes: u64,
     busy: u64,
-    /// Where the room is limited: packets dropped, and most bytes waiting.
+    /// Where room is limited: packets dropped, and most bytes that waited.
     dropped: u64,
     backlog_max: u64,
 }
 
-/// The packets of a message that follow the one which is the last to be there: they wait at its first link, right behind it. Packets that wait at
-/// senders are most of all, and would be in no near cache when their turn comes.
+/// The packets of a message behind the one that exists last: they wait at its first link, right
+/// behind it. They are not stored, because most waiting packets wait at senders and would be in no
+/// near cache when their turn comes.
 #[derive(Clone, Copy, Default, Debug)]
 struct Train {
     left: u32,
-    /// Bytes of the last one; all others are of full size.
+    /// Bytes of the last one; all others have full size.
     last: u32,
 }
 
@@ -109,11 +112,13 @@ pub struct Packets {
 impl Packets {
     /// Idle links. Messages are cut into packets of at most `packet_bytes`.
     ///
-    /// What waits at a link is known by the time that it takes to leave. Where packets are cut through that time may be one of waiting for
-    /// bytes to come, so that there the room has to be unlimited.
+    /// The bytes that wait at a link are known from the time that they take to leave. With
+    /// cut-through, part of that time may be spent waiting for bytes to come in, so that room must
+    /// be unlimited there.
     ///
     /// # Panics
-    /// `packet_bytes` is 0, or the room of a link is limited where packets are cut through: a mistake of the caller.
+    /// `packet_bytes` is 0, or the room of a link is limited with cut-through: a mistake of the
+    /// caller.
     pub fn new(switching: Switching, packet_bytes: u32, queues: impl IntoIterator<Item = Queue>) -> Self {
         let (mut kinds, mut known) = (Vec::new(), BTreeMap::new());
         let may_limit = switching == Switching::StoreAndForward;
@@ -139,11 +144,12 @@ impl Packets {
         }
     }
 
-    /// Sends a message of at least a byte: all its packets queue at the first link of `path`, where there is always room (it is the memory of
-    /// the sender).
+    /// Sends a message of at least a byte. All its packets queue at the first link of `path`, where
+    /// there is always room (it is the memory of the sender).
     ///
     /// # Panics
-    /// `path` is empty or has a link that there is not, or there are no bytes: a mistake of the caller.
+    /// `path` is empty or has a link that does not exist, or there are no bytes: a mistake of the
+    /// caller.
     pub fn send(&mut self, now: Picos, path: &[u32], bytes: u64) -> MessageId {
         let (id, mut sizes) = self.store.begin(path, bytes);
         let first = sizes.next().unwrap_or(0); // of a message of at least a byte there is one
@@ -160,19 +166,21 @@ impl Packets {
         id
     }
 
-    /// Reads the first link of a path that a message takes soon, so that it is near then.
+    /// Touches the first link of a path that a message takes soon, so that it is in a near cache by
+    /// then.
     #[inline]
     pub fn look(&self, path: &[u32]) {
         black_box(path.first().map(|link| self.links[*link as usize].tail));
     }
 
-    /// When the next event is due.
+    /// The time of the next event.
     #[inline]
     pub fn next_event(&self) -> Option<Picos> {
         self.events.first().map(|(time, _)| Picos(time))
     }
 
-    /// Lets the next event happen; answers when the last packet of a message is gone. Without events nothing happens.
+    /// Processes the next event; returns the message if its last packet is gone. Without events it
+    /// does nothing.
     pub fn step(&mut self) -> Option<Gone> {
         let (now, link) = self.events.first()?;
         let id = self.links[link as usize].head;
@@ -206,13 +214,13 @@ impl Packets {
         None
     }
 
-    /// Packets that arrived so far.
+    /// Number of packets that arrived so far.
     pub fn arrived(&self) -> u64 {
         self.store.arrived
     }
 
-    /// Reads what the next events need: links, their oldest packets, and the links that these go on to. One after the other, each for all events, so that
-    /// the waits for memory overlap.
+    /// Touches the data of the next events: links, their oldest packets, and the next links of
+    /// these. Each kind is touched for all events in turn, so that the waits for memory overlap.
     fn look_ahead(&mut self) {
         let (links, packets, messages) = (&self.links, &self.store.packets, &self.store.messages);
         let next = self.events.fresh();
@@ -237,7 +245,7 @@ impl Packets {
         }
     }
 
-    /// Crossings of a link by a packet so far.
+    /// Number of crossings of a link by a packet so far.
     pub fn crossings(&self) -> u64 {
         self.crossings
     }
@@ -252,34 +260,34 @@ impl Packets {
         self.links.len() as u32
     }
 
-    /// Bytes that a link has sent or is to send of what it took.
+    /// Bytes of all packets that a link took, sent or still to be sent.
     pub fn bytes(&self, link: u32) -> u64 {
         let full = self.links[link as usize].full * self.kind(link).wire(self.store.full);
         full + self.asides[link as usize].bytes
     }
 
-    /// Time that a link has been at work for these bytes.
+    /// Transmission time of these bytes.
     pub fn busy(&self, link: u32) -> Picos {
         let full = self.links[link as usize].full * self.kind(link).full;
         Picos(full + self.asides[link as usize].busy)
     }
 
-    /// Bytes that wait at a link, the rest of a packet that is being sent included.
+    /// Bytes that wait at a link, including the rest of a packet that is being sent.
     pub fn backlog(&self, now: Picos, link: u32) -> u64 {
         self.kind(link).backlog(&self.links[link as usize], now.0)
     }
 
-    /// Whether the room at a link is limited.
+    /// True if the room at a link is limited.
     pub fn is_limited(&self, link: u32) -> bool {
         self.kind(link).is_limited()
     }
 
-    /// The most bytes that waited at a link of limited room when a packet came, itself included.
+    /// Most bytes that waited at a link of limited room when a packet came, itself included.
     pub fn backlog_max(&self, link: u32) -> u64 {
         self.asides[link as usize].backlog_max
     }
 
-    /// Packets that found no room at a link.
+    /// Packets dropped because they found no room at a link.
     pub fn dropped(&self, link: u32) -> u64 {
         self.asides[link as usize].dropped
     }
@@ -288,7 +296,7 @@ impl Packets {
         &self.kinds[self.links[link as usize].kind as usize]
     }
 
-    /// Puts a packet that is there behind all others of a link.
+    /// Puts an existing packet behind all others of a link.
     #[inline]
     fn enqueue(&mut self, now: u64, onto: u32, id: u32, last: bool) {
         let packet = &mut self.store.packets[id as usize];
@@ -301,7 +309,7 @@ impl Packets {
             self.asides[onto as usize].add(kind, packet.bytes)
         };
         let start = link.free.max(now);
-        // Packets that are cut through may be slower to come than to go.
+        // With cut-through a packet may come in more slowly than it could go out.
         let end = (start + time).max(packet.tail_at);
         link.free = end;
         packet.tail_at = end + kind.delay;
@@ -323,7 +331,7 @@ impl Packets {
         link.tail = id;
     }
 
-    /// Takes the time of a link for packets that are not there yet.
+    /// Reserves the time of a link for packets that do not exist yet.
     fn reserve(&mut self, now: u64, onto: u32, Train { left, last }: Train) {
         let (link, aside) = (&mut self.links[onto as usize], &mut self.asides[onto as usize]);
         let kind = &self.kinds[link.kind as usize];
@@ -336,7 +344,7 @@ impl Packets {
         }
     }
 
-    /// The next packet of a message takes the place of the one before it, which leaves its sender.
+    /// Creates the next packet of a message in place of the previous one, which leaves its sender.
     fn follow(&mut self, from: u32, before: u32) -> u32 {
         let (link, packet) = (&mut self.links[from as usize], self.store.packets[before as usize]);
         let kind = &self.kinds[link.kind as usize];
@@ -359,7 +367,7 @@ impl Packets {
 }
 
 impl Aside {
-    /// Counts a packet that is smaller than others; answers what time it takes.
+    /// Counts a packet that is smaller than others; returns its transmission time.
     fn add(&mut self, kind: &Kind, bytes: u32) -> u64 {
         let time = kind.time(bytes);
         self.bytes += kind.wire(bytes);
@@ -367,7 +375,7 @@ impl Aside {
         time
     }
 
-    /// So many bytes wait now.
+    /// Notes the bytes that wait now.
     fn look(&mut self, backlog: u64) {
         self.backlog_max = self.backlog_max.max(backlog);
     }
@@ -386,7 +394,7 @@ impl Kind {
         }
     }
 
-    /// How long a packet takes.
+    /// Transmission time of a packet.
     #[inline]
     fn time(&self, bytes: u32) -> u64 {
         if bytes == self.packet { self.full } else { self.rate.time_of(self.wire(bytes)).0 }
@@ -403,7 +411,7 @@ impl Kind {
         self.buffer != u64::MAX
     }
 
-    /// Unfinished work of such a link: it sends at its rate until it is free.
+    /// The bytes that wait at a link of this kind: it sends at its rate until it is free.
     fn backlog(&self, link: &Link, now: u64) -> u64 {
         let left = u128::from(link.free.saturating_sub(now)) * u128::from(self.rate.bits_per_s());
         u64::try_from(left / 8_000_000_000_000).unwrap_or(u64::MAX)
@@ -414,7 +422,8 @@ impl Kind {
 mod tests {
     use super::*;
 
-    /// What a planner is told before a network is built counts on the first, and the cost of an event in a large network on all.
+    /// Memory estimates given before a network is built depend on the first size, and the cost of
+    /// an event in a large network on all of them.
     #[test]
     fn links_packets_and_messages_are_small() {
         assert_eq!(size_of::<Link>() + size_of::<Aside>(), 64);

@@ -1,4 +1,4 @@
-//! A run: messages are born at sources, go as packets, and are complete or lost.
+//! A run: messages are born at sources, travel as packets, and are complete or lost.
 
 use super::ports::{Deadlock, Ports};
 use super::{Gone, LinkCounts, MessageId, PacketCounts, Packets};
@@ -6,18 +6,18 @@ use crate::births::Births;
 use crate::traffic::{Delivered, Traffic};
 use crate::units::Picos;
 
-/// What moves packets.
+/// A model that moves packets.
 pub trait Moving {
     /// Sends a message between two `ends` by `path`.
     fn send(&mut self, now: Picos, ends: (u32, u32), path: &[u32], bytes: u64) -> MessageId;
 
-    /// Reads what a message needs that takes a path soon; changes nothing.
+    /// Touches the data of a message that takes a path soon; changes nothing.
     fn look(&self, _path: &[u32]) {}
 
-    /// When the next event is due.
+    /// The time of the next event.
     fn next_event(&self) -> Option<Picos>;
 
-    /// Lets the next event happen; answers when a message is gone.
+    /// Processes the next event; returns the message if its last packet is gone.
     fn step(&mut self) -> Option<Gone>;
 
     /// Number of links.
@@ -26,13 +26,13 @@ pub trait Moving {
     /// Bytes that a link has sent so far, with the overhead of packets.
     fn sent(&self, now: Picos, link: u32) -> u64;
 
-    /// Crossings of a link by a packet so far.
+    /// Number of crossings of a link by a packet so far.
     fn crossings(&self) -> u64;
 
-    /// Packets that arrived so far, and those of them with a mark.
+    /// Numbers of packets that arrived so far, and of those with a mark.
     fn arrived(&self) -> (u64, u64);
 
-    /// What a link has counted so far.
+    /// The counters of a link so far.
     fn counts(&self, link: u32) -> LinkCounts;
 
     /// Links that wait for each other.
@@ -83,7 +83,7 @@ impl Moving for Packets {
         }
     }
 
-    /// Who finds no room is dropped, and so nobody waits for it.
+    /// Packets that find no room are dropped, so nothing waits for room.
     fn deadlock(&self) -> Option<Deadlock> {
         None
     }
@@ -153,8 +153,8 @@ impl<T: Traffic, M: Moving> Run<T, M> {
         Self { packets, births, under_way: Vec::new(), ended: 0, lost: 0, marked: 0 }
     }
 
-    /// Runs until nothing is left to happen up to `until`; false when nothing is left at all. `delivered` is told of messages
-    /// all of which arrived.
+    /// Runs until no event is left up to `until`; false when none is left at all. Calls `delivered`
+    /// with each message that arrived completely.
     pub fn run_until(&mut self, until: Picos, mut delivered: impl FnMut(&Delivered)) -> bool {
         loop {
             let birth = self.births.next();
@@ -185,12 +185,12 @@ impl<T: Traffic, M: Moving> Run<T, M> {
         }
     }
 
-    /// Messages born so far, and those of them that lost a packet.
+    /// Numbers of messages born so far, and of those that lost a packet.
     pub fn born_and_lost(&self) -> (u64, u64) {
         (self.births.born(), self.lost)
     }
 
-    /// What became of packets so far.
+    /// The fates of packets so far.
     pub fn counts(&self) -> PacketCounts {
         let (arrived, marked) = self.packets.arrived();
         let mut counts =
@@ -202,7 +202,7 @@ impl<T: Traffic, M: Moving> Run<T, M> {
         counts
     }
 
-    /// Messages born that have not ended.
+    /// Number of messages born that have not ended.
     pub fn in_flight(&self) -> u64 {
         self.births.born() - self.ended
     }
@@ -212,7 +212,7 @@ impl<T: Traffic, M: Moving> Run<T, M> {
         &self.packets
     }
 
-    /// Who sends what.
+    /// The traffic model.
     pub fn traffic(&self) -> &T {
         self.births.traffic()
     }

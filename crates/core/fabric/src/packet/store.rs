@@ -1,28 +1,28 @@
-//! Messages under way and their packets, in arrays whose places are used again.
+//! Messages under way and their packets, in arrays whose elements are reused.
 
 use smallvec::SmallVec;
 
 /// The end of a list.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// A message that was sent and is not gone. Reused afterwards.
+/// A message that was sent and is not gone. The number is reused afterwards.
 pub type MessageId = u32;
 
 /// A message all of whose packets are gone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Gone {
-    /// Which.
+    /// Its number.
     pub message: MessageId,
-    /// Packets that did not arrive: a message is complete without any.
+    /// Packets that did not arrive. The message is complete if this is 0.
     pub dropped: u32,
-    /// Packets that arrived with a mark of congestion.
+    /// Packets that arrived with a congestion mark.
     pub marked: u32,
 }
 
-/// What became of a packet.
+/// The fate of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Fate {
-    /// It is where its path ends.
+    /// It has reached the end of its path.
     Arrived { marked: bool },
     /// It found no room, or was lost on a link.
     Dropped,
@@ -30,9 +30,9 @@ pub(super) enum Fate {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Packet {
-    /// When it is at the next link (its header, with cut-through), or has arrived.
+    /// The time at which it is at the next link (its header, with cut-through), or has arrived.
     pub(super) at: u64,
-    /// When its last byte is there.
+    /// The time at which its last byte is there.
     pub(super) tail_at: u64,
     pub(super) next: u32,
     pub(super) message: MessageId,
@@ -40,7 +40,7 @@ pub(super) struct Packet {
     pub(super) bytes: u32,
 }
 
-/// A line of a cache, with a path of up to ten links.
+/// One cache line, with a path of up to ten links.
 #[derive(Clone, Debug, Default)]
 #[repr(align(64))]
 pub(super) struct Message {
@@ -59,13 +59,13 @@ pub(super) struct Store {
     unused_packets: u32,
     pub(super) messages: Vec<Message>,
     unused_messages: Vec<MessageId>,
-    /// Packets that arrived, and those of them with a mark.
+    /// Numbers of packets that arrived, and of those with a mark.
     pub(super) arrived: u64,
     pub(super) marked: u64,
 }
 
 impl Store {
-    /// An empty one, for packets of at most `full` bytes.
+    /// An empty store, for packets of at most `full` bytes.
     ///
     /// # Panics
     /// `full` is 0: a mistake of the caller.
@@ -82,7 +82,7 @@ impl Store {
         }
     }
 
-    /// A message, and the sizes of its packets.
+    /// Creates a message; returns it and the sizes of its packets.
     ///
     /// # Panics
     /// `path` is empty, or there are no bytes: a mistake of the caller.
@@ -106,7 +106,7 @@ impl Store {
         (id, (0..count).map(move |number| (bytes - u64::from(number) * full).min(full) as u32))
     }
 
-    /// A packet of a message, which is there now.
+    /// Creates a packet of a message, which is there now.
     pub(super) fn take(&mut self, message: MessageId, bytes: u32, now: u64) -> u32 {
         let packet = Packet { at: now, tail_at: now, next: NONE, message, hop: 0, bytes };
         let id = self.unused_packets;
@@ -123,7 +123,7 @@ impl Store {
         }
     }
 
-    /// A packet is gone; and if it was the last one of its message, that is.
+    /// Removes a packet, and its message with the last packet; returns that message.
     #[inline]
     pub(super) fn gone(&mut self, packet: u32, fate: Fate) -> Option<Gone> {
         let place = &mut self.packets[packet as usize];

@@ -47,11 +47,11 @@ fn cut_through_pays_a_header_per_hop() {
     let cut = Switching::CutThrough { header: 20 };
     assert_eq!(alone(cut, 1_000, &[800; 4], 5_000), 50_000 + 3 * 200 + 400);
     assert_eq!(alone(cut, 1_000, &[800, 400, 800], 1_000), 200 + 20_000 + 300);
-    // From slow to fast: the last byte cannot leave before it came.
+    // From slow to fast: the last byte cannot leave before it has arrived.
     assert_eq!(alone(cut, 1_000, &[400, 800], 1_000), 20_000 + 200);
 }
 
-/// Poisson sources that send messages over one link, or over two links on different ways.
+/// Poisson sources that send messages over one link, or over two links on different paths.
 struct Sending {
     sources: Sources,
     exponential_mean: Option<u64>,
@@ -107,7 +107,8 @@ fn a_link_is_a_queue() {
     assert!(interval.half_width_us < 0.05 * expected, "{interval:?} says nothing");
 }
 
-/// Nothing is lost or made, links are at work for what they sent, and nobody overtakes on the same way.
+/// Nothing is lost or created, the busy time of links is that of the sent bytes, and messages of
+/// one path do not overtake each other.
 #[test]
 fn bytes_are_conserved_in_order() {
     for switching in [Switching::StoreAndForward, Switching::CutThrough { header: 16 }] {
@@ -133,7 +134,8 @@ fn bytes_are_conserved_in_order() {
     }
 }
 
-/// Two senders of 800 Mbit/s into one link of as much: what finds no room is dropped, and is never more than the buffer.
+/// Two senders of 800 Mbit/s into one link of as much: packets that find no room are dropped, and
+/// the waiting bytes never exceed the buffer.
 #[test]
 fn full_buffers_drop_and_say_so() {
     let narrow = Queue { buffer: Some(10_000), ..queue(RATE, 0) };
@@ -152,7 +154,8 @@ fn full_buffers_drop_and_say_so() {
     assert_eq!(packets.crossings(), 60 + u64::from(60 - dropped));
 }
 
-/// Bytes that have yet to come from a slow link do not wait at a fast one: with limited room packets that are cut through are counted one by one.
+/// Bytes that have yet to come from a slow link do not wait at a fast one. So with limited room and
+/// cut-through, packets are counted one by one.
 #[test]
 fn who_is_cut_through_into_a_limited_room_needs_the_other_engine() {
     let limited = PacketModel { buffer: Some(10_000), ..PacketModel::new(1_000) };

@@ -7,25 +7,25 @@ use crate::packet::{Packets, Queue, Switching};
 use crate::topology::Topology;
 use crate::units::Share;
 
-/// Messages as packets.
+/// The settings of the packet model.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PacketModel {
-    /// Most bytes of a message in a packet.
+    /// Most bytes of a message in one packet.
     pub bytes: u32,
-    /// When switches pass them on.
+    /// The moment at which switches forward packets.
     pub switching: Switching,
     /// Bytes on the wire that may wait at a port of a switch. `None`: there is always room.
     pub buffer: Option<u64>,
-    /// What happens to a packet that finds no room.
+    /// The rule for a packet that finds no room.
     pub full: Full,
-    /// Who is next.
+    /// The order of service.
     pub discipline: Discipline,
-    /// A packet that finds more bytes than this at a port of a switch, itself included, is marked.
+    /// A packet is marked if it finds more bytes than this at a port of a switch, itself included.
     pub mark_above: Option<u64>,
 }
 
 impl PacketModel {
-    /// First come, first served, stored and forwarded, with room for all.
+    /// First come, first served, store and forward, with room for everything.
     pub fn new(bytes: u32) -> Self {
         Self {
             bytes,
@@ -37,8 +37,8 @@ impl PacketModel {
         }
     }
 
-    /// Whether first come is first served, and what finds no room is dropped, without a mark before; and where packets are cut through there is
-    /// room for all.
+    /// True if service is first come, first served, packets that find no room are dropped, and none
+    /// are marked. With cut-through there must also be room for everything.
     pub fn is_plain(&self) -> bool {
         let is_counted_by_time = self.buffer.is_none() || self.switching == Switching::StoreAndForward;
         is_counted_by_time
@@ -50,14 +50,14 @@ impl PacketModel {
 
 /// The two engines.
 pub(super) enum Mover {
-    /// The leaner one,
+    /// The leaner one.
     Packets(Box<Packets>),
-    /// and the one for all rules.
+    /// The one for all rules.
     Ports(Box<Ports>),
 }
 
 impl PacketModel {
-    /// Idle links, with the chance of `seed`.
+    /// Idle links, whose random numbers come from `seed`.
     pub(super) fn mover(&self, topology: &Topology, seed: Seed) -> Mover {
         let links = 0..topology.links();
         let queue = |link| {
@@ -85,15 +85,15 @@ impl PacketModel {
     }
 }
 
-/// The seed of a link, by its ends: that of a link is the same whatever other links there are. Hosts and switches are told apart, so that a host more
-/// changes nothing between switches.
+/// The seed of a link, from its ends, so that it does not depend on other links. The names of hosts
+/// and switches differ, so that one more host changes nothing between switches.
 fn seed_of(topology: &Topology, link: u32, seed: Seed) -> Seed {
     let name = |node: u32| match node.checked_sub(topology.hosts()) {
         None => u64::from(node) << 1,
         Some(switch) => u64::from(switch) << 1 | 1,
     };
     let (from, to) = (topology.from(link), topology.to(link));
-    // Two switches may be joined by several cables.
+    // Several cables may join two switches.
     let nth = (topology.out_of(from).start..link).filter(|other| topology.to(*other) == to).count();
     seed.split_index(name(from)).split_index(name(to)).split_index(nth as u64)
 }

@@ -1,7 +1,7 @@
 //! Hosts of the VIA paper (Giganet cLAN), as chains of stages, and the paper's table.
 //!
-//! The paper tells no stages. What its Table 1 fixes is the sum of the fixed times and the time per byte (Mbit/s in the
-//! constants below); how the fixed time is split is our choice.
+//! The paper names no stages. Its Table 1 fixes the sum of the fixed times, and the time per byte
+//! (Mbit/s in the constants below). The split of the fixed time is our choice.
 
 use super::{Stage, TokenRate};
 use crate::units::{Picos, Rate};
@@ -11,11 +11,11 @@ use crate::units::{Picos, Rate};
 pub struct Paper {
     /// Size of the message.
     pub size_bytes: u64,
-    /// On hardware.
+    /// Latency measured on hardware.
     pub measured_us: f64,
-    /// By the paper's model.
+    /// Latency by the paper's model.
     pub simulated_us: f64,
-    /// What it calls the difference.
+    /// The difference as printed in the paper.
     pub difference_percent: f64,
 }
 
@@ -37,10 +37,10 @@ pub const TABLE_1: [Paper; 8] = [
 
 /// Switches between the hosts of Table 1: four links between switches join five of them.
 const SWITCHES: usize = 5;
-/// What a VIA descriptor carries by itself.
+/// Bytes of data that a VIA descriptor carries itself.
 const IMMEDIATE_BYTES: u64 = 4;
 
-/// What differs between the profiles.
+/// The parameters in which the profiles differ.
 struct Fit {
     transmit_start: Picos,
     payload_fetch: Picos,
@@ -51,9 +51,10 @@ struct Fit {
     wire: Rate,
 }
 
-/// The paper's own model, fitted to its column "simulated": bytes pass at 1000 Mbit/s, the wire's rate, until a bucket of
-/// 415 bytes is empty, and at 856 Mbit/s then, the paper's best throughput. A message of up to 4 bytes travels in its
-/// descriptor, which saves fetching it: 0.61 µs. Fixed times: 29.40 µs.
+/// The paper's own model, fitted to its column "simulated": bytes pass at 1000 Mbit/s, the wire's
+/// rate, until a bucket of 415 bytes is empty, and at 856 Mbit/s then, the paper's best throughput.
+/// A message of up to 4 bytes travels in its descriptor, which saves fetching it: 0.61 µs. Fixed
+/// times: 29.40 µs.
 pub fn via_simulated() -> Vec<Stage> {
     stages(&Fit {
         transmit_start: Picos::from_nanos(6_390),
@@ -66,8 +67,8 @@ pub fn via_simulated() -> Vec<Stage> {
     })
 }
 
-/// The hardware, fitted to the column "measured" so that the largest relative error is least: 9.676 ns per byte. Fixed
-/// times: 30.86 µs.
+/// The hardware, fitted to the column "measured" so that the largest relative error is least: 9.676
+/// ns per byte. Fixed times: 30.86 µs.
 pub fn via_measured() -> Vec<Stage> {
     let rate = Rate::from_bits_per_s(8_000_000_000_000 / 9_676).expect("it is above zero");
     stages(&Fit {
@@ -81,8 +82,9 @@ pub fn via_measured() -> Vec<Stage> {
     })
 }
 
-/// The hosts of the paper's cluster of 1024: all links at 856 Mbit/s. What the bucket of [`via_simulated`] gave long messages
-/// is taken from the start of the transfers, so that they take as long as there. Fixed times: 25.52 µs.
+/// The hosts of the paper's cluster of 1024: all links at 856 Mbit/s. The advantage that the bucket
+/// of [`via_simulated`] gave long messages is taken from the start of the transfers, so that they
+/// take as long as there. Fixed times: 25.52 µs.
 pub fn via_cluster() -> Vec<Stage> {
     stages(&Fit {
         transmit_start: Picos::from_nanos(5_060),
@@ -121,7 +123,7 @@ mod tests {
     use super::super::{fixed, unloaded};
     use super::*;
 
-    /// As the paper prints latencies: one digit behind the point below 100.
+    /// A latency as the paper prints it: with one decimal below 100.
     fn printed(us: f64) -> f64 {
         if us < 100.0 { (us * 10.0).round() / 10.0 } else { us.round() }
     }

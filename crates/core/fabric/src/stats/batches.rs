@@ -1,14 +1,14 @@
-//! How sure a mean is: confidence intervals by batch means.
+//! Confidence intervals of means, by batch means.
 
 use crate::units::Picos;
 
-/// Batches are merged in pairs when there are so many, so that 20 to 39 remain.
+/// At this number of batches they are merged in pairs, so that 20 to 39 remain.
 const BATCHES_MAX: usize = 40;
-/// Fewer complete batches than this say nothing.
+/// Least number of complete batches for an interval.
 const BATCHES_MIN: usize = 10;
 
-/// Means of equal numbers of successive values. Long batches are nearly independent of one another, whatever
-/// the values in them are.
+/// Sums of equal numbers of successive values. Long batches are nearly independent of one another,
+/// even if the values in them are not.
 #[derive(Clone, Debug)]
 pub struct Batches {
     sums: Vec<f64>,
@@ -23,12 +23,12 @@ impl Default for Batches {
     }
 }
 
-/// A mean and how sure it is.
+/// The confidence interval of a mean.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Interval {
     /// Half the width of the 95 % confidence interval, in µs.
     pub half_width_us: f64,
-    /// Batches that it stands on.
+    /// Number of batches that it is based on.
     pub batches: usize,
     /// Correlation of neighbouring batches: near 0 when they are long enough.
     pub lag1: f64,
@@ -73,8 +73,9 @@ impl Batches {
     }
 }
 
-/// The quantile 0.975 of Student's t distribution: exact for 1 and 2 degrees of freedom, by the expansion of Cornish and
-/// Fisher around the normal quantile else (Abramowitz and Stegun 26.7.5; within 0.3 % from 4 on, 0.01 % from 10 on).
+/// The quantile 0.975 of Student's t distribution: exact for 1 and 2 degrees of freedom, by the
+/// expansion of Cornish and Fisher around the normal quantile else (Abramowitz and Stegun 26.7.5;
+/// within 0.3 % from 4 on, 0.01 % from 10 on).
 pub fn student(freedom: usize) -> f64 {
     const Z: f64 = 1.959_963_984_540_054;
     let n = freedom as f64;

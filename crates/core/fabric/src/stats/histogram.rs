@@ -1,10 +1,11 @@
 //! Quantiles from a histogram with logarithmic bins.
 
-/// Bins of an octave: each is at most 1/128 of its values wide.
+/// Bins of an octave: the width of each is at most 1/128 of its values.
 const BINS: u64 = 128;
 const BITS: u32 = BINS.trailing_zeros();
 
-/// Counts of whole numbers, in bins of at most 0.8 % width. Below 128 each number has its own.
+/// Counts of whole numbers, in bins of at most 0.8 % width. Below 128 each number has a bin of its
+/// own.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Histogram {
     counts: Vec<u64>,
@@ -23,7 +24,7 @@ impl Histogram {
         self.total += 1;
     }
 
-    /// Adds what another has.
+    /// Adds the counts of another histogram.
     pub fn merge(&mut self, other: &Histogram) {
         if self.counts.len() < other.counts.len() {
             self.counts.resize(other.counts.len(), 0);
@@ -32,7 +33,8 @@ impl Histogram {
         self.total += other.total;
     }
 
-    /// The value below which the part `share` (0 to 1) of the values lies, to the width of a bin; 0 of nothing.
+    /// The value below which the share `share` (0 to 1) of the values lies, to the width of a bin;
+    /// 0 without values.
     pub fn quantile(&self, share: f64) -> f64 {
         let rank = share.clamp(0.0, 1.0) * self.total as f64;
         let mut below = 0.0;
@@ -47,7 +49,7 @@ impl Histogram {
         0.0
     }
 
-    /// Lower edges of the bins that have something, and how much.
+    /// Lower edges of the bins that are not empty, and their counts.
     pub fn bins(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let some = self.counts.iter().enumerate().filter(|(_, count)| **count > 0);
         some.map(|(bin, count)| (edges(bin).0, *count))
@@ -63,7 +65,7 @@ fn bin_of(value: u64) -> usize {
     (u64::from(shift) * BINS + (value >> shift)) as usize
 }
 
-/// The least value of a bin, and how many values it has.
+/// The least value of a bin, and the number of values in it.
 fn edges(bin: usize) -> (u64, u64) {
     let bin = bin as u64;
     if bin < 2 * BINS {

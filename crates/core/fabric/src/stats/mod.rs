@@ -1,4 +1,4 @@
-//! What a list of times says, kept in room that does not grow with the list.
+//! Statistics of a list of times, in memory that does not grow with the list.
 
 mod batches;
 mod histogram;
@@ -12,14 +12,14 @@ pub use warm_up::{Truncation, WarmUp};
 
 use crate::units::Picos;
 
-/// Everything that is kept of the times of messages.
+/// The statistics of the times of messages.
 #[derive(Clone, Debug, Default)]
 pub struct Recorder {
     /// Number, mean, spread, extremes.
     pub summary: Summary,
     /// Quantiles.
     pub histogram: Histogram,
-    /// How sure the mean is.
+    /// Batches, for the confidence interval of the mean.
     pub batches: Batches,
 }
 
@@ -32,8 +32,8 @@ impl Recorder {
         self.batches.add(time);
     }
 
-    /// Adds what another recorder has, for numbers, means and quantiles. Batches stay those of this one: replications are
-    /// batches of their own.
+    /// Adds the values of another recorder to the numbers, means and quantiles. Batches stay those
+    /// of this one: replications are batches of their own.
     pub fn merge(&mut self, other: &Recorder) {
         self.summary.merge(&other.summary);
         self.histogram.merge(&other.histogram);

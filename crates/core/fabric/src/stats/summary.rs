@@ -30,7 +30,7 @@ impl Summary {
         self.max = self.max.max(time);
     }
 
-    /// Adds what another has.
+    /// Adds the values of another summary.
     pub fn merge(&mut self, other: &Summary) {
         self.count += other.count;
         self.sum += other.sum;
@@ -39,23 +39,23 @@ impl Summary {
         self.max = self.max.max(other.max);
     }
 
-    /// How many were added.
+    /// Number of values.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// In µs; 0 of nothing.
+    /// The mean in µs; 0 without values.
     pub fn mean_us(&self) -> f64 {
         if self.count == 0 { 0.0 } else { self.sum as f64 / self.count as f64 * 1e-6 }
     }
 
-    /// Standard deviation of the sample, in µs; 0 of fewer than two.
+    /// Standard deviation of the sample, in µs; 0 with fewer than two values.
     pub fn std_us(&self) -> f64 {
         if self.count < 2 {
             return 0.0;
         }
         let count = self.count as f64;
-        // n Σx² - (Σx)² in whole numbers where that fits, so that nothing cancels.
+        // Whole numbers where n Σx² - (Σx)² fits, so that no digits cancel.
         let exact =
             |n: u128| Some(self.squares.checked_mul(n)?.checked_sub(self.sum.checked_mul(self.sum)?)? as f64);
         let spread = exact(u128::from(self.count)).unwrap_or_else(|| {
@@ -64,12 +64,12 @@ impl Summary {
         (spread / (count * (count - 1.0))).sqrt() * 1e-6
     }
 
-    /// The shortest; `None` of nothing.
+    /// The shortest time; `None` without values.
     pub fn min(&self) -> Option<Picos> {
         (self.count > 0).then_some(self.min)
     }
 
-    /// The longest; `None` of nothing.
+    /// The longest time; `None` without values.
     pub fn max(&self) -> Option<Picos> {
         (self.count > 0).then_some(self.max)
     }

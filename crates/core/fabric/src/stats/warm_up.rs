@@ -1,12 +1,13 @@
-//! Where a run has settled: the marginal standard error rule with batches of five (MSER-5; White, Cobb and Spratt 2000).
+//! The end of the warm-up of a run: the marginal standard error rule with batches of five (MSER-5;
+//! White, Cobb and Spratt 2000).
 
 use crate::units::Picos;
 
 /// Values of a batch at first.
 const FIVE: u64 = 5;
-/// Batches are merged in pairs when there are so many, so that memory does not grow with the run.
+/// At this number of batches they are merged in pairs, so that memory does not grow with the run.
 const BATCHES_MAX: usize = 4_096;
-/// Fewer than these say nothing.
+/// Least number of batches for a result.
 const BATCHES_MIN: usize = 20;
 
 /// A batch of successive values.
@@ -31,14 +32,15 @@ impl Default for WarmUp {
     }
 }
 
-/// What to leave out at the beginning.
+/// The initial part to leave out.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Truncation {
     /// All values up to this moment.
     pub until: Picos,
-    /// They are this part of all, at most a half: the rule says nothing beyond, which means that the run was too short.
+    /// Their share of all values, at most a half. The rule is not valid beyond that; the run was
+    /// then too short.
     pub share: f64,
-    /// The mean of the others, in microseconds.
+    /// The mean of the other values, in microseconds.
     pub mean_us: f64,
 }
 
@@ -63,8 +65,9 @@ impl WarmUp {
         }
     }
 
-    /// How much to leave out so that the standard error of the rest, as far as it goes without regard to correlation, is least; the
-    /// beginning is the one of `from`. `None` when there are too few values.
+    /// The initial part to leave out so that the standard error of the rest is least, computed
+    /// without regard to correlation. `from` is the start of the run. `None` when there are too few
+    /// values.
     pub fn truncation(&self, from: Picos) -> Option<Truncation> {
         let count = self.batches.len();
         if count < BATCHES_MIN {

@@ -1,4 +1,5 @@
-//! What is simulated as a whole: studies from papers, with the readings that they leave open as options, and networks of one's own.
+//! Complete simulations: studies from papers, whose open questions are options, and user-defined
+//! networks.
 
 pub mod network;
 pub mod torus;

@@ -1,4 +1,4 @@
-//! Any network under any traffic: what scenario files describe.
+//! Any network under any traffic, as scenario files describe them.
 
 mod senders;
 mod wires;
@@ -22,36 +22,41 @@ use crate::topology::{LinkClass, PARTS_MAX, Shape, TopologyError, WanError};
 use crate::units::Picos;
 pub use senders::Senders;
 
-/// A network, what it is loaded with, and how it is modelled.
+/// A network, its load and its model.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Network {
     /// Its shape.
     pub shape: Shape,
-    /// Links from and to hosts,
+    /// The links from and to hosts.
     pub host_link: LinkClass,
-    /// and links between switches; of no meaning for a [`Wan`](crate::topology::Wan), whose lines differ.
+    /// The links between switches. Not used for a [`Wan`](crate::topology::Wan), whose lines
+    /// differ.
     pub cable: LinkClass,
-    /// Who sends what, when and to whom.
+    /// The traffic of hosts.
     pub load: Load,
-    /// When hosts begin to send, and when they stop.
+    /// The time when hosts begin to send, and the time when they stop.
     pub window: (Picos, Picos),
-    /// What both hosts together take for a message.
+    /// The time that both hosts together take for a message.
     pub host_time: Picos,
     /// Fluid or packets.
     pub model: Model,
-    /// What waits behind what, as fluid: [`Subqueue::Flow`] or [`Subqueue::Message`].
+    /// The messages behind which a message waits, as fluid: [`Subqueue::Flow`] or
+    /// [`Subqueue::Message`].
     pub subqueue: Subqueue,
 }
 
-/// Memory for a host: two streams of chance, its place in the queue of births, its first link, messages of its own.
+/// Memory per host, in bytes: two random streams, its place in the queue of births, its first link,
+/// messages of its own.
 const HOST_BYTES: u64 = 150;
-/// Memory for a link while it is built and afterwards, as fluid, with packets, and with packets that need more than first come, first served.
+/// Memory per link during and after its construction, in bytes: as fluid, with packets, and with
+/// packets that need more than first come, first served.
 const FLUID_LINK_BYTES: u64 = 50;
 const PACKET_LINK_BYTES: u64 = 90;
 const PORT_LINK_BYTES: u64 = 320;
 
-/// Memory that a network of that shape takes at least, in bytes, before any message waits: for those who want to know before it is built.
-/// `None` for one with more parts than can be [built](Shape::build).
+/// A lower bound of the memory that a network of this shape takes, in bytes, before any message
+/// waits, computed without building it. `None` for one with more parts than can be
+/// [built](Shape::build).
 pub fn memory_bytes(shape: &Shape, model: Model) -> Option<u64> {
     let (hosts, switches, links) = shape.parts();
     if hosts.saturating_add(switches).max(links) > PARTS_MAX {
@@ -70,34 +75,34 @@ pub fn memory_bytes(shape: &Shape, model: Model) -> Option<u64> {
     Some(hosts.saturating_mul(HOST_BYTES).saturating_add(links.saturating_mul(link)).saturating_add(routes))
 }
 
-/// Who sends what, when and to whom.
+/// The traffic of hosts: sources, times, sizes and destinations.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Load {
     /// Drawn for each host.
     Drawn {
-        /// Who sends to whom,
+        /// The destinations.
         pattern: Pattern,
-        /// when,
+        /// The times.
         gaps: Gaps,
-        /// and how much.
+        /// The sizes.
         sizes: Sizes,
     },
-    /// Requests that are answered.
+    /// Requests and responses.
     Exchanged(Exchange),
-    /// As a script says, to whom a pattern says.
+    /// From a script, with the destinations of a pattern.
     Scripted {
-        /// Who sends when and how much,
+        /// The sources, times and sizes.
         script: Shared,
-        /// and to whom.
+        /// The destinations.
         pattern: Pattern,
     },
-    /// As it was elsewhere.
+    /// From a recording.
     Recorded(Arc<Recording>),
 }
 
 impl Load {
-    /// Messages of all hosts from the one moment to the other: how many are expected, and their bytes on average. Of requests and responses
-    /// that is as many as there can be at most.
+    /// The expected number of messages of all hosts between two moments, and their mean size in
+    /// bytes. For requests and responses the number is an upper bound.
     pub fn expected(&self, hosts: u32, window: (Picos, Picos)) -> (f64, f64) {
         match self {
             Load::Drawn { gaps, sizes, .. } => (gaps.expected(hosts, window), sizes.mean()),
@@ -117,47 +122,47 @@ impl Load {
     }
 }
 
-/// Why a network cannot be simulated.
+/// The reason why a network cannot be simulated.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum NetworkError {
-    /// There is none like that.
+    /// The topology is not valid.
     #[error(transparent)]
     Topology(#[from] TopologyError),
     /// Some host cannot be reached.
     #[error(transparent)]
     Route(#[from] RouteError),
-    /// Some site cannot, or a route leads astray.
+    /// Some site cannot be reached, or a route leads astray.
     #[error(transparent)]
     Wan(#[from] WanError),
-    /// The pattern does not suit it.
+    /// The pattern does not suit the network.
     #[error(transparent)]
     Pattern(#[from] PatternError),
-    /// The recording does not suit it.
+    /// The recording does not suit the network.
     #[error(transparent)]
     Recording(#[from] RecordingError),
     /// Links, packets and model do not suit each other.
     #[error(transparent)]
     Wire(#[from] WireError),
-    /// The sizes are none.
+    /// The distribution of sizes is not valid.
     #[error(transparent)]
     Sizes(#[from] SizesError),
-    /// Hosts that are to ask and are not there.
+    /// There are fewer hosts than clients.
     #[error("{clients} hosts are to send requests, and there are {hosts}")]
     Clients {
-        /// So many were to.
+        /// Number of clients.
         clients: u32,
-        /// So many there are.
+        /// Number of hosts.
         hosts: u32,
     },
     /// The script cannot be read.
     #[error("{0}")]
     Script(String),
-    /// A subqueue of another study.
+    /// The subqueue belongs to another study.
     #[error("subqueues by port are known on tori with straight ways only")]
     Ports,
 }
 
-/// Sets a network up, with the chance of `seed`.
+/// Sets a network up. Random numbers come from `seed`.
 ///
 /// # Errors
 /// See [`NetworkError`].

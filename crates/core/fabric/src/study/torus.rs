@@ -1,7 +1,9 @@
-//! The cluster of the VIA paper: hosts on a torus of switches that send to hosts some switches straight ahead.
+//! The cluster of the VIA paper: hosts on a torus of switches that send to hosts some switches
+//! straight ahead.
 //!
-//! "The switch tables are configured such that all traffic that is sourced within the subnet will be transferred to a destination that
-//! is four switch hops away. The direction of the transfer (up, down, left, or right) is uniformly distributed."
+//! "The switch tables are configured such that all traffic that is sourced within the subnet will
+//! be transferred to a destination that is four switch hops away. The direction of the transfer
+//! (up, down, left, or right) is uniformly distributed."
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -17,10 +19,10 @@ use crate::topology::{LinkClass, Straight, Topology, TopologyError, Torus, Wire}
 use crate::traffic::{Parcel, Traffic};
 use crate::units::{Picos, Rate};
 
-/// How a message gets its direction.
+/// The choice of the direction of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Direction {
-    /// By the place of the host at its switch: every link carries the same number of flows.
+    /// By the slot of the host at its switch: every link carries the same number of flows.
     Slot,
     /// Drawn once for each host.
     Host,
@@ -28,28 +30,29 @@ pub enum Direction {
     Message,
 }
 
-/// The study: what the paper says, and what it leaves open.
+/// The study: the settings of the paper, and the choices that it leaves open.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Study {
     /// Switches in each dimension, and hosts at each: 16 x 16, 4.
     pub torus: Torus,
-    /// Switches from source to destination: 4.
+    /// Links between switches from source to destination: 4.
     pub hops: u32,
-    /// Of all links: 856 Mbit/s.
+    /// Rate of all links: 856 Mbit/s.
     pub rate: Rate,
-    /// Size of a message: 32,768.
+    /// Size of a message in bytes: 32,768.
     pub bytes: u64,
     /// Gaps between the messages of a host: exponential, 10 ms.
     pub gaps: Gaps,
-    /// When hosts begin to send (1.5 s), and when they stop and the utilisation has been measured (10 s).
+    /// The time when hosts begin to send (1.5 s), and the time when they stop and the utilisation
+    /// has been measured (10 s).
     pub window: (Picos, Picos),
-    /// What is left open: the direction,
+    /// Left open by the paper: the direction of messages.
     pub direction: Direction,
-    /// what waits behind what,
+    /// Left open by the paper: the messages behind which a message waits.
     pub subqueue: Subqueue,
-    /// how messages share links, or whether they are packets,
+    /// Left open by the paper: the way in which messages share links, or packets instead.
     pub model: Model,
-    /// and whether messages share the links of hosts as well.
+    /// Left open by the paper: whether messages also share the links of hosts.
     pub host_links_shared: bool,
 }
 
@@ -70,7 +73,7 @@ impl Default for Study {
     }
 }
 
-/// Why a study cannot be.
+/// The reason why a study is not valid.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum StudyError {
     /// There is no such torus.
@@ -83,10 +86,10 @@ pub enum StudyError {
     Ports,
 }
 
-/// The study at work.
+/// The study in progress.
 pub type Simulation = crate::simulation::Simulation<Hosts>;
 
-/// Sets a study up, with the chance of `seed`.
+/// Sets a study up. Random numbers come from `seed`.
 ///
 /// # Errors
 /// See [`StudyError`].
@@ -125,17 +128,17 @@ pub struct Hosts {
     direction: Direction,
     subqueue: Subqueue,
     host_links: bool,
-    /// Packets queue at links: there are no lanes.
+    /// True if packets queue at links, so that there are no lanes.
     packets: bool,
     /// Number of directions.
     directions: u32,
     torus: Torus,
     topology: Arc<Topology>,
-    /// What hosts take for each message.
+    /// The time that hosts take for each message.
     stages: Picos,
-    /// By host: where directions are drawn from; empty when they are not.
+    /// By host: the random stream of its directions; empty if they are not drawn for each message.
     streams: Vec<Rng>,
-    /// By host: its direction, where that was drawn; else empty.
+    /// By host: its direction, if drawn once; else empty.
     ways: Vec<u8>,
 }
 
@@ -171,7 +174,8 @@ impl Hosts {
         }
     }
 
-    /// Lanes that are needed: one for each flow, or one for each pair of ports of each switch and one for each host.
+    /// Number of lanes needed: one for each flow, or one for each pair of ports of each switch and
+    /// one for each host.
     fn lanes(&self) -> usize {
         let hosts = self.topology.hosts() as usize;
         match self.subqueue {
@@ -191,11 +195,12 @@ impl Hosts {
         (birth < self.window.1).then_some(birth)
     }
 
-    /// The lanes of a path by the port that it comes in by, at its source host and at each switch.
+    /// The lanes of a path by input port, at its source host and at each switch.
     fn ports_of(&self, source: u32, direction: u32, path: &[u32], lanes: &mut Vec<u32>) {
         lanes.push(source);
         let (hosts, ports) = (self.topology.hosts(), self.ports() as u32);
-        // A torus has at each switch the port through which a direction is left opposite to the one it comes in by.
+        // At each switch of a torus the port of a direction is opposite to the port by which its
+        // messages come in.
         let mut came_by = self.directions + source % self.torus.hosts_per_switch;
         for &link in path.iter().filter(|link| self.topology.from(**link) >= hosts) {
             let node = self.topology.from(link);

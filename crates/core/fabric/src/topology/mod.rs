@@ -1,7 +1,8 @@
 //! Topologies: hosts and switches, joined by directed links, in flat arrays.
 //!
-//! Hosts are the nodes 0 to `hosts` - 1, switches follow. The links out of a node are neighbours, so that a route is
-//! a sequence of ports and needs no search. A duplex cable is two links.
+//! Hosts are the nodes 0 to `hosts` - 1, followed by the switches. The links out of a node have
+//! consecutive numbers, so that a route is a sequence of ports and needs no search. A duplex cable
+//! is two links.
 
 mod shape;
 mod torus;
@@ -15,42 +16,42 @@ pub use wire::{LINK_SETS, LinkSet, Sustained, Transport, Wire};
 
 use crate::units::{Picos, Rate};
 
-/// Most nodes and links: their numbers fit a `u32` with room for marks.
+/// Largest number of nodes and links. The numbers fit a `u32` with room for marks.
 pub const PARTS_MAX: u64 = 1 << 31;
 
-/// What a link is like. Links share classes, so that a link costs no more than its ends.
+/// The properties of a link. Links share classes, so that a link costs no more than its ends.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LinkClass {
-    /// For people: `host` or `cable`.
+    /// A name for display: `host` or `cable`.
     pub name: String,
-    /// What it carries.
+    /// Its rate.
     pub rate: Rate,
-    /// How long a bit travels.
+    /// The propagation delay.
     pub delay: Picos,
-    /// What else it does.
+    /// Its other properties.
     pub wire: Wire,
 }
 
-/// Why there is no such topology.
+/// The reason why a topology is not valid.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum TopologyError {
-    /// A number that is none for it.
+    /// A number is not valid for this shape.
     #[error("{what} is {value}; expected {expected}")]
     Value {
-        /// Which number.
+        /// The name of the number.
         what: &'static str,
-        /// What it is.
+        /// Its value.
         value: u64,
-        /// What it can be.
+        /// The valid values.
         expected: &'static str,
     },
-    /// More parts than can be numbered.
+    /// There are more parts than can be numbered.
     #[error("{parts} nodes and links are too many; at most {PARTS_MAX} can be numbered")]
     TooLarge {
-        /// How many.
+        /// Number of parts.
         parts: u64,
     },
-    /// A table of sites that is none.
+    /// A table of sites is not valid.
     #[error(transparent)]
     Wan(#[from] WanError),
 }
@@ -100,19 +101,19 @@ impl Topology {
         self.first_out.partition_point(|first| *first <= link) as u32 - 1
     }
 
-    /// What a link is like.
+    /// The class of a link.
     pub fn class_of(&self, link: u32) -> &LinkClass {
         &self.classes[usize::from(self.class[link as usize])]
     }
 
-    /// What links there are.
+    /// All classes of links.
     pub fn classes(&self) -> &[LinkClass] {
         &self.classes
     }
 
     /// True for links between switches.
     pub fn is_between_switches(&self, link: u32) -> bool {
-        // Those out of hosts come first.
+        // The links out of hosts come first.
         link >= self.first_out[self.hosts as usize] && self.to(link) >= self.hosts
     }
 
@@ -136,10 +137,10 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// For so many hosts and switches, and links of these classes.
+    /// For these numbers of hosts, switches and links, and links of these classes.
     ///
     /// # Errors
-    /// The parts are too many.
+    /// There are too many parts.
     pub fn new(
         hosts: u64,
         switches: u64,
@@ -160,7 +161,7 @@ impl Builder {
         self.links.push((from, to, class));
     }
 
-    /// Adds a link each way.
+    /// Adds a link in each direction.
     pub fn cable(&mut self, a: u32, b: u32, class: u8) {
         self.link(a, b, class);
         self.link(b, a, class);
@@ -169,7 +170,7 @@ impl Builder {
     /// The topology of the links so far.
     ///
     /// # Panics
-    /// A link has an end or a class that there is not: a mistake of the generator.
+    /// A link has an end or a class that does not exist: a mistake of the generator.
     pub fn build(self) -> Topology {
         let nodes = (self.hosts + self.switches) as usize;
         let mut first_out = vec![0u32; nodes + 1];

@@ -1,7 +1,7 @@
-//! Generators: networks that go by a name and a few numbers.
+//! Generators: networks given by a name and a few numbers.
 //!
-//! Hosts are numbered switch by switch. Ports of a switch are its cables in the order in which a generator lays them, then
-//! its hosts.
+//! Hosts are numbered switch by switch. The ports of a switch are its cables in the order in which
+//! the generator lays them, then its hosts.
 
 use std::collections::BTreeSet;
 
@@ -17,25 +17,26 @@ pub enum Shape {
     Torus(Torus),
     /// One switch.
     Star {
-        /// Hosts at it.
+        /// Number of hosts.
         hosts: u32,
     },
     /// A cable between any two switches.
     FullMesh {
-        /// Switches.
+        /// Number of switches.
         switches: u32,
-        /// Hosts at each.
+        /// Hosts at each switch.
         hosts_per_switch: u32,
     },
-    /// A root, so many switches below it, so many below each of these, ...; hosts at the lowest.
+    /// A root, a number of switches below it, a number below each of these, and so on; hosts at the
+    /// lowest switches.
     Tree {
         /// Switches below each switch, by level, the root's first.
         fan_outs: Vec<u32>,
-        /// Hosts at each of the lowest.
+        /// Hosts at each of the lowest switches.
         hosts_per_leaf: u32,
     },
-    /// Three levels of switches with `ports` ports each (Al-Fares, Loukissas, Vahdat 2008): ports³ / 4 hosts, any two with as many
-    /// paths as there are cores between them.
+    /// Three levels of switches with `ports` ports each (Al-Fares, Loukissas, Vahdat 2008): ports³
+    /// / 4 hosts, any two with as many paths as there are cores between them.
     FatTree {
         /// Ports of each switch, even.
         ports: u32,
@@ -49,8 +50,8 @@ pub enum Shape {
         /// Hosts at each leaf.
         hosts_per_leaf: u32,
     },
-    /// Groups of switches, a full mesh inside each, and one cable between any two groups (Kim, Dally, Scott, Abts 2008):
-    /// a h + 1 groups.
+    /// Groups of switches, a full mesh inside each, and one cable between any two groups (Kim,
+    /// Dally, Scott, Abts 2008): a h + 1 groups.
     Dragonfly {
         /// Hosts at each switch (p).
         hosts_per_switch: u32,
@@ -59,37 +60,38 @@ pub enum Shape {
         /// Cables of each switch to other groups (h).
         global: u32,
     },
-    /// Switches with so many cables each to others, drawn at random.
+    /// A random graph of switches that all have the same number of cables.
     RandomRegular {
-        /// Switches.
+        /// Number of switches.
         switches: u32,
-        /// Cables of each.
+        /// Cables of each switch.
         degree: u32,
-        /// Hosts at each.
+        /// Hosts at each switch.
         hosts_per_switch: u32,
-        /// Where chance comes from.
+        /// The seed of the random graph.
         seed: Seed,
     },
     /// Sites joined by lines, each with a rate and a delay of its own.
     Wan(Wan),
 }
 
-/// Classes of links, but for those of a [`Wan`].
+/// Classes of links, except those of a [`Wan`].
 const HOST: u8 = 0;
 const CABLE: u8 = 1;
 
-/// Numbers of a shape.
+/// The numbers of parts of a shape.
 struct Counts {
-    /// Switches that have hosts come first.
+    /// Switches with hosts, which come first.
     with_hosts: u64,
     hosts_at_each: u64,
     switches: u64,
-    /// Duplex, between switches.
+    /// Duplex cables between switches.
     cables: u64,
 }
 
 impl Shape {
-    /// Switches in the two dimensions of a torus or mesh that has two; the first counts faster in the numbers of switches.
+    /// Switches in each dimension of a torus or mesh with two dimensions. The first one varies
+    /// faster in the numbers of switches.
     pub fn sides(&self) -> Option<(u32, u32)> {
         match self {
             Shape::Torus(torus) => torus.flat(),
@@ -97,7 +99,7 @@ impl Shape {
         }
     }
 
-    /// Hosts, switches and directed links that it will have.
+    /// Numbers of hosts, switches and directed links that it will have.
     pub fn parts(&self) -> (u64, u64, u64) {
         if let Shape::Torus(torus) = self {
             let hosts = torus.hosts();
@@ -111,7 +113,7 @@ impl Shape {
         (hosts, counts.switches, counts.cables.saturating_add(hosts).saturating_mul(2))
     }
 
-    /// The names of its switches, where they have names.
+    /// The names of its switches, if they have names.
     pub fn switch_names(&self) -> Vec<String> {
         match self {
             Shape::Wan(wan) => wan.sites.iter().map(|site| site.name.clone()).collect(),
@@ -119,7 +121,7 @@ impl Shape {
         }
     }
 
-    /// What it is called.
+    /// Its name.
     pub fn name(&self) -> &'static str {
         match self {
             Shape::Torus(torus) if torus.wraps => "torus",
@@ -138,7 +140,7 @@ impl Shape {
     /// Builds it, with links of class `host` at the hosts and `cable` between switches.
     ///
     /// # Errors
-    /// A number is none for this shape, or the parts are too many.
+    /// A number is not valid for this shape, or there are too many parts.
     pub fn build(&self, host: LinkClass, cable: LinkClass) -> Result<Topology, TopologyError> {
         if let Shape::Torus(torus) = self {
             return torus.build(host, cable);
@@ -159,7 +161,7 @@ impl Shape {
         Ok(builder.build())
     }
 
-    /// Numbers must be so large, and no product of them may overflow.
+    /// Checks that the numbers are large enough, and that no product of them overflows.
     fn check(&self) -> Result<(), TopologyError> {
         let at_least = |what, value: u32, least: u32, expected| {
             let value = u64::from(value);
@@ -234,7 +236,7 @@ impl Shape {
             Shape::Torus(torus) => {
                 counts(torus.switches(), &torus.hosts_per_switch, torus.switches(), torus.cables() / 2)
             }
-            // Not laid by these counts: sites differ.
+            // These counts do not build it, because sites differ.
             Shape::Wan(wan) => counts(0, &0, wan.sites.len() as u64, wan.lines.len() as u64),
             Shape::Star { hosts } => counts(1, hosts, 1, 0),
             Shape::FullMesh { switches, hosts_per_switch } => {
@@ -277,7 +279,7 @@ impl Shape {
         }
     }
 
-    /// Lays the cables between switches, each told once to `cable`.
+    /// Lays the cables between switches, and calls `cable` once for each.
     fn lay(&self, mut cable: impl FnMut(u32, u32), switches: u32) {
         match self {
             Shape::Torus(_) | Shape::Wan(_) | Shape::Star { .. } => {}
@@ -306,7 +308,8 @@ fn tree(fan_outs: &[u32], switches: u32, mut cable: impl FnMut(u32, u32)) {
     }
 }
 
-/// Pods of `half` edge and `half` aggregation switches, 2 `half` of them; edges first, then aggregation, then cores.
+/// Pods of `half` edge and `half` aggregation switches, 2 `half` of them; edges first, then
+/// aggregation, then cores.
 fn fat_tree(half: u32, mut cable: impl FnMut(u32, u32)) {
     let edges = 2 * half * half;
     for pod in 0..2 * half {
@@ -321,7 +324,7 @@ fn fat_tree(half: u32, mut cable: impl FnMut(u32, u32)) {
     }
 }
 
-/// Global port k of a group (of its switch k / h) leads to the group k + 1 further.
+/// Global port k of a group (of its switch k / h) leads to the group k + 1 positions further.
 fn dragonfly(group: u32, global: u32, mut cable: impl FnMut(u32, u32)) {
     let ways = group * global;
     let groups = ways + 1;
@@ -338,8 +341,8 @@ fn dragonfly(group: u32, global: u32, mut cable: impl FnMut(u32, u32)) {
     }
 }
 
-/// A ring with cables to the neighbours up to `degree` / 2 away (and across), whose ends are swapped at random many times: degrees
-/// stay, and nothing of the ring is left.
+/// A ring with cables to the neighbours up to `degree` / 2 away (and across), whose ends are
+/// swapped at random many times. The degrees stay, and nothing of the ring is left.
 fn random_regular(switches: u32, degree: u32, seed: Seed) -> Vec<(u32, u32)> {
     const SWAPS_PER_CABLE: usize = 20;
     let sorted = |a: u32, b: u32| (a.min(b), a.max(b));

@@ -4,9 +4,10 @@ use super::{Builder, LinkClass, Topology, TopologyError};
 
 /// The shape of a torus or a mesh: switches on a grid, and hosts at each switch.
 ///
-/// The first dimension is the fastest: the switch at x, y of a torus of 16 by 16 has number 16 y + x. Host k of switch s is
-/// host c s + k. Ports of a switch, as far as they exist: up and down in the first dimension, up and down in the second, ...,
-/// then its hosts.
+/// The first dimension varies fastest: the switch at x, y of a torus of 16 by 16 has number 16 y +
+/// x. Host k of switch s is host c s + k, with c hosts at each switch. The ports of a switch, as
+/// far as they exist, are: up and down in the first dimension, up and down in the second, ..., then
+/// its hosts.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Torus {
     /// Switches in each dimension.
@@ -17,14 +18,14 @@ pub struct Torus {
     pub wraps: bool,
 }
 
-/// A way straight on: some switches further in one dimension.
+/// A straight path: some switches further in one dimension.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Straight {
     /// The dimension.
     pub dimension: usize,
-    /// Towards lower numbers.
+    /// True towards lower numbers.
     pub backwards: bool,
-    /// How many switches.
+    /// Number of links between switches.
     pub hops: u32,
 }
 
@@ -33,7 +34,7 @@ const HOST: u8 = 0;
 const CABLE: u8 = 1;
 
 impl Torus {
-    /// Both sides, if there are two.
+    /// Both sides, if there are two dimensions.
     pub fn flat(&self) -> Option<(u32, u32)> {
         match self.sides[..] {
             [columns, rows] => Some((columns, rows)),
@@ -41,17 +42,17 @@ impl Torus {
         }
     }
 
-    /// Switches.
+    /// Number of switches.
     pub fn switches(&self) -> u64 {
         self.sides.iter().fold(1, |product, side| product.saturating_mul(u64::from(*side)))
     }
 
-    /// Hosts.
+    /// Number of hosts.
     pub fn hosts(&self) -> u64 {
         self.switches().saturating_mul(u64::from(self.hosts_per_switch))
     }
 
-    /// Directed links between switches: 2 d ∏k, or 2 Σ ∏k (ki - 1) / ki for a mesh.
+    /// Number of directed links between switches: 2 d ∏k, or 2 Σ ∏k (ki - 1) / ki for a mesh.
     pub fn cables(&self) -> u64 {
         let switches = self.switches();
         let lines =
@@ -59,13 +60,13 @@ impl Torus {
         self.sides.iter().fold(0, |sum, side| sum.saturating_add(lines(*side).saturating_mul(2)))
     }
 
-    /// Most switches between two, counted in links.
+    /// The diameter: the largest distance between two switches, in links.
     pub fn diameter(&self) -> u64 {
         let longest = |side: &u32| u64::from(if self.wraps { side / 2 } else { side - 1 });
         self.sides.iter().map(longest).sum()
     }
 
-    /// Directed links that cross the middle of the longest dimension.
+    /// Number of directed links that cross the middle of the longest dimension.
     pub fn bisection(&self) -> u64 {
         let longest = self.sides.iter().copied().max().unwrap_or(1);
         let lines = self.switches() / u64::from(longest);
@@ -75,7 +76,7 @@ impl Torus {
     /// Builds it, with links of class `host` at the hosts and `cable` between switches.
     ///
     /// # Errors
-    /// A side is below 2, or the parts are too many.
+    /// A side is below 2, or there are too many parts.
     pub fn build(&self, host: LinkClass, cable: LinkClass) -> Result<Topology, TopologyError> {
         self.check()?;
         let links = self.cables().saturating_add(self.hosts().saturating_mul(2));
@@ -120,7 +121,7 @@ impl Torus {
         self.step(switch, self.place(switch, dimension), backwards).map(|(next, _)| next)
     }
 
-    /// The next switch in a direction and its coordinate, from one at that place.
+    /// The next switch in a direction and its coordinate, from a switch at these coordinates.
     #[inline]
     fn step(&self, switch: u32, (at, stride, side): (u32, u32, u32), backwards: bool) -> Option<(u32, u32)> {
         match (backwards, self.wraps) {
@@ -132,7 +133,8 @@ impl Torus {
         }
     }
 
-    /// The first link out of a switch. On a torus all have as many, so that it is computed and nothing read.
+    /// The first link out of a switch. On a torus all switches have the same number of links, so
+    /// that it is computed without a read.
     #[inline]
     fn first_out(&self, topology: &Topology, switch: u32) -> u32 {
         if self.wraps {
@@ -143,12 +145,13 @@ impl Torus {
         }
     }
 
-    /// The link from a host: its only one, and those of hosts come first.
+    /// The link from a host. Each host has one, and the links of hosts come first.
     pub fn first_link(&self, host: u32) -> u32 {
         host
     }
 
-    /// Coordinate of a switch in a dimension, the distance of neighbours there, and its side.
+    /// Coordinate of a switch in a dimension, the distance between neighbours' numbers there, and
+    /// its side.
     fn place(&self, switch: u32, dimension: usize) -> (u32, u32, u32) {
         let stride: u32 = self.sides[..dimension].iter().product();
         let side = self.sides[dimension];
@@ -165,8 +168,8 @@ impl Torus {
         self.directions().take(before as usize).filter(there).count() as u32
     }
 
-    /// Walks straight on from a switch, adds the links to `path`, and answers with the switch it comes to. At the border
-    /// of a mesh it stops.
+    /// Walks straight on from a switch, adds the links to `path`, and returns the last switch. At
+    /// the border of a mesh it stops.
     pub fn walk(&self, topology: &Topology, from: u32, way: Straight, path: &mut Vec<u32>) -> u32 {
         let (mut switch, (mut at, stride, side)) = (from, self.place(from, way.dimension));
         for _ in 0..way.hops {
@@ -178,8 +181,8 @@ impl Torus {
         switch
     }
 
-    /// The path between two hosts by dimension order: first all of the first dimension, then the second, ... On a ring it goes
-    /// the shorter way; at half the ring upwards.
+    /// The path between two hosts by dimension order: first all of the first dimension, then the
+    /// second, and so on. On a ring it goes the shorter way; at half the ring, upwards.
     pub fn route(&self, topology: &Topology, source: u32, destination: u32, path: &mut Vec<u32>) {
         let goal = destination / self.hosts_per_switch;
         let mut switch = source / self.hosts_per_switch;

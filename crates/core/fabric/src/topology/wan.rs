@@ -6,7 +6,7 @@ use super::{Builder, LinkClass, Topology, TopologyError, Wire};
 use crate::routing::NextLinks;
 use crate::units::{Picos, Rate};
 
-/// Classes of lines, at most: those of hosts take one of 256.
+/// Largest number of classes of lines: the links of hosts take one of 256.
 const CLASSES_MAX: usize = 255;
 
 /// A site: one switch with its hosts.
@@ -14,7 +14,7 @@ const CLASSES_MAX: usize = 255;
 pub struct Site {
     /// Its name.
     pub name: String,
-    /// Hosts at it; 0 for one that passes on only.
+    /// Number of its hosts; 0 for a site that only forwards.
     pub hosts: u32,
 }
 
@@ -23,22 +23,22 @@ pub struct Site {
 pub struct Line {
     /// The sites, by number.
     pub ends: (u32, u32),
-    /// What it carries, each way.
+    /// Its rate in each direction.
     pub rate: Rate,
-    /// How long a bit travels.
+    /// The propagation delay.
     pub delay: Picos,
-    /// What else it does, each way.
+    /// Its other properties, in each direction.
     pub wire: Wire,
 }
 
-/// A route that is written by hand: at one site, what goes to another one goes by a third first.
+/// A route that is written by hand: at one site, traffic to another site goes by a third one first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Detour {
-    /// Here,
+    /// The site that forwards.
     pub at: u32,
-    /// what goes there,
+    /// The destination site.
     pub to: u32,
-    /// goes to this neighbour first.
+    /// The neighbour to which it forwards.
     pub via: u32,
 }
 
@@ -49,33 +49,33 @@ pub struct Wan {
     pub sites: Vec<Site>,
     /// Lines between them, each pair once.
     pub lines: Vec<Line>,
-    /// Routes written by hand; all others are the quickest: the least delay, then the fewest lines.
+    /// Routes written by hand. All others are the quickest: the least delay, then the fewest lines.
     pub detours: Vec<Detour>,
 }
 
-/// Why a table is none.
+/// The reason why a table is not valid.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum WanError {
-    /// A line that cannot be.
+    /// A line is not valid.
     #[error("the line between {0} and {1} {2}")]
     Line(String, String, &'static str),
-    /// Lines of too many kinds.
+    /// Lines are of too many kinds.
     #[error("{0} kinds of lines are too many: at most {CLASSES_MAX} are told apart")]
     Kinds(usize),
-    /// A site without a way to another.
+    /// A site has no route to another.
     #[error("no line leads from {0} to {1}")]
     Apart(String, String),
-    /// A route by a site that is no neighbour.
+    /// A route goes by a site that is no neighbour.
     #[error("the route at {at} to {to} goes by {via}, and no line joins {at} and {via}")]
     NotJoined {
-        /// Here,
+        /// The site that forwards.
         at: String,
-        /// to there,
+        /// The destination site.
         to: String,
-        /// by this one.
+        /// The site that is no neighbour.
         via: String,
     },
-    /// Routes that lead back.
+    /// A route goes in a circle.
     #[error("routes from {0} to {1} go in a circle")]
     Circle(String, String),
 }
@@ -88,7 +88,7 @@ impl Wan {
     /// Builds it, with links of class `host` at the hosts.
     ///
     /// # Errors
-    /// Lines that cannot be, or too many parts.
+    /// A line is not valid, or there are too many parts.
     pub(super) fn build(&self, host: LinkClass) -> Result<Topology, TopologyError> {
         let mut classes = vec![host];
         let mut laid = BTreeSet::new();
@@ -132,10 +132,10 @@ impl Wan {
         Ok(builder.build())
     }
 
-    /// The routes: quickest, but for those written by hand.
+    /// The quickest routes, with those written by hand in their place.
     ///
     /// # Errors
-    /// A site cannot reach another, a route goes by a site that is no neighbour, or in a circle.
+    /// A site cannot reach another, or a route goes by a site that is no neighbour, or in a circle.
     pub fn routes(&self, topology: &Topology) -> Result<NextLinks, WanError> {
         let mut next = NextLinks::quickest(topology);
         for &Detour { at, to, via } in &self.detours {

@@ -1,30 +1,32 @@
-//! What links do besides taking time, and links that have a name.
+//! Properties of links other than rate and delay, and named links.
 
 use super::LinkClass;
 use crate::stage::TokenRate;
 use crate::units::{Picos, Rate, Share};
 
-/// What a link does to packets besides taking time. By default nothing: a packet is its bytes, of any number, and arrives.
+/// The effects of a link on packets other than their time. The default has none: a packet consists
+/// of its bytes, of any number, and arrives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Wire {
-    /// Bytes that each packet takes on the link beside those of its message: headers, check sequence, preamble, gap.
+    /// Bytes that each packet takes on the link beyond those of its message: headers, check
+    /// sequence, preamble, gap.
     pub overhead: u32,
     /// Most bytes of a message in one packet; `None`: any number.
     pub payload: Option<u32>,
-    /// Packets that are lost, each by itself.
+    /// Probability of the loss of a packet, independent for each packet.
     pub loss: Share,
-    /// The rate of the link is for so many bytes at a time only.
+    /// The token bucket that limits how long the link keeps its rate.
     pub bucket: Option<Sustained>,
 }
 
 impl Wire {
-    /// Whether packets arrive, at one rate.
+    /// True if all packets arrive, at one rate.
     pub fn is_plain(&self) -> bool {
         self.loss == Share::NONE && self.bucket.is_none()
     }
 }
 
-/// What is left of a rate when a bucket of tokens is empty.
+/// The rate that remains when a token bucket is empty.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sustained {
     /// The rate at which tokens grow; below that of the link.
@@ -34,7 +36,7 @@ pub struct Sustained {
 }
 
 impl LinkClass {
-    /// What it carries in the long run.
+    /// Its long-run rate.
     pub fn capacity(&self) -> Rate {
         self.wire.bucket.map_or(self.rate, |bucket| bucket.rate)
     }
@@ -45,7 +47,8 @@ impl LinkClass {
         Some(TokenRate { peak: self.rate, sustained, depth })
     }
 
-    /// The part of what it carries that is of messages, when these are so many bytes in so many packets.
+    /// The share of message bytes in all bytes that it carries, for messages of `bytes` bytes in
+    /// `packets` packets.
     pub fn efficiency(&self, bytes: u64, packets: u64) -> f64 {
         let overhead = packets as f64 * f64::from(self.wire.overhead);
         bytes as f64 / (bytes as f64 + overhead).max(1.0)
@@ -71,21 +74,22 @@ impl Transport {
     }
 }
 
-/// A link by its name, as built from a standard or a paper.
+/// A named link, as defined by a standard or a paper.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LinkSet {
-    /// As in scenario files.
+    /// Its name in scenario files.
     pub name: &'static str,
-    /// What it carries.
+    /// Its rate.
     pub rate: Rate,
-    /// A cable, and what a switch takes to pass on.
+    /// The delay of a cable, and of forwarding in a switch.
     pub delay: Picos,
-    /// Bytes of an IP packet at most; `None`: the link is no Ethernet, and its rate is that of messages already.
+    /// Largest IP packet, in bytes; `None`: the link is no Ethernet, and its rate is already that
+    /// of messages.
     pub mtu: Option<u32>,
 }
 
-/// Of an Ethernet frame beside the IP packet (IEEE 802.3, clauses 3.1 and 4.4): preamble and start delimiter 8, header 14, check sequence 4, gap
-/// between packets 12.
+/// Bytes of an Ethernet frame beyond the IP packet (IEEE 802.3, clauses 3.1 and 4.4): preamble and
+/// start delimiter 8, header 14, check sequence 4, gap between packets 12.
 const FRAME: u32 = 8 + 14 + 4 + 12;
 /// Bytes of an IP packet in a basic frame (IEEE 802.3, clause 3.2.7).
 const MTU: u32 = 1_500;
@@ -94,8 +98,9 @@ const fn ethernet(name: &'static str, gbit: u64, delay_ns: u64) -> LinkSet {
     LinkSet { name, rate: Rate::mbit(gbit * 1_000), delay: Picos::from_nanos(delay_ns), mtu: Some(MTU) }
 }
 
-/// All links that have a name. Delays are choices: 5 ns for a metre of cable, 100 m at 1 Gbit/s and 20 m else; and what a switch
-/// takes, 4 us at 1 Gbit/s, 1 us at 10 and 40, 0.6 us (error correction included) from 25 on, 0.5 us for VIA, whose rate is that of the paper.
+/// All named links. Delays are choices. A metre of cable takes 5 ns, with 100 m at 1 Gbit/s and 20
+/// m else. A switch takes 4 us at 1 Gbit/s, 1 us at 10 and 40, 0.6 us (error correction included)
+/// from 25 on, and 0.5 us for VIA, whose rate is that of the paper.
 pub const LINK_SETS: [LinkSet; 8] = [
     LinkSet { name: "via-clan", rate: Rate::mbit(856), delay: Picos::from_nanos(500), mtu: None },
     ethernet("gigabit-ethernet", 1, 4_500),
@@ -108,12 +113,12 @@ pub const LINK_SETS: [LinkSet; 8] = [
 ];
 
 impl LinkSet {
-    /// The one of that name.
+    /// The link with this name.
     pub fn named(name: &str) -> Option<Self> {
         LINK_SETS.into_iter().find(|set| set.name == name)
     }
 
-    /// What it does to packets under a transport.
+    /// Its effects on packets under a transport.
     pub fn wire(&self, transport: Transport) -> Wire {
         let Some(mtu) = self.mtu else { return Wire::default() };
         let headers = transport.headers();
@@ -125,7 +130,7 @@ impl LinkSet {
 mod tests {
     use super::*;
 
-    /// 957 Mbit/s with UDP and 941 with TCP, of gigabit Ethernet.
+    /// 957 Mbit/s with UDP and 941 with TCP, on gigabit Ethernet.
     #[test]
     fn named_links_have_the_goodput_that_they_are_known_for() {
         for (transport, payload, mbit) in [(Transport::Udp, 1_472, 957.1), (Transport::Tcp, 1_448, 941.5)] {

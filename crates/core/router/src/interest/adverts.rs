@@ -1,4 +1,4 @@
-//! What one source was told is wanted of it: interests one by one, or a summary when there are many.
+//! The announcements made to one source: interests one by one, or a summary when there are many.
 
 use crate::message::Interest;
 use indexmap::{IndexMap, IndexSet};
@@ -7,11 +7,11 @@ use indexmap::{IndexMap, IndexSet};
 #[derive(Debug)]
 struct Advert<I> {
     wanted: IndexSet<I>,
-    /// Told instead of the single ones. Matches at least what they match.
+    /// Announced instead of the single ones. It matches at least what they match.
     summary: Option<I>,
 }
 
-/// What a source was told, by key.
+/// The announcements made to a source, by key.
 #[derive(Debug)]
 pub(crate) struct Adverts<I: Interest> {
     by_key: IndexMap<Option<I::Key>, Advert<I>>,
@@ -23,8 +23,8 @@ impl<I: Interest> Adverts<I> {
         Self { by_key: IndexMap::new(), summary_above }
     }
 
-    /// Notes a change and calls `tell` with what the source has to be told of it. What is wanted is told before what
-    /// is not any more, so that the source never believes too little.
+    /// Notes a change and calls `tell` for each announcement that the source needs. Additions come
+    /// before withdrawals, so that the source never believes too little.
     pub(crate) fn change(&mut self, interest: &I, any: bool, mut tell: impl FnMut(I, bool)) {
         let key = interest.key();
         if any {
@@ -45,7 +45,7 @@ impl<I: Interest> Adverts<I> {
         }
     }
 
-    /// Everything that the source has been told and not untold: for a link that comes up (again).
+    /// Every announcement to the source that was not withdrawn: for a link that comes up (again).
     pub(crate) fn told(&self) -> impl Iterator<Item = &I> {
         self.by_key.values().flat_map(|advert| {
             let single = if advert.summary.is_none() { Some(advert.wanted.iter()) } else { None };
@@ -72,7 +72,8 @@ impl<I: Interest> Advert<I> {
         }
         let mut summary = interest.clone();
         self.wanted.iter().for_each(|single| summary.merge(single));
-        // The summary may equal one of the single ones, which then was told already and stays so.
+        // The summary may equal a single interest that was announced already; that one stays
+        // announced.
         let untold = &self.wanted[..self.wanted.len() - 1];
         if !untold.iter().any(|single| *single == summary) {
             tell(summary.clone(), true);
@@ -86,7 +87,8 @@ impl<I: Interest> Advert<I> {
             tell(interest.clone(), false);
             return;
         };
-        // Half: a set that grows and shrinks around the limit must not be told again and again.
+        // Half of the limit, so that a set that grows and shrinks around the limit is not announced
+        // again and again.
         if self.wanted.len() > summary_above / 2 {
             return;
         }
@@ -132,8 +134,8 @@ mod tests {
     }
 
     proptest! {
-        /// What was told covers what is wanted after every single step of telling, is one summary at most when there is
-        /// much of it, and is nothing when nothing is wanted.
+        /// After every single announcement the announced interests cover the wanted ones. They are
+        /// at most one summary when there are many, and none when nothing is wanted.
         #[test]
         fn never_too_narrow_and_never_many(
             limit in 0usize..5,

@@ -1,12 +1,12 @@
-//! The clients that share one interest or one offer, and to whom a change is news.
+//! The clients that share one interest or one offer, and the clients to whom a change is news.
 
 use crate::client::{ClientId, Level};
 use smallvec::SmallVec;
 
-/// Who has to be told of a change, among those who may send to everybody.
+/// The clients that have to be told of a change, among those that may send to everybody.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Propagate<P> {
-    /// Nobody: nobody's sending changes.
+    /// Nobody: the change affects no sender.
     Nothing,
     /// Everybody but this one.
     AllExcept(P),
@@ -14,8 +14,8 @@ pub enum Propagate<P> {
     Only(P),
 }
 
-/// A set of which each member matters to all others. The first member is news to all others, the second
-/// is news to the first, the third is news to nobody; leaving is the same backwards.
+/// A set in which each member matters to all others. The first member is news to all others, the
+/// second is news to the first, the third is news to nobody. Leaving is the reverse.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interested<P> {
     members: SmallVec<[P; 4]>,
@@ -28,7 +28,7 @@ impl<P> Default for Interested<P> {
 }
 
 impl<P: Copy + Ord> Interested<P> {
-    /// Adds a member and says to whom it is news.
+    /// Adds a member and returns the clients to whom it is news.
     pub fn join(&mut self, member: P) -> Propagate<P> {
         let Err(place) = self.members.binary_search(&member) else { return Propagate::Nothing };
         let news = match self.members.as_slice() {
@@ -40,7 +40,7 @@ impl<P: Copy + Ord> Interested<P> {
         news
     }
 
-    /// Removes a member and says to whom it is news.
+    /// Removes a member and returns the clients to whom it is news.
     pub fn leave(&mut self, member: P) -> Propagate<P> {
         let Ok(place) = self.members.binary_search(&member) else { return Propagate::Nothing };
         self.members.remove(place);
@@ -62,12 +62,12 @@ impl<P: Copy + Ord> Interested<P> {
     }
 }
 
-/// To which sources a change is news: to lower ones by [`Propagate`], to upper ones by level.
+/// The sources to whom a change is news: lower ones by [`Propagate`], upper ones by level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Edge {
     pub(crate) lower: Propagate<ClientId>,
-    /// Upper sources whose level is above the first and at most the second: an upper source may send to a sink below
-    /// it, so it cares about the lowest level among the sinks only.
+    /// Upper sources whose level is above the first and at most the second. An upper source may
+    /// send to a sink below it, so only the lowest level among the sinks matters to it.
     pub(crate) upper: (Level, Level),
 }
 
@@ -89,8 +89,8 @@ impl Edge {
     }
 }
 
-/// The sinks that share one interest, with their levels. Or the sources that share one offer, with their levels
-/// [turned](Level::turned): then read "sink" for "source" and "source" for "sink".
+/// The sinks that share one interest, with their levels. Or the sources that share one offer, with
+/// their levels [turned](Level::turned): then read "sink" for "source" and "source" for "sink".
 #[derive(Clone, Debug)]
 pub(crate) struct Parties {
     clients: Interested<ClientId>,
@@ -138,7 +138,7 @@ impl Parties {
         self.members().binary_search(&client).is_ok()
     }
 
-    /// Parties that a message from `source` may go to.
+    /// The parties to which a message from `source` may go.
     pub(crate) fn reachable(&self, source: ClientId, from: Level) -> impl Iterator<Item = ClientId> + '_ {
         let members = self.clients.members().iter().zip(&self.levels);
         members
@@ -157,13 +157,14 @@ mod tests {
         ClientId { slot: u32::from(slot), generation: 0 }
     }
 
-    /// Does this source have to know, by the rule itself?
+    /// The rule itself: true if this source has to know of the interest.
     fn wanted_of(sinks: &BTreeMap<u8, Level>, source: u8, level: Level) -> bool {
         sinks.iter().any(|(sink, at)| *sink != source && level.may_send_to(*at))
     }
 
     proptest! {
-        /// News is what changes a source's sending, for every source of every level.
+        /// A change is news to a source exactly if it changes the source's sending, for every
+        /// level.
         #[test]
         fn edges_agree_with_a_naive_model(
             levels in prop::collection::vec(0u8..4, 8),

@@ -1,4 +1,4 @@
-//! Who wants what, and who has to be told.
+//! Interests and offers of all clients, and the announcements that a change requires.
 
 mod adverts;
 mod interested;

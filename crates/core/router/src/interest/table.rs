@@ -6,12 +6,13 @@ use crate::message::Interest;
 use base::HandleState;
 use indexmap::IndexMap;
 
-/// Key to interests to sinks; or to offers to sources, whose levels are then [turned](Level::turned), so that everything
-/// said of sinks holds for sources and the other way round. Maps keep the order of insertion as far as it matters: nothing depends on hash order.
+/// A map from keys to interests to sinks; or from keys to offers to sources. The levels of these
+/// sources are [turned](Level::turned), so that everything said of sinks holds for sources and the
+/// other way round. The maps keep insertion order where it matters: nothing depends on hash order.
 #[derive(Debug)]
 pub(crate) struct Table<I: Interest> {
     by_key: IndexMap<Option<I::Key>, IndexMap<I, Parties, HandleState>, HandleState>,
-    /// Whether some interest is filed under "any": spares the second look-up.
+    /// True if some interest is filed under "any"; otherwise the second look-up is skipped.
     any_key: bool,
 }
 
@@ -47,8 +48,9 @@ impl<I: Interest> Table<I> {
         Some(edge)
     }
 
-    /// Calls `f` for each sink that wants a message about `topic` from `source`; several times for a sink with several
-    /// matching interests. One or two look-ups, then one match per interest under the key. Allocates nothing.
+    /// Calls `f` for each sink that wants a message about `topic` from `source`, several times for
+    /// a sink with several matching interests. Does one or two look-ups, then one match per
+    /// interest under the key. Allocates nothing.
     pub(crate) fn each_sink(
         &self,
         topic: &I::Topic,
@@ -68,15 +70,15 @@ impl<I: Interest> Table<I> {
         }
     }
 
-    /// Every interest that a source has to be told.
+    /// Every interest that a source has to be told of.
     pub(crate) fn wanted_of(&self, source: ClientId, level: Level) -> impl Iterator<Item = &I> {
         let all = self.by_key.values().flatten();
         all.filter(move |(_, sinks)| sinks.reachable(source, level).next().is_some())
             .map(|(interest, _)| interest)
     }
 
-    /// Calls `f` for each interest, with its sinks, that could match something with the key `key`: those under that key
-    /// and under "any"; all of them if `key` is `None`.
+    /// Calls `f` for each interest, with its sinks, that could match something with the key `key`:
+    /// those under that key and under "any"; all of them if `key` is `None`.
     fn each_beside(&self, key: Option<&I::Key>, mut f: impl FnMut(&I, &Parties)) {
         let Some(key) = key else {
             self.by_key.values().flatten().for_each(|(interest, parties)| f(interest, parties));
@@ -87,8 +89,8 @@ impl<I: Interest> Table<I> {
         of_key.into_iter().chain(of_any).flatten().for_each(|(interest, parties)| f(interest, parties));
     }
 
-    /// In a table of offers: calls `f` for each source that offers what `interest` wants; several times for a source with
-    /// several such offers.
+    /// In a table of offers: calls `f` for each source that offers something `interest` wants,
+    /// several times for a source with several such offers.
     pub(crate) fn each_offering(&self, interest: &I, mut f: impl FnMut(ClientId)) {
         self.each_beside(interest.key().as_ref(), |offer, parties| {
             if interest.offered_by(offer) {
@@ -97,7 +99,8 @@ impl<I: Interest> Table<I> {
         });
     }
 
-    /// In a table of offers: does `source` offer what `interest` wants, by an offer other than `except`?
+    /// In a table of offers: true if `source` offers something `interest` wants, by an offer other
+    /// than `except`.
     pub(crate) fn is_offered(&self, interest: &I, source: ClientId, except: Option<&I>) -> bool {
         let mut offered = false;
         self.each_beside(interest.key().as_ref(), |offer, parties| {
@@ -106,8 +109,8 @@ impl<I: Interest> Table<I> {
         offered
     }
 
-    /// In a table of interests: the gated ones that want what `offer` promises, and have to be told to `source` if it
-    /// makes that offer.
+    /// In a table of interests: the gated ones that want something `offer` promises, and of which
+    /// `source` has to be told if it makes that offer.
     pub(crate) fn gated_by(&self, offer: &I, source: ClientId, level: Level) -> Vec<I> {
         let mut gated = Vec::new();
         self.each_beside(offer.key().as_ref(), |interest, sinks| {
@@ -119,7 +122,7 @@ impl<I: Interest> Table<I> {
         gated
     }
 
-    /// True when the source would have to be told `interest`.
+    /// True when the source would have to be told of `interest`.
     pub(crate) fn is_wanted_of(&self, interest: &I, source: ClientId, level: Level) -> bool {
         let sinks = self.by_key.get(&interest.key()).and_then(|interests| interests.get(interest));
         sinks.is_some_and(|sinks| sinks.reachable(source, level).next().is_some())

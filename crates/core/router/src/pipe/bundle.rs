@@ -1,4 +1,4 @@
-//! Frames: what waits, bundled and in fragments, chosen when the link can take it.
+//! Frames: waiting records in bundles and fragments, chosen when the link can take them.
 
 use super::Pipe;
 use crate::config::FRAME_BYTES_MIN;
@@ -10,26 +10,28 @@ use crate::message::{Interest, Lanes, Message, Priority};
 use base::Moment;
 use bytes::{Bytes, BytesMut};
 
-/// A fragment smaller than this is not worth its head: it waits for the next frame.
+/// Smallest part of a fragment. A smaller one is not worth its header, so it waits for the next
+/// frame.
 const FRAGMENT_PART_MIN: usize = 32;
 
-/// A record that did not fit into a frame with others, or not into any.
+/// A record that did not fit into the rest of a frame, or into any frame.
 #[derive(Debug)]
 pub(super) struct Partial {
     record: Bytes,
     sent: usize,
     transfer: u32,
-    /// What [`Queue::hold`](crate::queue::Queue::hold) was told, with the class; `None` for an interest or offer.
+    /// The size passed to [`Queue::hold`](crate::queue::Queue::hold), with the class; `None` for an
+    /// interest or offer.
     pub(super) held: Option<(usize, Priority)>,
 }
 
-/// What a frame may hold.
+/// The limits on the contents of a frame.
 #[derive(Clone, Copy, Debug)]
 struct Terms {
     lanes: Lanes,
     /// Its longest length.
     limit: usize,
-    /// Without order and credit.
+    /// The frame is sent without order and credit.
     loose: bool,
 }
 
@@ -51,7 +53,8 @@ impl Put {
 }
 
 impl<M: Message, I: Interest> Pipe<M, I> {
-    /// The next frame of at most `bytes_max` bytes with what `lanes` says, if something of it is due.
+    /// The next frame of at most `bytes_max` bytes with messages of the kinds in `lanes`, if any of
+    /// them is due.
     pub(crate) fn poll_frame(&mut self, now: Moment, lanes: Lanes, bytes_max: usize) -> Option<Bytes> {
         let limit = self.config.frame_bytes_max.min(bytes_max);
         if self.is_idle() || limit < FRAME_BYTES_MIN || !self.is_due_for(now, lanes) {
@@ -72,7 +75,7 @@ impl<M: Message, I: Interest> Pipe<M, I> {
         Some(frame)
     }
 
-    /// Appends what goes into a frame; true when that is a sign of life and nothing else.
+    /// Appends the contents of a frame; true when that is a keep-alive and nothing else.
     fn fill(&mut self, terms: Terms, out: &mut BytesMut) -> bool {
         if terms.loose {
             (1..LANES).all(|lane| self.fill_from(lane, terms, out));
@@ -98,7 +101,7 @@ impl<M: Message, I: Interest> Pipe<M, I> {
         if terms.lanes.contains(Lanes::RELIABLE) { &mut self.partial } else { &mut self.loose_partial }
     }
 
-    /// Appends what the lane has and what fits; false when the frame is full.
+    /// Appends the records of a lane that fit; false when the frame is full.
     fn fill_from(&mut self, lane: usize, terms: Terms, out: &mut BytesMut) -> bool {
         if self.partials == 0 && !self.has_whole(lane) {
             return true;
@@ -117,7 +120,8 @@ impl<M: Message, I: Interest> Pipe<M, I> {
             let start = out.len();
             let Some(put) = self.put_next(lane, terms.lanes, out) else { return true };
             if out.len() <= terms.limit {
-                // In a pipe with one order the class `Control` waits for credit, but does not use it.
+                // In a pipe with one order the class `Control` waits for credit, but does not use
+                // it.
                 if counted && put.held().is_some_and(|(_, class)| class != Priority::Control) {
                     self.spend(out.len() - start);
                 }
@@ -138,7 +142,7 @@ impl<M: Message, I: Interest> Pipe<M, I> {
         }
     }
 
-    /// Whether a record that was not begun waits in a lane.
+    /// True when a record that was not begun waits in a lane.
     fn has_whole(&self, lane: usize) -> bool {
         match (lane, self.config.ordered) {
             (0, _) => self.has_announcements(),

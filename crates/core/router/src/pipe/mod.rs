@@ -1,4 +1,5 @@
-//! The router's half of a connection: what waits, and when it should go.
+//! The router's half of a connection: the waiting messages and announcements, and when to send
+//! them.
 
 mod bundle;
 
@@ -18,26 +19,26 @@ pub(crate) struct Pipe<M, I> {
     pub(crate) config: PipeConfig,
     pub(crate) stats: PipeStats,
     pub(crate) congested: bool,
-    /// The router at the other end of a memory pipe says that a pipe of its is congested.
+    /// The router at the other end of a memory pipe reports that one of its pipes is congested.
     pub(crate) held: bool,
     pub(crate) allowance: Allowance,
     queue: Queue<M>,
     interests: Outbox<I>,
     offers: Outbox<I>,
-    /// Who this router is, and the first credit.
+    /// The identity of this router, and the first credit.
     hello: Option<(Origin, u32)>,
     /// Credit to be granted.
     credit: u32,
     keep_alive: bool,
-    /// By lane; of frames of best effort alone apart.
+    /// By lane. Frames of best effort alone have partial records of their own.
     partial: [Option<Partial>; LANES],
     loose_partial: [Option<Partial>; LANES],
-    /// How many of both there are.
+    /// Number of partial records in both.
     partials: usize,
     /// All of its frames are loose.
     pub(crate) is_cast: bool,
     next_transfer: u32,
-    /// When what waits for a fuller frame is sent anyway.
+    /// The time at which messages that wait for a fuller frame are sent anyway.
     bundle_due: Option<Moment>,
 }
 
@@ -85,12 +86,12 @@ impl<M: Message, I: Interest> Pipe<M, I> {
         enqueued
     }
 
-    /// Drops the droppable messages that wait; says how many.
+    /// Drops the droppable messages that wait; returns their number.
     pub(crate) fn drop_droppable(&mut self) -> u64 {
         self.queue.drop_droppable(&mut self.stats)
     }
 
-    /// True when a message that must not be dropped finds no room now, but will.
+    /// True when a message that must not be dropped finds no room now, but will later.
     pub(crate) fn is_full_for(&self, class: Priority, bytes: usize) -> bool {
         self.queue.is_full_for(class, bytes, &self.config)
     }
@@ -115,14 +116,14 @@ impl<M: Message, I: Interest> Pipe<M, I> {
         self.keep_alive = true;
     }
 
-    /// After a message came: true when with it the pipe became congested.
+    /// Called after a message was added; true when that made the pipe congested.
     pub(crate) fn rises(&mut self) -> bool {
         let PipeConfig { high_water, messages_max, .. } = self.config;
         let over = self.queue.bytes() > high_water || self.queue.messages() > messages_max / 2;
         over && !std::mem::replace(&mut self.congested, true)
     }
 
-    /// After something was taken: true when with it the pipe is no longer congested.
+    /// Called after something was taken; true when that relieved the pipe.
     pub(crate) fn falls(&mut self) -> bool {
         let PipeConfig { low_water, messages_max, .. } = self.config;
         let under = self.queue.bytes() <= low_water && self.queue.messages() <= messages_max / 4;
@@ -133,18 +134,18 @@ impl<M: Message, I: Interest> Pipe<M, I> {
         !self.offers.is_empty() || !self.interests.is_empty()
     }
 
-    /// True when there is something that should go now, in one frame or another.
+    /// True when something should be sent now, in one frame or another.
     pub(crate) fn is_due(&self, now: Moment) -> bool {
         !self.is_idle() && (self.is_due_for(now, Lanes::ALL) || self.is_due_for(now, Lanes::BEST_EFFORT))
     }
 
-    /// True when there is nothing at all to be sent.
+    /// True when there is nothing at all to send.
     fn is_idle(&self) -> bool {
         let signs = self.hello.is_some() || self.keep_alive || self.credit > 0;
         !signs && self.queue.is_empty() && self.partials == 0 && !self.has_announcements()
     }
 
-    /// True when there is something that should go now in a frame with what `lanes` says.
+    /// True when something should be sent now in a frame with messages of the kinds in `lanes`.
     fn is_due_for(&self, now: Moment, lanes: Lanes) -> bool {
         let partials = self.partials > 0;
         let waits = if lanes.contains(Lanes::RELIABLE) && !self.is_cast {
@@ -173,7 +174,7 @@ impl<M: Message, I: Interest> Pipe<M, I> {
                 || self.bundle_due.is_none_or(|due| due <= now))
     }
 
-    /// When [`Pipe::is_due`] turns true by itself.
+    /// The time at which [`Pipe::is_due`] turns true by itself.
     pub(crate) fn bundle_due(&self, now: Moment) -> Option<Moment> {
         if self.queue.is_empty() { None } else { self.bundle_due.filter(|due| *due > now) }
     }
@@ -185,7 +186,7 @@ impl<M: Message, I: Interest> Pipe<M, I> {
         Some(envelope)
     }
 
-    /// The next parcel, whole. `stalled`: only what must not wait.
+    /// The next parcel, whole. If `stalled`, no messages but those of the class `Control`.
     pub(crate) fn poll_parcel(&mut self, stalled: bool) -> Option<Parcel<M, I>> {
         if let Some((origin, _)) = self.hello.take() {
             return Some(Parcel::Hello(origin));
@@ -212,7 +213,7 @@ impl<M: Message, I: Interest> Pipe<M, I> {
         Some(Parcel::Message(envelope))
     }
 
-    /// Forgets everything that waits, and the peer's credit: the link went down.
+    /// Forgets everything that waits, and the peer's credit, after the link went down.
     pub(crate) fn clear(&mut self) {
         let partials = self.partial.iter_mut().chain(&mut self.loose_partial);
         for partial in partials.filter_map(Option::take) {

@@ -1,4 +1,4 @@
-//! Who waits for whom: credit that is withheld, and messages that wait at the entrance.
+//! Back-pressure: credit that is withheld, and messages that wait at the entrance.
 
 use super::{Event, Router};
 use crate::client::{ClientId, Level};
@@ -9,16 +9,16 @@ use base::Moment;
 use smallvec::SmallVec;
 
 impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
-    /// True while reliable messages of this client wait in a congested pipe, or for room in a full one. A link is then
-    /// granted no credit.
+    /// True while reliable messages of this client wait in a congested pipe, or for room in a full
+    /// one. A link then gets no credit.
     pub fn is_blocked(&self, client: ClientId) -> bool {
         self.clients
             .get(client)
             .is_some_and(|client| !client.blocked_by.is_empty() || !client.stalled.is_empty())
     }
 
-    /// True while a message of this client waits for room in a full pipe: a memory pipe then carries only the class
-    /// `Control`.
+    /// True while a message of this client waits for room in a full pipe. A memory pipe then
+    /// carries only the class `Control`.
     pub fn is_stalled(&self, client: ClientId) -> bool {
         self.clients.get(client).is_some_and(|client| !client.stalled.is_empty())
     }
@@ -28,8 +28,9 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         self.clients.get(client).map(|client| (client.stalled.len(), client.stalled.bytes()))
     }
 
-    /// The router at the other end of a memory pipe says whether something that came through it waits in a congested
-    /// pipe: then so do the messages that go into this one. True when that is news.
+    /// Notes whether something that came through a memory pipe waits in a congested pipe at the
+    /// other end. If so, messages that go into this end count as waiting, too. True when that is
+    /// news.
     pub(crate) fn hold(&mut self, now: Moment, id: ClientId, held: bool) -> bool {
         self.observe(now);
         let Some(client) = self.clients.get_mut(id) else { return false };
@@ -40,7 +41,8 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         was != held
     }
 
-    /// May what finds no room wait at the entrance? With a memory pipe one message, with a link what was granted.
+    /// True if a message of this client that finds no room may wait at the entrance. One message
+    /// may wait from a memory pipe; from a link as much as was granted.
     pub(super) fn may_stall(&self, from: ClientId) -> bool {
         self.clients.get(from).is_some_and(|client| match client.kind {
             ClientKind::Local { .. } | ClientKind::Cast => false,
@@ -49,7 +51,8 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         })
     }
 
-    /// The first of the pipes in which a message that must not be dropped finds no room now, but will.
+    /// The first of the pipes in which a message that must not be dropped finds no room now, but
+    /// will later.
     pub(super) fn first_full(&self, targets: &[ClientId], class: Priority, bytes: usize) -> Option<ClientId> {
         let full = |id: &&ClientId| {
             self.clients.get(**id).is_some_and(|client| client.up && client.pipe.is_full_for(class, bytes))
@@ -57,7 +60,7 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         targets.iter().find(full).copied()
     }
 
-    /// Lets a message wait for room in the pipe of `full`, before all others of its source.
+    /// Lets a message wait for room in the pipe of `full`, ahead of all others of its source.
     pub(super) fn stall(&mut self, from: ClientId, full: ClientId, envelope: Envelope<M>) {
         if let Some(client) = self.clients.get_mut(full)
             && !std::mem::replace(&mut client.pipe.congested, true)
@@ -78,7 +81,7 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         note_stalled(&mut client.pipe.stats, client.stalled.bytes());
     }
 
-    /// Notes the congested pipes that a message of `from` waits in.
+    /// Notes the congested pipes in which a message of `from` waits.
     pub(super) fn block(&mut self, from: ClientId, by: &[ClientId]) {
         let Some(client) = self.clients.get_mut(from) else { return };
         for id in by {
@@ -89,7 +92,7 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         }
     }
 
-    /// Forgets what a client waits for: it is gone, or its link is down.
+    /// Forgets everything a client waits for, because it is gone or its link is down.
     pub(super) fn unblock(&mut self, from: ClientId) {
         let Some(client) = self.clients.get_mut(from) else { return };
         self.blocked -= std::mem::take(&mut client.blocked_by).len();
@@ -99,7 +102,7 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         }
     }
 
-    /// A pipe is no longer congested, or is gone: who waited for it goes on.
+    /// Lets the clients that wait for a pipe go on, because it is no longer congested or is gone.
     pub(super) fn release(&mut self, pipe: ClientId) {
         if self.blocked == 0 {
             return;
@@ -121,7 +124,8 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         }
     }
 
-    /// Passes on what waits at the entrance as far as there is room, then grants credit.
+    /// Passes on the messages that wait at the entrance as far as there is room, then grants
+    /// credit.
     pub(super) fn resume(&mut self, id: ClientId) {
         while let Some(client) = self.clients.get_mut(id) {
             let level = client.level;
@@ -133,7 +137,7 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         self.settle_credit(id);
     }
 
-    /// Grants the peer of a link credit for what was taken in, or withholds it for now.
+    /// Grants the peer of a link credit for the bytes taken in, or withholds it for now.
     pub(super) fn settle_credit(&mut self, id: ClientId) {
         let now = self.now;
         let Some(client) = self.clients.get_mut(id) else { return };
@@ -151,7 +155,8 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         }
     }
 
-    /// Credit has been withheld for long: a little of it is granted, unless what comes would find no room.
+    /// Grants a little of the credit that has been withheld for long, unless its messages would
+    /// find no room.
     pub(super) fn trickle(&mut self, id: ClientId) {
         self.resume(id);
         let now = self.now;
@@ -173,7 +178,7 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         }
     }
 
-    /// Level of a client that is there.
+    /// Level of a client, if it exists.
     pub(super) fn level_of(&self, id: ClientId) -> Option<Level> {
         self.clients.get(id).map(|client| client.level)
     }

@@ -1,4 +1,5 @@
-//! Casts: one pipe for several clients. And pipes beside a link, for what is directed at one.
+//! Casts, which are one pipe for several clients, and pipes beside a link for messages directed at
+//! one.
 
 use super::Router;
 use crate::client::{ClientFlags, ClientId};
@@ -8,15 +9,16 @@ use crate::message::{Interest, Message};
 use crate::{ClientConfig, ClientError, ClientKind, PipeConfig};
 use base::Moment;
 
-/// Casts of one router.
+/// Limit of casts of one router, which have one bit each in a `u64`.
 pub const CASTS_MAX: usize = 64;
 
 impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
-    /// Adds a cast. Topics are [spread](Interest::lot) over all casts of the router in the order in which they were added, so add
-    /// all of them before the first message.
+    /// Adds a cast. Topics are [spread](Interest::lot) over all casts of the router in the order in
+    /// which they were added, so add all of them before the first message.
     ///
-    /// A message goes that way if two or more of the clients that want it are [covered](Router::set_covered), and if it fits into one
-    /// frame of [`PipeConfig::frame_bytes_max`]. Credit is of no meaning here.
+    /// A message takes the cast if two or more of the clients that want it are
+    /// [covered](Router::set_covered), and if it fits into one frame of
+    /// [`PipeConfig::frame_bytes_max`]. Credit has no meaning here.
     ///
     /// # Errors
     /// [`ClientError::TooManyClients`], also for more than [`CASTS_MAX`] casts.
@@ -29,9 +31,11 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         Ok(id)
     }
 
-    /// Adds a pipe for messages [directed](Message::directed) at one client: those that must not be dropped, that no other
-    /// [covered](Router::set_covered) client wants, and that fit into a frame. In place of an earlier one of that client, which is to be
-    /// removed by the caller; so is this one, when the client is. Its frames are like those of a cast.
+    /// Adds a pipe for messages [directed](Message::directed) at one client. It carries the
+    /// messages that must not be dropped, that no other [covered](Router::set_covered) client
+    /// wants, and that fit into a frame. It replaces an earlier pipe of that client; the caller
+    /// removes that one, and removes this one together with the client. Its frames are like those
+    /// of a cast.
     ///
     /// # Errors
     /// [`ClientError::Unknown`], [`ClientError::TooManyClients`].
@@ -59,8 +63,8 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         Ok(id)
     }
 
-    /// Whether what goes into the cast with this number (from 0, in the order of adding) reaches a client. No longer, when the client is
-    /// removed or its link goes down.
+    /// Sets whether the cast with this number (from 0, in the order of adding) reaches a client.
+    /// That ends when the client is removed or its link goes down.
     pub fn set_covered(&mut self, client: ClientId, cast: usize, covered: bool) {
         if cast < self.casts.len()
             && let Some(client) = self.clients.get_mut(client)
@@ -75,7 +79,8 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         self.clients.get(client).map_or(0, |client| client.covered)
     }
 
-    /// Puts the cast in the place of all that it reaches; where that is one, its own pipe for what is directed at it.
+    /// Replaces all targets that the cast reaches by the cast. If that is one target only, replaces
+    /// it by its pipe for directed messages.
     pub(super) fn share(&mut self, message: &M, targets: &mut Vec<ClientId>) {
         if self.casts.is_empty() {
             return;
@@ -97,7 +102,7 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         self.stats.cast_messages += 1;
     }
 
-    /// Puts the pipe for what is directed at a client in the place of its link.
+    /// Replaces the link of a client by its pipe for directed messages.
     fn direct(&mut self, message: &M, to: ClientId, targets: &mut [ClientId]) {
         if message.droppable() || !message.directed() {
             return;
@@ -108,7 +113,7 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         self.stats.directed_messages += 1;
     }
 
-    /// Whether the pipe is there, and the message fits into a frame of it.
+    /// True if the pipe exists, and the message fits into a frame of it.
     fn takes(&self, pipe: ClientId, message: &M) -> bool {
         let limit = self.clients.get(pipe).map(|client| client.pipe.config.frame_bytes_max);
         let needed = FRAME_HEAD_BYTES + message_record_bytes(message.wire_bytes());

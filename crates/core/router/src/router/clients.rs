@@ -1,4 +1,4 @@
-//! Clients come and go while the router runs.
+//! Adding and removing clients while the router runs.
 
 use super::{Event, Gone, Router};
 use crate::client::{Client, ClientFlags, ClientId, Ready};
@@ -8,9 +8,10 @@ use crate::{ClientConfig, ClientError, ClientKind};
 use base::Moment;
 
 impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
-    /// Adds a client. A persistent link client leads to [`Event::Connect`] at the next timeout, which is due at once,
-    /// unless its link is reported up before. A link client that is not persistent is removed if its link is not
-    /// up within [`RouterConfig::silence_max`](crate::RouterConfig::silence_max).
+    /// Adds a client. A persistent link client leads to [`Event::Connect`] at the next timeout,
+    /// which is due at once, unless its link is reported up before. A link client that is not
+    /// persistent is removed if its link is not up within
+    /// [`RouterConfig::silence_max`](crate::RouterConfig::silence_max).
     ///
     /// # Errors
     /// [`ClientError::TooManyClients`].
@@ -40,8 +41,8 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         Ok(id)
     }
 
-    /// Removes a client with everything it wants and everything that waits for it. Its last counters are given
-    /// back. Removing a client that is gone already does nothing.
+    /// Removes a client with its interests, its offers and everything that waits for it, and
+    /// returns its last counters. Removing a client that is gone already does nothing.
     pub fn remove_client(&mut self, now: Moment, id: ClientId) -> Option<crate::PipeStats> {
         self.observe(now);
         self.withdraw_offers(id);
@@ -57,10 +58,11 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         Some(client.pipe.stats)
     }
 
-    /// Reports that the link of a client came up, or went down, or did not come up.
+    /// Reports that the link of a client came up, or went down, or could not be brought up.
     ///
-    /// When it comes up, both sides say who they are, what they want and what they offer. When it goes down, what waits is dropped
-    /// and the peer's interest, offers and credit are void; a persistent client is then reached again after a wait, another one is removed.
+    /// When it comes up, both sides announce their identity, their interests and their offers. When
+    /// it goes down, messages that wait are dropped, and the peer's interest, offers and credit are
+    /// void. A persistent client is then reached again after a wait; another one is removed.
     ///
     /// # Errors
     /// [`ClientError::Unknown`], [`ClientError::WrongKind`].
@@ -135,7 +137,8 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         }
     }
 
-    /// Does what is due: connections to be tried, signs of life, silent links, bundles that waited long enough.
+    /// Handles everything that is due: connection attempts, keep-alives, silent links, and bundles
+    /// and credit that waited long enough.
     pub fn handle_timeout(&mut self, now: Moment) {
         self.observe(now);
         while let Some(timer) = self.connections.pop_due(self.now) {

@@ -1,4 +1,4 @@
-//! The hot path: from a source to the pipes of all who want it.
+//! The hot path: from a source to the pipes of all interested clients.
 
 use super::{Event, Router, Submitted};
 use crate::client::{ClientFlags, ClientId, Level};
@@ -9,12 +9,13 @@ use crate::{ClientError, ClientKind};
 use base::Moment;
 
 impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
-    /// Sends a message of the local source `from` to every client that is interested in its topic: one clone into
-    /// each pipe, the same number in all. Never back to `from`; from an upper client only to lower ones.
+    /// Sends a message of the local source `from` to every client that is interested in its topic:
+    /// one clone into each pipe, with the same number in all. It never goes back to `from`, and
+    /// from an upper client only to lower ones.
     ///
     /// # Errors
-    /// [`ClientError::Unknown`], [`ClientError::NotASource`], [`ClientError::WrongKind`] (not local). A full pipe is no error
-    /// but part of [`Submitted`].
+    /// [`ClientError::Unknown`], [`ClientError::NotASource`], [`ClientError::WrongKind`] (not
+    /// local). A full pipe is no error but part of [`Submitted`].
     pub fn submit(&mut self, now: Moment, from: ClientId, message: M) -> Result<Submitted, ClientError> {
         let level = self.local_source(now, from)?;
         let mut targets = self.targets(message.topic(), from, level);
@@ -31,10 +32,11 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         Ok(done)
     }
 
-    /// As [`Router::submit`], with a rendition for each interested client: `tailor` gives it, or withholds it with `None`. It
-    /// is told whether others are asked after this one, so that it keeps nothing for them without need.
-    /// Renditions of one class get the same number, apart for those that may be dropped. The topic decides who is asked; renditions may be about
-    /// narrower topics.
+    /// As [`Router::submit`], with a rendition for each interested client. `tailor` returns the
+    /// rendition, or `None` to withhold it. Its second argument is true if other clients follow, so
+    /// that it caches nothing without need. Renditions of one class get the same number, droppable
+    /// ones a number of their own. The topic determines the clients; renditions may have narrower
+    /// topics.
     ///
     /// # Errors
     /// As [`Router::submit`].
@@ -62,8 +64,8 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         Ok(done)
     }
 
-    /// Sends a message to one client, whatever its interest, through its pipe and in order with everything else there. If
-    /// the client is another router, that router forwards it by interest.
+    /// Sends a message to one client, whatever its interest, through its pipe and in order with
+    /// everything else there. If the client is another router, that router forwards it by interest.
     ///
     /// # Errors
     /// [`ClientError::Unknown`], [`ClientError::NotASink`].
@@ -80,8 +82,9 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         self.enqueue(to, Envelope { id, hops: 0, message })
     }
 
-    /// Sends a message that came through the pipe of `from` on, once and not for ever.
-    /// `loose`: it came without credit, and so nothing bounds how many might wait at the entrance.
+    /// Forwards a message that came through the pipe of `from`, once and over a limited number of
+    /// links. `loose`: it came without credit, so nothing bounds how many such messages might wait
+    /// at the entrance.
     pub(super) fn forward(
         &mut self,
         from: ClientId,
@@ -112,9 +115,9 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         done
     }
 
-    /// Puts a message of `from` into the pipes of all who want it. If it must not be dropped and one of them is full, it
-    /// goes into none and waits at the entrance, if it may; then the second value is false. What came `loose` may not: nobody
-    /// was granted room for it.
+    /// Puts a message of `from` into the pipes of all interested clients. If it must not be dropped
+    /// and one of the pipes is full, it goes into none and waits at the entrance; then the second
+    /// value is false. A `loose` message never waits, because no room was granted for it.
     pub(super) fn pass_on(
         &mut self,
         from: ClientId,
@@ -174,7 +177,8 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         MessageId { origin: self.config.origin, sequence }
     }
 
-    /// The sinks that want a topic from a source, each once. The caller gives the list back as `scratch`.
+    /// The sinks that want a topic from a source, each once. The caller gives the list back as
+    /// `scratch`.
     fn targets(&mut self, topic: &M::Topic, from: ClientId, level: Level) -> Vec<ClientId> {
         let mut targets = std::mem::take(&mut self.scratch);
         targets.clear();
@@ -194,7 +198,8 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         targets
     }
 
-    /// `relayed`: it came through a pipe, and so a memory pipe that is held counts as congested.
+    /// `relayed`: the message came through a pipe, so a memory pipe that is held counts as
+    /// congested.
     fn deliver(&mut self, to: ClientId, envelope: Envelope<M>, relayed: bool, done: &mut Submitted) {
         let droppable = envelope.message.droppable();
         match self.enqueue(to, envelope) {

@@ -1,4 +1,4 @@
-//! Interest: declared by sinks, told to sources, at edges only.
+//! Interest: declared by sinks, announced to sources, only when it changes what a source sends.
 
 use super::{Event, Router};
 use crate::client::{ClientFlags, ClientId, Level};
@@ -8,9 +8,10 @@ use crate::{ClientError, ClientKind};
 use base::Moment;
 
 impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
-    /// Declares (`any`) or withdraws an interest of a local sink. A client's interests are a set: declaring
-    /// twice is declaring once. Costs nothing on any link unless somebody's sending changes by it; a
-    /// [gated](Interest::gated) interest nothing but on the way to sources that offer it. True when the set changed.
+    /// Declares (`any`) or withdraws an interest of a local sink. A client's interests are a set:
+    /// declaring twice is declaring once. A link carries the change only if it affects a sender
+    /// behind that link; a [gated](Interest::gated) interest travels only towards sources that
+    /// offer it. True when the set changed.
     ///
     /// # Errors
     /// [`ClientError::Unknown`], [`ClientError::NotASink`], [`ClientError::WrongKind`] (not local),
@@ -70,7 +71,7 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         Ok(true)
     }
 
-    /// Withdraws everything that a client wants: it is gone, or its link is down.
+    /// Withdraws all interests of a client, because it is gone or its link is down.
     pub(super) fn withdraw_all(&mut self, sink: ClientId) {
         let Some(client) = self.clients.get_mut(sink) else { return };
         for interest in std::mem::take(&mut client.interests) {
@@ -80,7 +81,7 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         }
     }
 
-    /// Tells a source that is new here, and so has offered nothing yet, everything that is wanted of it.
+    /// Announces all interests to a new source, which has offered nothing yet.
     pub(super) fn tell_all(&mut self, source: ClientId) {
         let Some(client) = self.clients.get(source) else { return };
         if !client.is(ClientFlags::SOURCE) {
@@ -118,7 +119,7 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         self.scratch = told;
     }
 
-    /// Tells those sources only that offer what is wanted, and so does not even look at the others.
+    /// Announces a gated interest to the sources that offer it, without a look at any others.
     fn propagate_gated(&mut self, interest: &I, edge: Edge, any: bool) {
         let mut told = std::mem::take(&mut self.scratch);
         told.clear();

@@ -1,4 +1,4 @@
-//! What comes in through pipes.
+//! Input from pipes: frames and parcels.
 
 use super::{Event, Router, Submitted};
 use crate::client::{Client, ClientFlags, ClientId};
@@ -11,15 +11,15 @@ use base::Moment;
 use bytes::Bytes;
 use smallvec::SmallVec;
 
-/// What a frame led to.
+/// The result of a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[must_use]
 pub struct Received {
     /// Messages in it.
     pub messages: u32,
-    /// Some pipe that one of them waits in is congested, or had no room. With
-    /// [credit](crate::PipeConfig::credit_bytes) the peer is held back by that. Without it, take no more from this link
-    /// until [`Event::Relieved`], so that the link exerts back-pressure on the peer.
+    /// True if one of its messages waits in a congested pipe, or found no room. With
+    /// [credit](crate::PipeConfig::credit_bytes) that holds the peer back. Without it, take nothing
+    /// from this link until [`Event::Relieved`], so that the link exerts back-pressure on the peer.
     pub congested: bool,
 }
 
@@ -30,17 +30,17 @@ impl Received {
     }
 }
 
-/// Where a record stands.
+/// The context of a record.
 #[derive(Clone, Copy)]
 struct Place {
     at: usize,
     /// Bytes of memory that it shares.
     pinned: usize,
-    /// It came without order and credit.
+    /// It arrived without order and credit.
     loose: bool,
-    /// It came by a cast.
+    /// It arrived by a cast.
     cast: bool,
-    /// Put together from fragments, which were counted as they came.
+    /// It was reassembled from fragments, which were counted as they arrived.
     joined: bool,
 }
 
@@ -48,7 +48,7 @@ struct Place {
 pub(crate) type WaitsIn = SmallVec<[ClientId; 4]>;
 
 impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
-    /// Takes a frame that came over the link of a client. Records before a faulty one have had their effect.
+    /// Takes a frame from the link of a client. Records before a faulty one have had their effect.
     ///
     /// # Errors
     /// [`FrameError`]: the peer broke the protocol. The world closes the link and reports it down.
@@ -68,12 +68,14 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         self.handle_records(id, records, pinned, false)
     }
 
-    /// Takes a frame that came over the unordered and lossy side of the link of a client: what
-    /// [`Router::poll_frame_of`] gave for `BEST_EFFORT` alone. Such frames may come late, twice or never, and before the
-    /// greeting; fragments that lack another are counted. It is no sign of life.
+    /// Takes a frame from the unordered and lossy side of the link of a client, as
+    /// [`Router::poll_frame_of`] returned it for `BEST_EFFORT` alone. Such frames may arrive late,
+    /// twice or never, and before the greeting; fragments that lack another are counted. They are
+    /// no sign of life.
     ///
     /// # Errors
-    /// [`FrameError`]: the rest of this datagram was ignored and counted. The link is as good as before: do not close it.
+    /// [`FrameError`]: the rest of this datagram was ignored and counted. The link is unharmed: do
+    /// not close it.
     pub fn handle_datagram(
         &mut self,
         now: Moment,
@@ -83,8 +85,9 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         self.handle_loose(now, id, frame, false)
     }
 
-    /// Takes a frame of a [cast](Router::add_cast) of the router behind a link client, as if it were a datagram of that link; but
-    /// here messages that must not be dropped may come, too.
+    /// Takes a frame of a [cast](Router::add_cast) of the router behind a link client, as if it
+    /// were a datagram of that link. Unlike a datagram, it may hold messages that must not be
+    /// dropped.
     ///
     /// # Errors
     /// As [`Router::handle_datagram`].
@@ -146,11 +149,11 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         Ok(received)
     }
 
-    /// Takes a parcel from the other end of a memory pipe. [`MemoryPipe::carry`](crate::MemoryPipe::carry) does this and
-    /// passes on who is congested.
+    /// Takes a parcel from the other end of a memory pipe.
+    /// [`MemoryPipe::carry`](crate::MemoryPipe::carry) does this and passes on congestion.
     ///
     /// # Errors
-    /// [`FrameError::Client`] when the client is not there or may not do that.
+    /// [`FrameError::Client`] when the client does not exist or is not allowed to do that.
     pub fn handle_parcel(
         &mut self,
         now: Moment,
@@ -160,7 +163,7 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         self.take_in(now, id, parcel).map(|(received, _)| received)
     }
 
-    /// As [`Router::handle_parcel`]; also says in which congested pipes it waits.
+    /// As [`Router::handle_parcel`]; also returns the congested pipes in which the parcel waits.
     pub(crate) fn take_in(
         &mut self,
         now: Moment,
@@ -201,7 +204,7 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         let parcel = match record {
             Record::Hello { origin, credit } => {
                 client.pipe.allowance.begin(credit);
-                // This may open the way for what waits.
+                // This credit may let waiting messages go.
                 self.wake(id);
                 Parcel::Hello(origin)
             }
@@ -246,7 +249,7 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         Ok(())
     }
 
-    /// Counts what came against what was granted.
+    /// Counts received bytes against the credit that was granted.
     fn spend(&mut self, id: ClientId, at: usize, bytes: usize) -> Result<(), FrameError> {
         let client = self.clients.get_mut(id).ok_or(ClientError::Unknown(id))?;
         client.window.take(bytes).map_err(|over| FrameError::Credit { at, over })
@@ -284,7 +287,7 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         whole.map_or(Ok(()), |record| self.handle_whole(id, place, record, received))
     }
 
-    /// Takes a record that came in fragments.
+    /// Takes a record that was reassembled from fragments.
     fn handle_whole(
         &mut self,
         id: ClientId,

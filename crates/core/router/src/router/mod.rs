@@ -1,4 +1,4 @@
-//! The router: a smart list of clients.
+//! The router and its event types.
 
 mod backpressure;
 mod casts;
@@ -24,16 +24,16 @@ use base::Moment;
 use smallvec::SmallVec;
 use std::collections::{BTreeSet, VecDeque};
 
-/// Why a client is no longer reached.
+/// The reason why a client can no longer be reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gone {
-    /// The world said that the link went down or did not come up.
+    /// The world reported that the link went down or could not be brought up.
     LinkDown,
     /// Nothing was heard for [`RouterConfig::silence_max`]: the world should close the link.
     Silent,
 }
 
-/// What a router has to tell its world.
+/// An output of a router for its world.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event<I> {
     /// Bring up a link to this persistent client, then report with `handle_link`.
@@ -43,49 +43,53 @@ pub enum Event<I> {
         /// 1 for the first attempt since the link was last up.
         attempt: u32,
     },
-    /// The peer of a link said who it is.
+    /// The peer of a link identified itself.
     Met {
         /// The client.
         client: ClientId,
-        /// Who is there.
+        /// Its identity.
         peer: crate::Origin,
     },
-    /// A persistent client is not reached any more; `Connect` follows.
+    /// A persistent client can no longer be reached; `Connect` follows.
     Lost {
         /// The client.
         client: ClientId,
-        /// Why.
+        /// The reason.
         why: Gone,
     },
-    /// A client that is not persistent stopped communicating and is removed; its id means nothing any more.
+    /// A client that is not persistent stopped communicating and was removed; its id is no longer
+    /// valid.
     Removed {
         /// The client.
         client: ClientId,
-        /// Why.
+        /// The reason.
         why: Gone,
     },
-    /// Told to local sources that asked for advice: what is wanted of `client` changed.
+    /// The interest in the messages of `client` changed. Only local sources that asked for advice
+    /// get this.
     InterestChanged {
         /// The local source.
         client: ClientId,
-        /// What is, or is no longer, wanted of it by somebody.
+        /// The interest that some client now has, or no longer has.
         interest: I,
         /// True: now wanted. False: no longer.
         any: bool,
     },
-    /// More than [`PipeConfig::high_water`](crate::PipeConfig::high_water) bytes wait for this client, or a message
-    /// finds no room: hold back those who send reliably to it, until it is relieved, removed or disconnected.
+    /// More than [`PipeConfig::high_water`](crate::PipeConfig::high_water) bytes wait for this
+    /// client, or a message finds no room. Hold back reliable senders to it until it is relieved,
+    /// removed or disconnected.
     Congested {
         /// The client.
         client: ClientId,
     },
-    /// No longer more than [`PipeConfig::low_water`](crate::PipeConfig::low_water).
+    /// At most [`PipeConfig::low_water`](crate::PipeConfig::low_water) bytes wait for this client
+    /// again.
     Relieved {
         /// The client.
         client: ClientId,
     },
-    /// A message from another router, which must not be dropped, found no room in the pipe of this client. It is
-    /// lost for the client: disconnect it, or accept that.
+    /// A message from another router, which must not be dropped, found no room in the pipe of this
+    /// client. It is lost for the client: disconnect the client, or accept the loss.
     Overflow {
         /// The client.
         client: ClientId,
@@ -94,48 +98,50 @@ pub enum Event<I> {
     },
 }
 
-/// What became of a submitted message.
+/// The outcome of a submitted message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[must_use]
 pub struct Submitted {
-    /// Pipes in which it waits.
+    /// Number of pipes in which it waits.
     pub queued: u32,
-    /// Messages dropped for want of room: this one, or older ones that went to make room for it. Each pipe counts.
+    /// Messages dropped for want of room: this one, or older ones that made room for it. Each pipe
+    /// counts.
     pub dropped: u32,
-    /// Some pipe in which it waits is congested: hold the sender back until that client is relieved.
+    /// A pipe in which it waits is congested: hold the sender back until that client is relieved.
     pub congested: bool,
     /// Clients whose pipes had no room for it although it must not be dropped.
     pub refused: SmallVec<[ClientId; 4]>,
-    /// The congested ones of the pipes in which it waits and must not be dropped, by client of this router. Each is named in
-    /// [`Event::Relieved`], or goes, when it is time to go on. What waits behind a memory pipe
-    /// [`pump_noting`](crate::pump_noting) tells.
+    /// The congested pipes in which it waits and must not be dropped, by client of this router. The
+    /// sender may go on when each of them is named in [`Event::Relieved`] or is removed.
+    /// [`pump_noting`](crate::pump_noting) names the pipes behind memory pipes.
     pub waits_in: SmallVec<[ClientId; 4]>,
 }
 
 /// Moves messages from sources to sinks by interest.
 ///
-/// Contract: after any `&mut` call drain [`poll_event`](Router::poll_event), then [`poll_ready`](Router::poll_ready); drain
-/// each client that it names with `poll_message` (local), `poll_parcel` (memory) or `poll_frame` (link) until
-/// `None`, or remember to do so when its link can take more: it is not named again before. Then
-/// sleep until [`poll_timeout`](Router::poll_timeout), which is the last `now` seen while events or
-/// unnamed ready clients are pending, and call [`handle_timeout`](Router::handle_timeout). `now` never
+/// Contract: after any `&mut` call drain [`poll_event`](Router::poll_event), then
+/// [`poll_ready`](Router::poll_ready). Drain each client that it names with `poll_message` (local),
+/// `poll_parcel` (memory) or `poll_frame` (link) until `None`, or remember to do so when its link
+/// can take more: it is not named again before. Then sleep until
+/// [`poll_timeout`](Router::poll_timeout), which is the last `now` seen while events or unnamed
+/// ready clients are pending, and call [`handle_timeout`](Router::handle_timeout). `now` never
 /// decreases (a smaller one counts as the last seen). Spurious timeouts are harmless.
 ///
-/// Links keep order and lose nothing, or go down; datagrams may be lost. Messages of one source and one class reach each sink in the order
-/// in which they were submitted, on every single path.
+/// Links keep order and lose nothing, or go down; datagrams may be lost. On every single path,
+/// messages of one source and one class reach each sink in the order in which they were submitted.
 #[derive(Debug)]
 pub struct Router<M: Message, I: Interest<Topic = M::Topic>> {
     config: RouterConfig,
     now: Moment,
     clients: Clients<M, I>,
     table: Table<I>,
-    /// Sources that are told what is wanted of them: all but local ones that did not ask for advice.
+    /// Sources to which interests are announced: all but local ones that did not ask for advice.
     told_sources: BTreeSet<ClientId>,
-    /// What sources may send.
+    /// The offers of sources.
     offers: Table<I>,
-    /// Sinks that are told what is offered to them: all but local ones.
+    /// Sinks to which offers are announced: all but local ones.
     told_sinks: BTreeSet<ClientId>,
-    /// How many clients wait for how many pipes, in all.
+    /// Number of pairs of a waiting client and a pipe that it waits for.
     blocked: usize,
     connections: ConnectionManager,
     duplicates: Duplicates,
@@ -143,7 +149,7 @@ pub struct Router<M: Message, I: Interest<Topic = M::Topic>> {
     sequences: [u64; KINDS],
     ready: VecDeque<ClientId>,
     events: VecDeque<Event<I>>,
-    /// Used by every forwarding, so that none allocates.
+    /// Reused by every forwarding, so that none allocates.
     scratch: Vec<ClientId>,
     mark: u64,
     /// Pipes that stand for several clients; topics are spread over them.
@@ -198,7 +204,7 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         self.clients.get(client).map(|client| (client.pipe.queued_messages(), client.pipe.queued_bytes()))
     }
 
-    /// Bytes that wait in the pipes of all clients together. Cost: none.
+    /// Bytes that wait in the pipes of all clients together, as a running sum.
     pub const fn queued_bytes(&self) -> usize {
         self.queued_bytes
     }
@@ -213,7 +219,7 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         self.clients.get(client).is_some_and(|client| client.up)
     }
 
-    /// Who is behind a client, once it said so.
+    /// The identity of the router behind a client, once it has greeted.
     pub fn peer(&self, client: ClientId) -> Option<crate::Origin> {
         self.clients.get(client)?.peer
     }
@@ -238,13 +244,13 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         self.clients.len()
     }
 
-    /// True when somebody has declared exactly this interest and messages of `source` go to them.
+    /// True when some client has declared exactly this interest and messages of `source` go to it.
     pub fn is_wanted(&self, source: ClientId, interest: &I) -> bool {
         let Some(client) = self.clients.get(source) else { return false };
         self.table.is_wanted_of(interest, source, client.level)
     }
 
-    /// True when a message of `source` about `topic` would go to anybody.
+    /// True when a message of `source` about `topic` would go to any client.
     pub fn has_sinks(&self, source: ClientId, topic: &M::Topic) -> bool {
         let Some(client) = self.clients.get(source) else { return false };
         let mut any = false;
@@ -256,7 +262,7 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         self.now = self.now.max(now);
     }
 
-    /// Lists the client for `poll_ready` if something in its pipe should go now.
+    /// Lists the client for `poll_ready` if its pipe has something to send now.
     fn wake(&mut self, id: ClientId) {
         let now = self.now;
         let Some(client) = self.clients.get_mut(id) else { return };

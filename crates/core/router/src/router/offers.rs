@@ -1,4 +1,5 @@
-//! Offers: made by sources, told to sinks, at edges only. They let a gated interest find the sources that matter.
+//! Offers: made by sources, announced to sinks, only when they change something. They lead a gated
+//! interest to the sources that matter.
 
 use super::Router;
 use crate::client::{ClientFlags, ClientId, Level};
@@ -8,14 +9,15 @@ use crate::{ClientError, ClientKind};
 use base::Moment;
 
 impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
-    /// Says that a local source may (`any`), or no longer may, send what `offer` matches. A client's offers are a set:
-    /// offering twice is offering once. An offer travels as messages do, to all whom the source could send to; then
-    /// [gated](Interest::gated) interests that [want it](Interest::offered_by) come back, and from then on the source's
-    /// messages go to who wants them. True when the set changed.
+    /// Declares that a local source may (`any`), or no longer may, send what `offer` matches. A
+    /// client's offers are a set: offering twice is offering once. An offer travels as messages do,
+    /// to every client to which the source could send. [Gated](Interest::gated) interests that
+    /// [want it](Interest::offered_by) then come back, and from then on the source's messages go to
+    /// the clients that declared them. True when the set changed.
     ///
     /// # Errors
-    /// [`ClientError::Unknown`], [`ClientError::NotASource`], [`ClientError::WrongKind`] (not local),
-    /// [`ClientError::TooManyOffers`].
+    /// [`ClientError::Unknown`], [`ClientError::NotASource`], [`ClientError::WrongKind`] (not
+    /// local), [`ClientError::TooManyOffers`].
     pub fn set_offer(
         &mut self,
         now: Moment,
@@ -74,7 +76,7 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         }
     }
 
-    /// Withdraws everything that a client offers: it is gone, or its link is down.
+    /// Withdraws all offers of a client, because it is gone or its link is down.
     pub(super) fn withdraw_offers(&mut self, source: ClientId) {
         let Some(client) = self.clients.get_mut(source) else { return };
         let level = client.level;
@@ -84,7 +86,8 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         }
     }
 
-    /// Tells the source the gated interests that begin, or cease, to concern it with this offer and with no other.
+    /// Announces, or withdraws, the gated interests that concern the source by this offer and no
+    /// other.
     fn turn_gate(&mut self, offer: &I, source: ClientId, level: Level, any: bool) {
         if !self.told_sources.contains(&source) {
             return;
@@ -96,7 +99,7 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         }
     }
 
-    /// Tells a sink that is new here everything that is offered to it.
+    /// Announces to a new sink everything that is offered to it.
     pub(super) fn tell_offers(&mut self, sink: ClientId) {
         if !self.told_sinks.contains(&sink) {
             return;

@@ -1,4 +1,4 @@
-//! What goes out.
+//! Outputs of the router: events, messages, parcels and frames.
 
 use super::{Event, Router};
 use crate::ClientKind;
@@ -9,19 +9,21 @@ use base::Moment;
 use bytes::Bytes;
 
 impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
-    /// The next thing that the world has to know or do.
+    /// The next output for the world.
     #[must_use]
     pub fn poll_event(&mut self) -> Option<Event<I>> {
         self.events.pop_front()
     }
 
-    /// Whether [`poll_event`](Router::poll_event) or [`poll_ready`](Router::poll_ready) may have something.
+    /// True if [`poll_event`](Router::poll_event) or [`poll_ready`](Router::poll_ready) may return
+    /// something.
     #[must_use]
     pub fn has_news(&self) -> bool {
         !self.events.is_empty() || !self.ready.is_empty()
     }
 
-    /// The next client with something to be taken. It is not named again before its pipe was drained to `None`.
+    /// The next client whose pipe has something to take. It is not named again before its pipe was
+    /// drained to `None`.
     #[must_use]
     pub fn poll_ready(&mut self) -> Option<ClientId> {
         while let Some(id) = self.ready.pop_front() {
@@ -41,14 +43,14 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         self.poll_envelope(id).map(|envelope| envelope.message)
     }
 
-    /// The next message for a local client, with its identity and the links it crossed.
+    /// The next message for a local client, with its identity and the number of links it crossed.
     #[must_use]
     pub fn poll_envelope(&mut self, id: ClientId) -> Option<Envelope<M>> {
         let local = |kind| matches!(kind, ClientKind::Local { .. });
         self.poll(id, local, |client| client.pipe.poll_message())
     }
 
-    /// Drops the droppable messages that wait for a client; says how many.
+    /// Drops the droppable messages that wait for a client; returns their number.
     pub fn drop_droppable(&mut self, id: ClientId) -> u64 {
         self.poll(id, |_| true, |client| Some(client.pipe.drop_droppable())).unwrap_or(0)
     }
@@ -59,30 +61,32 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         self.poll(id, |kind| kind == ClientKind::Memory, |client| client.pipe.poll_parcel(false))
     }
 
-    /// As [`Router::poll_parcel`], but of the messages only those of the class `Control`: for a pipe whose other end is
-    /// [stalled](Router::is_stalled).
+    /// As [`Router::poll_parcel`], but with no messages except those of the class `Control`: for a
+    /// pipe whose other end is [stalled](Router::is_stalled).
     #[must_use]
     pub fn poll_urgent_parcel(&mut self, id: ClientId) -> Option<Parcel<M, I>> {
         self.poll(id, |kind| kind == ClientKind::Memory, |client| client.pipe.poll_parcel(true))
     }
 
-    /// The next frame for a client's link. Ask only when the link can take it: what is sent is chosen now.
+    /// The next frame for a client's link. Call it only when the link can take the frame, because
+    /// its contents are chosen now.
     #[must_use]
     pub fn poll_frame(&mut self, now: Moment, id: ClientId) -> Option<Bytes> {
         self.poll_frame_of(now, id, Lanes::ALL, usize::MAX)
     }
 
-    /// As [`Router::poll_frame`], with a part of what waits, in at most `bytes_max` bytes (and at most
+    /// As [`Router::poll_frame`], with only the kinds of messages in `lanes`, in at most
+    /// `bytes_max` bytes (and at most
     /// [`PipeConfig::frame_bytes_max`](crate::PipeConfig::frame_bytes_max); none below
     /// [`FRAME_BYTES_MIN`](crate::FRAME_BYTES_MIN)).
     ///
-    /// A link with an unordered and lossy side asks for `RELIABLE` on the ordered side and for `BEST_EFFORT` on the
-    /// other. A frame of `BEST_EFFORT` alone is loose: it may be lost, come twice or out of turn, needs no credit, and is taken
-    /// by [`Router::handle_datagram`]. Such a frame holds messages that may be dropped, whole or in fragments, and
-    /// nothing else.
+    /// A link with an unordered and lossy side asks for `RELIABLE` on the ordered side and for
+    /// `BEST_EFFORT` on the other. A frame of `BEST_EFFORT` alone is loose: it may be lost,
+    /// duplicated or reordered, needs no credit, and is taken by [`Router::handle_datagram`]. Such
+    /// a frame holds messages that may be dropped, whole or in fragments, and nothing else.
     ///
-    /// The client counts as drained when what was asked for is taken; it may be named by
-    /// [`poll_ready`](Router::poll_ready) again while the other part still waits.
+    /// The client counts as drained when the requested kinds are taken.
+    /// [`poll_ready`](Router::poll_ready) may name it again while other kinds still wait.
     #[must_use]
     pub fn poll_frame_of(
         &mut self,
@@ -98,7 +102,7 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
             |kind| matches!(kind, ClientKind::Link | ClientKind::Cast),
             |client| {
                 let frame = client.pipe.poll_frame(now, lanes, bytes_max)?;
-                // Only the ordered side shows that this router lives.
+                // Only frames on the ordered side are a sign of life.
                 if lanes.contains(Lanes::RELIABLE) {
                     client.last_sent = now;
                 }
@@ -111,7 +115,7 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         frame
     }
 
-    /// What is left may wait for a fuller bundle.
+    /// Sets the timer for the rest, which may wait for a fuller bundle.
     fn wait_for_bundle(&mut self, id: ClientId) {
         let Some(client) = self.clients.get(id) else { return };
         if client.up
@@ -134,7 +138,7 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         let taken = take(client);
         // A message that leaves in fragments counts until its last one.
         self.queued_bytes = self.queued_bytes + client.pipe.queued_bytes() - before;
-        // Who is still to be named may have been asked for one part while another waits.
+        // A client that is still to be named may have been asked for one kind while another waits.
         if taken.is_none() && (client.ready == Ready::Told || !client.pipe.is_due(now)) {
             client.ready = Ready::Idle;
         }
@@ -148,7 +152,8 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         taken
     }
 
-    /// When to call [`Router::handle_timeout`] next; the last `now` seen while output is pending.
+    /// The time of the next call of [`Router::handle_timeout`]; the last `now` seen while output is
+    /// pending.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Moment> {
         if self.has_news() { Some(self.now) } else { self.connections.next() }

@@ -1,9 +1,9 @@
-//! Is a hand-written topology sound?
+//! Soundness checks for hand-written topologies.
 
 use super::{Edge, End, Topology};
 use crate::client::{ClientFlags, Level};
 
-/// What is wrong with a topology.
+/// A fault of a topology.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TopologyError {
@@ -23,14 +23,15 @@ pub enum TopologyError {
         /// The router.
         router: usize,
     },
-    /// One end sends what the other does not take, or waits for what the other does not send.
+    /// One end sends and the other does not accept, or one end expects what the other does not
+    /// send.
     #[error("edge {edge}: a sink at one end must be a source at the other")]
     FlagsDisagree {
         /// The edge.
         edge: usize,
     },
-    /// A message could return to a router that it came from. It is delivered once all the same, but interest that goes round
-    /// keeps itself alive, and with it needless traffic.
+    /// A message could return to a router that it came from. It is still delivered once, but
+    /// interest that goes round keeps itself alive, and needless traffic with it.
     #[error("messages that cross edge {edge} can come back to it")]
     Loop {
         /// An edge on the loop.
@@ -42,7 +43,7 @@ pub enum TopologyError {
 type Channel = (usize, bool);
 
 impl Topology {
-    /// Checks indices and flags, and that no message can go round.
+    /// Checks indices and flags, and that no message can go round a loop.
     ///
     /// # Errors
     /// The first fault found.
@@ -71,7 +72,8 @@ impl Topology {
         self.find_loop()
     }
 
-    /// Walks over all channels, depth first: a channel leads to those by which the receiving router may send on.
+    /// Walks over all channels, depth first. The successors of a channel are those over which the
+    /// receiving router may forward.
     fn find_loop(&self) -> Result<(), TopologyError> {
         #[derive(Clone, Copy, PartialEq)]
         enum Seen {
@@ -116,7 +118,7 @@ impl Topology {
         Ok(())
     }
 
-    /// How the sending and the receiving router see each other.
+    /// The client of the sending router for the receiver, and that of the receiver for the sender.
     fn ends(&self, (edge, forward): Channel) -> (End, End) {
         let Edge { a, b, .. } = self.edges[edge];
         if forward { (a, b) } else { (b, a) }

@@ -13,16 +13,19 @@ use crate::router::Router;
 use crate::{ClientConfig, ClientError, ClientKind, PipeConfig};
 use base::Moment;
 
-/// What a router is there for. The router itself does not know: its clients' flags make the difference.
+/// The purpose of a router. The router itself does not know it: the flags of its clients make the
+/// difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// A router as in a tree, a hypercube or a hand-written graph.
     Plain,
-    /// Of a triad: serves its applications.
+    /// The router of a triad that serves its applications.
     Primary,
-    /// Of a triad: distributes what its Primary's applications send to the PullDowns of other triads.
+    /// The router of a triad that distributes the messages of the Primary's applications to the
+    /// PullDowns of other triads.
     PopUp,
-    /// Of a triad: collects what the PopUps of other triads send for its Primary's applications.
+    /// The router of a triad that collects the messages of other triads' PopUps for the Primary's
+    /// applications.
     PullDown,
 }
 
@@ -31,14 +34,14 @@ pub enum Role {
 pub struct Place {
     /// Its role.
     pub role: Role,
-    /// The process that it belongs to: routers of one process are joined by memory pipes.
+    /// The process that it belongs to. Memory pipes join the routers of one process.
     pub process: usize,
 }
 
-/// How a router sees the router at the other end of an edge.
+/// A router's view of the router at the other end of an edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct End {
-    /// The router that sees, as an index of [`Topology::routers`].
+    /// The viewing router, as an index of [`Topology::routers`].
     pub router: usize,
     /// The flags that it gives to its client for the other end.
     pub flags: ClientFlags,
@@ -66,7 +69,7 @@ pub struct Topology {
     pub entries: Vec<usize>,
 }
 
-/// The two clients that an edge became: for each end, the router's index and its client for the other.
+/// The two clients of an edge: for each end, the router's index and its client for the other end.
 pub type Ends = MemoryPipe;
 
 /// The clients of all edges of a topology.
@@ -79,20 +82,20 @@ pub struct Wiring {
 }
 
 impl Topology {
-    /// A hand-written graph of `routers` plain routers, each in a process of its own, to which applications may
-    /// connect. Call [`Topology::check`] afterwards.
+    /// A hand-written graph of `routers` plain routers, each in a process of its own. Applications
+    /// may connect to every router. Call [`Topology::check`] afterwards.
     pub fn graph(routers: usize, edges: Vec<Edge>) -> Self {
         let places = (0..routers).map(|process| Place { role: Role::Plain, process }).collect();
         Self { routers: places, edges, entries: (0..routers).collect() }
     }
 
-    /// Is this edge inside a process?
+    /// True for an edge between two routers of one process.
     pub fn is_memory(&self, edge: &Edge) -> bool {
         self.routers[edge.a.router].process == self.routers[edge.b.router].process
     }
 
-    /// Adds the clients of all edges to the routers, which are those of [`Topology::routers`] in order. Link clients
-    /// start with their links down.
+    /// Adds the clients of all edges to the routers, which are those of [`Topology::routers`] in
+    /// order. Link clients start with their links down.
     ///
     /// # Errors
     /// [`ClientError::TooManyClients`].

@@ -1,10 +1,10 @@
-//! The usual shapes.
+//! The common shapes: tree, mesh of triads and hypercube.
 
 use super::{Edge, End, Place, Role, Topology};
 use crate::client::ClientFlags;
 
-/// A tree: the root, `fan_outs[0]` routers below it, `fan_outs[1]` below each of these, and so on. Applications
-/// connect to the leaves. A router's parent is its upper, persistent client.
+/// A tree: the root, `fan_outs[0]` routers below it, `fan_outs[1]` below each of these, and so on.
+/// Applications connect to the leaves. A router's parent is its upper, persistent client.
 pub fn tree(fan_outs: &[usize]) -> Topology {
     let both = ClientFlags::SOURCE | ClientFlags::SINK;
     let mut topology = Topology::graph(1, Vec::new());
@@ -29,13 +29,13 @@ pub fn tree(fan_outs: &[usize]) -> Topology {
     topology
 }
 
-/// A full mesh of triads (MeshRouter, figure 4): a Primary, a PopUp and a PullDown in each process, in this order,
-/// and a link from every PopUp to every other triad's PullDown, persistent at the PopUp. Applications connect to the
-/// Primaries.
+/// A full mesh of triads (MeshRouter, figure 4): a Primary, a PopUp and a PullDown in each process,
+/// in this order, and a link from every PopUp to every other triad's PullDown, persistent at the
+/// PopUp. Applications connect to the Primaries.
 ///
-/// From an application a message goes up to the PopUp, across one link to each interested triad's PullDown,
-/// and down to its Primary. A PullDown is only a source to its Primary, and a PopUp only a sink, so
-/// nothing that came from the mesh returns to it.
+/// A message goes from an application up to the PopUp, across one link to the PullDown of each
+/// interested triad, and down to the Primary of that triad. A PullDown is only a source to its
+/// Primary, and a PopUp is only a sink, so a message that came from the mesh never returns to it.
 pub fn mesh(triads: usize) -> Topology {
     let (source, sink, upper) = (ClientFlags::SOURCE, ClientFlags::SINK, ClientFlags::UPPER);
     let mut topology = Topology::default();
@@ -68,9 +68,10 @@ pub fn mesh(triads: usize) -> Topology {
     topology
 }
 
-/// A hypercube of 2^`dimensions` routers, for broadcast: router `i` has a link to `i` with bit `k` turned, of rank `k`. A
-/// message that came along dimension `k` goes on along smaller dimensions only, so each router is reached by exactly one
-/// path of at most `dimensions` links. At most 16 dimensions; more count as 16.
+/// A hypercube of 2^`dimensions` routers, for broadcast. Router `i` has a link of rank `k` to each
+/// router whose index differs from `i` in bit `k` only. A message that came along dimension `k`
+/// goes on only along smaller dimensions, so exactly one path of at most `dimensions` links reaches
+/// each router. At most 16 dimensions; more count as 16.
 pub fn hypercube(dimensions: u8) -> Topology {
     let dimensions = dimensions.min(16);
     let flags = ClientFlags::SOURCE | ClientFlags::SINK | ClientFlags::UPPER;

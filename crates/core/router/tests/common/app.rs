@@ -16,13 +16,13 @@ pub struct Note {
     pub class: Priority,
     pub droppable: bool,
     pub key: Option<u8>,
-    /// Who sent it, and its number there.
+    /// The sender, and its number for the message.
     pub sender: u32,
     pub number: u32,
     pub body: Bytes,
 }
 
-/// The cell of messages that are meant for one receiver.
+/// The cell of messages that are directed at one receiver.
 pub const DIRECTED: u8 = 77;
 
 pub fn note(group: u8, cell: u8, class: Priority, number: u32) -> Note {

@@ -1,4 +1,4 @@
-//! Applications that come, go, declare and send on a network, and what each of them must get.
+//! Applications that come, go, declare and send on a network, and the messages that each must get.
 
 use super::app::{GATED, Topic, Want, note};
 use super::{At, Net};
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use router::{Interest, Priority};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What is done. Applications and links are chosen by any number.
+/// An operation. Any number may choose applications and links.
 #[derive(Clone, Debug)]
 pub enum Op {
     Join(usize),
@@ -26,15 +26,17 @@ pub enum Op {
     Settle,
 }
 
-/// What a message is about.
+/// The subject of a message.
 #[derive(Clone, Copy, Debug)]
 pub enum About {
     Topic(Topic),
-    /// Something that its sender offers, chosen by any number; nothing is sent when it offers nothing.
+    /// Something that its sender offers, chosen by any number. Nothing is sent if the sender offers
+    /// nothing.
     Offer(usize),
 }
 
-/// Applications that declare what `want` draws and send about what `about` draws. This share of the declarations are offers.
+/// Operations of applications that declare interests drawn from `want` and send about subjects
+/// drawn from `about`. This share of the declarations are offers.
 pub fn op(want: BoxedStrategy<Want>, about: BoxedStrategy<About>, offers: f64) -> BoxedStrategy<Op> {
     let app = 0usize..64;
     let bytes = prop_oneof![9 => 0usize..50, 1 => 500usize..3000];
@@ -60,10 +62,11 @@ pub struct Crowd {
     pub apps: Vec<At>,
     pub wants: BTreeMap<At, BTreeSet<Want>>,
     pub offers: BTreeMap<At, BTreeSet<Want>>,
-    /// Something was declared since the last settling: what is sent now reaches whom it reaches.
+    /// Something was declared since the last settling, so the receivers of a message are not
+    /// determined.
     pub unsettled: bool,
     entries: Vec<usize>,
-    /// Sender and number of what each application must have got since the last look.
+    /// Sender and number of the messages that each application must have got since the last check.
     due: BTreeMap<At, BTreeSet<(u32, u32)>>,
     number: u32,
     last: BTreeMap<(At, u32, Priority), u32>,
@@ -130,7 +133,7 @@ impl Crowd {
         }
     }
 
-    /// What was sent before arrives before; several declarations in a row are under way together.
+    /// Lets earlier messages arrive first. Several declarations in a row are under way together.
     fn before_declaring(&mut self, app: usize) -> At {
         if !self.unsettled {
             self.settle();
@@ -169,7 +172,8 @@ impl Crowd {
         }
     }
 
-    /// Lets everything arrive, and looks: each got what it wanted, once, sound, and in the order of sender and class.
+    /// Lets everything arrive, and checks that each application got what it wanted, once, intact,
+    /// and in the order of sender and class.
     pub fn settle(&mut self) {
         self.net.settle();
         self.unsettled = false;
@@ -193,7 +197,7 @@ impl Crowd {
     }
 }
 
-/// Puts something into a set or takes it out; whether that changes it.
+/// Puts something into a set or takes it out; returns whether the set changed.
 fn change(set: &mut BTreeSet<Want>, want: Want, any: bool) -> bool {
     if any { set.insert(want) } else { set.remove(&want) }
 }

@@ -37,14 +37,16 @@ pub struct Net {
     /// Frames on their way, by arrival and order.
     flying: BTreeMap<(Moment, u64), (At, Bytes)>,
     next: u64,
-    /// Where the frames of an end arrive, and when the last one did: links keep order.
+    /// The end at which the frames of each end arrive, and the time of the last arrival: links keep
+    /// order.
     other_end: BTreeMap<At, At>,
     last: BTreeMap<At, Moment>,
     rng: Rng,
     pub frames: u64,
-    /// Of every frame, where and when it was sent: two runs with the same seed are the same run.
+    /// A hash of the place and time of every frame sent: two runs with the same seed are the same
+    /// run.
     pub digest: u64,
-    /// Settings of the clients at both ends of each link, to add them again.
+    /// Settings of the clients at both ends of each link, for adding them again.
     configs: Vec<[ClientConfig; 2]>,
 }
 
@@ -103,7 +105,7 @@ impl Net {
         self.routers[router].set_offer(self.now, client, offer, any).expect("a local source")
     }
 
-    /// Records of interests and of offers that went over links so far, and over memory pipes.
+    /// Records of interests and of offers that have crossed links, and memory pipes.
     pub fn records(&self) -> Records {
         let sum = |ends: &[MemoryPipe]| {
             let ends = ends.iter().flat_map(|ends| [ends.a, ends.b]);
@@ -145,7 +147,7 @@ impl Net {
         std::iter::from_fn(|| self.routers[router].poll_envelope(client)).collect()
     }
 
-    /// Collects what routers want to send.
+    /// Collects the frames that routers want to send.
     pub fn collect(&mut self) {
         router::pump(self.now, &mut self.routers, &self.wiring.memory).expect("sound topology");
         for index in 0..self.routers.len() {

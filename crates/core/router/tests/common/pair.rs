@@ -1,4 +1,4 @@
-//! Two routers with a link, without anything in between.
+//! Two routers joined by a link, without anything in between.
 
 use super::TestRouter;
 use super::app::{Note, Want};
@@ -18,7 +18,7 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// `link`: the pipes of its ends; `sink`: the pipe of the sink. Nothing was exchanged yet.
+    /// `link`: the pipes of its ends; `sink`: the pipe of the sink. Nothing has been exchanged yet.
     pub fn new(link: [&PipeConfig; 2], sink: PipeConfig) -> Self {
         let router =
             |id: u32| -> TestRouter { Router::new(RouterConfig::new(RouterId(id), Seed(u64::from(id)))) };
@@ -37,7 +37,7 @@ impl Pair {
         Self { a, b, to_b, to_a, source, sink }
     }
 
-    /// Everything from the second to the first; says how many frames that was.
+    /// Carries everything from the second to the first; returns the number of frames.
     pub fn back(&mut self, now: Moment) -> usize {
         let mut frames = 0;
         while let Some(frame) = self.b.poll_frame(now, self.to_a) {
@@ -47,7 +47,8 @@ impl Pair {
         frames
     }
 
-    /// Everything from the first to the second, without answers: messages that came.
+    /// Carries everything from the first to the second, without replies; returns the number of
+    /// messages.
     pub fn forth(&mut self, now: Moment) -> u32 {
         let mut messages = 0;
         while let Some(frame) = self.a.poll_frame(now, self.to_b) {
@@ -56,7 +57,7 @@ impl Pair {
         messages
     }
 
-    /// What the sink has got.
+    /// The messages that the sink has received.
     pub fn received(&mut self) -> Vec<Note> {
         std::iter::from_fn(|| self.b.poll_message(self.sink)).collect()
     }

@@ -1,15 +1,18 @@
 //! Hop by hop: each link has a queue, and each queue a backlog for every stream that crosses it.
 //!
-//! A stream is what shares a subqueue: the messages of a lane, or one message. It is active at a link while bytes of it wait there
-//! or come in. Each of the n active streams of a link of rate C may leave at C/n: one with a backlog does, one without passes on what
-//! comes in, up to C/n, and what it cannot pass becomes its backlog. What it does not use is left idle, as in the ideal queue
-//! of the VIA paper (Fig. 3), of which this is the reading as fluid at every hop.
+//! A stream is the content of a subqueue: the messages of a lane, or one message. It is active at a
+//! link while its bytes wait there or come in. Each of the n active streams of a link of rate C may
+//! leave at C/n. A stream with a backlog does. One without passes on its inflow, up to C/n, and the
+//! excess becomes its backlog. Capacity that a stream does not use is left idle, as in the ideal
+//! queue of the VIA paper (Fig. 3). This model reads that queue as fluid at every hop.
 //!
-//! Buffers of switches may be limited: a stream whose backlog is full takes in no more than leaves, and so stops its feeder, back to the
-//! host, whose memory has no limit. With buffers of nothing this is min-share.
+//! Buffers of switches may be limited. A stream whose backlog is full takes in no more than leaves,
+//! and so slows its feeder, back to the host, whose memory has no limit. With buffers of zero bytes
+//! this is min-share.
 //!
-//! Rates are constant between events. They change when a stream becomes active at a link or leaves it, when a backlog is gone, and
-//! when one is full; since C/n knows only who is active, a change of one stream's rates concerns nobody else.
+//! Rates are constant between events. They change when a stream becomes active at a link or leaves
+//! it, when a backlog is gone, and when one is full. Since C/n depends only on the number of active
+//! streams, a change of one stream's rates concerns no other stream.
 
 mod stream;
 
@@ -25,13 +28,13 @@ use stream::{Due, Stage, Stream};
 struct Link {
     /// Bytes per picosecond.
     capacity: f64,
-    /// What it offers each of its streams: capacity / active.
+    /// The rate offered to each of its streams: capacity / active.
     share: f64,
     /// Bytes of streams that have left it.
     carried: f64,
     /// The first stage of its list.
     head: u32,
-    /// Streams that are active here.
+    /// Number of streams that are active here.
     active: u32,
 }
 
@@ -39,7 +42,7 @@ struct Link {
 struct Message {
     /// The position in its stream of its last byte.
     end: f64,
-    /// The next of its stream.
+    /// The next message of its stream.
     next: MessageId,
 }
 
@@ -53,22 +56,23 @@ pub struct HopByHop {
     links: Vec<Link>,
     streams: Vec<Stream>,
     unused_streams: Vec<u32>,
-    /// Of all streams, each with a run of neighbours.
+    /// The stages of all streams, each stream with a run of neighbours.
     stages: Vec<Stage>,
     runs: Runs,
     messages: Vec<Message>,
     unused_messages: Vec<MessageId>,
     /// By lane: its stream, if one is under way.
     by_lane: Vec<u32>,
-    /// When something happens next in each stream.
+    /// The time of the next event of each stream.
     events: IndexedHeap,
     rate_changes: u64,
-    /// Streams whose rates are to be looked at.
+    /// Streams whose rates have to be updated.
     touched: Vec<u32>,
 }
 
 impl HopByHop {
-    /// Idle links of these rates. So many bytes of each stream may wait at a switch, at least 1; without a number there is always room.
+    /// Idle links of these rates. `buffer` bytes of each stream may wait at a switch, at least 1;
+    /// with `None` there is always room.
     pub fn new(buffer: Option<u64>, rates: impl IntoIterator<Item = Rate>) -> Self {
         let link = |rate: Rate| Link {
             capacity: rate.bytes_per_ps(),
@@ -93,7 +97,8 @@ impl HopByHop {
         }
     }
 
-    /// Bytes of the stream of a lane that wait at each link of its path; nothing of a lane without messages.
+    /// Bytes of a lane's stream that wait at each link of its path; empty for a lane without
+    /// messages.
     pub fn backlogs(&self, now: Picos, lane: u32) -> Vec<f64> {
         let Some(id) = self.by_lane.get(lane as usize).copied().filter(|id| *id != NONE) else {
             return Vec::new();
@@ -113,7 +118,7 @@ impl HopByHop {
         self.messages.len() as u32 - 1
     }
 
-    /// The stream that a message of these lanes joins: that of its lane, or a new one.
+    /// The stream that a message joins: that of its lane, or a new one.
     fn stream_of(&mut self, now: Picos, path: &[u32], lane: Option<u32>) -> u32 {
         if let Some(lane) = lane {
             if self.by_lane.len() <= lane as usize {
@@ -144,7 +149,7 @@ impl HopByHop {
         id
     }
 
-    /// A stream becomes active at a link.
+    /// Makes a stream active at a link.
     fn enter(&mut self, at: usize) {
         let link = &mut self.links[self.stages[at].link as usize];
         link.active += 1;
@@ -157,7 +162,7 @@ impl HopByHop {
         }
     }
 
-    /// A stream is active at a link no more.
+    /// Ends the activity of a stream at a link.
     fn leave(&mut self, at: usize) {
         let Stage { link, next, previous, passed, counted, .. } = self.stages[at];
         let link = &mut self.links[link as usize];
@@ -176,7 +181,7 @@ impl HopByHop {
         (stage.counted, stage.rate, stage.full) = (passed, 0.0, false);
     }
 
-    /// What a link offers has changed: notes the streams that have other rates now.
+    /// Notes the streams whose rates change because the offer of a link has changed.
     fn touch(&mut self, link: u32) {
         let Link { share, mut head, .. } = self.links[link as usize];
         while head != NONE {
@@ -190,7 +195,7 @@ impl HopByHop {
         }
     }
 
-    /// Gives all streams that were noted their rates.
+    /// Updates the rates of all noted streams.
     fn refresh_touched(&mut self, now: Picos) {
         let mut touched = std::mem::take(&mut self.touched);
         for id in touched.drain(..) {
@@ -200,7 +205,7 @@ impl HopByHop {
         self.touched = touched;
     }
 
-    /// Brings a stream to now, and gives it the rates that are due from now on.
+    /// Advances a stream to now, and sets its rates from now on.
     fn refresh(&mut self, now: Picos, id: u32) {
         let stream = &mut self.streams[id as usize];
         stream.bring_up_to(&mut self.stages, now);
@@ -209,7 +214,7 @@ impl HopByHop {
         self.schedule(now, id);
     }
 
-    /// Says when something happens next in a stream.
+    /// Schedules the next event of a stream.
     fn schedule(&mut self, now: Picos, id: u32) {
         let stream = &mut self.streams[id as usize];
         let end = self.messages.get(stream.head as usize).map(|message| message.end);
@@ -222,7 +227,7 @@ impl HopByHop {
         }
     }
 
-    /// Nothing of a stream is left.
+    /// Releases a stream of which nothing is left.
     fn release(&mut self, id: u32) {
         self.events.remove(id);
         let Stream { stages, lane, .. } = &self.streams[id as usize];
@@ -233,8 +238,8 @@ impl HopByHop {
         self.unused_streams.push(id);
     }
 
-    /// The backlog of a stage is gone. If nothing comes in either, its stream is active no more here, nor behind it up to the next
-    /// backlog.
+    /// Handles a backlog that is gone. If nothing comes in either, its stream is no longer active
+    /// here, nor at the stages from here to the next backlog.
     fn empty(&mut self, now: Picos, id: u32, place: usize) {
         let stream = &mut self.streams[id as usize];
         stream.bring_up_to(&mut self.stages, now);
@@ -257,7 +262,7 @@ impl HopByHop {
         self.refresh_touched(now);
     }
 
-    /// The first message of a stream has passed.
+    /// Removes the first message of a stream, which has passed.
     fn end_message(&mut self, now: Picos, id: u32) -> MessageId {
         let stream = &mut self.streams[id as usize];
         let message = stream.head;
@@ -271,7 +276,7 @@ impl HopByHop {
         message
     }
 
-    /// A backlog has reached its limit.
+    /// Handles a backlog that has reached its limit.
     fn fill(&mut self, now: Picos, id: u32, place: usize) {
         let at = self.streams[id as usize].stages.start + place;
         self.stages[at].full = true;
@@ -298,7 +303,7 @@ impl Carrier for HopByHop {
         if before > 0 {
             let first = stream.stages.start;
             for at in first..first + before {
-                // The bytes before these have passed.
+                // The earlier bytes have passed these stages.
                 self.stages[at].passed = given;
                 self.stages[at].backlogged = at == first;
                 self.enter(at);
@@ -308,7 +313,7 @@ impl Carrier for HopByHop {
             }
             self.refresh_touched(now);
         } else {
-            self.schedule(now, id); // rates stay, but the backlog at the host lasts longer
+            self.schedule(now, id); // the rates stay, but the backlog at the host lasts longer
         }
         message
     }

@@ -1,4 +1,5 @@
-//! A stream on its path: what has passed each of its queues, at which rates, and what happens next.
+//! A stream on its path: the bytes that have passed each of its queues, their rates, and the next
+//! event.
 
 use std::ops::Range;
 
@@ -12,51 +13,51 @@ use crate::units::Picos;
 pub(super) struct Stage {
     pub(super) link: u32,
     pub(super) stream: u32,
-    /// Its place in the list of the link, while the stream is active there.
+    /// Its neighbours in the list of the link, while the stream is active there.
     pub(super) next: u32,
     pub(super) previous: u32,
-    /// Bytes of the stream that have left here, at `since` of the stream.
+    /// Bytes of the stream that have left here, at the time `since` of the stream.
     pub(super) passed: f64,
-    /// How many of them the link has counted.
+    /// Number of these bytes that the link has counted.
     pub(super) counted: f64,
-    /// At most so much leaves: what the link offers, or less when the next stage is full.
+    /// Upper bound of the outflow: the offer of the link, or less when the next stage is full.
     offer: f64,
-    /// What leaves, in bytes per picosecond.
+    /// The outflow, in bytes per picosecond.
     pub(super) rate: f64,
-    /// Bytes wait here, or begin to.
+    /// True if bytes wait here, or begin to.
     pub(super) backlogged: bool,
-    /// No more can wait here than does.
+    /// True if the backlog is at its limit.
     pub(super) full: bool,
 }
 
-/// What happens next in a stream.
+/// The next event of a stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Due {
     /// Its first message has passed.
     End,
-    /// The backlog of a stage, by its place on the path, is gone.
+    /// The backlog of the stage at this position on the path is gone.
     Empty(usize),
-    /// The backlog of a stage has reached its limit.
+    /// The backlog of the stage at this position has reached its limit.
     Full(usize),
 }
 
 /// The messages of a subqueue under way, one behind the other.
 #[derive(Clone, Debug)]
 pub(super) struct Stream {
-    /// Where its stages are, in the order of the path.
+    /// The indices of its stages, in the order of the path.
     pub(super) stages: Range<usize>,
-    /// The place of the first stage with a backlog; from there on it is active.
+    /// The position of the first stage with a backlog. From there on the stream is active.
     pub(super) busy_from: usize,
     /// Bytes sent since it began.
     pub(super) given: f64,
-    /// The moment for which positions are known.
+    /// The time for which positions are known.
     since: Picos,
     pub(super) lane: u32,
     /// Its messages, the oldest first.
     pub(super) head: MessageId,
     pub(super) tail: MessageId,
     pub(super) due: Due,
-    /// It is noted among those whose rates are to be looked at.
+    /// True if it is noted among the streams whose rates have to be updated.
     pub(super) touched: bool,
 }
 
@@ -76,7 +77,7 @@ impl Stage {
         }
     }
 
-    /// Bytes that have left after `time`, of `fed` that had come by then.
+    /// Bytes that have left after `time`, if `fed` bytes have come in by then.
     #[inline]
     fn position(&self, fed: f64, time: f64) -> f64 {
         if self.backlogged { (self.passed + self.rate * time).min(fed) } else { fed }
@@ -110,7 +111,7 @@ impl Stream {
         })
     }
 
-    /// Brings the positions to now.
+    /// Advances the positions to now.
     pub(super) fn bring_up_to(&mut self, all: &mut [Stage], now: Picos) {
         let time = now.since(self.since).0 as f64;
         let mut fed = self.given;
@@ -121,12 +122,13 @@ impl Stream {
         self.since = now;
     }
 
-    /// What happens next, and after how many picoseconds; nothing in a stream of which nothing is left. `end` is the position of the
-    /// last byte of the first message.
+    /// The next event, and the picoseconds until then; `None` if nothing of the stream is left.
+    /// `end` is the position of the last byte of the first message.
     pub(super) fn next(&self, stages: &[Stage], end: Option<f64>, buffer: f64) -> Option<(u64, Due)> {
         let mut first = None;
         let mut consider = |left: f64, rate: f64, due: Due| {
-            // A float converts to the nearest integer in range: what would take for ever takes until the end of time.
+            // A float converts to the nearest integer in range, so an infinite time becomes the end
+            // of time.
             let time = if left > 0.0 { (left / rate).ceil() as u64 } else { 0 };
             if first.is_none_or(|(least, _)| time < least) {
                 first = Some((time, due));
@@ -149,10 +151,10 @@ impl Stream {
     }
 }
 
-/// Gives the stages of a stream that are active the rates that follow from what links offer and from who has a backlog. Answers how
-/// many have another rate than before.
+/// Sets the rates of the active stages of a stream, from the offers of links and the stages with a
+/// backlog. Returns the number of stages whose rate changed.
 pub(super) fn set_rates(stages: &mut [Stage], links: &[Link], busy_from: usize, given: f64) -> u64 {
-    // A full stage takes in what leaves it: from the end back to the host.
+    // A full stage takes in its outflow. This goes from the end back to the host.
     let mut taken = f64::INFINITY;
     for stage in stages[busy_from..].iter_mut().rev() {
         stage.offer = links[stage.link as usize].share.min(taken);
@@ -163,7 +165,7 @@ pub(super) fn set_rates(stages: &mut [Stage], links: &[Link], busy_from: usize, 
         if !stage.backlogged {
             stage.backlogged = inflow > stage.offer;
         } else if place > busy_from && stage.passed >= fed && inflow <= stage.offer {
-            stage.backlogged = false; // nothing had come together yet
+            stage.backlogged = false; // nothing has accumulated yet
         }
         let rate = if stage.backlogged { stage.offer } else { inflow };
         stage.full &= inflow >= rate;

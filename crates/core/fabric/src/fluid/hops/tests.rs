@@ -1,4 +1,5 @@
-//! Queues with backlogs against what is known of them: by hand, by brute force in small steps, and at both ends of the size of buffers.
+//! Queues with backlogs, checked by hand, by brute force in small steps, and at both extremes of
+//! buffer sizes.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +13,7 @@ use crate::fluid::stored::Stored;
 use crate::fluid::{Fluid, Sharing};
 use crate::units::{Picos, Rate};
 
-/// A message of a flow: when it is sent, and its bytes.
+/// A message of a flow: its sending time and its bytes.
 #[derive(Clone, Copy, Debug)]
 struct Sent {
     at: Picos,
@@ -24,7 +25,7 @@ fn sent(at_us: u64, flow: usize, bytes: u64) -> Sent {
     Sent { at: Picos::from_micros(at_us), flow, bytes }
 }
 
-/// When each of the messages ends, which are sent in the order of their times.
+/// The end of each of the messages, which are sent in the order of their times.
 fn ends(mut carrier: impl Carrier, paths: &[Vec<u32>], messages: &[Sent]) -> Vec<Picos> {
     let mut under_way = BTreeMap::new();
     let mut ends = vec![Picos::MAX; messages.len()];
@@ -78,7 +79,8 @@ fn two_messages_meet_on_a_link() {
 /// At 8 Mbit/s a byte takes a microsecond.
 #[test]
 fn a_backlog_forms_where_less_leaves_than_comes_and_goes_on_at_full_share() {
-    // From 8 Mbit/s into 4: after 1000 us the 1000 bytes have left the first link, 500 wait at the second.
+    // From 8 Mbit/s into 4: after 1000 us the 1000 bytes have left the first link, and 500 wait at
+    // the second.
     let mut queue = HopByHop::new(None, rates(&[8, 4]));
     let id = queue.send(Picos::ZERO, &[0, 1], &[0], 1_000);
     let backlogs = queue.backlogs(Picos::from_micros(600), 0);
@@ -89,13 +91,14 @@ fn a_backlog_forms_where_less_leaves_than_comes_and_goes_on_at_full_share() {
     assert_eq!([queue.step(), queue.step()].into_iter().flatten().collect::<Vec<_>>(), [id]);
     assert_eq!((queue.next_event(), queue.backlogs(Picos::from_secs(1), 0)), (None, Vec::new()));
 
-    // Flow 0 crosses both links, flow 1 the second alone, for 500 us: what flow 0 has queued there leaves at its half, then at all of
-    // the link, with what comes in. End to end it would have waited at the host.
+    // Flow 0 crosses both links, flow 1 only the second, for 500 us. The bytes that flow 0 has
+    // queued there leave at its half of the link, then at the full rate together with its inflow.
+    // End to end they would have waited at the host.
     let paths = [vec![0, 1], vec![1]];
     let messages = [sent(0, 0, 1_000), sent(0, 1, 250)];
     let hops = ends(HopByHop::new(None, rates(&[8, 8])), &paths, &messages);
     assert!(close(&hops, &[1_250.0, 500.0]), "{hops:?}");
-    // Then a flow 2 on the first link alone gets all of it 250 us earlier than end to end.
+    // A flow 2 on only the first link then gets all of it 250 us earlier than end to end.
     let paths = [vec![0, 1], vec![1], vec![0]];
     let messages = [sent(0, 0, 1_000), sent(0, 1, 250), sent(1_000, 2, 100)];
     let hops = ends(HopByHop::new(None, rates(&[8, 8])), &paths, &messages);
@@ -107,7 +110,8 @@ fn a_backlog_forms_where_less_leaves_than_comes_and_goes_on_at_full_share() {
 
 #[test]
 fn a_full_buffer_stops_what_feeds_it() {
-    // Into a link of a quarter of the rate, with room for 60 bytes: full after 80 us, then the first link goes at a quarter too.
+    // Into a link of a quarter of the rate, with room for 60 bytes: full after 80 us, then the
+    // first link also goes at a quarter.
     let mut queue = HopByHop::new(Some(60), rates(&[8, 2]));
     queue.send(Picos::ZERO, &[0, 1], &[0], 1_000);
     assert_eq!((queue.next_event(), queue.step()), (Some(Picos::from_micros(80)), None));
@@ -118,14 +122,14 @@ fn a_full_buffer_stops_what_feeds_it() {
             "{backlogs:?}"
         );
     }
-    // Nobody else is kept from the first link's other half meanwhile, nor given more of it.
+    // Meanwhile another flow gets the other half of the first link, and no more.
     let paths = [vec![0, 1], vec![0]];
     let messages = [sent(0, 0, 1_000), sent(200, 1, 100)];
     let ends = ends(HopByHop::new(Some(60), rates(&[8, 2])), &paths, &messages);
     assert!(close(&ends, &[4_000.0, 400.0]), "{ends:?}");
 }
 
-/// Lets everything happen up to a moment.
+/// Processes all events up to a moment.
 fn play(queue: &mut HopByHop, until_us: u64) -> Picos {
     let until = Picos::from_micros(until_us);
     while queue.next_event().is_some_and(|next| next <= until) {
@@ -136,8 +140,9 @@ fn play(queue: &mut HopByHop, until_us: u64) -> Picos {
 
 #[test]
 fn a_buffer_that_was_full_fills_again() {
-    // Flow 1 halves the second link until 200 us: full at 120. Flow 2 halves the first from 300 to 500: empty at 420. Then flow 1 again,
-    // from 600: what comes is all of the first link until it is full once more.
+    // Flow 1 halves the second link until 200 us: full at 120. Flow 2 halves the first from 300 to
+    // 500: empty at 420. From 600 on flow 1 comes again: the inflow is all of the first link until
+    // the buffer is full once more.
     let mut queue = HopByHop::new(Some(60), rates(&[8, 8]));
     queue.send(Picos::ZERO, &[0, 1], &[0], 1_000);
     queue.send(Picos::ZERO, &[1], &[1], 100);
@@ -166,14 +171,16 @@ fn stored_messages_pay_at_every_link_and_keep_the_order_of_their_flow() {
     let paths = [vec![0, 1, 2], vec![1]];
     let alone = ends(Stored::new(rates(&[8, 4, 8])), &paths, &[sent(0, 0, 100)]);
     assert!(close(&alone, &[100.0 + 200.0 + 100.0]), "{alone:?}");
-    // The second message of flow 0 waits for the first at the second link; flow 1 shares that link from 150 us on.
+    // The second message of flow 0 waits for the first at the second link; flow 1 shares that link
+    // from 150 us on.
     let messages = [sent(0, 0, 100), sent(0, 0, 100), sent(150, 1, 50)];
     let ends = ends(Stored::new(rates(&[8, 4, 8])), &paths, &messages);
-    // 25 of 100 bytes have passed when flow 1 comes, which takes 200 us for its 50; then 25 are left: 50 us.
+    // 25 of 100 bytes have passed when flow 1 comes, which takes 200 us for its 50; then 25 are
+    // left: 50 us.
     assert!(close(&ends, &[500.0, 700.0, 350.0]), "{ends:?}");
 }
 
-/// Links with a rate, paths of flows, and what they send.
+/// Links with rates, paths of flows, and the messages of the flows.
 #[derive(Debug, Clone)]
 struct Net {
     mbit: Vec<u64>,
@@ -197,7 +204,8 @@ fn nets() -> impl Strategy<Value = Net> {
     )
 }
 
-/// The definition, in steps of `step` ps: in each, n are those with a backlog or an inflow, and bytes move at the rates of its beginning.
+/// The definition, in steps of `step` ps. In each step n counts the streams with a backlog or an
+/// inflow, and bytes move at the rates of the beginning of the step.
 fn in_small_steps(net: &Net, buffer: f64, step: u64) -> Vec<Picos> {
     let share = |link: u32, active: &[Vec<bool>]| {
         let crossing = |flow: usize| net.paths[flow].iter().zip(&active[flow]);
@@ -205,7 +213,8 @@ fn in_small_steps(net: &Net, buffer: f64, step: u64) -> Vec<Picos> {
             (0..net.paths.len()).flat_map(crossing).filter(|(at, active)| **at == link && **active).count();
         Rate::mbit(net.mbit[link as usize]).bytes_per_ps() / n.max(1) as f64
     };
-    // By flow, and by place on its path: bytes that have come, and at the end what has left the last.
+    // By flow, and by position on its path: bytes that have come in. The last entry is the bytes
+    // that have left the last link.
     let mut come: Vec<Vec<f64>> = net.paths.iter().map(|path| vec![0.0; path.len() + 1]).collect();
     let (mut due, mut now, mut born) = (BTreeMap::<usize, Vec<(f64, usize)>>::new(), 0, 0);
     let mut ends = vec![Picos::MAX; net.messages.len()];
@@ -218,7 +227,8 @@ fn in_small_steps(net: &Net, buffer: f64, step: u64) -> Vec<Picos> {
         let backlog = |flow: usize, place: usize| come[flow][place] - come[flow][place + 1];
         let active: Vec<Vec<bool>> = (0..net.paths.len())
             .map(|flow| {
-                // Who has something anywhere before has an inflow: shares are above zero.
+                // A flow with a backlog anywhere before has an inflow, because shares are above
+                // zero.
                 let busy = (0..net.paths[flow].len()).scan(false, |busy, place| {
                     *busy |= backlog(flow, place) > 1e-9;
                     Some(*busy)
@@ -228,7 +238,8 @@ fn in_small_steps(net: &Net, buffer: f64, step: u64) -> Vec<Picos> {
             .collect();
         let mut moved = come.clone();
         for (flow, path) in net.paths.iter().enumerate() {
-            // From the end: at most what the link offers, and what finds room behind it, which is made within the step.
+            // From the end: at most the offer of the link, and the room behind it, some of which is
+            // made within the step.
             let mut offers: Vec<f64> = path.iter().map(|link| share(*link, &active) * step as f64).collect();
             for place in (1..path.len()).rev() {
                 let room = (buffer - backlog(flow, place)).max(0.0) + offers[place];
@@ -267,7 +278,8 @@ fn same(ends: &[Picos], expected: &[Picos], within_us: f64) -> Result<(), TestCa
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
-    /// Against the definition by brute force, with unlimited and limited buffers. A step is 1/4 us, or 2 bytes at most.
+    /// Against the definition by brute force, with unlimited and limited buffers. A step is 1/4 us,
+    /// or 2 bytes at most.
     #[test]
     fn queues_do_what_the_definition_says(net in nets(), buffer in prop::option::of(20u64..300)) {
         let hops = ends(HopByHop::new(buffer, rates(&net.mbit)), &net.paths, &net.messages);
@@ -275,7 +287,8 @@ proptest! {
         same(&hops, &in_small_steps(&net, limit, 250_000), 15.0)?;
     }
 
-    /// With hardly any buffers a message holds its whole path, and goes at the least of what links offer.
+    /// With hardly any buffers a message holds its whole path, and moves at the least offer of its
+    /// links.
     #[test]
     fn without_buffers_it_is_min_share(net in nets()) {
         let hops = ends(HopByHop::new(Some(1), rates(&net.mbit)), &net.paths, &net.messages);
@@ -284,7 +297,8 @@ proptest! {
         same(&hops, &ends(whole, &net.paths, &net.messages), 15.0)?;
     }
 
-    /// In each flow order is kept, and a limit that nothing reaches is none. A message that is stored is never sooner than alone.
+    /// Each flow keeps its order, and a limit that is never reached has no effect. A stored message
+    /// is never faster than alone.
     #[test]
     fn flows_keep_their_order(net in nets()) {
         let hops = ends(HopByHop::new(None, rates(&net.mbit)), &net.paths, &net.messages);

@@ -1,4 +1,5 @@
-//! Networks of queues with branches and feedback, against Jackson's product form: each station is as if it were by itself.
+//! Networks of queues with branches and feedback, against Jackson's product form: each station
+//! behaves like a queue of its own.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -18,20 +19,23 @@ const STATIONS: usize = 3;
 /// A mean visit takes 1 ms at the rate of the first station.
 const MEAN: u64 = 100_000;
 const RATES: [Rate; STATIONS] = [Rate::mbit(800), Rate::mbit(1_000), Rate::mbit(640)];
-/// Customers per ms that come from outside.
+/// Arrivals from outside per ms.
 const OUTSIDE: [f64; STATIONS] = [0.54, 0.18, 0.0];
-/// Where they go next; the rest leaves. Stations 0 and 1 feed each other, station 2 feeds itself.
+/// Probabilities of the next station; the rest leaves. Stations 0 and 1 feed each other, station 2
+/// feeds itself.
 const NEXT: [[f64; STATIONS]; STATIONS] = [[0.0, 0.5, 0.3], [0.2, 0.0, 0.0], [0.0, 0.2, 0.3]];
 
-/// What comes from outside, sources 0 to 2, and what is passed on to each station, sources 3 to 5. Every visit has a size of its own.
+/// Sources 0 to 2 are the arrivals from outside, and sources 3 to 5 the customers passed on to each
+/// station. Every visit has a size of its own.
 struct Customers {
     draws: Rng,
     gaps: Vec<Rng>,
     lanes: bool,
     end: Picos,
-    /// By station: when those came from outside who are passed on to it now.
+    /// By station: the times at which the customers that are passed on to it now came from outside.
     passed_on: [VecDeque<Picos>; STATIONS],
-    /// By message under way: when its customer came, `None` when it comes now.
+    /// By message under way: the time at which its customer came from outside, `None` if that is
+    /// now.
     since: BTreeMap<u64, Option<Picos>>,
     sent: u64,
     visits: [Recorder; STATIONS],

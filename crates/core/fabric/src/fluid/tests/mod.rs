@@ -9,7 +9,8 @@ use proptest::prelude::*;
 
 const MBIT: Rate = Rate::mbit(1);
 
-/// The four messages of a net of two links: over X, over both, over Y, over Y. Rates in parts of the capacity.
+/// The four messages of a net of two links: over X, over both, over Y, over Y. Rates in parts of
+/// the capacity.
 fn two_links(sharing: Sharing) -> [f64; 4] {
     let mut fluid = Fluid::new(sharing, [MBIT, MBIT]);
     let ids = [[0].as_slice(), &[0, 1], &[1], &[1]].map(|path| fluid.add(path, 1_000));
@@ -49,7 +50,7 @@ fn two_messages_meet_on_a_link() {
 struct Net {
     rates: Vec<u64>,
     paths: Vec<Vec<u32>>,
-    /// Which message comes, or goes if it is there.
+    /// The message that comes, or goes if it is there, in each step.
     changes: Vec<usize>,
 }
 
@@ -60,7 +61,7 @@ fn nets(links: usize, hops: usize) -> impl Strategy<Value = Net> {
         .prop_map(|(rates, paths, changes)| Net { rates, paths, changes })
 }
 
-/// Plays the changes, and after each one lets `check` look at who is there and at all rates.
+/// Plays the changes, and after each calls `check` with the present messages and their rates.
 fn play(net: &Net, sharing: Sharing, check: impl Fn(&Net, &[(usize, f64)])) {
     let mut fluid = Fluid::new(sharing, net.rates.iter().map(|rate| Rate::mbit(*rate)));
     let mut there: Vec<Option<MessageId>> = vec![None; net.paths.len()];
@@ -82,12 +83,13 @@ fn capacity(net: &Net, link: u32) -> f64 {
     Rate::mbit(net.rates[link as usize]).bytes_per_ps()
 }
 
-/// The rates of those who cross a link.
+/// The rates of the messages that cross a link.
 fn on(net: &Net, link: u32, rates: &[(usize, f64)]) -> Vec<f64> {
     rates.iter().filter(|(at, _)| net.paths[*at].contains(&link)).map(|(_, rate)| *rate).collect()
 }
 
-/// What max-min fairness means: no link carries too much, and each message crosses a full link on which nobody has more.
+/// The definition of max-min fairness: no link carries too much, and each message crosses a full
+/// link on which no message has a higher rate.
 fn is_max_min(net: &Net, rates: &[(usize, f64)]) {
     let full = |link| on(net, link, rates).iter().sum::<f64>() / capacity(net, link);
     for link in 0..net.rates.len() as u32 {
@@ -119,7 +121,7 @@ proptest! {
         play(&net, Sharing::MinShare, is_min_share);
     }
 
-    /// Components of so many links are solved with a heap.
+    /// Components of this many links are solved with a heap.
     #[test]
     fn large_components_too(net in nets(90, 12)) {
         play(&net, Sharing::MaxMin, is_max_min);

@@ -27,7 +27,8 @@ const RATE: Rate = Rate::mbit(800);
 /// Time of a mean message: 1 ms.
 const SERVICE_US: f64 = 1_000.0;
 
-/// Sources that send over all links of a path, each in a lane of its own, or one for all, or none.
+/// Sources that send over all links of a path, each in a lane of its own, in one common lane, or in
+/// none.
 struct Poisson {
     sources: Sources,
     sizes: Sizes,
@@ -59,7 +60,7 @@ impl Traffic for Poisson {
     }
 }
 
-/// Time in the network with load `rho` in all: 4 sources, one link.
+/// Times in the network of 4 sources over one link, with the total load `rho`.
 fn sojourns(sizes: Sizes, lanes: Option<u32>, rho: f64, messages: u64) -> Recorder {
     let whole = EndToEnd::new(Fluid::new(Sharing::MinShare, [RATE]), Lanes::new(lanes.unwrap_or(0) as usize));
     sojourns_on(whole, sizes, lanes, rho, messages)
@@ -99,7 +100,7 @@ fn a_shared_link_is_insensitive_to_sizes() {
     }
 }
 
-/// On one link there is nothing to couple: the same, with queues that links have by themselves.
+/// On one link there is nothing to couple: the result is the same with queues at the links.
 #[test]
 fn one_link_hop_by_hop_shares_its_processor_too() {
     for sizes in [Sizes::Exponential, Sizes::TwoPoint] {
@@ -119,7 +120,7 @@ fn a_link_with_one_lane_is_a_queue() {
     }
 }
 
-/// What comes in goes out, in order in each lane, and the links have counted it.
+/// All input leaves, in order in each lane, and the links have counted it.
 #[test]
 fn bytes_are_conserved_and_lanes_keep_order() {
     for sharing in [Sharing::MinShare, Sharing::MaxMin] {

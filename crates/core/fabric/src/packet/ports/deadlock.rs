@@ -4,22 +4,24 @@ use super::Ports;
 use crate::packet::store::NONE;
 use crate::units::Picos;
 
-/// Links that wait for each other, and so for ever.
+/// Links that wait for each other, and so wait for ever.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Deadlock {
-    /// Since when.
+    /// The time since when all of them wait.
     pub since: Picos,
-    /// Each link waits for room at the port of the next one, and the last for the first. A port is known by the link that it
-    /// sends over.
+    /// Each link waits for room at the port of the next one, and the last for the first. A port is
+    /// named by the link over which it sends.
     pub links: Vec<u32>,
 }
 
 impl Ports {
-    /// Links that wait for each other in a circle, if there are any. Nothing of what waits there will ever move.
+    /// Links that wait for each other in a circle, if there are any. Nothing that waits there will
+    /// ever move.
     ///
-    /// A port is stuck when all its room is held by queues that wait for room at ports that are stuck. What is not stuck will give
-    /// room to those who wait for it, in their order. So the largest set of ports is sought that are stuck if all of the set are: whoever
-    /// is not is taken out, until nobody is.
+    /// A port is stuck when queues that wait for room at stuck ports hold all its room. A port that
+    /// is not stuck will give room to the queues that wait for it, in their order. So this finds
+    /// the largest set of ports that are stuck if all of the set are: it removes ports that are not
+    /// stuck until none is left to remove.
     pub fn deadlock(&self) -> Option<Deadlock> {
         if self.waiting == 0 {
             return None;
@@ -40,13 +42,14 @@ impl Ports {
         self.circle(&is_stuck)
     }
 
-    /// Queues that wait and hold room themselves.
+    /// Queues that wait for room and hold room themselves.
     fn waiting_for_room(&self) -> impl Iterator<Item = &super::Queue> {
         let first_come = self.flows.is_none();
         self.queues.iter().filter(move |queue| queue.waits_for != NONE && (first_come || queue.holds_room))
     }
 
-    /// By link: whether all its room is held by queues that wait. What is under way may yet be lost, or find a queue that does not wait.
+    /// By link: true if queues that wait hold all its room. A packet under way may yet be lost, or
+    /// find a queue that does not wait.
     fn held_by_waiters(&self) -> Vec<bool> {
         if self.flows.is_none() {
             let waits = |link: usize| self.queues[link].waits_for != NONE;
@@ -60,7 +63,7 @@ impl Ports {
         self.links.iter().zip(held).map(|(link, held)| held > 0 && link.taken == held).collect()
     }
 
-    /// Some circle among links that are stuck.
+    /// A circle among stuck links.
     fn circle(&self, is_stuck: &[bool]) -> Option<Deadlock> {
         let mut next = vec![None; self.links.len()];
         for queue in self.waiting_for_room().filter(|queue| is_stuck[queue.link as usize]) {

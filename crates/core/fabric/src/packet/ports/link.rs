@@ -1,4 +1,5 @@
-//! A link of [`Ports`](super::Ports): what it sends, and what waits for it.
+//! A link of [`Ports`](super::Ports): its transmission, and the packets and queues that wait for
+//! it.
 
 use base::{Rng, Seed};
 use rand_core::RngCore as _;
@@ -11,59 +12,62 @@ use crate::units::{Picos, Rate, Share};
 /// Packets that are lost on a link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Loss {
-    /// How many of them, each by itself.
+    /// The probability of loss, independent for each packet.
     pub share: Share,
-    /// Where chance comes from: of this link alone, so that no other changes it.
+    /// The seed of this link's draws. It belongs to this link alone, so that other links do not
+    /// change them.
     pub seed: Seed,
 }
 
-/// A directed link with its queue, and with what may limit it.
+/// A directed link with its queue and its limits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Port {
-    /// As without limits.
+    /// The link without these limits.
     pub queue: Queue,
-    /// In place of its rate: one that is higher while tokens last. Packets wait for tokens (they are shaped, and not dropped).
+    /// A token bucket in place of its rate: a higher rate while tokens last. Packets wait for
+    /// tokens (they are shaped, not dropped).
     pub tokens: Option<TokenRate>,
-    /// Packets that do not arrive.
+    /// Random losses of packets.
     pub loss: Option<Loss>,
 }
 
-/// What a link counted.
+/// The counters of a link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counts {
-    /// Bytes on the wire that it has begun to send.
+    /// Bytes on the wire whose transmission has begun.
     pub(super) bytes: u64,
-    /// Time at work for these.
+    /// Transmission time of these.
     pub(super) busy: u64,
-    /// Packets that found no room,
+    /// Packets dropped because they found no room.
     pub dropped: u64,
-    /// or were lost on the way;
+    /// Packets lost on the way.
     pub lost: u64,
-    /// packets that found more waiting than the mark, themselves included.
+    /// Packets that were marked because they found more bytes waiting than the threshold, their own
+    /// included.
     pub marked: u64,
-    /// The most bytes that waited in its port of a switch.
+    /// Most bytes that waited in its port of a switch.
     pub backlog_max: u64,
 }
 
-/// What is being sent.
+/// The packet in transmission.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sending {
     pub(super) begin: u64,
     pub(super) end: u64,
     pub(super) bytes: u64,
-    /// It came over another link, and so it holds room here.
+    /// True if it came over another link, and so holds room here.
     pub(super) holds_room: bool,
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct Link {
     rate: Rate,
-    /// Time of a packet of full size, and of a header.
+    /// Transmission time of a full-size packet, and of a header.
     full: u64,
     header: u64,
     pub(super) delay: u64,
     pub(super) overhead: u32,
-    /// Of no meaning when it is idle.
+    /// Meaningless while the link is idle.
     pub(super) sending: Sending,
     pub(super) is_busy: bool,
     /// Queues that may send, in turn.
@@ -76,20 +80,21 @@ pub(super) struct Link {
     pub(super) waiters: List,
     /// Most bytes that may wait here.
     pub(super) limit: u64,
-    /// Bytes that wait here, are under way here, or may come: of packets that came over another link.
+    /// Bytes of packets from other links that wait here, are under way here, or may come.
     pub(super) taken: u64,
-    /// Bytes in its queues, without what is being sent; and those of them that came over another link.
+    /// Bytes in its queues without the packet in transmission; and the part of them that came over
+    /// another link.
     pub(super) queued: u64,
     pub(super) held: u64,
     pub(super) limits: Option<Box<Limits>>,
     pub(super) counts: Counts,
 }
 
-/// What few links have.
+/// The properties that few links have.
 #[derive(Clone, Debug)]
 pub(super) struct Limits {
     bucket: Option<Bucket>,
-    /// Packets are lost when a number that is drawn is below the bound.
+    /// A packet is lost when a random number is below the bound.
     loss: Option<(Rng, u64)>,
 }
 
@@ -127,7 +132,8 @@ impl Link {
         u64::from(bytes) + u64::from(self.overhead)
     }
 
-    /// How long a packet takes that begins now, and how long its header of `header` bytes, if that goes ahead. Tokens are spent.
+    /// Transmission time of a packet that begins now, and of its header of `header` bytes, if that
+    /// goes ahead. Spends tokens.
     #[inline]
     pub(super) fn times(&mut self, now: u64, wire: u64, full: u32, header: Option<u64>) -> (u64, u64) {
         if let Some(bucket) = self.limits.as_mut().and_then(|limits| limits.bucket.as_mut()) {
@@ -138,14 +144,14 @@ impl Link {
         (if is_full { self.full } else { self.rate.time_of(wire).0 }, self.header)
     }
 
-    /// Whether the next packet is lost.
+    /// Draws whether the next packet is lost.
     #[inline]
     pub(super) fn loses(&mut self) -> bool {
         let loss = self.limits.as_mut().and_then(|limits| limits.loss.as_mut());
         loss.is_some_and(|(stream, bound)| stream.next_u64() < *bound)
     }
 
-    /// Bytes of the packet that is being sent that have not left.
+    /// Bytes of the packet in transmission that have not left.
     #[inline]
     pub(super) fn rest(&self, now: u64) -> u64 {
         if !self.is_busy || now >= self.sending.end {
@@ -155,7 +161,7 @@ impl Link {
         (u128::from(bytes) * u128::from(end - now) / u128::from(end - begin)) as u64 // at most `bytes`
     }
 
-    /// Bytes that wait, the rest of what is being sent included.
+    /// Bytes that wait, including the rest of the packet in transmission.
     pub(super) fn backlog(&self, now: u64) -> u64 {
         self.queued + self.rest(now)
     }

@@ -1,8 +1,8 @@
-//! Lists through the `next` of their items: first in, first out, and nothing is allocated.
+//! Linked lists through the `next` field of their items: first in, first out, without allocation.
 
 use crate::packet::store::{NONE, Packet};
 
-/// What can be in one list at a time.
+/// An item that can be in one list at a time.
 pub(super) trait Linked {
     fn next(&self) -> u32;
     fn set_next(&mut self, next: u32);

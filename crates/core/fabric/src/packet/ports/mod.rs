@@ -1,12 +1,16 @@
-//! Packets at links whose departures are not known when packets arrive: taken in turn, waiting for room at the next link, or for tokens.
+//! Packets at links whose departures are not known when packets arrive, because they take turns, or
+//! wait for room at the next link, or for tokens.
 //!
-//! Two events for each crossing of a link by a packet: its end, which lets the link choose what to send next, and the arrival at the other
-//! end. With links that serve first come, first served, and nothing else, [`Packets`](super::Packets) gives the same times for less.
+//! Each crossing of a link by a packet takes two events: its end, which lets the link choose the
+//! next packet, and the arrival at the other end. For links that serve first come, first served,
+//! and nothing else, [`Packets`](super::Packets) gives the same times at a lower cost.
 //!
-//! **Back-pressure** ([`Full::Wait`]) is flow control by credit, link by link: a packet leaves for a switch only when the port it goes to there has room
-//! for it, and that room is kept for it from then on. Who finds none waits, in the order of asking, and hears of room after the delay
-//! of its link. A queue waits as a whole. With one queue for each link whoever is behind is held up, wherever it goes (head-of-line blocking);
-//! with a queue for each flow only that flow is. Links that wait for each other in a circle wait for ever: [`Ports::deadlock`].
+//! **Back-pressure** ([`Full::Wait`]) is credit-based flow control, link by link. A packet leaves
+//! for a switch only when its next port there has room for it, and that room is reserved for it
+//! from then on. A packet that finds none waits, in the order of asking, and hears of room after
+//! the delay of its link. A queue waits as a whole. With one queue for each link, all packets
+//! behind are held up, wherever they go (head-of-line blocking). With a queue for each flow only
+//! that flow is. Links that wait for each other in a circle wait for ever: [`Ports::deadlock`].
 
 mod deadlock;
 mod link;
@@ -27,7 +31,7 @@ use super::store::{Fate, Gone, MessageId, NONE, Store};
 use crate::ladder::Ladder;
 use crate::units::Picos;
 
-/// What happens to a packet that finds no room at a port.
+/// The fate of a packet that finds no room at a port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Full {
     /// It is dropped.
@@ -36,21 +40,21 @@ pub enum Full {
     Wait,
 }
 
-/// How links serve.
+/// The rules by which links serve.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Rules {
-    /// When switches pass packets on.
+    /// The moment at which switches forward packets.
     pub switching: Switching,
-    /// Who is next.
+    /// The order of service.
     pub discipline: Discipline,
-    /// What happens at full ports.
+    /// The rule for full ports.
     pub full: Full,
-    /// A packet is marked when it finds more bytes than this waiting at a port of a switch, itself included (explicit congestion
-    /// notification, RFC 3168, by a threshold). `None`: never.
+    /// A packet is marked when it finds more bytes than this waiting at a port of a switch, itself
+    /// included (explicit congestion notification, RFC 3168, by a threshold). `None`: never.
     pub mark_above: Option<u64>,
 }
 
-/// Kinds of events: the number of an event is that of its link, then this.
+/// Kinds of events. The number of an event is that of its link times [`KINDS`], plus its kind.
 const END: u32 = 0;
 const WORD: u32 = 1;
 const ARRIVAL: u32 = 2;
@@ -60,7 +64,7 @@ const KINDS: u32 = 4;
 #[derive(Clone, Debug)]
 pub struct Ports {
     rules: Rules,
-    /// What a turn is worth.
+    /// Bytes that a queue may send in one turn.
     quantum: u64,
     links: Vec<Link>,
     /// One for each link, or for each flow at each link.
@@ -68,9 +72,9 @@ pub struct Ports {
     flows: Option<(Flows, FlowTable)>,
     events: Ladder,
     store: Store,
-    /// By packet: whether it has a mark.
+    /// By packet: true if it has a mark.
     marks: Vec<bool>,
-    /// Queues that wait for room.
+    /// Number of queues that wait for room.
     waiting: u32,
     crossings: u64,
 }
@@ -79,8 +83,9 @@ impl Ports {
     /// Idle links. Messages are cut into packets of at most `packet_bytes`.
     ///
     /// # Panics
-    /// `packet_bytes` is 0, a quantum is less than a packet on the wire, a port that makes others wait has no room for a packet, or links
-    /// are too many to be numbered: mistakes of the caller.
+    /// `packet_bytes` is 0, a quantum is less than a packet on the wire, a port that makes others
+    /// wait has no room for a packet, or there are too many links to be numbered: mistakes of the
+    /// caller.
     pub fn new(rules: Rules, packet_bytes: u32, ports: impl IntoIterator<Item = Port>) -> Self {
         let links: Vec<Link> =
             ports.into_iter().map(|port| Link::new(port, packet_bytes, rules.switching)).collect();
@@ -113,11 +118,12 @@ impl Ports {
         }
     }
 
-    /// Sends a message of at least a byte between two `ends`: all its packets queue at the first link of `path`, where there is always room
-    /// (it is the memory of the sender).
+    /// Sends a message of at least a byte between two `ends`. All its packets queue at the first
+    /// link of `path`, where there is always room (it is the memory of the sender).
     ///
     /// # Panics
-    /// `path` is empty or has a link that there is not, or there are no bytes: a mistake of the caller.
+    /// `path` is empty or has a link that does not exist, or there are no bytes: a mistake of the
+    /// caller.
     pub fn send(&mut self, now: Picos, ends: (u32, u32), path: &[u32], bytes: u64) -> MessageId {
         let (id, sizes) = self.store.begin(path, bytes);
         if let Some((kind, flows)) = &mut self.flows {
@@ -134,13 +140,14 @@ impl Ports {
         id
     }
 
-    /// When the next event is due; `None` when all messages are gone, or none can move.
+    /// The time of the next event; `None` when all messages are gone, or none can move.
     #[inline]
     pub fn next_event(&self) -> Option<Picos> {
         self.events.first().map(|(time, _)| Picos(time))
     }
 
-    /// Lets the next event happen; answers when the last packet of a message is gone. Without events nothing happens.
+    /// Processes the next event; returns the message if its last packet is gone. Without events it
+    /// does nothing.
     pub fn step(&mut self) -> Option<Gone> {
         let (now, event) = self.events.first()?;
         let link = event / KINDS;
@@ -158,7 +165,7 @@ impl Ports {
         }
     }
 
-    /// A link has sent a packet.
+    /// Handles the end of a transmission on a link.
     fn end(&mut self, now: u64, at: u32) {
         let link = &mut self.links[at as usize];
         link.is_busy = false;
@@ -169,7 +176,7 @@ impl Ports {
         self.serve(now, at);
     }
 
-    /// A queue hears that there is room at the next link.
+    /// Lets a queue know that there is room at the next link.
     fn hear(&mut self, now: u64, at: u32) {
         let link = &mut self.links[at as usize];
         let Some(queue) = link.words.pop(&self.queues) else { return };
@@ -183,7 +190,7 @@ impl Ports {
         }
     }
 
-    /// A packet has crossed a link.
+    /// Handles a packet that has crossed a link.
     fn arrive(&mut self, now: u64, over: u32) -> Option<Gone> {
         let link = &mut self.links[over as usize];
         let id = link.way.pop(&self.store.packets)?;
@@ -228,7 +235,7 @@ impl Ports {
         Some(gone)
     }
 
-    /// Puts a packet that is there behind the others of its queue.
+    /// Puts an existing packet behind the others of its queue.
     fn enqueue(&mut self, now: u64, onto: u32, id: u32) {
         let packet = self.store.packets[id as usize];
         let queue = match &self.flows {
@@ -259,7 +266,7 @@ impl Ports {
         }
     }
 
-    /// An idle link chooses what to send.
+    /// Lets an idle link choose a packet and send it.
     fn serve(&mut self, now: u64, at: u32) {
         while let Some(id) = self.links[at as usize].ring.first() {
             let (link, queue) = (&mut self.links[at as usize], &mut self.queues[id as usize]);
@@ -293,7 +300,8 @@ impl Ports {
         }
     }
 
-    /// Whether there is room for the first packet of a queue that is next to send. If not, the queue waits for room.
+    /// True if there is room for the first packet of the queue whose turn it is. If not, the queue
+    /// waits for room.
     #[inline]
     fn has_room(&mut self, now: u64, queue: u32, first: u32) -> bool {
         if self.rules.full == Full::Drop || self.queues[queue as usize].has_room {
@@ -304,7 +312,7 @@ impl Ports {
         let Some(&onward) = path.get(packet.hop as usize + 1) else { return true };
         let to = &mut self.links[onward as usize];
         let wire = to.wire(packet.bytes);
-        // Whoever waits is first.
+        // Queues that wait already come first.
         if to.waiters.is_empty() && to.taken + wire <= to.limit {
             to.taken += wire;
             return true;
@@ -318,7 +326,7 @@ impl Ports {
         false
     }
 
-    /// Room at a port is free again: those who wait for it get it, as far as it goes.
+    /// Frees room at a port, and gives it to the queues that wait for it, as far as it goes.
     fn give_back(&mut self, now: u64, at: u32, bytes: u64) {
         if self.rules.full == Full::Drop {
             return;
@@ -345,13 +353,13 @@ impl Ports {
         }
     }
 
-    /// A link sends a packet.
+    /// Sends a packet over a link.
     fn transmit(&mut self, now: u64, at: u32, id: u32, wire: u64) {
         let (link, packet) = (&mut self.links[at as usize], &mut self.store.packets[id as usize]);
         let last = packet.hop as usize + 1 == self.store.messages[packet.message as usize].path.len();
         let header = self.rules.switching.header();
         let (time, ahead) = link.times(now, wire, self.store.full, header);
-        // Packets that are cut through may be slower to come than to go.
+        // With cut-through a packet may come in more slowly than it could go out.
         let end = now.saturating_add(time).max(packet.tail_at);
         link.counts.bytes += wire;
         link.counts.busy += time;
@@ -371,12 +379,12 @@ impl Ports {
         self.events.push((end, at * KINDS + END));
     }
 
-    /// Crossings of a link by a packet so far.
+    /// Number of crossings of a link by a packet so far.
     pub fn crossings(&self) -> u64 {
         self.crossings
     }
 
-    /// Packets that arrived so far, and those of them with a mark.
+    /// Numbers of packets that arrived so far, and of those with a mark.
     pub fn arrived(&self) -> (u64, u64) {
         (self.store.arrived, self.store.marked)
     }
@@ -392,17 +400,17 @@ impl Ports {
         link.counts.bytes - link.rest(now.0)
     }
 
-    /// Time that a link has been at work for what it has begun to send.
+    /// Transmission time of everything that a link has begun to send.
     pub fn busy(&self, link: u32) -> Picos {
         Picos(self.links[link as usize].counts.busy)
     }
 
-    /// Bytes that wait at a link, the rest of a packet that is being sent included.
+    /// Bytes that wait at a link, including the rest of a packet that is being sent.
     pub fn backlog(&self, now: Picos, link: u32) -> u64 {
         self.links[link as usize].backlog(now.0)
     }
 
-    /// What a link has counted so far.
+    /// The counters of a link so far.
     pub fn counts(&self, link: u32) -> Counts {
         self.links[link as usize].counts
     }

@@ -6,32 +6,35 @@ use super::list::{Linked, List};
 use crate::fluid::runs::Runs;
 use crate::packet::store::NONE;
 
-/// Who is served next by a link.
+/// The order in which a link serves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Discipline {
-    /// Who came first.
+    /// First come, first served.
     Fifo,
-    /// Flows in turn, by deficit round robin (Shreedhar and Varghese 1995): each turn is worth `quantum` bytes, overhead included, and
-    /// what a flow does not use of it is kept for its next turn, unless it has nothing more to send.
+    /// Flows in turn, by deficit round robin (Shreedhar and Varghese 1995). Each turn is worth
+    /// `quantum` bytes, overhead included. A flow keeps the unused rest for its next turn, unless
+    /// it has nothing left to send.
     DeficitRoundRobin {
-        /// Bytes: at least those of the largest packet on the wire, so that each turn sends something.
+        /// Bytes: at least those of the largest packet on the wire, so that each turn sends
+        /// something.
         quantum: u64,
-        /// What a flow is.
+        /// The unit that counts as a flow.
         flows: Flows,
     },
 }
 
-/// What has a queue of its own.
+/// The unit that has a queue of its own.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Flows {
-    /// All messages from one source to one destination by one path.
+    /// All messages from one source to one destination over one path.
     Pairs,
     /// Each message.
     Messages,
 }
 
-/// Packets of a flow at a link. It is in one list at a time: of those that may send, of those that wait for room, or of those that were
-/// given room and have not heard of it. Without packets it is in none.
+/// Packets of a flow at a link. It is in one list at a time: that of queues that may send, of
+/// queues that wait for room, or of queues that were given room and have not heard of it. Without
+/// packets it is in none.
 #[derive(Clone, Debug)]
 pub(super) struct Queue {
     pub(super) packets: List,
@@ -40,19 +43,19 @@ pub(super) struct Queue {
     /// Bytes that it may send in this turn.
     pub(super) deficit: u64,
     pub(super) has_turn: bool,
-    /// There is room for its first packet at the next link.
+    /// True if its first packet has room at the next link.
     pub(super) has_room: bool,
-    /// All its packets have come over another link: they hold room here.
+    /// True if all its packets came over another link, so that they hold room here.
     pub(super) holds_room: bool,
-    /// Bytes.
+    /// Bytes of all its packets.
     pub(super) bytes: u64,
-    /// The link at which it waits for room, or none, and since when.
+    /// The link at which it waits for room, or none; and since when.
     pub(super) waits_for: u32,
     pub(super) since: u64,
 }
 
 impl Queue {
-    /// An empty one.
+    /// An empty queue.
     pub(super) fn new(link: u32, holds_room: bool) -> Self {
         Self {
             packets: List::EMPTY,
@@ -68,7 +71,7 @@ impl Queue {
         }
     }
 
-    /// Its turn is over, and what it did not use of it is lost.
+    /// Ends its turn, and discards the unused rest.
     pub(super) fn give_up_turn(&mut self) {
         (self.deficit, self.has_turn) = (0, false);
     }
@@ -99,16 +102,16 @@ pub(super) struct FlowTable {
 
 #[derive(Clone, Debug, Default)]
 struct Flow {
-    /// Its first queue; one for each link of its path follows.
+    /// Its first queue; one for each further link of its path follows.
     first: u32,
     hops: u32,
     messages: u32,
-    /// None for a message by itself.
+    /// `None` for a flow of a single message.
     key: Option<Vec<u32>>,
 }
 
 impl FlowTable {
-    /// A message is there; its flow has queues from now on.
+    /// Adds a message; its flow has queues from now on.
     pub(super) fn join(
         &mut self,
         message: u32,
@@ -146,7 +149,7 @@ impl FlowTable {
         self.of[message as usize] = flow;
     }
 
-    /// A message is gone; and its flow, if it was the last one, all queues of which are empty then.
+    /// Removes a message, and its flow with the last one, when all queues of the flow are empty.
     pub(super) fn leave(&mut self, message: u32) {
         let id = self.of[message as usize];
         let flow = &mut self.flows[id as usize];

@@ -1,4 +1,4 @@
-//! Hosts that send: what, when, to whom, and which way.
+//! Hosts as sources: sizes, times, destinations and paths of their messages.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,27 +24,28 @@ pub struct Senders {
     routes: Routes,
     window: (Picos, Picos),
     host_time: Picos,
-    /// Fluid knows no delay of links, so that it counts as time outside; packets take it on the way.
+    /// True if link delays count as time outside, because the fluid model has none. Packets take
+    /// them on the way.
     counts_delay: bool,
-    /// The lane of each flow so far, where flows have lanes.
+    /// The lane of each flow so far, if flows have lanes.
     lanes: Option<BTreeMap<(u32, u32), u32>>,
     topology: Arc<Topology>,
 }
 
-/// What is sent next.
+/// The origin of the next messages.
 enum Sending {
     Drawn {
         sources: Sources,
         destinations: Destinations,
         sizes: SizeDraws,
     },
-    /// With how many of its messages each host has sent.
+    /// The recording, and the number of messages that each host has sent.
     Recorded {
         recording: Arc<Recording>,
         sent: Vec<usize>,
     },
     Exchanged(Box<Exchanging>),
-    /// For all hosts there is one source.
+    /// One source stands for all hosts.
     Scripted {
         reader: Reader,
         destinations: Destinations,
@@ -97,7 +98,7 @@ impl Sending {
         }
     }
 
-    /// When the next message is sent that is known already.
+    /// The time of the next message, if it is already known.
     fn written(&self, source: u32) -> Option<Picos> {
         match self {
             Self::Recorded { recording, sent } => {
@@ -108,7 +109,7 @@ impl Sending {
         }
     }
 
-    /// From where the message that a source sends now goes where, and its bytes.
+    /// The source host, the destination host and the bytes of the message that a source sends now.
     fn take(&mut self, source: u32) -> (u32, u32, u64) {
         match self {
             Self::Drawn { destinations, sizes, .. } => {

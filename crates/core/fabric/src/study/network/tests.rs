@@ -52,8 +52,8 @@ fn every_shape_under_every_model() {
             while simulation.step(|_, _| {}) {}
             let outcome = simulation.outcome();
             counts.push(outcome.latency.summary.count());
-            // 100 us on the wire, 10 us in hosts, and at least two links with 1 us each; a packet, or all that is stored, is on the
-            // wire again at a link more.
+            // 100 us on the wire, 10 us in hosts, and at least two links with 1 us each. A packet,
+            // or all of a stored message, is on the wire once more for each further link.
             let (alone, more) = match model {
                 Model::Packets(_) => (122, 70),
                 Model::StoreAndForward => (212, 170),
@@ -244,7 +244,7 @@ fn what_cannot_be_is_told() {
     assert!(say(&ports).contains("tori"));
 }
 
-/// What each of the first hosts sends: when, to whom, how much.
+/// The messages of each of the first hosts: time, destination, bytes.
 fn sent(network: &Network) -> BTreeMap<u32, Vec<(Picos, u32, u64)>> {
     let mut sent: BTreeMap<u32, Vec<_>> = BTreeMap::new();
     let mut simulation = set_up(network, Seed(1)).unwrap();
@@ -329,7 +329,8 @@ fn a_script_says_who_sends_when_and_a_pattern_to_whom() {
     assert_eq!(set_up(&large, Seed(1)).map(|_| ()).unwrap_err().to_string(), "there are more than 100 hosts");
 }
 
-/// At 8 Mbit/s a message of 1,000 bytes takes a millisecond: more than one in a millisecond cannot be carried, and is told so.
+/// At 8 Mbit/s a message of 1,000 bytes takes a millisecond. More than one in a millisecond cannot
+/// be carried, and the outcome reports it.
 #[test]
 fn a_load_that_cannot_be_carried_is_seen_by_its_backlog() {
     let slow = |gap_us, model| {

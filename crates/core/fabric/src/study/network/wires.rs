@@ -1,4 +1,4 @@
-//! Links of a network under its model: what packets do with them, and what a fluid can.
+//! Links of a network under its model: their effects on packets, and the limits of a fluid.
 
 use super::{Load, Network, memory_bytes};
 use crate::packet::ports::{Discipline, Full};
@@ -6,82 +6,82 @@ use crate::simulation::{Model, PacketModel};
 use crate::topology::{LinkClass, Shape, Wire};
 use crate::units::{Rate, Share};
 
-/// Why links, packets and model do not suit each other.
+/// The reason why links, packets and model do not suit each other.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum WireError {
-    /// A link that does what a fluid knows nothing of.
+    /// A link has a property that the fluid model does not support.
     #[error("{why} on {link}: a fluid has no packets, so that this needs the model of packets")]
     Fluid {
-        /// Which links.
+        /// The links concerned.
         link: String,
-        /// What there is.
+        /// The property.
         why: &'static str,
     },
-    /// A packet that does not fit.
+    /// A packet does not fit.
     #[error("packets of {packet} bytes are too large for {link}: one holds {payload} bytes of a message")]
     Payload {
-        /// Which links.
+        /// The links concerned.
         link: String,
-        /// Bytes of a packet,
+        /// Bytes of a message in a packet.
         packet: u32,
-        /// and what one may have there.
+        /// Most bytes of a message that a packet may have there.
         payload: u32,
     },
-    /// A link that carries nothing.
+    /// A link loses every packet.
     #[error("all packets are lost on {link}: a share is below 100%")]
     AllLost {
-        /// Which links.
+        /// The links concerned.
         link: String,
     },
-    /// A bucket without use.
+    /// A token bucket has no effect.
     #[error(
         "a bucket of tokens on {link} changes nothing: the sustained rate is below that of the link, and the depth more than zero"
     )]
     Tokens {
-        /// Which links.
+        /// The links concerned.
         link: String,
     },
-    /// A port that takes no packet.
+    /// A port has no room for a packet.
     #[error(
         "a buffer of {buffer} bytes has no room for a packet on {link}, which takes {wire} bytes with its overhead"
     )]
     Buffer {
-        /// Which links.
+        /// The links concerned.
         link: String,
-        /// Bytes of a packet,
+        /// Bytes of a packet on the wire.
         wire: u64,
-        /// and room for them.
+        /// Bytes of the buffer.
         buffer: u64,
     },
-    /// Turns in which nothing can be sent.
+    /// A turn is too short for a packet.
     #[error(
         "a quantum of {quantum} bytes is less than a packet on {link}, which takes {wire} bytes with its overhead"
     )]
     Quantum {
-        /// Which links.
+        /// The links concerned.
         link: String,
-        /// Bytes of a packet,
+        /// Bytes of a packet on the wire.
         wire: u64,
-        /// and of a turn.
+        /// Bytes of a turn.
         quantum: u64,
     },
-    /// Nobody ever waits for room.
+    /// Back-pressure has no limit at which packets would wait.
     #[error("back-pressure needs a limit: without one there is always room")]
     NoLimit,
-    /// No packet ever gets a mark.
+    /// No packet would ever be marked.
     #[error(
         "packets are marked above {above} bytes, and never more than {buffer} bytes wait: nothing would be marked"
     )]
     NeverMarked {
-        /// Bytes above which packets are marked,
+        /// Bytes above which packets are marked.
         above: u64,
-        /// and the most that can wait.
+        /// Most bytes that can wait.
         buffer: u64,
     },
 }
 
 impl Network {
-    /// Every kind of link with a name for people.
+    /// Every kind of link with a display name.
     fn classes(&self) -> Vec<(String, LinkClass)> {
         let mut classes = vec![("links of hosts".to_owned(), self.host_link.clone())];
         match &self.shape {
@@ -102,20 +102,20 @@ impl Network {
         self.classes().iter().filter_map(|(_, class)| class.wire.payload).min()
     }
 
-    /// Memory that it takes at least, in bytes; see [`memory_bytes`].
+    /// A lower bound of its memory, in bytes; see [`memory_bytes`].
     pub fn memory_bytes(&self) -> Option<u64> {
         let plain = self.classes().iter().all(|(_, class)| class.wire.is_plain());
         match self.model {
             Model::Packets(model) if !plain => {
-                // Whatever the rules, links need the engine that knows all of them.
+                // Whatever the rules, these links need the engine for all rules.
                 memory_bytes(&self.shape, Model::Packets(PacketModel { mark_above: Some(0), ..model }))
             }
             model => memory_bytes(&self.shape, model),
         }
     }
 
-    /// Bytes of messages, and the packets that they are cut into: of all hosts in the window, or of one message where all are alike, since
-    /// only the ratio means something.
+    /// Bytes of messages, and number of the packets that carry them. These are those of all hosts
+    /// in the window, or of one message if all are alike, because only the ratio matters.
     fn cut(&self) -> (u64, u64) {
         let packet = match self.model {
             Model::Packets(model) => Some(model.bytes),
@@ -127,7 +127,7 @@ impl Network {
             (bytes, packets(bytes))
         };
         match &self.load {
-            // Of lengths that are drawn: those of the mean, since that is what a link sees in the long run.
+            // For drawn sizes, the mean size, as a link sees it in the long run.
             Load::Drawn { sizes, .. } => of_mean(sizes.mean()),
             Load::Exchanged(exchange) => {
                 let (asked, told) = (of_mean(exchange.request.mean()), of_mean(exchange.response.mean()));
@@ -143,17 +143,18 @@ impl Network {
         }
     }
 
-    /// The rate of messages that a link carries in the long run, the overhead of their packets taken off.
+    /// The long-run rate of message bytes that a link carries, without the overhead of their
+    /// packets.
     pub fn goodput(&self, class: &LinkClass) -> Rate {
         let (bytes, packets) = self.cut();
         let bits = class.capacity().bits_per_s() as f64 * class.efficiency(bytes, packets);
         Rate::from_bits_per_s(bits as u64).unwrap_or(class.capacity())
     }
 
-    /// The same network as a fluid sees it: links are slower by what packets take beside their messages.
+    /// The same network for the fluid model: links are slower by the overhead of packets.
     ///
     /// # Errors
-    /// A link does what only packets know.
+    /// A link has a property that only packets support.
     pub(super) fn as_fluid(&self) -> Result<(Shape, LinkClass, LinkClass), WireError> {
         for (name, class) in self.classes() {
             let wrong = |why| Err(WireError::Fluid { link: name.clone(), why });
@@ -183,10 +184,10 @@ impl Network {
         Ok((shape, thin(&self.host_link), thin(&self.cable)))
     }
 
-    /// Fails where packets and links do not suit each other.
+    /// Checks that packets and links suit each other.
     ///
     /// # Errors
-    /// What is wrong, and where.
+    /// The fault and the link.
     pub(super) fn check_packets(&self, model: &PacketModel) -> Result<(), WireError> {
         for (link, class) in self.classes() {
             let payload = class.wire.payload.unwrap_or(u32::MAX);

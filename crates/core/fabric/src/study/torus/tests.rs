@@ -1,4 +1,5 @@
-//! The cluster of the paper, for a second instead of eight and a half: that is a tenth of its messages.
+//! The cluster of the paper, for one second instead of eight and a half: about a tenth of its
+//! messages.
 
 use super::*;
 use crate::packet::Switching;
@@ -9,7 +10,7 @@ fn short(seconds: u64) -> Study {
     Study { window: (begin, begin + Picos::from_secs(seconds)), ..Study::default() }
 }
 
-/// Messages by hand, one host after the other: what the links of `slot` carry.
+/// Traces messages by hand, one host after the other: the flows on the links under `slot`.
 #[test]
 fn every_link_between_switches_carries_four_flows() {
     let study = Study::default();
@@ -39,7 +40,8 @@ fn the_paper_s_figures_are_met_by_both_couplings() {
         let outcome = run(&Study { model: Model::Fluid(sharing), ..short(1) }, Seed(1)).unwrap();
         let (mean, std) = (outcome.latency.summary.mean_us(), outcome.latency.summary.std_us());
         assert!((mean / 410.0 - 1.0).abs() < 0.05 && (std / 130.0 - 1.0).abs() < 0.2, "{mean} {std}");
-        // One second is a ninth of the paper's run, so that chance is three times as large.
+        // One second is a ninth of the paper's run, so that random deviations are three times as
+        // large.
         assert!((outcome.utilisation - 0.1225).abs() < 0.0015, "{}", outcome.utilisation);
         assert_eq!(outcome.latency.summary.min(), Some(Picos(25_520_000 + 306_242_991)));
     }
@@ -62,8 +64,8 @@ fn latency_rises_with_load_and_idle_shares_cost_something() {
     }
 }
 
-/// Queues of their own at each link: backlogs at switches save a little of what holding whole paths costs, and the less room there is for
-/// them the less they save.
+/// Queues at each link: backlogs at switches save a little of the cost of holding whole paths, and
+/// save less with less room.
 #[test]
 fn fluid_hop_by_hop_is_a_little_faster_than_end_to_end() {
     let mean = |model| run(&Study { model, ..short(1) }, Seed(1)).unwrap().latency.summary.mean_us();
@@ -75,8 +77,9 @@ fn fluid_hop_by_hop_is_a_little_faster_than_end_to_end() {
     assert_eq!(hops[2], mean(Model::HopByHop { buffer: None }));
 }
 
-/// Messages that are stored at each link, and wait for nobody: links that are shared are symmetric queues, so that each has the mean of a
-/// queue by itself, S / (1 - rho), although messages keep their size on the way (Kelly 1979, section 3.3).
+/// Messages that are stored at each link and wait for no other message. Shared links are symmetric
+/// queues, so that each has the mean of a queue by itself, S / (1 - rho), although messages keep
+/// their size on the way (Kelly 1979, section 3.3).
 #[test]
 fn stored_messages_meet_kelly_s_closed_form() {
     let study = Study { model: Model::StoreAndForward, subqueue: Subqueue::Message, ..short(1) };
@@ -130,11 +133,11 @@ fn readings_differ_and_runs_repeat() {
         assert!(!digests[at + 1..].contains(digest), "{at}");
     }
     assert_ne!(digests[0], run(&base, Seed(3)).unwrap().digest.value());
-    // In `slot` nobody shares a link of a host: whether it is shared makes no difference.
+    // Under `slot` no two hosts share a link of a host, so that sharing makes no difference.
     assert_eq!(digests[0], run(&Study { host_links_shared: false, ..base }, Seed(2)).unwrap().digest.value());
 }
 
-/// Other shapes than the paper's: one dimension, three, a mesh, sides that differ.
+/// Other shapes than the paper's: one dimension, three, a mesh, sides of different lengths.
 #[test]
 fn any_torus_or_mesh_runs() {
     for (sides, wraps) in [(vec![9], true), (vec![3, 4, 5], true), (vec![6, 5], false)] {
@@ -152,7 +155,7 @@ fn any_torus_or_mesh_runs() {
     }
 }
 
-/// With packets a message that is alone takes a packet more at each of five links, or a header more.
+/// With packets a lone message takes one packet more at each of five links, or one header more.
 #[test]
 fn packets_go_the_same_ways() {
     let window = (Picos::ZERO, Picos::from_millis(100));

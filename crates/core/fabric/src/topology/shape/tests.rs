@@ -33,7 +33,8 @@ fn counts_and_diameters_are_those_of_the_literature() {
     assert_eq!(figures(&Shape::Torus(torus)), (20, 20, 40, Some(4)));
 }
 
-/// Every switch of a dragonfly has as many cables as it must, and any two groups are joined once.
+/// Every switch of a dragonfly has the required number of cables, and any two groups are joined
+/// once.
 #[test]
 fn groups_of_a_dragonfly_are_joined_once() {
     let shape = Shape::Dragonfly { hosts_per_switch: 1, group: 3, global: 2 };

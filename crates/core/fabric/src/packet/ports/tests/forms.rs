@@ -6,7 +6,8 @@ use crate::packet::run::Run;
 use crate::stats::Recorder;
 use crate::traffic::{Parcel, Traffic};
 
-/// Flows that always have something to send get as much as each other, but for a quantum and a packet, whatever their packets.
+/// Flows that always have something to send get equal shares, up to a quantum and a packet,
+/// whatever the sizes of their packets.
 #[test]
 fn those_who_have_more_to_send_than_they_can_share_equally() {
     let quantum = 1_500;
@@ -26,7 +27,7 @@ fn those_who_have_more_to_send_than_they_can_share_equally() {
         flow_of.push(*path);
     }
     let mut served = [0u64; 3];
-    // Of the second flow there are 300 kB: until then all three have something.
+    // The second flow has 300 kB. Until these are sent all three flows have something to send.
     while served[1] < 290_000 {
         if let Some(gone) = ports.step() {
             let flow = flow_of[gone.message as usize];
@@ -38,7 +39,8 @@ fn those_who_have_more_to_send_than_they_can_share_equally() {
     }
 }
 
-/// First come, first served, all the bytes of one who sends much stand before those of one who sends little; in turn they do not.
+/// First come, first served, all the bytes of a large sender stand before those of a small one.
+/// With turns they do not.
 #[test]
 fn turns_shelter_those_who_send_little() {
     let end_of_small = |discipline| {
@@ -53,7 +55,7 @@ fn turns_shelter_those_who_send_little() {
     };
     let (fifo, messages) =
         (end_of_small(Discipline::Fifo), end_of_small(round_robin(1_000, Flows::Messages)));
-    // 400 kB have come of which 200 kB have gone: 2 ms; or three packets at most.
+    // 400 kB have come and 200 kB have gone: 2 ms; or three packets at most.
     assert!(fifo > Some(3_900) && messages < Some(2_070), "{fifo:?} {messages:?}");
 }
 
@@ -79,8 +81,8 @@ impl Traffic for Poisson {
     }
 }
 
-/// The mean of messages of 16 KiB at 60 % of a link, each with turns of its own, in units of the time that one takes; and half the width of
-/// its interval.
+/// The mean time of messages of 16 KiB at 60 % of a link, each with turns of its own, in units of
+/// the time that one takes; and half the width of its interval.
 fn shared(packet_bytes: u32, discipline: Discipline) -> (f64, f64) {
     let bytes = 16_384;
     let alone = RATE.time_of(bytes);
@@ -95,8 +97,9 @@ fn shared(packet_bytes: u32, discipline: Discipline) -> (f64, f64) {
     (times.summary.mean_us() / alone.as_micros(), half / alone.as_micros())
 }
 
-/// Processor sharing is what is left when packets become small: S / (1 - rho), whereas first come, first served, waits for half as long. On the
-/// way there the mean rises with each packet that is smaller, since a message has its last turn later.
+/// Processor sharing is the limit for small packets: S / (1 - rho), whereas first come, first
+/// served, waits for half as long. On the way there the mean rises with each smaller packet size,
+/// because a message has its last turn later.
 #[test]
 fn small_packets_in_turn_are_processor_sharing() {
     let (fifo, half) = shared(256, Discipline::Fifo);
@@ -107,7 +110,8 @@ fn small_packets_in_turn_are_processor_sharing() {
     assert!(means.is_sorted() && means[0] > fifo, "{means:?}");
     let (mean, half) = turns(256);
     assert!((mean - 2.5).abs() < 2.0 * half && half < 0.15, "{mean} for 2.5: {half}");
-    // The same births are shared as an ideal fluid: the last packets differ by far less than the interval.
+    // The same births are shared as an ideal fluid: the last two means differ by far less than the
+    // interval.
     assert!((means[2] - mean).abs() < 0.02 * mean, "{means:?} {mean}");
 }
 
@@ -123,7 +127,7 @@ fn tokens_give_the_peak_and_then_what_lasts() {
             rules: rules(Discipline::Fifo),
             ports: vec![limited],
             paths: vec![vec![0]],
-            // And once more, after the bucket is full again, which takes 1.2 ms.
+            // Once more after the bucket has filled again, which takes 1.2 ms.
             sent: vec![(0, 0, bytes), (expected_ns + 1_200_100, 0, bytes)],
         };
         let (ports, ended) = run(&case, is_sound);
@@ -138,7 +142,7 @@ fn tokens_give_the_peak_and_then_what_lasts() {
     }
 }
 
-/// Tokens shape a link in the middle of a path: what comes faster waits there, and is not dropped.
+/// Tokens shape a link in the middle of a path: excess packets wait there, and are not dropped.
 #[test]
 fn who_comes_faster_than_tokens_waits() {
     let tokens = TokenRate { peak: RATE, sustained: Rate::mbit(400), depth: 5_000 };
@@ -149,7 +153,7 @@ fn who_comes_faster_than_tokens_waits() {
         sent: vec![(0, 0, 100_000)],
     };
     let (ports, ended) = run(&case, is_sound);
-    // It begins a packet and a delay later, and ends a delay later.
+    // It begins one packet and one delay later, and ends one delay later.
     let expected = 10_000 + 200 + (100_000 - 5_000) * 20;
     assert!((expected * 1_000..expected * 1_000 + 100).contains(&ended[0].0), "{ended:?}");
     // The last packet comes 990 us after the first: 49.5 kB have gone, and the 5 kB of the bucket.
@@ -161,20 +165,22 @@ fn order(case: &Case) -> Vec<usize> {
     run(case, is_sound).1.iter().map(|(_, number, _)| *number).collect()
 }
 
-/// A turn is worth the same to who has just had nothing to send as to anybody: what was left of its last one is gone.
+/// A turn is worth the same to a flow that has just had nothing to send as to any other: the rest
+/// of its last turn is gone.
 #[test]
 fn who_has_nothing_to_send_keeps_nothing_of_its_turn() {
     let case = Case {
         rules: rules(round_robin(1_000, Flows::Pairs)),
         ports: vec![port(RATE)],
         paths: vec![vec![0], vec![0]],
-        // The first leaves 400 of its turn. With these both of the later ones would go in one turn, before the last of the others.
+        // The first leaves 400 of its turn. With these both of the later ones would go in one turn,
+        // before the last of the others.
         sent: vec![(0, 0, 600), (1_000, 1, 1_000), (2_000, 0, 700), (3_000, 0, 700), (4_000, 1, 1_000)],
     };
     assert_eq!(order(&case), [0, 1, 2, 4, 3]);
 }
 
-/// The same for who had to wait for room at the next link.
+/// The same for a flow that had to wait for room at the next link.
 #[test]
 fn who_waits_for_room_keeps_nothing_of_its_turn() {
     let far = Port { queue: Plain { buffer: Some(1_400), ..port(RATE).queue }, ..port(RATE) };
@@ -185,8 +191,9 @@ fn who_waits_for_room_keeps_nothing_of_its_turn() {
         paths: vec![vec![0, 1], vec![0], vec![0]],
         sent: vec![
             (0, first, 100),
-            // 800 of a turn of 2,000 are used, and there is no room for 700 more beside them: the others have their turn. When there is,
-            // a whole turn is good for two of the three that are left; with the 1,200 of before it would be one, and then three.
+            // 800 of a turn of 2,000 are used, and there is no room for 700 more beside them: the
+            // others have their turn. When there is room, a whole turn suffices for two of the
+            // three that are left; with the 1,200 of before it would be one, and then three.
             (100, far_away, 800),
             (100, far_away, 700),
             (100, far_away, 700),

@@ -1,4 +1,4 @@
-//! Properties of ports whatever happens to packets, on small nets with traffic that is drawn.
+//! Properties of ports whatever happens to packets, on small nets with random traffic.
 
 mod forms;
 mod pressure;
@@ -29,10 +29,10 @@ fn port(rate: Rate) -> Port {
     Port { queue, tokens: None, loss: None }
 }
 
-/// A message to be sent: when (in ns), by which path, how much.
+/// A message to be sent: its time (in ns), its path, its bytes.
 type Sent = (u64, usize, u64);
 
-/// What is simulated.
+/// A simulated case.
 #[derive(Clone, Debug)]
 struct Case {
     rules: Rules,
@@ -41,7 +41,8 @@ struct Case {
     sent: Vec<Sent>,
 }
 
-/// The end of each message in the order of ends: when, which, and whether all of it arrived.
+/// The end of each message in the order of ends: its time, its number, and whether all of it
+/// arrived.
 type Ended = Vec<(u64, usize, Gone)>;
 
 /// Runs a case to its end. `look` is called after each event.
@@ -74,7 +75,8 @@ fn items(list: list::List, of: &[impl list::Linked]) -> Vec<u32> {
     std::iter::from_fn(|| list.pop(of)).take(of.len()).collect()
 }
 
-/// Whatever happens: nobody idles who could send, room is held by those who have it, and by nobody else.
+/// Whatever happens, no link idles that could send, and exactly the packets that hold room are
+/// counted.
 fn is_sound(ports: &Ports, now: u64) {
     let packets = &ports.store.packets;
     let path = |packet: &Packet| &ports.store.messages[packet.message as usize].path;
@@ -116,7 +118,7 @@ fn is_sound(ports: &Ports, now: u64) {
     }
 }
 
-/// Every message is gone, or cannot move for a reason that is told.
+/// Every message is gone, or a reported deadlock is the reason why it cannot move.
 fn has_ended(case: &Case, ports: &Ports, ended: &Ended) {
     let stuck = ports.deadlock();
     assert_eq!(ended.len() < case.sent.len(), stuck.is_some(), "{stuck:?}");
@@ -188,7 +190,7 @@ proptest! {
 
     #[test]
     fn whatever_happens_all_is_accounted_for(case in cases()) {
-        // Who waits for ever is told so while others still move, and never of those who will go on.
+        // A deadlock is reported while others still move, and never for queues that will go on.
         let mut told = None;
         let (ports, ended) = run(&case, |ports, now| {
             is_sound(ports, now);
@@ -196,19 +198,20 @@ proptest! {
         });
         has_ended(&case, &ports, &ended);
         prop_assert!(told.is_none() || ports.deadlock().is_some(), "{told:?} went on");
-        // Whoever is gone is gone once.
+        // No message is gone twice.
         let mut numbers: Vec<usize> = ended.iter().map(|(_, number, _)| *number).collect();
         numbers.sort_unstable();
         numbers.dedup();
         prop_assert_eq!(numbers.len(), ended.len());
-        // Packets arrive, are dropped, are lost, or are stuck; who waits for room is never dropped.
+        // Packets arrive, are dropped, are lost, or are stuck. A packet that waits for room is
+        // never dropped.
         let counts = |of: fn(Counts) -> u64| (0..5).map(|link| of(ports.counts(link))).sum::<u64>();
         let (dropped, lost) = (counts(|counts| counts.dropped), counts(|counts| counts.lost));
         let gone: u64 = ended.iter().map(|(_, _, gone)| u64::from(gone.dropped)).sum();
         prop_assert!(gone <= dropped + lost);
         prop_assert!(case.rules.full == Full::Drop || dropped == 0);
         prop_assert!(case.ports.iter().any(|port| port.loss.is_some()) || lost == 0);
-        // Ports that are not the memory of a sender keep to their limits, by whichever rule.
+        // Ports that are not the memory of a sender keep to their limits, under either rule.
         let is_first = |link: &u32| case.paths.iter().any(|path| path[0] == *link);
         for link in (0..5).filter(|link| !is_first(link)) {
             let buffer = case.ports[link as usize].queue.buffer.unwrap_or(u64::MAX);
@@ -224,7 +227,7 @@ proptest! {
         prop_assert_eq!(ports.arrived().0 + gone, packets);
         prop_assert_eq!(ports.marked_messages(&ended), ports.arrived().1);
         if gone == 0 {
-            // Every link sent what was to cross it, and is empty.
+            // Every link sent everything that was to cross it, and is empty.
             for (link, port) in case.ports.iter().enumerate() {
                 let crosses = |path: usize| case.paths[path].contains(&(link as u32));
                 let expected: u64 = case.sent.iter().filter(|sent| crosses(sent.1)).map(|sent| wire(sent.2, port)).sum();
@@ -232,7 +235,7 @@ proptest! {
                 prop_assert_eq!(ports.backlog(Picos::MAX, link as u32), 0);
             }
         }
-        // Nobody overtakes on the same way, unless each message is a flow.
+        // Messages of one path do not overtake each other, unless each message is a flow.
         if matches!(case.rules.discipline, Discipline::DeficitRoundRobin { flows: Flows::Messages, .. }) {
             return Ok(());
         }
@@ -243,14 +246,15 @@ proptest! {
         }
     }
 
-    /// Without turns, tokens and losses these are the times of the queues that need one event only.
+    /// Without turns, tokens and losses these are the times of the queues that need only one event.
     #[test]
     fn first_come_is_first_served_as_by_the_leaner_engine(case in cases(), drops in any::<bool>()) {
-        // Where packets are cut through the leaner one has room for all.
+        // With cut-through the leaner engine has room for everything.
         let switching = if drops { Switching::StoreAndForward } else { case.rules.switching };
         let rules = Rules { switching, discipline: Discipline::Fifo, full: Full::Drop, mark_above: None };
         let plain = |port: &Port| Plain {
-            // Where bytes take a whole number of nanoseconds, both count what waits alike.
+            // Where bytes take a whole number of nanoseconds, both engines count the waiting bytes
+            // alike.
             rate: if drops { RATE } else { port.queue.rate },
             buffer: port.queue.buffer.filter(|_| drops),
             ..port.queue
@@ -284,20 +288,20 @@ proptest! {
 }
 
 impl Ports {
-    /// Packets with a mark, as messages told of them.
+    /// Number of marked packets that the ended messages report.
     fn marked_messages(&self, ended: &Ended) -> u64 {
         ended.iter().map(|(_, _, gone)| u64::from(gone.marked)).sum()
     }
 }
 
-/// What a planner is told before a network is built counts on these.
+/// Memory estimates given before a network is built depend on these.
 #[test]
 fn links_and_queues_are_small() {
     let of_link = size_of::<Link>() + size_of::<Queue>();
     assert!(of_link <= 300, "{of_link}");
 }
 
-/// One loss more on another link changes nothing on this one.
+/// One more lossy link changes nothing on this one.
 #[test]
 fn losses_are_those_of_the_share_and_of_the_link_alone() {
     let share = parse_share("2%").expect("it is a share");
@@ -331,7 +335,8 @@ fn marks_are_of_those_who_find_much_waiting() {
         paths: vec![vec![0, 2], vec![1, 2]],
         sent: vec![(0, 0, 5_000), (0, 1, 5_000)],
     };
-    // Two packets come every 10 us, and one goes: the k-th pair finds k - 1 packets, and so k and k + 1 with itself.
+    // Two packets come every 10 us, and one goes: the k-th pair finds k - 1 packets, and so k and k
+    // + 1 with itself.
     let marked = |mark_above| {
         let (ports, ended) = run(&limit(mark_above), is_sound);
         let counts = ports.counts(2);

@@ -1,4 +1,4 @@
-//! Back-pressure: nobody loses, who is behind waits, and circles are told.
+//! Back-pressure: nothing is lost, packets behind others wait, and circles are reported.
 
 use super::*;
 
@@ -11,7 +11,8 @@ fn limited(buffer: u64) -> Port {
     Port { queue, ..port(RATE) }
 }
 
-/// Two senders into one link: nothing is lost, the link is never idle, and what has no room stays at the senders.
+/// Two senders into one link: nothing is lost, the link is never idle, and packets without room
+/// stay at the senders.
 #[test]
 fn a_full_port_stops_its_feeders() {
     let case = held(
@@ -29,18 +30,20 @@ fn a_full_port_stops_its_feeders() {
     });
     assert!(ended.iter().all(|(_, _, gone)| gone.dropped == 0));
     assert_eq!(ports.arrived().0, 100);
-    // A packet and a delay until it begins, 100 packets, a delay.
+    // One packet and a delay until it begins, 100 packets, a delay.
     assert_eq!(ended.last().map(|(at, _, _)| at / 1_000), Some(10_000 + 100 + 1_000_000 + 100));
-    // After 300 us 28 or 29 of 100 packets are through, and up to three are at the port or on their way to it.
+    // After 300 us 28 or 29 of 100 packets are through, and up to three are at the port or on their
+    // way to it.
     assert!((68_000..=71_000).contains(&held_back), "{held_back}");
-    // Of the three one is always on its way.
+    // One of the three is always on its way.
     assert_eq!(ports.counts(2).backlog_max, 2_000);
     // Senders that took turns end together.
     assert!(ended[1].0 - ended[0].0 <= 20_000_000, "{ended:?}");
 }
 
-/// Room is promised from the moment a packet sets out, and word of it takes as long as the way: a port with room for what is under way both ways keeps a
-/// link at work, half of it half the time.
+/// Room is reserved from the moment a packet sets out, and word of it takes as long as the way. A
+/// port with room for everything under way in both directions keeps a link busy; half of it does
+/// half the time.
 #[test]
 fn a_long_link_needs_room_for_what_is_under_way() {
     let took = |buffer| {
@@ -56,11 +59,11 @@ fn a_long_link_needs_room_for_what_is_under_way() {
     assert!((19_500..20_600).contains(&half), "{half}");
 }
 
-/// Who waits for room for a large packet is not overtaken by those who send small ones.
+/// A queue that waits for room for a large packet is not overtaken by small ones.
 #[test]
 fn room_is_given_in_the_order_of_asking() {
     let slow = Port { queue: Plain { rate: Rate::mbit(8), ..limited(1_500).queue }, ..port(RATE) };
-    // Small ones of 500 bytes, each a message, and a large one that asks when two of them have room.
+    // Small messages of 500 bytes, and a large one that asks when two of them have room.
     let mut sent: Vec<Sent> = vec![(0, 1, 500); 20];
     sent.push((6_000, 0, 1_000));
     let case = held(Discipline::Fifo, vec![port(RATE), port(RATE), slow], vec![vec![0, 2], vec![1, 2]], sent);
@@ -71,7 +74,8 @@ fn room_is_given_in_the_order_of_asking() {
     assert_eq!(ended[2].0 / 1_000_000, 2_005);
 }
 
-/// A message to a free link waits behind one to a full link when both stand in one queue, and does not when flows have their own.
+/// A message to a free link waits behind one to a full link when both stand in one queue, and does
+/// not when flows have queues of their own.
 #[test]
 fn one_queue_for_all_holds_up_whoever_is_behind() {
     let slow = |buffer| {
@@ -111,11 +115,13 @@ fn links_that_wait_for_each_other_are_told() {
         has_ended(&case, &ports, &ended);
         let deadlock = ports.deadlock().expect("the ring is full");
         assert_eq!(deadlock.links, [4, 5, 6, 7], "{discipline:?}");
-        // Two packets are promised room at each port when the first of them comes, and finds none at the next.
+        // Two packets have reserved room at each port when the first of them comes, and finds none
+        // at the next.
         assert_eq!(deadlock.since, Picos::from_nanos(10_100), "{discipline:?}");
         assert!(ended.is_empty());
     }
-    // A packet for each port moves on: nothing is stuck, and nothing is said to be on the way.
+    // With one packet for each port everything moves: nothing is stuck, and no deadlock is reported
+    // on the way.
     let (ports, ended) = run(&ring(1_000, Discipline::Fifo), |ports, now| {
         is_sound(ports, now);
         assert_eq!(ports.deadlock(), None);
@@ -126,7 +132,8 @@ fn links_that_wait_for_each_other_are_told() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
 
-    /// Whoever is said to be stuck never moves again, and is said to be stuck as soon as nothing can move.
+    /// A link that is reported as stuck never moves again, and is reported as soon as nothing can
+    /// move.
     #[test]
     fn a_circle_is_for_ever(case in cases(), bytes in 5_000u64..40_000) {
         let mut case = case;
@@ -136,9 +143,10 @@ proptest! {
         let (ports, ended) = run(&case, |ports, _| {
             let begun = |links: &[u32]| links.iter().map(|link| ports.counts(*link).bytes).collect::<Vec<u64>>();
             match &stuck {
-                // Links of one circle may still send what was not to wait, when each flow has a queue.
+                // Links of one circle may still send packets that need not wait, when each flow has
+                // a queue.
                 Some((links, bytes)) if ports.flows.is_none() => assert_eq!(bytes, &begun(links)),
-                // Those who wait for each other go on to wait.
+                // The queues of the circle go on waiting for each other.
                 Some((links, _)) => assert!(links.iter().zip(links.iter().cycle().skip(1)).all(|(link, next)| {
                     ports.queues.iter().any(|queue| (queue.link, queue.waits_for) == (*link, *next))
                 })),
@@ -150,8 +158,8 @@ proptest! {
     }
 }
 
-/// Ports of which queues wait for room at others, 700 bytes each: by the link of the queue, and by the one it waits for. `moving` has room
-/// that nobody waits with.
+/// Ports of which queues wait for room at others, 700 bytes each: by the link of the queue, and by
+/// the link it waits for. `moving` has room that no waiting queue holds.
 fn waiting(queues: &[(u32, u32)], moving: usize) -> Ports {
     let rules = Rules { full: Full::Wait, ..rules(round_robin(1_000, Flows::Pairs)) };
     let mut ports = Ports::new(rules, FULL, vec![limited(2_000); 5]);
@@ -166,7 +174,8 @@ fn waiting(queues: &[(u32, u32)], moving: usize) -> Ports {
     ports
 }
 
-/// Who waits for somebody who waits for somebody who moves will move, whatever circle it is in besides.
+/// A queue that waits, over other queues, for one that moves will move, whatever circle it is also
+/// in.
 #[test]
 fn a_way_out_is_found_however_long_it_is() {
     let circle = [(1, 3), (3, 1)];

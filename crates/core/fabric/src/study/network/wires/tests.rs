@@ -59,7 +59,7 @@ fn overhead_takes_time_and_room_in_packets_and_in_fluid() {
     let wire_us = (7.0 * 1_538.0 + 666.0) * 8e-3;
     let full_us = 1_538.0 * 8e-3;
     let by_packets = outcome(&star(link.clone(), bytes, 1_000, Model::Packets(packets(1_472))));
-    // The last packet, which is shorter, goes over the second link by itself, when the one before it has gone.
+    // The last packet, which is shorter, crosses the second link by itself after the one before it.
     let expected = 7.0 * full_us + full_us + 666.0 * 8e-3 + 2.0 * 4.5;
     let (least, most) = (by_packets.latency.summary.min(), by_packets.latency.summary.max());
     assert_eq!(least, most);
@@ -67,7 +67,7 @@ fn overhead_takes_time_and_room_in_packets_and_in_fluid() {
     let by_fluid = outcome(&star(link, bytes, 1_000, Model::Fluid(Sharing::MaxMin)));
     let took = by_fluid.latency.summary.max().map_or(0.0, Picos::as_micros);
     assert!((took - (wire_us + 9.0)).abs() < 1e-3, "{took}");
-    // Both say how busy the wire is.
+    // Both report how busy the wire is.
     for outcome in [&by_packets, &by_fluid] {
         assert!((outcome.host_utilisation_max - wire_us / 1_000.0).abs() < 0.002, "{outcome:?}");
     }
@@ -77,7 +77,8 @@ fn overhead_takes_time_and_room_in_packets_and_in_fluid() {
     );
 }
 
-/// A message of the VIA paper over four switch links, with what its hosts take beside the five switches.
+/// A message of the VIA paper over four switch links, with the time of its hosts beside the five
+/// switches.
 #[test]
 fn links_of_via_give_the_latency_of_its_paper() {
     let torus = Torus { sides: vec![16], hosts_per_switch: 1, wraps: true };
@@ -95,7 +96,7 @@ fn links_of_via_give_the_latency_of_its_paper() {
     assert!((least - 331.76).abs() < 0.01, "{least}");
 }
 
-/// Three sites in a row; the second line loses `share` of what crosses it.
+/// A row of `sites` sites. The first two lines lose these shares of the packets that cross them.
 fn row(shares: [&str; 2], sites: u32) -> Network {
     let line = |ends, share: &str| Line {
         ends,
@@ -123,16 +124,18 @@ fn losses_of_a_line_are_counted_and_are_its_own() {
     let (clean, lossy) = (outcome(&row(["0", "0"], 3)), outcome(&row(["0", "2%"], 3)));
     assert_eq!(clean.lost, 0);
     let counts = lossy.packets.expect("they are packets");
-    // 2,000 messages each from the second site to the third, from the third to the first, ...: 4,000 cross the line.
+    // 2,000 messages each from the second site to the third, from the third to the first, ...:
+    // 4,000 cross the line.
     assert!((40..130).contains(&lossy.lost), "{}", lossy.lost);
     assert_eq!(
         counts,
         PacketCounts { arrived: 6_000 - lossy.lost, lost: lossy.lost, ..PacketCounts::default() }
     );
     assert_eq!(lossy.latency.summary.count(), 6_000 - lossy.lost);
-    // A line without losses has no chance, and its times are those without: the engines agree.
+    // A line without losses draws nothing, and its times are those without: the engines agree.
     assert_eq!(outcome(&row(["0", "0.0000000001%"], 3)).digest, clean.digest);
-    // Another line that loses, and a site more, change nothing for what crosses this one only.
+    // Losses on another line, and one more site, change nothing for messages that cross only this
+    // line.
     let lost_between = |network: &Network| {
         let mut simulation = set_up(network, Seed(1)).expect("it is a network");
         let mut there = Vec::new();
@@ -187,7 +190,8 @@ fn congestion_is_marked_before_it_loses() {
     assert_eq!(plain.packets.map(|counts| (counts.marked, counts.messages_marked)), Some((0, 0)));
 }
 
-/// Nothing is lost under back-pressure, whatever the hot spot; and a ring of switches that fills up is told.
+/// Nothing is lost under back-pressure, whatever the hot spot; a ring of switches that fills up is
+/// reported.
 #[test]
 fn back_pressure_loses_nothing_or_says_why_it_stands_still() {
     let holds = PacketModel { full: Full::Wait, buffer: Some(4_000), ..packets(1_000) };
@@ -225,8 +229,8 @@ fn back_pressure_loses_nothing_or_says_why_it_stands_still() {
     assert_eq!(most, Some(4_000));
 }
 
-/// The torus of the VIA study: in turn, nobody waits for all of a message before it, and the smaller packets are the more it is a
-/// fluid.
+/// The torus of the VIA study. With turns no message waits for all of another one, and smaller
+/// packets come closer to a fluid.
 #[test]
 fn turns_come_near_a_fluid_as_packets_shrink() {
     let waits = |bytes: u32, discipline| {
