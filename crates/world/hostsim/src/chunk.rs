@@ -1,4 +1,4 @@
-//! What is written to a socket at once, and what of it counts.
+//! Chunks, the units of writing to a socket, and the messages in them that have a cost.
 
 use bytes::Bytes;
 use fedpro::frame::{HeaderView, MESSAGE_BYTES_MAX, MessageType};
@@ -15,7 +15,7 @@ pub(crate) struct Counted {
 }
 
 impl Counted {
-    /// Counts whole messages.
+    /// Counts complete messages.
     pub(crate) fn of(mut bytes: &[u8]) -> Self {
         let mut counted = Self::default();
         while let Ok(header) = HeaderView::parse(bytes, MESSAGE_BYTES_MAX) {
@@ -34,40 +34,40 @@ impl Counted {
 /// A datagram of a multicast group.
 #[derive(Clone, Debug)]
 pub(crate) struct Datagram {
-    /// Which, from 0.
+    /// Index of the group, from 0.
     pub(crate) group: usize,
-    /// Who sent it.
+    /// The sending process.
     pub(crate) from: ProcessId,
-    /// It is for one member alone.
+    /// Unicast: addressed to one member only.
     pub(crate) alone: bool,
     pub(crate) bytes: Bytes,
 }
 
-/// What comes by a socket.
+/// The content of one write.
 #[derive(Clone, Debug)]
 pub(crate) enum Chunk {
     /// The other end has connected.
     Opened {
-        /// It is a node.
+        /// The peer is a node.
         by_node: bool,
     },
-    /// A part of a federate's byte stream: whole messages.
+    /// A part of a federate's byte stream, made of complete messages.
     Bytes(Bytes, Counted),
     /// Frames between nodes.
     Frames(Vec<Bytes>),
-    /// Of a multicast group.
+    /// A datagram of a multicast group.
     Datagram(Datagram),
-    /// There is room again in the other direction.
+    /// The other direction has room again.
     Room,
-    /// The other end is gone.
+    /// The other end is closed.
     Closed,
 }
 
-/// Bytes of a frame's length.
+/// Size of the length field before each frame.
 const LENGTH_BYTES: usize = 4;
 
 impl Chunk {
-    /// Bytes in the stream.
+    /// Its length in the stream, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         match self {
             Chunk::Opened { .. } | Chunk::Room | Chunk::Closed => 0,

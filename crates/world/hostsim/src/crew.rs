@@ -7,15 +7,15 @@ use base::{Deadlines, Moment};
 use crate::member::Member;
 use crate::wires::{SocketId, Turn};
 
-/// One read has so many bytes at most.
+/// Maximum number of bytes of one read.
 const READ_BYTES: usize = 256 << 10;
 
-/// Federates of one process.
+/// The federates of one process.
 pub(crate) struct Crew {
     members: Vec<Member>,
     by_socket: BTreeMap<SocketId, usize>,
     timers: Deadlines<usize>,
-    /// Who is to be seen to with the next turn, whatever comes.
+    /// Federates to serve in the next turn even without input.
     due: BTreeSet<usize>,
 }
 
@@ -29,7 +29,7 @@ impl Crew {
         &self.members
     }
 
-    /// All begin their work with the next turn.
+    /// Lets all federates begin their work with the next turn.
     pub(crate) fn begin(&mut self) {
         self.members.iter_mut().for_each(Member::begin);
         self.due.extend(0..self.members.len());
@@ -39,7 +39,7 @@ impl Crew {
         if self.due.is_empty() { self.timers.next() } else { Some(Moment::ZERO) }
     }
 
-    /// Does all that there is to do.
+    /// Handles all timers and input that are due.
     pub(crate) fn turn(&mut self, turn: &mut Turn<'_>) {
         while let Some(index) = self.timers.pop_due(turn.now()) {
             self.due.insert(index);

@@ -1,4 +1,4 @@
-//! What is simulated: nodes, computers, and what federates do.
+//! The subject of a simulation: nodes, computers, and the tasks of federates.
 
 use std::time::Duration;
 
@@ -12,19 +12,19 @@ use workload::{ConfigError, Emission, Generator, Mode, Workload};
 use crate::model::{HostModel, ModelError};
 use crate::work::{SIZE_BYTES_MAX, SIZE_BYTES_MIN, Task, Update, Work};
 
-/// How nodes are joined.
+/// The topology of the nodes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Joined {
-    /// Each to the one before it.
+    /// Each node connects to the one before it.
     Chain,
-    /// Each to the first.
+    /// Each node connects to the first.
     Star,
-    /// Each to every other one, by way of triads (Primary, PopUp, PullDown).
+    /// Each node connects to every other one, with triads (Primary, PopUp, PullDown).
     Mesh,
 }
 
 impl Joined {
-    /// What nodes are configured with.
+    /// The topology in the nodes' configuration.
     pub(crate) fn topology(self) -> TopologyKind {
         match self {
             Joined::Chain | Joined::Star => TopologyKind::Tree,
@@ -32,7 +32,7 @@ impl Joined {
         }
     }
 
-    /// Which node a node connects to by its configuration; in a mesh it learns of the others.
+    /// The node that a node connects to by configuration. In a mesh it learns of the others.
     pub(crate) fn target(self, node: usize) -> Option<usize> {
         match self {
             Joined::Chain => node.checked_sub(1),
@@ -40,7 +40,7 @@ impl Joined {
         }
     }
 
-    /// In words.
+    /// The name of the topology.
     pub const fn name(self) -> &'static str {
         match self {
             Joined::Chain => "chain",
@@ -53,37 +53,37 @@ impl Joined {
 /// Multicast groups that all nodes share, beside their links.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Multicast {
-    /// How many; classes are spread over them.
+    /// Number of groups; classes are spread over them.
     pub groups: u16,
-    /// Congestion control does not send slower than this, in bit/s.
+    /// Minimum rate of congestion control, in bit/s.
     pub rate_min: u64,
-    /// Datagrams that each node loses of what comes to it.
+    /// Share of received datagrams that each node loses.
     pub loss: Share,
 }
 
 impl Default for Multicast {
-    /// What a live node does unless it is told otherwise.
+    /// The defaults of a live node, without loss.
     fn default() -> Self {
         Self { groups: 8, rate_min: 100_000_000, loss: Share::NONE }
     }
 }
 
-/// Most multicast groups.
+/// Maximum number of multicast groups.
 pub const GROUPS_MAX: u16 = 64;
 
-/// Most nodes.
+/// Maximum number of nodes.
 pub const NODES_MAX: u16 = 1_000;
-/// Most updates or round trips of a task, and most subscribers of one.
+/// Maximum number of updates or round trips of a task.
 pub const COUNT_MAX: u32 = 10_000_000;
-/// Most objects of a workload.
+/// Maximum number of objects of a workload.
 pub const OBJECTS_MAX: u64 = 100_000;
-/// Most subscribers of a task.
+/// Maximum number of subscribers of a task at each node.
 pub const SUBSCRIBERS_MAX: u32 = 1_000;
 
-/// Where processes run.
+/// Placement of processes on computers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Placement {
-    /// All on one computer.
+    /// All processes on one computer.
     Together,
     /// Each node on a computer of its own, with its federates.
     ByNode,
@@ -94,94 +94,95 @@ pub enum Placement {
 /// A federation to be simulated.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Federation {
-    /// Nodes.
+    /// Number of nodes.
     pub nodes: u16,
-    /// How they are joined.
+    /// The topology of the nodes.
     pub joined: Joined,
-    /// What nodes share beside links; not with a single node.
+    /// Multicast groups of the nodes; not with a single node.
     pub multicast: Option<Multicast>,
-    /// What federates do, all at the same time.
+    /// The tasks of federates, which all run at the same time.
     pub work: Vec<Work>,
-    /// What entities do.
+    /// Workloads of entities, which tasks refer to by index.
     pub workloads: Vec<Workload>,
-    /// Computers.
+    /// The model of the computers.
     pub hosts: HostModel,
-    /// Where processes run.
+    /// Placement of processes on computers.
     pub placement: Placement,
-    /// Each process stays on one core of its computer, as [`Federation::core`] has it; else whichever is idle runs it.
+    /// Each process stays on the core that [`Federation::core`] gives; otherwise any idle core of
+    /// its computer runs it.
     pub pinned: bool,
     /// The network between computers.
     pub ethernet: Ethernet,
-    /// Where chance comes from.
+    /// The source of all randomness.
     pub seed: Seed,
 }
 
-/// A federation that makes no sense.
+/// An invalid federation.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum FederationError {
-    /// Computers.
+    /// An invalid host model.
     #[error("host model: {0}")]
     Hosts(#[from] ModelError),
-    /// Too few or too many of something.
+    /// A number out of range.
     #[error("{what} must be from {min} to {max}, not {got}")]
     Range {
-        /// What is counted.
+        /// Name of the number.
         what: &'static str,
-        /// Least.
+        /// Least valid value.
         min: u64,
-        /// Most.
+        /// Greatest valid value.
         max: u64,
-        /// What was asked for.
+        /// The given value.
         got: u64,
     },
-    /// Entities that cannot be.
+    /// An invalid workload.
     #[error("task {task}: {why}")]
     Workload {
-        /// Which task, from 1.
+        /// Number of the task, from 1.
         task: usize,
-        /// Why.
+        /// The reason.
         why: ConfigError,
     },
-    /// Entities of a workload that there is not.
+    /// A task refers to a workload that does not exist.
     #[error("task {task} has workload {workload}, but there are {count}")]
     NoWorkload {
-        /// Which task, from 1.
+        /// Number of the task, from 1.
         task: usize,
-        /// Which workload, from 0.
+        /// Index of the workload, from 0.
         workload: usize,
-        /// How many there are.
+        /// Number of workloads.
         count: usize,
     },
-    /// A task at a node that there is not.
+    /// A task refers to a node that does not exist.
     #[error("task {task} is at node {node}, but nodes are numbered from 0 to {last}")]
     Node {
-        /// Which task, from 1.
+        /// Number of the task, from 1.
         task: usize,
-        /// Which node.
+        /// Number of the node.
         node: u16,
-        /// The last one.
+        /// Number of the last node.
         last: u16,
     },
-    /// A task without others, or with others twice at one node.
+    /// A task without receiving nodes, or with one that is named twice.
     #[error("task {task}: `to` names {}", twice.map_or("no node".to_owned(), |node| format!("node {node} twice")))]
     To {
-        /// Which task, from 1.
+        /// Number of the task, from 1.
         task: usize,
-        /// The node that is named twice; none is named without.
+        /// The node that is named twice; `None` if no node is named.
         twice: Option<u16>,
     },
-    /// Round trips with several others.
+    /// Round trips with several receiving nodes.
     #[error("task {task}: round trips are with one node, but `to` names {count}")]
     RoundTrips {
-        /// Which task, from 1.
+        /// Number of the task, from 1.
         task: usize,
-        /// How many nodes.
+        /// Number of nodes that it names.
         count: usize,
     },
-    /// Groups of one node.
+    /// Multicast groups with a single node.
     #[error("multicast groups are for two nodes or more, but there is one")]
     MulticastAlone,
-    /// Groups by which nothing comes.
+    /// Multicast groups that lose every datagram.
     #[error("the loss of multicast groups is 100%: nobody would hear anybody")]
     MulticastLoss,
 }
@@ -191,24 +192,25 @@ pub enum FederationError {
 pub enum Process {
     /// A node, by its number.
     Node(u16),
-    /// The process of the federate that begins a task, by the number of the task.
+    /// The process of the first federate of a task, by the index of the task.
     First(usize),
-    /// That of the others at one node.
+    /// The process of the other federates of a task at one node.
     Others {
-        /// By the number of the task.
+        /// Index of the task.
         task: usize,
-        /// Which of the nodes of the others.
+        /// Index of the node in [`Work::to`].
         at: usize,
     },
 }
 
 impl Federation {
-    /// The number of the core on which a process stays, if processes do; to be counted around on a computer with fewer cores.
+    /// The number of the core that a process stays on, to be taken modulo the number of cores;
+    /// `None` if processes are not pinned.
     ///
-    /// Neighbours along a chain are on different cores.
+    /// Neighbours along a chain get different cores.
     ///
     /// # Panics
-    /// There is no such task, or no such node of it.
+    /// If the task or the node does not exist.
     pub fn core(&self, process: Process) -> Option<u32> {
         let number = match process {
             Process::Node(node) => u32::from(node) + 1,
@@ -218,10 +220,10 @@ impl Federation {
         self.pinned.then_some(number)
     }
 
-    /// Checks ranges.
+    /// Checks the ranges of all settings.
     ///
     /// # Errors
-    /// [`FederationError`].
+    /// [`FederationError`]: the first setting that is invalid.
     pub fn check(&self) -> Result<(), FederationError> {
         self.hosts.check()?;
         let range = |what, min, max, got| {
@@ -258,7 +260,7 @@ impl Federation {
         Ok(())
     }
 
-    /// Whether a task is at nodes that there are.
+    /// Checks that a task refers to existing nodes, each once.
     fn check_places(&self, task: usize, work: &Work) -> Result<(), FederationError> {
         let last = self.nodes - 1;
         let mut places = std::iter::once(work.from).chain(work.to.iter().copied());
@@ -276,10 +278,10 @@ impl Federation {
         }
     }
 
-    /// Objects of the federate that begins a task.
+    /// Number of objects of the first federate of a task.
     ///
     /// # Panics
-    /// There is no such task, or no such workload of it.
+    /// If the task or its workload does not exist.
     pub fn objects(&self, task: usize) -> u64 {
         match self.work[task].task {
             Task::Entities { workload, .. } => self.workloads[workload].objects(),
@@ -287,14 +289,15 @@ impl Federation {
         }
     }
 
-    /// All updates of a task whose moments are known before: of entities, and of one who has a pace; in order. None of other tasks.
-    /// [`COUNT_MAX`] of them, and one, at most.
+    /// All updates of a task whose moments are known in advance, in order: those of entities and of
+    /// a federate with a pace. Empty for other tasks. Returns at most [`COUNT_MAX`] updates and one
+    /// more, by which [`Federation::check`] recognizes a task that is too large.
     ///
     /// # Errors
-    /// [`FederationError`]: what is wrong with its workload.
+    /// [`FederationError`]: the workload is invalid.
     ///
     /// # Panics
-    /// There is no such task.
+    /// If the task does not exist.
     pub fn script(&self, task: usize) -> Result<Vec<Update>, FederationError> {
         match self.work[task].task {
             Task::Entities { workload, run, .. } => Ok(self.updates(task, workload, run)?.collect()),
@@ -303,21 +306,21 @@ impl Federation {
         }
     }
 
-    /// The updates of one who makes so many, at random moments.
+    /// The updates of a federate that makes `count` of them at random moments.
     fn at_its_pace(&self, task: usize, count: u32, mean_gap: Duration) -> Vec<Update> {
         let mean = Picos::from_nanos(u64::try_from(mean_gap.as_nanos()).unwrap_or(u64::MAX));
         let mut gaps = Sources::new(Gaps::Poisson(mean), 1, self.seed_of(task));
         let size_bytes = self.work[task].size_bytes;
         let mut nanos = 0;
         let update = |_| {
-            // Whole nanoseconds, each counted from the one before.
+            // Whole nanoseconds; each gap is counted from the rounded moment before it.
             nanos = gaps.next(0, Picos::from_nanos(nanos)).0.div_ceil(1_000);
             Update { at: Duration::from_nanos(nanos), object: 0, size_bytes, reliable: true }
         };
         (0..count).map(update).collect()
     }
 
-    /// What is random in a task comes of this.
+    /// The seed of everything random in a task.
     pub(crate) fn seed_of(&self, task: usize) -> Seed {
         self.seed.split("task").split_index(task as u64)
     }
@@ -328,7 +331,7 @@ impl Federation {
         self.workloads.get(workload).ok_or(FederationError::NoWorkload { task: task + 1, workload, count })
     }
 
-    /// The updates of the entities of a task.
+    /// The updates of the entities of a task, in order of time.
     fn updates(
         &self,
         task: usize,
@@ -340,7 +343,7 @@ impl Federation {
         let wrong = |why| FederationError::Workload { task: task + 1, why };
         let seed = self.seed_of(task);
         let mut generator = Generator::new(workload.clone(), seed, Moment::ZERO).map_err(wrong)?;
-        // Objects are numbered from class to class.
+        // Objects are numbered consecutively through all classes.
         let mut firsts = vec![0];
         firsts.extend(workload.classes.iter().scan(0, |sum, class| {
             *sum += class.count;

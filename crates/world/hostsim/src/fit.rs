@@ -1,26 +1,29 @@
-//! Costs from measurements: least squares of the logarithms of what runs predict over what was measured (Levenberg and Marquardt).
+//! Costs from measurements: least squares of the logarithms of predicted over measured values, by
+//! the Levenberg-Marquardt algorithm.
 //!
-//! Logarithms, since costs and times are positive and relative errors are what counts.
+//! Costs and times are positive and relative errors matter, hence logarithms.
 
 use crate::federation::Federation;
 use crate::model::Costs;
 use crate::report::Report;
 use crate::work::Task;
 
-/// What was measured of a federation with one task, or what a run predicts of it.
+/// Measurements of a federation with one task, or the predictions of a run of it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Figures {
-    /// Median of round trips, or from update to reflect of a task that has a pace, in microseconds.
+    /// Median of round-trip times, or of times from update to reflect for a task with a pace, in
+    /// microseconds.
     pub p50_us: Option<f64>,
-    /// Reflects per second of each subscriber, of a flood.
+    /// Reflects per second of each subscriber, for a flood.
     pub per_s: Option<f64>,
-    /// Processor time of single processes per update, in microseconds. Of a flood: of the one who begins, the others, and each node. Of a task
-    /// that has a pace: of each node. Federates have a clock to keep then, which is no part of the model.
+    /// Processor time per update of single processes, in microseconds. For a flood: the first
+    /// federate, the others, and each node. For a task with a pace: each node only, because there
+    /// live federates also watch a clock, which the model does not cover.
     pub cpu_us: Vec<f64>,
 }
 
 impl Figures {
-    /// Those of the first task of a run.
+    /// Figures of the first task of a run; `None` without a task.
     pub fn of(report: &Report) -> Option<Self> {
         let done = report.done.first()?;
         let updates = f64::from(done.work.count());
@@ -29,7 +32,8 @@ impl Figures {
         Some(Self::of_task(&done.work.task, done.quantile_us(0.5), Some(done.per_s()), cpu_us))
     }
 
-    /// Those that count for a task, of its median, its rate, and the processor times per update of federates and nodes.
+    /// The figures that count for a task, from its median, its rate, and the processor times per
+    /// update of federates and nodes.
     pub fn of_task(
         task: &Task,
         p50_us: Option<f64>,
@@ -43,8 +47,8 @@ impl Figures {
         }
     }
 
-    /// The logarithms of the ratios of these figures to others, with their weights: one each for a time and a rate, and one for the processor
-    /// times of all processes together.
+    /// Weighted logarithms of the ratios of these figures to others. The weight is one for a time,
+    /// one for a rate, and one for the processor times of all processes together.
     pub fn errors(&self, other: &Self) -> Vec<f64> {
         let pair = |a: Option<f64>, b: Option<f64>| a.zip(b).map(|(a, b)| logarithm(a, b));
         let share = 1.0 / (self.cpu_us.len().max(1) as f64).sqrt();
@@ -53,51 +57,54 @@ impl Figures {
     }
 }
 
-/// The logarithm of a ratio; of what was too short to be measured nothing is known.
+/// The logarithm of a ratio. Zero for a value too short to be measured, so that it does not count.
 fn logarithm(found: f64, measured: f64) -> f64 {
     if measured > 0.0 { libm::log((found / measured).clamp(1e-6, 1e6)) } else { 0.0 }
 }
 
-/// A federation that was measured.
+/// A measured federation.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Sample {
-    /// What it is; its costs do not matter.
+    /// The federation; its costs are ignored.
     pub federation: Federation,
-    /// What was measured.
+    /// Its measured figures.
     pub measured: Figures,
 }
 
-/// What a fit found.
+/// The result of a fit.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Fit {
     /// The costs.
     pub costs: Costs,
-    /// Root of the mean square of the errors, as a share (0.05 is 5 %).
+    /// Root mean square of the errors, as a fraction (0.05 is 5 %).
     pub rms: f64,
-    /// Steps that were taken.
+    /// Number of steps taken.
     pub steps: u32,
 }
 
-/// Steps at most.
+/// Maximum number of steps.
 const STEPS_MAX: u32 = 12;
-/// By how much a logarithm is changed to see what that does.
+/// Change of a logarithm for the numerical derivative.
 const NUDGE: f64 = 0.1;
-/// A cost is not taken further from where it began than by this factor.
+/// Maximum factor between a cost and its initial value.
 const FACTOR_MAX: f64 = 50.0;
-/// How much each cost is pulled to where it began, where measurements do not say anything of it.
+/// Weight of the regularization towards the initial value, which keeps costs in place that the
+/// measurements do not determine.
 const PULL: f64 = 0.02;
-/// Less of an improvement is none.
+/// Relative improvement below which the fit ends.
 const IMPROVEMENT: f64 = 1e-3;
-/// How far each trial goes: from nearly the whole step to a short one along the steepest slope.
+/// Damping of the trials of each step: from nearly the whole Gauss-Newton step to a short one along
+/// the steepest descent.
 const DAMPINGS: [f64; 4] = [1e-3, 1e-2, 0.1, 1.0];
 
 type Vector = [f64; Costs::COUNT];
 type Matrix = [Vector; Costs::COUNT];
 
-/// Finds costs. `evaluate` gives the errors of each of several candidates, in the same order for all.
+/// Fits costs to measurements. `evaluate` returns the vector of errors of each candidate, in the
+/// same order for all.
 ///
 /// # Errors
-/// Those of `evaluate`.
+/// The error of `evaluate`.
 pub fn fit<E>(
     start: Costs,
     mut evaluate: impl FnMut(&[Costs]) -> Result<Vec<Vec<f64>>, E>,
@@ -133,13 +140,13 @@ fn costs(logarithms: &Vector) -> Costs {
     Costs::from_array(logarithms.map(libm::exp))
 }
 
-/// What is made as small as can be.
+/// The objective function: the sum of squared errors and the regularization.
 fn objective(errors: &[f64], at: &Vector, origin: &Vector) -> f64 {
     let pull: f64 = at.iter().zip(origin).map(|(a, b)| PULL * PULL * (a - b) * (a - b)).sum();
     errors.iter().map(|error| error * error).sum::<f64>() + pull
 }
 
-/// By how much each error changes with each cost.
+/// The Jacobian: the derivative of each error with respect to the logarithm of each cost.
 fn slopes<E>(
     at: &Vector,
     errors: &[f64],
@@ -157,7 +164,7 @@ fn slopes<E>(
     Ok((0..errors.len()).map(slope).collect())
 }
 
-/// A step from here: the solution of the damped normal equations.
+/// The next point: the solution of the damped normal equations.
 fn step(at: &Vector, origin: &Vector, errors: &[f64], slopes: &[Vector], damping: f64) -> Vector {
     let mut matrix: Matrix = [[0.0; Costs::COUNT]; Costs::COUNT];
     let mut right: Vector = [0.0; Costs::COUNT];
@@ -178,7 +185,8 @@ fn step(at: &Vector, origin: &Vector, errors: &[f64], slopes: &[Vector], damping
     std::array::from_fn(|i| (at[i] + change[i].clamp(-1.0, 1.0)).clamp(origin[i] - reach, origin[i] + reach))
 }
 
-/// Gauss, with the largest pivot of each column. The matrix is symmetric and, by the pull, positive definite.
+/// Gaussian elimination with partial pivoting. The matrix is symmetric and, because of the
+/// regularization, positive definite.
 fn solve(mut matrix: Matrix, mut right: Vector) -> Vector {
     for column in 0..Costs::COUNT {
         let size = |row: &usize| matrix[*row][column].abs();
@@ -219,7 +227,8 @@ mod tests {
         }
     }
 
-    /// Sums of costs stand for measurements: each cost is known from some of them, but for the last, of which nothing is said.
+    /// Sums of costs stand for measurements. They determine every cost but the last, which appears
+    /// in none of them.
     #[test]
     fn costs_are_found_again_from_sums_of_them() {
         let truth = HostModel::EXAMPLE.costs.to_array().map(|cost| cost * 3.0);

@@ -1,4 +1,4 @@
-//! The multicast groups of a node: what its process does for them, and what is lost on the way in.
+//! The multicast groups of a node: their protocol, its costs, and losses on the way in.
 
 use std::net::SocketAddr;
 use std::ops::{Add, Sub};
@@ -13,19 +13,20 @@ use crate::federation::Multicast;
 use crate::scheduler::ProcessId;
 use crate::wires::{SocketId, Turn};
 
-/// Frames that wait for the rate of a group, as many as at a live node.
+/// Frames that may wait for the rate limit of a group, as many as at a live node.
 const WAITING_MAX: usize = 128;
-/// Datagrams that are read before anything is done with them: those of one system call of a live node.
+/// Datagrams read in one batch, as many as a live node reads with one system call.
 const DATAGRAMS_AT_ONCE: usize = 16;
 
-/// What nodes said in groups, and beside them.
+/// Traffic of nodes in multicast groups, and the repairs over links that it caused.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Carried {
-    /// In groups.
+    /// Traffic in the groups.
     pub groups: CastTotals,
-    /// Datagrams that got lost on their way to a member, or that it had no room for, once for each who missed one.
+    /// Datagrams lost on the way to a member or dropped by a full socket, counted for each member
+    /// that missed one.
     pub lost_datagrams: u64,
-    /// Messages that nodes missed in the end and asked for over links.
+    /// Messages that groups did not deliver and nodes requested again over links.
     pub asked_again: u64,
 }
 
@@ -41,7 +42,7 @@ impl Add for Carried {
     }
 }
 
-/// What came since.
+/// The difference from an earlier count.
 impl Sub for Carried {
     type Output = Self;
 
@@ -54,14 +55,14 @@ impl Sub for Carried {
     }
 }
 
-/// The process that sends from an address.
+/// The process with this address; `None` for an address outside the simulation.
 fn process(address: SocketAddr) -> Option<ProcessId> {
     let SocketAddr::V4(address) = address else { return None };
     let [_, _, high, low] = address.ip().octets();
     Some(ProcessId(u32::from_be_bytes([0, 0, high, low])))
 }
 
-/// The settings of a kernel that takes part in groups.
+/// The kernel's settings for these groups.
 pub(crate) fn of_kernel(multicast: &Multicast) -> kernel::Multicast {
     kernel::Multicast { groups: multicast.groups.into(), frame_bytes: FRAME_BYTES }
 }
@@ -77,7 +78,8 @@ pub(crate) struct Groups {
 }
 
 impl Groups {
-    /// None yet; datagrams come by `socket`. What is lost has a source of its own in `seed`.
+    /// Creates a node without memberships. Datagrams arrive at `socket`. Losses have a random
+    /// stream of their own, derived from `seed`.
     pub(crate) fn new(multicast: &Multicast, socket: SocketId, seed: Seed) -> Self {
         let settings = CastSettings { rate_min: multicast.rate_min, waiting_max: WAITING_MAX };
         Self {
@@ -97,12 +99,13 @@ impl Groups {
         self.casts.poll_timeout()
     }
 
-    /// What the node did so far.
+    /// Its traffic so far.
     pub(crate) fn carried(&self) -> Carried {
         Carried { groups: self.casts.totals(), lost_datagrams: self.lost, asked_again: 0 }
     }
 
-    /// Reads what has come. As with an emulated line of a live node, what is lost is lost between socket and protocol: it has been read.
+    /// Reads datagrams. As with the emulated line of a live node, losses happen between socket and
+    /// protocol: a lost datagram still costs a read.
     pub(crate) fn take_in(&mut self, turn: &mut Turn<'_>) {
         for _ in 0..DATAGRAMS_AT_ONCE {
             let Some(datagram) = turn.next_datagram(self.socket) else { return };
@@ -118,7 +121,8 @@ impl Groups {
         turn.leave_rest(self.socket);
     }
 
-    /// Joins and leaves as the kernel wants, gives it what came, and sends what it has; whether there was anything to do.
+    /// Executes the kernel's joins and leaves, delivers received frames to it, and sends its
+    /// frames. Returns whether there was anything to do.
     pub(crate) fn serve(&mut self, kernel: &mut Kernel, turn: &mut Turn<'_>) -> bool {
         let mut any = false;
         loop {

@@ -1,16 +1,18 @@
 //! Whole nodes and federates as processes of simulated computers.
 //!
-//! The kernels are those of the server, and the sessions those of the federate library; what is simulated is what is around them:
-//! cores that processes share, sockets, wake-ups, and the time that each step of a process takes. With costs that were measured on a
-//! computer the run says how long a message would take there, and how many of them there could be.
+//! Kernels are those of the server, and sessions those of the federate library. The simulation
+//! covers their surroundings: cores that processes share, sockets, wake-ups, and the time that each
+//! step of a process takes. With costs measured on a computer, a run predicts the latency and the
+//! throughput of messages there.
 //!
-//! - [`HostModel`]: what steps cost.
-//! - [`Federation`]: nodes, computers, and what federates do.
-//! - [`Multicast`]: groups that nodes share beside their links, as a live site does; [`Carried`]: what they carried.
-//! - [`run`]: a run, and its [`Report`].
-//! - [`fit`]: costs from measurements.
+//! - [`HostModel`]: the costs of steps.
+//! - [`Federation`]: nodes, computers, and the tasks of federates.
+//! - [`Multicast`]: groups that nodes share beside their links, as at a live site; [`Carried`]:
+//!   their traffic.
+//! - [`run`]: executes a run and returns its [`Report`].
+//! - [`fit`]: derives costs from measurements.
 //!
-//! A run is a function of its federation and of nothing else.
+//! A run depends on its federation only.
 
 mod chunk;
 mod crew;

@@ -1,4 +1,4 @@
-//! A federate: its session, what it sets up, and what it does then.
+//! A federate: its session, its setup, and its part in a task.
 
 use base::Moment;
 use bytes::{Bytes, BytesMut};
@@ -12,11 +12,11 @@ use crate::scheduler::ProcessId;
 use crate::setup::Setup;
 use crate::wires::{SocketId, Turn};
 
-/// One write has so many bytes at most.
+/// Maximum number of bytes of one write.
 const WRITE_BYTES: usize = 256 << 10;
-/// So much of what waits is written at once.
+/// Unsent bytes at which a flood writes before it makes more calls.
 const EAGER_BYTES: usize = 64 << 10;
-/// Calls without an answer at which a federate that floods pauses; it goes on at half of it.
+/// Unanswered calls at which a flooding federate pauses. It goes on at half of it.
 const WINDOW: usize = 4_096;
 
 /// A federate.
@@ -27,7 +27,7 @@ pub(crate) struct Member {
     full: bool,
     setup: Setup,
     part: Part,
-    /// The orchestrator let it begin.
+    /// The run has let it begin its part.
     begun: bool,
     paused: bool,
     buffer: BytesMut,
@@ -35,7 +35,7 @@ pub(crate) struct Member {
 }
 
 impl Member {
-    /// A federate whose session begins now.
+    /// Creates a federate whose session begins now.
     pub(crate) fn new(now: Moment, node: ProcessId, setup: Setup, part: Part) -> Self {
         Self {
             node,
@@ -51,27 +51,27 @@ impl Member {
         }
     }
 
-    /// What it does, and did.
+    /// Its part in the task.
     pub(crate) fn part(&self) -> &Part {
         &self.part
     }
 
-    /// It is joined.
+    /// All calls of its setup are answered.
     pub(crate) fn is_joined(&self) -> bool {
         self.setup.is_answered()
     }
 
-    /// It is joined, and knows whom it needs.
+    /// It is joined, and has discovered all objects that it needs.
     pub(crate) fn is_ready(&self) -> bool {
         self.setup.is_done()
     }
 
-    /// Why it cannot go on.
+    /// The reason why it cannot go on, if any.
     pub(crate) fn trouble(&self) -> Option<&str> {
         self.lost.as_deref().or(self.setup.trouble())
     }
 
-    /// Its work begins with the next turn.
+    /// Lets its part begin with the next turn.
     pub(crate) fn begin(&mut self) {
         self.begun = true;
     }
@@ -85,7 +85,7 @@ impl Member {
         Moment::sooner(self.session.poll_timeout(), own)
     }
 
-    /// Takes what came.
+    /// Handles a chunk.
     pub(crate) fn take(&mut self, turn: &mut Turn<'_>, chunk: Chunk) {
         match chunk {
             Chunk::Bytes(bytes, counted) => {
@@ -101,7 +101,7 @@ impl Member {
         }
     }
 
-    /// Does all that there is to do.
+    /// Handles all timers, events and calls that are due.
     pub(crate) fn go_on(&mut self, turn: &mut Turn<'_>) {
         if self.session.poll_timeout().is_some_and(|at| at <= turn.now()) {
             self.session.handle_timeout(turn.now());
@@ -168,7 +168,7 @@ impl Member {
         }
     }
 
-    /// Makes the calls that it can make now; says whether there was one.
+    /// Makes the calls that are possible now. Returns whether there was one.
     fn act(&mut self, turn: &mut Turn<'_>) -> bool {
         if let Some(call) = self.setup.poll_call() {
             self.call(turn, &call);

@@ -1,64 +1,74 @@
-//! What steps of a process cost on a kind of computer.
+//! The costs of the steps of a process on a kind of computer.
 
-/// Processor time and waiting of single steps, in nanoseconds. All are measured by calibrating, none is universal.
+/// Processor time and latency of single steps, in nanoseconds. All values come from a calibration;
+/// none is universal.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Costs {
-    /// Time from the moment at which something comes for a process that sleeps, until it runs on an idle core. No processor time.
+    /// From the arrival of input for a sleeping process until it runs on an idle core. This is
+    /// latency, not processor time.
     pub wake_ns: f64,
-    /// A turn: waiting for events, being scheduled, finding out what is ready.
+    /// A turn: waiting for events, being scheduled, and finding the ready sockets.
     pub turn_ns: f64,
-    /// At the beginning of a turn, for each other process that ran on its core since it ran there itself: the caches are theirs now. At most
-    /// for [`OTHERS_MAX`], after which nothing is left that could be lost.
+    /// Refilling the caches at the beginning of a turn, for each other process that has used the
+    /// core since the process last ran there. Counts at most [`OTHERS_MAX`] others, since no cached
+    /// data is left after that many.
     pub refill_ns: f64,
-    /// Writing once to a socket, its way through the system to the other end included; a read costs [`READ_PART`] of it.
+    /// A write to a socket, with its way through the system to the other end. A read costs
+    /// [`READ_PART`] of it.
     pub write_ns: f64,
-    /// Each byte that is written or read, of the first [`WARM_BYTES`] of a write or a read.
+    /// Each byte read or written, of the first [`WARM_BYTES`] of a read or write.
     pub warm_byte_ns: f64,
-    /// Each byte that is written, beyond the first [`WARM_BYTES`] of a write.
+    /// Each byte written beyond the first [`WARM_BYTES`] of a write.
     pub write_byte_ns: f64,
-    /// Each byte that is read, beyond the first [`WARM_BYTES`] of a read.
+    /// Each byte read beyond the first [`WARM_BYTES`] of a read.
     pub read_byte_ns: f64,
-    /// At a node: taking a call of a federate in, finding who wants it, answering.
+    /// At a node: receiving a call, finding its subscribers, and answering it.
     pub call_ns: f64,
     /// At a node: a callback to a federate, and its acknowledgement.
     pub callback_ns: f64,
-    /// At nodes: a message over a link, half of it at either end.
+    /// At nodes: a message over a link, half of it at each end.
     pub link_message_ns: f64,
-    /// At nodes: a message of a federate that goes to other nodes, half of it where it begins and half where it ends.
+    /// At nodes: a message that goes to other nodes, half of it at the sending node and half at the
+    /// receiving one.
     pub remote_message_ns: f64,
-    /// At the node where it begins: each byte of such a message, which is kept there for a while.
+    /// At the sending node: each byte of such a message, which is kept for repairs.
     pub remote_byte_ns: f64,
-    /// At the node that sends it: what the protocol of a multicast group makes of a datagram. It hears itself as well. A further process on its
-    /// computer that hears it costs [`COPY_PART`] of a write.
+    /// At the sending node: the multicast protocol's work on a datagram, including its own copy of
+    /// it. Each further process that receives the datagram on the same computer costs [`COPY_PART`]
+    /// of a write.
     pub datagram_send_ns: f64,
-    /// At each node that takes it: what the protocol makes of a datagram.
+    /// At each receiving node: the multicast protocol's work on a datagram.
     pub datagram_take_ns: f64,
-    /// At a federate: making a call, and taking its answer.
+    /// At a federate: making a call, and receiving its answer.
     pub federate_call_ns: f64,
-    /// At a federate: taking a callback, and acknowledging it.
+    /// At a federate: receiving a callback, and acknowledging it.
     pub federate_callback_ns: f64,
 }
 
-/// Other processes that a process can lose its caches to, see [`Costs::refill_ns`]. A choice.
+/// Maximum number of other processes that evict cached data, see [`Costs::refill_ns`]. An
+/// assumption, not a measurement.
 pub const OTHERS_MAX: usize = 8;
 
-/// So many bytes of a write or a read find room in the nearest caches on their way, and cost less than those of floods; how much less depends on who else
-/// uses these caches. A choice.
+/// Bytes of a read or write that fit into the nearest caches on their way. They cost less than the
+/// bytes of a flood; how much less depends on the other users of these caches. An assumption, not a
+/// measurement.
 pub const WARM_BYTES: usize = 16 << 10;
 
-/// The part of a write that a read costs. A choice: in the runs of a calibration each write meets about one read, so that only
-/// their sum can be known.
+/// Cost of a read as a part of the cost of a write. An assumption: in the runs of a calibration
+/// each write meets about one read, so that only their sum can be determined.
 pub const READ_PART: f64 = 0.25;
 
-/// The part of a write that each further copy of a datagram costs, of those on the computer of who sends it. A choice, since there is one such copy in
-/// the runs of a calibration: nodes that sent to five took 7 µs more than those that sent to two, where a write took 4.3.
+/// Cost of each further copy of a datagram on the sender's computer, as a part of a write. An
+/// assumption, since the runs of a calibration contain one such copy. It agrees with one
+/// observation: nodes that sent to five others took 7 µs more than nodes that sent to two, where a
+/// write took 4.3 µs.
 pub const COPY_PART: f64 = 0.5;
 
 impl Costs {
     /// Number of costs.
     pub const COUNT: usize = 16;
 
-    /// What they are called, in the order of [`Costs::to_array`].
+    /// Their names, in the order of [`Costs::to_array`].
     pub const NAMES: [&'static str; Self::COUNT] = [
         "wake_ns",
         "turn_ns",
@@ -78,7 +88,7 @@ impl Costs {
         "federate_callback_ns",
     ];
 
-    /// All of them.
+    /// All costs, in the order of [`Costs::NAMES`].
     pub fn to_array(self) -> [f64; Self::COUNT] {
         [
             self.wake_ns,
@@ -142,12 +152,12 @@ impl Costs {
 }
 
 impl Costs {
-    /// Writing once.
+    /// Cost of one write, in nanoseconds.
     pub(crate) fn of_write(&self, bytes: usize) -> f64 {
         self.write_ns + self.of_bytes(bytes, self.write_byte_ns)
     }
 
-    /// Reading once.
+    /// Cost of one read, in nanoseconds.
     pub(crate) fn of_read(&self, bytes: usize) -> f64 {
         READ_PART * self.write_ns + self.of_bytes(bytes, self.read_byte_ns)
     }
@@ -161,16 +171,16 @@ impl Costs {
 /// A kind of computer.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct HostModel {
-    /// Processes that run at the same time.
+    /// Cores: the number of processes that run at the same time.
     pub cores: u32,
-    /// What their steps cost.
+    /// The costs of steps.
     pub costs: Costs,
 }
 
-/// The largest cost that is accepted, in nanoseconds: a second.
+/// Largest valid cost, in nanoseconds: a second.
 pub const COST_NS_MAX: f64 = 1e9;
 
-/// A cost that is none.
+/// An invalid host model.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum ModelError {
     /// No core.
@@ -179,15 +189,16 @@ pub enum ModelError {
     /// A cost out of range.
     #[error("`{name}` is {value}; expected a number of nanoseconds from 0 to 1e9")]
     Cost {
-        /// Which.
+        /// Name of the cost.
         name: &'static str,
-        /// What it is.
+        /// Its value.
         value: f64,
     },
 }
 
 impl HostModel {
-    /// A computer of 2026 in a data centre with two virtual cores, as one calibration measured it; what datagrams cost is of another one like it.
+    /// A data-centre computer of 2026 with two virtual cores, as one calibration measured it. The
+    /// costs of datagrams were measured on another computer like it.
     pub const EXAMPLE: HostModel = HostModel {
         cores: 2,
         costs: Costs {

@@ -16,11 +16,12 @@ use crate::groups::{self, Carried, Groups};
 use crate::scheduler::ProcessId;
 use crate::wires::{SocketId, Turn};
 
-/// One read or write of a federate's connection has so many bytes at most.
+/// Maximum number of bytes of one read or write of a federate's connection.
 const IO_BYTES: usize = 256 << 10;
-/// Frames are collected until so many bytes of them go with one write.
+/// Frames are batched into writes of about this many bytes.
 const LINK_WRITE_BYTES: usize = 64 << 10;
-/// A connection's answer waits for the writes to this many others that what it said has caused.
+/// Number of writes to other connections after which the connection that was just read no longer
+/// goes last.
 const WRITES_BEFORE_ANSWER: usize = 8;
 
 /// A node.
@@ -32,13 +33,13 @@ pub(crate) struct Node {
     directory: Rc<Vec<ProcessId>>,
     federates: BTreeSet<SocketId>,
     links: BTreeSet<SocketId>,
-    /// Sockets that took no more than they did.
+    /// Sockets without room for writes; [`Chunk::Room`] follows.
     full: BTreeSet<SocketId>,
-    /// Federates that the kernel holds back, and of whom something is there to be read.
+    /// Federates that are paused by the kernel's back-pressure and have unread input.
     held: BTreeSet<SocketId>,
-    /// Multicast groups that it shares with other nodes.
+    /// Multicast groups shared with other nodes.
     groups: Option<Groups>,
-    /// Bytes that went into links.
+    /// Bytes written to links.
     link_bytes: u64,
     buffer: BytesMut,
 }
@@ -51,16 +52,17 @@ fn link(socket: SocketId) -> LinkId {
     LinkId(u64::from(socket.0))
 }
 
-/// The other way round: numbers of connections and links are those of sockets.
+/// The reverse of `conn` and `link`: connections and links have the numbers of their sockets.
 fn socket(number: u64) -> SocketId {
     SocketId(u32::try_from(number).expect("numbers of sockets fit"))
 }
 
 impl Node {
-    /// Node `number` of a federation. Datagrams of groups come by `datagrams`, where there are groups.
+    /// Creates node `number` of a federation. Datagrams of multicast groups arrive at the socket
+    /// `datagrams`; `None` without groups.
     ///
     /// # Errors
-    /// The settings do not fit.
+    /// [`kernel::NetworkError`]: the network settings are inconsistent.
     pub(crate) fn new(
         number: usize,
         federation: &Federation,
@@ -100,25 +102,25 @@ impl Node {
         })
     }
 
-    /// Nodes that it knows to be members, itself included, once it is one.
+    /// Number of members that it knows of, itself included; `None` until it is a member.
     pub(crate) fn members(&self) -> Option<usize> {
         self.kernel.member_of()?;
         self.kernel.network().map(|network| network.members.len())
     }
 
-    /// Bytes that it wrote to other nodes over links, so far.
+    /// Bytes that it has written to links.
     pub(crate) fn link_bytes(&self) -> u64 {
         self.link_bytes
     }
 
-    /// What it said in groups so far, and had to ask for beside them.
+    /// Its group traffic so far, and the number of messages requested again over links.
     pub(crate) fn carried(&self) -> Carried {
         let asked_again = self.kernel.network().map_or(0, |network| network.services.asked);
         let carried = self.groups.as_ref().map_or_else(Carried::default, Groups::carried);
         Carried { asked_again, ..carried }
     }
 
-    /// What it says of its network.
+    /// Its view of the network.
     pub(crate) fn network(&self) -> Option<NetworkStatus> {
         self.kernel.network()
     }
@@ -128,7 +130,7 @@ impl Node {
         Moment::sooner(self.kernel.poll_timeout(), groups)
     }
 
-    /// Does all that there is to do.
+    /// Handles all timers and input that are due.
     pub(crate) fn turn(&mut self, turn: &mut Turn<'_>) {
         if self.kernel.poll_timeout().is_some_and(|at| at <= turn.now()) {
             self.kernel.handle_timeout(turn.now());
@@ -204,7 +206,7 @@ impl Node {
                 let (link, reason) = (link(socket), "closed by the other end");
                 self.kernel.handle_link(turn.now(), LinkInput::Down { link, reason });
             }
-            // They come by a socket of their own.
+            // Datagrams arrive at a socket of their own.
             Chunk::Datagram(_) => {}
             Chunk::Closed => {
                 self.federates.remove(&socket);
@@ -214,9 +216,10 @@ impl Node {
         self.give_out(turn, None);
     }
 
-    /// Writes what the kernel has: first over links, then to federates, but not at once to the one that has just been read.
+    /// Writes the kernel's output: first to links, then to federates. The connection `origin`,
+    /// which was just read, goes last, unless [`WRITES_BEFORE_ANSWER`] others precede it anyway.
     fn give_out(&mut self, turn: &mut Turn<'_>, origin: Option<SocketId>) {
-        // FOM modules are read by another thread of the process, before anything is measured.
+        // FOM modules are read by another thread of the process, before the measurement begins.
         while let Some(job) = self.kernel.poll_job() {
             self.kernel.finish_job(turn.now(), job.run());
         }
@@ -234,7 +237,7 @@ impl Node {
         if let Some(origin) = waits {
             self.write(turn, origin);
         }
-        // Room in a queue may have made the kernel send more, to anybody.
+        // Room in a queue may have made the kernel produce more output, for any peer.
         loop {
             let mut any = self.serve_links(turn);
             while let Some(conn) = self.kernel.poll_ready() {

@@ -1,4 +1,4 @@
-//! What a federate does once it is set up.
+//! The part of a federate in its task, after its setup.
 
 use base::Moment;
 use bytes::{BufMut as _, Bytes, BytesMut};
@@ -7,41 +7,41 @@ use std::time::Duration;
 
 use crate::work::{SIZE_BYTES_MIN, Update};
 
-/// What a federate does, and what it has seen.
+/// The part of a federate in its task, and its measurements.
 #[derive(Clone, Debug)]
 pub(crate) struct Part {
     what: What,
     size: usize,
     number: u64,
-    /// Answers that are owed.
+    /// Answers still to be sent.
     owed: Vec<Bytes>,
-    /// Times, in nanoseconds: there and back for one who asks, from birth to reflect for a listener.
+    /// Times in nanoseconds: of round trips for an asker, from update to reflect for a listener.
     pub(crate) times_ns: Vec<u64>,
-    /// When it began, and when all was done.
+    /// Start of the part, and its end once all is done.
     pub(crate) began: Option<Moment>,
     pub(crate) finished: Option<Moment>,
-    /// Reflects of a listener, where nothing may be lost, that did not follow on the one before.
+    /// Reflects of a lossless listener that did not follow their predecessor.
     pub(crate) out_of_turn: u64,
 }
 
 #[derive(Clone, Debug)]
 enum What {
-    /// Asks, `left` times more; the first `warm_up` do not count.
+    /// Starts `left` more round trips; the first `warm_up` of all are not measured.
     Ask { left: u32, warm_up: u32, asked: Option<Moment> },
-    /// Answers each reflect.
+    /// Answers each reflect with an update.
     Answer,
-    /// Updates as often as it is let.
+    /// Updates as often as back-pressure allows.
     Flood { left: u32 },
-    /// Updates, as it is written.
+    /// Updates at the moments of a script.
     Play { script: Rc<[Update]> },
-    /// Takes reflects, so many of them, or fewer where they may be lost.
+    /// Receives `expected` reflects, or fewer if they may be lost.
     Listen { expected: u64, may_lose: bool, last: u64 },
 }
 
-/// An update that is to be made.
+/// An update to be sent.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Next {
-    /// Of the objects of the federate, from 0.
+    /// Number of the object within the federate, from 0.
     pub(crate) object: u32,
     pub(crate) reliable: bool,
     pub(crate) payload: Bytes,
@@ -81,17 +81,17 @@ impl Part {
         Self::new(What::Listen { expected, may_lose, last: 0 }, size)
     }
 
-    /// It is done, or never is but needs nothing more.
+    /// It is done, or has no end of its own.
     pub(crate) fn is_done(&self) -> bool {
         self.finished.is_some() || matches!(self.what, What::Answer)
     }
 
-    /// It takes what comes, which may be less than was sent.
+    /// Fewer reflects may arrive than were sent.
     pub(crate) fn may_lose(&self) -> bool {
         matches!(self.what, What::Listen { may_lose: true, .. })
     }
 
-    /// When it has something to do by itself.
+    /// Moment of its next update by itself.
     pub(crate) fn poll_timeout(&self) -> Option<Moment> {
         match &self.what {
             What::Play { script } => Some(self.began? + script.get(self.number as usize)?.at),
@@ -99,7 +99,7 @@ impl Part {
         }
     }
 
-    /// The next update that is to be made now, if there is one.
+    /// The next update that is due now, if any.
     pub(crate) fn poll_update(&mut self, now: Moment, begun: bool) -> Option<Next> {
         if !begun {
             return None;
@@ -145,7 +145,7 @@ impl Part {
         Some(Next { object, reliable, payload: payload.freeze() })
     }
 
-    /// A reflect came.
+    /// Handles a reflect.
     pub(crate) fn reflected(&mut self, now: Moment, payload: &Bytes) {
         match &mut self.what {
             What::Answer => self.owed.push(payload.clone()),

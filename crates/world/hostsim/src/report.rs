@@ -1,4 +1,4 @@
-//! What a run gave.
+//! The results of a run.
 
 use std::time::Duration;
 
@@ -7,60 +7,63 @@ use base::Digest;
 use crate::groups::Carried;
 use crate::work::Work;
 
-/// What a task gave.
+/// The results of a task.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Done {
     /// The task.
     pub work: Work,
-    /// Times in nanoseconds, rising: there and back of round trips, from the update to the reflect of the others, which in a flood says
-    /// how long queues were.
+    /// Times in nanoseconds, ascending: of round trips, or from each update to its reflects. In a
+    /// flood these show the length of the queues.
     pub times_ns: Vec<u64>,
-    /// From its beginning to its last reflect.
+    /// From the beginning of the task to its last reflect.
     pub took: Duration,
-    /// Reflects.
+    /// Number of reflects.
     pub reflects: u64,
-    /// As many would be if nothing were lost, and the run not stopped.
+    /// Number of reflects without loss and without an early stop.
     pub expected: u64,
-    /// Reflects of a flood, or of updates at a pace, that did not follow on the one before at their subscriber: none, unless a node errs.
+    /// Reflects of a flood or of paced updates that did not follow their predecessor at the
+    /// subscriber. Zero unless a node misbehaves.
     pub out_of_turn: u64,
-    /// Processor time of the process of the one who began, and of those of the others by node, in nanoseconds.
+    /// Processor time of federate processes, in nanoseconds: the process of the first federate,
+    /// then those of the others by node.
     pub federates_ns: Vec<f64>,
 }
 
 impl Done {
-    /// Reflects per second, of each subscriber.
+    /// Reflects per second of each subscriber.
     pub fn per_s(&self) -> f64 {
         self.reflects as f64 / self.work.subscribers() as f64 / self.took.as_secs_f64().max(1e-12)
     }
 
-    /// The time below which a share of all times lies, in microseconds; nothing without times.
+    /// Quantile of the times, in microseconds; `share` is from 0 to 1. `None` without times.
     pub fn quantile_us(&self, share: f64) -> Option<f64> {
         quantile_us(&self.times_ns, share)
     }
 }
 
-/// The time below which a share of rising times in nanoseconds lies, in microseconds; nothing without times.
+/// Quantile of ascending times in nanoseconds, in microseconds; `share` is from 0 to 1. `None`
+/// without times.
 pub fn quantile_us(rising_ns: &[u64], share: f64) -> Option<f64> {
     let last = rising_ns.len().checked_sub(1)?;
     let at = (share * last as f64).round() as usize;
     Some(rising_ns[at.min(last)] as f64 / 1e3)
 }
 
-/// What a run gave.
+/// The results of a run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Report {
-    /// By task.
+    /// Results by task.
     pub done: Vec<Done>,
-    /// Processor time of each node while the tasks were done, in nanoseconds.
+    /// Processor time of each node during the tasks, in nanoseconds.
     pub nodes_ns: Vec<f64>,
-    /// Bytes that nodes wrote over links meanwhile.
+    /// Bytes that nodes wrote to links during the tasks.
     pub link_bytes: u64,
-    /// What multicast groups carried meanwhile, where there are any.
+    /// Traffic of multicast groups during the tasks; `None` without groups.
     pub carried: Option<Carried>,
-    /// How long that was.
+    /// Duration of the tasks.
     pub took: Duration,
     /// Events of the simulation.
     pub events: u64,
-    /// A fingerprint of all that came, and when.
+    /// A fingerprint of all arrivals and their moments.
     pub digest: Digest,
 }

@@ -1,4 +1,4 @@
-//! A run: nodes find each other, federates join, all begin, and what was seen.
+//! A run: nodes form a network, federates join, all tasks run, and the results are collected.
 
 use std::collections::BTreeSet;
 use std::ops::Add;
@@ -20,50 +20,51 @@ use crate::wires::Wires;
 use crate::work::{Task, Update, Work};
 use crate::world::{Program, World};
 
-/// How long nodes and federates may take to be ready, in simulated time.
+/// Longest time for nodes and federates to become ready, in simulated time.
 const READY_MAX: Duration = Duration::from_secs(600);
-/// How long it is waited then, until nothing happens that comes of joining.
+/// Settling time after the last join, so that its consequences do not disturb the tasks.
 const CALM: Duration = Duration::from_secs(2);
-/// How long it is waited for the last updates of entities.
+/// Waiting time for the last updates of entities. Best-effort updates may never arrive, so that the
+/// run cannot wait for all.
 const SETTLE: Duration = Duration::from_secs(5);
-/// How often it is looked whether something has come about.
+/// Interval at which a condition is checked, in simulated time.
 const LOOK: Duration = Duration::from_millis(1);
-/// The same for multicast groups, of which nodes tell each other more slowly.
+/// The same for multicast groups, whose memberships spread more slowly.
 const LOOK_AT_GROUPS: Duration = Duration::from_millis(50);
 
-/// A run that came to nothing.
+/// A run that failed.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum RunError {
-    /// The federation makes no sense.
+    /// The federation is invalid.
     #[error(transparent)]
     Federation(#[from] FederationError),
-    /// The settings of nodes do not fit.
+    /// The settings of a node are inconsistent.
     #[error("node {node}: {why}")]
     Node {
-        /// Which.
+        /// Number of the node, from 0.
         node: usize,
-        /// Why.
+        /// The reason.
         why: String,
     },
     /// A federate was refused or lost.
     #[error("a federate of task {task}: {why}")]
     Federate {
-        /// Of which task, from 1.
+        /// Number of the task, from 1.
         task: usize,
-        /// Why.
+        /// The reason.
         why: String,
     },
-    /// Something did not come about.
+    /// A condition was not met in time.
     #[error("{what}: not within {seconds} s of simulated time")]
     Stalled {
-        /// What.
+        /// The condition.
         what: &'static str,
-        /// How long it was waited.
+        /// Time waited, in simulated seconds.
         seconds: u64,
     },
 }
 
-/// The processes of a task: of the one who begins, and of the others by node.
+/// The processes of a task: that of the first federate, then those of the others by node.
 type Crews = Vec<ProcessId>;
 
 struct Run<'a> {
@@ -71,11 +72,12 @@ struct Run<'a> {
     world: World,
     nodes: Rc<Vec<ProcessId>>,
     crews: Vec<Crews>,
-    /// The updates whose moments are known before, by task.
+    /// Updates whose moments are known in advance, by task.
     scripts: Vec<Rc<[Update]>>,
 }
 
-/// Runs it. `progress` is told the share of all expected reflects that came; it says whether to go on.
+/// Executes a run. `progress` receives the fraction of the expected reflects that have arrived and
+/// returns whether to go on.
 ///
 /// # Errors
 /// [`RunError`].
@@ -93,7 +95,7 @@ pub fn run(federation: &Federation, mut progress: impl FnMut(f64) -> bool) -> Re
     Ok(run.report(&before))
 }
 
-/// What was counted until some moment.
+/// Counters at a moment.
 struct Counts {
     at: Moment,
     nodes_ns: Vec<f64>,
@@ -113,7 +115,7 @@ impl<'a> Run<'a> {
         };
         let wires = Wires::new(federation.hosts, federation.ethernet, computers, federation.pinned);
         let mut world = World::new(wires);
-        // Processes are numbered in the order in which they are added.
+        // Processes have the numbers of the order in which they are added.
         let directory = Rc::new((0..u32::from(federation.nodes)).map(ProcessId).collect::<Vec<_>>());
         for (number, which) in (0..federation.nodes).enumerate() {
             let datagrams = federation.multicast.map(|_| world.wires.add_member(directory[number]));
@@ -128,7 +130,7 @@ impl<'a> Run<'a> {
         Ok(Self { federation, world, nodes: directory, crews: Vec::new(), scripts })
     }
 
-    /// All nodes are members, and know each other.
+    /// Waits until all nodes are members and know each other.
     fn found(&mut self) -> Result<(), RunError> {
         let count = usize::from(self.federation.nodes);
         if count == 1 {
@@ -158,7 +160,8 @@ impl<'a> Run<'a> {
         self.wait_every(LOOK_AT_GROUPS, "multicast groups reach their members", groups_reach_all)
     }
 
-    /// Adds a process of federates of a task at a node: at place 0 that of the federate that begins, then those of the others.
+    /// Adds a process with federates of a task at a node. Place 0 is the process of the first
+    /// federate; the others follow.
     fn add_crew(&mut self, task: usize, place: usize, number: u16) -> ProcessId {
         let work = &self.federation.work[task];
         let (near, process) = match place {
@@ -209,7 +212,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Updates, or round trips, of a task.
+    /// Number of updates, or round trips, of a task.
     fn updates(&self, task: usize) -> u64 {
         match self.federation.work[task].task {
             Task::Entities { .. } => self.scripts[task].len() as u64,
@@ -217,11 +220,11 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Until everything is done, or `progress` wants no more.
+    /// Runs until all tasks are done, or `progress` stops the run.
     fn work(&mut self, progress: &mut impl FnMut(f64) -> bool) -> Result<(), RunError> {
         let mut last = (0, self.world.now());
         let expected: u64 = (0..self.federation.work.len()).map(|task| self.expected(task)).sum();
-        // What goes by best effort may be dropped on the way.
+        // Best-effort messages may be dropped on the way.
         let over = last.1 + self.entities_end() + SETTLE;
         loop {
             self.world.run_until(self.world.now() + LOOK);
@@ -238,7 +241,7 @@ impl<'a> Run<'a> {
             if times > last.0 {
                 last = (times, self.world.now());
             }
-            // One who paces may pause for long.
+            // A federate with a pace may pause for a long time.
             let paused = parts().filter_map(Part::poll_timeout).max();
             if self.world.now().since(last.1.max(paused.unwrap_or(Moment::ZERO))) > READY_MAX {
                 return Err(stalled("a reflect"));
@@ -246,12 +249,13 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Times that are taken of a task: one a round trip, or one a reflect.
+    /// Number of times that a task records: one for each round trip or reflect.
     fn expected(&self, task: usize) -> u64 {
         self.updates(task) * self.federation.work[task].subscribers()
     }
 
-    /// How long entities are at work; nothing without entities, where nothing may be lost.
+    /// The longest run of entities. Without entities nothing may be lost, and the end is out of
+    /// reach.
     fn entities_end(&self) -> Duration {
         let runs = self.federation.work.iter().filter_map(|work| match work.task {
             Task::Entities { run, .. } => Some(run),
@@ -353,7 +357,8 @@ fn since(after: &[f64], before: &[f64]) -> Vec<f64> {
     after.iter().zip(before).map(|(after, before)| after - before).collect()
 }
 
-/// Whether each node says of each of its groups that all of its neighbours that are in it hear it there.
+/// Whether each node reports for each of its groups that it reaches all neighbours that are
+/// members.
 fn groups_reach_all(world: &World) -> bool {
     let networks: Vec<_> = world.nodes().filter_map(Node::network).collect();
     let members: BTreeSet<_> = networks

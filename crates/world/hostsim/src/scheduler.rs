@@ -1,4 +1,4 @@
-//! Who runs on the cores of a computer.
+//! The scheduler of the cores of a computer.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -11,42 +11,45 @@ use crate::model::OTHERS_MAX;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct ProcessId(pub(crate) u32);
 
-/// How long a process keeps its core while others wait for one: the base slice of Linux's scheduler, about.
+/// Time slice: a process keeps its core this long while others wait. About the base slice of
+/// Linux's scheduler.
 const SLICE: Duration = Duration::from_millis(3);
 
-/// So many processes are remembered: enough for [`OTHERS_MAX`] on each of some cores.
+/// Number of processes whose order is remembered: enough for [`OTHERS_MAX`] on each of several
+/// cores.
 const LATEST_MAX: usize = 64;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 enum State {
     #[default]
     Asleep,
-    /// It has a core, and is about to run.
+    /// It has a core and is about to run.
     Coming,
     /// It waits for a core.
     Waiting,
     Running {
-        /// Since when it has its core.
+        /// The moment at which it got its core.
         since: Moment,
-        /// Something came for it meanwhile.
+        /// Input arrived during the turn.
         again: bool,
     },
 }
 
-/// Cores, and who waits for one: first come, first served, each until it has nothing to do, or its slice is over.
+/// Cores and a FIFO queue of waiting processes. A process keeps its core until it has nothing to do
+/// or its slice is over.
 #[derive(Clone, Debug)]
 pub(crate) struct Scheduler {
     idle: u32,
     waiting: VecDeque<ProcessId>,
     cores: u32,
-    /// Who ran last, the latest first: some.
+    /// Processes that ran last, the latest first; at most `LATEST_MAX`.
     latest: VecDeque<ProcessId>,
-    /// Of the processes of this computer that something ever came for.
+    /// States of the processes that have been woken at least once.
     states: BTreeMap<ProcessId, State>,
 }
 
 impl Scheduler {
-    /// Idle cores.
+    /// Creates a scheduler whose cores are idle.
     pub(crate) fn new(cores: u32) -> Self {
         Self {
             idle: cores,
@@ -57,7 +60,7 @@ impl Scheduler {
         }
     }
 
-    /// Something came for a process; true when it shall begin on a core that is kept for it.
+    /// Wakes a process. Returns true if it gets an idle core, on which the caller must begin it.
     pub(crate) fn wake(&mut self, process: ProcessId) -> bool {
         let state = self.states.entry(process).or_default();
         match state {
@@ -76,8 +79,9 @@ impl Scheduler {
         false
     }
 
-    /// A process begins a turn. Says how many others ran on its core since it ran last, at most [`OTHERS_MAX`]; of several cores
-    /// each is taken to have its share of them.
+    /// Begins a turn of a process. Returns how many other processes ran on its core since its last
+    /// turn, at most [`OTHERS_MAX`]. With several cores, each is assumed to have an equal share of
+    /// them.
     pub(crate) fn begin(&mut self, process: ProcessId, now: Moment) -> f64 {
         let state = self.states.entry(process).or_default();
         let since = if let State::Running { since, .. } = *state { since } else { now };
@@ -88,12 +92,13 @@ impl Scheduler {
             None => self.latest.truncate(LATEST_MAX - 1),
         }
         self.latest.push_front(process);
-        // Who never ran finds nothing of its own, and who ran long ago neither.
+        // A process that never ran, or ran long ago, finds none of its data in the caches.
         let others = others.map_or(OTHERS_MAX as f64, |others| others as f64 / f64::from(self.cores));
         others.min(OTHERS_MAX as f64)
     }
 
-    /// Its turn is over. Says who runs now on its core: itself when there is more for it, or one who waited.
+    /// Ends a turn. Returns the process that runs next on the core: the same one if it has more to
+    /// do, or one that waited.
     pub(crate) fn end(&mut self, process: ProcessId, now: Moment, wants_more: bool) -> Option<ProcessId> {
         let Some(&State::Running { since, again }) = self.states.get(&process) else { return None };
         let goes_on = wants_more || again;
@@ -169,7 +174,8 @@ mod tests {
     }
 
     proptest! {
-        /// No more processes run than there are cores, no core is idle while one waits, and whoever is woken runs.
+        /// No more processes run than there are cores, no core is idle while a process waits, and
+        /// every process that is woken runs.
         #[test]
         fn cores_are_neither_shared_nor_left_idle(
             cores in 1u32..4,

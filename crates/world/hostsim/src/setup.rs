@@ -1,4 +1,5 @@
-//! What a federate asks for before it begins: the federation, handles, publications, subscriptions, an object.
+//! The calls of a federate before its task begins: federation, handles, publications,
+//! subscriptions, objects.
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
@@ -11,20 +12,20 @@ use hla::api::{self, CallRequest, DiscoverObjectInstance};
 use hla::handle::{AttributeHandle, ObjectClassHandle, ObjectInstanceHandle};
 
 const FEDERATION: &str = "hostsim";
-/// Attributes of each class, by [`Carried`].
+/// Attributes of each class, indexed by [`Carried`].
 const ATTRIBUTES: [&str; 2] = ["Payload", "State"];
 const TRANSPORTATIONS: [&str; 2] = ["HLAreliable", "HLAbestEffort"];
 
-/// A class of a task.
+/// An object class of a task.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Class {
-    /// Updated by the one who begins.
+    /// Updated by the first federate.
     Ping,
-    /// Updated by the one who answers.
+    /// Updated by the federate that answers.
     Pong,
 }
 
-/// How an attribute is carried.
+/// The transportation type of an attribute.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Carried {
     Reliably,
@@ -56,19 +57,20 @@ pub(crate) struct Setup {
     steps: VecDeque<Step>,
     begun: bool,
     asked: Option<Step>,
-    /// Handles of ping and pong.
+    /// Handles of the classes, indexed by [`Class`].
     classes: [Option<ObjectClassHandle>; 2],
-    /// By class, and by how they are carried.
+    /// Handles of attributes, indexed by class and transportation type.
     attributes: [[Option<AttributeHandle>; 2]; 2],
     objects: Vec<ObjectInstanceHandle>,
     updates: Option<Class>,
-    /// It waits for so many objects of a class.
+    /// The class and the number of objects that are still to be discovered.
     awaits: Option<(Class, u32)>,
     trouble: Option<String>,
 }
 
 impl Setup {
-    /// Of a federate of task `task` of `tasks`, which updates so many `objects` of one class, or wants as many of another. The first
+    /// The setup of a federate of task `task` of `tasks`. It registers `objects` objects of the
+    /// class `updates`, or waits until it has discovered as many of the class `wants`. The first
     /// federate creates the federation.
     pub(crate) fn new(
         (task, tasks): (usize, usize),
@@ -110,7 +112,7 @@ impl Setup {
         }
     }
 
-    /// The session is open.
+    /// Starts the setup: the session is open.
     pub(crate) fn begin(&mut self) {
         self.begun = true;
     }
@@ -120,7 +122,7 @@ impl Setup {
         self.steps.is_empty() && self.asked.is_none()
     }
 
-    /// All is there.
+    /// All calls are answered and all objects discovered.
     pub(crate) fn is_done(&self) -> bool {
         self.is_answered() && self.awaits.is_none()
     }
@@ -129,7 +131,7 @@ impl Setup {
         self.trouble.as_deref()
     }
 
-    /// The next call, when the last one is answered.
+    /// The next call, once the last one is answered.
     pub(crate) fn poll_call(&mut self) -> Option<CallRequest> {
         if !self.begun || self.asked.is_some() {
             return None;
@@ -179,7 +181,7 @@ impl Setup {
         }
     }
 
-    /// A call succeeded.
+    /// Handles the response to a call.
     pub(crate) fn answered(&mut self, answer: Answer) {
         let Some(step) = self.asked.take() else { return };
         match (step, answer) {
@@ -199,7 +201,7 @@ impl Setup {
         }
     }
 
-    /// An object was discovered.
+    /// Handles a discovered object.
     pub(crate) fn discovered(&mut self, found: &DiscoverObjectInstance) {
         if let Some((class, left)) = self.awaits
             && found.object_class == self.classes[class as usize]
@@ -223,7 +225,7 @@ impl Setup {
     }
 }
 
-/// Creates the federation, with two classes for each task.
+/// The call that creates the federation, with two classes for each task.
 fn create(tasks: usize) -> Call {
     let mut xml = String::from(
         "<objectModel xmlns=\"http://standards.ieee.org/IEEE1516-2025\">\

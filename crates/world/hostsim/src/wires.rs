@@ -1,4 +1,4 @@
-//! Sockets between processes, and the computers that these run on.
+//! Sockets between processes, and the network of the computers that they run on.
 
 mod datagrams;
 
@@ -18,25 +18,26 @@ use datagrams::Member;
 pub(crate) struct SocketId(pub(crate) u32);
 
 impl SocketId {
-    /// The other end.
+    /// The other end of the connection. Both ends are created together: their numbers differ in the
+    /// lowest bit.
     fn peer(self) -> Self {
         Self(self.0 ^ 1)
     }
 }
 
-/// Bytes that wait on the way to a process before its peer finds the socket full: what the buffers of both ends of a loopback
-/// connection hold on Linux, about.
+/// Bytes in flight to a process at which its peer finds the socket full: about the sum of both
+/// buffers of a loopback connection on Linux.
 const SOCKET_BYTES: usize = 4 << 20;
 
-/// Something that happens.
+/// An event of the simulation.
 pub(crate) enum Event {
     /// A process begins a turn.
     Run(ProcessId),
-    /// Its turn is over.
+    /// A process ends its turn.
     Done(ProcessId),
-    /// A process wanted to be woken at this moment.
+    /// The timer of a process expires; stale if the timer has been moved.
     Timer(ProcessId),
-    /// A chunk, by slot, has come.
+    /// A chunk, by slot, arrives at its socket.
     Arrived(u32),
     /// A chunk, by slot, queues at the switch's port towards its computer.
     AtSwitch(u32),
@@ -45,7 +46,7 @@ pub(crate) enum Event {
 struct Socket {
     owner: ProcessId,
     inbox: VecDeque<Chunk>,
-    /// In the inbox, and on the way to it.
+    /// Bytes in the inbox and on the way to it.
     bytes: usize,
     /// The peer waits for room.
     full: bool,
@@ -64,17 +65,17 @@ struct Flight {
     departure: Option<Departure>,
 }
 
-/// What a process has to look at.
+/// The state of a process: its place, its input, and its timer.
 #[derive(Default)]
 struct Place {
     computer: usize,
-    /// Who lets it run.
+    /// The index of its scheduler.
     scheduler: usize,
-    /// Sockets with something in them, in the order in which it came.
+    /// Sockets with unread chunks, in order of arrival.
     ready: VecDeque<SocketId>,
-    /// When its timer goes off.
+    /// Expiry of its timer.
     timer: Option<Moment>,
-    /// Processor time so far, in nanoseconds.
+    /// Processor time used so far, in nanoseconds.
     busy_ns: f64,
 }
 
@@ -84,19 +85,19 @@ struct Computer {
     into: Port,
 }
 
-/// All sockets, all computers, and what is under way.
+/// All sockets and computers, and the chunks in flight.
 pub(crate) struct Wires {
     pub(crate) now: Moment,
     model: HostModel,
     ethernet: Ethernet,
     pub(crate) queue: EventQueue<Event>,
     computers: Vec<Computer>,
-    /// One for each computer, or, where processes stay on cores, for each core.
+    /// One for each computer; with pinned processes one for each core.
     schedulers: Vec<Scheduler>,
     pinned: bool,
     places: Vec<Place>,
     sockets: Vec<Socket>,
-    /// Processes that take datagrams of multicast groups.
+    /// Processes that receive datagrams of multicast groups.
     members: BTreeMap<ProcessId, Member>,
     flights: Slots<Flight>,
     pub(crate) events: u64,
@@ -104,7 +105,7 @@ pub(crate) struct Wires {
 }
 
 impl Wires {
-    /// `pinned`: processes stay on cores.
+    /// `pinned`: each process stays on one core.
     pub(crate) fn new(model: HostModel, ethernet: Ethernet, computers: usize, pinned: bool) -> Self {
         let schedulers = match pinned {
             true => vec![Scheduler::new(1); computers * model.cores as usize],
@@ -127,7 +128,8 @@ impl Wires {
         }
     }
 
-    /// Adds a process to a computer, and lets it begin. Where processes stay on cores it is on this one, counted around.
+    /// Adds a process to a computer and wakes it. If processes are pinned, it runs on `core` modulo
+    /// the number of cores.
     pub(crate) fn add_process(&mut self, computer: usize, core: u32) -> ProcessId {
         let id = ProcessId(u32::try_from(self.places.len()).expect("fewer than 2^32 processes"));
         let cores = self.model.cores;
@@ -138,12 +140,12 @@ impl Wires {
         id
     }
 
-    /// Processor time of a process so far, in nanoseconds.
+    /// Processor time that a process has used, in nanoseconds.
     pub(crate) fn busy_ns(&self, process: ProcessId) -> f64 {
         self.places[process.0 as usize].busy_ns
     }
 
-    /// The process is to run soon.
+    /// Wakes a process.
     pub(crate) fn wake(&mut self, process: ProcessId) {
         let scheduler = self.places[process.0 as usize].scheduler;
         if self.schedulers[scheduler].wake(process) {
@@ -151,7 +153,7 @@ impl Wires {
         }
     }
 
-    /// The process begins a turn now.
+    /// Begins a turn of a process and charges its fixed costs.
     pub(crate) fn begin(&mut self, process: ProcessId) -> Turn<'_> {
         let scheduler = self.places[process.0 as usize].scheduler;
         let others = self.schedulers[scheduler].begin(process, self.now);
@@ -161,7 +163,8 @@ impl Wires {
         turn
     }
 
-    /// The turn of a process is over: another one follows, or another process runs, or it sleeps until `timer`.
+    /// Ends the turn of a process. The next turn on its core is another one of its own or one of a
+    /// waiting process; without work it sleeps until `timer`.
     pub(crate) fn end(&mut self, process: ProcessId, timer: Option<Moment>) {
         let now = self.now;
         let place = &mut self.places[process.0 as usize];
@@ -176,14 +179,15 @@ impl Wires {
         }
     }
 
-    /// A timer went off; one that was moved leaves its event behind.
+    /// Handles an expired timer. A timer that has been moved leaves a stale event behind, which is
+    /// ignored.
     pub(crate) fn timer(&mut self, process: ProcessId) {
         if self.places[process.0 as usize].timer == Some(self.now) {
             self.wake(process);
         }
     }
 
-    /// A chunk has come.
+    /// Delivers a chunk to its socket.
     pub(crate) fn arrived(&mut self, slot: u32) {
         let Some(Flight { to, chunk, .. }) = self.flights.take(slot) else { return };
         self.digest.word(self.now.as_nanos());
@@ -191,7 +195,7 @@ impl Wires {
         self.put(to, chunk);
     }
 
-    /// A chunk queues for the last part of its way.
+    /// Queues a chunk at the switch's port towards its receiver.
     pub(crate) fn at_switch(&mut self, slot: u32) {
         let Some(Flight { to, chunk, departure: Some(departure) }) = self.flights.get(slot) else {
             return;
@@ -230,12 +234,12 @@ impl Wires {
         self.places[self.sockets[socket.0 as usize].owner.0 as usize].computer
     }
 
-    /// A chunk queues at the port of a computer.
+    /// Queues a chunk at the network port of a computer.
     fn depart(&mut self, now: Moment, computer: usize, chunk: &Chunk) -> Departure {
         framed(self.ethernet, chunk).depart(&mut self.computers[computer].out, now, chunk.bytes())
     }
 
-    /// A chunk is under way: through the switch if it has left its computer.
+    /// Puts a chunk in flight: through the switch if it has departed from its computer.
     fn fly(&mut self, now: Moment, to: SocketId, chunk: Chunk, departure: Option<Departure>) {
         self.sockets[to.0 as usize].bytes += chunk.bytes();
         let slot = self.flights.put(Flight { to, chunk, departure });
@@ -246,7 +250,7 @@ impl Wires {
     }
 }
 
-/// The network as it carries a chunk: bytes of streams over TCP, datagrams over UDP.
+/// The network with the framing of a chunk: UDP for datagrams, TCP for streams.
 fn framed(ethernet: Ethernet, chunk: &Chunk) -> Ethernet {
     match chunk {
         Chunk::Datagram(_) => Ethernet { framing: Framing::UDP, ..ethernet },
@@ -254,12 +258,12 @@ fn framed(ethernet: Ethernet, chunk: &Chunk) -> Ethernet {
     }
 }
 
-/// Time from nanoseconds with a fraction.
+/// A duration from fractional nanoseconds.
 fn nanos(ns: f64) -> std::time::Duration {
     std::time::Duration::from_nanos(ns as u64) // costs are not negative, and sums of them far below 2^64
 }
 
-/// A turn of a process: what it does takes time, which is now later with each step.
+/// A turn of a process. Each step takes time and so advances the present of the process.
 pub(crate) struct Turn<'a> {
     wires: &'a mut Wires,
     costs: Costs,
@@ -268,27 +272,28 @@ pub(crate) struct Turn<'a> {
 }
 
 impl Turn<'_> {
-    /// The present, as far as the process has come.
+    /// The present of the process: the start of the turn and the time spent since.
     pub(crate) fn now(&self) -> Moment {
         self.wires.now + nanos(self.spent_ns)
     }
 
-    /// What steps cost.
+    /// The costs of steps.
     pub(crate) fn costs(&self) -> Costs {
         self.costs
     }
 
-    /// Takes processor time.
+    /// Uses processor time.
     pub(crate) fn spend(&mut self, ns: f64) {
         self.spent_ns += ns;
     }
 
-    /// The next socket with something in it; each once, until something new comes.
+    /// The next socket with unread chunks. Each is returned once, until more arrives.
     pub(crate) fn next_ready(&mut self) -> Option<SocketId> {
         self.wires.places[self.process.0 as usize].ready.pop_front()
     }
 
-    /// What is in a socket, up to so many bytes, and at least one chunk of what there is. What is left waits for another turn.
+    /// Reads chunks from a socket until they have `bytes_max` bytes or more, or the socket is
+    /// empty. The rest waits for another turn.
     pub(crate) fn read(&mut self, socket: SocketId, bytes_max: usize) -> Vec<Chunk> {
         let place = &mut self.wires.places[self.process.0 as usize];
         let end = &mut self.wires.sockets[socket.0 as usize];
@@ -316,14 +321,14 @@ impl Turn<'_> {
         chunks
     }
 
-    /// Whether a socket takes something; if not, [`Chunk::Room`] comes when it does again.
+    /// Whether a socket accepts a write. If not, [`Chunk::Room`] arrives once it does again.
     pub(crate) fn has_room(&mut self, socket: SocketId) -> bool {
         let far = &mut self.wires.sockets[socket.peer().0 as usize];
         far.full = far.bytes >= SOCKET_BYTES;
         !far.full
     }
 
-    /// Writes; it is on its way when that has been paid.
+    /// Writes a chunk, which departs after the process has paid for the write.
     pub(crate) fn write(&mut self, socket: SocketId, chunk: Chunk) {
         self.spent_ns += self.costs.of_write(chunk.bytes());
         let now = self.now();
@@ -339,7 +344,7 @@ impl Turn<'_> {
         socket
     }
 
-    /// Closes a socket: what was written before arrives, then its peer learns of it.
+    /// Closes a socket. The peer first receives everything written before.
     pub(crate) fn close(&mut self, socket: SocketId) {
         let end = &mut self.wires.sockets[socket.0 as usize];
         if !std::mem::replace(&mut end.closed, true) {

@@ -1,95 +1,99 @@
-//! What federates do, and where.
+//! Tasks of federates, and the nodes that they run at.
 
 use std::time::Duration;
 
-/// What a pair or a group of federates does.
+/// A task of a pair or a group of federates.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Task {
-    /// One updates, the other answers each reflect by an update with as many bytes, one exchange after the other.
+    /// Round trips, one after the other: the first federate updates, and the other answers each
+    /// reflect with an update of the same size.
     RoundTrips {
-        /// How many are measured.
+        /// Number of measured round trips.
         count: u32,
-        /// Before these, as many that are not.
+        /// Number of earlier round trips that are not measured.
         warm_up: u32,
     },
-    /// One updates as fast as it is let; so many subscribers, in one process at each node of the others.
+    /// A flood: one federate updates as fast as back-pressure allows. The subscribers of a node
+    /// share one process.
     Flood {
-        /// Updates.
+        /// Number of updates.
         count: u32,
-        /// Subscribing federates at each node of the others.
+        /// Subscribing federates at each receiving node.
         subscribers: u32,
     },
-    /// One updates at random moments, whatever has become of earlier ones; so many subscribers, in one process at each node of
-    /// the others.
+    /// Updates of one federate at random moments, regardless of earlier ones. The subscribers of a
+    /// node share one process.
     Paced {
-        /// Updates.
+        /// Number of updates.
         count: u32,
-        /// Time between two, on average (exponential).
+        /// Mean time between two updates (exponentially distributed).
         mean_gap: Duration,
-        /// Subscribing federates at each node of the others.
+        /// Subscribing federates at each receiving node.
         subscribers: u32,
     },
-    /// One has the objects of a workload and updates each as its Markov chain has it: what is of mode 0 by best effort, what is of mode 1
-    /// reliably; so many subscribers, in one process at each node of the others.
+    /// Simulated entities: one federate owns the objects of a workload and updates each as its
+    /// Markov chain has it, mode 0 by best effort and mode 1 reliably. The subscribers of a node
+    /// share one process.
     Entities {
-        /// Which of [`Federation::workloads`](crate::Federation::workloads).
+        /// Index into [`Federation::workloads`](crate::Federation::workloads).
         workload: usize,
-        /// For how long.
+        /// Length of the run.
         run: Duration,
-        /// Subscribing federates at each node of the others.
+        /// Subscribing federates at each receiving node.
         subscribers: u32,
     },
 }
 
-/// A task, and where it happens.
+/// A task with its size and its nodes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Work {
-    /// What is done.
+    /// The task.
     pub task: Task,
-    /// Bytes of the one attribute of each update; at least [`SIZE_BYTES_MIN`]. Of entities their workload says it, and this is the least.
+    /// Bytes of the one attribute of each update; at least [`SIZE_BYTES_MIN`]. For entities, whose
+    /// workload has sizes of its own, the least size.
     pub size_bytes: u32,
-    /// The node of the federate that begins.
+    /// The node of the first federate.
     pub from: u16,
-    /// The nodes of the others, at least one, each once; a single one for round trips.
+    /// The nodes of the other federates: at least one, each once; exactly one for round trips.
     pub to: Vec<u16>,
 }
 
-/// Updates hold their number and their moment of birth.
+/// Minimum size of an update, in bytes: its number and its time stamp, 8 bytes each.
 pub const SIZE_BYTES_MIN: u32 = 16;
-/// Most bytes of an update.
+/// Maximum size of an update, in bytes.
 pub const SIZE_BYTES_MAX: u32 = 1 << 20;
-/// An update of an entity.
+/// An update of an entity, or of a federate that updates at random moments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Update {
-    /// From the beginning of its task.
+    /// Its moment, from the beginning of the task.
     pub at: Duration,
-    /// Of those of the task, from 0.
+    /// Number of the object within the task, from 0.
     pub object: u32,
-    /// Payload.
+    /// Size of the payload, in bytes.
     pub size_bytes: u32,
-    /// It is promised to arrive.
+    /// Reliable transportation; otherwise best effort.
     pub reliable: bool,
 }
 
 impl Work {
-    /// Updates or round trips that are measured; none of entities, whose workload says it.
+    /// Measured updates or round trips; 0 for entities, whose workload determines the number.
     pub fn count(&self) -> u32 {
         self.task.count()
     }
 
-    /// Federates of the other side, at all nodes.
+    /// Number of receiving federates at all nodes.
     pub(crate) fn subscribers(&self) -> u64 {
         u64::from(self.task.subscribers()) * self.to.len() as u64
     }
 
-    /// Processes of federates.
+    /// Number of federate processes.
     pub(crate) fn processes(&self) -> usize {
         1 + self.to.len()
     }
 }
 
 impl Task {
-    /// Updates or round trips; none of entities, whose workload says it.
+    /// Measured updates or round trips; 0 for entities, whose workload determines the number.
     pub(crate) fn count(self) -> u32 {
         match self {
             Task::RoundTrips { count, .. } | Task::Flood { count, .. } | Task::Paced { count, .. } => count,
@@ -97,7 +101,7 @@ impl Task {
         }
     }
 
-    /// Federates of the other side, at each node.
+    /// Number of receiving federates at each node.
     pub(crate) fn subscribers(self) -> u32 {
         match self {
             Task::RoundTrips { .. } => 1,
@@ -107,7 +111,7 @@ impl Task {
         }
     }
 
-    /// In words.
+    /// The name of the task.
     pub const fn name(self) -> &'static str {
         match self {
             Task::RoundTrips { .. } => "round-trips",

@@ -1,4 +1,4 @@
-//! Processes on computers, and what happens to them.
+//! Processes with their programs, and the event loop.
 
 use base::Moment;
 
@@ -7,7 +7,7 @@ use crate::node::Node;
 use crate::scheduler::ProcessId;
 use crate::wires::{Event, Turn, Wires};
 
-/// What a process runs.
+/// The program of a process.
 pub(crate) enum Program {
     Node(Box<Node>),
     Crew(Crew),
@@ -40,7 +40,8 @@ impl World {
         Self { wires, programs: Vec::new() }
     }
 
-    /// Adds a process to a computer, and to a core of it where processes stay on one; it begins at once.
+    /// Adds a process to a computer, which begins at once. `core` counts only if processes are
+    /// pinned.
     pub(crate) fn add(&mut self, computer: usize, core: u32, program: Program) -> ProcessId {
         self.programs.push(program);
         self.wires.add_process(computer, core)
@@ -58,7 +59,7 @@ impl World {
         })
     }
 
-    /// Processes of federates, likewise.
+    /// Processes of federates, in the order in which they were added.
     pub(crate) fn crews(&self) -> impl Iterator<Item = &Crew> {
         self.programs.iter().filter_map(|program| match program {
             Program::Crew(crew) => Some(crew),
@@ -66,7 +67,7 @@ impl World {
         })
     }
 
-    /// Lets the federates of a process begin.
+    /// Lets the federates of a process begin their tasks.
     pub(crate) fn begin(&mut self, process: ProcessId) {
         if let Program::Crew(crew) = &mut self.programs[process.0 as usize] {
             crew.begin();
@@ -74,7 +75,7 @@ impl World {
         }
     }
 
-    /// Lets everything happen that happens at or before `until`.
+    /// Handles all events up to and including `until`.
     pub(crate) fn run_until(&mut self, until: Moment) {
         while let Some((at, event)) = self.wires.queue.pop_until(until) {
             self.wires.now = at;

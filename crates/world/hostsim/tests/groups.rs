@@ -1,4 +1,5 @@
-//! Nodes that share multicast groups: everything arrives once, whatever the groups lose, and what several want leaves a node once.
+//! Nodes that share multicast groups. Every update arrives once, whatever the groups lose, and an
+//! update for several nodes leaves its node once.
 
 mod common;
 
@@ -18,7 +19,7 @@ fn groups(loss: &str) -> Option<Multicast> {
     Some(Multicast { loss: parse_share(loss).unwrap(), ..Multicast::default() })
 }
 
-/// Six nodes; a federate at the first updates, and one at each of the others wants that.
+/// Six nodes. A federate at the first updates, and one at each other node subscribes.
 fn site(multicast: Option<Multicast>) -> Federation {
     let task = Task::Paced { count: UPDATES, mean_gap: Duration::from_millis(1), subscribers: 1 };
     let work = Work { task, size_bytes: 250, from: 0, to: vec![1, 2, 3, 4, 5] };
@@ -73,7 +74,7 @@ fn what_groups_lose_comes_once_all_the_same() {
     assert_ne!(other.digest, lossy.digest);
 }
 
-/// What waits for the rate of a group waits in the kernel, and a flood gets through.
+/// Frames that exceed the rate of a group wait in the kernel, and a flood gets through.
 #[test]
 fn a_flood_waits_for_the_rate() {
     let task = Task::Flood { count: 3_000, subscribers: 2 };
@@ -88,10 +89,12 @@ fn a_flood_waits_for_the_rate() {
     }
 }
 
-/// Who cannot keep up with a group loses what his socket has no room for, and has it all the same.
+/// A node that cannot keep up with a group loses datagrams to its full socket and still delivers
+/// every update.
 #[test]
 fn a_full_socket_drops_datagrams() {
-    // Ten callbacks for each update keep a listener's node longer than one call the publisher's.
+    // Ten callbacks for each update occupy a subscribing node for longer than one call occupies the
+    // publishing node.
     let costs = Costs { callback_ns: 20_000.0, ..HostModel::EXAMPLE.costs };
     let multicast = groups("0%").map(|groups| Multicast { rate_min: 1_000_000_000, ..groups });
     let task = Task::Flood { count: 8_000, subscribers: 10 };
@@ -105,7 +108,7 @@ fn a_full_socket_drops_datagrams() {
     assert!(report.carried.unwrap().lost_datagrams > 0, "{:?}", report.carried);
 }
 
-/// Trees share groups as well: each node has only those next to it in reach.
+/// Trees share groups as well: each node reaches only its neighbours.
 #[test]
 fn nodes_of_trees_share_groups() {
     for joined in [Joined::Chain, Joined::Star] {
@@ -141,7 +144,8 @@ fn what_groups_cannot_be_is_refused() {
     assert_eq!(said, "task 1: round trips are with one node, but `to` names 5");
 }
 
-/// What the protocol makes of a datagram is paid where it is sent and where it is taken; copies are made one after the other.
+/// The multicast protocol's work is paid where a datagram is sent and where it is received. Copies
+/// are made one after the other.
 #[test]
 fn datagrams_cost_what_they_are_said_to() {
     let us = |costs| {

@@ -1,4 +1,4 @@
-//! Whole runs, held against what their costs add up to.
+//! Whole runs, compared with the sums of their costs.
 
 mod common;
 
@@ -17,7 +17,7 @@ fn federation(nodes: u16, cores: u32, costs: Costs, task: Task) -> Federation {
 
 const TRIPS: Task = Task::RoundTrips { count: 50, warm_up: 5 };
 
-/// On one core each turn finds the caches full of what others did: two or three of them in turn.
+/// On one core, each turn finds the caches full of the data of two or three other processes.
 #[test]
 fn who_shares_a_core_shares_its_caches() {
     let costs = Costs { refill_ns: 10_000.0, ..FREE };
@@ -29,7 +29,7 @@ fn who_shares_a_core_shares_its_caches() {
     assert!(p50(3, 8) < three / 4.0, "with a core for each nobody takes them away");
 }
 
-/// A cost by itself is in a round trip as often as that step is on the way.
+/// A single cost counts in a round trip as often as its step occurs on the way.
 #[test]
 fn a_round_trip_is_the_sum_of_its_steps() {
     let p50 = |nodes, costs| {
@@ -38,7 +38,8 @@ fn a_round_trip_is_the_sum_of_its_steps() {
         report.done[0].quantile_us(0.5).unwrap() * 1e3
     };
     for nodes in [1, 2, 4] {
-        // Four processes in turn with one node: asker, node, answerer, node; two more for each node more.
+        // With one node four turns follow each other: asker, node, answerer, node. Each further
+        // node adds two.
         let steps = f64::from(2 * (u32::from(nodes) + 1));
         let links = f64::from(2 * (u32::from(nodes) - 1));
         let near = |costs: Costs, expected: f64| {
@@ -64,7 +65,7 @@ fn a_round_trip_is_the_sum_of_its_steps() {
     }
 }
 
-/// Each byte more costs what bytes cost, as often as it is written, read, and kept.
+/// Each additional byte is paid as often as it is written, read, and kept.
 #[test]
 fn a_byte_is_paid_where_it_passes() {
     let p50 = |size_bytes, costs| {
@@ -81,7 +82,7 @@ fn a_byte_is_paid_where_it_passes() {
     near(Costs { write_byte_ns: 3.0, ..FREE }, 8.0 * 3.0);
     near(Costs { read_byte_ns: 2.0, ..FREE }, 8.0 * 2.0);
     near(Costs { remote_byte_ns: 5.0, ..FREE }, 2.0 * 5.0);
-    // What finds room in the nearest caches costs otherwise.
+    // Bytes that fit into the nearest caches have costs of their own.
     let bytes = Costs { write_byte_ns: 3.0, read_byte_ns: 2.0, ..FREE };
     assert_eq!(p50(16, bytes), p50(WARM_BYTES as u32 - 1_000, bytes));
     let warm = Costs { warm_byte_ns: 3.0, ..FREE };
@@ -89,7 +90,8 @@ fn a_byte_is_paid_where_it_passes() {
     assert!((found / (16.0 * 3.0) - 1.0).abs() < 0.02, "{found}");
 }
 
-/// With one node on two cores the federates of both sides are on one of them, and the other has nothing to do.
+/// With one node on two cores, the federates of both sides share a core. The other core runs the
+/// node, which costs nothing here.
 #[test]
 fn processes_stay_on_their_cores() {
     let costs = Costs { federate_call_ns: 1_000.0, federate_callback_ns: 1_000.0, ..FREE };
@@ -98,14 +100,15 @@ fn processes_stay_on_their_cores() {
         let federation = Federation { pinned, ..federation(1, cores, costs, flood) };
         done(&federation).done[0].per_s()
     };
-    // The first batch has to get through before both sides work.
+    // The first batch must get through before both sides work.
     let near = |found: f64, expected: f64| assert!((found / expected - 1.0).abs() < 0.06, "{found}/s");
     near(per_s(false, 2), 1e6);
     near(per_s(true, 2), 0.5e6);
     near(per_s(true, 3), 1e6);
 }
 
-/// With a core for each process a flood is as fast as its busiest process, with one core as slow as all of them together.
+/// With a core for each process a flood is as fast as its busiest process; with one core it is as
+/// slow as all of them together.
 #[test]
 fn a_flood_is_as_fast_as_its_bottleneck() {
     let costs = Costs {
@@ -140,8 +143,8 @@ fn nothing_is_lost_and_a_run_repeats_itself() {
     }
 }
 
-/// Queues do not form where there is room: times are those of an update by itself, more or less, and processors are idle for
-/// the part that the load leaves.
+/// Without overload no queues form: times are about those of a single update, and processors idle
+/// for the part that the load leaves.
 #[test]
 fn a_pace_that_can_be_kept_is_kept() {
     let mean_gap = Duration::from_micros(500);
@@ -154,7 +157,8 @@ fn a_pace_that_can_be_kept_is_kept() {
     assert!((0.4..0.7).contains(&(p50 / trip)), "{p50} of {trip} us");
 }
 
-/// Entities update as the forecast of their workload has it, all of it arrives, and how often depends on nothing but the seed.
+/// Entities update as the forecast of their workload predicts, and all updates arrive. Their number
+/// depends on the seed alone.
 #[test]
 fn entities_do_what_their_workload_says() {
     let run = Duration::from_secs(40);

@@ -1,6 +1,8 @@
-//! The multicast groups of one simulated node: what its kernel has for them, in the protocol SRMP, as `node` carries it on sockets.
+//! The multicast groups of one simulated node: the frames of its kernel, carried by SRMP as `node`
+//! carries them on sockets.
 //!
-//! Kernel and protocol are those of the server. Who drives this carries datagrams, loses some of them, and says what time it is.
+//! Kernel and protocol are those of the server. The caller carries datagrams, loses some of them,
+//! and supplies the time.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
@@ -16,55 +18,56 @@ use srmp::{Channel, Config, Destination, Endpoint, Event, SendError, Transmit};
 
 pub use srmp::frames::FRAME_BYTES;
 
-/// What the groups of a site are like.
+/// Settings of the groups of a site.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CastSettings {
-    /// Congestion control does not send slower than this, in bit/s.
+    /// Minimum rate of congestion control, in bit/s.
     pub rate_min: u64,
-    /// Messages that wait in a group for its rate, at most; what waits in the kernel can be overtaken and dropped.
+    /// Maximum number of messages that wait in a group for its rate. Further ones wait in the
+    /// kernel, where others can overtake them and best-effort ones can be dropped.
     pub waiting_max: usize,
 }
 
 /// The port of all members.
 const PORT: u16 = 4_420;
 
-/// The address of a member by its number, of which the lower 16 bits count.
+/// The address of the member with this number, of which only the lower 16 bits count.
 pub fn address(number: u32) -> SocketAddr {
     let [_, _, high, low] = number.to_be_bytes();
     SocketAddr::from(([10, 0, high, low], PORT))
 }
 
-/// A datagram that leaves.
+/// An outgoing datagram.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Datagram {
-    /// Which group, from 0.
+    /// Index of the group, from 0.
     pub group: usize,
-    /// To this member alone; to all of the group without.
+    /// The only receiver; `None` for the whole group.
     pub to: Option<SocketAddr>,
-    /// What.
+    /// The datagram itself.
     pub bytes: Bytes,
 }
 
-/// What nodes did in groups.
+/// Counters of the traffic in groups.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct CastTotals {
-    /// Frames of routers sent, once each, however many hear them.
+    /// Router frames sent, counted once regardless of the number of receivers.
     pub sent_frames: u64,
     /// Those of them that the group repairs.
     pub reliable_frames: u64,
-    /// Frames that came.
+    /// Router frames received.
     pub received_frames: u64,
-    /// Datagrams sent, once each, those of the protocol itself included.
+    /// Datagrams sent, counted once, including those of the protocol itself.
     pub sent_datagrams: u64,
-    /// Their bytes.
+    /// Bytes of these datagrams.
     pub sent_bytes: u64,
-    /// Datagrams that came and were believed.
+    /// Datagrams received and authenticated.
     pub received_datagrams: u64,
-    /// Wishes for what was missed (NACKs).
+    /// Repair requests (NACKs) sent.
     pub nacks: u64,
-    /// Reliable frames sent again, because members asked.
+    /// Reliable frames retransmitted on request.
     pub repaired_frames: u64,
-    /// Frames that were missed and came from the group after all.
+    /// Missing frames recovered from the group.
     pub recovered_frames: u64,
 }
 
@@ -92,7 +95,7 @@ impl Add for CastTotals {
     }
 }
 
-/// What came since.
+/// The difference from an earlier count.
 impl Sub for CastTotals {
     type Output = Self;
 
@@ -101,7 +104,7 @@ impl Sub for CastTotals {
     }
 }
 
-/// A group that a node takes part in.
+/// A group that a node is a member of.
 #[derive(Debug)]
 struct Membership {
     endpoint: Endpoint,
@@ -113,23 +116,23 @@ struct Membership {
 /// The groups of one node.
 ///
 /// # Contract
-/// After whatever happens to the kernel or to this, and at [`Casts::poll_timeout`], call [`Casts::settle`] and then
-/// [`Casts::poll_transmit`] until both have nothing more.
+/// After every input to the kernel or to this machine, and at [`Casts::poll_timeout`], call
+/// [`Casts::settle`] and then [`Casts::poll_transmit`] until both have nothing left.
 #[derive(Debug)]
 pub struct Casts {
     settings: CastSettings,
     seed: Seed,
     memberships: BTreeMap<usize, Membership>,
-    /// Groups that were left, and have yet to say so.
+    /// Groups that the node has left and that still have to announce it.
     leaving: VecDeque<(usize, Membership)>,
-    /// The last epoch, of all groups.
+    /// The last epoch, shared by all groups: a new membership gets a higher one.
     epoch: u32,
-    /// Of memberships that are over.
+    /// Totals of ended memberships.
     past: CastTotals,
 }
 
 impl Casts {
-    /// None yet.
+    /// Creates a node without memberships.
     pub fn new(settings: CastSettings, seed: Seed) -> Self {
         Self {
             settings,
@@ -141,18 +144,18 @@ impl Casts {
         }
     }
 
-    /// The groups that it takes part in now, in order.
+    /// The groups that the node is a member of, in ascending order.
     pub fn groups(&self) -> impl Iterator<Item = usize> + '_ {
         self.memberships.keys().copied()
     }
 
-    /// What it did so far.
+    /// Totals so far, ended memberships included.
     pub fn totals(&self) -> CastTotals {
         let leaving = self.leaving.iter().map(|(_, membership)| membership);
         leaving.chain(self.memberships.values()).map(Membership::totals).fold(self.past, Add::add)
     }
 
-    /// A datagram came: for the group, or for this node `alone`.
+    /// Handles a datagram, addressed to the group or to this node `alone`.
     pub fn handle_datagram(
         &mut self,
         now: Moment,
@@ -166,7 +169,8 @@ impl Casts {
         membership.endpoint.handle_datagram(now, from, channel, datagram);
     }
 
-    /// Does all that the kernel and the protocol want. False when that was nothing.
+    /// Exchanges frames and events between the kernel and the protocol. Returns false if there were
+    /// none.
     pub fn settle(&mut self, kernel: &mut Kernel, now: Moment) -> bool {
         let mut any = false;
         while let Some(output) = kernel.poll_group() {
@@ -183,7 +187,7 @@ impl Casts {
         any
     }
 
-    /// The next datagram to be sent.
+    /// The next datagram to send.
     pub fn poll_transmit(&mut self, now: Moment) -> Option<Datagram> {
         while let Some((group, membership)) = self.leaving.front_mut() {
             if let Some(transmit) = membership.endpoint.poll_transmit(now) {
@@ -196,7 +200,7 @@ impl Casts {
         all.find_map(|(group, membership)| Some(datagram(*group, membership.endpoint.poll_transmit(now)?)))
     }
 
-    /// When [`Casts::settle`] has something to do of its own.
+    /// Moment of the next call of [`Casts::settle`] without input.
     pub fn poll_timeout(&self) -> Option<Moment> {
         self.memberships.values().filter_map(|membership| membership.endpoint.poll_timeout()).min()
     }
@@ -223,7 +227,7 @@ impl Casts {
         }
     }
 
-    /// Takes what the kernel has for a group, while there is room.
+    /// Sends the kernel's frames for a group while there is room.
     fn pump(&mut self, kernel: &mut Kernel, now: Moment, group: usize) {
         let mut membership = self.memberships.get_mut(&group);
         loop {
@@ -235,13 +239,14 @@ impl Casts {
             }
             let directed = membership.as_ref().is_none_or(|membership| membership.frames.has_room());
             let Some(next) = kernel.poll_group_frame(now, group, FRAME_BYTES, directed) else { return };
-            // Without a membership nobody is covered; the last frames of an earlier one are asked for again. So is what the protocol
-            // does not take.
+            // Without a membership no member is covered. Frames that an earlier membership still
+            // had, or that the protocol rejects, are requested again by their receivers.
             let _ = membership.as_deref_mut().map(|membership| membership.send(now, next));
         }
     }
 
-    /// Gives the kernel what came, and goes on where there is room again; whether anything was done.
+    /// Delivers events and frames of a group to the kernel, and resumes sending once there is room.
+    /// Returns whether anything was done.
     fn hear(&mut self, kernel: &mut Kernel, now: Moment, group: usize) -> bool {
         let Some(membership) = self.memberships.get_mut(&group) else { return false };
         let Membership { endpoint, frames, blocked } = membership;

@@ -1,4 +1,4 @@
-//! Faults as rules: for every packet each rule is asked for its verdict.
+//! Faults as rules: each rule gives its verdict on every packet.
 
 use crate::{ConnId, Digest, HostId};
 use base::{Moment, Rng, Seed};
@@ -8,32 +8,33 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 base::id! {
-    /// A fault rule of one network; never used again.
+    /// A fault rule of one network; ids are never reused.
     pub struct RuleId(u32) as "rule";
 }
 
-/// The most extra copies that all rules together make of one datagram.
+/// Maximum number of extra copies that all rules together make of one datagram.
 pub const DUPLICATES_MAX: u32 = 16;
 
-/// A million: probabilities are whole numbers of parts per million, so that they are exact.
+/// Denominator of probabilities. They are whole numbers of parts per million, so that they are
+/// exact.
 pub const MILLION: u32 = 1_000_000;
 
-/// Something about to be put on a link.
+/// A packet about to be put on a link.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet<'a> {
-    /// When.
+    /// The present.
     pub at: Moment,
-    /// Who sends it.
+    /// The sender.
     pub from: HostId,
-    /// For whom it is.
+    /// The receiver.
     pub to: HostId,
-    /// What it is.
+    /// The kind of the packet.
     pub kind: PacketKind,
-    /// What it carries; empty unless a datagram or bytes of a stream.
+    /// The payload; empty unless it is a datagram or bytes of a stream.
     pub bytes: &'a Bytes,
 }
 
-/// What a packet is.
+/// The kind of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PacketKind {
     /// A datagram.
@@ -49,7 +50,7 @@ pub enum PacketKind {
 }
 
 impl PacketKind {
-    /// The connection that it belongs to.
+    /// The connection that the packet belongs to; `None` for a datagram.
     pub fn conn(self) -> Option<ConnId> {
         match self {
             PacketKind::Datagram => None,
@@ -58,37 +59,38 @@ impl PacketKind {
     }
 }
 
-/// What a rule does to a packet. Verdicts of several rules add up: delays and copies sum, the
-/// smallest fragment counts, and of `Drop`, `Cut` and `Stall` the one of the oldest rule.
+/// The effect of a rule on a packet. Verdicts of several rules combine: delays and copies add up,
+/// and the smallest fragment size counts. Of `Drop`, `Cut` and `Stall`, that of the oldest rule
+/// counts.
 ///
-/// A connection hides from its ends what TCP hides: `Drop`, `Duplicate` and `Reorder` do nothing to
-/// it.
+/// A connection hides from its ends what TCP hides: `Drop`, `Duplicate` and `Reorder` have no
+/// effect on it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
-    /// Nothing.
+    /// No effect.
     Pass,
-    /// A datagram is lost.
+    /// Loses a datagram.
     Drop,
-    /// It arrives that much later; of a connection, so does all that follows.
+    /// Delays the packet by this time; on a connection, everything after it as well.
     Delay(Duration),
-    /// A datagram arrives that many times more.
+    /// Delivers this many extra copies of a datagram.
     Duplicate(u32),
-    /// A datagram arrives later by a time drawn from zero to this, so that others overtake it.
+    /// Delays a datagram by a time drawn from zero to this one, so that others overtake it.
     Reorder(Duration),
-    /// Bytes of a connection arrive in pieces of at most that many (at least 1).
+    /// Delivers bytes of a connection in pieces of at most this many (at least 1).
     Fragment(usize),
-    /// The connection breaks: some first part of the bytes, of a length drawn, still arrives, then
-    /// both ends see [`Broken`](crate::HostEvent::Broken). A datagram is lost.
+    /// Breaks the connection. A first part of the bytes, of random length, still arrives; then both
+    /// ends see [`Broken`](crate::HostEvent::Broken). A datagram is lost.
     Cut,
-    /// Half open: the bytes and all that follow in this direction wait until the rule is removed, and
-    /// no end notices. A datagram is lost.
+    /// Half-opens the connection: these bytes and all later ones in this direction wait until the
+    /// rule is removed, and neither end notices. A datagram is lost.
     Stall,
 }
 
-/// Something that judges packets. Closures `FnMut(&Packet, &mut Draws) -> Verdict` are rules, and so is
-/// the plain data of a [`Fault`].
+/// A judge of packets. Closures `FnMut(&Packet, &mut Draws) -> Verdict` are rules, and so is the
+/// plain data of a [`Fault`].
 pub trait Rule {
-    /// The verdict on `packet`. Whatever is random about it is drawn from `draws`.
+    /// The verdict on `packet`. All randomness must come from `draws`.
     fn judge(&mut self, packet: &Packet<'_>, draws: &mut Draws<'_>) -> Verdict;
 }
 
@@ -98,8 +100,9 @@ impl<F: FnMut(&Packet<'_>, &mut Draws<'_>) -> Verdict> Rule for F {
     }
 }
 
-/// The random numbers for one rule and one packet. They depend on the seed, the link, the number of
-/// the packet on that link, and the rule: nothing else shifts them. Every draw enters the digest.
+/// The random numbers for one rule and one packet. They depend only on the seed, the link, the
+/// number of the packet on that link, and the rule, so that a new host, link or rule shifts no
+/// other draw. Every draw enters the digest.
 #[derive(Debug)]
 pub struct Draws<'a> {
     seed: Seed,
@@ -116,7 +119,7 @@ impl<'a> Draws<'a> {
     pub fn below(&mut self, n: u64) -> u64 {
         let seed = self.seed;
         let bits = self.rng.get_or_insert_with(|| seed.rng()).next_u64();
-        // The high word of the product: off from uniform by less than n / 2^64.
+        // The high word of the product; its deviation from uniform is less than n / 2^64.
         let drawn = ((u128::from(bits) * u128::from(n)) >> 64) as u64;
         self.digest.word(drawn);
         drawn
@@ -135,35 +138,35 @@ impl<'a> Draws<'a> {
     }
 }
 
-/// A rule as plain data, which prints and can be drawn.
+/// A rule as plain data, which can be printed and generated.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Fault {
-    /// Which packets it is about.
+    /// The packets that the fault applies to.
     pub scope: Scope,
-    /// What it does to them.
+    /// Its effect.
     pub effect: Effect,
-    /// To how many of them, in parts per million.
+    /// Share of these packets that it affects, in parts per million.
     pub chance: u32,
 }
 
-/// Which packets a fault is about.
+/// A set of packets.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Scope {
-    /// All.
+    /// All packets.
     All,
-    /// All from and to a host.
+    /// All packets from and to a host.
     Host(HostId),
-    /// All from the first host to the second.
+    /// All packets from the first host to the second.
     Link(HostId, HostId),
-    /// All between two hosts, either way.
+    /// All packets between two hosts, in either direction.
     Between(HostId, HostId),
-    /// All of one connection.
+    /// All packets of one connection.
     Conn(ConnId),
-    /// All between a host of the list and one that is not of it: the network is parted in two.
+    /// All packets between a listed host and one that is not listed: a network partition.
     Parting(Vec<HostId>),
 }
 
-/// What a fault does; see [`Verdict`].
+/// The effect of a fault; see [`Verdict`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Effect {
     /// See [`Verdict::Drop`].
@@ -183,12 +186,12 @@ pub enum Effect {
 }
 
 impl Fault {
-    /// `effect` on every packet of `scope`.
+    /// A fault with `effect` on every packet of `scope`.
     pub const fn new(scope: Scope, effect: Effect) -> Self {
         Self { scope, effect, chance: MILLION }
     }
 
-    /// The same on only `ppm` parts per million of the packets.
+    /// The same fault on only `ppm` parts per million of the packets.
     #[must_use]
     pub fn with_chance(mut self, ppm: u32) -> Self {
         self.chance = ppm;
@@ -214,7 +217,7 @@ impl Rule for Fault {
 }
 
 impl Scope {
-    /// True when `packet` is one of those meant.
+    /// Whether `packet` is in the set.
     pub fn holds(&self, packet: &Packet<'_>) -> bool {
         let (from, to) = (packet.from, packet.to);
         match self {
@@ -228,18 +231,18 @@ impl Scope {
     }
 }
 
-/// What becomes of a packet after all rules.
+/// The fate of a packet after all rules.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Fate {
     Arrives(Arrival),
     Dropped,
-    /// Breaks its connection after that many of its bytes.
+    /// Breaks its connection after this many of its bytes.
     Cut(usize),
-    /// Waits for the removal of the rule.
+    /// Waits until the rule is removed.
     Stalled(RuleId),
 }
 
-/// How a packet arrives.
+/// The arrival of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Arrival {
     pub(crate) delay: Duration,
@@ -282,7 +285,8 @@ impl Rules {
         self.rules.is_empty()
     }
 
-    /// Asks every rule. `seed` belongs to the link and the packet's number on it.
+    /// Applies every rule to a packet. `seed` must derive from the link and the packet's number on
+    /// it.
     pub(crate) fn judge(&mut self, packet: &Packet<'_>, seed: Seed, digest: &mut Digest) -> Fate {
         let stream = packet.kind != PacketKind::Datagram;
         let mut arrival = Arrival::default();

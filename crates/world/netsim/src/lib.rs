@@ -1,26 +1,31 @@
-//! A simulated world: hosts, the links and connections between them, and everything that can go wrong
-//! there, in virtual time and from one seed.
+//! A simulated world in virtual time: hosts, the links and connections between them, and their
+//! faults, all from one seed.
 //!
-//! - [`EventQueue`]: what happens next. Time is a [`base::Moment`], equal moments go in order of
-//!   insertion.
+//! - [`EventQueue`]: the queue of future events. Time is a [`base::Moment`]; simultaneous events
+//!   keep the order of insertion.
 //! - [`Network`]: ideal links with a rate and a delay; byte-stream connections that open, end and
-//!   break like TCP's; datagrams; wake-ups. It is a machine: [`Network::poll`] answers with one
-//!   [`Delivery`] after the other.
-//! - [`Rule`], [`Fault`]: what goes wrong, as closures or as data; added, removed, scheduled, healed.
-//! - [`Simulation`]: hosts of a type of yours ([`Host`]) on a network, run until some moment.
-//! - [`Slots`]: things under way, by number.
+//!   break like those of TCP; datagrams; wake-ups. It is a machine: [`Network::poll`] returns one
+//!   [`Delivery`] after another.
+//! - [`Rule`], [`Fault`]: faults as closures or as data, which can be added, removed, scheduled and
+//!   healed.
+//! - [`Simulation`]: hosts of a user-defined type ([`Host`]) on a network.
+//! - [`Slots`]: storage for things in flight, by number.
 //! - [`casts`]: the multicast groups of one simulated node.
-//! - [`cluster`]: hosts whose processor time and network interface cost something, for questions of "how fast".
-//! - [`routers`]: the router machine on such a cluster, as tree and as mesh, and pairs of federates that load it.
-//! - [`exercise`]: simulated entities over such networks: how much clients, routers and lines have to do.
+//! - [`cluster`]: hosts whose processors and network interfaces take time, for questions of
+//!   performance.
+//! - [`routers`]: the router machine on such a cluster, as tree and as mesh, and pairs of federates
+//!   that load it.
+//! - [`exercise`]: simulated entities over such networks, and the load of clients, routers and
+//!   lines.
 //! - [`queueing`]: queues in closed form, and sites that multicast over lines of limited rate.
 //! - [`srmp`]: groups of SRMP members on emulated lines, loaded by simulated entities.
 //! - [`tcp`]: one end of a TCP connection, as a machine.
 //! - [`transports`]: the same messages over SRMP, TCP and bare multicast, on the same lines.
-//! - [`Digest`]: every delivery and every draw in 64 bits. Two runs of one seed have one digest.
+//! - [`Digest`]: a fingerprint of every delivery and every draw in 64 bits. Two runs with one seed
+//!   have one digest.
 //!
-//! What is drawn for a packet depends on the seed, its link, its number there and the rule. So a new
-//! host, link or rule leaves alone what happens elsewhere.
+//! The draws for a packet depend on the seed, its link, its number there and the rule. A new host,
+//! link or rule therefore changes nothing elsewhere.
 
 pub mod casts;
 pub mod cluster;

@@ -1,32 +1,32 @@
-//! Ideal point-to-point links: a rate, a delay, one queue without limit.
+//! Ideal point-to-point links: a rate, a delay, and one unlimited queue.
 
 use base::{Moment, Seed};
 use std::time::Duration;
 use wan::Transmitter;
 
-/// What a link does to what crosses it, in one direction.
+/// Rate and delay of a link, in one direction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LinkSpec {
-    /// Bits per second; `None` is infinitely fast.
+    /// Rate in bit/s; `None` is infinitely fast.
     pub rate: Option<u64>,
-    /// From the last bit's departure to its arrival.
+    /// Propagation delay, from the departure of the last bit to its arrival.
     pub delay: Duration,
 }
 
 impl Default for LinkSpec {
-    /// 50 µs and infinitely fast: a quiet local network.
+    /// 50 µs and infinitely fast: an idle local network.
     fn default() -> Self {
         Self { rate: None, delay: Duration::from_micros(50) }
     }
 }
 
-/// One direction of a link at work.
+/// One direction of a link, with its queue.
 #[derive(Clone, Debug)]
 pub(crate) struct Link {
     pub(crate) spec: LinkSpec,
-    /// Every number drawn for what crosses this link comes from here.
+    /// The seed of all draws for packets on this link.
     pub(crate) seed: Seed,
-    /// Packets that were ever put on it.
+    /// Number of packets put on it so far.
     pub(crate) packets: u64,
     line: Transmitter,
 }
@@ -36,14 +36,14 @@ impl Link {
         Self { spec, seed, packets: 0, line: Transmitter::default() }
     }
 
-    /// Changes rate and delay for what departs from now on.
+    /// Changes rate and delay for packets that depart from now on.
     pub(crate) fn set_spec(&mut self, spec: LinkSpec) {
         self.spec = spec;
         self.line.round_down();
     }
 
-    /// Queues `octets` octets at `now` and says when the last of them arrives: exact to the
-    /// nanosecond (rounded up), however many packets stand in the queue.
+    /// Queues `octets` octets at `now` and returns the arrival of the last one. It is exact to the
+    /// nanosecond (rounded up), regardless of the number of queued packets.
     pub(crate) fn depart(&mut self, now: Moment, octets: usize) -> Moment {
         match self.spec.rate.filter(|&rate| rate > 0) {
             Some(rate) => self.line.carry(now, rate, octets).end + self.spec.delay,

@@ -1,14 +1,14 @@
-//! The event queue: earliest first, equal moments in the order of their insertion.
+//! The event queue: earliest event first, simultaneous events in the order of insertion.
 
 use base::Moment;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-/// Events in the order in which they happen. Events of the same moment come out as they went in, so
-/// a run is a function of what was pushed and of nothing else.
+/// Events in the order of their moments. Simultaneous events leave in the order of insertion, so
+/// that a run depends only on the pushed events.
 ///
-/// Cost: O(log n) per event, no allocation but for the growth of one array. Events are moved about
-/// inside it: keep `E` small (an index into a table rather than a message).
+/// Cost: O(log n) per event, without allocation except for the growth of one array. The heap moves
+/// its events: keep `E` small (an index into a table rather than a message).
 #[derive(Clone, Debug)]
 pub struct EventQueue<E> {
     heap: BinaryHeap<Entry<E>>,
@@ -42,22 +42,22 @@ impl<E> EventQueue<E> {
         self.heap.pop().map(|entry| (entry.at, entry.event))
     }
 
-    /// When the first event happens.
+    /// Moment of the first event.
     pub fn next(&self) -> Option<Moment> {
         self.heap.peek().map(|entry| entry.at)
     }
 
-    /// How many events wait.
+    /// Number of waiting events.
     pub fn len(&self) -> usize {
         self.heap.len()
     }
 
-    /// True when no event waits.
+    /// True if no event waits.
     pub fn is_empty(&self) -> bool {
         self.heap.is_empty()
     }
 
-    /// How many events were ever added.
+    /// Number of events ever added.
     pub fn pushed(&self) -> u64 {
         self.pushed
     }
@@ -75,7 +75,7 @@ impl<E> Entry<E> {
     }
 }
 
-/// Reversed: `BinaryHeap` gives the greatest first.
+/// Reversed, since `BinaryHeap` returns the greatest element first.
 impl<E> Ord for Entry<E> {
     fn cmp(&self, other: &Self) -> Ordering {
         other.key().cmp(&self.key())

@@ -5,16 +5,16 @@ use crate::{Delivery, Digest};
 use base::{Moment, Seed};
 use bytes::Bytes;
 
-/// More events of hosts at one moment than this are taken for a run that never gets on.
+/// Number of host events at one moment that counts as a livelock.
 pub const EVENTS_PER_MOMENT_MAX: u64 = 1_000_000;
 
-/// After so many events the caller of a run is asked whether it goes on: each may reach all hosts of a site and take a tenth of a
-/// millisecond, and nobody is to wait long.
+/// Number of events between two calls of `go_on`. An event may reach all hosts of a site and take a
+/// tenth of a millisecond; a stop should take effect soon.
 pub(crate) const EVENTS_OF_A_STEP: u64 = 256;
 
-/// What runs on a host: a server process, a scripted federate, a traffic source.
+/// The program of a host: a server process, a scripted federate, a traffic source.
 pub trait Host {
-    /// Something happened to the host. Whatever it does in answer it does through `port`.
+    /// Handles an event of the host. All its actions go through `port`.
     fn handle(&mut self, event: HostEvent, port: &mut Port<'_>);
 }
 
@@ -24,7 +24,7 @@ impl<H: Host + ?Sized> Host for Box<H> {
     }
 }
 
-/// A host's way to the network.
+/// The access of a host to the network.
 #[derive(Debug)]
 pub struct Port<'a> {
     network: &'a mut Network,
@@ -37,7 +37,7 @@ impl<'a> Port<'a> {
         Self { network, host }
     }
 
-    /// The host it belongs to.
+    /// The host of this port.
     pub fn host(&self) -> HostId {
         self.host
     }
@@ -61,7 +61,7 @@ impl<'a> Port<'a> {
     /// See [`Network::send`].
     ///
     /// # Errors
-    /// When this end is closed, or known to its host to be broken.
+    /// [`SendError`]: this end is closed, or its host knows that the connection is broken.
     pub fn send(&mut self, socket: SocketId, bytes: Bytes) -> Result<(), SendError> {
         self.network.send(self.own(socket), bytes)
     }
@@ -96,15 +96,16 @@ impl<'a> Port<'a> {
         self.network.note(octets);
     }
 
-    /// Using somebody else's socket is a mistake of the program, not of the simulated world.
+    /// Using the socket of another host is an error of the program, not of the simulated world, and
+    /// panics.
     fn own(&self, socket: SocketId) -> SocketId {
         assert_eq!(self.network.host_of(socket), self.host, "{socket} is an end of another host");
         socket
     }
 }
 
-/// Hosts and the network between them. A dead host ([`Network::kill`]) gets no events; put a new process
-/// in its place with [`restart`](Simulation::restart).
+/// Hosts and the network between them. A dead host ([`Network::kill`]) receives no events;
+/// [`restart`](Simulation::restart) replaces it by a new process.
 #[derive(Debug)]
 pub struct Simulation<H> {
     network: Network,
@@ -112,18 +113,18 @@ pub struct Simulation<H> {
     at_this_moment: u64,
 }
 
-/// Hosts keep one another busy without time passing.
+/// A livelock: hosts keep each other busy while no time passes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("more than {EVENTS_PER_MOMENT_MAX} events at {at}, the last at {host}: time does not get on")]
 pub struct Livelock {
-    /// The moment that does not pass.
+    /// The moment of the livelock.
     pub at: Moment,
     /// A host that takes part.
     pub host: HostId,
 }
 
 impl<H> Simulation<H> {
-    /// A world without hosts whose chance comes from `seed`.
+    /// A world without hosts. All randomness derives from `seed`.
     pub fn new(seed: Seed, options: NetworkOptions) -> Self {
         Self { network: Network::new(seed, options), hosts: Vec::new(), at_this_moment: 0 }
     }
@@ -138,39 +139,40 @@ impl<H> Simulation<H> {
         &self.network
     }
 
-    /// The network: links, rules, schedules, counters. Hosts are added by
-    /// [`add_host`](Simulation::add_host) alone.
+    /// The network: links, rules, schedules, counters. Add hosts by
+    /// [`add_host`](Simulation::add_host) only, which keeps both lists of hosts in step.
     pub fn network_mut(&mut self) -> &mut Network {
         &mut self.network
     }
 
-    /// The fingerprint of the run so far.
+    /// A fingerprint of the run so far.
     pub fn digest(&self) -> Digest {
         self.network.digest()
     }
 
-    /// Adds a host. The name is for people.
+    /// Adds a host. The name is for display only.
     pub fn add_host(&mut self, name: &str, host: H) -> HostId {
         self.hosts.push(host);
         self.network.add_host(name)
     }
 
-    /// What runs on a host.
+    /// The program of a host.
     pub fn host(&self, host: HostId) -> &H {
         &self.hosts[host.0 as usize]
     }
 
-    /// Every host with what runs on it.
+    /// All hosts with their programs.
     pub fn hosts(&self) -> impl Iterator<Item = (HostId, &H)> {
         self.network.hosts().zip(&self.hosts)
     }
 
-    /// Has a host act now.
+    /// Lets a host act now.
     pub fn call<R>(&mut self, host: HostId, act: impl FnOnce(&mut H, &mut Port<'_>) -> R) -> R {
         act(&mut self.hosts[host.0 as usize], &mut Port::new(&mut self.network, host))
     }
 
-    /// Ends the process of a host, if it still runs, and starts `new` in its place. Returns the old one.
+    /// Ends the process of a host, if it still runs, and starts `new` in its place. Returns the old
+    /// one.
     pub fn restart(&mut self, host: HostId, new: H) -> H {
         self.network.kill(host);
         self.network.revive(host);
@@ -179,11 +181,11 @@ impl<H> Simulation<H> {
 }
 
 impl<H: Host> Simulation<H> {
-    /// Lets the next event of a host happen, if that is at or before `until`, and says which host it
-    /// was. `None`: there is none, and it is now `until`.
+    /// Handles the next event of a host if it is at or before `until`, and returns the host.
+    /// Otherwise sets the present to `until` and returns `None`.
     ///
     /// # Errors
-    /// When time does not get on.
+    /// [`Livelock`]: time does not advance.
     pub fn step(&mut self, until: Moment) -> Result<Option<HostId>, Livelock> {
         let before = self.network.now();
         let Some(Delivery { at, host, event }) = self.network.poll(until) else {
@@ -198,10 +200,10 @@ impl<H: Host> Simulation<H> {
         Ok(Some(host))
     }
 
-    /// Runs until `until`, or with [`Moment::MAX`] until nothing happens any more.
+    /// Runs until `until`; with [`Moment::MAX`], until no event is left.
     ///
     /// # Errors
-    /// When time does not get on.
+    /// [`Livelock`]: time does not advance.
     pub fn run_until(&mut self, until: Moment) -> Result<(), Livelock> {
         while self.step(until)?.is_some() {}
         Ok(())

@@ -1,6 +1,6 @@
-//! Things under way, known to events by the number of their slot.
+//! Storage for things in flight, which events refer to by slot number.
 
-/// Slots that are used again, the one that was left last first.
+/// Reusable slots; the one freed last is reused first.
 #[derive(Clone, Debug)]
 pub struct Slots<T> {
     slots: Vec<Option<T>>,
@@ -14,10 +14,10 @@ impl<T> Default for Slots<T> {
 }
 
 impl<T> Slots<T> {
-    /// Puts a thing into a slot, and says which.
+    /// Stores a thing and returns its slot.
     ///
     /// # Panics
-    /// More than 2^32 things are under way: memory ends long before.
+    /// If 2^32 things are in flight; memory ends long before.
     pub fn put(&mut self, thing: T) -> u32 {
         if let Some(slot) = self.free.pop() {
             self.slots[slot as usize] = Some(thing);
@@ -27,17 +27,17 @@ impl<T> Slots<T> {
         u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 things under way")
     }
 
-    /// What is in a slot.
+    /// The content of a slot; `None` if it is free.
     pub fn get(&self, slot: u32) -> Option<&T> {
         self.slots.get(slot as usize)?.as_ref()
     }
 
-    /// The same, to be changed.
+    /// The content of a slot, mutably; `None` if it is free.
     pub fn get_mut(&mut self, slot: u32) -> Option<&mut T> {
         self.slots.get_mut(slot as usize)?.as_mut()
     }
 
-    /// Takes a thing out of its slot, which is free then. `None` for one that is free already.
+    /// Takes the content of a slot, which becomes free; `None` if it is free already.
     pub fn take(&mut self, slot: u32) -> Option<T> {
         let thing = self.slots.get_mut(slot as usize)?.take()?;
         self.free.push(slot);

@@ -2,7 +2,7 @@
 
 macro_rules! stats {
     ($($(#[$doc:meta])* $name:ident,)+) => {
-        /// What happened on a network so far. Every counter only grows.
+        /// Counters of a network; they never decrease.
         #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
         pub struct NetworkStats {
             $($(#[$doc])* pub $name: u64,)+
@@ -20,25 +20,25 @@ macro_rules! stats {
 stats! {
     /// Events taken from the queue.
     events,
-    /// Events given to hosts.
+    /// Events delivered to hosts.
     deliveries,
-    /// Connections that a host asked for.
+    /// Connections requested by hosts.
     connections,
     /// Connections that broke: cut, reset or refused.
     broken_connections,
-    /// Bytes that hosts put into connections.
+    /// Bytes that hosts sent on connections.
     stream_sent_bytes,
-    /// Bytes that hosts got out of connections.
+    /// Bytes that hosts received on connections.
     stream_received_bytes,
     /// Datagrams that hosts sent.
     sent_datagrams,
-    /// Datagrams that hosts got, copies included.
+    /// Datagrams that hosts received, copies included.
     received_datagrams,
     /// Datagrams lost by a rule or sent to a host that is down.
     dropped_datagrams,
     /// Copies of datagrams that rules made.
     duplicated_datagrams,
-    /// Datagrams that a rule let others overtake.
+    /// Datagrams that a rule delayed so that others could overtake them.
     reordered_datagrams,
     /// Packets that rules delayed.
     delayed_packets,

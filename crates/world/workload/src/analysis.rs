@@ -1,8 +1,9 @@
-//! What to expect of a class of objects, and how far a run may be from it.
+//! Expected counts of a class of objects, and their spread between runs.
 //!
-//! Means are exact for objects that start stationary, whatever the distribution of times. Standard deviations come from
-//! the central limit theorem of Markov renewal processes; where all times are exponential, those of messages at a rate,
-//! and means after another start, are exact for the length of the run.
+//! Means are exact for objects with a stationary start, whatever the distribution of holding times.
+//! Standard deviations come from the central limit theorem of Markov renewal processes. Where all
+//! holding times are exponential, the deviations of counts at a rate are exact for the length of
+//! the run, and so are means after another start.
 
 use std::fmt;
 use std::time::Duration;
@@ -22,7 +23,7 @@ pub struct Expected {
     pub deviation: f64,
 }
 
-/// What a class does in a run.
+/// Expected counts of a class in a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Forecast {
     /// The length of the run.
@@ -37,8 +38,9 @@ pub struct Forecast {
     pub seconds_in: [Expected; 4],
 }
 
-/// What is counted: so much per second in each state, so much on entering it, and whether the count has noise of its
-/// own besides, so much per second (that of a Poisson process is its rate).
+/// The reward rates of a count: its growth per second in each state, its increment on entering each
+/// state, and the variance per second that the count adds by itself (for a Poisson process, its
+/// rate).
 #[derive(Clone, Copy, Debug, Default)]
 struct Reward {
     rate: Vector,
@@ -46,24 +48,24 @@ struct Reward {
     noise: Vector,
 }
 
-/// A class, solved.
+/// A class with its stationary distributions.
 struct Solved<'a> {
     class: &'a Class,
-    /// Share of visits, share of time, means.
+    /// Share of visits, share of time, and mean stay, by state.
     visits: Vector,
     shares: Vector,
     means: Vector,
-    /// Mean time between changes.
+    /// Mean time between changes of state.
     between: f64,
     matrix: Matrix,
     is_markov: bool,
 }
 
 impl Forecast {
-    /// Of a run of all objects of `class`.
+    /// Computes the forecast for a run of all objects of `class`.
     ///
     /// # Errors
-    /// Its states are no chain.
+    /// [`ChainError`]: its states form no irreducible chain.
     pub fn of(class: &Class, run: Duration) -> Result<Self, ChainError> {
         let solved = Solved::new(class)?;
         let (mode0, mode1) = (solved.mode0(), solved.mode1());
@@ -76,7 +78,8 @@ impl Forecast {
         let mode0_expected = solved.expect(&mode0, run);
         let mut mode1_expected = solved.expect(&mode1, run);
         if let Some(share) = solved.companion_share() {
-            // Companions are a thinned mode 0: noise of their own, and the noise of what they go with.
+            // Companions are a thinned mode 0: their variance is that of the thinning and that of
+            // mode 0.
             let mean = share * mode0_expected.mean;
             let variance = (share * mode0_expected.deviation).powi(2) + (1.0 - share) * mean;
             mode1_expected = Expected { mean, deviation: variance.sqrt() };
@@ -90,12 +93,12 @@ impl Forecast {
         })
     }
 
-    /// The forecast beside what was generated, as a table.
+    /// A table that shows the forecast beside the generated counts.
     pub fn beside<'a>(&'a self, counters: &'a Counters) -> impl fmt::Display + 'a {
         Beside { forecast: self, counters }
     }
 
-    /// Name, expectation and count of everything that is counted.
+    /// Name, expectation and generated count of each quantity.
     pub fn rows(&self, counters: &Counters) -> Vec<(String, Expected, f64)> {
         let mut rows = vec![
             ("mode 0 messages".to_owned(), self.mode0, counters.messages[0] as f64),
@@ -163,7 +166,7 @@ impl<'a> Solved<'a> {
         reward
     }
 
-    /// What is emitted at a rate.
+    /// The reward of messages that are emitted at a rate.
     fn at_rate(&self, mode: usize) -> Reward {
         let mut reward = Reward::default();
         for state in 0..4 {
@@ -178,8 +181,9 @@ impl<'a> Solved<'a> {
         reward
     }
 
-    /// Messages per second at a fixed rate: where the clock restarts, an interval that is cut short is lost. Exact for
-    /// exponential times; about half an interval for stays that are long beside it.
+    /// Messages per second at a fixed rate. With a clock that restarts, an interval that is cut
+    /// short is lost. Exact for exponential holding times; otherwise half an interval is lost with
+    /// each stay, which is about right if stays are long compared with intervals.
     fn fixed_rate(&self, spec: &StateSpec, rate: f64) -> f64 {
         let mean = spec.mean.as_secs_f64();
         match (self.class.phase, &spec.holding) {
@@ -191,7 +195,7 @@ impl<'a> Solved<'a> {
         }
     }
 
-    /// The probability of companions, when all mode 1 is companions of one probability.
+    /// The probability of companions, if mode 1 consists only of companions with one probability.
     fn companion_share(&self) -> Option<f64> {
         let mut shares = self.class.chain.states.iter().flatten().map(|spec| match spec.emit[1] {
             Emit::Bernoulli(share) => Some(share),
@@ -216,8 +220,8 @@ impl<'a> Solved<'a> {
         }
     }
 
-    /// How fast the variance grows: the variance of what a visit brings beyond the mean, with what it says of the next
-    /// visits, per mean time between changes.
+    /// The growth of the variance per second: the variance of the excess reward of a visit over the
+    /// mean, with its covariance with later visits, divided by the mean time between changes.
     fn growth(&self, reward: &Reward, rate: f64) -> f64 {
         let excess: Vector =
             std::array::from_fn(|i| reward.entry[i] + (reward.rate[i] - rate) * self.means[i]);
@@ -235,7 +239,8 @@ impl<'a> Solved<'a> {
         per_visit / self.between
     }
 
-    /// The generator of the Markov process; states that are not there are left at once for nowhere.
+    /// The generator matrix of the Markov process. Absent states are left at rate 1 for no other
+    /// state.
     fn generator(&self) -> Matrix {
         std::array::from_fn(|i| {
             std::array::from_fn(|j| {
@@ -245,7 +250,8 @@ impl<'a> Solved<'a> {
         })
     }
 
-    /// The deviation matrix: how much longer than in the long run one is in `j` after a start in `i`.
+    /// The deviation matrix: the excess time spent in `j` after a start in `i`, compared with the
+    /// long run.
     fn deviation_matrix(&self, generator: &Matrix) -> Matrix {
         let long_run = [self.shares; 4];
         let inverse = inverse(&sum(&long_run, -1.0, generator)).unwrap_or(IDENTITY);
@@ -263,7 +269,7 @@ impl<'a> Solved<'a> {
         2.0 * (0..4).map(|i| self.shares[i] * reward.rate[i] * effect[i]).sum::<f64>()
     }
 
-    /// What a start elsewhere than in the long run brings besides.
+    /// The excess of the mean that a start in a given state adds to the stationary mean.
     fn transient(&self, reward: &Reward, time: f64) -> f64 {
         let Start::In(state) = self.class.start else { return 0.0 };
         let generator = self.generator();

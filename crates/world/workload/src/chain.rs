@@ -1,21 +1,21 @@
-//! The chain of states that objects go through, regardless of the times.
+//! The embedded chain of the states of an object, without the times.
 
 use crate::class::{Chain, State};
 use crate::matrix::{Matrix, inverse};
 
-/// How far a sum of probabilities may be from 1.
+/// Largest distance of a sum of probabilities from 1; allows for rounding of decimal fractions.
 const SUM_TOLERANCE: f64 = 1e-9;
 
-/// Why states and probabilities are no chain.
+/// A set of states and probabilities that forms no irreducible chain.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ChainError {
-    /// No state at all.
+    /// A class without states.
     #[error("there is no state")]
     Empty,
-    /// No time.
+    /// A state whose mean stay is zero.
     #[error("state `{0}`: the mean stay is zero")]
     NoTime(State),
-    /// A number that is no probability.
+    /// A number that is not a probability.
     #[error("state `{from}`: the probability of `{to}` next is {value}; expected a number from 0 to 1")]
     Probability {
         /// The state that is left.
@@ -25,18 +25,18 @@ pub enum ChainError {
         /// The number.
         value: f64,
     },
-    /// A change that is none.
+    /// A transition from a state to itself.
     #[error("state `{0}`: what is next is another state, not the same")]
     Same(State),
-    /// Probabilities with a wrong sum.
+    /// Probabilities whose sum is not 1.
     #[error("state `{from}`: the probabilities of what is next have the sum {sum}, not 1")]
     Sum {
         /// The state that is left.
         from: State,
-        /// Their sum.
+        /// The sum.
         sum: f64,
     },
-    /// A state that is not there.
+    /// A transition to a state that the class does not have.
     #[error("state `{from}`: `{to}` can be next, but there is no such state in this class")]
     Absent {
         /// The state that is left.
@@ -44,17 +44,17 @@ pub enum ChainError {
         /// The state that is entered.
         to: State,
     },
-    /// States that cannot be left for all others.
+    /// States that do not all lead to each other, so that there is no single long-run behaviour.
     #[error("`{from}` never leads to `{to}`: in the long run the class would fall apart")]
     Parted {
         /// A state.
         from: State,
-        /// One that it never leads to.
+        /// A state that it never leads to.
         to: State,
     },
 }
 
-/// Checks everything that can be checked of a chain.
+/// Checks that the states form an irreducible chain with valid probabilities and means above zero.
 pub(crate) fn check(chain: &Chain) -> Result<(), ChainError> {
     let present: Vec<State> = State::ALL.into_iter().filter(|&state| chain.get(state).is_some()).collect();
     if present.is_empty() {
@@ -97,7 +97,7 @@ fn check_state(chain: &Chain, from: State) -> Result<(), ChainError> {
     Ok(())
 }
 
-/// The states that `from` leads to, itself included.
+/// The states that can be reached from `from`, itself included.
 fn reach(matrix: &Matrix, from: State) -> [bool; 4] {
     let mut reached = [false; 4];
     reached[from as usize] = true;
@@ -109,15 +109,15 @@ fn reach(matrix: &Matrix, from: State) -> [bool; 4] {
     reached
 }
 
-/// The probabilities of changes; nothing from states that are not there.
+/// The transition matrix; rows of absent states are zero.
 pub(crate) fn probabilities(chain: &Chain) -> Matrix {
     [0, 1, 2, 3].map(|state| chain.states[state].as_ref().map_or([0.0; 4], |spec| spec.next))
 }
 
-/// The share of visits to each state in the long run.
+/// The stationary distribution of the embedded chain: the share of visits to each state.
 pub(crate) fn embedded(chain: &Chain) -> Result<[f64; 4], ChainError> {
     check(chain)?;
-    // v (I - P + 1 w) = w, for any weights w whose sum is 1 and that are nothing where no state is.
+    // v (I - P + 1 w) = w holds for any weights w that sum to 1 and are zero for absent states.
     let matrix = probabilities(chain);
     let count = chain.states.iter().flatten().count() as f64;
     let weights = [0, 1, 2, 3].map(|state| if chain.states[state].is_some() { 1.0 / count } else { 0.0 });

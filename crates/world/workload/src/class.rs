@@ -1,4 +1,4 @@
-//! What objects do, class by class.
+//! Classes of objects: their states, rates and sizes.
 
 use std::fmt;
 use std::time::Duration;
@@ -7,12 +7,12 @@ use crate::chain;
 use crate::holding::Holding;
 use crate::size::Size;
 
-/// What an object is doing.
+/// The state of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum State {
-    /// Not there.
+    /// Not part of the simulation.
     Off,
-    /// There, and still.
+    /// Present and at rest.
     Idle,
     /// Moving.
     Moving,
@@ -21,10 +21,10 @@ pub enum State {
 }
 
 impl State {
-    /// All of them, by number.
+    /// All states, by number.
     pub const ALL: [State; 4] = [Self::Off, Self::Idle, Self::Moving, Self::Join];
 
-    /// Its name in a file.
+    /// The name of the state in a file.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Off => "off",
@@ -34,7 +34,7 @@ impl State {
         }
     }
 
-    /// The state of a number below 4.
+    /// The state with this number, which is below 4.
     pub(crate) const fn of(index: usize) -> Self {
         Self::ALL[index]
     }
@@ -46,95 +46,97 @@ impl fmt::Display for State {
     }
 }
 
-/// When messages of one mode are emitted in a state.
+/// The pattern in which messages of one mode are emitted in a state.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub enum Emit {
-    /// At the rate, evenly.
+    /// At the rate, at even intervals.
     #[default]
     Fixed,
     /// At the rate, at exponential intervals.
     Poisson,
-    /// One as the state is entered; the rate means nothing. For mode 1 only.
+    /// One message when the state is entered; the rate is ignored. For mode 1 only.
     PerTransition,
-    /// With each message of mode 0, with this probability, one of mode 1 besides; the rate means nothing.
+    /// A companion of each message of mode 0 with this probability; the rate is ignored. For mode 1
+    /// only.
     Bernoulli(f64),
 }
 
-/// What becomes of the clock of a fixed rate when the state changes.
+/// The effect of a change of state on the clock of a fixed rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Phase {
-    /// It goes on: what was left of an interval is stretched or shrunk to the new rate.
+    /// The clock continues: the remaining fraction of an interval is scaled to the new rate.
     #[default]
     Continuous,
-    /// It begins anew: the first message comes a whole interval after the change.
+    /// The clock restarts: the first message follows a whole interval after the change.
     Restart,
 }
 
-/// How objects begin.
+/// The initial condition of the objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Start {
-    /// As if the process had been going on for ever: states as often as they are in the long run, times and clocks in
-    /// their middle.
+    /// The stationary distribution, as if the process had been running for ever: states, residual
+    /// times and clocks are drawn from their long-run distributions.
     #[default]
     Stationary,
-    /// All have just entered this state.
+    /// All objects have just entered this state.
     In(State),
 }
 
-/// What an object does in one state.
+/// The behaviour of an object in one state.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StateSpec {
-    /// How long it stays, in the mean.
+    /// The mean stay.
     pub mean: Duration,
-    /// The distribution around that mean.
+    /// The distribution of the stay around that mean.
     pub holding: Holding,
-    /// The probability of each next state; this one's own is 0.
+    /// The probability of each next state; 0 for the state itself.
     pub next: [f64; 4],
-    /// Messages of mode 0 and of mode 1 per second.
+    /// Messages of mode 0 and mode 1 per second.
     pub rate: [f64; 2],
-    /// When they are emitted, for mode 0 and mode 1.
+    /// The emission patterns of mode 0 and mode 1.
     pub emit: [Emit; 2],
 }
 
-/// The states of an object. Those that it never is in are `None`.
+/// The states of an object; `None` for states that it never enters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chain {
     /// By number of the state.
     pub states: [Option<StateSpec>; 4],
 }
 
-/// Objects that are alike.
+/// A class of objects that behave alike.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Class {
-    /// Its name: part of the objects' seeds.
+    /// Its name, from which the seeds of its objects derive.
     pub name: String,
-    /// How many objects.
+    /// The number of objects.
     pub count: u32,
-    /// What they do.
+    /// The states of its objects.
     pub chain: Chain,
-    /// What happens to fixed rates at a change of state.
+    /// The effect of a change of state on fixed rates.
     pub phase: Phase,
-    /// How they begin.
+    /// The initial condition of its objects.
     pub start: Start,
     /// Sizes of the messages of mode 0 and mode 1.
     pub size: [Size; 2],
 }
 
-/// All objects.
+/// All classes of objects of a simulation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Workload {
-    /// Classes with different names.
+    /// Classes with distinct names.
     pub classes: Vec<Class>,
 }
 
 impl Workload {
-    /// The traffic of Table 1 of the SRMP paper, with `count` objects (60 there): idle at 0.5 messages per second and
-    /// moving at 5, 50 s each in the mean, with one message of mode 1 at each change.
+    /// The traffic of Table 1 of the SRMP paper, with `count` objects (60 in the paper). Objects
+    /// are idle at 0.5 messages per second or moving at 5, with a mean stay of 50 s in each state,
+    /// and send one message of mode 1 at each change.
     pub fn table1(count: u32) -> Self {
         Self::preset(include_str!("../presets/table1.toml"), count)
     }
 
-    /// All four states, with `count` objects.
+    /// A preset with all four states, with `count` objects.
     pub fn full4(count: u32) -> Self {
         Self::preset(include_str!("../presets/full4.toml"), count)
     }
@@ -145,27 +147,28 @@ impl Workload {
         workload
     }
 
-    /// All objects of all classes.
+    /// The number of objects of all classes.
     pub fn objects(&self) -> u64 {
         self.classes.iter().map(|class| u64::from(class.count)).sum()
     }
 }
 
 impl Chain {
-    /// What an object does in `state`.
+    /// The behaviour in `state`; `None` if an object never enters it.
     pub fn get(&self, state: State) -> Option<&StateSpec> {
         self.states[state as usize].as_ref()
     }
 
-    /// The share of changes that lead into each state, in the long run: `v = v P`.
+    /// The share of transitions into each state in the long run: the solution of `v = v P`.
     ///
     /// # Errors
-    /// The probabilities are none, or there is no single long run.
+    /// [`ChainError`](crate::ChainError): the states form no irreducible chain.
     pub fn embedded(&self) -> Result<[f64; 4], chain::ChainError> {
         chain::embedded(self)
     }
 
-    /// The share of time in each state, in the long run: `v_i m_i` over their sum, whatever the distributions.
+    /// The share of time in each state in the long run: `v_i m_i` divided by their sum, whatever
+    /// the distributions.
     ///
     /// # Errors
     /// As for [`Chain::embedded`].
@@ -178,7 +181,7 @@ impl Chain {
         Ok(shares)
     }
 
-    /// The mean stay in each state; zero where objects never are.
+    /// The mean stay in each state; zero for states that objects never enter.
     pub fn means(&self) -> [Duration; 4] {
         [0, 1, 2, 3].map(|state| self.states[state].as_ref().map_or(Duration::ZERO, |spec| spec.mean))
     }

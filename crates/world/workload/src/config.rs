@@ -1,4 +1,4 @@
-//! Workloads as files: one block per class of objects.
+//! Workload files, with one block for each class of objects.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -10,51 +10,51 @@ use crate::class::{Chain, Class, Emit, Phase, Start, State, StateSpec, Workload}
 use crate::holding::{Holding, HoldingError};
 use crate::size::Size;
 
-/// Most objects of a workload.
+/// Maximum number of objects of a workload.
 const OBJECTS_MAX: u64 = 10_000_000;
 
 /// Shortest mean stay.
 const MEAN_MIN: Duration = Duration::from_micros(1);
 
-/// Longest mean stay: a year.
+/// Longest mean stay: a leap year.
 const MEAN_MAX: Duration = Duration::from_secs(366 * 24 * 3600);
 
-/// Most messages per second of one object in one mode.
+/// Maximum rate of one object in one mode, in messages per second.
 const RATE_MAX: f64 = 1e6;
 
-/// Why a workload cannot be used.
+/// A workload that cannot be used.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ConfigError {
-    /// The file is not what it should be; with the line.
+    /// A syntax error in the file, with its line.
     #[error("{0}")]
     File(String),
-    /// Something about a class.
+    /// An invalid class.
     #[error("class `{class}`: {why}")]
     Class {
         /// Its name.
         class: String,
-        /// What is wrong, and what was expected.
+        /// The mistake, and the expected form.
         why: String,
     },
-    /// Its states are no chain.
+    /// A class whose states form no irreducible chain.
     #[error("class `{class}`: {error}")]
     Chain {
         /// Its name.
         class: String,
-        /// What is wrong.
+        /// The reason.
         error: ChainError,
     },
-    /// A distribution of times.
+    /// An invalid distribution of holding times.
     #[error("class `{class}`, state `{state}`: {error}")]
     Holding {
         /// Its name.
         class: String,
         /// The state.
         state: State,
-        /// What is wrong.
+        /// The reason.
         error: HoldingError,
     },
-    /// More objects than a generator takes.
+    /// More objects than a generator accepts.
     #[error("{0} objects; at most {OBJECTS_MAX} are taken")]
     TooMany(u64),
 }
@@ -96,7 +96,7 @@ struct StateEntry {
     emit1: Option<String>,
 }
 
-/// A number, or a text.
+/// A number or a text.
 #[derive(Deserialize)]
 #[serde(untagged, expecting = "a number of octets or a text such as \"uniform:100:400\"")]
 enum Text {
@@ -105,20 +105,20 @@ enum Text {
 }
 
 impl Workload {
-    /// Reads a file without traces.
+    /// Parses a file that names no traces.
     ///
     /// # Errors
-    /// What is wrong, and where.
+    /// [`ConfigError`]: the mistake and its place.
     pub fn parse(text: &str) -> Result<Self, ConfigError> {
         Self::parse_with(text, &|file| {
             Err(format!("a trace would be read from `{file}`, and there are no files here"))
         })
     }
 
-    /// Reads a file. `read` gives the content of a file of a trace.
+    /// Parses a file. `read` returns the content of a trace file, or the reason why it cannot.
     ///
     /// # Errors
-    /// What is wrong, and where.
+    /// [`ConfigError`]: the mistake and its place.
     pub fn parse_with(
         text: &str,
         read: &dyn Fn(&str) -> Result<String, String>,
@@ -130,10 +130,10 @@ impl Workload {
         Ok(workload)
     }
 
-    /// Whether a generator can do this.
+    /// Checks that a generator accepts the workload.
     ///
     /// # Errors
-    /// What is wrong with which class.
+    /// [`ConfigError`]: the class and the mistake.
     pub fn check(&self) -> Result<(), ConfigError> {
         for (index, class) in self.classes.iter().enumerate() {
             if self.classes[..index].iter().any(|other| other.name == class.name) {

@@ -1,34 +1,34 @@
-//! What was generated.
+//! Counts of generated messages and changes of state.
 
 use std::time::Duration;
 
 use crate::class::State;
 
-/// What the objects of a class did so far.
+/// Counts of the objects of a class up to a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Counters {
     /// Messages of mode 0 and mode 1.
     pub messages: [u64; 2],
-    /// Their octets.
+    /// Octets of these messages.
     pub bytes: [u64; 2],
-    /// Changes of state, by the state that was left and the one that was entered.
+    /// Changes of state, by the old and the new state.
     pub changes: [[u64; 4]; 4],
-    /// Time in each state, of all objects together, in ns.
+    /// Time in each state, summed over all objects, in ns.
     pub time_ns: [u128; 4],
 }
 
 impl Counters {
-    /// All changes of state.
+    /// The number of changes of state.
     pub fn transitions(&self) -> u64 {
         self.changes.iter().flatten().sum()
     }
 
-    /// Time in a state, of all objects together, in seconds.
+    /// Time in a state, summed over all objects, in seconds.
     pub fn seconds_in(&self, state: State) -> f64 {
         self.time_ns[state as usize] as f64 / 1e9
     }
 
-    /// Adds what another class did.
+    /// Adds the counts of another class.
     pub fn add(&mut self, other: &Self) {
         for mode in 0..2 {
             self.messages[mode] += other.messages[mode];

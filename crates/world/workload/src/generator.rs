@@ -1,4 +1,4 @@
-//! The machine that says what is emitted when.
+//! The machine that generates the messages of all objects in order of time.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -11,16 +11,16 @@ use crate::config::ConfigError;
 use crate::counters::Counters;
 use crate::object::{Event, Object};
 
-/// Which object.
+/// Identifies an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectId {
-    /// The place of its class in the workload.
+    /// The index of its class in the workload.
     pub class: u32,
-    /// Its number in the class.
+    /// Its number within the class.
     pub number: u32,
 }
 
-/// How a message is to be sent.
+/// The delivery mode of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Mode {
     /// Best effort.
@@ -41,38 +41,38 @@ pub struct Transition {
 /// A message that an object sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Emission {
-    /// When.
+    /// The moment at which it is sent.
     pub at: Moment,
-    /// Who.
+    /// The sender.
     pub object: ObjectId,
-    /// How.
+    /// The delivery mode.
     pub mode: Mode,
-    /// How long it is, in octets.
+    /// The size, in octets.
     pub size: u32,
-    /// What the object is doing; after the change, if there is one.
+    /// The state of the object; the new state if the message reports a change.
     pub state: State,
-    /// The change of state that the message is about.
+    /// The change of state that the message reports.
     pub transition: Option<Transition>,
 }
 
-/// All objects of a workload at work.
+/// Generates the messages of all objects of a workload.
 ///
 /// Cost: O(log objects) for each message and each change of state.
 #[derive(Clone, Debug)]
 pub struct Generator {
     classes: Vec<Class>,
     objects: Vec<Object>,
-    /// When each object does something next.
+    /// Moment of the next event of each object, by index.
     due: BinaryHeap<Reverse<(Moment, u32)>>,
     ready: VecDeque<Emission>,
     counters: Vec<Counters>,
 }
 
 impl Generator {
-    /// Objects that begin at `start`, all their chance from `seed`.
+    /// Creates the objects, which start at `start`. All randomness derives from `seed`.
     ///
     /// # Errors
-    /// A class cannot work; two have one name; there are too many objects.
+    /// [`ConfigError`]: an invalid class, two classes with one name, or too many objects.
     pub fn new(workload: Workload, seed: Seed, start: Moment) -> Result<Self, ConfigError> {
         workload.check()?;
         let mut objects = Vec::new();
@@ -91,7 +91,7 @@ impl Generator {
         Ok(Self { classes: workload.classes, objects, due, ready: VecDeque::new(), counters })
     }
 
-    /// The next message that is sent by `now`.
+    /// The next message that is due at or before `now`.
     pub fn poll(&mut self, now: Moment) -> Option<Emission> {
         while self.ready.is_empty() {
             let &Reverse((at, index)) = self.due.peek()?;
@@ -105,7 +105,7 @@ impl Generator {
         self.ready.pop_front()
     }
 
-    /// When to poll again: a message or a change of state is due.
+    /// Moment of the next poll, at which a message or a change of state is due.
     pub fn poll_timeout(&self) -> Option<Moment> {
         if let Some(emission) = self.ready.front() {
             return Some(emission.at);
@@ -113,7 +113,7 @@ impl Generator {
         self.due.peek().map(|&Reverse((at, _))| at).filter(|&at| at < Moment::MAX)
     }
 
-    /// What the objects of each class did up to `now`, to which they were polled.
+    /// Counters of each class up to `now`, which must be the moment of the last poll.
     pub fn counters(&self, now: Moment) -> Vec<Counters> {
         let mut counters = self.counters.clone();
         for object in &self.objects {
@@ -122,12 +122,12 @@ impl Generator {
         counters
     }
 
-    /// The classes.
+    /// The classes, in the order of the workload.
     pub fn classes(&self) -> &[Class] {
         &self.classes
     }
 
-    /// How many objects there are.
+    /// The number of objects.
     pub fn objects(&self) -> usize {
         self.objects.len()
     }

@@ -1,4 +1,4 @@
-//! How long an object stays in a state.
+//! Distributions of the time that an object stays in a state.
 
 use std::f64::consts::LN_2;
 use std::fmt;
@@ -8,78 +8,81 @@ use base::Rng;
 use rand_core::RngCore;
 use rand_distr::{Distribution, Exp1, Gamma, StandardNormal};
 
-/// A distribution of times, as multiples of its mean: the mean is given elsewhere, so that changing the distribution
-/// changes no expected count, only how much runs differ.
+/// A distribution of holding times, in multiples of its mean. The mean is given elsewhere: changing
+/// the distribution changes no expected count, only the spread between runs.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub enum Holding {
-    /// Without memory. Text: `exponential`.
+    /// Exponential, without memory. Text: `exponential`.
     #[default]
     Exponential,
     /// Always the mean. Text: `deterministic`.
     Deterministic,
-    /// Even, up to this part of the mean to both sides; 0 to 1. Text: `uniform:0.5`.
+    /// Uniform, from the mean less this part of it to the mean plus this part; 0 to 1. Text:
+    /// `uniform:0.5`.
     Uniform(f64),
-    /// The sum of that many exponential times. Text: `erlang:3`.
+    /// Erlang: the sum of this many exponential times. Text: `erlang:3`.
     Erlang(u32),
-    /// Of this shape; below 1 with a long tail. Text: `weibull:1.5`.
+    /// Weibull with this shape; a shape below 1 gives a long tail. Text: `weibull:1.5`.
     Weibull(f64),
-    /// With this squared coefficient of variation. Text: `lognormal:4`.
+    /// Lognormal with this squared coefficient of variation. Text: `lognormal:4`.
     Lognormal(f64),
-    /// One of two exponential times, each with half of the mean behind it ("balanced means"), with this squared
-    /// coefficient of variation, at least 1. Text: `hyperexponential:4`.
+    /// A mixture of two exponential distributions with balanced means: each contributes half of the
+    /// mean. Has this squared coefficient of variation, at least 1. Text: `hyperexponential:4`.
     Hyperexponential(f64),
-    /// Pareto's, between a least time and a greatest. Text: `pareto:1.5:1000`.
+    /// A Pareto distribution truncated to a range. Text: `pareto:1.5:1000`.
     Pareto {
         /// The exponent of the tail.
         alpha: f64,
-        /// The greatest time over the least.
+        /// The longest time divided by the shortest.
         ratio: f64,
     },
-    /// Drawn from a recording. Text: `trace:FILE`, a file with a time in any unit on each line.
+    /// Drawn from recorded times. Text: `trace:FILE`; the file has one time on each line, in any
+    /// unit.
     Trace {
-        /// Where it was read from.
+        /// The file that it was read from.
         name: Arc<str>,
         /// The times, scaled to a mean of 1.
         times: Arc<[f64]>,
     },
 }
 
-/// Why a text is no distribution.
+/// A text that describes no distribution.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum HoldingError {
-    /// No such distribution.
+    /// An unknown distribution.
     #[error(
         "`{0}` is no distribution of times (there are: exponential, deterministic, uniform:SPREAD, erlang:K, weibull:SHAPE, \
          lognormal:CV2, hyperexponential:CV2, pareto:ALPHA:RATIO, trace:FILE)"
     )]
     Unknown(String),
-    /// A parameter out of its range, or none.
+    /// A parameter that is missing or out of range.
     #[error("`{text}`: {what} must be a number from {least} to {most}")]
     Parameter {
         /// The whole text.
         text: String,
         /// The parameter.
         what: &'static str,
-        /// The least that makes sense.
+        /// The least valid value.
         least: f64,
-        /// The most.
+        /// The greatest valid value.
         most: f64,
     },
-    /// A recording that cannot be used.
+    /// A trace that cannot be used.
     #[error("{file}: {why}")]
     Trace {
         /// The file.
         file: String,
-        /// What is wrong.
+        /// The reason.
         why: String,
     },
 }
 
 impl Holding {
-    /// Reads the text form. `read` gives the content of a file of a trace.
+    /// Reads the text form. `read` returns the content of a trace file, or the reason why it
+    /// cannot.
     ///
     /// # Errors
-    /// No such distribution, a parameter out of range, or a trace that cannot be used.
+    /// [`HoldingError`]: an unknown distribution, a parameter out of range, or an unusable trace.
     pub fn parse(text: &str, read: &dyn Fn(&str) -> Result<String, String>) -> Result<Self, HoldingError> {
         let (name, rest) = text.split_once(':').map_or((text, None), |(name, rest)| (name, Some(rest)));
         let number =
@@ -118,7 +121,7 @@ impl Holding {
         }
     }
 
-    /// A time, the mean being 1.
+    /// Draws a time, in multiples of the mean.
     pub fn sample(&self, rng: &mut Rng) -> f64 {
         match self {
             Self::Exponential => exponential(rng),
@@ -137,7 +140,9 @@ impl Holding {
         }
     }
 
-    /// The length of the stay that a moment chosen at random falls into: long stays are met more often.
+    /// Draws the length of the stay that a random moment falls into, in multiples of the mean. This
+    /// distribution is length-biased: a random moment falls into a long stay more often than into a
+    /// short one.
     pub fn sample_biased(&self, rng: &mut Rng) -> f64 {
         match self {
             Self::Exponential => gamma(2.0, rng),
@@ -152,7 +157,7 @@ impl Holding {
             }
             Self::Lognormal(cv2) => lognormal(*cv2, 0.5, rng),
             Self::Hyperexponential(cv2) => {
-                // Both kinds have half of the time.
+                // Balanced means: each of the two distributions takes half of the time.
                 let first = hyperexponential_share(*cv2);
                 let share = if unit(rng) <= 0.5 { first } else { 1.0 - first };
                 gamma(2.0, rng) / (2.0 * share)
@@ -228,17 +233,17 @@ fn parse_trace(file: &str, text: &str) -> Result<Holding, HoldingError> {
     Ok(Holding::Trace { name: file.into(), times: times.into_iter().map(|time| time / mean).collect() })
 }
 
-/// From above 0 to 1.
+/// A uniform number, above 0 and at most 1.
 pub(crate) fn unit(rng: &mut Rng) -> f64 {
     ((rng.next_u64() >> 11) + 1) as f64 / (1_u64 << 53) as f64
 }
 
-/// A whole number below `count`.
+/// A uniform whole number below `count`.
 pub(crate) fn below(count: usize, rng: &mut Rng) -> usize {
     ((u128::from(rng.next_u64()) * count as u128) >> 64) as usize // below `count`
 }
 
-/// Of mean 1.
+/// An exponential number with mean 1.
 pub(crate) fn exponential(rng: &mut Rng) -> f64 {
     Exp1.sample(rng)
 }
@@ -247,8 +252,8 @@ fn gamma(shape: f64, rng: &mut Rng) -> f64 {
     Gamma::new(shape, 1.0).expect("shapes are checked to be above zero").sample(rng)
 }
 
-/// `exp(s Z + bias s^2)` with the s of this variation: a bias of -1/2 gives a mean of 1, one of +1/2 its length-biased
-/// form.
+/// `exp(s Z + bias s^2)`, where s belongs to this variation. A bias of -1/2 gives mean 1, a bias of
+/// +1/2 the length-biased form.
 fn lognormal(cv2: f64, bias: f64, rng: &mut Rng) -> f64 {
     let variance = libm::log1p(cv2);
     let normal: f64 = StandardNormal.sample(rng);
@@ -260,7 +265,7 @@ fn weibull_scale(shape: f64) -> f64 {
     1.0 / libm::tgamma(1.0 + 1.0 / shape)
 }
 
-/// The probability of the shorter kind.
+/// The probability of the distribution with the shorter mean.
 fn hyperexponential_share(cv2: f64) -> f64 {
     0.5 * (1.0 + libm::sqrt((cv2 - 1.0) / (cv2 + 1.0)))
 }

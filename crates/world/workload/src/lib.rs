@@ -1,16 +1,18 @@
 //! The traffic of simulated entities, as the evaluation of SRMP models it.
 //!
-//! Each object is, by itself, in one of four states ([`State`]). It stays there for a time from a distribution of yours
-//! ([`Holding`]), given by its mean, then goes to another state with a given probability. In each state it emits messages
-//! of mode 0 (best effort) and mode 1 (reliable), at a fixed rate, at random, or at each change of state. With
-//! exponential times this is a continuous-time Markov chain, with others a semi-Markov process.
+//! Each object is independently in one of four states ([`State`]). It stays there for a time drawn
+//! from a configurable distribution ([`Holding`]) with a given mean, and then moves to another
+//! state with a given probability. In each state it emits messages of mode 0 (best effort) and mode
+//! 1 (reliable), at a fixed rate, at random, or at each change of state. With exponential times
+//! this is a continuous-time Markov chain, otherwise a semi-Markov process.
 //!
-//! - [`Workload`]: classes of objects, from a preset ([`Workload::table1`], [`Workload::full4`]) or a file.
-//! - [`Generator`]: the machine. It is asked for one [`Emission`] after the other, up to a moment.
-//! - [`analysis`]: what to expect of a class in the mean, with standard deviations, beside what was generated.
+//! - [`Workload`]: classes of objects, from a preset ([`Workload::table1`], [`Workload::full4`]) or a
+//!   file.
+//! - [`Generator`]: the machine that emits one [`Emission`] after another, up to a given moment.
+//! - [`analysis`]: expected counts of a class and their standard deviations, to compare with a run.
 //!
-//! Every object has a seed of its own, from its class's name and its number there: one object, or class, more changes
-//! nothing in the others.
+//! Every object has a seed of its own, derived from the name of its class and its number there:
+//! adding an object or a class changes nothing in the others.
 
 pub mod analysis;
 mod chain;

@@ -1,6 +1,6 @@
-//! As much linear algebra as chains of four states need.
+//! Linear algebra for chains of four states.
 
-/// Four rows of four.
+/// A matrix of four rows and four columns, row by row.
 pub(crate) type Matrix = [[f64; 4]; 4];
 
 pub(crate) type Vector = [f64; 4];
@@ -25,7 +25,7 @@ pub(crate) fn sum(a: &Matrix, factor: f64, b: &Matrix) -> Matrix {
     std::array::from_fn(|row| std::array::from_fn(|column| a[row][column] + factor * b[row][column]))
 }
 
-/// The inverse, by elimination with pivots; `None` of a singular matrix.
+/// The inverse, by Gauss-Jordan elimination with partial pivoting; `None` for a singular matrix.
 pub(crate) fn inverse(a: &Matrix) -> Option<Matrix> {
     let (mut a, mut inverse) = (*a, IDENTITY);
     for column in 0..4 {
@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn the_exponential_of_two_states_is_known() {
-        // Both rates 0.02: P(other) = (1 - e^(-0.04 t)) / 2.
+        // Both rates are 0.02: P(other) = (1 - e^(-0.04 t)) / 2.
         let mut q = [[0.0; 4]; 4];
         (q[0][0], q[0][1], q[1][0], q[1][1]) = (-0.02, 0.02, 0.02, -0.02);
         for t in [0.1, 30.0, 1800.0, 1e7] {

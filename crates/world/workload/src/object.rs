@@ -1,4 +1,4 @@
-//! One object.
+//! The state machine of one object.
 
 use std::time::Duration;
 
@@ -7,13 +7,14 @@ use base::{Moment, Rng, Seed};
 use crate::class::{Class, Emit, Phase, Start, State, StateSpec};
 use crate::holding::{exponential, unit};
 
-/// An object at work.
+/// An object: its state and the clocks of its messages.
 #[derive(Clone, Debug)]
 pub(crate) struct Object {
     pub(crate) class: u32,
     pub(crate) number: u32,
     pub(crate) state: State,
-    /// Since when it is counted as being there: the start, or the change.
+    /// Start of the stay that is not counted yet: the start of the run, or the last change of
+    /// state.
     pub(crate) since: Moment,
     leaves: Moment,
     clocks: [Clock; 2],
@@ -22,28 +23,29 @@ pub(crate) struct Object {
     pub(crate) sizes: [Rng; 2],
 }
 
-/// When messages of one mode are emitted.
+/// The emission clock of one mode.
 #[derive(Clone, Debug)]
 struct Clock {
-    /// What is left of the interval, as a part of it, at `since`; for fixed rates.
+    /// Remaining fraction of the current interval at `since`; for fixed rates only.
     left: f64,
     since: Moment,
-    /// The next message.
+    /// Moment of the next message; `Moment::MAX` without one.
     due: Moment,
     rng: Rng,
 }
 
-/// What an object does at the moment of its next event.
+/// An event of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
-    /// It emits in this mode (0 or 1).
+    /// A message in this mode (0 or 1).
     Emit(usize),
-    /// It is in another state than this one now.
+    /// A change of state; holds the state that was left.
     Left(State),
 }
 
 impl Object {
-    /// An object of `class` that begins at `start`. `shares` are those of the states in the long run.
+    /// Creates an object of `class` that starts at `start`. `shares` are the shares of time in each
+    /// state in the long run.
     pub(crate) fn new(class: &Class, ids: (u32, u32), shares: &[f64; 4], seed: Seed, start: Moment) -> Self {
         let mut first = seed.split("start").rng();
         let state = match class.start {
@@ -86,12 +88,13 @@ impl Object {
         }
     }
 
-    /// When something happens next.
+    /// Moment of the next event.
     pub(crate) fn due(&self) -> Moment {
         self.clocks[0].due.min(self.clocks[1].due).min(self.leaves)
     }
 
-    /// Does what is due. Messages of a moment come before the change of state of the same moment.
+    /// Executes the event that is due. A message precedes a change of state at the same moment: it
+    /// still belongs to the old state.
     pub(crate) fn step(&mut self, class: &Class) -> Event {
         let due = self.due();
         let emitting = (0..2).find(|&mode| self.clocks[mode].due == due);
@@ -104,7 +107,7 @@ impl Object {
         Event::Emit(mode)
     }
 
-    /// Whether a message of mode 1 goes with the one of mode 0 that was just emitted.
+    /// Draws whether a message of mode 1 accompanies the message of mode 0 that was just emitted.
     pub(crate) fn draws_companion(&mut self, class: &Class) -> bool {
         match spec(class, self.state).emit[1] {
             Emit::Bernoulli(share) => unit(&mut self.clocks[1].rng) <= share,
@@ -134,12 +137,12 @@ impl Object {
 }
 
 impl Clock {
-    /// What is left of the interval at `now`.
+    /// Remaining fraction of the interval at `now`.
     fn rest(&self, now: Moment, rate: f64) -> f64 {
         (self.left - now.since(self.since).as_secs_f64() * rate).clamp(0.0, 1.0)
     }
 
-    /// Goes on at `now` with what is left.
+    /// Continues at `now` with the remaining fraction of the interval.
     fn set(&mut self, now: Moment, rate: f64, emit: Emit) {
         self.since = now;
         self.due = match emit {
@@ -155,7 +158,7 @@ fn spec(class: &Class, state: State) -> &StateSpec {
     class.chain.get(state).expect("a checked chain leads to no state that is not there")
 }
 
-/// A state, with these probabilities.
+/// Draws a state with these probabilities.
 fn pick(shares: &[f64; 4], rng: &mut Rng) -> State {
     let mut rest = unit(rng);
     let mut last = 0;
@@ -169,7 +172,7 @@ fn pick(shares: &[f64; 4], rng: &mut Rng) -> State {
     State::of(last)
 }
 
-/// `seconds` after `start`, to the nearest nanosecond; saturates.
+/// `seconds` after `start`, rounded to the nearest nanosecond; saturates.
 fn after(start: Moment, seconds: f64) -> Moment {
     start + Duration::from_nanos((seconds * 1e9).round() as u64)
 }

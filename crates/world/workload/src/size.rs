@@ -1,25 +1,25 @@
-//! How long messages are.
+//! Distributions of message sizes.
 
 use base::Rng;
 
 use crate::holding::{below, exponential};
 
-/// Longest message, in octets.
+/// Largest message, in octets.
 pub const SIZE_MAX: u32 = 1 << 20;
 
 /// A distribution of sizes, in octets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Size {
-    /// Always the same. Text: `250`.
+    /// Always this size. Text: `250`.
     Constant(u32),
-    /// Evenly from the first to the second. Text: `uniform:100:400`.
+    /// Uniform, from the first to the second, both included. Text: `uniform:100:400`.
     Uniform(u32, u32),
-    /// Exponential, of this mean, rounded up; nothing is longer than [`SIZE_MAX`]. Text: `exponential:250`.
+    /// Exponential with this mean, rounded up and limited to [`SIZE_MAX`]. Text: `exponential:250`.
     Exponential(u32),
 }
 
 impl Default for Size {
-    /// 2000 bits.
+    /// 250 octets (2000 bits).
     fn default() -> Self {
         Self::Constant(250)
     }
@@ -29,7 +29,7 @@ impl Size {
     /// Reads the text form.
     ///
     /// # Errors
-    /// What is wrong, and what was expected.
+    /// A message that names the mistake and the expected form.
     pub fn parse(text: &str) -> Result<Self, String> {
         let octets = |text: &str| {
             text.parse().ok().filter(|octets| (1..=SIZE_MAX).contains(octets)).ok_or_else(|| {
@@ -53,7 +53,7 @@ impl Size {
         }
     }
 
-    /// The mean.
+    /// The mean, in octets. For [`Size::Exponential`] it ignores the rounding and the limit.
     pub fn mean(&self) -> f64 {
         match *self {
             Self::Constant(octets) | Self::Exponential(octets) => f64::from(octets),
@@ -61,7 +61,7 @@ impl Size {
         }
     }
 
-    /// A size.
+    /// Draws a size, in octets.
     pub(crate) fn sample(self, rng: &mut Rng) -> u32 {
         match self {
             Self::Constant(octets) => octets,

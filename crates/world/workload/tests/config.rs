@@ -1,4 +1,4 @@
-//! Files: what they say, and what is wrong with them.
+//! Workload files: their contents and their error messages.
 
 use workload::{Emit, Holding, Phase, Size, Start, State, Workload};
 

@@ -1,5 +1,5 @@
-//! What is generated against what must come out: the acceptance limits T1 to T4 of the evaluation of SRMP, and the
-//! distributions at the 1 % level. All seeds are fixed.
+//! Compares generated traffic with its expected values: the acceptance limits T1 to T4 of the
+//! evaluation of SRMP, and the distributions at the 1 % level. All seeds are fixed.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ fn file(text: &str) -> Workload {
     Workload::parse(text).unwrap()
 }
 
-/// `table1` with other settings of the class, or of both states.
+/// The `table1` preset with other settings for the class, or for both states.
 fn table1(class: &str, states: &str) -> Workload {
     let text = include_str!("../presets/table1.toml");
     let text = text.replace("phase = \"continuous\"\nstart = \"stationary\"", class);
@@ -108,7 +108,7 @@ fn the_forecast_of_four_states_is_the_published_one() {
     assert!((conditional - 100.0).abs() < 25.0, "{conditional}");
 }
 
-/// Each distribution gives the same means, and the spread that its variation says.
+/// Every distribution gives the same means, and the spread that follows from its variation.
 #[test]
 fn runs_differ_as_much_as_the_forecast_says() {
     for holding in [
@@ -133,7 +133,8 @@ fn runs_differ_as_much_as_the_forecast_says() {
             assert!(off.abs() < 3.5, "{holding}, {what}: {mean}, not {expected:?}");
             let variance = counts.iter().map(|count| (count - expected.mean).powi(2)).sum::<f64>() / n;
             let ratio = variance / expected.deviation.powi(2).max(60.0);
-            // Chi-square with 12 degrees of freedom, 0.1 % on each side; beneath that, whole numbers are rough.
+            // Chi-square with 12 degrees of freedom, 0.1 % on each side. Below a deviation of 10,
+            // counts are too coarse for the lower limit.
             assert!(ratio < 32.9 / 12.0, "{holding}, {what}: {ratio}");
             assert!(expected.deviation < 10.0 || ratio > 2.2 / 12.0, "{holding}, {what}: {ratio}");
         };
@@ -159,7 +160,8 @@ fn an_object_or_a_class_more_changes_nothing_in_the_others() {
     assert_ne!(of(generate(&small, 9).1, 0), of(generate(&small, 10).1, 0));
 }
 
-/// The largest distance of `draws` from a distribution, times the root of their number: above 1.63 once in a hundred.
+/// The Kolmogorov-Smirnov statistic: the largest distance of `draws` from a distribution, times the
+/// square root of their number. It exceeds 1.63 once in a hundred times.
 fn ks(mut draws: Vec<f64>, cdf: impl Fn(f64) -> f64) -> f64 {
     draws.sort_by(f64::total_cmp);
     let n = draws.len() as f64;
@@ -181,7 +183,8 @@ fn stays_and_gaps_have_their_distributions() {
         for emission in emissions.iter().filter(|emission| emission.object.number == number) {
             match emission.mode {
                 Mode::One => {
-                    // The last stay of a run is cut off: only starts long before its end are looked at.
+                    // The end of the run cuts off the last stay: use only stays that begin long
+                    // before it.
                     stays.extend(change.map(|change| (change, emission.at.since(change).as_secs_f64())));
                     (change, before) = (Some(emission.at), None);
                 }
@@ -199,7 +202,8 @@ fn stays_and_gaps_have_their_distributions() {
     assert!(stays.len() > 1_000);
     assert!(ks(stays, |x| 1.0 - (-x / 50.0).exp()) < 1.63);
     assert!(gaps.len() > 100_000);
-    // A gap that a change cuts off is not seen: that makes it exponential of rate 5 + 1 / 50.
+    // A change of state hides the gap that it cuts off: the visible gaps are exponential with rate
+    // 5 + 1 / 50.
     assert!(ks(gaps, |x| 1.0 - (-5.02 * x).exp()) < 1.63);
 }
 
@@ -230,7 +234,7 @@ fn six_hundred_runs() {
         let got = counts.iter().sum::<f64>() / runs;
         assert!((got - mean).abs() < 3.0 * deviation / runs.sqrt(), "{got}");
         let sd = (counts.iter().map(|count| (count - got).powi(2)).sum::<f64>() / (runs - 1.0)).sqrt();
-        // The deviation of a deviation is one part in the root of 2 n.
+        // The relative standard deviation of a standard deviation is 1 / sqrt(2 n).
         assert!((sd / deviation - 1.0).abs() < 3.0 / (2.0 * runs).sqrt(), "{sd}");
     }
 }

@@ -1,4 +1,5 @@
-//! Every distribution of times has mean 1 and the variation that it says, also where stays are met at random.
+//! Every distribution of holding times has mean 1 and its stated variation, also when
+//! length-biased.
 
 use std::sync::Arc;
 
@@ -53,7 +54,7 @@ fn means_are_one_and_variations_as_said() {
     }
 }
 
-/// A stay that is met at random has the mean 1 + cv2.
+/// A length-biased stay has the mean 1 + cv2.
 #[test]
 fn stays_that_are_met_are_longer() {
     for holding in all() {
@@ -87,7 +88,7 @@ fn distribution_functions_are_met() {
     ks("hyperexponential:4", &|x| {
         1.0 - share * (-2.0 * share * x).exp() - (1.0 - share) * (-2.0 * (1.0 - share) * x).exp()
     });
-    // Least time 1/2 times the moment: alpha 2 and no end would have mean 2.
+    // The shortest time relative to the mean; with alpha 2 and no upper limit the mean would be 2.
     let least = (1.0 - 1e-4) / (2.0 * (1.0 - 1e-2));
     ks("pareto:2:100", &|x| (1.0 - (least / x).powi(2)) / (1.0 - 1e-4));
 }

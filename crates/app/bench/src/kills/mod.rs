@@ -208,7 +208,8 @@ impl Run {
             Victim::Node(node) => node,
             Victim::Leader => self.nodes.leader().await.unwrap_or(0),
         };
-        let node = (0..count).map(|step| (wanted + step) % count).find(|node| self.nodes.is_running(*node));
+        let node =
+            (0..count).map(|step| (wanted + step) % count).find(|node| self.nodes.may_be_killed(*node));
         let node = node.ok_or_else(|| BenchError::Unusable("no node is left to be killed".to_owned()))?;
         self.log.note(&Note::Kills(node));
         self.nodes.kill(node).await?;

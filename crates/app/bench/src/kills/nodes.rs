@@ -28,6 +28,9 @@ pub enum Shape {
     /// A ring with chords, `redundancy = true`: each node has links to the next and to the one after it. From five nodes on
     /// it holds together without any two of them.
     Graph,
+    /// Each node has two below it. Only nodes with none below are killed: the death of another one would part the network, and
+    /// the guide promises nothing to the smaller part.
+    Tree,
 }
 
 impl Shape {
@@ -36,7 +39,13 @@ impl Shape {
         match self {
             Shape::Mesh => "mesh",
             Shape::Graph => "graph",
+            Shape::Tree => "tree",
         }
+    }
+
+    /// Whether the others still hang together without this node of `count`.
+    fn is_spare(self, node: usize, count: usize) -> bool {
+        self != Shape::Tree || 2 * node + 1 >= count
     }
 }
 
@@ -46,6 +55,7 @@ pub(crate) struct Nodes {
     folder: PathBuf,
     federates: Vec<String>,
     running: Vec<Option<Process>>,
+    shape: Shape,
 }
 
 impl Nodes {
@@ -66,6 +76,7 @@ impl Nodes {
             folder: folder.to_owned(),
             federates: federates.iter().map(|port| format!("127.0.0.1:{port}")).collect(),
             running: (0..count).map(|_| None).collect(),
+            shape,
         };
         for node in 0..count {
             nodes.restart(node).await?;
@@ -78,8 +89,9 @@ impl Nodes {
         &self.federates
     }
 
-    pub(crate) fn is_running(&self, node: usize) -> bool {
-        self.running[node].is_some()
+    /// Whether a node runs, and is one that may be killed.
+    pub(crate) fn may_be_killed(&self, node: usize) -> bool {
+        self.running[node].is_some() && self.shape.is_spare(node, self.running.len())
     }
 
     /// Kills the process of a node without a word (SIGKILL on Unix).
@@ -183,20 +195,17 @@ fn configuration(shape: Shape, links: &[u16], federates: &[u16]) -> String {
     text
 }
 
-/// The edges of a ring with chords; each once.
+/// The edges, each once, from the upper node to the lower one in a tree. A mesh draws its own.
 fn edges(shape: Shape, count: usize) -> Vec<(usize, usize)> {
-    let mut seen = std::collections::BTreeSet::new();
-    let mut edges = Vec::new();
-    let steps: &[usize] = if shape == Shape::Graph { &[1, 2] } else { &[] };
-    for step in steps {
-        for a in 0..count {
-            let b = (a + step) % count;
-            if a != b && seen.insert((a.min(b), a.max(b))) {
-                edges.push((a, b));
-            }
+    match shape {
+        Shape::Mesh => Vec::new(),
+        Shape::Tree => (1..count).map(|node| ((node - 1) / 2, node)).collect(),
+        Shape::Graph => {
+            let mut seen = std::collections::BTreeSet::new();
+            let ring = [1, 2].into_iter().flat_map(|step| (0..count).map(move |a| (a, (a + step) % count)));
+            ring.filter(|&(a, b)| a != b && seen.insert((a.min(b), a.max(b)))).collect()
         }
     }
-    edges
 }
 
 /// Ports that nobody uses now.
@@ -233,7 +242,7 @@ mod tests {
 
     #[test]
     fn all_nodes_have_their_part_in_the_configuration() {
-        for shape in [Shape::Mesh, Shape::Graph] {
+        for shape in [Shape::Mesh, Shape::Graph, Shape::Tree] {
             for count in [3, 6] {
                 let ports: Vec<u16> = (20_000..).take(2 * count).collect();
                 let (links, federates) = ports.split_at(count);
@@ -242,13 +251,16 @@ mod tests {
                 for node in 0..count {
                     let plan = network.plan(&name(node)).unwrap();
                     assert_eq!(plan.bootstrap, node == 0);
-                    // The founder looks for the others first.
-                    assert!(node != 0 || !plan.links.is_empty());
+                    // The founder looks for the others first; the lower nodes of a tree look for it.
+                    assert!(node != 0 || shape == Shape::Tree || !plan.links.is_empty());
                 }
             }
         }
         assert_eq!(edges(Shape::Graph, 6).len(), 12);
         assert_eq!(edges(Shape::Graph, 3).len(), 3);
+        assert_eq!(edges(Shape::Tree, 6), [(0, 1), (0, 2), (1, 3), (1, 4), (2, 5)]);
+        let spare = (0..6).filter(|node| Shape::Tree.is_spare(*node, 6));
+        assert_eq!(spare.collect::<Vec<_>>(), [3, 4, 5]);
     }
 
     #[test]

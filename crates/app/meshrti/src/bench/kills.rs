@@ -63,6 +63,8 @@ enum Topology {
     Mesh,
     /// A ring with chords, with redundancy
     Graph,
+    /// Two nodes below each; those with none below are killed
+    Tree,
 }
 
 pub(super) async fn run(args: &Args) -> Exit {
@@ -77,6 +79,7 @@ pub(super) async fn run(args: &Args) -> Exit {
         shape: match args.topology {
             Topology::Mesh => Shape::Mesh,
             Topology::Graph => Shape::Graph,
+            Topology::Tree => Shape::Tree,
         },
         every: args.every,
         grace: args.grace,

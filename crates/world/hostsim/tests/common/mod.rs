@@ -1,10 +1,10 @@
-//! What all tests of runs begin with.
+//! Helpers shared by the tests of runs.
 
 use base::Seed;
 use hostsim::{Costs, Federation, HostModel, Joined, Placement, Report, Work, run};
 use netsim::cluster::Ethernet;
 
-/// Nothing costs anything.
+/// Costs that are all zero.
 pub(crate) const FREE: Costs = Costs {
     wake_ns: 0.0,
     turn_ns: 0.0,
@@ -24,7 +24,7 @@ pub(crate) const FREE: Costs = Costs {
     federate_callback_ns: 0.0,
 };
 
-/// Nodes in a row on one computer of this kind, with one task.
+/// A chain of nodes on one computer of this kind, with one task.
 pub(crate) fn chain(nodes: u16, hosts: HostModel, work: Work) -> Federation {
     Federation {
         nodes,
@@ -40,7 +40,7 @@ pub(crate) fn chain(nodes: u16, hosts: HostModel, work: Work) -> Federation {
     }
 }
 
-/// What comes of it.
+/// The report of a run of the federation.
 pub(crate) fn done(federation: &Federation) -> Report {
     run(federation, |_| true).unwrap()
 }

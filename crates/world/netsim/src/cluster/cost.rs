@@ -1,13 +1,14 @@
-//! What things cost a processor.
+//! Processor time of messages.
 
 use std::time::Duration;
 
-/// Processor time for a message: a fixed part and a part for each byte.
+/// Processor time of a message: a fixed part and a part for each byte.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Cost {
-    /// For the message, whatever its length.
+    /// Fixed part, regardless of the length.
     pub per_message: Duration,
-    /// For each of its bytes, in picoseconds (1,000 are a nanosecond per byte, or a second per gigabyte).
+    /// Part for each byte, in picoseconds (1,000 are a nanosecond per byte, or a second per
+    /// gigabyte).
     pub per_byte_ps: u64,
 }
 

@@ -1,12 +1,12 @@
-//! One processor: jobs queue for it.
+//! A single processor with a queue of jobs.
 
 use base::Moment;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// A processor that does one job after the other, each to its end. Jobs of the inbox wait their turn; what follows from
-/// the job just done ([`push_next`](Cpu::push_next)) goes before the inbox: a process sends its answers before it
-/// takes the next message.
+/// A processor that does one job after another, each to its end. Jobs of the inbox are served in
+/// FIFO order. Jobs that follow from the last one ([`push_next`](Cpu::push_next)) precede the
+/// inbox, because a process sends its answers before it takes the next message.
 #[derive(Clone, Debug)]
 pub struct Cpu<J> {
     current: Option<Running<J>>,
@@ -28,16 +28,16 @@ struct Waiting<J> {
     since: Moment,
 }
 
-/// Counters of a processor. Each only grows.
+/// Counters of a processor; they never decrease.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct CpuStats {
     /// Jobs begun.
     pub jobs: u64,
-    /// Time spent on them, that of a job under way counted to its end.
+    /// Time spent on jobs; the current job is counted to its end.
     pub busy: Duration,
-    /// Time that they waited before they began.
+    /// Time that jobs waited before they began.
     pub waited: Duration,
-    /// Most jobs that ever waited in the inbox.
+    /// Maximum number of jobs in the inbox.
     pub inbox_max: usize,
 }
 
@@ -47,18 +47,18 @@ impl<J> Cpu<J> {
         Self { current: None, next: VecDeque::new(), inbox: VecDeque::new(), stats: CpuStats::default() }
     }
 
-    /// Adds a job of `work` at the end of the inbox.
+    /// Appends a job of length `work` to the inbox.
     pub fn push(&mut self, now: Moment, job: J, work: Duration) {
         self.inbox.push_back(Waiting { job, work, since: now });
         self.stats.inbox_max = self.stats.inbox_max.max(self.inbox.len());
     }
 
-    /// Adds a job of `work` before the inbox, behind others added so.
+    /// Appends a job of length `work` to the jobs that precede the inbox.
     pub fn push_next(&mut self, now: Moment, job: J, work: Duration) {
         self.next.push_back(Waiting { job, work, since: now });
     }
 
-    /// Begins the next job if none is under way; says when it will be done.
+    /// Begins the next job unless one is in progress. Returns the moment at which it ends.
     pub fn begin(&mut self, now: Moment) -> Option<Moment> {
         if self.current.is_some() {
             return None;
@@ -72,12 +72,12 @@ impl<J> Cpu<J> {
         Some(done)
     }
 
-    /// The job that is done at or before `now`.
+    /// Takes the current job if it ends at or before `now`.
     pub fn finish(&mut self, now: Moment) -> Option<J> {
         self.current.take_if(|running| running.done <= now).map(|running| running.job)
     }
 
-    /// The work of all jobs that wait; that of the job under way is counted as done.
+    /// The work of all waiting jobs, without the current one.
     pub fn backlog(&self) -> Duration {
         self.next.iter().chain(&self.inbox).map(|waiting| waiting.work).sum()
     }
@@ -122,7 +122,7 @@ mod tests {
     }
 
     proptest! {
-        /// Lindley's recursion: a job begins when it is there and the one before it is done.
+        /// Lindley's recursion: a job begins once it has arrived and its predecessor is done.
         #[test]
         fn jobs_are_done_in_turn_without_idling(jobs in prop::collection::vec((0u64..50, 0u64..50), 1..60)) {
             let mut cpu = Cpu::new();

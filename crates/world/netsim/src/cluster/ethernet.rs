@@ -1,84 +1,87 @@
-//! Switched Ethernet: what a message is on the wire, and the ports that it queues at.
+//! Switched Ethernet: the size of a message on the wire, and the ports where messages queue.
 
 use base::Moment;
 use std::time::Duration;
 use wan::Transmitter;
 
-/// How messages are cut into packets, and what each packet costs beside them.
+/// The division of messages into packets, and the overhead of each packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Framing {
-    /// Bytes of messages in a full packet; at least 1.
+    /// Message bytes in a full packet; at least 1.
     pub payload_bytes_max: usize,
-    /// Bytes on the wire with each packet: headers, check sum, preamble, gap.
+    /// Overhead of each packet on the wire, in bytes: headers, checksum, preamble, gap.
     pub overhead_bytes: usize,
 }
 
 impl Framing {
-    /// TCP with time stamps over IPv4 on Ethernet: packets of 1,500 bytes, of which 1,448 are payload; 38 bytes of Ethernet
-    /// (preamble 8, header 14, check sum 4, gap 12; IEEE 802.3) and 52 of IP and TCP with each.
+    /// TCP with timestamps over IPv4 on Ethernet. A packet has 1,500 bytes, of which 1,448 are
+    /// payload and 52 are IP and TCP headers. Ethernet adds 38 bytes (preamble 8, header 14,
+    /// checksum 4, gap 12; IEEE 802.3).
     pub const TCP: Framing = Framing { payload_bytes_max: 1_448, overhead_bytes: 90 };
 
-    /// UDP over IPv4 on Ethernet: as much of the 1,500 bytes as IP and UDP leave, and their 28 bytes and Ethernet's 38 with each packet.
+    /// UDP over IPv4 on Ethernet. A packet has 1,500 bytes, of which 28 are IP and UDP headers.
+    /// Ethernet adds 38.
     pub const UDP: Framing = Framing { payload_bytes_max: 1_472, overhead_bytes: 66 };
 
-    /// Bytes on the wire for a message of `bytes` bytes: an empty one is one packet.
+    /// Bytes on the wire for a message of `bytes` bytes. An empty message takes one packet.
     pub fn wire_bytes(&self, bytes: usize) -> usize {
         let packets = bytes.div_ceil(self.payload_bytes_max.max(1)).max(1);
         bytes.saturating_add(packets.saturating_mul(self.overhead_bytes))
     }
 
-    /// Bytes on the wire of its first packet.
+    /// Bytes on the wire for the first packet of such a message.
     pub fn first_packet_bytes(&self, bytes: usize) -> usize {
         bytes.min(self.payload_bytes_max.max(1)).saturating_add(self.overhead_bytes)
     }
 }
 
-/// Links of one kind between hosts and a switch that never blocks.
+/// Identical links between hosts and a non-blocking switch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ethernet {
-    /// Bits per second of each link, each way; at least 1.
+    /// Rate of each link in each direction, in bit/s; at least 1.
     pub rate: u64,
-    /// From one end of a cable to the other.
+    /// Propagation delay of a cable.
     pub propagation: Duration,
-    /// From a packet's last bit into the switch to its first bit out of it, when nothing is in its way.
+    /// Forwarding delay of the switch without a queue, from the last bit in to the first bit out.
     pub forwarding: Duration,
-    /// From a message's last bit to the moment at which its host's processor hears of it.
+    /// Delay from the last bit of a message to the interrupt of the receiving processor.
     pub interrupt: Duration,
-    /// Packets.
+    /// Packet sizes.
     pub framing: Framing,
 }
 
-/// Where messages queue for a link: the port of a host, or of the switch towards a host. First come, first served,
-/// without a limit.
+/// The FIFO queue of a link, without a limit: at the port of a host, or at the switch's port
+/// towards a host.
 #[derive(Clone, Debug, Default)]
 pub struct Port {
     line: Transmitter,
     stats: PortStats,
 }
 
-/// Counters of a port. Each only grows.
+/// Counters of a port; they never decrease.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct PortStats {
-    /// Messages that left or will leave.
+    /// Messages sent, including those still queued.
     pub messages: u64,
-    /// Their bytes on the wire.
+    /// Bytes of these messages on the wire.
     pub wire_bytes: u64,
-    /// Time that they waited for others before they.
+    /// Time that messages waited for earlier ones.
     pub waited: Duration,
 }
 
-/// A message on its way from a host's port to the switch.
+/// Timing of a message on its way from a host's port through the switch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Departure {
-    /// The first packet has crossed the switch, and queues at the port towards the receiver.
+    /// Moment at which the first packet has crossed the switch and queues at the port towards the
+    /// receiver.
     pub head: Moment,
-    /// The last packet has crossed the switch.
+    /// Moment at which the last packet has crossed the switch.
     pub tail: Moment,
 }
 
 impl Ethernet {
-    /// Gigabit Ethernet of about 2005: a store-and-forward switch that takes 4 µs, 20 µs of interrupt moderation, 0.5 µs of cable
-    /// and transceivers, TCP.
+    /// Gigabit Ethernet of about 2005: a store-and-forward switch with a delay of 4 µs, interrupt
+    /// moderation of 20 µs, cables and transceivers with 0.5 µs, and TCP.
     pub const GIGABIT: Ethernet = Ethernet {
         rate: 1_000_000_000,
         propagation: Duration::from_nanos(500),
@@ -87,7 +90,7 @@ impl Ethernet {
         framing: Framing::TCP,
     };
 
-    /// A message of `bytes` bytes queues at the port of its sender.
+    /// Queues a message of `bytes` bytes at the port of its sender.
     pub fn depart(&self, port: &mut Port, now: Moment, bytes: usize) -> Departure {
         let wire = self.framing.wire_bytes(bytes);
         let rate = self.rate.max(1);
@@ -98,9 +101,9 @@ impl Ethernet {
         Departure { head: first.min(on.end) + crossing, tail: on.end + crossing }
     }
 
-    /// It queues at the switch's port towards its receiver at `departure.head`; returns when the receiver's processor
-    /// hears of it. Packets are passed on as they come, so a message costs the time of its bytes once and that of one packet
-    /// more, not the time of its bytes twice.
+    /// Queues a message at the switch's port towards its receiver at `departure.head`. Returns the
+    /// moment of the receiver's interrupt. The switch forwards each packet on arrival, so that a
+    /// message takes the time of its bytes once, and that of one packet in addition.
     pub fn arrive(&self, port: &mut Port, departure: &Departure, bytes: usize) -> Moment {
         let wire = self.framing.wire_bytes(bytes);
         let on = port.line.carry(departure.head, self.rate.max(1), wire);
@@ -111,7 +114,7 @@ impl Ethernet {
     }
 }
 
-/// Time on the wire, rounded up.
+/// Transmission time on the wire, rounded up to a nanosecond.
 pub(super) fn transmission(bytes: usize, rate: u64) -> Duration {
     let nanos = (bytes as u128 * 8 * 1_000_000_000).div_ceil(u128::from(rate));
     Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
@@ -126,7 +129,7 @@ impl PortStats {
 }
 
 impl Port {
-    /// How long what is queued now will take.
+    /// Remaining transmission time of all queued messages.
     pub fn backlog(&self, now: Moment) -> Duration {
         self.line.busy_until().since(now)
     }
@@ -162,7 +165,7 @@ mod tests {
         assert_eq!(departure.tail, Moment::from_nanos(4 * packet + 4_500));
         let heard = net.arrive(&mut into, &departure, bytes);
         assert_eq!(heard, Moment::from_nanos(5 * packet + 4_500 + 500 + 20_000));
-        // A second one waits for the first at both ports, and nothing else.
+        // A second message waits for the first at both ports, and for nothing else.
         let second = net.depart(&mut out, Moment::ZERO, bytes);
         assert_eq!(net.arrive(&mut into, &second, bytes), heard + Duration::from_nanos(4 * packet));
         assert_eq!(out.stats().waited, Duration::from_nanos(4 * packet));

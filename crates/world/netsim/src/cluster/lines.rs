@@ -1,4 +1,4 @@
-//! Lines between sites: what hosts of one site and of another have between them.
+//! Wide-area lines between sites.
 
 use super::ethernet::{Departure, Framing, PortStats, transmission};
 use base::Moment;
@@ -7,16 +7,16 @@ use std::time::Duration;
 use wan::Transmitter;
 
 base::id! {
-    /// A place with a switch of its own.
+    /// A site, with a switch of its own.
     pub struct SiteId(u16) as "site";
 }
 
-/// A line from one site to another, one way: messages queue at its beginning, first come, first served, without a limit.
+/// One direction of a line between two sites, with an unlimited FIFO queue at its beginning.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Line {
-    /// Bits per second; at least 1.
+    /// Rate in bit/s; at least 1.
     pub rate: u64,
-    /// From one end to the other.
+    /// Propagation delay.
     pub delay: Duration,
 }
 
@@ -39,7 +39,8 @@ impl Lines {
         self.lines.insert((from, to), state);
     }
 
-    /// A message of `bytes` bytes comes to the beginning of a line as `arrival` says; when it is at the other end.
+    /// Carries a message of `bytes` bytes over a line. `arrival` is its timing at the beginning;
+    /// the result is its timing at the end.
     pub(super) fn cross(
         &mut self,
         ends: (SiteId, SiteId),
@@ -56,7 +57,7 @@ impl Lines {
         let wire = framing.wire_bytes(bytes);
         let on = state.transmitter.carry(arrival.head, rate, wire);
         state.stats.count(arrival.head, on.start, wire);
-        // A line that is faster than what feeds it waits for the last packet.
+        // A line faster than its input waits for the last packet.
         let end = on.end.max(arrival.tail);
         state.transmitter.hold(end);
         let first = on.start + transmission(framing.first_packet_bytes(bytes), rate);
@@ -80,16 +81,16 @@ mod tests {
         lines.set(ends.0, ends.1, Line { rate: 8_000_000, delay: Duration::from_millis(33) });
         let framing = Framing { payload_bytes_max: 1_000, overhead_bytes: 0 };
         let at = |us| Moment::from_micros(us);
-        // Two packets that came at once: a microsecond a byte.
+        // Two packets arrive at once; a byte takes a microsecond.
         let over = lines.cross(ends, &framing, &Departure { head: at(10), tail: at(10) }, 2_000);
         assert_eq!(over, Departure { head: at(34_010), tail: at(35_010) });
-        // The next one waits for both.
+        // The next message waits for both.
         let next = lines.cross(ends, &framing, &Departure { head: at(20), tail: at(20) }, 100);
         assert_eq!(next, Departure { head: at(35_110), tail: at(35_110) });
         let (stats, backlog) = lines.stats(ends, at(1_010)).expect("there is such a line");
         assert_eq!((stats.messages, stats.wire_bytes), (2, 2_100));
         assert_eq!((stats.waited, backlog), (Duration::from_micros(1_990), Duration::from_micros(1_100)));
-        // One that comes slower than the line could send ends when its tail has come.
+        // A message that arrives more slowly than the line could send it ends with its tail.
         let slow = lines.cross(ends, &framing, &Departure { head: at(5_000), tail: at(9_000) }, 1_500);
         assert_eq!(slow, Departure { head: at(39_000), tail: at(42_000) });
         assert_eq!(lines.stats((ends.1, ends.0), at(0)), None);

@@ -1,12 +1,13 @@
-//! Clusters: hosts with a processor and a network interface, joined by a switch.
+//! Clusters: hosts with a processor and a network interface, connected by a switch.
 //!
-//! Other than on a [`Network`](crate::Network), whose hosts think in no time, here everything that a host does costs time of its one
-//! processor ([`Cpu`], [`Cost`]), and everything that it sends queues for links with a rate ([`Port`], [`Ethernet`]). What runs on
-//! a host is a [`Process`]: a machine that is handed messages, and asked for those that it wants to send. Hosts may be at several
-//! sites, each with a switch, and with lines ([`Line`]) between them.
+//! On a [`Network`](crate::Network) the work of a host takes no time. In a cluster it takes time of
+//! the host's single processor ([`Cpu`], [`Cost`]), and messages queue for links with a rate
+//! ([`Port`], [`Ethernet`]). A host runs a [`Process`]: a machine that is handed messages and
+//! polled for its own. Hosts may belong to several sites, each with a switch, and with lines
+//! ([`Line`]) between the sites.
 //!
-//! The run is a function of the processes and of nothing else: events of the same moment happen in the order in which they were
-//! caused.
+//! A run depends on its processes only. Simultaneous events happen in the order in which they were
+//! scheduled.
 
 mod cost;
 mod cpu;
@@ -26,54 +27,55 @@ use bytes::Bytes;
 use lines::Lines;
 use std::time::Duration;
 
-/// What a host is made of.
+/// The processor costs of a host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct HostSpec {
-    /// Processor time to take a message in, spent before the process sees it.
+    /// Processor time to receive a message, spent before the process sees it.
     pub receive: Cost,
-    /// Processor time to send a message, spent before it queues at the host's port.
+    /// Processor time to send a message, spent before the message queues at the host's port.
     pub send: Cost,
 }
 
 /// A message from one host to another.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Message {
-    /// To whom it is sent or from whom it came.
+    /// The receiver of an outgoing message, or the sender of an incoming one.
     pub host: HostId,
-    /// Says to the receiver what it is about; the cluster does not look at it.
+    /// A tag for the receiver; the cluster does not interpret it.
     pub channel: u32,
-    /// What it carries.
+    /// The payload.
     pub bytes: Bytes,
 }
 
-/// What happens to a process.
+/// An input of a process.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Input {
-    /// A message was taken in.
+    /// A message has been received.
     Message(Message),
-    /// The moment that it named by [`poll_timeout`](Process::poll_timeout) came.
+    /// The moment of [`poll_timeout`](Process::poll_timeout) has come.
     Timeout,
 }
 
-/// What runs on a host, sans I/O.
+/// The program of a host, sans I/O.
 pub trait Process {
-    /// Why the run makes no sense any more.
+    /// The error that ends a run.
     type Error;
 
-    /// Something happened. Returns the processor time that this takes beyond the costs of the host, before anything is sent.
+    /// Handles an input. Returns the processor time that this takes, in addition to the costs of
+    /// the host, before anything is sent.
     ///
     /// # Errors
-    /// When the run makes no sense any more.
+    /// An error that ends the run.
     fn handle(&mut self, now: Moment, input: Input) -> Result<Duration, Self::Error>;
 
-    /// The next message to send. Asked after everything that happens, until there is none.
+    /// The next message to send. Polled after each input until it returns `None`.
     fn poll_message(&mut self, now: Moment) -> Option<Message>;
 
-    /// When it wants to be woken.
+    /// The moment of the next timeout.
     fn poll_timeout(&self) -> Option<Moment>;
 }
 
-/// So many first bytes of a message enter the digest: its heads, not its payload.
+/// Number of leading bytes of a message that enter the digest: its header, not its payload.
 const DIGEST_BYTES: usize = 64;
 
 enum Job {
@@ -84,13 +86,13 @@ enum Job {
 }
 
 enum Event {
-    /// The processor of a host has done its job.
+    /// The processor of a host has finished a job.
     Done(HostId),
-    /// A message, by slot, queues at the line to the site of its receiver.
+    /// A message, by slot, queues at the line to its receiver's site.
     AtLine(u32),
     /// A message, by slot, queues at the switch's port towards its receiver.
     AtSwitch(u32),
-    /// A message, by slot, is in the receiver's memory.
+    /// A message, by slot, arrives in the receiver's memory.
     Arrived(u32),
     Wake(HostId),
 }
@@ -107,9 +109,9 @@ struct HostState<P> {
     site: SiteId,
     process: P,
     cpu: Cpu<Job>,
-    /// Towards the switch.
+    /// The port towards the switch.
     out: Port,
-    /// Of the switch, towards this host.
+    /// The switch's port towards this host.
     into: Port,
     wake: Option<Moment>,
     /// A timeout waits for the processor.
@@ -143,18 +145,20 @@ impl<P: Process> Cluster<P> {
         }
     }
 
-    /// Adds a host, to the first site. Its process is asked for what it wants when the cluster runs on.
+    /// Adds a host to the first site. The cluster polls its process for the first time when it runs
+    /// on.
     pub fn add_host(&mut self, spec: HostSpec, process: P) -> HostId {
         self.add_host_at(SiteId(0), spec, process)
     }
 
-    /// Says what the line from one site to another is like, before anything is on it.
+    /// Sets the line from one site to another. Call it before anything is sent over the line.
     pub fn set_line(&mut self, from: SiteId, to: SiteId, line: Line) {
         self.lines.set(from, to, line);
     }
 
-    /// Adds a host to a site. Sites whose hosts speak to each other need a [line](Cluster::set_line) each way: to send without one is
-    /// a mistake of the program, and panics.
+    /// Adds a host to a site. Sites whose hosts communicate need a [line](Cluster::set_line) in
+    /// each direction. A run panics when a host sends without one, since that is a programming
+    /// error.
     pub fn add_host_at(&mut self, site: SiteId, spec: HostSpec, process: P) -> HostId {
         let id = HostId(u32::try_from(self.hosts.len()).expect("fewer than 2^32 hosts"));
         self.hosts.push(HostState {
@@ -167,25 +171,26 @@ impl<P: Process> Cluster<P> {
             wake: None,
             timeout_queued: false,
         });
-        // A first look at it, which costs nothing.
+        // The first poll costs no processor time.
         self.host_mut(id).wake = Some(self.now);
         self.queue.push(self.now, Event::Wake(id));
         id
     }
 
-    /// Lets everything happen that happens at or before `until`; with [`Moment::MAX`] until nothing does any more.
+    /// Handles all events up to and including `until`; with [`Moment::MAX`], until none is left.
     ///
     /// # Errors
-    /// That of the first process that fails.
+    /// The error of the first process that fails.
     pub fn run_until(&mut self, until: Moment) -> Result<(), P::Error> {
         while self.step(until)? {}
         Ok(())
     }
 
-    /// Lets the next event happen, if that is at or before `until`; false when there is none, and it is now `until`.
+    /// Handles the next event if it is at or before `until`. Otherwise sets the present to `until`
+    /// and returns false.
     ///
     /// # Errors
-    /// That of the process concerned.
+    /// The error of the process concerned.
     pub fn step(&mut self, until: Moment) -> Result<bool, P::Error> {
         let Some((at, event)) = self.queue.pop_until(until) else {
             if until < Moment::MAX {
@@ -241,7 +246,7 @@ impl<P: Process> Cluster<P> {
         Ok(())
     }
 
-    /// Takes what the process wants to send and gives the processor its next job.
+    /// Queues the messages of the process and begins the next job of the processor.
     fn go_on(&mut self, id: HostId) {
         let now = self.now;
         let host = self.host_mut(id);
@@ -269,7 +274,7 @@ impl<P: Process> Cluster<P> {
     fn wake(&mut self, id: HostId) {
         let now = self.now;
         let host = self.host_mut(id);
-        // A wake-up that was moved leaves its event behind.
+        // A wake-up that has been moved leaves a stale event behind.
         if host.wake == Some(now) {
             host.wake = None;
             host.timeout_queued = true;
@@ -278,7 +283,7 @@ impl<P: Process> Cluster<P> {
         }
     }
 
-    /// A message queues at the port of its host.
+    /// Queues a message at the port of its host.
     fn launch(&mut self, from: HostId, message: Message) {
         let (now, ethernet, bytes) = (self.now, self.ethernet, message.bytes.len());
         let far = self.host(from).site != self.host(message.host).site;
@@ -331,24 +336,25 @@ impl<P> Cluster<P> {
         self.now
     }
 
-    /// Events so far.
+    /// Number of events so far.
     pub fn events(&self) -> u64 {
         self.events
     }
 
-    /// A fingerprint of all messages that were taken in so far: when, where, how long, and their first bytes.
+    /// A fingerprint of all received messages: when and where each arrived, its length, and its
+    /// first bytes.
     pub fn digest(&self) -> Digest {
         self.digest
     }
 
-    /// Every host.
+    /// All hosts.
     pub fn hosts(&self) -> impl Iterator<Item = HostId> + use<P> {
         (0..self.hosts.len() as u32).map(HostId)
     }
 }
 
 impl<P: Process> Cluster<P> {
-    /// What runs on a host.
+    /// The process of a host.
     pub fn process(&self, host: HostId) -> &P {
         &self.host(host).process
     }
@@ -358,14 +364,15 @@ impl<P: Process> Cluster<P> {
         self.host(host).cpu.stats()
     }
 
-    /// What waits for a host's processor and for its ports, as time that it will take: processor, port towards the switch, port of the
-    /// switch.
+    /// Backlog of a host's processor, of its port towards the switch, and of the switch's port
+    /// towards it, as the time that the queued work takes.
     pub fn backlog(&self, host: HostId) -> [Duration; 3] {
         let (now, host) = (self.now, self.host(host));
         [host.cpu.backlog(), host.out.backlog(now), host.into.backlog(now)]
     }
 
-    /// Counters of the line from one site to another, and how long what is queued there will take; `None`: there is no such line.
+    /// Counters of the line from one site to another, and the transmission time of its backlog.
+    /// `None` if there is no such line.
     pub fn line(&self, from: SiteId, to: SiteId) -> Option<(PortStats, Duration)> {
         self.lines.stats((from, to), self.now)
     }

@@ -1,19 +1,19 @@
-//! The models against closed forms.
+//! Compares the models with closed forms.
 
 use super::*;
 use base::Seed;
 use rand_core::RngCore;
 use std::convert::Infallible;
 
-/// Sends messages to a host at given moments, and counts what it gets.
+/// Sends messages to a host at given moments, and counts the messages it receives.
 #[derive(Default)]
 struct Node {
     to: Option<HostId>,
     bytes: usize,
-    /// When to send, the next one last.
+    /// Send times, the next one last.
     due: Vec<Moment>,
     to_send: u32,
-    /// Answers everything it gets.
+    /// Answers every message it receives.
     echo: bool,
     answer: Vec<Message>,
     got: u64,
@@ -67,7 +67,7 @@ fn poisson(mean_gap: Duration, count: usize) -> Vec<Moment> {
     moments
 }
 
-/// No time for anything but what a test is about.
+/// Everything that a test does not measure takes no time.
 const IDEAL: Ethernet = Ethernet {
     rate: 1_000_000_000_000_000,
     propagation: Duration::ZERO,
@@ -78,7 +78,7 @@ const IDEAL: Ethernet = Ethernet {
 
 const MESSAGES: usize = 100_000;
 
-/// One source and one sink; returns the cluster after all messages.
+/// A source and a sink. Returns the cluster after all messages.
 fn one_queue(ethernet: Ethernet, receive: Cost, bytes: usize, service: Duration, load: f64) -> Cluster<Node> {
     let mut cluster = Cluster::new(ethernet);
     let due = poisson(service.div_f64(load), MESSAGES);
@@ -90,7 +90,8 @@ fn one_queue(ethernet: Ethernet, receive: Cost, bytes: usize, service: Duration,
     cluster
 }
 
-/// Mean waiting time of M/D/1: Poisson arrivals, one server, equal service times (Pollaczek and Khinchine).
+/// Mean waiting time of M/D/1: Poisson arrivals, one server, equal service times (Pollaczek and
+/// Khinchine).
 fn pollaczek_khinchine(service: Duration, load: f64) -> f64 {
     service.as_secs_f64() * load / (2.0 * (1.0 - load))
 }
@@ -129,7 +130,7 @@ fn a_port_is_an_m_d_1_queue() {
 
 #[test]
 fn a_closed_loop_runs_at_the_rate_of_its_bottleneck() {
-    // Ten messages go round between ten hosts and one that needs 7 + 3 µs for each.
+    // Ten messages circulate between ten hosts and one that needs 7 + 3 µs for each.
     let mut cluster = Cluster::new(Ethernet { rate: 1_000_000_000, ..IDEAL });
     let us = |n| Cost { per_message: Duration::from_micros(n), per_byte_ps: 0 };
     let server = HostSpec { receive: us(7), send: us(3) };

@@ -1,17 +1,19 @@
-//! Sites, routers and simulators: who is joined with whom, and on which host each runs.
+//! The layout of an exercise: sites, routers and simulators, their links, and their hosts.
 
 use super::Site;
 use router::ClientFlags;
 use router::topology::{self, Edge, End, Place, Role, Topology};
 
-/// How routers are joined. Simulators are at leaf routers in any case.
+/// The topology of the routers. Simulators are clients of leaf routers in any case.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Joined {
-    /// A tree at each site, and all of these below that of the first site, whose uppermost router is the root.
+    /// A tree at each site. The trees of other sites are below that of the first site, whose top
+    /// router is the root.
     Tree,
-    /// A triad in the place of each leaf router, each joined with every other, at whatever site.
+    /// A triad in place of each leaf router, linked to every other triad at any site.
     Mesh,
-    /// A triad in the place of the uppermost router of each site, each joined with every other, and the tree of its site below it.
+    /// A triad in place of the top router of each site, linked to every other triad, with the tree
+    /// of its site below it.
     MeshOfSites,
 }
 
@@ -26,23 +28,23 @@ impl Joined {
     }
 }
 
-/// What a host is there for.
+/// The function of a host.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Duty {
-    /// The uppermost router of a tree.
+    /// The top router of a tree.
     Root,
     /// The three routers of a triad.
     Triad,
-    /// A router with so many levels of routers below it, not counting leaf routers.
+    /// A router with this many levels of routers below it, not counting leaf routers.
     Router(u8),
-    /// A router that simulators are at.
+    /// A router with simulators as clients.
     Leaf,
     /// A simulator.
     Simulator,
 }
 
 impl Duty {
-    /// For people; the plural.
+    /// A name for display, in the plural.
     pub fn name(self) -> String {
         match self {
             Duty::Root => "root".to_owned(),
@@ -58,22 +60,22 @@ impl Duty {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Part {
     pub(super) duty: Duty,
-    /// Its number among those of its site with the same duty.
+    /// Its number among the hosts of its site with the same duty.
     pub(super) number: usize,
     pub(super) site: usize,
 }
 
-/// The network before it is built.
+/// The layout of the network before it is built.
 #[derive(Debug)]
 pub(super) struct Blueprint {
     pub(super) topology: Topology,
-    /// By process.
+    /// Hosts, by process number.
     pub(super) parts: Vec<Part>,
-    /// The first router that has a simulator behind it; so have all that follow.
+    /// The first router with a simulator behind it; all later ones have one too.
     pub(super) first_seat: usize,
 }
 
-/// Routers on each level of the tree of a site, leaf routers last.
+/// Number of routers on each level of a site's tree, leaf routers last.
 fn widths(simulators: usize, per_leaf: usize, fan_out: usize) -> Vec<usize> {
     let mut widths = vec![simulators.div_ceil(per_leaf).max(1)];
     while widths[0] > 1 {
@@ -85,7 +87,8 @@ fn widths(simulators: usize, per_leaf: usize, fan_out: usize) -> Vec<usize> {
 const BOTH: ClientFlags = ClientFlags::SOURCE.union(ClientFlags::SINK);
 
 impl Blueprint {
-    /// Of so many simulators at a leaf router and so many routers below another one, or a few less.
+    /// Lays out a network with up to `per_leaf` simulators at a leaf router and up to `fan_out`
+    /// routers below another one.
     pub(super) fn draw(sites: &[Site], joined: Joined, per_leaf: usize, fan_out: usize) -> Self {
         let widths: Vec<Vec<usize>> =
             sites.iter().map(|site| widths(site.simulators, per_leaf, fan_out)).collect();
@@ -96,7 +99,7 @@ impl Blueprint {
         };
         let mut blueprint = Self { topology: topology::mesh(triads), parts: Vec::new(), first_seat: 0 };
         let mut primaries = std::mem::take(&mut blueprint.topology.entries).into_iter();
-        // The routers of each site that the next ones go below.
+        // The lowest routers of each site so far, which get the next level below them.
         let mut uppers: Vec<Vec<usize>> = vec![Vec::new(); sites.len()];
         for (site, widths) in widths.iter().enumerate() {
             let count = match joined {
@@ -143,7 +146,7 @@ impl Blueprint {
         blueprint
     }
 
-    /// The uppermost router of the first site's tree, which is the first of all.
+    /// The top router of the first site's tree, which is the first router of all.
     fn root(&self) -> usize {
         0
     }
@@ -163,12 +166,12 @@ impl Blueprint {
         });
     }
 
-    /// Links between hosts.
+    /// Number of links between hosts.
     pub(super) fn links(&self) -> usize {
         self.topology.edges.iter().filter(|edge| !self.topology.is_memory(edge)).count()
     }
 
-    /// Pairs of different sites between which there is a link, the smaller one first, each once.
+    /// Pairs of different sites with a link between them, the smaller index first, each pair once.
     pub(super) fn joined_sites(&self) -> Vec<(usize, usize)> {
         let site = |router: usize| self.parts[self.topology.routers[router].process].site;
         let pairs = self.topology.edges.iter().map(|edge| {
@@ -194,7 +197,7 @@ mod tests {
         simulators.iter().enumerate().map(site).collect()
     }
 
-    /// How many of each duty.
+    /// Number of hosts with this duty.
     fn count(blueprint: &Blueprint, duty: Duty) -> usize {
         blueprint.parts.iter().filter(|part| part.duty == duty).count()
     }
@@ -208,7 +211,7 @@ mod tests {
         // 24 under 6 under 2 under the root; 16 under 4 under 1; 12 under 3 under 1; 1.
         assert_eq!([of(Duty::Router(1)), of(Duty::Router(2)), of(Duty::Root)], [6 + 4 + 3, 2 + 1 + 1, 1]);
         assert_eq!(tree.joined_sites(), [(0, 1), (0, 2), (0, 3)]);
-        // A tree has one edge less than routers.
+        // A tree has one edge fewer than routers.
         assert_eq!(tree.links(), tree.topology.routers.len() - 1);
     }
 

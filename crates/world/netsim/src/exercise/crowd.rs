@@ -1,4 +1,4 @@
-//! Entities: how many, where, how fast, and how often they say so.
+//! The population of entities: their number, placement, speed, and update rates.
 
 use super::ground::{Ground, Place, morton};
 use base::Seed;
@@ -6,38 +6,40 @@ use rand_core::RngCore;
 use std::f64::consts::TAU;
 use std::time::Duration;
 
-/// Which simulator has the entities of which part of the ground.
+/// Assignment of parts of the grid to simulators.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Placement {
-    /// Any: simulators of neighbouring units may be at different ends of the network.
+    /// Random: simulators of neighbouring units may be far apart in the network.
     Scattered,
-    /// Neighbouring units are at neighbouring simulators, as far as a curve through the ground can do that.
+    /// Along a space-filling curve, so that most neighbouring units are at neighbouring simulators.
     Compact,
 }
 
-/// Simulated entities. They are told of by dead reckoning (IEEE 1278.1): one that moves whenever its true place is too far from the
-/// expected one, here at even intervals, one that stands still once in a heartbeat.
+/// A population of simulated entities. They send updates by dead reckoning (IEEE 1278.1). A moving
+/// entity updates when its true position differs too much from the extrapolated one, here at even
+/// intervals. A stationary entity updates once per heartbeat.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Crowd {
-    /// How many, over all simulators.
+    /// Number of entities of all simulators.
     pub entities: usize,
-    /// Bytes of an update, without the heads of router and network.
+    /// Bytes of an update, without the headers of router and network.
     pub update_bytes: usize,
-    /// Share of them that moves, from 0 to 1.
+    /// Share of moving entities, from 0 to 1.
     pub moving_share: f64,
-    /// From one update of a moving entity to its next.
+    /// Interval between two updates of a moving entity.
     pub moving_interval: Duration,
-    /// From one update of an entity that stands still to its next.
+    /// Interval between two updates of a stationary entity.
     pub heartbeat: Duration,
-    /// Of moving entities, in cells per second.
+    /// Speed of moving entities, in cells per second.
     pub cells_per_s: f64,
-    /// Entities for each cell of the ground, on average; by this the ground is as large as it must be.
+    /// Mean number of entities in a cell of the grid; determines the size of the grid.
     pub entities_per_cell: f64,
-    /// Side of the square, in cells, in which the entities of one simulator are at the beginning.
+    /// Side of the square in which the entities of one simulator start, in cells.
     pub unit_cells: f64,
-    /// A simulator wants the cells that its entities are in, and those up to so many cells from them in each direction.
+    /// A simulator subscribes the cells of its entities and all cells up to this distance from them
+    /// in each direction.
     pub sight_cells: u32,
-    /// Who has which unit.
+    /// Assignment of units to simulators.
     pub placement: Placement,
 }
 
@@ -45,13 +47,13 @@ pub struct Crowd {
 #[derive(Clone, Debug)]
 pub(super) struct Entity {
     pub(super) place: Place,
-    /// Cells per second; both zero for one that stands still.
+    /// Cells per second; zero for a stationary entity.
     velocity: Place,
     pub(super) cell: u32,
 }
 
 impl Entity {
-    /// Moves on for so long.
+    /// Moves for `time`.
     pub(super) fn go(&mut self, ground: Ground, time: Duration) {
         let s = time.as_secs_f64();
         let (x, y) = (self.place.x + self.velocity.x * s, self.place.y + self.velocity.y * s);
@@ -59,23 +61,23 @@ impl Entity {
     }
 }
 
-/// From 0 to below 1.
+/// A uniform number from 0 to below 1.
 fn uniform(rng: &mut base::Rng) -> f64 {
     (rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64
 }
 
-/// From zero to below `span`.
+/// Uniform nanoseconds from zero to below `span`.
 fn phase(rng: &mut base::Rng, span: Duration) -> u64 {
     ((u128::from(rng.next_u64()) * span.as_nanos()) >> 64) as u64
 }
 
 impl Crowd {
-    /// The ground that they are on.
+    /// The grid of the population.
     pub(super) fn ground(&self) -> Ground {
         Ground::for_entities(self.entities, self.entities_per_cell)
     }
 
-    /// The middles of the units of so many simulators.
+    /// The centres of the units of all simulators.
     pub(super) fn units(&self, simulators: usize, seed: Seed) -> Vec<Place> {
         let side = f64::from(self.ground().side());
         let unit = |number: usize| {
@@ -89,7 +91,8 @@ impl Crowd {
         units
     }
 
-    /// Entities of a simulator, the moving ones first, and how many these are: all simulators have as many as the others, or one more.
+    /// The entities of a simulator, the moving ones first, and the number of moving ones. The
+    /// numbers of entities of two simulators differ by at most one.
     pub(super) fn entities_of(
         &self,
         number: usize,
@@ -113,7 +116,7 @@ impl Crowd {
         ((0..count).map(entity).collect(), moving)
     }
 
-    /// Updates per second of all.
+    /// Updates per second of all entities.
     pub fn updates_per_s(&self) -> f64 {
         let (moving, still) = (self.moving_share, 1.0 - self.moving_share);
         self.entities as f64
@@ -121,19 +124,19 @@ impl Crowd {
     }
 }
 
-/// Who is to say something when, round after round: each once in a period, at a moment of its own.
+/// The update schedule of entities: each has one turn per period, at a phase of its own.
 #[derive(Clone, Debug)]
 pub(super) struct Rounds {
     pub(super) period: Duration,
-    /// Nanoseconds from the beginning of a round, and who; in this order.
+    /// Phase in nanoseconds and entity, in ascending order.
     turns: Vec<(u64, u32)>,
     next: usize,
-    /// Nanoseconds from the start to the beginning of this round.
+    /// Start of the current period, in nanoseconds from the beginning.
     begun: u64,
 }
 
 impl Rounds {
-    /// For the members `of`, with moments drawn from the seed.
+    /// Creates the schedule of the entities `of`, with phases drawn from the seed.
     pub(super) fn new(period: Duration, of: std::ops::Range<usize>, seed: Seed) -> Self {
         let mut rng = seed.rng();
         let number = |member: usize| u32::try_from(member).expect("fewer than 2^32 entities at a simulator");
@@ -142,12 +145,12 @@ impl Rounds {
         Self { period, turns, next: 0, begun: 0 }
     }
 
-    /// When the next turn is, since the start.
+    /// Time of the next turn since the beginning; `None` without entities.
     pub(super) fn due(&self) -> Option<Duration> {
         self.turns.get(self.next).map(|(at, _)| Duration::from_nanos(self.begun + at))
     }
 
-    /// Who has the next turn, if that is not after `now`.
+    /// Takes the next turn if it is due at or before `now`.
     pub(super) fn pop(&mut self, now: Duration) -> Option<usize> {
         if self.due()? > now {
             return None;

@@ -1,20 +1,21 @@
-//! The ground: cells, and which of them a simulator wants.
+//! The grid of cells, and the cells that a simulator subscribes.
 
 use super::message::Area;
 use std::collections::BTreeMap;
 
-/// Cells on a side of a block.
+/// Cells on a side of a block. A block has 64 cells, one for each bit of a `u64`.
 const BLOCK: u32 = 8;
 
-/// A square of cells whose edges are joined, so that no place is special. A cell goes by the number of its block (8 by 8 cells) and its
-/// place there, which are the upper 26 and the lower 6 bits of its number.
+/// A square grid of cells with periodic boundaries, so that no position is special. The upper 26
+/// bits of a cell's number are the number of its block (8 by 8 cells), the lower 6 its position
+/// there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Ground {
     /// Cells on a side.
     side: u32,
 }
 
-/// A place, in cells from the corner.
+/// A position, in cells from the corner.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Place {
     pub(super) x: f64,
@@ -22,7 +23,8 @@ pub(super) struct Place {
 }
 
 impl Ground {
-    /// So large that this many entities are at `per_cell` a cell on average, or nearly.
+    /// A grid of such a size that the mean number of entities per cell is `per_cell`, or close to
+    /// it.
     pub(super) fn for_entities(entities: usize, per_cell: f64) -> Self {
         let side = libm::sqrt(entities as f64 / per_cell).round().max(1.0);
         Self { side: side as u32 }
@@ -33,10 +35,10 @@ impl Ground {
         self.side
     }
 
-    /// The same place with both coordinates from 0 to below the side.
+    /// The same position with both coordinates from 0 to below the side.
     pub(super) fn wrap(self, place: Place) -> Place {
         let side = f64::from(self.side);
-        // What is a hair below zero may be rounded up to the side itself.
+        // A value just below zero may be rounded up to the side itself.
         let one = |value: f64| {
             let inside = value - libm::floor(value / side) * side;
             if inside < side { inside } else { 0.0 }
@@ -44,7 +46,7 @@ impl Ground {
         Place { x: one(place.x), y: one(place.y) }
     }
 
-    /// The cell of a [wrapped](Ground::wrap) place.
+    /// The cell of a [wrapped](Ground::wrap) position.
     pub(super) fn cell(self, place: Place) -> u32 {
         self.number(place.x as u32, place.y as u32)
     }
@@ -54,14 +56,15 @@ impl Ground {
         block * BLOCK * BLOCK + y % BLOCK * BLOCK + x % BLOCK
     }
 
-    /// A cell and those up to `sight` cells from it in each direction; on a small ground some of them several times.
+    /// A cell and all cells up to `sight` cells from it in each direction. On a small grid some
+    /// cells repeat.
     pub(super) fn around(self, cell: u32, sight: u32) -> impl Iterator<Item = u32> {
         let (block, place) = (cell / (BLOCK * BLOCK), cell % (BLOCK * BLOCK));
         let blocks = self.side.div_ceil(BLOCK);
         let (x, y) = (block % blocks * BLOCK + place % BLOCK, block / blocks * BLOCK + place / BLOCK);
         let (side, reach) = (u64::from(self.side), u64::from(sight));
         let near = move |at: u32| {
-            // Up to the side is added so that nothing is below zero.
+            // Add a multiple of the side, so that nothing is below zero.
             let from = u64::from(at) + (reach / side + 1) * side - reach;
             (from..=from + 2 * reach).map(move |at| (at % side) as u32)
         };
@@ -69,7 +72,8 @@ impl Ground {
     }
 }
 
-/// Along a curve that keeps near what is near, such as the halves of each coordinate in turn (Morton's order).
+/// Position on a curve that keeps neighbours close, with the bits of both coordinates interleaved
+/// (Morton order).
 pub(super) fn morton(place: Place) -> u64 {
     let spread = |value: f64| {
         let bits = (value.max(0.0) * 256.0) as u64 & 0xffff_ffff;
@@ -78,10 +82,10 @@ pub(super) fn morton(place: Place) -> u64 {
     spread(place.x) | spread(place.y) << 1
 }
 
-/// What is wanted of one block.
+/// The interest in one block.
 #[derive(Clone, Debug)]
 struct Wanted {
-    /// For how many entities each cell is wanted.
+    /// Number of entities that see each cell.
     by: [u32; 64],
     cells: u64,
 }
@@ -98,8 +102,8 @@ impl View {
         self.blocks.get(&(cell / 64)).is_some_and(|wanted| wanted.cells >> (cell % 64) & 1 == 1)
     }
 
-    /// An entity that sees the cells `old` no longer does, and sees the cells `new`. Calls `changed` with what was wanted of a block before
-    /// and after, for those of which that changed.
+    /// Moves an entity's view from the cells `old` to the cells `new`. Calls `changed` with the
+    /// interest before and after for each block where it differs.
     pub(super) fn change(
         &mut self,
         old: impl Iterator<Item = u32>,
@@ -147,7 +151,7 @@ mod tests {
         let expected = [19, 0, 1].into_iter().flat_map(|x| [18, 19, 0].map(|y| at(x, y))).collect();
         assert_eq!(around, expected);
         assert_eq!(ground.around(at(7, 8), 2).collect::<BTreeSet<_>>().len(), 25);
-        // More than the whole of a small ground is the whole of it.
+        // A range beyond a small grid covers the whole grid.
         let small = Ground { side: 2 };
         assert_eq!(small.around(0, 5).collect::<BTreeSet<_>>().len(), 4);
     }
@@ -164,7 +168,8 @@ mod tests {
     }
 
     proptest! {
-        /// Against sets: what is wanted are the cells that some entity sees, and every change of a block is told once.
+        /// Compared with sets: the interest consists of the cells that some entity sees, and every
+        /// change of a block is reported once.
         #[test]
         fn a_view_is_what_its_entities_see(steps in prop::collection::vec((0usize..4, 0u32..200), 1..40), sight in 0u32..3) {
             let ground = Ground { side: 14 };

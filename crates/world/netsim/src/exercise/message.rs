@@ -1,21 +1,23 @@
-//! What simulators say: updates of entities, and which cells of the ground they want. An instance of the router's traits.
+//! Messages of simulators: updates of entities and interest in cells of the grid. Implements the
+//! router's traits.
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use router::{Interest, Message, Priority, Wire, WireError};
 
-/// The state of an entity. Its topic is the cell that the entity is in, so that interest in cells routes it.
+/// The state of an entity. Its topic is the cell of the entity, so that interest in cells routes
+/// it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Update {
     pub(super) cell: u32,
-    /// The site that it comes from.
+    /// Index of the sending site.
     pub(super) site: u16,
-    /// When it was sent, in nanoseconds.
+    /// Send time, in nanoseconds.
     pub(super) born: u64,
-    /// Bytes beside these.
+    /// Padding, in bytes.
     pub(super) rest: u16,
 }
 
-/// Bytes of an update without the rest.
+/// Bytes of an update without its padding.
 pub(super) const HEAD_BYTES: usize = 14;
 
 impl Message for Update {
@@ -59,11 +61,12 @@ impl Wire for Update {
     }
 }
 
-/// Interest in cells of one block of the ground. The summary of several is exactly the cells of all of them.
+/// Interest in cells of one block of the grid. A summary of several matches exactly the union of
+/// their cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Area {
     pub(super) block: u32,
-    /// The cells, by place.
+    /// The cells, one bit each by position.
     pub(super) cells: u64,
 }
 
@@ -121,7 +124,7 @@ mod tests {
             prop_assert_eq!(Area::decode(out.freeze(), 0), Ok(area));
         }
 
-        /// A summary matches what one of its parts does, and nothing else.
+        /// A summary matches exactly what one of its parts matches.
         #[test]
         fn summaries_are_exact(block in 0u32..4, a: u64, b: u64, cell in 0u32..256) {
             let (a, b) = (Area { block, cells: a }, Area { block, cells: b });

@@ -1,13 +1,15 @@
-//! Exercises: simulators with entities on a ground of cells, over networks of the routers of the product.
+//! Exercises: simulators with entities on a grid of cells, over networks of the product's routers.
 //!
-//! After "Advanced Message Routing for Scalable Distributed Simulations" (Gottschalk, Amburn and Davis 2005), sections 1 to 3: the JUO
-//! federation over its sites, SF Express with up to 100,000 vehicles, and a million entities. Each simulator tells of its entities by
-//! dead reckoning, to whom it may concern: the topic of an update is the cell that the entity is in, and a simulator wants the cells
-//! around its own entities. When these move, so does its interest, through the same routers.
+//! Follows "Advanced Message Routing for Scalable Distributed Simulations" (Gottschalk, Amburn and
+//! Davis 2005), sections 1 to 3: the JUO federation over its sites, SF Express with up to 100,000
+//! vehicles, and a million entities. Each simulator publishes its entities by dead reckoning. The
+//! topic of an update is the cell of the entity, and a simulator subscribes the cells around its
+//! own entities. As the entities move, the simulator changes its interest through the same routers.
 //!
-//! What comes out is the load of everything ([`Outcome`]): whether what a client sends and receives, and what a router carries, is
-//! bounded when the exercise grows, and where a tree of routers is not enough. A part that gets more than it can do has a queue that
-//! grows with the time for which one looks, and so do latencies: then the growth of the queue is the result.
+//! The result is the load of all parts ([`Outcome`]). It shows whether the load of a client and of
+//! a router stays bounded as the exercise grows, and where a tree of routers is not enough. The
+//! queue and the latency of an overloaded part grow with the length of the observation; the growth
+//! of the queue is then the result.
 
 mod blueprint;
 mod crowd;
@@ -32,111 +34,111 @@ use outcome::Seen;
 use simulator::{Common, Seat, Simulator};
 use std::time::Duration;
 
-/// A place with simulators, and with routers for them.
+/// A site with simulators and their routers.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Site {
-    /// For people.
+    /// A name for display.
     pub name: String,
-    /// Simulators there.
+    /// Number of simulators.
     pub simulators: usize,
 }
 
-/// Lines between two sites, one each way.
+/// Lines between two sites, one in each direction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Lines {
-    /// Places in the list of sites.
+    /// Indices into the list of sites.
     pub between: (usize, usize),
-    /// What each is like.
+    /// Rate and delay of each line.
     pub line: Line,
 }
 
-/// An exercise.
+/// The settings of an exercise.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Exercise {
-    /// How routers are joined.
+    /// The topology of the routers.
     pub joined: Joined,
-    /// Where simulators are. The root of a tree is at the first.
+    /// The sites of the simulators. The root of a tree is at the first.
     pub sites: Vec<Site>,
-    /// What is between sites whose routers are linked.
+    /// Lines between sites whose routers are linked.
     pub lines: Vec<Lines>,
-    /// Simulators at a leaf router, or one less.
+    /// Simulators at a leaf router, or fewer where they do not divide evenly.
     pub simulators_per_router: usize,
-    /// Routers below one of a tree, or a few less.
+    /// Routers below a router of a tree, or fewer where they do not divide evenly.
     pub routers_per_router: usize,
-    /// The entities.
+    /// The population of entities.
     pub crowd: Crowd,
     /// Hosts and the networks of sites.
     pub hardware: Hardware,
-    /// From the first updates until they are counted.
+    /// Time from the first updates to the beginning of the measurement.
     pub settle: Duration,
-    /// So long they are counted.
+    /// Length of the measurement.
     pub window: Duration,
-    /// Where chance comes from.
+    /// The source of all randomness.
     pub seed: Seed,
 }
 
-/// Updates begin. By then everybody knows what is wanted.
+/// Start of the updates. Interest must have spread through the network by then.
 pub const START: Moment = Moment::from_millis(1_500);
-/// Most simulators of an exercise.
+/// Maximum number of simulators of an exercise.
 pub const SIMULATORS_MAX: usize = 20_000;
-/// Most triads of a mesh: each is linked with every other.
+/// Maximum number of triads of a mesh. The number of links grows with its square.
 pub const TRIADS_MAX: usize = 1_024;
-/// Most entities.
+/// Maximum number of entities.
 pub const ENTITIES_MAX: usize = 20_000_000;
-/// Most bytes of an update.
+/// Maximum size of an update, in bytes.
 pub const UPDATE_BYTES_MAX: usize = 8_192;
-/// Most sites.
+/// Maximum number of sites.
 pub const SITES_MAX: usize = 64;
-/// Most cells that a simulator looks beyond its entities'.
+/// Maximum distance at which an entity sees cells.
 pub const SIGHT_MAX: u32 = 16;
 
-/// A processor that is behind by more than this at the start has not taken in what is wanted.
+/// Backlog of a processor at the start above which interest has not spread yet.
 const UNSETTLED: Duration = Duration::from_millis(20);
-/// Events after which a run can be stopped.
+/// Number of events between two calls of `observe`, which may stop the run.
 const EVENTS_OF_A_STEP: usize = 4_096;
 
-/// Why an exercise cannot be run.
+/// An exercise that cannot be run.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum ExerciseError {
-    /// Too few or too many of something.
+    /// A number out of range.
     #[error("{what} must be from {min} to {max}, not {got}")]
     Range {
-        /// What is counted or measured.
+        /// Name of the number.
         what: &'static str,
-        /// Least.
+        /// Least valid value.
         min: f64,
-        /// Most.
+        /// Greatest valid value.
         max: f64,
-        /// What was asked for.
+        /// The given value.
         got: f64,
     },
-    /// Routers of two sites are linked over no line.
+    /// Two sites with linked routers have no line between them.
     #[error("there is no line between {a} and {b}, whose routers are linked in a {joined}")]
     NoLine {
         /// A site.
         a: String,
-        /// Another.
+        /// Another site.
         b: String,
-        /// How routers are joined.
+        /// The topology of the routers.
         joined: &'static str,
     },
-    /// Interest did not get through before the start.
+    /// Interest did not spread before the start.
     #[error(
         "interest is not known everywhere {START} s after the beginning: the network is too slow for so much of it"
     )]
     Unsettled,
-    /// A router refused what the network did.
+    /// The network failed before the start, or a router rejected a call.
     #[error(transparent)]
     Run(#[from] RunError),
 }
 
 impl Exercise {
-    /// Simulators at all sites.
+    /// Number of simulators at all sites.
     pub fn simulators(&self) -> usize {
         self.sites.iter().map(|site| site.simulators).sum()
     }
 
-    /// Checks everything that can be checked before it is built.
+    /// Checks all settings without building the network.
     ///
     /// # Errors
     /// [`ExerciseError::Range`], [`ExerciseError::NoLine`].
@@ -198,14 +200,15 @@ impl Exercise {
         }
     }
 
-    /// Bytes of memory that a run takes, about.
+    /// Estimated memory of a run, in bytes.
     ///
     /// # Errors
-    /// As [`Exercise::check`].
+    /// As for [`Exercise::check`].
     pub fn memory_bytes(&self) -> Result<u64, ExerciseError> {
         let blueprint = self.blueprint()?;
         let (links, hosts) = (blueprint.links() as u64, blueprint.parts.len() as u64);
-        // A mesh is taken to hold; what a tree cannot carry waits until the end. Nobody looks long at what is overloaded.
+        // A mesh is assumed to carry the load. Updates that a tree cannot carry wait until the end
+        // of the run; an overload is assumed to be observed for a short time only.
         let counted = (self.settle + self.window).min(OVERLOADED_FOR).as_secs_f64();
         let waits = if self.joined == Joined::Mesh { 0.0 } else { counted };
         let waiting = (self.crowd.updates_per_s() * waits) as u64;
@@ -216,15 +219,15 @@ impl Exercise {
 
 // Measured on 64-bit Linux, rounded up.
 
-/// Of a link between hosts, both its ends and the interest told over it.
+/// Memory of a link between hosts: both ends and the interest sent over it.
 const LINK_BYTES: u64 = 40_000;
-/// Of a host and its routers.
+/// Memory of a host and its routers.
 const HOST_BYTES: u64 = 60_000;
-/// Of an entity.
+/// Memory of an entity.
 const ENTITY_BYTES: u64 = 100;
-/// Of an update that waits for routers, all its copies.
+/// Memory of an update that waits for routers, with all its copies.
 const WAITING_BYTES: u64 = 2_000;
-/// So long a tree may be overloaded within the memory that is foreseen.
+/// Longest overload of a tree that the memory estimate covers.
 const OVERLOADED_FOR: Duration = Duration::from_secs(10);
 
 fn build(exercise: &Exercise, blueprint: &Blueprint) -> Result<Cluster<Station<Simulator>>, RunError> {
@@ -255,11 +258,13 @@ fn build(exercise: &Exercise, blueprint: &Blueprint) -> Result<Cluster<Station<S
     Ok(cluster)
 }
 
-/// Runs an exercise until all is counted, or until `observe`, which is told the part of it that is done from 0 to 1, wants no more: then what
-/// was counted so far comes out.
+/// Runs an exercise to the end of its measurement. `observe` receives the fraction that is done,
+/// from 0 to 1, and may stop the run by returning false; the outcome then covers the time until the
+/// stop.
 ///
 /// # Errors
-/// [`ExerciseError`]: it is asked for something that cannot be. A network that breaks down under its load is an outcome.
+/// [`ExerciseError`]: the settings are invalid, or the network cannot start. A network that breaks
+/// down under its load is an outcome, not an error.
 pub fn run(exercise: &Exercise, mut observe: impl FnMut(f64) -> bool) -> Result<Outcome, ExerciseError> {
     let blueprint = exercise.blueprint()?;
     let mut cluster = build(exercise, &blueprint)?;
@@ -270,7 +275,7 @@ pub fn run(exercise: &Exercise, mut observe: impl FnMut(f64) -> bool) -> Result<
         match run_until(&mut cluster, stop, end, &mut observe) {
             Ok(true) => {}
             Ok(false) => break,
-            // What cannot even say that it lives has too much to do.
+            // A link whose ends have no time for signs of life is overloaded.
             Err(error @ RunError::LinkLost { .. }) if cluster.now() > START => {
                 broken = Some(error);
                 break;
@@ -290,7 +295,7 @@ pub fn run(exercise: &Exercise, mut observe: impl FnMut(f64) -> bool) -> Result<
     Ok(outcome::between(exercise, &blueprint, &cluster, &before, &after, broken))
 }
 
-/// Runs on until `stop`, and says whether it got there before `observe` wanted no more.
+/// Runs until `stop`. Returns false if `observe` stopped the run before.
 fn run_until(
     cluster: &mut Cluster<Station<Simulator>>,
     stop: Moment,

@@ -1,4 +1,4 @@
-//! What an exercise was like: the load of clients, routers and lines between two moments.
+//! The outcome of an exercise: the load of clients, routers and lines between two moments.
 
 use super::blueprint::{Blueprint, Duty};
 use super::simulator::{Counts, Simulator};
@@ -14,22 +14,22 @@ use std::time::Duration;
 /// Mean and maximum over parts of one kind.
 #[derive(Clone, Copy, Default, PartialEq, Debug)]
 pub struct Spread {
-    /// Over all of them.
+    /// Mean over all parts.
     pub mean: f64,
-    /// Of that which has most.
+    /// The largest value of a part.
     pub max: f64,
 }
 
-/// What simulators send and take, in updates per second each.
+/// Updates per second that a simulator sends and receives.
 #[derive(Clone, Copy, Default, PartialEq, Debug)]
 pub struct Client {
-    /// Of its own entities.
+    /// Updates of its own entities.
     pub sent: Spread,
-    /// Of others.
+    /// Updates of other simulators' entities.
     pub received: Spread,
 }
 
-/// Where something is carried or done.
+/// The kind of a resource.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Part {
     /// The processor of a host.
@@ -42,22 +42,22 @@ pub enum Part {
     Line,
 }
 
-/// How much one part has to do.
+/// The load of one resource.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Way {
-    /// What it belongs to, for people.
+    /// Name of its host or line, for display.
     pub name: String,
-    /// Which part of that.
+    /// The kind of the resource.
     pub part: Part,
-    /// Share of the time that it was at work, from 0 to 1.
+    /// Share of time that it was busy, from 0 to 1.
     pub utilisation: f64,
-    /// How much longer its queue got, in seconds of its work for each second; not below 0. For a processor without the work of sending on what
-    /// waits, so it is at least that.
+    /// Growth of its queue, in seconds of work per second; at least 0. For a processor it excludes
+    /// the work of forwarding the waiting messages and is a lower bound.
     pub growth: f64,
 }
 
 impl Way {
-    /// Whether more comes than it can do: it is always at work, and what waits grows.
+    /// Whether the demand exceeds its capacity: it is always busy, and its queue grows.
     pub fn is_overloaded(&self) -> bool {
         self.utilisation > 0.98 && self.growth > 0.005
     }
@@ -66,87 +66,88 @@ impl Way {
 /// Hosts with the same duty.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Level {
-    /// What they are there for.
+    /// Their function.
     pub duty: Duty,
-    /// How many.
+    /// Number of hosts.
     pub hosts: usize,
     /// Messages per second over links, in and out.
     pub messages_per_s: Spread,
-    /// Of the bytes on the wire, in and out, in Mbit/s.
+    /// Load of the wire in and out, in Mbit/s.
     pub mbit_per_s: Spread,
-    /// Records of interest per second that they send over links.
+    /// Interest records per second sent over links.
     pub interest_per_s: Spread,
-    /// Share of the time that processors were at work.
+    /// Share of time that processors were busy.
     pub processor: Spread,
-    /// Share of the time that the busier of the two ports was.
+    /// Share of time that the busier of both ports was busy.
     pub port: Spread,
-    /// The part among all of them that had most to do.
+    /// The most heavily loaded resource among them.
     pub busiest: Way,
 }
 
-/// One direction of what is between two sites.
+/// The load of one direction of a line between two sites.
 #[derive(Clone, PartialEq, Debug)]
 pub struct LineLoad {
-    /// Sites, by place.
+    /// Index of the sending site.
     pub from: usize,
-    /// To which.
+    /// Index of the receiving site.
     pub to: usize,
-    /// Bytes on the wire, in Mbit/s.
+    /// Load of the wire, in Mbit/s.
     pub mbit_per_s: f64,
     /// Messages per second.
     pub messages_per_s: f64,
-    /// How much it has to do.
+    /// Its utilisation and the growth of its queue.
     pub way: Way,
 }
 
-/// What came out.
+/// The outcome of an exercise.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Outcome {
-    /// So long it was counted: all of the window, unless it was stopped or broke.
+    /// Length of the measurement: the whole window, unless the run was stopped or broke.
     pub counted: Duration,
-    /// Links between hosts.
+    /// Number of links between hosts.
     pub links: usize,
     /// Updates per second that all simulators sent.
     pub updates_per_s: f64,
-    /// Updates per second that reached a simulator, each time counted.
+    /// Deliveries of updates per second, counted at each receiving simulator.
     pub deliveries_per_s: f64,
-    /// Of these, share about cells that the simulator no longer sees.
+    /// Share of deliveries for cells that the simulator does not see, or no longer sees.
     pub stray: f64,
     /// Mean number of links that a delivered update crossed.
     pub links_crossed: f64,
-    /// Changes per second of simulators' interest, a block of cells each.
+    /// Changes per second of simulators' interest, counted by block of cells.
     pub interest_changes_per_s: f64,
-    /// What clients send and take.
+    /// Rates of clients.
     pub client: Client,
-    /// Hosts by duty, the uppermost first, simulators last.
+    /// Hosts by duty, top routers first, simulators last.
     pub levels: Vec<Level>,
-    /// Lines between sites, each way.
+    /// Lines between sites, by direction.
     pub lines: Vec<LineLoad>,
-    /// From an update to each of those who take it, in microseconds, by the sites of sender and receiver. Of what was sent and taken while
-    /// it was counted: if anything is overloaded that is the fast part only.
+    /// Latency from an update to each delivery, in microseconds, by the sites of sender and
+    /// receiver. Covers updates that were sent and delivered during the measurement; under overload
+    /// these are only the fast ones.
     pub latency: Vec<Vec<Histogram>>,
-    /// Why it ended before its time; nothing if it did not.
+    /// The reason why the run broke before its end; `None` if it did not.
     pub broken: Option<String>,
     /// Events of the simulation.
     pub events: u64,
-    /// Fingerprint of all messages taken in.
+    /// A fingerprint of all received messages.
     pub digest: Digest,
 }
 
 impl Outcome {
-    /// The part that has most to do: of those that are overloaded, or else of all, the one that is furthest.
+    /// The resource with the highest load.
     pub fn busiest(&self) -> &Way {
         let levels = self.levels.iter().map(|level| &level.busiest);
         let all = levels.chain(self.lines.iter().map(|line| &line.way));
         all.max_by(|a, b| a.load().total_cmp(&b.load())).expect("there are hosts")
     }
 
-    /// Whether some part gets more than it can do, or the network broke down.
+    /// Whether some resource is overloaded, or the network broke down.
     pub fn is_overloaded(&self) -> bool {
         self.broken.is_some() || self.busiest().is_overloaded()
     }
 
-    /// Latencies between all sites.
+    /// Latencies of all pairs of sites.
     pub fn all_latency(&self) -> Histogram {
         let mut all = Histogram::default();
         self.latency.iter().flatten().for_each(|latency| all.merge(latency));
@@ -155,16 +156,16 @@ impl Outcome {
 }
 
 impl Way {
-    /// What it would have to do, in seconds for each second, as far as that is known.
+    /// Known demand, in seconds of work per second.
     pub fn load(&self) -> f64 {
         self.utilisation + self.growth
     }
 }
 
-/// Counters of a host at some moment.
+/// Counters of a host at a moment.
 #[derive(Clone, Copy, Default)]
 struct Host {
-    /// Processor, port towards the switch, port of the switch.
+    /// Busy time of the processor, of the port towards the switch, and of the switch's port.
     busy: [Duration; 3],
     backlog: [Duration; 3],
     messages: u64,
@@ -173,7 +174,7 @@ struct Host {
     counts: Counts,
 }
 
-/// Counters of everything at some moment.
+/// Counters of everything at a moment.
 pub(super) struct Seen {
     at: Moment,
     hosts: Vec<Host>,
@@ -216,7 +217,7 @@ impl Seen {
     }
 }
 
-/// Adds up to a mean and a maximum.
+/// Accumulates a mean and a maximum.
 #[derive(Default)]
 struct Tally {
     sum: f64,
@@ -236,7 +237,7 @@ impl Tally {
     }
 }
 
-/// What was between two moments.
+/// The outcome between two moments.
 pub(super) fn between(
     exercise: &Exercise,
     blueprint: &Blueprint,
@@ -246,7 +247,7 @@ pub(super) fn between(
     broken: Option<String>,
 ) -> Outcome {
     let counted = after.at.since(before.at);
-    // Of nothing everything is zero.
+    // Without a measurement all rates are zero.
     let per_s = |value: f64| if counted.is_zero() { 0.0 } else { value / counted.as_secs_f64() };
     let mut sums = Counts::default();
     let (mut sent, mut received) = (Tally::default(), Tally::default());
@@ -285,10 +286,10 @@ pub(super) fn between(
     }
 }
 
-/// One part between two moments.
+/// The load of one resource between two moments.
 fn way(name: String, part: Part, busy: Duration, backlogs: (Duration, Duration), counted: f64) -> Way {
     let of = |time: Duration| if counted > 0.0 { time.as_secs_f64() / counted } else { 0.0 };
-    // A job or message under way is counted to its end.
+    // A job or message in progress is counted to its end, which may be after the measurement.
     let utilisation = of(busy).min(1.0);
     Way { name, part, utilisation, growth: of(backlogs.1.saturating_sub(backlogs.0)) }
 }
@@ -342,7 +343,7 @@ fn levels(exercise: &Exercise, blueprint: &Blueprint, before: &Seen, after: &See
     by_duty.into_iter().map(level).collect()
 }
 
-/// A host, for people.
+/// The name of a host, for display.
 fn name(exercise: &Exercise, blueprint: &Blueprint, at: usize) -> String {
     let part = blueprint.parts[at];
     let number = part.number;

@@ -1,4 +1,4 @@
-//! A simulator: entities of its own, which it tells of, and a view of the cells near them.
+//! A simulator: it publishes its own entities and subscribes the cells near them.
 
 use super::START;
 use super::crowd::{Crowd, Entity, Rounds};
@@ -11,14 +11,14 @@ use fabric::stats::Histogram;
 use router::{ClientConfig, ClientId};
 use std::time::Duration;
 
-/// What all simulators of an exercise have in common.
+/// The settings that all simulators of an exercise share.
 #[derive(Clone, Debug)]
 pub(super) struct Common {
     pub(super) ground: Ground,
     pub(super) sight: u32,
-    /// Bytes of updates beside their heads.
+    /// Padding of updates, in bytes.
     pub(super) rest: u16,
-    /// What was sent before this is not counted.
+    /// Latencies of updates sent before this moment are not recorded.
     pub(super) counted_from: Moment,
 }
 
@@ -34,39 +34,39 @@ impl Common {
     }
 }
 
-/// What a simulator did. Each only grows.
+/// Counters of a simulator; they never decrease.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(super) struct Counts {
     pub(super) sent: u64,
     pub(super) received: u64,
-    /// Of those received: about cells that it does not see, or no longer.
+    /// Received updates of cells that it does not see, or no longer sees.
     pub(super) stray: u64,
-    /// Links that those received crossed.
+    /// Links crossed by received updates, in total.
     pub(super) links: u64,
-    /// Changes of its interest, a block each.
+    /// Changes of its interest, counted by block.
     pub(super) interests: u64,
 }
 
 #[derive(Debug)]
 pub(super) struct Simulator {
     site: u16,
-    /// Its local client of its router.
+    /// Its local client at its router.
     client: ClientId,
     common: Common,
     entities: Vec<Entity>,
-    /// Of those that move, and of those that do not.
+    /// Schedules of the moving and of the stationary entities.
     rounds: [Rounds; 2],
     view: View,
     pub(super) counts: Counts,
-    /// Of what was counted, by the site that it came from: microseconds.
+    /// Latencies of measured updates in microseconds, by sending site.
     pub(super) latency: Vec<Histogram>,
 }
 
-/// Which one a simulator is.
+/// The identity of a simulator.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Seat {
     pub(super) number: usize,
-    /// Of how many.
+    /// Number of simulators.
     pub(super) of: usize,
     pub(super) site: u16,
     pub(super) sites: usize,
@@ -74,7 +74,7 @@ pub(super) struct Seat {
 }
 
 impl Simulator {
-    /// Behind `router`, with its entities on the ground and its interest declared.
+    /// Creates a simulator behind `router`, places its entities, and declares its interest.
     pub(super) fn new(
         crowd: &Crowd,
         common: Common,
@@ -106,7 +106,8 @@ impl Simulator {
         Ok(simulator)
     }
 
-    /// Declares what changes when the cells `old` are seen once less and the cells `new` once more.
+    /// Declares the changes of interest after the cells `old` are seen once less and the cells
+    /// `new` once more.
     fn look(
         &mut self,
         now: Moment,
@@ -118,7 +119,7 @@ impl Simulator {
         self.view.change(old, new, |before, after| news.push((before, after)));
         for (before, after) in news {
             self.counts.interests += 1;
-            // What is new comes first, so that nothing is missed between.
+            // Declare the new interest first, so that nothing is missed in between.
             for (area, any) in [(after, true), (before, false)] {
                 if area.cells != 0 {
                     router.set_interest(now, self.client, area, any).map_err(RunError::Client)?;
@@ -128,7 +129,7 @@ impl Simulator {
         Ok(())
     }
 
-    /// An entity has gone on for so long, and is told of.
+    /// Moves an entity for `time` and publishes its update.
     fn tell(
         &mut self,
         now: Moment,

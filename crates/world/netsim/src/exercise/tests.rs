@@ -1,4 +1,4 @@
-//! Exercises against what can be counted without a network.
+//! Compares exercises with counts that need no network.
 
 use super::ground::View;
 use super::*;
@@ -52,7 +52,8 @@ fn level(outcome: &Outcome, duty: Duty) -> &Level {
     outcome.levels.iter().find(|level| level.duty == duty).expect("there are such hosts")
 }
 
-/// Updates per second that each simulator has to get, by looking at all entities and all views.
+/// Updates per second that each simulator must receive, found by checking all entities against all
+/// views.
 fn expected(exercise: &Exercise) -> Vec<f64> {
     let (crowd, seed) = (&exercise.crowd, exercise.seed);
     let ground = crowd.ground();
@@ -97,7 +98,8 @@ fn everybody_gets_what_is_near_and_nothing_else() {
         let outcome = go(&exercise);
         let (sum, most) = (expected.iter().sum::<f64>(), expected.iter().copied().fold(0.0, f64::max));
         assert!(sum > 4_000.0, "neighbours see each other: {sum}");
-        // A whole number of rounds: but for what is under way at either end it is exact.
+        // The window is a whole number of rounds, so that only messages in flight at either end can
+        // differ.
         assert!((outcome.deliveries_per_s - sum).abs() <= 1.0, "{joined:?}: {outcome:?}");
         assert!((outcome.client.received.max - most).abs() <= 1.0);
         assert_eq!(outcome.updates_per_s, exercise.crowd.updates_per_s());
@@ -113,13 +115,15 @@ fn a_processor_is_busy_for_what_its_messages_cost() {
     for (outcome, duty) in [(&tree, Duty::Root), (&tree, Duty::Leaf), (&mesh, Duty::Triad)] {
         let Level { processor, messages_per_s, .. } = level(outcome, duty);
         let cost = messages_per_s.mean * 15e-6;
-        // Signs of life, too, where little else is said; and now and then two messages in one frame.
+        // Signs of life add to this where there is little traffic, and a frame sometimes has two
+        // messages.
         assert!(
             (0.95 * cost..1.05 * cost + 1e-3).contains(&processor.mean),
             "{duty:?}: {processor:?} {cost}"
         );
     }
-    // Two links within a leaf router, three between triads; in the tree up to six, as there are two levels above the leaves.
+    // Two links within a leaf router, three between triads; up to six in the tree, which has two
+    // levels above its leaves.
     assert!((2.0..3.0).contains(&mesh.links_crossed), "{}", mesh.links_crossed);
     assert!((4.0..6.0).contains(&tree.links_crossed), "{}", tree.links_crossed);
 }
@@ -132,7 +136,7 @@ fn interest_follows_entities_that_move() {
     assert!(outcome.interest_changes_per_s > 50.0, "{}", outcome.interest_changes_per_s);
     assert!(level(&outcome, Duty::Triad).interest_per_s.mean > 50.0);
     assert!(outcome.stray < 0.01, "{}", outcome.stray);
-    // As many as without moving, about: the ground is as full as it was.
+    // About as many as without movement: the grid is as full as before.
     let still = go(&small(Joined::Mesh));
     assert!((outcome.deliveries_per_s / still.deliveries_per_s - 1.0).abs() < 0.3);
 }
@@ -144,7 +148,7 @@ fn a_tree_that_gets_too_much_is_called_so_and_the_mesh_still_holds() {
     assert!(tree.is_overloaded());
     assert!(tree.busiest().utilisation > 0.98 && tree.busiest().growth > 0.05, "{:?}", tree.busiest());
     assert!(!mesh.is_overloaded(), "{:?}", mesh.busiest());
-    // Its latencies are what the queue is, not what the network takes.
+    // Its latencies show the queues, not the network.
     assert!(tree.all_latency().quantile(0.5) > 20.0 * mesh.all_latency().quantile(0.5));
 }
 
@@ -175,12 +179,13 @@ fn a_tree_goes_by_its_root_and_a_mesh_does_not() {
         assert!((25.0..27.0).contains(&p50_ms(mesh, 1, 2)), "{}", p50_ms(mesh, 1, 2));
         assert!((33.0..35.0).contains(&p50_ms(mesh, 0, 1)));
         assert!(line(mesh, 1, 2).mbit_per_s > 0.0);
-        // What a line carries in bits is what keeps it busy.
+        // The bits that a line carries determine its busy time.
         let load = line(mesh, 0, 1);
         assert!((load.way.utilisation - load.mbit_per_s / 100.0).abs() < 1e-9);
         assert!((mesh.deliveries_per_s / tree.deliveries_per_s - 1.0).abs() < 0.01);
     }
-    // Each leaf router of a site that wants an update gets it over the line by itself, or the site once.
+    // In a flat mesh each leaf router that wants an update receives it over the line separately;
+    // with a triad per site the site receives it once.
     assert!(line(&flat, 1, 0).messages_per_s > 1.2 * line(&sites, 1, 0).messages_per_s);
 }
 
@@ -212,7 +217,7 @@ fn memory_is_foreseen_by_what_there_is() {
         of(&exercise)
     };
     assert_eq!(more(&|exercise| exercise.crowd.entities = 1_400) - mesh, 1_000 * 100);
-    // Six leaf routers in place of eight have 26 links less between them.
+    // Six leaf routers in place of eight have 26 fewer links between them.
     assert_eq!(mesh - more(&|exercise| exercise.simulators_per_router = 7), 26 * 40_000 + 2 * 60_000);
     let long = |seconds| of(&Exercise { window: Duration::from_secs(seconds), ..small(Joined::Tree) });
     assert!(tree < long(9) && long(10) == long(3_600), "a tree may have to keep what it cannot carry");

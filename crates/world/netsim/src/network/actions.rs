@@ -1,17 +1,18 @@
-//! What happens to the network itself, now or by schedule: rules come and go, hosts die and return.
+//! Changes of the network itself, immediate or scheduled: rules are added and removed, hosts die
+//! and return.
 
 use super::{Event, HostId, Network, SocketId};
 use crate::fault::{Rule, RuleId};
 use base::Moment;
 use std::fmt;
 
-/// Something to happen to the network at a moment.
+/// A change of the network at a moment.
 pub enum Action {
-    /// A rule comes into force under an id from [`Network::reserve_rule`].
+    /// Adds a rule under an id from [`Network::reserve_rule`].
     AddRule(RuleId, Box<dyn Rule>),
-    /// A rule goes, and what it stalled flows on.
+    /// Removes a rule and releases the segments that it stalled.
     RemoveRule(RuleId),
-    /// All rules go, and everything stalled flows on.
+    /// Removes all rules and releases all stalled segments.
     Heal,
     /// See [`Network::kill`].
     Kill(HostId),
@@ -32,42 +33,42 @@ impl fmt::Debug for Action {
 }
 
 impl Network {
-    /// Puts a rule into force. It judges what is sent from now on, not what is under way.
+    /// Adds a rule. It judges packets sent from now on, not those in flight.
     pub fn add_rule(&mut self, rule: impl Rule + 'static) -> RuleId {
         let id = self.rules.reserve();
         self.rules.add(id, Box::new(rule));
         id
     }
 
-    /// An id for a rule that a scheduled [`Action::AddRule`] brings.
+    /// An id for a rule that a scheduled [`Action::AddRule`] adds.
     pub fn reserve_rule(&mut self) -> RuleId {
         self.rules.reserve()
     }
 
-    /// Schedules `rule` to come into force at `at`.
+    /// Schedules `rule` to be added at `at`.
     pub fn schedule_rule(&mut self, at: Moment, rule: impl Rule + 'static) -> RuleId {
         let id = self.rules.reserve();
         self.schedule(at, Action::AddRule(id, Box::new(rule)));
         id
     }
 
-    /// Removes a rule; what it stalled flows on, if no other rule holds it. Says whether it was in
-    /// force.
+    /// Removes a rule. Segments that it stalled go on unless another rule stalls them. Returns
+    /// whether the rule was in force.
     pub fn remove_rule(&mut self, id: RuleId) -> bool {
         let was_there = self.rules.remove(id);
         self.release(Some(id));
         was_there
     }
 
-    /// Removes every rule in force; everything stalled flows on. Scheduled actions stay.
+    /// Removes all rules in force; all stalled segments go on. Scheduled actions remain.
     pub fn heal(&mut self) {
         self.rules.clear();
         self.release(None);
     }
 
-    /// The process of `host` dies: its connections are reset, it hears nothing more, and connections
-    /// to it are refused. (For a host that falls silent, [stall](crate::Verdict::Stall) all that it
-    /// sends and gets.)
+    /// Kills the process of `host`: its connections are reset, it receives no more events, and
+    /// connections to it are refused. (To silence a host instead, [stall](crate::Verdict::Stall)
+    /// everything that it sends and receives.)
     pub fn kill(&mut self, host: HostId) {
         let state = self.host_mut(host);
         state.wake = None;
@@ -78,18 +79,18 @@ impl Network {
         }
     }
 
-    /// A new process runs on `host`: it is reached again. It knows nothing of the old one.
+    /// Starts a new process on `host`, which can be reached again. It knows nothing of the old one.
     pub fn revive(&mut self, host: HostId) {
         self.host_mut(host).up = true;
     }
 
-    /// True unless the host was killed.
+    /// True unless the host has been killed.
     pub fn is_up(&self, host: HostId) -> bool {
         self.host(host).up
     }
 
-    /// Has `action` happen at `at`, or now if that is past; among the events of that moment it takes its
-    /// place by the order of scheduling.
+    /// Schedules `action` for `at`, or for now if that is past. Simultaneous events keep the order
+    /// of scheduling.
     pub fn schedule(&mut self, at: Moment, action: Action) {
         let index = u32::try_from(self.actions.len()).expect("fewer than 2^32 actions");
         self.actions.push(Some(action));
@@ -109,7 +110,8 @@ impl Network {
         }
     }
 
-    /// Lets flow what `by`, or any rule, stalled. Other rules judge it anew.
+    /// Releases the segments stalled by the rule `by`, or by any rule. The remaining rules judge
+    /// them again.
     fn release(&mut self, by: Option<RuleId>) {
         let stalled: Vec<SocketId> = self.stalled.iter().copied().collect();
         for socket in stalled {

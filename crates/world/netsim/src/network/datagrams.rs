@@ -1,11 +1,11 @@
-//! Datagrams: each for itself.
+//! Datagrams, which are independent of each other.
 
 use super::{Event, HostEvent, HostId, Network};
 use crate::fault::{Fate, PacketKind};
 use base::Moment;
 use bytes::Bytes;
 
-/// A datagram under way.
+/// A datagram in flight.
 #[derive(Debug)]
 pub(super) struct Datagram {
     from: HostId,
@@ -14,14 +14,14 @@ pub(super) struct Datagram {
 }
 
 impl Network {
-    /// Sends a datagram. It arrives once, whole and in order, unless a rule has it otherwise or the
-    /// host there is down.
+    /// Sends a datagram. It arrives once, whole and in order, unless a rule interferes or the
+    /// receiving host is down.
     pub fn send_datagram(&mut self, from: HostId, to: HostId, bytes: Bytes) {
         let link = self.link_id(from, to);
         self.stats.sent_datagrams += 1;
         let fate = self.judge(link, from, to, PacketKind::Datagram, &bytes);
         let now = self.now;
-        // A lost datagram took its time on the link like any other.
+        // A lost datagram occupies the link like any other.
         let arrives = self.link_mut(link).depart(now, bytes.len());
         let Fate::Arrives(arrival) = fate else {
             self.stats.dropped_datagrams += 1;

@@ -1,4 +1,5 @@
-//! The network as a machine: hosts put things in, [`Network::poll`] says what comes out where and when.
+//! The network as a machine: hosts send, and [`Network::poll`] returns the deliveries in order of
+//! time.
 
 mod actions;
 mod datagrams;
@@ -25,13 +26,13 @@ base::id! {
     pub struct HostId(u32) as "h";
 }
 
-/// What is the same all over a network.
+/// Options of a whole network.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NetworkOptions {
-    /// Every link of which nothing else was said. Default: 50 µs, infinitely fast.
+    /// Links without a setting of their own. Default: 50 µs, infinitely fast.
     pub link: LinkSpec,
-    /// Bytes that one direction of a connection takes before its sender has no
-    /// [room](Network::room). Default: 256 KiB.
+    /// Bytes in flight in one direction of a connection at which its sender has no
+    /// [room](Network::room) left. Default: 256 KiB.
     pub stream_window: usize,
 }
 
@@ -41,80 +42,80 @@ impl Default for NetworkOptions {
     }
 }
 
-/// Something that happens to a host.
+/// An event of a host.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum HostEvent {
-    /// A connection is open: one that the host asked for, or one that another host asked for. A
-    /// host that does not want it resets it.
+    /// A connection is open, which this host or another one requested. A host that does not want it
+    /// resets it.
     Opened {
         /// This host's end of it.
         socket: SocketId,
         /// The host at the other end.
         peer: HostId,
-        /// The port that the opener named.
+        /// The port that the opener gave.
         port: u16,
-        /// True at the host that was connected to.
+        /// True at the host that accepted the connection.
         accepted: bool,
     },
-    /// The next bytes of a connection; never empty. Their boundaries mean nothing.
+    /// The next bytes of a connection; never empty. Their boundaries carry no meaning.
     Received {
         /// This host's end of the connection.
         socket: SocketId,
         /// The bytes.
         bytes: Bytes,
     },
-    /// The peer will send no more (half-close). Sending is still possible.
+    /// The peer sends no more bytes (half-close). Sending is still possible.
     Ended {
         /// This host's end of the connection.
         socket: SocketId,
     },
-    /// The connection is gone, in both directions. The last event of this socket.
+    /// The connection is gone in both directions. This is the last event of the socket.
     Broken {
         /// This host's end of the connection.
         socket: SocketId,
-        /// Why.
+        /// The reason.
         reason: BreakReason,
     },
-    /// There is room again on a connection on which there was none.
+    /// A full connection has room again.
     Writable {
         /// This host's end of the connection.
         socket: SocketId,
     },
     /// A datagram.
     Datagram {
-        /// Who sent it.
+        /// The sender.
         from: HostId,
-        /// What it carries.
+        /// The payload.
         bytes: Bytes,
     },
-    /// The moment came that the host wanted to be woken at.
+    /// The moment of the host's wake-up has come.
     Woken,
 }
 
 /// An event for a host.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Delivery {
-    /// When.
+    /// The moment of the event.
     pub at: Moment,
-    /// To whom.
+    /// The host.
     pub host: HostId,
-    /// What.
+    /// The event.
     pub event: HostEvent,
 }
 
-/// What waits in the queue: small, the rest stands in tables.
+/// An entry of the queue. It is small; the details are in tables.
 #[derive(Clone, Copy, Debug)]
 enum Event {
-    /// The oldest segment that this socket has under way arrives.
+    /// The oldest segment in flight from this socket arrives.
     Arrival(SocketId),
-    /// The owner of this socket reads again.
+    /// The owner of this socket resumes reading.
     Reading(SocketId),
     /// The owner of this socket may learn that there is room.
     Writable(SocketId),
-    /// A datagram arrives: its slot.
+    /// A datagram arrives; holds its slot.
     Datagram(u32),
     Wake(HostId),
-    /// A scheduled action: its index.
+    /// A scheduled action; holds its index.
     Action(u32),
 }
 
@@ -123,9 +124,9 @@ struct HostState {
     name: String,
     up: bool,
     wake: Option<Moment>,
-    /// How far its clock is ahead of the world's.
+    /// Lead of its clock over that of the world.
     ahead: Duration,
-    /// Its ends of connections that are not gone yet.
+    /// Its ends of connections that still exist.
     sockets: BTreeSet<SocketId>,
 }
 
@@ -136,11 +137,12 @@ base::id! {
 
 /// Hosts, links, connections and faults in virtual time.
 ///
-/// Contract: call [`poll`](Network::poll) until it answers `None`; between two polls hosts may act.
-/// Whatever a host does happens at [`now`](Network::now). Hosts that are woken, sent to or connected
-/// must be of this network: ids of another one are a mistake of the program and panic.
+/// Contract: call [`poll`](Network::poll) until it returns `None`; hosts may act between two polls.
+/// An action of a host happens at [`now`](Network::now). Hosts that are woken, sent to or connected
+/// must belong to this network: an id of another network is a programming error and panics.
 ///
-/// Connections are never forgotten (some 300 bytes each), so that a stale id finds a dead one.
+/// Connections are never forgotten (about 300 bytes each), so that a stale id finds a dead
+/// connection rather than a new one.
 pub struct Network {
     options: NetworkOptions,
     seed: Seed,
@@ -148,10 +150,10 @@ pub struct Network {
     queue: EventQueue<Event>,
     hosts: Vec<HostState>,
     links: Vec<Link>,
-    /// Only ever looked up: its order, which differs from run to run, is never seen.
+    /// Used for look-ups only, since the order of its iteration would differ from run to run.
     link_ids: HashMap<(HostId, HostId), LinkId>,
     rules: Rules,
-    /// Senders of which a direction is stalled.
+    /// Sockets whose outbound direction is stalled.
     stalled: BTreeSet<SocketId>,
     sockets: Vec<Socket>,
     datagrams: Slots<Datagram>,
@@ -161,7 +163,7 @@ pub struct Network {
 }
 
 impl Network {
-    /// An empty network whose chance comes from `seed`.
+    /// An empty network. All randomness derives from `seed`.
     pub fn new(seed: Seed, options: NetworkOptions) -> Self {
         Self {
             options,
@@ -191,22 +193,22 @@ impl Network {
         &self.stats
     }
 
-    /// The fingerprint of all that happened so far.
+    /// A fingerprint of all events so far.
     pub fn digest(&self) -> Digest {
         self.digest
     }
 
-    /// Adds something of the run to the digest that the network does not see, e.g. a host's state.
+    /// Adds data to the digest that the network does not see, such as the state of a host.
     pub fn note(&mut self, octets: &[u8]) {
         self.digest.octets(octets);
     }
 
-    /// When the next event happens; `None` when nothing ever will unless a host acts.
+    /// Moment of the next event; `None` if there is none unless a host acts.
     pub fn next_event(&self) -> Option<Moment> {
         self.queue.next()
     }
 
-    /// Adds a host. The name is for people.
+    /// Adds a host. The name is for display only.
     pub fn add_host(&mut self, name: &str) -> HostId {
         let id = HostId(u32::try_from(self.hosts.len()).expect("fewer than 2^32 hosts"));
         let name = name.to_owned();
@@ -225,25 +227,26 @@ impl Network {
         &self.host(host).name
     }
 
-    /// What the clock of a host shows.
+    /// The reading of a host's clock.
     pub fn local_time(&self, host: HostId) -> Moment {
         self.now + self.host(host).ahead
     }
 
-    /// The clock of a host jumps ahead, as that of a machine that was suspended, or moved to another one, may do. A wake-up
-    /// that is now overdue comes at once, and the others by so much earlier.
+    /// Advances the clock of a host, as after a suspension or a live migration of a machine. A
+    /// wake-up that is now overdue comes at once; a later one comes earlier by the same time.
     pub fn advance_clock(&mut self, host: HostId, by: Duration) {
         let wake = self.host(host).wake.map(|at| self.now + at.since(self.now).saturating_sub(by));
         self.host_mut(host).ahead += by;
         self.wake(host, wake);
     }
 
-    /// Every host.
+    /// All hosts.
     pub fn hosts(&self) -> impl Iterator<Item = HostId> + use<> {
         (0..self.hosts.len() as u32).map(HostId)
     }
 
-    /// Says what the links between two hosts are like, either way, for all that departs from now on.
+    /// Sets the links between two hosts, in both directions, for everything that departs from now
+    /// on.
     pub fn set_link(&mut self, a: HostId, b: HostId, spec: LinkSpec) {
         for (from, to) in [(a, b), (b, a)] {
             let link = self.link_id(from, to);
@@ -251,8 +254,8 @@ impl Network {
         }
     }
 
-    /// Has `host` woken at `at` (now, if that is past) instead of at the moment set before; `None`: not
-    /// at all.
+    /// Schedules the wake-up of `host` for `at` (now, if that is past) in place of an earlier one;
+    /// `None` cancels it.
     pub fn wake(&mut self, host: HostId, at: Option<Moment>) {
         let at = at.map(|at| at.max(self.now));
         let state = self.host_mut(host);
@@ -265,8 +268,8 @@ impl Network {
         }
     }
 
-    /// The next thing that happens to a host, at or before `until`. `None`: nothing does, and it is
-    /// now `until` (unless that is [`Moment::MAX`]; then it stays the moment of the last event).
+    /// The next event of a host, at or before `until`. `None` if there is none; the present is then
+    /// `until` (with [`Moment::MAX`] it stays the moment of the last event).
     pub fn poll(&mut self, until: Moment) -> Option<Delivery> {
         while let Some((at, event)) = self.queue.pop_until(until) {
             self.now = at;
@@ -298,7 +301,7 @@ impl Network {
     fn wake_up(&mut self, host: HostId) -> Option<(HostId, HostEvent)> {
         let now = self.now;
         let state = self.host_mut(host);
-        // A wake-up that was moved leaves its event behind.
+        // A wake-up that has been moved leaves a stale event behind.
         if state.wake != Some(now) {
             return None;
         }
@@ -306,7 +309,7 @@ impl Network {
         Some((host, HostEvent::Woken))
     }
 
-    /// Asks the rules about something that is put on a link now.
+    /// Applies the rules to a packet that is put on a link now.
     fn judge(&mut self, link: LinkId, from: HostId, to: HostId, kind: PacketKind, bytes: &Bytes) -> Fate {
         let at = self.now;
         let link = self.link_mut(link);
@@ -323,7 +326,7 @@ impl Network {
         fate
     }
 
-    /// The link from one host to another; made at first use.
+    /// The link from one host to another; created at first use.
     fn link_id(&mut self, from: HostId, to: HostId) -> LinkId {
         assert!(from.0.max(to.0) < self.hosts.len() as u32, "{from} or {to} is no host of this network");
         if let Some(&id) = self.link_ids.get(&(from, to)) {

@@ -9,12 +9,12 @@ use std::collections::VecDeque;
 base::id! {
     /// A connection of a network.
     pub struct ConnId(u32) as "conn";
-    /// One end of a connection. The opener's is even, the acceptor's the odd one after it.
+    /// One end of a connection. The opener's number is even, the acceptor's is the next odd one.
     pub struct SocketId(u32) as "sock";
 }
 
 impl SocketId {
-    /// The connection it is an end of.
+    /// The connection of this end.
     pub const fn conn(self) -> ConnId {
         ConnId(self.0 >> 1)
     }
@@ -25,24 +25,24 @@ impl SocketId {
         SocketId(self.0 ^ 1)
     }
 
-    /// True for the end of the host that asked for the connection.
+    /// True for the end of the host that requested the connection.
     pub const fn is_opener(self) -> bool {
         self.0 & 1 == 0
     }
 }
 
-/// Why a connection broke.
+/// The reason why a connection broke.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum BreakReason {
     /// The other host reset it.
     Reset,
     /// A rule cut it.
     Cut,
-    /// There is nobody to accept it.
+    /// No host accepts connections there.
     Refused,
 }
 
-/// Bytes cannot be sent.
+/// The reason why bytes cannot be sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum SendError {
     /// This end was closed or reset by its own host.
@@ -59,19 +59,19 @@ pub(super) struct Socket {
     host: HostId,
     port: u16,
     state: State,
-    /// False while the owner takes no bytes.
+    /// False while the owner does not read.
     reading: bool,
-    /// The peer's end of stream was delivered.
+    /// The end of the peer's stream has been delivered.
     ended: bool,
     pub(super) out: Direction,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
-    /// The owner has not heard that it is open.
+    /// The owner does not know yet that it is open.
     Opening,
     Open,
-    /// The owner closed it and so did the peer, or the owner reset it.
+    /// Both hosts closed it, or the owner reset it.
     Closed,
     Broken,
 }
@@ -79,20 +79,20 @@ enum State {
 #[derive(Debug)]
 pub(super) struct Direction {
     link: LinkId,
-    /// Under way or arrived and unread, oldest first.
+    /// Segments in flight, and arrived ones that are unread, oldest first.
     segments: VecDeque<Segment>,
-    /// How many of `segments` have arrived while the receiver did not read.
+    /// Number of `segments` that have arrived while the receiver did not read.
     unread: usize,
     last_arrival: Moment,
-    /// Stalled: not yet under way.
+    /// Stalled segments, which are not in flight yet.
     pub(super) held: VecDeque<Segment>,
     /// The rule that stalls it.
     pub(super) held_by: Option<RuleId>,
     /// Bytes sent and not yet delivered.
     in_flight: usize,
-    /// The sender filled the window and is owed a `Writable`.
+    /// The sender has filled the window and is to receive a `Writable`.
     full: bool,
-    /// The sender sends no more.
+    /// The sender has closed this direction.
     ended: bool,
     /// The connection is cut, and the sender does not know it yet.
     cut: bool,
@@ -116,8 +116,9 @@ impl Segment {
 }
 
 impl Network {
-    /// Asks for a connection; both hosts are told by [`HostEvent::Opened`] or, when the other host is
-    /// down, this one by [`HostEvent::Broken`]. What is sent before arrives after the opening.
+    /// Requests a connection. Both hosts learn of it by [`HostEvent::Opened`]; if the other host is
+    /// down, this one learns of it by [`HostEvent::Broken`]. Bytes that are sent earlier arrive
+    /// after the opening.
     pub fn connect(&mut self, from: HostId, to: HostId, port: u16) -> SocketId {
         let opener = SocketId(u32::try_from(self.sockets.len()).expect("fewer than 2^31 connections"));
         for (from, to) in [(from, to), (to, from)] {
@@ -130,12 +131,12 @@ impl Network {
         opener
     }
 
-    /// Puts bytes into a connection. They are taken whatever [room](Network::room) there is: who
-    /// cares for back-pressure asks before.
+    /// Sends bytes on a connection. They are accepted regardless of the [room](Network::room): a
+    /// sender that respects back-pressure checks it before.
     ///
     /// # Errors
-    /// When this end is closed, or known to its host to be broken. (Bytes sent into a connection that
-    /// broke without this host's knowledge are lost, as with TCP.)
+    /// [`SendError`]: this end is closed, or its host knows that the connection is broken. (Bytes
+    /// sent on a connection that broke without the host's knowledge are lost, as with TCP.)
     pub fn send(&mut self, socket: SocketId, bytes: Bytes) -> Result<(), SendError> {
         let window = self.options.stream_window;
         let state = self.socket_mut(socket);
@@ -153,14 +154,14 @@ impl Network {
         Ok(())
     }
 
-    /// Bytes that may be sent before the window of this direction is full. Whoever fills it hears
-    /// [`HostEvent::Writable`] once there is room again.
+    /// Bytes that can be sent before the window of this direction is full. A host that fills the
+    /// window receives [`HostEvent::Writable`] once there is room again.
     pub fn room(&self, socket: SocketId) -> usize {
         self.options.stream_window.saturating_sub(self.socket(socket).out.in_flight)
     }
 
-    /// Ends this direction: the peer hears [`HostEvent::Ended`] after all bytes. Bytes from the peer
-    /// still come. Once both directions ended the connection is gone.
+    /// Closes this direction: the peer receives [`HostEvent::Ended`] after all bytes. Bytes from
+    /// the peer still arrive. The connection is gone once both directions are closed.
     pub fn close(&mut self, socket: SocketId) {
         let state = self.socket_mut(socket);
         if state.out.ended || !state.is_alive() {
@@ -173,8 +174,8 @@ impl Network {
         self.submit(socket, Segment::End);
     }
 
-    /// Drops the connection: this host hears no more of it, the peer hears [`HostEvent::Broken`] after
-    /// the bytes that are under way.
+    /// Resets the connection. This host receives no more events of it; the peer receives
+    /// [`HostEvent::Broken`] after the bytes in flight.
     pub fn reset(&mut self, socket: SocketId) {
         if !self.socket(socket).is_alive() {
             return;
@@ -187,8 +188,8 @@ impl Network {
         }
     }
 
-    /// Says whether the host takes what arrives on this socket. While it does not, everything waits
-    /// and counts against the sender's window.
+    /// Sets whether the host reads from this socket. While it does not, everything waits and counts
+    /// against the sender's window.
     pub fn set_reading(&mut self, socket: SocketId, reading: bool) {
         let now = self.now;
         let state = self.socket_mut(socket);
@@ -203,12 +204,12 @@ impl Network {
         self.socket(socket).host
     }
 
-    /// True while the host may still hear of this socket.
+    /// True while the host may still receive events of this socket.
     pub fn is_alive(&self, socket: SocketId) -> bool {
         self.socket(socket).is_alive()
     }
 
-    /// Puts a segment on the link, if no rule prevents it.
+    /// Puts a segment on the link, unless a rule prevents it.
     pub(super) fn submit(&mut self, socket: SocketId, segment: Segment) {
         let (from, to) = (self.socket(socket).host, self.socket(socket.peer()).host);
         let out = &mut self.socket_mut(socket).out;
@@ -285,13 +286,13 @@ impl Network {
         self.queue.push(arrives, Event::Arrival(socket));
     }
 
-    /// The oldest segment of `sender` that is under way arrives.
+    /// Handles the arrival of the oldest segment in flight from `sender`.
     pub(super) fn arrive(&mut self, sender: SocketId) -> Option<(HostId, HostEvent)> {
         self.socket_mut(sender).out.unread += 1;
         self.deliver(sender)
     }
 
-    /// The owner of `receiver` takes what arrived meanwhile, one segment per event.
+    /// Delivers the next waiting segment to the owner of `receiver`, one per event.
     pub(super) fn read_on(&mut self, receiver: SocketId) -> Option<(HostId, HostEvent)> {
         let delivery = self.deliver(receiver.peer());
         if self.socket(receiver).reading && self.socket(receiver.peer()).out.unread > 0 {
@@ -300,7 +301,7 @@ impl Network {
         delivery
     }
 
-    /// Hands over the oldest segment of `sender` that arrived, if the receiver reads.
+    /// Delivers the oldest segment that has arrived from `sender`, if the receiver reads.
     fn deliver(&mut self, sender: SocketId) -> Option<(HostId, HostEvent)> {
         let receiver = sender.peer();
         if !self.socket(receiver).reading && self.socket(receiver).is_alive() {
@@ -348,7 +349,7 @@ impl Network {
                 Some(HostEvent::Ended { socket: receiver })
             }
             Segment::Reset(reason) => {
-                // An acceptor that never heard of the connection need not hear of its end.
+                // An acceptor that never learned of the connection does not learn of its end.
                 let known = receiver.is_opener() || self.socket(receiver).state == State::Open;
                 self.bury(receiver, State::Broken);
                 known.then_some(HostEvent::Broken { socket: receiver, reason })
@@ -356,7 +357,7 @@ impl Network {
         }
     }
 
-    /// A host that is down has ends of no connections; it answers openings with a refusal.
+    /// A host that is down has no connections. It answers an opening with a refusal.
     fn refuse(&mut self, receiver: SocketId) {
         self.socket_mut(receiver).out.ended = true;
         self.bury(receiver, State::Closed);
@@ -383,7 +384,7 @@ impl Network {
         tell.then_some((state.host, HostEvent::Writable { socket }))
     }
 
-    /// The host hears no more of this socket.
+    /// Ends the socket: its host receives no more events of it.
     fn bury(&mut self, socket: SocketId, state: State) {
         let dead = self.socket_mut(socket);
         dead.state = state;

@@ -1,14 +1,14 @@
-//! Stations and networks of them, in the long run.
+//! Stations and networks of them in the steady state.
 
-/// Most servers of a station.
+/// Maximum number of servers of a station; bounds the recursion.
 const SERVERS_MAX: u32 = 1_000_000;
 
-/// What a station does in the long run.
+/// The steady state of a station.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Load {
     /// Arrivals per second.
     pub arrivals: f64,
-    /// Share of time that a server is at work.
+    /// Share of time that a server is busy.
     pub utilisation: f64,
     /// Mean time before service, in seconds.
     pub waiting: f64,
@@ -21,58 +21,62 @@ pub struct Load {
 /// A station of a [`Jackson`] network.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Station {
-    /// Arrivals per second from outside.
+    /// External arrivals per second.
     pub arrivals: f64,
-    /// What one server serves per second.
+    /// Services per second of one server.
     pub service: f64,
-    /// Servers.
+    /// Number of servers.
     pub servers: u32,
-    /// The probability of going on to each station; what is left of 1 leaves the network.
+    /// The probability of going on to each station; customers leave the network with the remaining
+    /// probability.
     pub next: Vec<f64>,
 }
 
-/// Why there is no long run, or was no whole one.
+/// The reason why a queue has no steady state, or why its simulation ended early.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum QueueError {
-    /// More comes than can be served.
+    /// A station whose arrivals reach or exceed its capacity.
     #[error("station {station}: utilisation {utilisation}; from 1 on the queue grows without end")]
     Unstable {
-        /// Its place.
+        /// Index of the station.
         station: usize,
-        /// Arrivals over what all servers serve.
+        /// Arrival rate divided by the capacity of all servers.
         utilisation: f64,
     },
-    /// A number that is none for it.
+    /// An invalid number.
     #[error("station {station}: {what} is {value}; expected {expected}")]
     Value {
-        /// Its place.
+        /// Index of the station.
         station: usize,
-        /// Which number.
+        /// Name of the number.
         what: &'static str,
-        /// What it is.
+        /// Its value.
         value: f64,
-        /// What it can be.
+        /// The valid values.
         expected: &'static str,
     },
-    /// What never leaves.
+    /// A station whose arrivals never leave the network.
     #[error("what arrives at some station never leaves the network")]
     Closed,
-    /// Who runs a simulation wanted no more.
+    /// The caller stopped the simulation.
     #[error("stopped by its caller")]
     Stopped,
 }
 
-/// `servers` servers of rate `service` per second, exponential times, and Poisson arrivals of rate `arrivals`.
+/// M/M/c: `servers` servers with exponential service times at rate `service` per second each, and
+/// Poisson arrivals at rate `arrivals` per second.
 ///
-/// The probability of waiting is Erlang's C, by the recursion of his B, so that no factorial overflows.
+/// The probability of waiting is Erlang C, computed by the recursion of Erlang B so that no
+/// factorial overflows.
 ///
 /// # Errors
-/// A rate that is none, or a utilisation of 1 or more. The station is 0.
+/// [`QueueError`] with station 0: an invalid rate, or a utilisation of 1 or more.
 pub fn mmc(arrivals: f64, service: f64, servers: u32) -> Result<Load, QueueError> {
     station(0, arrivals, service, servers)
 }
 
-/// One server of constant service time, `service` per second, and Poisson arrivals of rate `arrivals`.
+/// M/D/1: one server with constant service time, at rate `service` per second, and Poisson arrivals
+/// at rate `arrivals` per second.
 ///
 /// # Errors
 /// As for [`mmc`].
@@ -108,18 +112,18 @@ fn station(place: usize, arrivals: f64, service: f64, servers: u32) -> Result<Lo
     Ok(Load { arrivals, utilisation, waiting, sojourn, number: arrivals * sojourn })
 }
 
-/// An open Jackson network in the long run.
+/// An open Jackson network in the steady state.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Jackson {
-    /// The stations, in order.
+    /// The stations, in the order of the input.
     pub stations: Vec<Load>,
 }
 
 impl Jackson {
-    /// Solves the traffic equations `γ_j = λ_j + Σ γ_i r_ij`, then each station by itself.
+    /// Solves the traffic equations `γ_j = λ_j + Σ γ_i r_ij`, then each station separately.
     ///
     /// # Errors
-    /// A number that is none, traffic that never leaves, or a station that cannot serve what comes.
+    /// [`QueueError`]: an invalid number, traffic that never leaves, or an overloaded station.
     pub fn solve(stations: &[Station]) -> Result<Self, QueueError> {
         for (place, station) in stations.iter().enumerate() {
             let fail = |value, expected| {
@@ -156,7 +160,7 @@ impl Jackson {
     }
 }
 
-/// The rates of arrivals, by elimination with pivots; `None` when something never leaves.
+/// The arrival rates, by elimination with pivots; `None` if some traffic never leaves.
 fn traffic(stations: &[Station]) -> Option<Vec<f64>> {
     let n = stations.len();
     // Row j: γ_j - Σ r_ij γ_i = λ_j.
@@ -191,7 +195,7 @@ mod tests {
 
     /// 384 kbit/s in packets of 2000 bits.
     const MU: f64 = 192.0;
-    /// What the paper counted in 1800 s: packets of mode 0 and mode 1 per second.
+    /// Packets of mode 0 and mode 1 per second, as the paper counted them in 1800 s.
     const OFFERED: f64 = (296_684.0 + 2_169.0) / 1_800.0;
     /// The same with retransmissions.
     const REPAIRED: f64 = OFFERED + 2_220.0 / 1_800.0;
@@ -200,7 +204,8 @@ mod tests {
         assert!((got - expected).abs() <= by, "{got}, not {expected}");
     }
 
-    /// The arithmetic behind the SRMP paper's section 4, row by row: arrivals, utilisation, sojourn, number.
+    /// The arithmetic behind section 4 of the SRMP paper, row by row: arrivals, utilisation,
+    /// sojourn, number.
     #[test]
     fn single_queues_of_the_paper() {
         for (arrivals, servers, service, utilisation, sojourn, number) in [
@@ -223,7 +228,7 @@ mod tests {
     }
 
     fn stations(per_site: f64, sites: usize) -> Vec<Station> {
-        // Uplinks first. An uplink's packet goes to all other downlinks: as one path, to one of them.
+        // Uplinks first. A packet of an uplink goes to all other downlinks; a path has one of them.
         let station = |arrivals, next| Station { arrivals, service: MU, servers: 1, next };
         let share = 1.0 / (sites - 1) as f64;
         let up = (0..sites).map(|from| {
@@ -238,7 +243,8 @@ mod tests {
     #[test]
     fn the_two_hops_of_the_paper() {
         for (total, sojourn, number) in [(OFFERED, 0.0215, 3.56), (REPAIRED, 0.0217, 3.63)] {
-            // Multicast copies are further arrivals at the downlinks: each has those of three sites.
+            // Multicast copies are further arrivals at the downlinks: each has the packets of three
+            // sites.
             let network = Jackson::solve(&stations(total / 4.0, 4)).unwrap();
             near(network.stations[4].arrivals, total * 0.75, 1e-9);
             let path = network.sojourn(&[0, 5]);
@@ -253,7 +259,7 @@ mod tests {
 
     #[test]
     fn feedback_and_splits_add_up() {
-        // A packet comes back with probability 1/3: 1.5 visits. Known: γ = λ / (1 - r).
+        // A packet returns with probability 1/3: 1.5 visits. Closed form: γ = λ / (1 - r).
         let station = Station { arrivals: 2.0, service: 6.0, servers: 1, next: vec![1.0 / 3.0] };
         let network = Jackson::solve(&[station]).unwrap();
         near(network.stations[0].arrivals, 3.0, 1e-12);

@@ -1,10 +1,11 @@
-//! Queues in closed form, and the same queues event by event.
+//! Queues in closed form, and simulations of the same queues.
 //!
 //! - [`mmc`], [`md1`]: one station with Poisson arrivals.
-//! - [`Jackson`]: open networks of M/M/c stations (Jackson 1957): each behaves as if its arrivals were Poisson.
-//! - [`station`]: one station, customer by customer.
-//! - [`sites`]: sites that multicast to each other over up- and downlinks of limited rate, on the emulated lines of
-//!   [`wan`]; what SRMP's evaluation holds its links to.
+//! - [`Jackson`]: open networks of M/M/c stations (Jackson 1957). Each station behaves as if its
+//!   arrivals were Poisson.
+//! - [`station`]: one station, simulated customer by customer.
+//! - [`sites`]: sites that multicast to each other over up- and downlinks of limited rate, on the
+//!   emulated lines of [`wan`]; the reference for the links in SRMP's evaluation.
 
 mod formulas;
 mod sample;

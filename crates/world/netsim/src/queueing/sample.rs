@@ -1,33 +1,35 @@
-//! Times that were measured, and how sure they are.
+//! Measured times, with their standard error.
 
 use std::time::Duration;
 
 use base::{Moment, Rng};
 use rand_core::RngCore;
 
-/// Parts of a run of which each has a mean of its own.
+/// Number of equal parts of a run, for the method of batch means.
 pub const BATCHES: usize = 20;
 
-/// Times of one run, in seconds. How sure their mean is comes from the means of [`BATCHES`] equal parts of the run: single times
-/// hang together, parts that are long against the queue's memory do not.
+/// Times of one run, in seconds. The standard error comes from the means of [`BATCHES`] equal parts
+/// of the run: single times are correlated, whereas parts that are long compared with the queue's
+/// memory are not.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Sample {
     begin: Moment,
     run: Duration,
-    /// In ns; sorted once percentiles are wanted.
+    /// In ns; sorted on the first request for a percentile.
     times: Vec<u64>,
     sorted: bool,
-    /// Sum in ns and number of each part.
+    /// Sum in ns and number of the times of each part.
     batches: [(u128, u64); BATCHES],
 }
 
 impl Sample {
-    /// A sample of a run that begins at `begin`.
+    /// A sample of a run of length `run` that begins at `begin`.
     pub fn new(begin: Moment, run: Duration) -> Self {
         Self { begin, run, times: Vec::new(), sorted: true, batches: [(0, 0); BATCHES] }
     }
 
-    /// Adds what began at `at` and took so long; what began before the run does not count.
+    /// Adds a time of length `took` that began at `at`. Times that began before the run are
+    /// ignored.
     pub fn add(&mut self, at: Moment, took: Duration) {
         if at < self.begin {
             return;
@@ -40,29 +42,31 @@ impl Sample {
         self.sorted = false;
     }
 
-    /// How many times.
+    /// Number of times.
     pub fn count(&self) -> u64 {
         self.times.len() as u64
     }
 
-    /// The sum of all, over the length of the run: the mean number of those that are there at once.
+    /// Sum of all times divided by the length of the run: the mean number in the system, by
+    /// Little's law.
     pub fn number(&self) -> f64 {
         self.mean() * self.times.len() as f64 / self.run.as_secs_f64().max(f64::MIN_POSITIVE)
     }
 
-    /// Their mean; 0 of none.
+    /// The mean, in seconds; 0 without times.
     pub fn mean(&self) -> f64 {
         let sum: u128 = self.batches.iter().map(|(sum, _)| sum).sum();
         sum as f64 / 1e9 / self.times.len().max(1) as f64
     }
 
-    /// The means of the parts.
+    /// The means of the parts that have times, in seconds.
     pub fn batch_means(&self) -> Vec<f64> {
         let known = self.batches.iter().filter(|(_, count)| *count > 0);
         known.map(|(sum, count)| *sum as f64 / 1e9 / *count as f64).collect()
     }
 
-    /// The standard error of the mean, from the means of the parts.
+    /// The standard error of the mean, from the means of the parts; infinite with fewer than two
+    /// parts.
     pub fn standard_error(&self) -> f64 {
         let means = self.batch_means();
         let mean = means.iter().sum::<f64>() / means.len().max(1) as f64;
@@ -71,7 +75,7 @@ impl Sample {
         if count < 2.0 { f64::INFINITY } else { (squares / (count - 1.0) / count).sqrt() }
     }
 
-    /// The time that this share does not exceed; 0 of none.
+    /// The time that this share of times does not exceed, in seconds; 0 without times.
     pub fn percentile(&mut self, share: f64) -> f64 {
         if !self.sorted {
             self.times.sort_unstable();
@@ -82,7 +86,8 @@ impl Sample {
     }
 }
 
-/// Of mean 1. The logarithm is one of this workspace's, the same on every machine.
+/// An exponential number with mean 1. Uses the workspace's own logarithm, which gives the same
+/// result on every machine.
 pub(super) fn exponential(rng: &mut Rng) -> f64 {
     let unit = ((rng.next_u64() >> 11) + 1) as f64 / (1_u64 << 53) as f64; // above 0
     -libm::log(unit)

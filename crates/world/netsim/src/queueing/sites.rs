@@ -11,54 +11,55 @@ use super::sample::{Sample, exponential};
 use crate::queue::EventQueue;
 use crate::simulation::EVENTS_OF_A_STEP;
 
-/// What is simulated.
+/// The settings of a simulation.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Experiment {
-    /// Sites, 2 to 1000. What one sends goes up once, and down to each of the others.
+    /// Number of sites, 2 to 1000. A packet goes up its sender's link once, and down the link of
+    /// each other site.
     pub sites: usize,
-    /// Packets per second that all sites together send.
+    /// Packets per second of all sites together.
     pub arrivals: f64,
-    /// When they send.
+    /// The arrival process.
     pub source: Source,
-    /// Rate of each up- and each downlink, in bit/s.
+    /// Rate of each uplink and each downlink, in bit/s.
     pub rate: u64,
     /// Mean size of packets on the wire, in octets.
     pub mean_bytes: u32,
-    /// How sizes differ.
+    /// The distribution of sizes.
     pub sizes: Sizes,
     /// Length of the run.
     pub run: Duration,
-    /// What happens first is not counted, for so long.
+    /// Time at the beginning that is not measured.
     pub warm_up: Duration,
 }
 
-/// When sites send.
+/// The arrival process of the packets of a site.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Source {
-    /// At Poisson times.
+    /// A Poisson process.
     #[default]
     Poisson,
-    /// Whenever one of the objects of the SRMP paper's Table 1 does, 15 at each site; the rate is theirs then, and what is given for it
-    /// only says whether links can carry it.
+    /// The objects of the SRMP paper's Table 1, 15 at each site. They determine the rate;
+    /// [`Experiment::arrivals`] then only serves to check that the links can carry the traffic.
     Objects,
 }
 
-/// Objects at a site that sends when they do.
+/// Objects at each site for [`Source::Objects`].
 const OBJECTS: u32 = 15;
 
-/// How packets differ in size.
+/// The distribution of packet sizes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Sizes {
-    /// Exponential, to the octet. A packet has the same size on both links.
+    /// Exponential, rounded to octets. A packet has the same size on both links.
     #[default]
     Exponential,
-    /// All alike.
+    /// All the same.
     Constant,
 }
 
 impl Default for Experiment {
-    /// The check in section 4 of the SRMP paper, as two hops: 4 sites, Table 1's offered traffic, 384 kbit/s, 2000 bits
-    /// on the wire, half an hour.
+    /// The check in section 4 of the SRMP paper, as two hops: 4 sites, Table 1's offered traffic,
+    /// 384 kbit/s, 2000 bits on the wire, half an hour.
     fn default() -> Self {
         Self {
             sites: 4,
@@ -73,10 +74,10 @@ impl Default for Experiment {
     }
 }
 
-/// What was measured.
+/// The results of a simulation.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Measured {
-    /// Packets sent and counted.
+    /// Number of measured packets.
     pub packets: u64,
     /// Mean time on the uplink, in seconds.
     pub up: f64,
@@ -84,13 +85,14 @@ pub struct Measured {
     pub down: f64,
     /// Mean time from the sender to a receiver, in seconds: W.
     pub sojourn: f64,
-    /// Packets of the measured rate times that time: L.
+    /// Measured rate of packets times that time: L, by Little's law.
     pub number: f64,
-    /// Mean number in all queues together, copies counted.
+    /// Mean number in all queues together, counting each copy.
     pub copies: f64,
-    /// Times from the sender to a receiver that a half, 95 %, 99 % and all of the receptions stay below, in seconds.
+    /// Times from the sender to a receiver that 50 %, 95 %, 99 % and 100 % of the receptions do not
+    /// exceed, in seconds.
     pub percentiles: [f64; 4],
-    /// Share of time that the busiest downlink was at work.
+    /// Share of time that the busiest downlink was busy.
     pub utilisation: f64,
     /// All times from the sender to a receiver.
     pub sample: Sample,
@@ -110,9 +112,9 @@ enum Event {
     Send(usize),
     /// An object sends.
     Object,
-    /// Something arrives at the end of an uplink.
+    /// A packet arrives at the end of an uplink.
     Up(usize),
-    /// Something arrives at the end of a downlink.
+    /// A packet arrives at the end of a downlink.
     Down(usize),
 }
 
@@ -126,14 +128,16 @@ struct World<'a> {
     packets: u64,
     up_ns: u128,
     down_ns: u128,
-    /// From sender to receiver.
+    /// Times from sender to receiver.
     sample: Sample,
 }
 
-/// Runs `experiment` with chance from `seed`, unless `go_on`, which is asked after each few hundred events, says no.
+/// Runs `experiment`. All randomness derives from `seed`. `go_on` is called every few hundred
+/// events and stops the run by returning false.
 ///
 /// # Errors
-/// Numbers that are none, or more traffic than a link carries; [`QueueError::Stopped`] by `go_on`.
+/// [`QueueError`]: invalid numbers, or more traffic than a link can carry; [`QueueError::Stopped`]
+/// if `go_on` stops the run.
 pub fn run(
     experiment: &Experiment,
     seed: Seed,
@@ -233,7 +237,7 @@ impl<'a> World<'a> {
         next.into_iter().for_each(|at| self.events.push(at, Event::Object));
     }
 
-    /// A packet is at the end of its uplink and goes to all other sites.
+    /// Sends a packet at the end of its uplink down to all other sites.
     fn fan_out(&mut self, now: Moment, packet: Packet) {
         let counts = self.counts(packet.sent);
         if counts {
@@ -304,7 +308,7 @@ mod tests {
         assert!((got / expected - 1.0).abs() <= part, "{got}, not {expected} to {part}");
     }
 
-    /// The limits that the evaluation of SRMP sets.
+    /// The limits set by the evaluation of SRMP.
     #[test]
     fn two_hops_at_384_kbit_per_s_are_those_of_the_formulas() {
         let measured = run(&Experiment::default(), Seed(1), || true).unwrap();
@@ -317,7 +321,8 @@ mod tests {
         assert!(half < measured.sojourn && measured.sojourn < most && most < nearly_all && nearly_all < all);
     }
 
-    /// An uplink is an M/D/1 queue; what it has smoothed waits less at the downlinks than in one.
+    /// An uplink is an M/D/1 queue. Its output is smoother than Poisson arrivals, so that it waits
+    /// less at the downlinks than in such a queue.
     #[test]
     fn constant_sizes_wait_half_as_long() {
         let experiment = Experiment { sizes: Sizes::Constant, ..Experiment::default() };
@@ -327,8 +332,8 @@ mod tests {
         assert!(measured.down <= md1(124.5, 192.0).unwrap().sojourn * 1.02);
     }
 
-    /// Objects are burstier than Poisson arrivals over 50 s and more even in the short run: queues are shorter half of the time and
-    /// longer in the worst.
+    /// Objects are burstier than Poisson arrivals over 50 s and more even over short times. Queues
+    /// are shorter half of the time and longer in the worst case.
     #[test]
     fn objects_offer_what_they_should() {
         let experiment = Experiment { source: Source::Objects, ..Experiment::default() };

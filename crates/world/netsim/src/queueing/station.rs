@@ -1,4 +1,4 @@
-//! One station, customer by customer: what the formulas are held to.
+//! One station, simulated customer by customer, to check the formulas.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -11,28 +11,29 @@ use super::sample::{Sample, exponential};
 use super::sites::Sizes;
 use crate::simulation::EVENTS_OF_A_STEP;
 
-/// What is simulated.
+/// The settings of a simulation.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Station {
-    /// Arrivals per second, at Poisson times.
+    /// Arrivals per second, a Poisson process.
     pub arrivals: f64,
-    /// What one server serves per second.
+    /// Services per second of one server.
     pub service: f64,
-    /// Servers, behind one queue.
+    /// Number of servers behind one queue.
     pub servers: u32,
-    /// How times of service differ.
+    /// The distribution of service times.
     pub times: Sizes,
     /// Length of the run.
     pub run: Duration,
-    /// What happens first is not counted, for so long.
+    /// Time at the beginning that is not measured.
     pub warm_up: Duration,
 }
 
 impl Station {
-    /// What the formulas say of it.
+    /// The steady state by the formulas.
     ///
     /// # Errors
-    /// Numbers that are none, more traffic than is served, or constant times with several servers, for which there is no formula.
+    /// [`QueueError`]: invalid numbers, an overload, or constant times with several servers, for
+    /// which there is no formula.
     pub fn expected(&self) -> Result<Load, QueueError> {
         match (self.times, self.servers) {
             (Sizes::Exponential, _) => mmc(self.arrivals, self.service, self.servers),
@@ -46,10 +47,11 @@ impl Station {
         }
     }
 
-    /// Runs it with chance from `seed`, unless `go_on`, which is asked after each few hundred customers, says no.
+    /// Runs the station. All randomness derives from `seed`. `go_on` is called every few hundred
+    /// customers and stops the run by returning false.
     ///
     /// # Errors
-    /// As for [`expected`](Self::expected); [`QueueError::Stopped`] by `go_on`.
+    /// As for [`expected`](Self::expected); [`QueueError::Stopped`] if `go_on` stops the run.
     pub fn run(&self, seed: Seed, mut go_on: impl FnMut() -> bool) -> Result<Sample, QueueError> {
         self.expected()?;
         let mut arrivals: Rng = seed.split("arrivals").rng();
@@ -82,7 +84,8 @@ impl Station {
 mod tests {
     use super::*;
 
-    /// All of them within four standard errors: the chance that one of these fails for nothing is below one in a thousand.
+    /// All means lie within four standard errors; the chance that one of them does not is below one
+    /// in a thousand.
     #[test]
     fn stations_take_as_long_as_the_formulas_say() {
         for (number, (arrivals, servers, times)) in (0..).zip([
@@ -129,7 +132,7 @@ mod tests {
             asked += 1;
             true
         });
-        // The customer who comes after the end is one of them.
+        // The customer who arrives after the end counts as well.
         assert_eq!(asked, (sample.unwrap().count() + 1) / EVENTS_OF_A_STEP);
         assert_eq!(station.run(Seed(1), || false), Err(QueueError::Stopped));
     }

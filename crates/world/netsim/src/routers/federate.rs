@@ -1,4 +1,4 @@
-//! Federates in pairs: one asks, the other answers with as many bytes.
+//! Pairs of federates: one sends requests, the other answers each with as many bytes.
 
 use super::RunError;
 use super::message::{Letter, Mailbox};
@@ -9,7 +9,7 @@ use router::{ClientId, Router};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Links that letters crossed, as the routers counted them.
+/// Minimum and maximum number of links that messages crossed, as counted by the routers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Links {
     pub(super) min: u8,
@@ -29,28 +29,28 @@ impl Links {
 #[derive(Debug)]
 pub(super) struct Federate {
     pub(super) number: u32,
-    /// Its local client of that router.
+    /// Its local client at that router.
     pub(super) client: ClientId,
-    /// `None`: it only answers.
+    /// The requests of a first partner; `None` if it only answers.
     pub(super) asks: Option<Asker>,
     pub(super) links: Links,
 }
 
-/// What the first of a pair goes through.
+/// The state of the first partner of a pair.
 #[derive(Debug)]
 pub(super) struct Asker {
     pub(super) partner: u32,
     pub(super) start: Moment,
     pub(super) plan: Arc<Plan>,
-    /// There-and-back times so far: a sum for each size that was begun, the current one last.
+    /// Sums of round-trip times, one for each size begun so far, the current one last.
     pub(super) sums: Vec<Duration>,
-    /// Exchanges of the current size that are done.
+    /// Completed exchanges of the current size.
     done: u32,
     asked: Option<Moment>,
     pub(super) finished: Option<Moment>,
 }
 
-/// What all pairs do: so many exchanges of each size, one size after the other.
+/// The plan of all pairs: a number of exchanges of each size, one size after another.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) bodies: Vec<Bytes>,
@@ -62,12 +62,12 @@ impl Asker {
         Self { partner, start, plan, sums: Vec::new(), done: 0, asked: None, finished: None }
     }
 
-    /// Mean there-and-back time of each size.
+    /// Mean round-trip time of each size.
     pub(super) fn means(&self) -> Vec<Duration> {
         self.sums.iter().map(|sum| *sum / self.plan.exchanges).collect()
     }
 
-    /// The body to ask with next; `None` when all is done.
+    /// The body of the next request; `None` when all exchanges are done.
     fn next(&mut self, now: Moment) -> Option<Bytes> {
         if self.sums.is_empty() || self.done == self.plan.exchanges {
             if self.sums.len() == self.plan.bodies.len() {
@@ -81,7 +81,7 @@ impl Asker {
         Some(self.plan.bodies[self.sums.len() - 1].clone())
     }
 
-    /// The answer came.
+    /// Handles an answer.
     fn answered(&mut self, now: Moment) {
         let Some(asked) = self.asked.take() else { return };
         self.done += 1;

@@ -1,14 +1,15 @@
-//! Who sits where, and who talks to whom.
+//! The layout of routers and federates, and the pairing of federates.
 
 use router::ClientFlags;
 use router::topology::{self, Edge, End, Place, Role, Topology};
 
-/// How routers are joined.
+/// The topology of the routers.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Shape {
     /// A tree of routers, each on a host of its own.
     Tree,
-    /// A full mesh of triads, one in the place of each leaf of the tree; the three routers of a triad share a host.
+    /// A full mesh of triads, one in place of each leaf of the tree. The three routers of a triad
+    /// share a host.
     Mesh,
 }
 
@@ -22,54 +23,56 @@ impl Shape {
     }
 }
 
-/// A federation's places: leaf routers with federates at them. Federate `f` is at the leaf `f / federates_per_leaf`.
+/// The layout of a federation: leaf routers with their federates. Federate `f` is at the leaf `f /
+/// federates_per_leaf`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Layout {
-    /// Routers below the root of the tree, below each of these, and so on down to the leaves.
+    /// Number of routers below the root of the tree, below each of these, and so on down to the
+    /// leaves.
     pub fan_outs: Vec<usize>,
-    /// Federates at each leaf router.
+    /// Number of federates at each leaf router.
     pub federates_per_leaf: usize,
 }
 
-/// A layout, or a wish for it, that makes no sense.
+/// An invalid layout, or a pairing that it does not allow.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum LayoutError {
-    /// Too few or too many of something.
+    /// A number out of range.
     #[error("{what} must be from {min} to {max}, not {got}")]
     Range {
-        /// What is counted.
+        /// Name of the number.
         what: &'static str,
-        /// Least.
+        /// Least valid value.
         min: usize,
-        /// Most.
+        /// Greatest valid value.
         max: usize,
-        /// What was asked for.
+        /// The given value.
         got: usize,
     },
-    /// Halves cannot be paired.
+    /// An odd number, whose halves cannot be paired.
     #[error("{what} must be even to pair {hops}-hop neighbours, not {got}")]
     Odd {
-        /// What is counted.
+        /// Name of the number.
         what: &'static str,
-        /// The distance asked for.
+        /// The requested distance.
         hops: usize,
-        /// How many there are.
+        /// The number.
         got: usize,
     },
 }
 
-/// Most leaf routers of a layout.
+/// Maximum number of leaf routers of a layout.
 pub const LEAVES_MAX: usize = 1_024;
-/// Most federates of a layout.
+/// Maximum number of federates of a layout.
 pub const FEDERATES_MAX: usize = 65_536;
 
 impl Layout {
-    /// Leaf routers.
+    /// Number of leaf routers.
     pub fn leaves(&self) -> usize {
         self.fan_outs.iter().fold(1, |product: usize, fan_out| product.saturating_mul(*fan_out))
     }
 
-    /// Federates.
+    /// Number of federates.
     pub fn federates(&self) -> usize {
         self.leaves().saturating_mul(self.federates_per_leaf)
     }
@@ -90,12 +93,13 @@ impl Layout {
         range("the number of federates", 2, FEDERATES_MAX, self.federates())
     }
 
-    /// All pairs of federates `hops` levels apart, leaf by leaf: 0 is at the same leaf, `n` has its lowest common router
-    /// `n` levels above the leaves. Every federate is in one pair: children of a router are paired first with second
-    /// half.
+    /// All pairs of federates that are `hops` levels apart, leaf by leaf. At distance 0 partners
+    /// are at the same leaf; at distance `n` their lowest common router is `n` levels above the
+    /// leaves. Every federate is in one pair: the first half of a router's children is paired with
+    /// the second half.
     ///
     /// # Errors
-    /// [`LayoutError`]: there is no such distance, or halves cannot be formed.
+    /// [`LayoutError`]: the distance does not exist, or halves cannot be formed.
     pub fn pairs(&self, hops: usize) -> Result<Vec<(usize, usize)>, LayoutError> {
         self.check()?;
         let per_leaf = self.federates_per_leaf;
@@ -113,7 +117,7 @@ impl Layout {
         };
         let fan_out = self.fan_outs[level];
         odd("the fan-out there", fan_out)?;
-        // Leaves below one child, and from a leaf to its counterpart.
+        // Leaves below one child, and the distance from a leaf to its counterpart.
         let child: usize = self.fan_outs[level + 1..].iter().product();
         let distance = child * (fan_out / 2);
         let firsts = (0..self.leaves()).filter(|leaf| leaf % (child * fan_out) < distance);
@@ -123,10 +127,10 @@ impl Layout {
             .collect())
     }
 
-    /// `wanted` of the pairs, evenly spread.
+    /// `wanted` of these pairs, evenly spread.
     ///
     /// # Errors
-    /// [`LayoutError`]: as [`Layout::pairs`], or there are not so many.
+    /// [`LayoutError`]: as for [`Layout::pairs`], or there are too few pairs.
     pub fn some_pairs(&self, hops: usize, wanted: usize) -> Result<Vec<(usize, usize)>, LayoutError> {
         let all = self.pairs(hops)?;
         if !(1..=all.len()).contains(&wanted) {
@@ -140,8 +144,8 @@ impl Layout {
         Ok((0..wanted).map(|pair| all[pair * all.len() / wanted]).collect())
     }
 
-    /// The network of routers, with a router for each federate behind the leaf routers: the last `federates()` routers,
-    /// each a process of its own.
+    /// The network of routers. Behind the leaf routers it has a router for each federate: the last
+    /// `federates()` routers, each in a process of its own.
     pub(crate) fn topology(&self, shape: Shape) -> Topology {
         let mut topology = match shape {
             Shape::Tree => topology::tree(&self.fan_outs),
@@ -166,7 +170,7 @@ impl Layout {
         topology
     }
 
-    /// What a process is called, for people. Processes are numbered as in [`Layout::topology`].
+    /// The name of a process, for display. Processes are numbered as in [`Layout::topology`].
     pub(crate) fn process_name(&self, shape: Shape, process: usize) -> String {
         let mut first = 0;
         match shape {

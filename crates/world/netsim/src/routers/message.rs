@@ -1,4 +1,4 @@
-//! What federates of a pair say to each other: a small instance of the router's traits.
+//! Messages between the federates of a pair. Implements the router's traits.
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use router::{Interest, Message, Priority, Wire, WireError};
@@ -52,7 +52,7 @@ impl Wire for Letter {
     }
 }
 
-/// Interest in everything that is sent to one federate.
+/// Interest in all messages to one federate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Mailbox(pub(crate) u32);
 
@@ -72,7 +72,7 @@ impl Interest for Mailbox {
         self.0 == *topic
     }
 
-    /// There is one mailbox under a key: nothing to widen.
+    /// A key has a single mailbox, so that there is nothing to widen.
     fn merge(&mut self, _: &Self) {}
 }
 

@@ -1,11 +1,14 @@
-//! Router networks under load: the very router machine of the product on the hosts of a [cluster](crate::cluster).
+//! Router networks under load: the product's router machine on the hosts of a
+//! [cluster](crate::cluster).
 //!
-//! The study is that of "Advanced Message Routing for Scalable Distributed Simulations" (Gottschalk, Amburn and Davis 2005), section
-//! 4.2: federates in pairs at the leaves of a router network exchange messages of one size, there and back, a number of times; and
-//! the same over a tree of routers and over a full mesh of triads.
+//! The study follows "Advanced Message Routing for Scalable Distributed Simulations" (Gottschalk,
+//! Amburn and Davis 2005), section 4.2. Pairs of federates at the leaves of a router network
+//! exchange messages of one size, there and back, a number of times. The network is a tree of
+//! routers or a full mesh of triads.
 //!
-//! A federate is a process with a router of its own, whose one link leads to its leaf router. So links are counted by the
-//! routers themselves, in each message's envelope, federates' links included.
+//! A federate is a process with a router of its own, whose only link leads to its leaf router. The
+//! routers therefore count the links of a message themselves, in its envelope, and include the
+//! federates' links.
 
 mod federate;
 mod layout;
@@ -29,92 +32,95 @@ use router::{ClientError, ClientId, FrameError, Gone, RouterId};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What the network is made of.
+/// The hosts, links and pipes of the network.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Hardware {
     /// The links.
     pub ethernet: Ethernet,
-    /// The hosts of routers; the routers of a triad share one.
+    /// The hosts of routers. The routers of a triad share one.
     pub router: HostSpec,
-    /// The hosts of federates, one for each.
+    /// The hosts of federates, one each.
     pub federate: HostSpec,
-    /// Processor time for a message, or an announcement of interest, to cross a memory pipe.
+    /// Processor time for a message or an interest record to cross a memory pipe.
     pub memory_pipe: Duration,
     /// The pipes of all routers.
     pub pipe: PipeConfig,
 }
 
-/// When pairs begin.
+/// The start times of pairs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Start {
-    /// A pair is started so much after the one before it (pairs are numbered leaf by leaf).
+    /// Interval between the starts of consecutive pairs, which are numbered leaf by leaf.
     pub interval: Duration,
-    /// And by up to that much later, drawn from the seed.
+    /// Upper bound of a random delay of each start, drawn from the seed.
     pub spread: Duration,
-    /// The pairs of one leaf router in so many are late (of the leaf routers with askers the last of each so many; 0: none) ...
+    /// Every leaf router at a multiple of this number starts its pairs late, counting those with first
+    /// partners from 1; 0 for none.
     pub late_leaf_in: usize,
-    /// ... by so much.
+    /// Additional delay of these pairs.
     pub late_by: Duration,
 }
 
-/// A run.
+/// The settings of a run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Run {
     /// Tree or mesh.
     pub shape: Shape,
-    /// Who sits where.
+    /// The layout of routers and federates.
     pub layout: Layout,
-    /// What it is made of.
+    /// Hosts, links and pipes.
     pub hardware: Hardware,
-    /// Levels between the partners of a pair: see [`Layout::pairs`].
+    /// Levels between the partners of a pair, see [`Layout::pairs`].
     pub hops: usize,
-    /// Pairs at work.
+    /// Number of active pairs.
     pub pairs: usize,
-    /// Bytes of the messages. A pair goes through the sizes one after the other, and does not wait for other pairs.
+    /// Message sizes, in bytes. A pair uses one size after another and does not wait for other
+    /// pairs.
     pub sizes: Vec<usize>,
-    /// There-and-back exchanges of each size.
+    /// Number of exchanges of each size, there and back.
     pub exchanges: u32,
-    /// When pairs begin.
+    /// The start times of pairs.
     pub start: Start,
-    /// Where chance comes from.
+    /// The source of all randomness.
     pub seed: Seed,
 }
 
-/// Most bytes of a message.
+/// Maximum size of a message, in bytes.
 pub const SIZE_BYTES_MAX: usize = 1 << 20;
-/// Pairs begin at this moment. By then everybody knows what is wanted, and it is half a period away from the routers' signs of life.
+/// Earliest start of a pair. Interest has spread by then, and the moment is half a period away from
+/// the routers' signs of life.
 pub const WARM: Moment = Moment::from_millis(1_500);
-/// A run that takes longer than this is given up.
+/// Simulated time after which a run is given up.
 pub const TIME_MAX: Duration = Duration::from_secs(24 * 3_600);
 
-/// What came out.
+/// The outcome of a run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Outcome {
-    /// For each pair, leaf by leaf, its mean there-and-back time for each size.
+    /// Mean round-trip times by size, for each pair, leaf by leaf.
     pub means: Vec<Vec<Duration>>,
-    /// Links that each message crossed.
+    /// Number of links that each message crossed.
     pub links: u8,
-    /// The host whose processor or port had most to do between the first start and the last end, and what share of that time it
-    /// was at work.
+    /// The most heavily loaded processor or port between the first start and the last end, with its
+    /// share of busy time.
     pub busiest: Busy,
-    /// From the first start to the last end.
+    /// Time from the first start to the last end.
     pub simulated: Duration,
     /// Events of the simulation.
     pub events: u64,
-    /// Fingerprint of all messages taken in.
+    /// A fingerprint of all received messages.
     pub digest: Digest,
 }
 
-/// A part of the network at work.
+/// The load of a part of the network.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Busy {
-    /// Which.
+    /// Name of the part, for display.
     pub part: String,
-    /// Share of the time, from 0 to 1.
+    /// Share of time that it was busy, from 0 to 1.
     pub utilisation: f64,
 }
 
-/// Why a run came to nothing.
+/// A run that failed.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum RunError {
     /// The layout does not allow it.
@@ -123,37 +129,38 @@ pub enum RunError {
     /// A size, or the number of sizes or exchanges, is out of range.
     #[error("{what} must be from {min} to {max}, not {got}")]
     Range {
-        /// What is counted.
+        /// Name of the number.
         what: &'static str,
-        /// Least.
+        /// Least valid value.
         min: usize,
-        /// Most.
+        /// Greatest valid value.
         max: usize,
-        /// What was asked for.
+        /// The given value.
         got: usize,
     },
-    /// A router refused what the network did.
+    /// A router rejected a call.
     #[error("a router: {0}")]
     Client(ClientError),
-    /// A router refused a frame.
+    /// A router rejected a frame.
     #[error("a router: {0}")]
     Frame(FrameError),
-    /// Interest did not get through before the start.
+    /// Interest did not spread before the start.
     #[error("federate {from} may not send to federate {to}: its interest did not get there within {WARM} s")]
     Unwanted {
         /// The sender.
         from: u32,
-        /// The federate that should get it.
+        /// The receiver.
         to: u32,
     },
-    /// A link was silent for too long: the network is so slow that signs of life do not get through.
+    /// A link was silent for too long: the network is so slow that signs of life do not get
+    /// through.
     #[error("router {router} lost client {client} ({why:?}): the network is overloaded")]
     LinkLost {
-        /// The router that gave up.
+        /// The router that gave up the link.
         router: RouterId,
         /// Its client.
         client: ClientId,
-        /// Why.
+        /// The reason.
         why: Gone,
     },
     /// A pipe overflowed.
@@ -164,7 +171,7 @@ pub enum RunError {
         /// Its client.
         client: ClientId,
     },
-    /// Messages of one run took paths of different lengths.
+    /// Messages of one run crossed different numbers of links.
     #[error("messages crossed from {min} to {max} links, not all the same number")]
     Paths {
         /// Fewest.
@@ -172,15 +179,15 @@ pub enum RunError {
         /// Most.
         max: u8,
     },
-    /// It does not end.
+    /// The run did not end in time.
     #[error("not done after {} s of simulated time", TIME_MAX.as_secs())]
     Endless,
 }
 
-/// Runs a run to its end.
+/// Executes a run to its end.
 ///
 /// # Errors
-/// [`RunError`]: it is asked for something that cannot be, or the network breaks down.
+/// [`RunError`]: the settings are invalid, or the network breaks down.
 pub fn run(run: &Run) -> Result<Outcome, RunError> {
     check(run)?;
     let pairs = run.layout.some_pairs(run.hops, run.pairs)?;
@@ -212,7 +219,7 @@ fn check(run: &Run) -> Result<(), RunError> {
     range("the number of exchanges", 1, 1_000_000, run.exchanges as usize)
 }
 
-/// When each pair begins.
+/// The start time of each pair.
 fn starts(run: &Run, pairs: &[(usize, usize)]) -> Vec<Moment> {
     let Start { interval, spread, late_leaf_in, late_by } = run.start;
     let spread = u64::try_from(spread.as_nanos()).unwrap_or(u64::MAX);
@@ -232,7 +239,7 @@ fn starts(run: &Run, pairs: &[(usize, usize)]) -> Vec<Moment> {
     pairs.iter().enumerate().map(of).collect()
 }
 
-/// Runs until all pairs are done; returns when the last one was.
+/// Runs until all pairs are done. Returns the moment at which the last one was.
 fn run_to_end(network: &mut RouterNetwork) -> Result<Moment, RunError> {
     const SLICE: Duration = Duration::from_millis(10);
     let mut until = WARM;
@@ -254,7 +261,7 @@ fn askers(network: &RouterNetwork) -> impl Iterator<Item = &Asker> {
     stations.filter_map(|station| station.application.as_ref()?.asks.as_ref())
 }
 
-/// The time for which each part was at work: processors, ports towards the switch, ports of the switch; by host.
+/// Busy time of the processor, of the port towards the switch, and of the switch's port, by host.
 fn busy(run: &Run, network: &RouterNetwork) -> Vec<[Duration; 3]> {
     let rate = run.hardware.ethernet.rate.max(1) as f64;
     let on_wire = |bytes: u64| Duration::from_secs_f64(bytes as f64 * 8.0 / rate);

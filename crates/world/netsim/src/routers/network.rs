@@ -1,4 +1,4 @@
-//! A topology made into processes, and a layout into processes on the hosts of a cluster.
+//! Turns a topology into processes, and a layout into processes on the hosts of a cluster.
 
 use super::federate::{Federate, Links};
 use super::message::Mailbox;
@@ -11,7 +11,8 @@ use router::topology::{Ends, Topology};
 use router::{ClientConfig, LinkChange, MemoryPipe, PipeConfig, Router, RouterConfig, RouterId};
 use std::time::Duration;
 
-/// A router network whose links are up and whose federates have declared their interest. Host numbers are process numbers.
+/// A router network whose links are up and whose federates have declared their interest. Hosts have
+/// the numbers of their processes.
 pub(super) struct RouterNetwork {
     pub(super) cluster: Cluster<Station<Federate>>,
     /// The hosts of the federates.
@@ -19,7 +20,7 @@ pub(super) struct RouterNetwork {
 }
 
 impl RouterNetwork {
-    /// Builds it. `prepare` gives each federate, by number, its part.
+    /// Builds the network. `prepare` sets the task of each federate.
     pub(super) fn build(
         layout: &Layout,
         shape: Shape,
@@ -53,17 +54,18 @@ impl RouterNetwork {
     }
 }
 
-/// What is the same for all routers.
+/// The settings that all routers share.
 pub(crate) struct Settings<'a> {
-    /// Their pipes.
+    /// The settings of their pipes.
     pub(crate) pipe: &'a PipeConfig,
     /// Processor time for each parcel that crosses a memory pipe.
     pub(crate) pipe_work: Duration,
     pub(crate) seed: Seed,
 }
 
-/// The processes of a topology, with their links up: host `n` of a cluster is to run the one at place `n`. From the router `first_seat` on
-/// each has an application, which `seat` makes, by number from 0.
+/// Creates the processes of a topology, with their links up. Host `n` of a cluster must run process
+/// `n` of the result. Each router from `first_seat` on gets an application from `seat`, which is
+/// called with consecutive numbers from 0.
 pub(crate) fn assemble<A: Application>(
     topology: &Topology,
     first_seat: usize,
@@ -81,7 +83,7 @@ pub(crate) fn assemble<A: Application>(
         routers[router].handle_link(start, client, LinkChange::Up).map_err(RunError::Client)?;
     }
     let mut stations: Vec<Station<A>> = Vec::new();
-    // For each router, its station and its place there.
+    // The station of each router, and its index there.
     let mut places = Vec::new();
     for (index, (router, place)) in routers.into_iter().zip(&topology.routers).enumerate() {
         if place.process == stations.len() {
@@ -99,7 +101,7 @@ pub(crate) fn assemble<A: Application>(
     Ok(stations)
 }
 
-/// Joins the stations by links, and the routers within them by memory pipes.
+/// Connects stations by links, and the routers within a station by memory pipes.
 fn join<A: Application>(
     stations: &mut [Station<A>],
     places: &[(usize, usize)],

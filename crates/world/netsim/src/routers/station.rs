@@ -1,4 +1,5 @@
-//! A process of a router network on a simulated host: one router, or the three of a triad, or one with an application.
+//! A process of a router network on a simulated host: one router, the three of a triad, or one with
+//! an application.
 
 use super::RunError;
 use crate::HostId;
@@ -8,38 +9,38 @@ use router::{ClientId, ClientKind, Event, MemoryPipe, Router, pump};
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-/// A client of one of the routers here: the router's index, and its id there.
+/// A client of a router in this process: the router's index, and the client's id there.
 pub(crate) type Place = (usize, ClientId);
 
-/// What sits behind the one router of a process of its own.
+/// An application behind the single router of its process.
 pub(crate) trait Application {
-    /// What it sends and takes.
+    /// The type of its messages.
     type Message: router::Message;
-    /// By what it says what it wants.
+    /// The type of its interest.
     type Interest: router::Interest<Topic = <Self::Message as router::Message>::Topic>;
 
-    /// Takes what came for it, and says what it has to say.
+    /// Handles received messages and submits new ones.
     fn act(&mut self, now: Moment, router: &mut RouterOf<Self>) -> Result<(), RunError>;
 
-    /// When it has something to do by itself.
+    /// Moment of its next action without input.
     fn poll_timeout(&self) -> Option<Moment>;
 }
 
-/// The router that an application speaks to.
+/// The router of an application.
 pub(crate) type RouterOf<A> = Router<<A as Application>::Message, <A as Application>::Interest>;
 
-/// The routers of one process, and the application behind them if there is one.
+/// The routers of one process, and the application behind them, if any.
 pub(crate) struct Station<A: Application> {
     pub(crate) routers: Vec<RouterOf<A>>,
     pub(super) pipes: Vec<MemoryPipe>,
     /// Processor time for each parcel that crosses a memory pipe.
     pub(super) pipe_work: Duration,
-    /// The clients behind links, by the channel that frames for them come on.
+    /// Link clients, by the channel that their frames arrive on.
     pub(super) inward: Vec<Place>,
-    /// Where their frames go, and on which channel.
+    /// The destination of their frames: host and channel.
     pub(super) outward: BTreeMap<Place, (HostId, u32)>,
     pub(crate) application: Option<A>,
-    /// Clients whose pipes are not drained.
+    /// Clients whose pipes may have frames to send.
     pub(super) ready: VecDeque<Place>,
 }
 
@@ -57,7 +58,7 @@ impl<A: Application> Station<A> {
         }
     }
 
-    /// Drains the routers' events and lists the clients that have frames.
+    /// Handles the routers' events and lists the clients that have frames to send.
     pub(super) fn collect(&mut self) -> Result<(), RunError> {
         for (index, router) in self.routers.iter_mut().enumerate() {
             while let Some(event) = router.poll_event() {
@@ -72,7 +73,8 @@ impl<A: Application> Station<A> {
                     Event::Overflow { client, .. } => {
                         return Err(RunError::Overflow { router: router.config().origin.router, client });
                     }
-                    // Links are up, the network is eager: nobody holds anybody back.
+                    // All links are up, and the network accepts every frame: no back-pressure
+                    // occurs.
                     _ => {}
                 }
             }

@@ -1,4 +1,4 @@
-//! Router networks against closed forms.
+//! Compares router networks with closed forms.
 
 use super::*;
 use crate::cluster::{Cost, Framing};
@@ -31,7 +31,7 @@ fn plan(shape: Shape, hops: usize, pairs: usize, size: usize) -> Run {
     }
 }
 
-/// Bytes of a frame with one letter of `size` bytes: heads of frame, record, message and letter.
+/// Bytes of a frame with one letter of `size` bytes: headers of frame, record, message and letter.
 fn frame_bytes(size: usize) -> usize {
     size + 8
         + router::frame::FRAME_HEAD_BYTES
@@ -39,7 +39,7 @@ fn frame_bytes(size: usize) -> usize {
         + router::frame::MESSAGE_HEAD_BYTES
 }
 
-/// One crossing of one link, from the sender's processor to the receiver's.
+/// Time of one crossing of one link, from the sender's processor to the receiver's.
 fn crossing(size: usize) -> Duration {
     let (hardware, bytes) = (hardware(), frame_bytes(size));
     let Ethernet { propagation, forwarding, interrupt, framing, .. } = hardware.ethernet;
@@ -70,11 +70,11 @@ fn a_pair_by_itself_takes_the_sum_of_its_parts() {
         for hops in 0..4 {
             for size in [1, 1_000, 8_192] {
                 let outcome = run(&plan(shape, hops, 1, size)).unwrap();
-                // Up to the PopUp and down from the PullDown, each way.
+                // Up to the PopUp and down from the PullDown, in each direction.
                 let pipes = if shape == Shape::Mesh && hops > 0 { 4 } else { 0 };
                 let expected = crossing(size) * 2 * u32::from(outcome.links) + Duration::from_micros(pipes);
                 let got = outcome.means[0][0];
-                // Times on the wire are rounded up, by less than a nanosecond for each port.
+                // Times on the wire are rounded up, by less than a nanosecond at each port.
                 assert!(
                     got.abs_diff(expected) < Duration::from_nanos(50),
                     "{shape:?} {hops} {size}: {got:?} {expected:?}"
@@ -88,7 +88,8 @@ fn a_pair_by_itself_takes_the_sum_of_its_parts() {
 fn the_root_bounds_what_a_full_tree_can_do() {
     let size = 8_192;
     let outcome = run(&plan(Shape::Tree, 3, 48, size)).unwrap();
-    // Each exchange crosses the root twice, and its link's 1 Gb/s each time: 96 crossings for all pairs.
+    // Each exchange crosses the root twice, and its 1 Gbit/s link each time: 96 crossings for all
+    // pairs.
     let wire = Duration::from_nanos(Framing::TCP.wire_bytes(frame_bytes(size)) as u64 * 8);
     let mean: Duration = outcome.means.iter().map(|means| means[0]).sum::<Duration>() / 48;
     let bound = wire * 96;

@@ -1,4 +1,4 @@
-//! What is in a datagram, as the emulator sees it.
+//! The contents of a datagram, as the emulator sees them.
 
 use bytes::Bytes;
 use srmp::model::{DataId, MemberId, Sn};
@@ -10,27 +10,29 @@ pub(super) const HEADERS: usize = 28;
 /// The contents of a datagram.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Cargo {
-    /// Octets of the bodies of messages.
+    /// Octets of message bodies.
     pub(super) body_bytes: usize,
-    /// Octets that are there for reliability's sake and for reports: all of a datagram without messages; NACKs,
-    /// announcements and digests of the others.
+    /// Octets of control traffic: the whole of a datagram without messages; NACKs, announcements
+    /// and digests of the others.
     pub(super) control_bytes: usize,
-    /// Octets of reports for congestion control, of `control_bytes`.
+    /// The part of `control_bytes` that belongs to reports for congestion control.
     pub(super) feedback_bytes: usize,
-    /// Mode 0 messages.
+    /// Number of mode 0 messages.
     pub(super) mode0: u32,
-    /// Mode 1 messages, or segments: of whom, if not of who sends the datagram.
+    /// Mode 1 messages or segments: source (`None` for the sender of the datagram), data element,
+    /// sequence number.
     pub(super) mode1: Vec<(Option<MemberId>, DataId, Sn)>,
-    /// Of these, sent again for who missed them; not the state for who joins.
+    /// Number of these that are retransmissions for members that missed them; state for joiners
+    /// does not count.
     pub(super) repairs: u32,
-    /// What is asked for: of whom, what.
+    /// Repair requests: source, data element, sequence number.
     pub(super) asks: Vec<(MemberId, DataId, Sn)>,
-    /// One of them is sent for the first time.
+    /// At least one mode 1 message is sent for the first time.
     pub(super) is_news: bool,
 }
 
 impl Cargo {
-    /// Looks into a datagram that an endpoint without keys sends.
+    /// Parses a datagram from an endpoint without keys.
     pub(super) fn of(format: &Format, datagram: &Bytes) -> Self {
         let mut cargo = Self::default();
         let Some(packet) =
@@ -58,7 +60,7 @@ impl Cargo {
                     cargo.asks.extend(nack.items.iter().map(|item| (nack.origin, item.data, item.sn)));
                 }
                 Record::Mode2(message) => cargo.body_bytes += message.body.len(),
-                // What a sender says of its rate is part of its head, as in RFC 4410.
+                // A sender's rate report is part of its header, as in RFC 4410.
                 Record::Echo(_) | Record::Congestion(_) => {}
                 _ => control += format.record_bytes(&record),
             }

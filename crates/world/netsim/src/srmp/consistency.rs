@@ -1,8 +1,9 @@
-//! Whether all have everything in the end, whatever happens meanwhile.
+//! Eventual consistency under faults.
 //!
-//! Four sources and nine sites of four receivers, with loggers, so that some sites have region loggers. Lines and hosts lose up to a fifth of what
-//! comes; sites are cut off and come back; hosts die and begin again without their state, sources and loggers among them; and again and again the
-//! logger of a region dies while everybody sends.
+//! Four sources and nine sites of four receivers, with loggers, so that some sites have region
+//! loggers. Lines and hosts lose up to a fifth of the datagrams. Sites are cut off and come back.
+//! Hosts die and restart without their state, including sources and loggers. The logger of a region
+//! dies repeatedly while all members send.
 
 use std::time::Duration;
 
@@ -20,41 +21,41 @@ use super::scale::{RTT, SOURCES, bernoulli, bursts};
 use super::table1::OBJECTS;
 use super::tree::SETTLED;
 
-/// Sites of receivers, and receivers at each.
+/// Number of receiving sites, and receivers at each.
 const SITES: u32 = 9;
 const HOSTS: u32 = 4;
-/// The shortest run in which something of everything happens.
+/// Shortest run in which each kind of fault occurs.
 pub const RUN_MIN: Duration = Duration::from_secs(60);
-/// In each such part of a run a site is cut off, hosts die, and a region logger does.
+/// Length of a part of a run. In each part a site is cut off, hosts die, and a region logger dies.
 const PART: Duration = Duration::from_secs(60);
-/// Hosts that die in each part.
+/// Number of hosts that die in each part.
 const DEATHS: usize = 3;
-/// A dead host begins again after this at most.
+/// Longest time until a dead host restarts.
 const PAUSE_MAX: Duration = Duration::from_secs(15);
-/// A site is cut off for this long at most.
+/// Longest time for which a site is cut off.
 const CUT_MAX: Duration = Duration::from_secs(40);
-/// After the last message.
+/// Time from the last message to the end of the run.
 const SETTLE: Duration = Duration::from_secs(120);
-/// Most of what a line loses.
+/// Largest loss of a line.
 const LOSS_MAX: f64 = 0.2;
 
-/// What happens in a run.
+/// The faults of a run.
 #[derive(Debug)]
 pub struct Ordeal {
-    /// The share that lines lose.
+    /// The share of datagrams that lines lose.
     pub loss: f64,
-    /// In bursts of ten datagrams in the mean.
+    /// Losses come in bursts with a mean length of ten datagrams.
     pub in_bursts: bool,
-    /// The group.
+    /// The settings of the group.
     pub setup: Setup,
 }
 
-/// A number in [0, 1).
+/// A uniform number in [0, 1).
 fn uniform(rng: &mut Rng) -> f64 {
     (rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64
 }
 
-/// A number below `end`.
+/// A uniform number below `end`.
 fn below(rng: &mut Rng, end: usize) -> usize {
     (uniform(rng) * end as f64) as usize
 }
@@ -63,7 +64,7 @@ fn tune(config: &mut Config) {
     config.rate.rate_min = Rate::new(10e6).expect("a rate");
 }
 
-/// What happens in `run`, at least [`RUN_MIN`], by that chance.
+/// Draws the faults of a run of length `run`, at least [`RUN_MIN`], from `seed`.
 pub fn ordeal(run: Duration, seed: Seed) -> Ordeal {
     let mut rng = seed.split("ordeal").rng();
     let in_bursts = uniform(&mut rng) < 0.5;
@@ -114,10 +115,11 @@ pub fn ordeal(run: Duration, seed: Seed) -> Ordeal {
     Ordeal { loss, in_bursts, setup }
 }
 
-/// A run: what happened, and what came of it. Consistent is what has all final values at all hosts. `go_on` is as for [`Group::run`].
+/// Executes a run and returns its faults and its report. A run is consistent if all hosts have all
+/// final values. `go_on` is as for [`Group::run`].
 ///
 /// # Errors
-/// [`GroupError::Stopped`] by `go_on`; none besides that these settings should have.
+/// [`GroupError::Stopped`] if `go_on` stops the run; these settings should cause no other.
 pub fn run(time: Duration, seed: Seed, go_on: impl FnMut() -> bool) -> Result<(Ordeal, Report), GroupError> {
     let ordeal = ordeal(time, seed);
     let group = Group::new(ordeal.setup.clone(), seed)?;

@@ -27,88 +27,90 @@ use crate::simulation::{EVENTS_OF_A_STEP, EVENTS_PER_MOMENT_MAX};
 const PORT: u16 = 5_000;
 /// The tier of a logger that serves other sites.
 const REGION: u8 = 1;
-/// Octets with which a host that begins again introduces an object.
+/// Octets of the message by which a restarted host introduces an object.
 const INTRODUCTION_BYTES: usize = 250;
 
-/// A group, its traffic and what happens to it.
+/// The settings of a group: its layout, its traffic and its faults.
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// Hosts and lines.
     pub layout: Layout,
-    /// The objects of all sources. The first [`sources`](Self::sources) hosts have equal numbers of them.
+    /// The objects of all sources, divided equally among the first [`sources`](Self::sources)
+    /// hosts.
     pub workload: Workload,
-    /// Hosts with objects.
+    /// Number of hosts with objects.
     pub sources: usize,
     /// Changes the settings of an endpoint.
     pub tune: fn(&mut Config),
-    /// Mode 1 messages do not wait for others in the bundle.
+    /// Mode 1 messages do not wait for others of the same bundle.
     pub urgent: bool,
-    /// Hosts join at random within this time from the start.
+    /// Hosts join at random moments within this time from the start.
     pub join_within: Duration,
-    /// Objects begin after this.
+    /// Time from the start to the first traffic.
     pub traffic_from: Duration,
-    /// They stop this long after they began.
+    /// Duration of the traffic.
     pub run: Duration,
-    /// And the group goes on for so long.
+    /// Time from the end of the traffic to the end of the run.
     pub settle: Duration,
-    /// Hosts that die: which, when, and after how long they begin again without their state.
+    /// Deaths of hosts: host, moment, and time until it restarts without its state.
     pub crashes: Vec<(usize, Duration, Duration)>,
-    /// When the logger of a region dies, whichever it is then, and after how long it begins again without its state.
+    /// Deaths of region loggers: moment, and time until the host restarts without its state. The
+    /// victim is a region logger at that moment.
     pub region_crashes: Vec<(Duration, Duration)>,
-    /// Hosts use loggers, and each may become that of its site.
+    /// Hosts use loggers, and each may become the logger of its site.
     pub loggers: bool,
 }
 
-/// Why a group cannot run, or not to the end.
+/// A group that cannot run, or that was stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum GroupError {
-    /// Settings of a line.
+    /// Invalid settings of a line.
     #[error(transparent)]
     Line(#[from] SpecError),
-    /// Settings of an endpoint.
+    /// Invalid settings of an endpoint.
     #[error(transparent)]
     Endpoint(#[from] ConfigError),
-    /// The traffic.
+    /// An invalid workload.
     #[error(transparent)]
     Traffic(#[from] workload::ConfigError),
-    /// Objects do not go evenly on the sources, or there are more sources than hosts.
+    /// Objects that cannot be divided equally among the sources, or more sources than hosts.
     #[error("{objects} objects do not go evenly on {sources} of {hosts} hosts")]
     Objects {
-        /// All objects.
+        /// Number of objects.
         objects: u64,
-        /// Hosts that have some.
+        /// Number of sources.
         sources: usize,
-        /// All hosts.
+        /// Number of hosts.
         hosts: usize,
     },
-    /// An object sends what its endpoint cannot carry.
+    /// A message that its endpoint cannot carry.
     #[error("a message of an object: {0}")]
     Send(#[from] SendError),
-    /// Time does not get on.
+    /// Time does not advance.
     #[error("more than {EVENTS_PER_MOMENT_MAX} events at {0}")]
     Livelock(Moment),
-    /// Who runs it wanted no more.
+    /// The caller stopped the run.
     #[error("stopped by its caller")]
     Stopped,
 }
 
-/// What is to happen.
+/// An event of the simulation.
 enum Next {
     /// A datagram reaches a site.
     Arrive { site: usize, flight: Rc<Flight> },
-    /// An endpoint wants to be woken.
+    /// The timer of an endpoint expires; stale if it has been moved.
     Wake(usize),
-    /// An object does something.
+    /// An object has a message or changes its state.
     Traffic,
-    /// A host begins.
+    /// A host starts.
     Start(usize),
     /// A host dies.
     Die(usize),
-    /// The logger of a region dies, for so long.
+    /// The logger of a region dies; its host restarts after this time.
     DieRegion(Duration),
 }
 
-/// A datagram on its way.
+/// A datagram in flight.
 struct Flight {
     from: usize,
     to: Destination,
@@ -123,21 +125,21 @@ struct Host {
     wake: Moment,
 }
 
-/// A host that began again.
+/// A host that has restarted and is catching up.
 struct Joining {
     since: Moment,
-    /// What there was then and it has not: of which source, which element.
+    /// The data elements that existed at the restart and that it still misses: source, element.
     missing: BTreeSet<(usize, usize)>,
 }
 
-/// A group at work.
+/// A simulated group.
 pub struct Group {
     setup: Setup,
     seed: Seed,
     now: Moment,
     queue: EventQueue<Next>,
     hosts: Vec<Host>,
-    /// Hosts by site.
+    /// Hosts, by site.
     sites: Vec<Vec<usize>>,
     lines: Lines,
     generator: Generator,
@@ -147,12 +149,14 @@ pub struct Group {
     totals: Totals,
     sent: Sent,
     unsent: u64,
-    /// Since when each receiver misses something it does not know of, when there is one data element.
     crossings: Crossings,
+    /// Requests that reached their source, by source, data element and sequence number.
     asked: BTreeMap<(usize, DataId, u32), u64>,
     joining: BTreeMap<usize, Joining>,
     joins: srmp::Histogram,
     source_bytes: Vec<u64>,
+    /// For each host, the moment at which it missed a message without knowing it; for a single data
+    /// element only.
     unaware: Vec<Option<Moment>>,
     detection: srmp::Histogram,
     lost: BTreeSet<(usize, DataId, u32)>,
@@ -162,10 +166,10 @@ pub struct Group {
 }
 
 impl Group {
-    /// A group of which all chance is from `seed`.
+    /// Creates a group. All randomness derives from `seed`.
     ///
     /// # Errors
-    /// Settings that cannot be.
+    /// [`GroupError`]: invalid settings.
     pub fn new(setup: Setup, seed: Seed) -> Result<Self, GroupError> {
         let hosts = setup.layout.hosts();
         let (objects, sources) = (setup.workload.objects(), setup.sources);
@@ -235,10 +239,12 @@ impl Group {
         first.into_iter().for_each(|at| self.queue.push(at, Next::Traffic));
     }
 
-    /// Runs to the end, or until `go_on`, which is asked after each few hundred events, says no.
+    /// Runs to the end. `go_on` is called every few hundred events and stops the run by returning
+    /// false.
     ///
     /// # Errors
-    /// An object's message cannot be sent; time does not get on; [`GroupError::Stopped`] by `go_on`.
+    /// [`GroupError`]: a message of an object cannot be sent, or time does not advance;
+    /// [`GroupError::Stopped`] if `go_on` stops the run.
     pub fn run(mut self, mut go_on: impl FnMut() -> bool) -> Result<Report, GroupError> {
         let stop = Moment::ZERO + self.setup.traffic_from + self.setup.run;
         self.run_until(Moment::ZERO + self.setup.traffic_from, &mut go_on)?;
@@ -307,7 +313,7 @@ impl Group {
 
     fn start(&mut self, host: usize) -> Result<(), GroupError> {
         let there = &mut self.hosts[host];
-        // Who died twice begins again once.
+        // A host that died twice before its restart restarts once.
         if there.endpoint.is_some() {
             return Ok(());
         }
@@ -326,7 +332,7 @@ impl Group {
             let joining = Joining { since: self.now, missing: self.ledger.known(host) };
             self.joining.insert(host, joining);
         }
-        // Who begins again introduces its objects.
+        // A restarted host introduces its objects.
         let introduced = if again && host < self.setup.sources { self.per_source } else { 0 };
         for element in 0..introduced {
             self.update(host, element, INTRODUCTION_BYTES)?;
@@ -343,7 +349,7 @@ impl Group {
         self.joining.remove(&host);
     }
 
-    /// The first of those that serve other sites dies, if there is one.
+    /// Kills the first host that serves other sites as a region logger, if there is one.
     fn die_region(&mut self, pause: Duration) {
         let serves = |host: &Host| {
             let view = host.endpoint.as_ref().and_then(Endpoint::logger);
@@ -398,7 +404,7 @@ impl Group {
         Ok(())
     }
 
-    /// A new version of an element, which says its number.
+    /// Sends a new version of an element; its body begins with the number of the version.
     fn update(&mut self, host: usize, element: usize, size: usize) -> Result<(), GroupError> {
         let Some(endpoint) = &mut self.hosts[host].endpoint else { return Ok(()) };
         let version = self.ledger.send(self.now, host, element);
@@ -408,7 +414,7 @@ impl Group {
         Ok(())
     }
 
-    /// Takes from an endpoint what it wants to send and to tell, and asks when to wake it.
+    /// Takes the datagrams and events of an endpoint, and schedules its next timeout.
     fn drain(&mut self, host: usize) {
         loop {
             let Some(endpoint) = &mut self.hosts[host].endpoint else { return };
@@ -469,7 +475,7 @@ impl Group {
             }
         };
         for to in sites {
-            // Nobody else is there.
+            // The sender is alone at its site.
             if to == site && self.sites[site].len() == 1 {
                 continue;
             }
@@ -548,7 +554,7 @@ impl Group {
         self.drain(host);
     }
 
-    /// A host does not get what it could have got at that moment.
+    /// Notes that a host does not receive a datagram that it could have received at `at`.
     fn miss(&mut self, host: usize, flight: &Flight, at: Moment) {
         if host == flight.from {
             return;
@@ -577,7 +583,7 @@ fn host_of(address: SocketAddr) -> Option<usize> {
     Some(u32::from_be_bytes([0, a, b, c]) as usize)
 }
 
-/// A number in [0, 1).
+/// A uniform number in [0, 1).
 fn uniform(rng: &mut Rng) -> f64 {
     (rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64
 }

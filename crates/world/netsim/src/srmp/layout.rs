@@ -1,41 +1,42 @@
-//! Where hosts are, and what the way between them does.
+//! The sites of hosts, and the lines between them.
 
 use std::time::Duration;
 
 use base::{Moment, Seed};
 use wan::{Channel, LineSpec, Loss, LossProcess, Schedule, SpecError, Verdict};
 
-/// Where datagrams are lost.
+/// The place where datagrams are lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum LossAt {
-    /// At the receiving end of each line: every site misses something else.
+    /// At the receiving end of each line: losses of sites are independent.
     #[default]
     Receiver,
-    /// Where they are sent: all miss the same.
+    /// At the sending site: all others miss the same datagrams.
     Sender,
-    /// At each object of the receiving host: the host has a message once every one of its objects has.
+    /// At each object of the receiving host: a host has a message once each of its objects has
+    /// received it.
     Object,
 }
 
 /// Hosts at sites, and a line for each ordered pair of sites.
 #[derive(Clone, Debug)]
 pub struct Layout {
-    /// Hosts at each site. Hosts are numbered through, site by site.
+    /// Number of hosts at each site. Hosts are numbered consecutively, site by site.
     pub sites: Vec<u32>,
-    /// What each line between two sites does, at its receiving end.
+    /// The line between two sites; its losses occur at the place of `loss_at`.
     pub trunk: LineSpec,
     /// Delay between hosts of one site.
     pub local_delay: Duration,
-    /// What each host loses of what reaches its site, by itself.
+    /// Loss of each host, independent of others, of the datagrams that reach its site.
     pub last_hop: Loss,
-    /// Where `trunk.loss` strikes.
+    /// The place where `trunk.loss` occurs.
     pub loss_at: LossAt,
-    /// Sites that are cut off for a while: which, from when, until when.
+    /// Times for which sites are cut off: site, begin, end.
     pub cuts: Vec<(usize, Duration, Duration)>,
 }
 
 impl Layout {
-    /// Sites of one host each, lines of this kind between them.
+    /// Sites of one host each, with lines of this kind between them.
     pub fn single_hosts(hosts: u32, trunk: LineSpec) -> Self {
         Self {
             sites: vec![1; hosts as usize],
@@ -47,7 +48,7 @@ impl Layout {
         }
     }
 
-    /// All hosts.
+    /// Number of hosts.
     pub fn hosts(&self) -> usize {
         self.sites.iter().map(|hosts| *hosts as usize).sum()
     }
@@ -75,12 +76,12 @@ impl Layout {
     }
 }
 
-/// The lines of a layout, at work.
+/// The state of all lines of a layout.
 pub(super) struct Lines {
     count: usize,
     /// From the site of the first index to that of the second, row by row.
     channels: Vec<Channel>,
-    /// At each site's own end, for loss where it is sent.
+    /// The loss of each site's uplink, for [`LossAt::Sender`].
     uplinks: Vec<LossProcess>,
     last_hops: Vec<LossProcess>,
     loss_at: LossAt,
@@ -108,12 +109,13 @@ impl Lines {
         })
     }
 
-    /// Whether a datagram is lost before it reaches any line.
+    /// Draws whether a datagram is lost before it reaches any line.
     pub(super) fn is_lost_at_sender(&mut self, now: Moment, site: usize) -> bool {
         self.loss_at == LossAt::Sender && self.uplinks[site].is_lost(now)
     }
 
-    /// When a datagram of `bytes` octets, headers included, reaches a site, and its copy, if there is one; `None` if it does not.
+    /// Sends a datagram of `bytes` octets, headers included, to a site. Returns the moments of its
+    /// arrival and of that of its copy, if any; `None` if it is lost.
     pub(super) fn travel(
         &mut self,
         now: Moment,
@@ -127,7 +129,7 @@ impl Lines {
         }
     }
 
-    /// Whether a host misses what reached its site.
+    /// Draws whether a host misses a datagram that has reached its site.
     pub(super) fn is_lost_at_host(&mut self, now: Moment, host: usize) -> bool {
         self.last_hops[host].is_lost(now)
     }

@@ -1,4 +1,4 @@
-//! Who has what, as only the simulation can know it.
+//! The versions that each host has of each data element, which only the simulation knows.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -8,28 +8,30 @@ use base::Moment;
 /// A data element at one receiver.
 #[derive(Clone, Copy, Debug, Default)]
 struct Copy {
-    /// The newest version here; 0 is none.
+    /// The newest version here; 0 if there is none.
     version: u64,
-    /// Since when there is a newer one.
+    /// The moment from which on a newer version exists.
     stale_since: Option<Moment>,
 }
 
-/// What was sent of every data element, and what of it is where.
+/// The newest version of every data element, and the versions of its copies.
 #[derive(Debug)]
 pub(crate) struct Ledger {
     hosts: usize,
     elements: usize,
-    /// The newest version of each element of each source; 0 is none.
+    /// The newest version of each element of each source; 0 if there is none.
     newest: Vec<u64>,
     /// By receiver, source, element.
     copies: Vec<Copy>,
-    /// Time that copies were not the newest, beyond the delay of the line, in ns; over all receivers and elements.
+    /// Time for which copies were stale, beyond the delay of the line, in ns, summed over all
+    /// receivers and elements.
     stale_ns: u128,
     versions: u64,
 }
 
 impl Ledger {
-    /// `sources` hosts, the first ones, have `elements` each.
+    /// Creates the ledger of `hosts` hosts, of which the first `sources` have `elements` data
+    /// elements each.
     pub(crate) fn new(hosts: usize, sources: usize, elements: usize) -> Self {
         Self {
             hosts,
@@ -45,7 +47,7 @@ impl Ledger {
         receiver * self.newest.len() + source * self.elements + element
     }
 
-    /// A new version is sent; its number.
+    /// Records the sending of a new version and returns its number.
     pub(crate) fn send(&mut self, now: Moment, source: usize, element: usize) -> u64 {
         self.versions += 1;
         self.newest[source * self.elements + element] = self.versions;
@@ -56,7 +58,7 @@ impl Ledger {
         self.versions
     }
 
-    /// A version reached a receiver, to which the way is so long.
+    /// Records the arrival of a version at a receiver; `delay` is the delay of the line to it.
     pub(crate) fn deliver(
         &mut self,
         now: Moment,
@@ -78,7 +80,7 @@ impl Ledger {
         }
     }
 
-    /// A host begins again: it has nothing, and nothing that it sent is to be had.
+    /// Records the restart of a host, which has lost its copies and its own elements.
     pub(crate) fn forget(&mut self, host: usize) {
         let begin = self.index(host, 0, 0);
         self.copies[begin..begin + self.newest.len()].fill(Copy::default());
@@ -92,14 +94,14 @@ impl Ledger {
         }
     }
 
-    /// The elements of others that were ever sent: of which source, which.
+    /// The data elements of other sources that have a version: source, element.
     pub(super) fn known(&self, receiver: usize) -> BTreeSet<(usize, usize)> {
         let sent = self.newest.iter().enumerate().filter(|(_, newest)| **newest > 0);
         let named = sent.map(|(index, _)| (index / self.elements, index % self.elements));
         named.filter(|(source, _)| *source != receiver).collect()
     }
 
-    /// How many copies of final values there must be, and how many there are.
+    /// Number of copies of final values that should exist, and number of those that do.
     pub(crate) fn finals(&self) -> (u64, u64) {
         let (mut must, mut are) = (0, 0);
         for (index, newest) in self.newest.iter().enumerate().filter(|(_, newest)| **newest > 0) {
@@ -111,7 +113,8 @@ impl Ledger {
         (must, are)
     }
 
-    /// Time that copies were not the newest, beyond the delay of the lines, in seconds; of all receivers and elements.
+    /// Time for which copies were stale, beyond the delay of the lines, in seconds, summed over all
+    /// receivers and elements.
     pub(crate) fn stale_seconds(&self) -> f64 {
         self.stale_ns as f64 / 1e9
     }

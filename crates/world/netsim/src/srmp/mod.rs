@@ -1,15 +1,17 @@
-//! Groups of SRMP members: the protocol's own machine on emulated lines, loaded by simulated entities.
+//! Groups of SRMP members: the protocol's own machine on emulated lines, loaded by simulated
+//! entities.
 //!
-//! - [`Group`]: endpoints ([`srmp::Endpoint`], as they are in a live group), a line ([`wan::Channel`]) for each ordered pair
-//!   of sites, objects ([`workload::Generator`]) that send mode 0 by stream and mode 1 by data element, losses, partitions,
-//!   crashes; and a [`Report`] of what only a simulation can know: who has which final value, and how stale copies were.
+//! - [`Group`]: endpoints ([`srmp::Endpoint`], as in a live group), a line ([`wan::Channel`]) for
+//!   each ordered pair of sites, objects ([`workload::Generator`]) that send mode 0 by stream and
+//!   mode 1 by data element, losses, partitions, crashes. Its [`Report`] has facts that only a
+//!   simulation can know: the final values of each host, and the staleness of copies.
 //! - [`table1`]: the evaluation of the SRMP paper in three readings, with acceptance limits.
-//! - [`tree`]: the same with loggers.
-//! - [`consistency`]: whether all have everything in the end.
-//! - [`scale`]: a thousand receivers and more, and what is asked of them.
+//! - [`tree`]: the same group with loggers.
+//! - [`consistency`]: eventual consistency under faults.
+//! - [`scale`]: a thousand receivers and more, and the goals for such groups.
 //!
-//! A datagram costs one event for each site; hosts of one site share it. So 1,000 receivers at 20 sites need 24 x 24 lines, not
-//! a million.
+//! A datagram costs one event for each site, which all hosts of the site share. 1,000 receivers at
+//! 20 sites therefore need 24 x 24 lines, not a million.
 
 mod cargo;
 pub mod consistency;

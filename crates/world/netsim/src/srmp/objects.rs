@@ -1,7 +1,7 @@
-//! Losses of each object of a host by itself, behind one endpoint.
+//! Independent losses of each object of a host, behind one endpoint.
 //!
-//! The host asks for what any of its objects misses, so its endpoint gets a mode 1 message once all of its objects have it:
-//! then the first or a later sending reached each of them.
+//! A host requests the messages that any of its objects misses. Its endpoint therefore receives a
+//! mode 1 message once the first or a later transmission has reached each of its objects.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use wan::{Loss, LossProcess};
 
 use super::cargo::Cargo;
 
-/// A message that some objects of a host have.
+/// The messages that some objects of a host have.
 type Held = BTreeMap<(usize, DataId), (Sn, Vec<bool>)>;
 
 /// The objects of all hosts, as receivers.
@@ -19,7 +19,7 @@ pub(super) struct Objects {
     per_host: usize,
     losses: Vec<LossProcess>,
     held: Vec<Held>,
-    /// Mode 0 messages that could reach an object, and did.
+    /// Mode 0 messages that could have reached an object, and those that did.
     receptions: (u64, u64),
 }
 
@@ -32,8 +32,8 @@ impl Objects {
         Self { per_host, losses: losses.collect(), held: vec![Held::new(); hosts], receptions: (0, 0) }
     }
 
-    /// A datagram reaches a host. False when its endpoint is not to see it: some object still misses a message of it, or all
-    /// miss all of it.
+    /// Handles a datagram that reaches a host. Returns false if its endpoint must not see it: some
+    /// object still misses a message of it, or every object misses all of it.
     pub(super) fn receive(&mut self, now: Moment, host: usize, from: usize, cargo: &Cargo) -> bool {
         let own = host * self.per_host..(host + 1) * self.per_host;
         let got: Vec<bool> = self.losses[own].iter_mut().map(|loss| !loss.is_lost(now)).collect();
@@ -75,7 +75,7 @@ mod tests {
             let cargo = Cargo { mode1: vec![(None, DataId(0), Sn(version))], ..cargo.clone() };
             sendings.push((1..).find(|_| objects.receive(Moment::ZERO, 0, 1, &cargo)).unwrap_or(0));
         }
-        // The greatest of three geometric numbers of mean 2: 3 * 2 - 3 * 4/3 + 8/7.
+        // The maximum of three geometric numbers with mean 2: 3 * 2 - 3 * 4/3 + 8/7.
         let mean = f64::from(sendings.iter().sum::<u32>()) / 2_000.0;
         assert!((mean - 22.0 / 7.0).abs() < 0.1, "{mean}");
     }

@@ -1,73 +1,77 @@
-//! What a simulated group came to.
+//! The results of a simulated group.
 
 use super::totals::Totals;
 
-/// Bytes that were sent, by what they are for.
+/// Sent octets, by purpose.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sent {
-    /// Datagrams.
+    /// Number of datagrams.
     pub datagrams: u64,
-    /// Octets of messages.
+    /// Octets of message bodies.
     pub body_bytes: u64,
     /// Octets of UDP payload.
     pub udp_bytes: u64,
     /// Octets with the headers of UDP and IP.
     pub ip_bytes: u64,
-    /// Octets of NACKs, announcements and digests, and of all datagrams without messages; with headers where it is the whole datagram.
+    /// Octets of NACKs, announcements and digests, and of all datagrams without messages. Headers
+    /// count where the whole datagram does.
     pub control_bytes: u64,
-    /// Of these, octets of reports for congestion control.
+    /// The part of these that belongs to reports for congestion control.
     pub feedback_bytes: u64,
 }
 
-/// Copies that crossed a link, for repair: a datagram crosses the link to each host that it reaches, and before that, when it comes
-/// from another site, a link between sites.
+/// Repair traffic over links, counted by copy. A datagram crosses the link to each host that it
+/// reaches and, if it comes from another site, a link between sites before that.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Crossings {
-    /// Messages sent again, between sites.
+    /// Retransmitted messages between sites.
     pub repairs_between_sites: u64,
-    /// Messages sent again, to hosts.
+    /// Retransmitted messages to hosts.
     pub repairs_to_hosts: u64,
-    /// Wishes between sites.
+    /// Repair requests between sites.
     pub asks_between_sites: u64,
-    /// Wishes to hosts.
+    /// Repair requests to hosts.
     pub asks_to_hosts: u64,
 }
 
-/// What became of a run.
+/// The results of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
-    /// What the objects did.
+    /// Counters of the objects.
     pub generated: workload::Counters,
-    /// What the endpoints counted.
+    /// Counters of the endpoints.
     pub totals: Totals,
-    /// What was sent from when the objects began until they stopped.
+    /// Traffic from the beginning to the end of the objects' traffic.
     pub sent: Sent,
-    /// What was sent before.
+    /// Traffic before that.
     pub joining: Sent,
     /// Messages that objects of dead hosts would have sent.
     pub unsent: u64,
-    /// Mode 0 messages that could have reached an object, and did, where each object loses by itself.
+    /// Mode 0 messages that could have reached an object, and those that did, with
+    /// [`LossAt::Object`](super::LossAt::Object).
     pub object_receptions: (u64, u64),
-    /// Mode 1 messages that somebody did not get at first, or not again.
+    /// Mode 1 messages that some host missed, each counted once.
     pub lost: u64,
-    /// Copies of final values that must be, and that are.
+    /// Number of copies of final values that should exist, and number of those that do.
     pub finals: (u64, u64),
-    /// Time that copies were not the newest beyond the delay of the lines, in seconds per hour and copy.
+    /// Time for which copies were stale, beyond the delay of the lines, in seconds per hour and
+    /// copy.
     pub stale_seconds_per_hour: f64,
-    /// What was lost, and detected by its receiver: from when the data would have come. Only of a single data element.
+    /// Time from the expected arrival of a lost message to the detection of the loss. For a single
+    /// data element only.
     pub detection: srmp::Histogram,
-    /// What crossed links for repair.
+    /// Repair traffic over links.
     pub crossings: Crossings,
-    /// The most wishes for one message that reached its source.
+    /// The largest number of requests for one message that reached its source.
     pub most_asked: u64,
-    /// From when hosts began again until they had all that there was then.
+    /// Time from the restart of a host until it has all data elements that existed then.
     pub joins: srmp::Histogram,
-    /// Hosts that began again and had not all of it in the end.
+    /// Restarted hosts that still missed some of them at the end.
     pub unjoined: u64,
-    /// Loggers of regions that died because it was their turn.
+    /// Region loggers that died by [`Setup::region_crashes`](super::Setup::region_crashes).
     pub region_deaths: u64,
     /// Octets that sources sent, with headers, by second.
     pub source_bytes: Vec<u64>,
-    /// Events.
+    /// Events of the simulation.
     pub events: u64,
 }

@@ -1,8 +1,9 @@
-//! Many receivers, and what is asked of a group.
+//! Groups with many receivers, and the goals for them.
 //!
-//! The reference: 4 sources with 15 objects each, alone at their sites, and receivers at sites of 50. Each site loses 1 % of
-//! what comes for all its hosts, each host 5 % of the rest for itself. 100 ms there and back between sites, 1 ms within one.
-//! No loggers: all is repaired by the sources, for the whole group.
+//! The reference group has 4 sources with 15 objects each, alone at their sites, and sites of 50
+//! receivers. Each site loses 1 % of the incoming datagrams for all its hosts, and each host
+//! another 5 % by itself. A round trip takes 100 ms between sites and 1 ms within one. There are no
+//! loggers: the sources repair everything, for the whole group.
 
 use std::time::Duration;
 
@@ -17,20 +18,20 @@ use super::layout::{Layout, LossAt};
 use super::report::Report;
 use super::table1::{HOSTS, OBJECTS};
 
-/// Receivers at a site.
+/// Number of receivers at a site.
 pub const SITE: u32 = 50;
-/// Hosts with objects.
+/// Number of hosts with objects.
 pub const SOURCES: u32 = 4;
-/// There and back between sites.
+/// Round-trip time between sites.
 pub const RTT: Duration = Duration::from_millis(100);
-/// What a site loses.
+/// Share of datagrams that a site loses.
 pub const SITE_LOSS: f64 = 0.01;
-/// What a host loses of the rest.
+/// Share of the remaining datagrams that a host loses.
 pub const HOST_LOSS: f64 = 0.05;
-/// Most receivers of a run: addresses and memory are for no more.
+/// Maximum number of receivers of a run; addresses and memory limits are set for this number.
 pub const RECEIVERS_MAX: u32 = 20_000;
 
-/// The reference group with so many receivers.
+/// The reference group with this number of receivers.
 pub fn reference(receivers: u32, run: Duration) -> Setup {
     let full = receivers / SITE;
     let rest = receivers % SITE;
@@ -60,7 +61,8 @@ pub fn reference(receivers: u32, run: Duration) -> Setup {
     }
 }
 
-/// Settings for the reference group: 20 ms of bundling, and eight announcements in a bundle, the freshest first.
+/// Settings for the reference group: 20 ms of bundling, and eight announcements in a bundle, the
+/// latest ones first.
 fn large_group(config: &mut Config) {
     config.rate.rate_min = Rate::new(10e6).expect("a rate");
     config.timing.bundle_timeout = Duration::from_millis(20);
@@ -68,7 +70,7 @@ fn large_group(config: &mut Config) {
     config.limits.members_max = (RECEIVERS_MAX + SOURCES) as usize;
 }
 
-/// Repairs per message that the reference group needs at least, with ideal suppression.
+/// The lower bound of repairs per message in the reference group, with ideal suppression.
 pub fn least_repairs(receivers: u32) -> f64 {
     let sites = [
         (receivers / SITE, SITE),
@@ -84,7 +86,7 @@ pub fn least_repairs(receivers: u32) -> f64 {
         .sum()
 }
 
-/// The probability that all hosts of a site have a message after so many sendings.
+/// The probability that all hosts of a site have a message after `sendings` transmissions.
 fn site_has(sendings: i32, hosts: u32) -> f64 {
     let mut ways = 1.0;
     (0..=sendings)
@@ -98,27 +100,27 @@ fn site_has(sendings: i32, hosts: u32) -> f64 {
         .sum()
 }
 
-/// What a run of the reference group says.
+/// The figures of a run of the reference group.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figures {
-    /// NACKs that reached the sources, per message that somebody missed.
+    /// NACKs that reached the sources, per message that some host missed.
     pub nacks_per_loss: f64,
-    /// Repairs, second copies included, per mode 1 message.
+    /// Repairs per mode 1 message, second copies included.
     pub repairs_per_message: f64,
-    /// The same over the least that is needed.
+    /// The same, divided by its lower bound.
     pub repairs_over_least: f64,
-    /// From the detection of a loss to the data, in seconds: the times that half and 99 % of recoveries do not exceed.
+    /// Median and 99th percentile of the time from the detection of a loss to the data, in seconds.
     pub recovery: [f64; 2],
-    /// Octets for reliability and reports, over all.
+    /// Share of control traffic in all octets.
     pub control: f64,
-    /// Octets of reports, over all.
+    /// Share of reports in all octets.
     pub feedback: f64,
-    /// Copies of final values held, over those that must be.
+    /// Share of the copies of final values that exist at the end.
     pub finals: f64,
 }
 
 impl Figures {
-    /// Of a run with so many receivers.
+    /// The figures of a run with this number of receivers.
     pub fn of(receivers: u32, run: &Report) -> Self {
         let (totals, sent) = (&run.totals, &run.sent);
         let repairs = (totals.retransmissions + totals.copies) as f64 / totals.mode1_sent.max(1) as f64;
@@ -135,7 +137,8 @@ impl Figures {
     }
 }
 
-/// One object that tells of itself every five seconds and is silent in between, 20 receivers, 5 % loss on each line.
+/// One object that sends an update every five seconds and is silent in between, 20 receivers, 5 %
+/// loss on each line.
 pub fn silent_source(run: Duration) -> Setup {
     let trunk = LineSpec { delay: RTT / 2, loss: bernoulli(0.05), ..LineSpec::default() };
     let mut workload = Workload::table1(1);
@@ -164,7 +167,7 @@ fn own_rate(config: &mut Config) {
     config.rate.rate_min = Rate::new(10e6).expect("a rate");
 }
 
-/// The group of Table 1 on lines that lose otherwise, its mode 1 messages not waiting for others.
+/// The group of Table 1 on lines with another loss; its mode 1 messages do not wait for others.
 pub fn table1_under(loss: Loss, run: Duration) -> Setup {
     let trunk = LineSpec { delay: RTT / 2, loss, ..LineSpec::default() };
     Setup {
@@ -175,34 +178,35 @@ pub fn table1_under(loss: Loss, run: Duration) -> Setup {
     }
 }
 
-/// Each datagram by itself.
+/// Independent losses of datagrams.
 pub fn bernoulli(share: f64) -> Loss {
     Share::from_f64(share).map_or(Loss::None, Loss::Bernoulli)
 }
 
-/// In bursts of ten datagrams in the mean.
+/// Losses in bursts with a mean length of ten datagrams.
 pub fn bursts(share: f64) -> Loss {
     let share = Share::from_f64(share).unwrap_or_default();
     GilbertElliott::of_burst(share, 10.0, Step::Datagram).map_or(Loss::None, Loss::GilbertElliott)
 }
 
-/// What is asked of a group, and what is.
+/// A goal for a group, and the measured value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Goal {
     /// `G1` to `G10`.
     pub goal: &'static str,
-    /// What is looked at.
+    /// Name of the measured quantity.
     pub what: &'static str,
-    /// At most this is the goal, if this is one.
+    /// Upper bound of the goal, if there is one.
     pub wanted: Option<f64>,
-    /// At most this must be, if it must.
+    /// Upper bound of the requirement, if there is one.
     pub must: Option<f64>,
-    /// What was measured.
+    /// The measured value.
     pub measured: f64,
 }
 
 impl Goal {
-    /// `goal`, `must` or `missed`; `-` when nothing is asked of a group of this size.
+    /// `goal` if the goal is met, `must` if only the requirement is, else `missed`; `-` without bounds
+    /// for a group of this size.
     pub fn verdict(&self) -> &'static str {
         let within = |limit: Option<f64>| limit.is_some_and(|limit| self.measured <= limit);
         if self.wanted.is_none() && self.must.is_none() {
@@ -217,11 +221,12 @@ impl Goal {
     }
 }
 
-/// What the goals come to, without loggers and with: so many receivers for so long, and for `long` what needs a long run. Once `go_on`,
-/// which is as for [`Group::run`], has said no, those that were known by then.
+/// Measures all goals, without loggers and with them. Runs have `receivers` receivers and last
+/// `time`, or `long` where a goal needs a long run. If `go_on`, which is as for [`Group::run`],
+/// stops the runs, returns the goals measured so far.
 ///
 /// # Errors
-/// None that these settings should have.
+/// [`GroupError`]; these settings should cause none.
 pub fn goals(
     receivers: u32,
     time: Duration,
@@ -239,7 +244,7 @@ pub fn goals(
     Ok(goals)
 }
 
-/// Adds one after the other, as `run` gives them.
+/// Adds the goals one after another, with reports from `run`.
 fn find_goals(
     goals: &mut Vec<Goal>,
     receivers: u32,
@@ -264,7 +269,7 @@ fn find_goals(
     Ok(())
 }
 
-/// Those that the reference group shows.
+/// The goals that the reference group shows.
 pub fn reference_goals(receivers: u32, figures: &Figures) -> Vec<Goal> {
     let rtt = RTT.as_secs_f64();
     let goal = |goal, what, wanted, must, measured| Goal { goal, what, wanted, must, measured };
@@ -299,7 +304,7 @@ mod tests {
 
     #[test]
     fn the_least_is_that_of_one_loss_where_sites_lose_nothing_more() {
-        // 1000 receivers at 5 %, nearly: sites add a little.
+        // About 1000 receivers at 5 %; sites add a little.
         let plain = optimum(1_000, HOST_LOSS);
         let least = least_repairs(1_000);
         assert!(least > plain && least < plain + 0.6, "{least} {plain}");

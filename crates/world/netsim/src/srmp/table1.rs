@@ -1,7 +1,7 @@
 //! Table 1 of the SRMP paper: four locations with 15 objects each, half an hour, 5 % loss.
 //!
-//! The paper does not say where losses were drawn nor how NACKs were timed. Two readings give its number of retransmissions;
-//! a third is what the protocol does when it is left to do its best.
+//! The paper states neither where losses occurred nor how NACKs were timed. Two readings reproduce
+//! its number of retransmissions; a third shows the protocol at its best.
 
 use std::time::Duration;
 
@@ -15,9 +15,9 @@ use super::group::{Group, GroupError, Setup};
 use super::layout::{Layout, LossAt};
 use super::report::Report;
 
-/// Locations.
+/// Number of locations.
 pub const HOSTS: u32 = 4;
-/// Objects at each.
+/// Number of objects at each location.
 pub const OBJECTS: u32 = 15;
 /// Length of the run.
 pub const RUN: Duration = Duration::from_secs(1_800);
@@ -25,12 +25,14 @@ pub const RUN: Duration = Duration::from_secs(1_800);
 /// A reading of Table 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preset {
-    /// Each daemon loses by itself; suppression and hold-off as this library does them. Round-trip time 100 ms.
+    /// Each daemon has independent losses; suppression and hold-off as in this library. Round-trip
+    /// time 100 ms.
     Honest,
-    /// Each of the 45 remote objects loses by itself; one message per bundle, no second copies. Round-trip time 100 ms.
+    /// Each of the 45 remote objects has independent losses; one message per bundle, no second
+    /// copies. Round-trip time 100 ms.
     ObjectLoss,
-    /// Each daemon loses by itself; every bundle that comes while something is missing draws a NACK, and every NACK a repair; one message
-    /// per bundle. Round-trip time 150 ms.
+    /// Each daemon has independent losses. Every bundle that arrives while something is missing
+    /// triggers a NACK, and every NACK a repair; one message per bundle. Round-trip time 150 ms.
     NoHoldoff,
 }
 
@@ -43,7 +45,7 @@ pub struct Paper {
     pub mode1: f64,
     /// Retransmissions.
     pub retransmissions: f64,
-    /// "About" this, in kbit/s.
+    /// "About" this rate, in kbit/s.
     pub kbit_per_s: f64,
 }
 
@@ -51,28 +53,28 @@ pub struct Paper {
 pub const PAPER: Paper =
     Paper { mode0: 296_684.0, mode1: 2_169.0, retransmissions: 2_220.0, kbit_per_s: 330.0 };
 
-/// One acceptance limit, and what was measured.
+/// An acceptance limit, and the measured value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Check {
     /// `T1` to `T11`.
     pub test: &'static str,
-    /// What is looked at.
+    /// Name of the measured quantity.
     pub what: &'static str,
-    /// What was measured: of several runs the mean, or the one furthest off.
+    /// The measured value; for several runs the mean, or the value furthest off.
     pub measured: f64,
-    /// The limits, both allowed.
+    /// The limits, both included.
     pub limits: (f64, f64),
 }
 
 impl Check {
-    /// Within its limits.
+    /// Whether the measured value is within its limits.
     pub fn passes(&self) -> bool {
         (self.limits.0..=self.limits.1).contains(&self.measured)
     }
 }
 
 impl Preset {
-    /// All of them.
+    /// All readings.
     pub const ALL: [Preset; 3] = [Self::Honest, Self::ObjectLoss, Self::NoHoldoff];
 
     /// The name of its scenario.
@@ -84,12 +86,13 @@ impl Preset {
         }
     }
 
-    /// Retransmissions per mode 1 message that are to be expected.
+    /// Expected number of retransmissions per mode 1 message.
     pub fn expected_repairs(self) -> f64 {
         match self {
             Self::Honest => optimum(3, 0.05),
             Self::ObjectLoss => optimum(45, 0.05),
-            // As many as bundles come until the repair does: from a simulation of this reading without a protocol.
+            // The number of bundles until the repair arrives, from a simulation of this reading
+            // without a protocol.
             Self::NoHoldoff => 2_160.0 / PAPER.mode1,
         }
     }
@@ -102,7 +105,7 @@ impl Preset {
         }
     }
 
-    /// The group of this reading, with so many objects at each location, for so long.
+    /// The group of this reading, with `objects` objects at each location and traffic for `run`.
     pub fn setup(self, objects: u32, run: Duration) -> Setup {
         let rtt = if self == Self::NoHoldoff { 150 } else { 100 };
         let loss = Loss::Bernoulli(Share::from_millionths(50_000));
@@ -124,16 +127,16 @@ impl Preset {
         }
     }
 
-    /// Half an hour. `go_on` is as for [`Group::run`].
+    /// Runs half an hour. `go_on` is as for [`Group::run`].
     ///
     /// # Errors
-    /// [`GroupError::Stopped`] by `go_on`; none besides that a preset should have.
+    /// [`GroupError::Stopped`] if `go_on` stops the run; a preset should cause no other.
     pub fn run(self, seed: Seed, go_on: impl FnMut() -> bool) -> Result<Report, GroupError> {
         Group::new(self.setup(OBJECTS, RUN), seed)?.run(go_on)
     }
 
-    /// The acceptance limits, three standard deviations unless noted, for one or several runs; and `again`, the first one a second
-    /// time.
+    /// Compares one or several runs with the acceptance limits, which are three standard deviations
+    /// unless noted. `again` is a repetition of the first run.
     pub fn checks(self, runs: &[Report], again: Option<&Report>) -> Vec<Check> {
         let mut checks = self.traffic_checks(runs);
         checks.extend(self.repair_checks(runs));
@@ -211,7 +214,8 @@ impl Preset {
         }
     }
 
-    /// The share of mode 0 messages that daemons, or where they lose objects, did not get.
+    /// The share of mode 0 messages that daemons, or objects with [`Preset::ObjectLoss`], did not
+    /// receive.
     pub fn loss(self, run: &Report) -> f64 {
         let (could, did) = match self {
             Self::ObjectLoss => run.object_receptions,
@@ -229,13 +233,14 @@ pub fn kbit_per_s(run: &Report) -> f64 {
     run.generated.bytes.iter().sum::<u64>() as f64 * 8.0 / RUN.as_secs_f64() / 1e3
 }
 
-/// Repairs per message when all that is sent reaches each of `receivers` with a probability of `1 - loss`, and no repair is sent in vain.
+/// Repairs per message if each transmission reaches each of `receivers` with probability `1 - loss`
+/// and no repair is sent in vain.
 pub fn optimum(receivers: u32, loss: f64) -> f64 {
     (1..200).map(|sendings| 1.0 - (1.0 - loss.powi(sendings)).powi(receivers as i32)).sum()
 }
 
-/// The paper's daemons are on lines of their own: their rate is not to be limited by loss. What is counted is what is sent again
-/// because somebody asked, so nothing is paid for that nobody would have asked for.
+/// The paper's daemons have lines of their own, so that loss must not limit their rate. Only
+/// retransmissions on request count, so that no copy may be sent without one.
 fn private_network(config: &mut Config) {
     config.rate.rate_min = Rate::new(10e6).expect("a rate");
     config.copy_share = 0.0;
@@ -253,7 +258,7 @@ fn prototype(config: &mut Config) {
     one_by_one(config);
     config.timing.nack_hold_off = false;
     config.timing.repair_holdoff = (Duration::ZERO, Duration::ZERO);
-    // Losses show with the next bundle and not before.
+    // Losses become visible with the next bundle and not before.
     config.timing.trailing = config.timing.heartbeat;
 }
 
@@ -265,7 +270,7 @@ fn mean(runs: &[Report], value: impl Fn(&Report) -> f64) -> f64 {
     runs.iter().map(value).sum::<f64>() / runs.len().max(1) as f64
 }
 
-/// The value that is furthest from `middle`.
+/// The value furthest from `middle`.
 fn furthest(runs: &[Report], middle: f64, value: impl Fn(&Report) -> f64) -> f64 {
     let off = |value: &f64| (value - middle).abs();
     runs.iter().map(value).max_by(|a, b| off(a).total_cmp(&off(b))).unwrap_or(middle)

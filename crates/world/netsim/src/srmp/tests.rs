@@ -1,4 +1,4 @@
-//! Whole groups.
+//! Simulations of whole groups.
 
 use std::time::Duration;
 
@@ -12,7 +12,8 @@ use super::table1::Preset;
 use super::tree;
 use crate::simulation::EVENTS_OF_A_STEP;
 
-/// All limits that one run of half an hour can meet. More runs, for the means, go by `meshrti sim srmp-table1 --replications`.
+/// Checks all limits that one run of half an hour can meet. `meshrti sim srmp-table1
+/// --replications` checks the means over more runs.
 fn is_within_its_limits(preset: Preset) {
     let runs = [preset.run(Seed(1), || true).expect("a preset runs")];
     for check in preset.checks(&runs, None) {
@@ -68,7 +69,7 @@ fn a_run_ends_soon_when_its_caller_wants_no_more() {
     assert!(matches!(stopped, Err(GroupError::Stopped)) && asked == 3, "{asked}: {stopped:?}");
 }
 
-/// Of many runs, the first of which ends and the second does not.
+/// Several runs, of which the first ends and the second is stopped.
 #[test]
 fn goals_that_were_known_before_a_stop_are_told() {
     let (receivers, time) = (10, Duration::from_secs(5));
@@ -87,8 +88,8 @@ fn goals_that_were_known_before_a_stop_are_told() {
     assert_eq!(goals(0), []);
 }
 
-/// Lines that lose a fifth, a partition that heals, a source and a receiver that die and begin again without their state: in the end all
-/// have everything.
+/// Lines lose a fifth, a partition heals, and a source and a receiver die and restart without their
+/// state: in the end all hosts have all final values.
 #[test]
 fn all_have_the_final_values_in_the_end() {
     let seconds = Duration::from_secs;
@@ -115,7 +116,8 @@ fn a_thousand_receivers_agree_and_few_ask() {
     assert_eq!(report.finals.0, report.finals.1);
 }
 
-/// Loggers of 100 receivers: sources are hardly asked, sites repair by themselves, and links carry little.
+/// Loggers for 100 receivers: sources receive few requests, sites repair by themselves, and links
+/// carry little.
 #[test]
 fn loggers_repair_within_their_sites() {
     let run = |setup| Group::new(setup, Seed(1)).expect("it can be").run(|| true).expect("it runs");
@@ -130,11 +132,16 @@ fn loggers_repair_within_their_sites() {
     assert!(crossings <= 0.1, "{crossings} of what links carry without loggers: {report:?}");
 }
 
-/// What sites can repair by themselves. A round trip takes 1 ms, and either way of it is lost with 5 %, so that one ask in ten comes to nothing.
-/// A member asks within a round trip and gives up after 1.75 ms; who stands by after another 1.75 ms, when one in a hundred has nothing
-/// yet, or a little more, since who stands by may miss it, too; and the logger a second time, for 1 ms. That makes 2 ms in the middle, and
-/// 6 ms for 99 of a hundred. The rest asks beyond the site, 100 ms away. So do all, four or five at once, who miss what the logger misses,
-/// too, and who stands by: one message in 300. In 200 seeds that were 6.5 of 1,000 recoveries, in 48 by chance 10: hence so many seeds.
+/// Repairs within a site. A round trip takes 1 ms and each direction loses 5 %, so that one request
+/// in ten fails. A member sends its request within a round trip and times out after 1.75 ms. It
+/// then asks the standby and times out after another 1.75 ms; by then one member in a hundred still
+/// has nothing, or slightly more, since the standby may miss the message, too. It then asks the
+/// logger a second time, for 1 ms. This gives a median of 2 ms and a 99th percentile of 6 ms. The
+/// remaining members ask beyond the site, 100 ms away.
+///
+/// All members that miss a message, four or five at once, also ask there if logger and standby miss
+/// it: one message in 300. In 200 seeds these were 6.5 of 1,000 recoveries, in 48 seeds by chance
+/// 10; hence the large number of seeds.
 #[test]
 fn a_site_repairs_what_its_hosts_lose() {
     let mut recovery = srmp::Histogram::default();
@@ -148,8 +155,9 @@ fn a_site_repairs_what_its_hosts_lose() {
     assert!(median <= Duration::from_millis(2) && most <= Duration::from_millis(15), "{median:?} {most:?}");
 }
 
-/// The times that 99 of 100 joiners stay within; a host's link loses a twentieth and a round trip to a source takes 100 ms. In these sixty
-/// seconds half of the hosts are away at any time, so that there may be no logger, and nobody who stands by.
+/// The time within which 99 of 100 joiners have everything. A host's link loses a twentieth, and a
+/// round trip to a source takes 100 ms. In these sixty seconds half of the hosts are away at any
+/// time, so that there may be neither logger nor standby.
 #[test]
 fn who_joins_has_everything_at_once() {
     for (setup, most) in [(tree::joins as fn(_) -> _, 400), (tree::lonely_joins, 1_000)] {
@@ -161,7 +169,8 @@ fn who_joins_has_everything_at_once() {
     }
 }
 
-/// Lines that lose a fifth, a site that is cut off, and one logger after the other dying: in the end all have everything.
+/// Lines lose a fifth, a site is cut off, and one logger after another dies: in the end all hosts
+/// have all final values.
 #[test]
 fn loggers_may_die_and_be_cut_off() {
     let seconds = Duration::from_secs;
@@ -192,7 +201,7 @@ fn the_last_update_of_a_silent_source_is_missed_at_once() {
     assert!(report.totals.trailing < 6 * report.totals.mode1_sent);
 }
 
-/// Half an hour of ten seeds goes by `meshrti sim srmp-consistency --replications 10`.
+/// `meshrti sim srmp-consistency --replications 10` runs half an hour of ten seeds.
 #[test]
 fn all_is_consistent_in_the_end() {
     let (mut region_deaths, mut deaths) = (0, 0);
@@ -207,7 +216,8 @@ fn all_is_consistent_in_the_end() {
     assert!(region_deaths >= 3 && deaths == 12, "{region_deaths} {deaths}");
 }
 
-/// Candidates that said another rank than the one they compared answered each other's claims, three of them without end.
+/// Regression test: candidates that announced another rank than the one they compared answered each
+/// other's claims, three of them without end.
 #[test]
 fn half_an_hour_of_claims_is_no_storm() {
     let (_, report) =
@@ -215,7 +225,7 @@ fn half_an_hour_of_claims_is_no_storm() {
     assert_eq!((report.finals.0, report.unjoined), (report.finals.1, 0));
 }
 
-/// A site's logger gives its state once for all who join, and nobody asks the sources.
+/// A site's logger sends its state once for all joiners, and no joiner asks the sources.
 #[test]
 fn who_joins_in_a_storm_costs_the_sources_nothing() {
     let with = Group::new(tree::storm(200, 40), Seed(1)).expect("it can be").run(|| true).expect("it runs");

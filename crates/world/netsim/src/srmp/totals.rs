@@ -1,60 +1,60 @@
-//! What endpoints counted, summed up.
+//! Sums of the endpoints' counters.
 
 use std::time::Duration;
 
 use srmp::{Counters, Histogram};
 
-/// Sums over endpoints, those of earlier lives included.
+/// Sums over all endpoints, including those of hosts before a restart.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Mode 0 messages sent.
     pub mode0_sent: u64,
-    /// Mode 0 messages that hosts got.
+    /// Mode 0 messages received.
     pub mode0_received: u64,
     /// Mode 0 messages that the senders' shapers dropped, or replaced by newer ones.
     pub mode0_withheld: u64,
-    /// Mode 0 messages held back at receivers because nothing of their sender's state was there.
+    /// Mode 0 messages that receivers withheld because they had no state of the sender yet.
     pub mode0_gated: u64,
     /// Mode 1 messages accepted for sending.
     pub mode1_sent: u64,
-    /// Mode 1 messages sent again because somebody asked.
+    /// Mode 1 messages retransmitted on request.
     pub retransmissions: u64,
-    /// Mode 1 messages sent a second time before anybody asked.
+    /// Mode 1 messages sent a second time without a request.
     pub copies: u64,
     /// NACK items sent.
     pub nacks: u64,
-    /// NACK items not sent because another member asked.
+    /// NACK items suppressed because another member asked.
     pub nacks_suppressed: u64,
-    /// NACK items that reached the member they were meant for.
+    /// NACK items that reached the member they were addressed to.
     pub nacks_at_source: u64,
-    /// Mode 1 messages handed up.
+    /// Mode 1 messages delivered to the application.
     pub delivered: u64,
-    /// Times that something was missing.
+    /// Missing messages detected.
     pub wants: u64,
-    /// Wants for a version that a newer one made useless.
+    /// Missing messages that a newer version made obsolete.
     pub superseded: u64,
-    /// Bundles sent for trailing announcements alone.
+    /// Bundles sent only for trailing announcements.
     pub trailing: u64,
     /// Bundles sent.
     pub bundles: u64,
     /// Reports for congestion control sent.
     pub feedback: u64,
-    /// Datagrams that were dropped because something was wrong with them; must be none.
+    /// Datagrams dropped as faulty; must be zero.
     pub faults: u64,
-    /// Messages and segments that loggers gave to one member, and to a site.
+    /// Messages and segments that loggers sent to one member, and to a site.
     pub logger_repairs: (u64, u64),
-    /// Wishes that went to loggers, or to sources alone.
+    /// NACK items addressed to loggers, or to sources only.
     pub nacks_to_loggers: u64,
-    /// Times that a host became its site's logger.
+    /// Number of times that a host became its site's logger.
     pub activations: u64,
-    /// From the want to the data.
+    /// Time from the detection of a missing message to its arrival.
     pub recovery: Histogram,
-    /// The same at hosts without objects.
+    /// The same for hosts without objects.
     pub recovery_of_receivers: Histogram,
 }
 
 impl Totals {
-    /// Adds what a host counted, which has objects or only receives.
+    /// Adds the counters of a host. `receives_only` is true for a host without objects.
     pub(super) fn add(&mut self, counters: &Counters<'_>, receives_only: bool) {
         let Counters { endpoint, receive, send, shaper, .. } = counters;
         self.mode0_sent += endpoint.sent.mode0;
@@ -87,7 +87,7 @@ impl Totals {
         }
     }
 
-    /// The time that this share of recoveries, from the want to the data, does not exceed.
+    /// Quantile of the recovery times, from the detection of a missing message to its arrival.
     pub fn recovery(&self, quantile: f64) -> Duration {
         self.recovery.quantile(quantile)
     }

@@ -1,6 +1,7 @@
-//! The reference group of [`scale`] with loggers, and what is asked of those.
+//! The reference group of [`scale`] with loggers, and the goals for such groups.
 //!
-//! Every site elects a logger; more than eight sites have region loggers. Sources are alone at their sites, and their own loggers.
+//! Every site elects a logger; more than eight sites have region loggers. Sources are alone at
+//! their sites and are their own loggers.
 
 use std::time::Duration;
 
@@ -16,9 +17,9 @@ const fn seconds(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
-/// Elections are over and all distances are known after that.
+/// Time by which elections are over and all distances are known.
 pub(super) const SETTLED: Duration = seconds(35);
-/// Joiners of the storm, and when it comes.
+/// Number of joiners of the storm, and its time in seconds.
 const STORM: u32 = 200;
 const STORM_AT: u64 = 60;
 
@@ -32,14 +33,15 @@ pub fn reference(receivers: u32, run: Duration) -> Setup {
     }
 }
 
-/// The same where hosts lose and sites do not: what each site can repair by itself.
+/// The same group where only hosts have losses, which each site can repair by itself.
 pub fn lossy_hosts(receivers: u32, run: Duration) -> Setup {
     let mut setup = reference(receivers, run);
     setup.layout.trunk.loss = Loss::None;
     setup
 }
 
-/// The same where only the sources' own links lose, for all alike.
+/// The same group where only the sources' own links have losses, which are the same for all
+/// receivers.
 pub fn lossy_sources(receivers: u32, run: Duration) -> Setup {
     let mut setup = reference(receivers, run);
     setup.layout.loss_at = LossAt::Sender;
@@ -48,7 +50,7 @@ pub fn lossy_sources(receivers: u32, run: Duration) -> Setup {
     setup
 }
 
-/// Two sites of receivers, each of which begins again once without its state, one after the other.
+/// Two sites of receivers. Each receiver restarts once without its state, one after another.
 pub fn joins(run: Duration) -> Setup {
     let mut setup = reference(2 * SITE, run);
     busy(&mut setup.workload);
@@ -62,14 +64,15 @@ pub fn joins(run: Duration) -> Setup {
     setup
 }
 
-/// The same with sites of one host each, so that who joins finds nobody but the sources.
+/// The same with sites of one host each, so that a joiner can only ask the sources.
 pub fn lonely_joins(run: Duration) -> Setup {
     let mut setup = joins(run);
     setup.layout.sites = vec![1; (SOURCES + 2 * SITE) as usize];
     setup
 }
 
-/// So many objects of 250 octets at one source, and a site of four, one of which begins again when all is quiet.
+/// `objects` objects of 250 octets at one source, and a site of four hosts, one of which restarts
+/// after the traffic.
 pub fn many_objects(objects: u32, host_loss: f64) -> Setup {
     let mut workload = Workload::table1(objects);
     for state in workload.classes.iter_mut().flat_map(|class| class.chain.states.iter_mut().flatten()) {
@@ -88,7 +91,7 @@ pub fn many_objects(objects: u32, host_loss: f64) -> Setup {
     setup
 }
 
-/// The reference group, in which so many receivers of all sites begin again within one second.
+/// The reference group, in which `joiners` receivers of all sites restart within one second.
 pub fn storm(receivers: u32, joiners: u32) -> Setup {
     let mut setup = reference(receivers, seconds(40));
     busy(&mut setup.workload);
@@ -103,14 +106,14 @@ pub fn storm(receivers: u32, joiners: u32) -> Setup {
     setup
 }
 
-/// States change often, so that all objects have been heard of soon.
+/// Makes states change often, so that every object soon has a version.
 fn busy(workload: &mut Workload) {
     for state in workload.classes.iter_mut().flat_map(|class| class.chain.states.iter_mut().flatten()) {
         state.mean = seconds(10);
     }
 }
 
-/// What links carry for repair in a tree, over what they carry without one, per message.
+/// Repair traffic over links per message with loggers, divided by that without.
 pub fn crossings_over_flat(tree: &Report, flat: &Report) -> f64 {
     let per_message = |report: &Report| {
         let crossings = report.crossings.repairs_between_sites + report.crossings.repairs_to_hosts;
@@ -119,7 +122,7 @@ pub fn crossings_over_flat(tree: &Report, flat: &Report) -> f64 {
     per_message(tree) / per_message(flat).max(f64::MIN_POSITIVE)
 }
 
-/// What sources send more in the two seconds of a storm than without one.
+/// Relative increase of the sources' traffic in the two seconds of a storm.
 pub fn storm_load(with: &Report, without: &Report) -> f64 {
     let bytes = |report: &Report| {
         let seconds = report.source_bytes.iter().skip(STORM_AT as usize).take(2);
@@ -128,11 +131,11 @@ pub fn storm_load(with: &Report, without: &Report) -> f64 {
     bytes(with) / bytes(without).max(1.0) - 1.0
 }
 
-/// Adds what the goals for groups with loggers come to, one after the other: so many receivers for so long; `flat` is the same group
-/// without.
+/// Adds the goals for groups with loggers, one after another. Runs have `receivers` receivers and
+/// last `time`; `flat` is the report of the same group without loggers.
 ///
 /// # Errors
-/// Those of `run`.
+/// The error of `run`.
 pub(super) fn find_goals(
     goals: &mut Vec<Goal>,
     receivers: u32,
@@ -163,7 +166,7 @@ pub(super) fn find_goals(
     find_join_goals(goals, receivers, run)
 }
 
-/// Adds what joining comes to.
+/// Adds the goals for joiners.
 fn find_join_goals(
     goals: &mut Vec<Goal>,
     receivers: u32,

@@ -1,4 +1,4 @@
-//! How the window grows and shrinks, in segments.
+//! The congestion window, in segments.
 
 use std::time::Duration;
 
@@ -7,13 +7,13 @@ use base::Moment;
 /// CUBIC's constants (RFC 9438, section 5).
 const CUBIC_C: f64 = 0.4;
 const CUBIC_BETA: f64 = 0.7;
-/// The least threshold (RFC 5681).
+/// Minimum slow-start threshold (RFC 5681).
 const THRESHOLD_MIN: f64 = 2.0;
 
-/// Which algorithm.
+/// The congestion control algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Control {
-    /// RFC 5681 and 6582: one segment per round trip more, half for losses.
+    /// RFC 5681 and 6582: one more segment per round trip, half the window on loss.
     NewReno,
     /// RFC 9438.
     Cubic,
@@ -24,10 +24,10 @@ pub(super) struct Window {
     control: Control,
     pub(super) size: f64,
     threshold: f64,
-    /// CUBIC: the window before the last losses, and when it began to grow again.
+    /// CUBIC: the window before the last reduction, and the moment at which it began to grow again.
     before: f64,
     since: Option<Moment>,
-    /// CUBIC: where it began then, and what Reno would have by now.
+    /// CUBIC: the window at that moment, and the window that Reno would have by now.
     from: f64,
     reno: f64,
 }
@@ -38,7 +38,8 @@ impl Window {
         Self { control, size, threshold: f64::INFINITY, before: 0.0, since: None, from: size, reno: size }
     }
 
-    /// So many segments were acknowledged, and the window had been used up.
+    /// Grows the window after the acknowledgement of `segments` segments. Call it only if the
+    /// window was the limit.
     pub(super) fn grow(&mut self, now: Moment, segments: f64, rtt: Duration) {
         if self.size < self.threshold {
             self.size = (self.size + segments).min(self.threshold.max(self.size + segments / self.size));
@@ -67,13 +68,14 @@ impl Window {
         self.size = self.size.max(self.reno);
     }
 
-    /// Segments were lost while so many were under way.
+    /// Reduces the window after a loss; `flight` is the number of segments in flight.
     pub(super) fn shrink(&mut self, flight: f64) {
         self.since = None;
         match self.control {
             Control::NewReno => self.threshold = (flight / 2.0).max(THRESHOLD_MIN),
             Control::Cubic => {
-                // Fast convergence: who lost at less than before leaves room for others.
+                // Fast convergence: a loss at a smaller window than the last one leaves room for
+                // other flows.
                 let yields = self.size < self.before;
                 self.before = if yields { self.size * (1.0 + CUBIC_BETA) / 2.0 } else { self.size };
                 self.threshold = (flight.min(self.size) * CUBIC_BETA).max(THRESHOLD_MIN);
@@ -82,7 +84,8 @@ impl Window {
         self.size = self.threshold;
     }
 
-    /// The retransmission timer fired while so many were under way.
+    /// Collapses the window after a retransmission timeout; `flight` is the number of segments in
+    /// flight.
     pub(super) fn collapse(&mut self, flight: f64) {
         self.shrink(flight);
         self.size = 1.0;

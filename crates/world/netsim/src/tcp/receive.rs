@@ -1,4 +1,4 @@
-//! The receiving half: what came, in order, and when to say so.
+//! The receiving half: reassembly, and the timing of acknowledgements.
 
 use std::collections::BTreeMap;
 
@@ -6,19 +6,19 @@ use base::Moment;
 
 use super::{BLOCKS_MAX, Config};
 
-/// Segments after which there is an acknowledgement.
+/// Number of segments that trigger an acknowledgement.
 const EVERY: u32 = 2;
 
 #[derive(Clone, Debug)]
 pub(super) struct Receiver {
     config: Config,
-    /// All before this is here.
+    /// All octets before this position have been received.
     next: u64,
-    /// What is here beyond: begin to end, apart from each other.
+    /// Disjoint ranges received beyond it, by begin, with their ends.
     early: BTreeMap<u64, u64>,
-    /// Begins of blocks that grew lately, the freshest first.
+    /// Begins of the ranges that grew last, the latest first.
     fresh: Vec<u64>,
-    /// Segments without acknowledgement.
+    /// Number of unacknowledged segments.
     silent: u32,
     due: Option<Moment>,
     now: bool,
@@ -31,7 +31,7 @@ impl Receiver {
 
     pub(super) fn handle_data(&mut self, now: Moment, begin: u64, end: u64) {
         self.silent += 1;
-        // Something is missing, was missing, or came twice: the sender is to know at once.
+        // If data is or was missing, or arrived twice, the sender must learn of it at once.
         self.now |= begin != self.next || !self.early.is_empty() || self.silent >= EVERY;
         self.due.get_or_insert(now + self.config.ack_delay);
         if end <= self.next {
@@ -52,7 +52,7 @@ impl Receiver {
         fresh.retain(|begin| early.contains_key(begin));
     }
 
-    /// Keeps what came early, joined with its neighbours.
+    /// Stores an early range, merged with its neighbours.
     fn keep(&mut self, mut begin: u64, mut end: u64) {
         while let Some((&other, &other_end)) =
             self.early.range(..=end).next_back().filter(|(_, other_end)| **other_end >= begin)
@@ -78,7 +78,8 @@ impl Receiver {
         self.now
     }
 
-    /// What an acknowledgement says; with this everything is said.
+    /// The contents of an acknowledgement: cumulative position, SACK blocks, and their number.
+    /// Resets the timer, since everything is acknowledged then.
     pub(super) fn acknowledge(&mut self) -> (u64, [(u64, u64); BLOCKS_MAX], u8) {
         (self.silent, self.due, self.now) = (0, None, false);
         let mut sacks = [(0, 0); BLOCKS_MAX];

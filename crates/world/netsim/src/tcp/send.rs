@@ -1,4 +1,4 @@
-//! The sending half: segments, what became of them, and timers.
+//! The sending half: segments, their fate, and timers.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -8,24 +8,24 @@ use base::Moment;
 use super::control::Window;
 use super::{Config, Stats};
 
-/// Later segments that make an earlier one lost (RFC 6675).
+/// Number of later segments received that mark an earlier one as lost (RFC 6675).
 const LATER: u32 = 3;
-/// The timer before there is any round-trip time (RFC 6298).
+/// Retransmission timeout before the first round-trip sample (RFC 6298).
 const RTO_INITIAL: Duration = Duration::from_secs(1);
 const RTO_MAX: Duration = Duration::from_secs(60);
-/// How long a peer may keep an acknowledgement back, for probes (RFC 8985, section 7.2).
+/// Assumed maximum delay of the peer's acknowledgements, for probes (RFC 8985, section 7.2).
 const PEER_DELAY: Duration = Duration::from_millis(200);
 
-/// A segment that is not acknowledged.
+/// An unacknowledged segment.
 #[derive(Clone, Copy, Debug)]
 struct Flying {
     seq: u64,
     len: u32,
     sent: Moment,
-    /// Order of sending, over all segments and times.
+    /// Position in the order of transmissions, retransmissions included.
     order: u64,
     sacked: bool,
-    /// Thought lost, and not sent again yet.
+    /// Considered lost, and not retransmitted yet.
     lost: bool,
     again: bool,
 }
@@ -39,22 +39,23 @@ pub(super) struct Sender {
     acked: u64,
     flying: VecDeque<Flying>,
     orders: u64,
-    /// Losses of what was sent before this belong to the reduction that was.
+    /// Losses of data sent before this position belong to the current reduction.
     recover: Option<u64>,
-    /// That reduction was the timer's, after which the window grows again at once.
+    /// A timeout caused that reduction; the window then grows again at once.
     after_timeout: bool,
     rtt: Option<(Duration, Duration)>,
     rtt_min: Duration,
     backoff: u32,
     rto_at: Option<Moment>,
-    /// RACK: of the segment that was sent last of those that arrived: its order, when it was sent, how long it took.
+    /// RACK: order, send time and round-trip time of the segment sent last among those that
+    /// arrived.
     latest: (u64, Moment, Duration),
     rack_at: Option<Moment>,
     probe_at: Option<Moment>,
-    /// A probe is out until something beyond this is acknowledged.
+    /// A probe is outstanding until data up to this position is acknowledged.
     probed: Option<u64>,
     probe_now: bool,
-    /// The window kept something back since the last acknowledgement.
+    /// The window has held data back since the last acknowledgement.
     limited: bool,
 }
 
@@ -99,7 +100,7 @@ impl Sender {
         self.window.size
     }
 
-    /// Segments under way: neither acknowledged nor thought lost (RFC 6675's pipe).
+    /// Number of segments in flight: neither acknowledged nor considered lost (RFC 6675's pipe).
     fn pipe(&self) -> usize {
         self.flying.iter().filter(|segment| !segment.sacked && !segment.lost).count()
     }
@@ -141,14 +142,15 @@ impl Sender {
         }
         self.limited = false;
         self.find_lost(now, stats);
-        // Not for what arrived out of order: a hole that nobody sees otherwise must not live for ever (RFC 6298, 5.3).
+        // Restart the timer only for cumulative progress: after out-of-order arrivals only, a hole
+        // that nothing else reveals must still time out (RFC 6298, 5.3).
         if self.acked > before {
             self.rto_at = (!self.flying.is_empty()).then(|| now + self.rto());
         }
         self.arm_probe(now);
     }
 
-    /// A segment arrived: what its time tells.
+    /// Takes the round-trip sample of a segment that arrived.
     fn note_arrival(&mut self, now: Moment, segment: Flying) {
         let took = now.since(segment.sent);
         if !segment.again {
@@ -161,7 +163,7 @@ impl Sender {
                 ),
             });
         } else if took < self.rtt_min {
-            return; // of an earlier sending of it
+            return; // the sample belongs to an earlier transmission
         }
         if segment.order > self.latest.0 {
             self.latest = (segment.order, segment.sent, took);
@@ -173,7 +175,7 @@ impl Sender {
         base.max(self.config.rto_min).saturating_mul(1 << self.backoff.min(10)).min(RTO_MAX)
     }
 
-    /// Marks what is lost, and shrinks the window once for all that was under way.
+    /// Marks lost segments, and reduces the window once for all data in flight.
     fn find_lost(&mut self, now: Moment, stats: &mut Stats) {
         self.rack_at = None;
         let mut lost = false;
@@ -202,7 +204,7 @@ impl Sender {
         }
         if lost && self.recover.is_none() {
             stats.reductions += 1;
-            // All that is without acknowledgement, arrived or not (RFC 5681's FlightSize).
+            // All unacknowledged data, whether it has arrived or not (RFC 5681's FlightSize).
             self.window.shrink(self.flying.len() as f64);
             (self.recover, self.after_timeout) = (Some(self.next), false);
         }
@@ -235,7 +237,7 @@ impl Sender {
         }
     }
 
-    /// Sends something, so that an acknowledgement tells what is lost: what is new, or the last segment again.
+    /// Sends a probe, whose acknowledgement reveals losses: new data, or the last segment again.
     fn probe(&mut self, now: Moment, stats: &mut Stats) {
         stats.probes += 1;
         self.probed = Some(self.next);
@@ -264,7 +266,7 @@ impl Sender {
         self.rto_at = Some(now + self.rto());
     }
 
-    /// The next segment with data: where it begins, how long it is, whether it was sent before.
+    /// The next segment with data: position, length, and whether it is a retransmission.
     pub(super) fn poll_transmit(&mut self, now: Moment) -> Option<(u64, u32, bool)> {
         let room = (self.pipe() as f64) < self.window.size.floor().max(1.0) || self.probe_now;
         let lost = self.flying.iter().position(|segment| segment.lost);
@@ -278,7 +280,7 @@ impl Sender {
             return Some(self.send_again(now, index));
         }
         let len = (self.written - self.next).min(u64::from(self.config.mss)) as u32;
-        // Nagle: a short segment waits while anything is without acknowledgement.
+        // Nagle: a short segment waits while any data is unacknowledged.
         let held = !self.config.nodelay && len < self.config.mss && !self.flying.is_empty();
         if len == 0 || (held && !self.probe_now) {
             return None;

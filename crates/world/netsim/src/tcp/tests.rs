@@ -7,7 +7,7 @@ use wan::{LineSpec, Loss, Share, Verdict};
 
 use super::{Config, Control, Segment, Tcp};
 
-/// Two ends with a line each way; what `a` sends is lost as the line says, what `b` sends is not.
+/// Two ends with a line in each direction. Only the line from `a` loses segments.
 struct World {
     now: Moment,
     a: Tcp,
@@ -41,7 +41,7 @@ impl World {
         }
     }
 
-    /// Runs until `until`, or until nothing happens any more.
+    /// Runs until `until`, or until no event is left.
     fn run(&mut self, until: Moment) {
         self.send();
         loop {
@@ -129,7 +129,8 @@ fn a_lost_tail_takes_a_probe_or_the_timer() {
     }
 }
 
-/// After the timer the window must grow while what was lost is still being sent again, or a stream of small messages never catches up.
+/// After a timeout the window must grow while lost segments are still being retransmitted.
+/// Otherwise a stream of small messages never catches up.
 #[test]
 fn a_stream_of_messages_catches_up_after_timeouts() {
     for (seed, config) in (1..).zip([Config::MODERN, Config::CLASSIC, Config::CLASSIC, Config::CLASSIC]) {
@@ -140,7 +141,7 @@ fn a_stream_of_messages_catches_up_after_timeouts() {
             world.run(Moment::from_millis(24 * (message + 1)));
             backlog_max = backlog_max.max(world.a.backlog());
         }
-        // 83 kbit/s: so many seconds of them.
+        // Converts the backlog to seconds of traffic, at 83 kbit/s.
         let seconds = backlog_max as f64 * 8.0 / 83_333.0;
         assert!(seconds < 8.0, "{config:?}: {seconds} s, {:?}", world.a.stats());
     }
@@ -162,8 +163,9 @@ fn nagle_sends_fewer_and_longer_segments() {
     assert!(held.0 < 120 && held.1 < at_once.1 * 9 / 10, "{held:?}");
 }
 
-/// Within a quarter of the square-root formula for small losses and acknowledgements of every second segment
-/// (Mathis, Semke, Mahdavi, Ott 1997): sqrt(3 / (2 b p)) segments per round trip.
+/// Within a quarter of the square-root formula for small losses (Mathis, Semke, Mahdavi, Ott 1997):
+/// sqrt(3 / (2 b p)) segments per round trip, where b is the number of segments per
+/// acknowledgement.
 #[test]
 fn reno_has_the_rate_of_the_formula() {
     for (seed, loss) in [(1, 0.001), (2, 0.004), (3, 0.01)] {
@@ -172,7 +174,7 @@ fn reno_has_the_rate_of_the_formula() {
         world.a.write(1 << 40);
         world.run(Moment::from_secs(600));
         let rate = world.b.delivered() as f64 / 1_448.0 / 6_000.0;
-        // Our window counts each acknowledged segment, as RFC 3465 lets it: b is 1.
+        // The window counts each acknowledged segment, as RFC 3465 allows: b is 1.
         let expected = (1.5 / loss).sqrt();
         assert!(
             (rate / expected - 1.0).abs() < 0.25,

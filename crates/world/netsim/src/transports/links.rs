@@ -1,4 +1,4 @@
-//! TCP connections with the messages on them.
+//! TCP connections and the messages on them.
 
 use std::collections::VecDeque;
 
@@ -6,10 +6,10 @@ use base::Moment;
 
 use crate::tcp::{Config, Segment, Stats, Tcp};
 
-/// Octets that tell the length of a message on a connection.
+/// Octets of the length prefix of a message on a connection.
 pub(super) const FRAMING: u64 = 4;
 
-/// A message on a connection: where it begins and ends, and which it is.
+/// A message on a connection: its range of octets and its index in the trace.
 #[derive(Clone, Copy, Debug)]
 struct Framed {
     begin: u64,
@@ -22,14 +22,14 @@ struct Framed {
 #[derive(Debug)]
 pub(super) struct End {
     pub(super) tcp: Tcp,
-    /// The other end's site, and its place in the list of ends.
+    /// Index of the other end in the list of ends.
     pub(super) peer: usize,
     pub(super) site: usize,
-    /// When it is to be woken.
+    /// Moment of its next scheduled wake-up.
     pub(super) wake: Moment,
-    /// It always has something to send.
+    /// It always has data to send.
     pub(super) is_bulk: bool,
-    /// Messages that were written, not all delivered.
+    /// Written messages that are not all delivered.
     messages: VecDeque<Framed>,
     written: u64,
 }
@@ -55,7 +55,7 @@ impl End {
         self.tcp.write(size as u64 + FRAMING);
     }
 
-    /// Messages of which something is in this segment.
+    /// The messages of which this segment carries a part.
     pub(super) fn within<'a>(&'a self, segment: &'a Segment) -> impl Iterator<Item = usize> + 'a {
         let (begin, end) = (segment.seq, segment.seq + u64::from(segment.len));
         let first = self.messages.partition_point(|message| message.end <= begin);
@@ -65,7 +65,8 @@ impl End {
             .map(|message| message.index)
     }
 
-    /// Messages of which the other end now has everything: in order, or each by itself.
+    /// The messages that the other end `there` has completely received since the last call: in
+    /// order, or each independently if `unordered`.
     pub(super) fn take_delivered(&mut self, there: &Tcp, unordered: bool) -> Vec<usize> {
         let mut taken = Vec::new();
         if unordered {
@@ -85,7 +86,7 @@ impl End {
     }
 }
 
-/// Sums up what ends counted.
+/// Sums the counters of all ends.
 pub(super) fn sum(ends: &[End]) -> Stats {
     ends.iter().map(|end| end.tcp.stats()).fold(Stats::default(), |sum, stats| Stats {
         segments: sum.segments + stats.segments,

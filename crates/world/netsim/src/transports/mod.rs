@@ -1,9 +1,11 @@
-//! The same messages, over the same lines, by different transports.
+//! The same messages over the same lines, by different transports.
 //!
-//! A [`Trace`] of messages is recorded once from simulated entities, then sent by SRMP (the machine that runs live), by a mesh of
-//! TCP connections ([`crate::tcp`], a model), by multicast for the one mode and TCP for the other, or by multicast alone, over a
-//! [star](StarSpec) of sites. What is counted is the same for all: octets on every line with all headers, delays, what arrives, how long
-//! copies of states are stale, how long what was lost takes. See [`Kind`] for what each transport does, [`run()`] for what it comes to.
+//! A [`Trace`] of messages is recorded once from simulated entities. It is then sent over a
+//! [star](StarSpec) of sites: by SRMP (the machine that runs live), by a mesh of TCP connections
+//! ([`crate::tcp`], a model), by multicast for one mode and TCP for the other, or by multicast
+//! alone. The measurements are the same for all: octets on every line with all headers, delays,
+//! deliveries, staleness of copies of states, and recovery times. See [`Kind`] for the transports
+//! and [`run()`] for the [`Outcome`].
 
 mod links;
 mod outcome;
@@ -24,61 +26,64 @@ pub use star::{Carried, StarSpec};
 pub use trace::{Message, Trace};
 pub use world::{TransportError, run};
 
-/// How messages get to all other sites.
+/// The transport that carries messages to all other sites.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
-    /// SRMP: mode 0 best effort, mode 1 reliable; an endpoint per site. The function changes its settings.
+    /// SRMP: mode 0 best effort, mode 1 reliable; one endpoint per site. The function changes its
+    /// settings.
     Srmp(fn(&mut Config)),
-    /// A multicast datagram for each message, and nothing that makes up for losses: the floor.
+    /// A multicast datagram for each message, without any repair: the lower bound of traffic.
     Multicast,
-    /// A TCP connection per pair of sites for everything.
+    /// A TCP connection per pair of sites for all messages.
     Tcp {
-        /// Which TCP.
+        /// The variant of TCP.
         config: tcp::Config,
-        /// The application collects messages for so long before it writes.
+        /// Time for which the application collects messages before it writes them.
         batch: Duration,
-        /// Messages need not wait for earlier ones that are missing, as on streams of QUIC: TCP's recovery, without its order.
+        /// Messages do not wait for missing earlier ones, as on streams of QUIC: TCP's recovery
+        /// without its order.
         unordered: bool,
     },
-    /// Multicast for mode 0, a TCP connection per pair of sites for mode 1: what STOW did, without its relays.
+    /// Multicast for mode 0, a TCP connection per pair of sites for mode 1, as in STOW, but without
+    /// its relays.
     Hybrid {
-        /// Which TCP.
+        /// The variant of TCP.
         config: tcp::Config,
     },
 }
 
-/// A TCP connection that always has something to send.
+/// A competing TCP connection that always has data to send.
 #[derive(Clone, Copy, Debug)]
 pub struct Bulk {
-    /// From this site.
+    /// The sending site.
     pub from: usize,
-    /// To that one.
+    /// The receiving site.
     pub to: usize,
-    /// From then on.
+    /// Time at which it begins to send.
     pub begin: Duration,
-    /// It is cut off then.
+    /// Time at which it is cut off.
     pub end: Duration,
 }
 
-/// What is run.
+/// The settings of a run.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// The lines.
+    /// The sites and their lines.
     pub star: StarSpec,
-    /// How messages are sent.
+    /// The transport.
     pub kind: Kind,
-    /// After the last message the run goes on for so long.
+    /// Time from the end of the trace to the end of the run.
     pub settle: Duration,
     /// Competing connections.
     pub bulk: Vec<Bulk>,
-    /// Sites that die, and when.
+    /// Deaths of sites: site, time.
     pub deaths: Vec<(usize, Duration)>,
-    /// How often to look at rates and queues of the first site, if at all.
+    /// Interval at which rates and queues of the first site are sampled; `None` for no samples.
     pub glimpse_every: Option<Duration>,
 }
 
 impl Setup {
-    /// Without competition, deaths and glimpses.
+    /// Settings without competition, deaths and samples.
     pub fn new(star: StarSpec, kind: Kind) -> Self {
         let settle = Duration::from_secs(30);
         Self { star, kind, settle, bulk: Vec::new(), deaths: Vec::new(), glimpse_every: None }

@@ -1,4 +1,4 @@
-//! What a run comes to.
+//! The outcome of a run.
 
 use std::time::Duration;
 
@@ -10,72 +10,76 @@ use crate::queueing::Sample;
 use crate::srmp::ledger::Ledger;
 use crate::tcp;
 
-/// Beyond the way itself and what bundling costs, whoever comes later was kept waiting.
+/// Delay beyond that of the line above which a message counts as held back; covers the delay of
+/// bundling.
 const HELD_BEYOND: Duration = Duration::from_millis(30);
 
-/// A look at the first site.
+/// A sample of the first site.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Glimpse {
-    /// When.
+    /// The moment of the sample.
     pub at: Duration,
-    /// What SRMP's congestion control allows it, in bit/s.
+    /// Rate that SRMP's congestion control allows, in bit/s.
     pub allowed: f64,
-    /// What its line up carried of SRMP since the last look, in bit/s.
+    /// Traffic of the transport on its uplink since the last sample, in bit/s.
     pub carried: f64,
-    /// What it carried of competing connections, in bit/s.
+    /// Traffic of competing connections on its uplink since the last sample, in bit/s.
     pub competing: f64,
-    /// Octets in its queue.
+    /// Octets in the queue of its uplink.
     pub backlog: usize,
 }
 
-/// What a run comes to.
+/// The outcome of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// What each site's lines carried.
+    /// Octets on each site's lines.
     pub carried: Vec<Carried>,
-    /// From sending to delivery, of mode 0 and mode 1 messages, in seconds.
+    /// Delays from sending to delivery, of mode 0 and mode 1 messages, in seconds.
     pub delays: [Sample; 2],
-    /// Deliveries of mode 0 that could have been.
+    /// Number of mode 0 deliveries without any loss.
     pub mode0_expected: u64,
-    /// Mode 1 messages whose first sending was lost on the way to somebody, and that came in the end: beyond the way itself.
+    /// Recovery times, in seconds beyond the delay of the line, of delivered mode 1 messages whose
+    /// first transmission to the receiving site was lost.
     pub recovery: Sample,
-    /// Share of deliveries that were late though nothing of them was lost.
+    /// Share of deliveries that were late although no part of them was lost.
     pub held: f64,
-    /// Time that copies of states were not the newest, beyond the way itself, in seconds per hour and copy.
+    /// Time for which copies of states were stale, beyond the delay of the line, in seconds per
+    /// hour and copy.
     pub stale_seconds_per_hour: f64,
-    /// Copies of final states that must be, and that are.
+    /// Number of copies of final states that should exist, and number of those that do.
     pub finals: (u64, u64),
-    /// The longest time in which a site heard nothing of one entity, while it sent, in mode 0.
+    /// The longest interval between two mode 0 updates of one entity at a site.
     pub longest_silence: Duration,
-    /// Mode 0 updates of each entity that arrived, in the mean over receivers, in the order of sites and entities.
+    /// Mode 0 updates of each entity that arrived, averaged over receivers, in the order of sites
+    /// and entities.
     pub updates: Vec<f64>,
-    /// What all ends of TCP connections counted.
+    /// Counters of all ends of TCP connections.
     pub tcp: tcp::Stats,
-    /// Looks at the first site.
+    /// Samples of the first site.
     pub glimpses: Vec<Glimpse>,
-    /// Events.
+    /// Events of the simulation.
     pub events: u64,
 }
 
-/// What arrives, as it does.
+/// Collects the measurements of a run.
 #[derive(Debug)]
 pub(super) struct Scores {
     sites: usize,
     per_source: usize,
     way: Duration,
     ledger: Ledger,
-    /// Versions of reliable messages.
+    /// Versions of reliable messages, by message.
     versions: Vec<u64>,
     delays: [Sample; 2],
     recovery: Sample,
-    /// By message, a bit for each of the first 64 sites that lost its first sending.
+    /// By message, a bit for each of the first 64 sites that lost its first transmission.
     lost: Vec<u64>,
     late: u64,
     deliveries: u64,
     mode0_expected: u64,
-    /// By receiver and entity: the last update that came, and how many.
+    /// By receiver and entity: the moment of the last update, and the number of updates.
     updates: Vec<(Moment, u64)>,
-    /// By receiver and entity: the newest version that came.
+    /// By receiver and entity: the newest version received.
     newest: Vec<u64>,
     silence: Duration,
 }
@@ -110,7 +114,7 @@ impl Scores {
         }
     }
 
-    /// The first sending of a message does not reach a site.
+    /// Notes that the first transmission of a message does not reach a site.
     pub(super) fn lose(&mut self, index: usize, to: usize) {
         if let Some(lost) = self.lost.get_mut(index)
             && to < 64
@@ -131,7 +135,7 @@ impl Scores {
             let place = (to, message.site, message.element);
             let entities = self.updates.len() / self.sites;
             let newest = &mut self.newest[to * entities + message.site * self.per_source + message.element];
-            // Who gets an older version after a newer one leaves it at that.
+            // A receiver ignores an older version after a newer one.
             if self.versions[index] > *newest {
                 *newest = self.versions[index];
                 self.ledger.deliver(now, place, self.versions[index], self.way);

@@ -3,28 +3,30 @@
 use base::{Moment, Seed};
 use wan::{Channel, LineSpec, Schedule, Verdict};
 
-/// What sites are joined by. A datagram goes up its sender's line once, whatever the number of receivers; in the core it is copied, goes
-/// the way to each receiver by itself, and comes down that one's line.
+/// The lines between sites. A datagram goes up its sender's line once, regardless of the number of
+/// receivers. The core copies it; each copy takes the way to its receiver independently and comes
+/// down the receiver's line.
 #[derive(Clone, Debug)]
 pub struct StarSpec {
-    /// Sites.
+    /// Number of sites.
     pub sites: usize,
-    /// From each site into the core: its rate and queue.
+    /// From each site into the core: rate and queue.
     pub up: Vec<Schedule>,
-    /// From the end of the one to the beginning of the other line, for each ordered pair by itself: delay, jitter, loss.
+    /// From the end of the uplink to the beginning of the downlink, independently for each ordered
+    /// pair of sites: delay, jitter, loss.
     pub way: Schedule,
-    /// From the core to each site.
+    /// From the core to each site: rate and queue.
     pub down: Vec<Schedule>,
 }
 
 impl StarSpec {
-    /// Sites with lines as fast as one wants, and this way between them.
+    /// Sites with infinitely fast lines, and this way between them.
     pub fn of_way(sites: usize, way: LineSpec) -> Self {
         let free = vec![Schedule::constant(LineSpec::default()); sites];
         Self { sites, up: free.clone(), way: way.into(), down: free }
     }
 
-    /// With lines of this rate, in bit/s, and queue, in octets.
+    /// The same with lines of this rate, in bit/s, and queue, in octets.
     #[must_use]
     pub fn with_access(self, rate: u64, queue: usize) -> Self {
         let line = LineSpec { rate: Some(rate), queue: Some(queue), ..LineSpec::default() };
@@ -33,25 +35,25 @@ impl StarSpec {
     }
 }
 
-/// Octets that went over lines, headers of IP included.
+/// Octets carried by the lines of a site, IP headers included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Carried {
     /// Into the core.
     pub up: u64,
-    /// Out of it.
+    /// Out of the core.
     pub down: u64,
 }
 
-/// What became of a datagram at one place.
+/// The fate of a datagram on one line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
-    /// It is at the next place then.
+    /// It arrives at the end of the line at this moment.
     At(Moment),
     /// It is lost.
     Lost,
 }
 
-/// The lines of a star, at work.
+/// The state of all lines of a star.
 #[derive(Debug)]
 pub(super) struct Star {
     sites: usize,
@@ -97,7 +99,7 @@ impl Star {
             .collect()
     }
 
-    /// Octets that wait, or are being sent, on the line up from a site.
+    /// Octets that wait or are being sent on a site's uplink.
     pub(super) fn backlog(&mut self, now: Moment, site: usize) -> usize {
         self.up[site].backlog(now)
     }

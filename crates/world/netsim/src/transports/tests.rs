@@ -69,12 +69,12 @@ fn with_loss_reliable_ones_recover_and_order_costs_those_behind() {
     assert_eq!(tcp.delays[0].count(), tcp.mode0_expected);
     let got = srmp.delays[0].count() as f64 / srmp.mode0_expected as f64;
     assert!((got - 0.95).abs() < 0.01, "{got}");
-    // TCP's window keeps some back, its order more; SRMP keeps nothing back.
+    // TCP holds messages back by its window and even more by its order; SRMP holds nothing back.
     let held = [tcp.held, streams.held, srmp.held];
     assert!(held[0] > 1.2 * held[1] && held[1] > 0.05 && held[2] < 0.01, "{held:?}");
 }
 
-/// What comes without order is not taken for news when it is old.
+/// Without order, an old version that arrives late must not count as news.
 #[test]
 fn an_older_version_does_not_replace_a_newer_one() {
     let setup = Setup::new(StarSpec::of_way(4, way(0.05)), kinds()[3]);

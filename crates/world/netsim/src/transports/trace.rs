@@ -1,4 +1,4 @@
-//! What is sent, whatever carries it.
+//! The messages to send, independent of the transport.
 
 use std::time::Duration;
 
@@ -11,37 +11,39 @@ use crate::simulation::EVENTS_OF_A_STEP;
 /// A message of an entity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// When it is sent.
+    /// The moment at which it is sent.
     pub at: Moment,
-    /// By which site.
+    /// The sending site.
     pub site: usize,
-    /// About which of its entities.
+    /// The entity within its site.
     pub element: usize,
-    /// Reliably, for it changes a state; otherwise best effort.
+    /// Reliable, since it changes a state; otherwise best effort.
     pub is_reliable: bool,
-    /// Octets.
+    /// Size, in octets.
     pub size: usize,
 }
 
-/// Messages in the order of their times.
+/// Messages in order of time.
 #[derive(Clone, Debug)]
 pub struct Trace {
-    /// All of them.
+    /// All messages.
     pub messages: Vec<Message>,
-    /// Sites that send: the first ones.
+    /// Number of sending sites, which are the first ones.
     pub sources: usize,
-    /// Entities of each.
+    /// Number of entities of each sending site.
     pub per_source: usize,
-    /// The time they are of.
+    /// Length of the trace.
     pub run: Duration,
 }
 
 impl Trace {
-    /// What the objects of `workload`, dealt out to `sources` sites, say in `run`, unless `go_on`, which is asked after each few hundred
-    /// messages, says no.
+    /// Records the messages of the objects of `workload` in `run`; the objects are divided among
+    /// `sources` sites. `go_on` is called every few hundred messages and stops the recording by
+    /// returning false.
     ///
     /// # Errors
-    /// The workload cannot be; [`TransportError::Stopped`] by `go_on`.
+    /// [`TransportError`]: the workload is invalid; [`TransportError::Stopped`] if `go_on` stops
+    /// the recording.
     pub fn record(
         workload: Workload,
         sources: usize,
@@ -69,7 +71,7 @@ impl Trace {
         Ok(Self { messages, sources, per_source, run })
     }
 
-    /// The same messages, each reliable with this probability instead of what it was.
+    /// The same messages, each reliable with this probability, regardless of its former mode.
     #[must_use]
     pub fn with_reliable_share(mut self, share: f64, seed: Seed) -> Self {
         let share = wan::Share::from_f64(share).unwrap_or_default();
@@ -78,7 +80,7 @@ impl Trace {
         self
     }
 
-    /// Bits of messages per second of one site, in the mean.
+    /// Mean rate of one site's messages, in bit/s, without headers.
     pub fn bits_per_second(&self) -> f64 {
         let bytes: usize = self.messages.iter().map(|message| message.size).sum();
         bytes as f64 * 8.0 / self.run.as_secs_f64() / self.sources as f64

@@ -1,4 +1,4 @@
-//! Sites at work: messages go in, datagrams go about, deliveries are counted.
+//! The event loop of a run: sites send messages, lines carry datagrams, and deliveries are counted.
 
 use std::net::SocketAddr;
 use std::rc::Rc;
@@ -18,76 +18,76 @@ use crate::queue::EventQueue;
 use crate::simulation::{EVENTS_OF_A_STEP, EVENTS_PER_MOMENT_MAX};
 use crate::tcp::{self, Segment};
 
-/// IPv4 and UDP headers.
+/// Octets of IPv4 and UDP headers.
 const HEADERS: usize = 28;
 const PORT: u16 = 5_000;
-/// What a connection that always has something to send is given at once.
+/// Octets written at once to a competing connection, so that it always has data to send.
 const PLENTY: u64 = 1 << 50;
 
-/// Why a run came to nothing.
+/// A run that failed.
 #[derive(Debug, thiserror::Error)]
 pub enum TransportError {
-    /// Settings of an endpoint.
+    /// Invalid settings of an endpoint.
     #[error(transparent)]
     Endpoint(#[from] ConfigError),
     /// A message that its endpoint cannot carry.
     #[error("a message of an object: {0}")]
     Send(#[from] SendError),
-    /// The traffic.
+    /// An invalid workload.
     #[error(transparent)]
     Traffic(#[from] workload::ConfigError),
-    /// There are fewer than two sites, or more that send than there are, or not a line for each.
+    /// Fewer than two sites, more sending sites than sites, or a site without lines.
     #[error("{sites} sites, of which {sources} send: expected two or more, all of them with lines")]
     Sites {
-        /// All.
+        /// Number of sites.
         sites: usize,
-        /// Those that send.
+        /// Number of sending sites.
         sources: usize,
     },
-    /// Time does not get on.
+    /// Time does not advance.
     #[error("more than {EVENTS_PER_MOMENT_MAX} events at {0}")]
     Livelock(Moment),
-    /// Who runs it wanted no more.
+    /// The caller stopped the run.
     #[error("stopped by its caller")]
     Stopped,
 }
 
-/// What is in a datagram.
+/// The contents of a datagram.
 #[derive(Debug)]
 enum Payload {
     Srmp(Bytes),
-    /// One message, and nothing else.
+    /// A single message, by its index.
     Plain(usize),
-    /// For the end of this number, from its peer.
+    /// A segment for the end with this index, from its peer.
     Tcp(usize, Segment),
 }
 
 #[derive(Debug)]
 struct Packet {
     from: usize,
-    /// All others, if none.
+    /// The receiving site; `None` for all others.
     to: Option<usize>,
     bytes: usize,
     payload: Payload,
 }
 
-/// What is to happen.
+/// An event of the simulation.
 enum Next {
-    /// The next message of the trace.
+    /// The next message of the trace is due.
     Message,
-    /// A datagram is in the core.
+    /// A datagram reaches the core.
     Core(Rc<Packet>),
-    /// A datagram is before the line down to a site.
+    /// A datagram reaches the downlink of a site.
     Edge(usize, Rc<Packet>),
-    /// A datagram is at a site.
+    /// A datagram arrives at a site.
     Arrive(usize, Rc<Packet>),
-    /// An SRMP endpoint wants to be woken.
+    /// The timer of an SRMP endpoint expires.
     Wake(usize),
-    /// An end of a connection does.
+    /// The timer of an end of a connection expires.
     WakeEnd(usize),
-    /// A site writes what it has collected.
+    /// A site writes its collected messages.
     Flush(usize),
-    /// A competing connection begins, or ends.
+    /// A competing connection begins (true) or ends.
     Bulk(usize, bool),
     Die(usize),
     Glimpse,
@@ -104,20 +104,23 @@ struct World<'a> {
     endpoints: Vec<Option<Endpoint>>,
     wakes: Vec<Moment>,
     ends: Vec<End>,
-    /// Ends by site and peer's site; none for oneself.
+    /// Ends by site and peer's site; `None` on the diagonal.
     mesh: Vec<Option<usize>>,
-    /// What each site has collected to write.
+    /// Messages that each site has collected for its next write.
     collected: Vec<Vec<usize>>,
     glimpses: Vec<Glimpse>,
-    /// Octets of the first site's line since the last look: SRMP's, and competing ones.
+    /// Octets on the first site's uplink since the last sample: those of the transport, and those
+    /// of competing connections.
     seen: [u64; 2],
     events: u64,
 }
 
-/// Sends all of `trace`, with the lines' chance from `seed`, unless `go_on`, which is asked after each few hundred events, says no.
+/// Sends all messages of `trace`. The randomness of the lines derives from `seed`. `go_on` is
+/// called every few hundred events and stops the run by returning false.
 ///
 /// # Errors
-/// Settings that cannot be; time does not get on; [`TransportError::Stopped`] by `go_on`.
+/// [`TransportError`]: invalid settings, or time does not advance; [`TransportError::Stopped`] if
+/// `go_on` stops the run.
 pub fn run(
     setup: &Setup,
     trace: &Trace,
@@ -202,7 +205,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// A connection; the number of its end at `a`, that at `b` is the next.
+    /// Opens a connection. Returns the index of its end at `a`; the end at `b` has the next index.
     fn connect(&mut self, config: tcp::Config, a: usize, b: usize, is_bulk: bool) -> usize {
         let first = self.ends.len();
         self.ends.push(End::new(config, a, first + 1, is_bulk));
@@ -244,7 +247,7 @@ impl<'a> World<'a> {
                     self.ends[end].tcp.write(PLENTY);
                     self.pump(end);
                 } else {
-                    // Nobody listens any more.
+                    // The connection is cut: both ends leave their sites.
                     let peer = self.ends[end].peer;
                     (self.ends[end].site, self.ends[peer].site) = (usize::MAX, usize::MAX);
                 }
@@ -305,7 +308,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Sends what an end of a connection has to send, and asks when to wake it.
+    /// Sends the segments of an end of a connection, and schedules its next timeout.
     fn pump(&mut self, number: usize) {
         while let Some(segment) = self.ends[number].tcp.poll_transmit(self.now) {
             let end = &self.ends[number];
@@ -352,7 +355,7 @@ impl<'a> World<'a> {
         Ok(())
     }
 
-    /// Takes from an endpoint what it wants to send and to tell, and asks when to wake it.
+    /// Takes the datagrams and events of an endpoint, and schedules its next timeout.
     fn drain(&mut self, site: usize) {
         loop {
             let Some(endpoint) = &mut self.endpoints[site] else { return };
@@ -444,7 +447,8 @@ impl<'a> World<'a> {
         }
     }
 
-    /// A site does not get a datagram: messages that it has for the first time are noted.
+    /// Notes the messages that a site misses because a datagram is lost, if it is their first
+    /// transmission.
     fn lose(&mut self, to: usize, packet: &Packet) {
         match &packet.payload {
             Payload::Plain(index) => self.scores.lose(*index, to),
@@ -460,7 +464,8 @@ impl<'a> World<'a> {
                     return;
                 };
                 for record in read.records().filter_map(Result::ok) {
-                    // Of a repair it was noted before, or its first sending is the one that came.
+                    // For a repair, either its first transmission was noted as lost already, or it
+                    // had arrived.
                     if let Record::Mode1(message) = record
                         && !message.flags.intersects(REPEATED)
                     {
@@ -488,7 +493,7 @@ impl<'a> World<'a> {
     }
 }
 
-/// Mode 1 messages that are not sent for the first time.
+/// Flags of mode 1 messages that are not first transmissions.
 const REPEATED: srmp::wire::Mode1Flags = srmp::wire::Mode1Flags::REPAIR.union(srmp::wire::Mode1Flags::COPY);
 
 impl Packet {
@@ -497,7 +502,7 @@ impl Packet {
     }
 }
 
-/// The number of a message, which is the beginning of its body.
+/// The index of a message, with which its body begins.
 fn index_of(body: &[u8]) -> usize {
     body.first_chunk().map_or(usize::MAX, |number| u64::from_be_bytes(*number) as usize)
 }

@@ -11,7 +11,7 @@ fn micros(n: u64) -> Moment {
     Moment::from_micros(n)
 }
 
-/// Hosts on links of 10 µs and 8 Mb/s: an octet takes a microsecond.
+/// Hosts on links of 10 µs and 8 Mbit/s: an octet takes a microsecond.
 fn network(seed: u64, hosts: u32) -> (Network, Vec<HostId>) {
     let link = LinkSpec { rate: Some(8_000_000), delay: DELAY };
     let mut net = Network::new(Seed(seed), NetworkOptions { link, stream_window: 100 });
@@ -132,7 +132,7 @@ fn the_window_pushes_back() {
     net.send(a, Bytes::from_static(&[2; 60])).unwrap();
     assert_eq!(net.room(a), 0);
     let got = drain(&mut net, Moment::MAX);
-    // 60 µs to send, 10 to arrive, 10 for the sender to hear of it.
+    // 60 µs to send, 10 to arrive, 10 until the sender learns of it.
     assert_eq!(got[1].0, micros(20 + 60 + 20));
     assert_eq!(got[1].2, HostEvent::Writable { socket: a });
     assert_eq!(net.room(a), 100);
@@ -369,7 +369,7 @@ fn chance_of_a_link_is_its_own() {
     let count = plain.iter().filter(|&&lost| lost).count();
     assert!((16..48).contains(&count), "{count}");
     assert_ne!(plain, losses(8, |_, _| {}));
-    // A host, traffic elsewhere, and another rule that draws: no loss changes.
+    // Another host, traffic elsewhere, and another rule that draws change no loss.
     let disturbed = losses(7, |net, h| {
         let new = net.add_host("new");
         net.add_rule(Fault::new(Scope::All, Effect::Delay(Duration::ZERO..=DELAY)).with_chance(300_000));

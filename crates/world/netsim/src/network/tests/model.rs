@@ -1,4 +1,4 @@
-//! Any mixture of use and faults against a model that knows only what each socket sent.
+//! Compares random mixtures of calls and faults with a model that knows only what each socket sent.
 
 use super::*;
 use proptest::prelude::*;
@@ -49,7 +49,7 @@ fn effect(number: u8) -> Effect {
     }
 }
 
-/// What each socket sent and got, beside the network that should have carried it.
+/// The bytes that each socket sent and received, and the network that carries them.
 struct Model {
     net: Network,
     hosts: Vec<HostId>,
@@ -70,7 +70,7 @@ impl Model {
         self.hosts[usize::from(n) % self.hosts.len()]
     }
 
-    /// A socket whose host knows it.
+    /// A socket that its host knows.
     fn socket(&self, n: u8) -> Option<SocketId> {
         let socket = SocketId((usize::from(n) % self.sent.len().max(1)) as u32);
         self.opened.get(socket.0 as usize).is_some_and(|&open| open).then_some(socket)
@@ -144,7 +144,8 @@ impl Model {
         }
     }
 
-    /// Liveness: without faults and with everybody reading, all arrives that nothing broke.
+    /// Liveness: without faults, and with all hosts reading, everything arrives on connections that
+    /// did not break.
     fn settle(&mut self) {
         self.net.heal();
         for i in 0..self.sent.len() as u32 {
