@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use federate::{Callback, Callbacks, Federate, FederateError, Options};
 use hla::api::RtiConfiguration;
-use kernel::report::{FederateReport, NetworkReport, REPORT_SETTING, RefusalReport, SlowTurnsReport};
+use kernel::report::{
+    FederateReport, FederationReport, NetworkReport, REPORT_SETTING, RefusalReport, SlowTurnsReport,
+};
 use serde_json::json;
 
 use crate::exit::{Failure, Outcome, Status, block_on, say};
@@ -42,6 +44,8 @@ struct Found {
     members: BTreeMap<String, Vec<(String, String)>>,
     /// The queues of the federates that are connected to the server that was asked, by federation execution and name.
     queues: BTreeMap<(String, String), FederateReport>,
+    /// The object instances of each federation execution at the server that was asked.
+    instances: BTreeMap<String, FederationReport>,
 }
 
 impl Found {
@@ -89,8 +93,10 @@ async fn status(args: &Args) -> Outcome {
         })?
         .map_err(|error| Failure::bad_news(format_args!("{}: {error}", args.host)))?;
     let refusals = node.as_ref().map(|node| node.refusals).unwrap_or_default();
-    let queues = node.into_iter().flat_map(|node| node.federates);
-    found.queues = queues.map(|queue| ((queue.federation.clone(), queue.name.clone()), queue)).collect();
+    let (queues, federations) = node.map(|node| (node.federates, node.federations)).unwrap_or_default();
+    found.instances = federations.into_iter().map(|known| (known.name.clone(), known)).collect();
+    found.queues =
+        queues.into_iter().map(|queue| ((queue.federation.clone(), queue.name.clone()), queue)).collect();
     // The report is here; what the server makes of our leaving is of no interest.
     let _ = tokio::time::timeout(args.timeout, federate.disconnect()).await;
     if !args.json.takes_stdout() {
@@ -124,12 +130,22 @@ fn print(host: &str, found: &Found) {
     say(format_args!("{host} answers; federation executions: {}", found.federations.len()));
     for (federation, time) in &found.federations {
         let members = &found.members[federation];
-        say(format_args!("  {federation}  ({time}, {} joined)", members.len()));
+        let left = found.instances.get(federation).map(describe_instances).unwrap_or_default();
+        say(format_args!("  {federation}  ({time}, {} joined{left})", members.len()));
         let width = members.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
         for (name, kind) in members {
             let queue = found.queue(federation, name).map(describe).unwrap_or_default();
             say(format_args!("    {name:width$}  {kind}{queue}"));
         }
+    }
+}
+
+/// Objects without an owner stay until the federation execution ends: it is worth a word.
+fn describe_instances(known: &FederationReport) -> String {
+    let FederationReport { instances, unowned, .. } = known;
+    match unowned {
+        0 => String::new(),
+        _ => format!(", {instances} objects with their home here, {unowned} of them without an owner"),
     }
 }
 
@@ -150,6 +166,14 @@ fn describe_refusals(refusals: RefusalReport) -> String {
 fn rows(found: &Found, report: &mut Report) {
     for (federation, time) in &found.federations {
         let members = &found.members[federation];
+        if let Some(known) = found.instances.get(federation) {
+            report.row(json!({
+                "kind": "instances",
+                "federation": federation,
+                "instances": known.instances,
+                "unowned_instances": known.unowned,
+            }));
+        }
         if members.is_empty() {
             report.row(json!({
                 "kind": "federation", "federation": federation, "time": time, "federate": null, "type": null,
@@ -189,7 +213,8 @@ async fn look(federate: &Federate, callbacks: &mut Callbacks) -> Result<Found, F
     for call in calls {
         call.await?;
     }
-    let mut found = Found { members: BTreeMap::new(), queues: BTreeMap::new(), federations };
+    let (members, queues, instances) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+    let mut found = Found { members, queues, instances, federations };
     while found.members.len() < found.federations.len() {
         let (federation, members) = wait_for(callbacks, members_of).await?;
         if found.federations.contains_key(&federation) {

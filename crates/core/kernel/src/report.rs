@@ -43,6 +43,9 @@ pub struct NetworkReport {
     /// The federates that are joined at the node that was asked, and what waits for them there.
     #[serde(default)]
     pub federates: Vec<FederateReport>,
+    /// The federation executions, as the node that was asked has a part in them.
+    #[serde(default)]
+    pub federations: Vec<FederationReport>,
     /// Turns of the node that was asked that took so long that federates may have noticed.
     #[serde(default)]
     pub slow_turns: SlowTurnsReport,
@@ -82,6 +85,17 @@ impl SlowTurnsReport {
         let longest_us = u64::try_from(turns.longest.as_micros()).unwrap_or(u64::MAX);
         Self { count: turns.count, longest_us, cause: turns.cause.clone() }
     }
+}
+
+/// A federation execution, as one node knows it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FederationReport {
+    /// Its name.
+    pub name: String,
+    /// Object instances that have their home at the node.
+    pub instances: usize,
+    /// Of these, the ones without an owner: federates that were lost, or resigned, have left them.
+    pub unowned: usize,
 }
 
 /// A federate, as the node knows it that it is connected to.
@@ -131,6 +145,9 @@ pub struct NodeSummary {
     pub sessions: usize,
     /// Object instances known there: homed there, and replicas.
     pub instances: usize,
+    /// Of those homed there, the ones without an owner.
+    #[serde(default)]
+    pub unowned: usize,
     /// Federates held back because a link is congested.
     pub held: usize,
     /// Messages that its routers took from it, so far.
@@ -186,6 +203,7 @@ impl NetworkReport {
             links: Vec::new(),
             targets: Vec::new(),
             federates: federates(federations),
+            federations: federations.iter().map(federation).collect(),
             slow_turns: SlowTurnsReport::default(),
             refusals: RefusalReport::default(),
         }
@@ -229,6 +247,7 @@ impl NetworkReport {
             links: status.map.links.iter().map(link).collect(),
             targets: status.targets.iter().map(target).collect(),
             federates: federates(federations),
+            federations: federations.iter().map(federation).collect(),
             slow_turns: SlowTurnsReport::default(),
             refusals: RefusalReport::default(),
         }
@@ -244,6 +263,10 @@ impl NetworkReport {
     pub fn from_json(text: &str) -> Option<Self> {
         serde_json::from_str(text).ok()
     }
+}
+
+fn federation(status: &FederationStatus) -> FederationReport {
+    FederationReport { name: status.name.clone(), instances: status.instances, unowned: status.unowned }
 }
 
 fn federates(federations: &[FederationStatus]) -> Vec<FederateReport> {
@@ -327,11 +350,13 @@ mod tests {
         let federations = [FederationStatus {
             name: "F".to_owned(),
             time: "HLAfloat64Time",
-            instances: 0,
+            instances: 3,
+            unowned: 1,
             federates: vec![federate],
         }];
         let refusals = RefusalReport { connections: 5, ..RefusalReport::default() };
         let report = NetworkReport { node: "A".to_owned(), refusals, ..NetworkReport::alone(&federations) };
+        assert_eq!((report.federations[0].instances, report.federations[0].unowned), (3, 1));
         assert_eq!((report.federates[0].waiting, report.federates[0].dropped), (2, 9));
         assert_eq!(NetworkReport::from_json(&report.to_json()), Some(report));
         assert_eq!(NetworkReport::from_json("settings not known here: MeshRTI.report"), None);

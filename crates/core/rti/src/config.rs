@@ -4,6 +4,7 @@ use crate::control::NodeId;
 use crate::modules;
 use crate::replica::NetworkLimits;
 use base::NodeKey;
+use hla::api::ResignAction;
 use hla::fom::Limits;
 
 /// Settings of an [`Rti`](crate::Rti).
@@ -34,6 +35,9 @@ pub struct Config {
     pub queue_callbacks_max: usize,
     /// Federation executions, at most. Each keeps its object model. Default 1,000.
     pub federations_max: usize,
+    /// The automatic resign directive of federates of federation executions that are created here, where the object
+    /// model sets none. Default `NoAction`, the standard's.
+    pub automatic_resign: ResignAction,
     /// Limits of what is kept for, and expected of, other nodes.
     pub network: NetworkLimits,
 }
@@ -51,6 +55,7 @@ impl Default for Config {
             queue_bytes_max: 256 << 20,
             queue_callbacks_max: 4_000_000,
             federations_max: 1_000,
+            automatic_resign: ResignAction::NoAction,
             network: NetworkLimits::default(),
         }
     }

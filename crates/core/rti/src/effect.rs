@@ -4,7 +4,7 @@
 //! nothing but themselves. Everything else they want is in the list of effects that they return, in the order in which
 //! it is to happen. [`Rti`](crate::Rti) applies them. So a service can be tested as lists in, lists out.
 
-use crate::control::{Command, NodeId, PublishedClass};
+use crate::control::{Command, ExecutionId, NodeId, PublishedClass};
 use crate::delivery::Arrival;
 use crate::proposal::Proposal;
 use crate::wire::{Declaration, ObjectMessage, StreamEvent};
@@ -25,6 +25,8 @@ pub(crate) enum Effect {
     Propose(Box<Proposal>),
     /// Let the other nodes learn of a change.
     Replicate(Change),
+    /// Free the names of instances that nobody has, once other nodes have had time to bring theirs.
+    FreeNames { execution: ExecutionId },
     /// Refuse the call that waits for the outcome of a proposal, which is not made.
     Refuse { proposal: Box<Proposal>, error: RtiError },
 }
@@ -54,6 +56,8 @@ pub(crate) enum Change {
     Send { to: NodeId, message: ObjectMessage },
     /// Send a message to all nodes that publish this class or one below it.
     SendToPublishers { class: ObjectClassHandle, message: ObjectMessage },
+    /// All replicas of this class whose home is `node` are forgotten: its stream may be followed again.
+    Forgotten { class: PublishedClass, node: NodeId },
     /// Instances of this class have another home, whose stream is needed from now on.
     Rehomed { class: ObjectClassHandle },
 }

@@ -30,6 +30,7 @@ mod wire;
 
 pub use config::Config;
 pub use control::{Command, ControlPlane, ExecutionId, NodeId, WireError};
+pub use hla::api::ResignAction;
 pub use hla::fom::Limits as FomLimits;
 pub use modules::{FomSource, Job, JobDone, JobId, ModuleText, NoFoms};
 pub use proposal::{CallId, CallerId, Proposal};

@@ -179,6 +179,7 @@ impl Rti {
             client,
             congested: self.shared.delivery.is_congested(client),
             federations_max: self.config.federations_max,
+            directive: self.config.automatic_resign,
         };
         let served = request.serve(reception);
         self.shared.apply_all(effects);

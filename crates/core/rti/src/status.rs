@@ -16,6 +16,8 @@ pub struct FederationStatus {
     pub time: &'static str,
     /// Object instances that have their home here.
     pub instances: usize,
+    /// Of these, the ones without an owner: federates that were lost, or resigned, have left them.
+    pub unowned: usize,
     /// Its joined federates of this node, by handle.
     pub federates: Vec<FederateStatus>,
 }
@@ -94,6 +96,7 @@ impl Rti {
                     name: federation.name.clone(),
                     time: federation.time.name(),
                     instances: objects.map_or(0, Objects::own_instances),
+                    unowned: objects.map_or(0, Objects::unowned_instances),
                     federates: federates.collect(),
                 }
             })

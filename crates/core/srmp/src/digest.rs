@@ -1,10 +1,10 @@
-//! Digests that follow the state they stand for.
+//! Digests, updated with the state that they stand for.
 
 use crate::model::{DataId, Sn};
 use crate::wire::Digest;
 
 impl Digest {
-    /// A version takes the place of another, or of none.
+    /// A version replaces another one, or is the first of its data element.
     pub(crate) fn replace(&mut self, data: DataId, old: Option<Sn>, new: Sn) {
         if let Some(old) = old {
             self.remove(data, old);
@@ -13,7 +13,7 @@ impl Digest {
         self.hash ^= Self::hash(data, new);
     }
 
-    /// The data element went.
+    /// The data element is no longer part of the state.
     pub(crate) fn remove(&mut self, data: DataId, sn: Sn) {
         self.active -= 1;
         self.hash ^= Self::hash(data, sn);

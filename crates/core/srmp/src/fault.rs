@@ -1,10 +1,11 @@
-//! What can be wrong with a datagram, as keys of counters.
+//! The faults of datagrams, as keys of counters.
 
 use std::fmt;
 
 macro_rules! faults {
     ($($(#[$meta:meta])* $name:ident = $key:literal,)+) => {
-        /// Why a datagram, or a record of one, was dropped. Every error of [`wire`](crate::wire) and [`auth`](crate::auth) has one.
+        /// The reason why a datagram or one of its records was dropped. Every error of
+        /// [`wire`](crate::wire) and [`auth`](crate::auth) has one.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[non_exhaustive]
         pub enum Fault {
@@ -12,7 +13,7 @@ macro_rules! faults {
         }
 
         impl Fault {
-            /// All of them, in the order of their counters.
+            /// All faults, in the order of their counters.
             pub const ALL: &[Fault] = &[$(Fault::$name,)+];
 
             /// The counter's name.
@@ -26,41 +27,41 @@ macro_rules! faults {
 }
 
 faults! {
-    /// Shorter than its header.
+    /// The datagram is shorter than its header.
     Short = "rx_short",
-    /// Of a version that is neither 2 nor 3.
+    /// The version is neither 2 nor 3.
     BadVersion = "rx_bad_version",
-    /// Of the other profile: harmless where both share a group.
+    /// The datagram is of the other profile. Harmless where both share a group.
     OtherProfile = "rx_other_profile",
-    /// Of a type that the profile has not.
+    /// The profile has no such type.
     BadType = "rx_bad_type",
-    /// Of another session.
+    /// The datagram belongs to another session.
     OtherSession = "rx_other_session",
-    /// Its length field contradicts what came.
+    /// The length field contradicts the length of the datagram.
     BadLength = "rx_bad_length",
-    /// With flags that the profile has not, or that exclude each other.
+    /// The profile has no such flags, or they exclude each other.
     BadFlags = "rx_bad_flags",
-    /// From member 0, which is nobody.
+    /// The sender is 0, which is no member.
     BadSender = "rx_bad_sender",
-    /// A message or record runs over the end of its datagram, or of itself.
+    /// A message or record runs beyond the end of its datagram or of itself.
     Truncated = "rx_truncated",
-    /// A message or record of a kind that is not known.
+    /// The kind of a message or record is unknown.
     UnknownKind = "rx_unknown_kind",
-    /// A field has a value that it cannot have.
+    /// A field has an invalid value.
     BadValue = "rx_bad_value",
-    /// Without the tag that the group demands, or with one that the group does not use.
+    /// The tag that the group demands is missing, or there is one that the group does not use.
     AuthMismatch = "rx_auth_mismatch",
-    /// Under a key that is not, or no longer, or not yet accepted.
+    /// The key is unknown, no longer accepted, or not yet accepted.
     AuthUnknownKey = "rx_auth_unknown_key",
-    /// The tag is not that of the bytes.
+    /// The tag does not match the bytes.
     AuthFailed = "rx_auth_failed",
-    /// Of an earlier life of its sender.
+    /// The datagram is of an earlier epoch of its sender.
     OldEpoch = "rx_old_epoch",
-    /// Seen before, or too old to tell.
+    /// The datagram was received before, or is too old to tell.
     Replayed = "rx_replayed",
-    /// Of a sender that there is no room for.
+    /// There is no room for another sender.
     TooManySenders = "rx_too_many_senders",
-    /// The signature of a mode 1 message is missing, or not that of its source.
+    /// The signature of a mode 1 message is missing, or is not that of its source.
     BadSignature = "rx_bad_signature",
 }
 
@@ -70,22 +71,22 @@ impl fmt::Display for Fault {
     }
 }
 
-/// How often each [`Fault`] was met.
+/// The number of occurrences of each [`Fault`].
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct FaultCounts([u64; Fault::ALL.len()]);
 
 impl FaultCounts {
-    /// Counts one.
+    /// Counts one occurrence.
     pub fn add(&mut self, fault: Fault) {
         self.0[fault as usize] += 1;
     }
 
-    /// How often it was met.
+    /// The number of occurrences of one fault.
     pub fn get(&self, fault: Fault) -> u64 {
         self.0[fault as usize]
     }
 
-    /// All together.
+    /// The number of all occurrences.
     pub fn total(&self) -> u64 {
         self.0.iter().sum()
     }

@@ -1,9 +1,12 @@
-//! Frames of a layer above that repairs in the end by itself, each carried by the mode that fits it.
+//! Frames of a layer above, each carried in the mode that fits it. That layer has repairs of its
+//! own.
 //!
-//! Best effort goes in mode 0, to all members. A reliable frame goes to all in mode 1, as a data element of its own until so many
-//! others were sent ([`WINDOW`]) or it is too old ([`Config::set_momentary`](crate::Config::set_momentary)): so the group repairs
-//! it while that is worth something, once for all who miss it. What is for one member goes in mode 2, until it is acknowledged. The layer above
-//! has to know frames that come twice or out of turn, and to ask for what never comes.
+//! Best-effort frames go to all members in mode 0. Reliable frames go to all in mode 1, each as a
+//! data element of its own, until [`WINDOW`] others have been sent or the frame is too old
+//! ([`Config::set_momentary`](crate::Config::set_momentary)). So the group repairs a frame while
+//! that is worth it, once for all members that missed it. Frames for one member go in mode 2, until
+//! they are acknowledged. The layer above has to recognize frames that come twice or out of order,
+//! and to ask for those that never come.
 
 use crate::endpoint::{Endpoint, Event, Peer, SendError, Ticket};
 use crate::model::{DataId, MemberId};
@@ -12,40 +15,41 @@ use bytes::Bytes;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// The longest frame that fits into one datagram of profile v3 in every mode, whatever protects it, beside what steers the
-/// protocol.
+/// Bytes of the longest frame that fits into one datagram of profile v3 in every mode, with any
+/// authentication, beside the protocol's own records.
 pub const FRAME_BYTES: usize = 1_240;
-/// Reliable frames that are data elements at a time.
+/// The number of reliable frames that are data elements at a time.
 pub const WINDOW: u32 = 4_096;
-/// Frames for single members that may be without acknowledgement.
+/// The most frames for single members that may wait for their acknowledgement.
 pub const DIRECTED_MAX: usize = 64;
-/// How long a reliable frame is repaired within a site: a layer that repairs by itself has asked for it long since.
+/// The time for which a reliable frame is repaired within a site. A layer with repairs of its own
+/// has asked for it long before that.
 pub const REPAIRED: Duration = Duration::from_millis(250);
-/// The data element of all frames for single members; those of reliable ones come after it.
+/// The data element of all frames for single members. Those of reliable frames follow it.
 const DIRECTED: DataId = DataId(0);
 
-/// What sends for a member: its [`Endpoint`], or what drives one.
+/// The means by which a member sends: its [`Endpoint`], or a driver of one.
 pub trait Sending {
-    /// As [`Endpoint::send_mode0`].
+    /// Sends in mode 0, as [`Endpoint::send_mode0`] does.
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`Endpoint::send_mode0`].
     fn mode0(&mut self, body: Bytes) -> Result<Ticket, SendError>;
 
-    /// As [`Endpoint::send_mode1`].
+    /// Sends in mode 1, as [`Endpoint::send_mode1`] does.
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`Endpoint::send_mode1`].
     fn mode1(&mut self, data: DataId, body: Bytes) -> Result<Ticket, SendError>;
 
-    /// As [`Endpoint::send_mode2`].
+    /// Sends in mode 2, as [`Endpoint::send_mode2`] does.
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`Endpoint::send_mode2`].
     fn mode2(&mut self, to: MemberId, data: DataId, body: Bytes) -> Result<Ticket, SendError>;
 }
 
-/// An endpoint at a moment.
+/// An endpoint and the current time.
 impl Sending for (&mut Endpoint, Moment) {
     fn mode0(&mut self, body: Bytes) -> Result<Ticket, SendError> {
         self.0.send_mode0(self.1, None, 0, body)
@@ -60,15 +64,15 @@ impl Sending for (&mut Endpoint, Moment) {
     }
 }
 
-/// What is left of an event.
+/// An event of the endpoint, as frames see it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Framed {
-    /// A frame came.
+    /// A frame arrived from this member.
     Frame(MemberId, Bytes),
-    /// A frame for a single member has been acknowledged, or never will be; the value says whether there is [room](Frames::has_room) for
-    /// others now and was none before.
+    /// A frame for a single member has been acknowledged, or has failed. The value is true when
+    /// there was no [room](Frames::has_room) for another one before and there is now.
     Answered(bool),
-    /// Nothing of frames.
+    /// The event does not concern frames.
     Other(Event),
 }
 
@@ -79,12 +83,12 @@ pub struct Frames {
     reliable: u64,
     directed: u64,
     received: u64,
-    /// Frames for single members that are not acknowledged.
+    /// Frames for single members that still wait for their acknowledgement.
     pending: BTreeSet<Ticket>,
 }
 
 impl Frames {
-    /// No frames yet.
+    /// Starts without frames.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -93,17 +97,17 @@ impl Frames {
     /// Sends a frame to all members; it may be lost.
     ///
     /// # Errors
-    /// Those of mode 0; nothing was sent then.
+    /// Those of mode 0; nothing has been sent then.
     pub fn send_best_effort(&mut self, by: &mut impl Sending, frame: Bytes) -> Result<(), SendError> {
         by.mode0(frame)?;
         self.best_effort += 1;
         Ok(())
     }
 
-    /// Sends a frame to all members; what is lost is repaired while the frame is young.
+    /// Sends a frame to all members. Losses are repaired while the frame is young.
     ///
     /// # Errors
-    /// Those of mode 1; nothing was sent then.
+    /// Those of mode 1; nothing has been sent then.
     pub fn send_reliable(&mut self, by: &mut impl Sending, frame: Bytes) -> Result<(), SendError> {
         let place = (self.reliable % u64::from(WINDOW)) as u32;
         by.mode1(DataId(DIRECTED.0 + 1 + place), frame)?;
@@ -111,10 +115,10 @@ impl Frames {
         Ok(())
     }
 
-    /// Sends a frame to one member, until it is acknowledged, or that fails.
+    /// Sends a frame to one member, again and again until it is acknowledged or fails.
     ///
     /// # Errors
-    /// Those of mode 2; nothing was sent then.
+    /// Those of mode 2; nothing has been sent then.
     pub fn send_directed(
         &mut self,
         by: &mut impl Sending,
@@ -132,7 +136,7 @@ impl Frames {
         self.pending.len() < DIRECTED_MAX
     }
 
-    /// Takes an event of the endpoint.
+    /// Handles an event of the endpoint.
     pub fn handle(&mut self, event: Event) -> Framed {
         match event {
             Event::Mode0 { from, body, .. }
@@ -150,25 +154,25 @@ impl Frames {
         }
     }
 
-    /// Frames sent, of all modes.
+    /// Frames sent in all modes.
     #[must_use]
     pub fn sent(&self) -> u64 {
         self.best_effort + self.reliable + self.directed
     }
 
-    /// Reliable frames among them.
+    /// Reliable frames sent.
     #[must_use]
     pub fn reliable(&self) -> u64 {
         self.reliable
     }
 
-    /// Frames for single members among them.
+    /// Frames sent to single members.
     #[must_use]
     pub fn directed(&self) -> u64 {
         self.directed
     }
 
-    /// Frames that came.
+    /// Frames received.
     #[must_use]
     pub fn received(&self) -> u64 {
         self.received

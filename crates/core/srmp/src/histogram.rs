@@ -1,13 +1,13 @@
-//! Durations, counted.
+//! A histogram of durations.
 
 use std::time::Duration;
 
-/// Parts of an octave: durations are kept to one part in eight.
+/// Slots of an octave. With eight, a slot is an eighth of its octave wide.
 const PARTS: usize = 8;
-/// Octaves of microseconds: up to 2^32, 71 minutes.
+/// Octaves of microseconds: up to 2^32 µs, or 71 minutes.
 const OCTAVES: usize = 33;
 
-/// How long things took: counts per eighth of an octave of microseconds.
+/// A histogram of durations in microseconds, with eight slots for each octave.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Histogram {
     counts: Box<[u32; PARTS * OCTAVES]>,
@@ -23,7 +23,7 @@ impl Default for Histogram {
 }
 
 impl Histogram {
-    /// Adds one.
+    /// Adds a duration.
     pub fn record(&mut self, took: Duration) {
         let cell = &mut self.counts[slot(took)];
         *cell = cell.saturating_add(1);
@@ -32,24 +32,24 @@ impl Histogram {
         self.max = self.max.max(took);
     }
 
-    /// How many were recorded.
+    /// The number of durations recorded.
     pub fn count(&self) -> u64 {
         self.total
     }
 
-    /// The longest.
+    /// The longest duration recorded; zero when there is none.
     pub fn max(&self) -> Duration {
         self.max
     }
 
-    /// The mean; zero when nothing was recorded.
+    /// The mean; zero when nothing has been recorded.
     pub fn mean(&self) -> Duration {
         let nanos = self.sum.as_nanos().checked_div(u128::from(self.total)).unwrap_or(0);
         Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 
-    /// The duration that the share `quantile`, from 0 to 1, does not exceed, to one part in eight upwards; zero when nothing was
-    /// recorded.
+    /// The duration that the share `quantile` (from 0 to 1) of all does not exceed, rounded up by
+    /// at most one part in eight; zero when nothing has been recorded.
     pub fn quantile(&self, quantile: f64) -> Duration {
         let rank = (self.total as f64 * quantile.clamp(0.0, 1.0)).ceil().max(1.0) as u64;
         let mut seen = 0;
@@ -62,7 +62,7 @@ impl Histogram {
         self.max
     }
 
-    /// Adds all of another one.
+    /// Adds all durations of another histogram.
     pub fn merge(&mut self, other: &Histogram) {
         for (mine, theirs) in self.counts.iter_mut().zip(other.counts.iter()) {
             *mine = mine.saturating_add(*theirs);
@@ -87,7 +87,7 @@ fn slot(took: Duration) -> usize {
     octave * PARTS + part
 }
 
-/// The end of a slot.
+/// The upper end of a slot.
 fn upper(slot: usize) -> Duration {
     let (octave, part) = (slot / PARTS, slot % PARTS);
     Duration::from_nanos((((part + PARTS + 1) as u64) << octave) * 1_000 / PARTS as u64)

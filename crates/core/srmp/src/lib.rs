@@ -1,17 +1,22 @@
-//! The Selectively Reliable Multicast Protocol, SRMP (RFC 4410, Pullen, Zhao and Cohen 2006), as machines without sockets, clocks
-//! or threads: datagrams and the present come in, datagrams and events go out.
+//! The Selectively Reliable Multicast Protocol, SRMP (RFC 4410, Pullen, Zhao and Cohen 2006), as
+//! machines without sockets, clocks or threads. Their inputs are datagrams and the current time;
+//! their outputs are datagrams and events.
 //!
-//! A group of members multicasts in three modes. Mode 0 is best effort. Mode 1 is reliable for the latest value: of each
-//! *data element* ([`DataId`](model::DataId)) the newest message reaches everyone, and an older one may be skipped for ever.
-//! Mode 2 is a unicast message with an acknowledgement. Whatever a member multicasts travels in *bundles*, and every bundle
-//! tells the newest numbers of the sender's data elements ([`Dsn`](model::Dsn)), so that any bundle reveals what was missed.
+//! The members of a group multicast in three modes. Mode 0 is best effort. Mode 1 is reliable for
+//! the latest value: the newest message of each *data element* ([`DataId`](model::DataId)) reaches
+//! every member, and older ones may be skipped. Mode 2 is a unicast message with an
+//! acknowledgement. Multicast messages travel in *bundles*. Every bundle announces the newest
+//! versions of the sender's data elements ([`Dsn`](model::Dsn)), so that any bundle reveals which
+//! messages a receiver missed.
 //!
-//! Two [profiles](model::Profile): v2 is RFC 4410 byte for byte; v3 is this library's extension with wide numbers, epochs,
-//! authentication and loggers. Members of one profile ignore the other.
+//! There are two [profiles](model::Profile). v2 is RFC 4410 byte for byte. v3 is this library's
+//! extension with wide numbers, epochs, authentication and loggers. Members of one profile ignore
+//! datagrams of the other.
 //!
-//! [`Transactions`] are requests and replies over mode 2. [`frames`] carries frames of a layer above, each by the mode that fits it.
+//! [`Transactions`] are requests and replies over mode 2. [`frames`] carries frames of a layer
+//! above, each in the mode that fits it.
 //!
-//! Nothing here knows what the bodies of messages mean.
+//! No code here interprets the bodies of messages.
 
 pub mod auth;
 mod digest;

@@ -1,4 +1,4 @@
-//! The constants of the protocol, by name.
+//! The timing constants of the protocol, by name.
 
 use std::time::Duration;
 
@@ -6,55 +6,72 @@ const fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-/// All members without data together show themselves once in this time.
+/// All members without data together send one presence bundle in this time on average, so that the
+/// load does not grow with the group.
 const PRESENCE_SPACING: Duration = ms(200);
 
-/// Every waiting time of modes 0 and 1. The defaults are those of RFC 4410 where it gives one; the others are this library's.
+/// The timers of modes 0 and 1. The defaults are those of RFC 4410 where it gives one, and this
+/// library's elsewhere. Those marked "not in strict" are unused when only RFC 4410 is spoken.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Timing {
-    /// How long a bundle waits for more messages. RFC 4410: 10 ms, at least 1 ms; zero sends every message at once.
+    /// The time for which a bundle waits for more messages; zero sends every message at once.
+    /// Default 10 ms, at least 1 ms (RFC 4410).
     pub bundle_timeout: Duration,
-    /// How long a bundle with something urgent waits: a NACK, a repair, an urgent message. 1 ms; not in strict.
+    /// The time for which a bundle with urgent content waits: a NACK, a repair or an urgent
+    /// message. Default 1 ms; not in strict.
     pub urgent_flush: Duration,
-    /// A member with active data elements that sent no bundle for this long sends an empty one. 1 s, the least of RFC 4410.
+    /// A member with active data elements that has sent no bundle for this long sends an empty one.
+    /// Default 1 s, the least that RFC 4410 allows.
     pub heartbeat: Duration,
-    /// A member without active data elements sends an empty bundle this often, so that the others know how many share a loss; the more
-    /// members there are, the more seldom, so that all together send five in a second. 5 s; not in strict, and not with none.
+    /// The interval at which a member without active data elements sends an empty bundle, so that
+    /// the others know how many members share a loss. It grows with the group: all such members
+    /// together send at most five in a second. `None` sends none. Default 5 s; not in strict.
     pub presence: Option<Duration>,
-    /// The first trailing announcement after a new mode 1 message; then the interval doubles, up to
-    /// [`heartbeat`](Self::heartbeat). 20 ms; not in strict.
+    /// The time from a new mode 1 message to its first trailing announcement. Each later interval
+    /// is twice the one before, up to [`heartbeat`](Self::heartbeat). Default 20 ms; not in strict.
     pub trailing: Duration,
-    /// How often, at most. 5: after 20, 60, 140, 300 and 620 ms; not in strict.
+    /// The most trailing announcements of a message. Default 5: after 20, 60, 140, 300 and 620 ms.
+    /// Not in strict.
     pub trailing_times: u32,
-    /// Segments that are missing this long are lost. RFC 4410: 250 ms, at least 50 ms.
+    /// Segments that are missing for this long count as lost. Default 250 ms, at least 50 ms
+    /// (RFC 4410).
     pub segment_timeout: Duration,
-    /// The least time between two NACKs of one message, which otherwise is 1.5 times the greatest round-trip time of the group, plus
-    /// [`bundle_timeout`](Self::bundle_timeout). 10 ms.
+    /// The least time between two NACKs for one message. The time is otherwise 1.5 times the
+    /// greatest round-trip time of the group, plus [`bundle_timeout`](Self::bundle_timeout).
+    /// Default 10 ms.
     pub nack_repeat_min: Duration,
-    /// The most, after doubling with each attempt. 5 s.
+    /// The most time between two NACKs for one message, since each attempt doubles it. Default 5 s.
     pub nack_repeat_max: Duration,
-    /// Whether who asked, or heard another ask, waits for the answer. Without, every announcement of what is missing draws a NACK, as in
-    /// a first prototype: to see by experiment what hold-off is worth. True.
+    /// Whether a receiver that has sent or overheard a NACK waits for the answer. Without this,
+    /// every announcement of a missing message draws a NACK, as in an early prototype; experiments
+    /// use that to measure the worth of the hold-off. Default true.
     pub nack_hold_off: bool,
-    /// Backoff before a NACK is at most this many times the greatest round-trip time: K of RFC 5401. 4.
+    /// The backoff before a NACK is at most this many times the greatest round-trip time: K of
+    /// RFC 5401. Default 4.
     pub backoff_factor: u32,
-    /// Backoff is at most this. 500 ms.
+    /// The longest backoff. Default 500 ms.
     pub backoff_max: Duration,
-    /// Up to this many members there is no backoff. 3.
+    /// Groups of up to this many members do not back off. Default 3.
     pub backoff_free_members: u32,
-    /// A joiner's first NACK waits up to twice the greatest round-trip time, at least up to this. 100 ms.
+    /// The first NACK of a joiner waits for a random time of up to twice the greatest round-trip
+    /// time, or up to this if it is longer. Default 100 ms.
     pub join_spread_min: Duration,
-    /// What was repaired is not repaired again within the greatest round-trip time, clamped to this. 2 ms to 500 ms.
+    /// A piece is not repaired again within the greatest round-trip time, clamped to this range.
+    /// Default 2 ms to 500 ms.
     pub repair_holdoff: (Duration, Duration),
-    /// Copies of a message come a fifth of the greatest round-trip time after each other, clamped to this. 20 ms to 50 ms.
+    /// Copies of a message are a fifth of the greatest round-trip time apart, clamped to this
+    /// range. Default 20 ms to 50 ms.
     pub copy_spacing: (Duration, Duration),
-    /// A member that is silent this long is lost, unless its heartbeats are rarer. 12 s.
+    /// A member that is silent for this long is lost, unless its heartbeats are rarer. Default
+    /// 12 s.
     pub member_timeout: Duration,
-    /// A data element that is not announced this long is not asked for any more. 60 s.
+    /// A data element that is not announced for this long is no longer asked for. Default 60 s.
     pub data_lost: Duration,
-    /// An own data element that is not sent this long is not announced any more (`dataID_Timeout`). None.
+    /// An own data element that is not sent for this long is no longer announced
+    /// (`dataID_Timeout`). Default none.
     pub data_timeout: Option<Duration>,
-    /// What the greatest round-trip time of a group is taken for until its sender tells. 500 ms.
+    /// The greatest round-trip time of a group, as assumed until its sender announces it. Default
+    /// 500 ms.
     pub r_max_initial: Duration,
 }
 
@@ -92,7 +109,7 @@ impl Timing {
         first.saturating_mul(1 << attempt.min(16)).min(self.nack_repeat_max)
     }
 
-    /// How often a member without data shows itself among so many.
+    /// The presence interval of a member without data in a group of `members`.
     pub(crate) fn presence_among(&self, members: u32) -> Option<Duration> {
         self.presence.map(|least| least.max(PRESENCE_SPACING * members))
     }

@@ -1,11 +1,12 @@
-//! Requests and their replies, each a mode 2 message about the same data element.
+//! Requests and replies, each a mode 2 message about the same data element.
 //!
-//! RFC 4410 leaves a request and its reply to the application. Here the body of either begins with a head of five octets: what it is
-//! (1 a request, 2 a reply), and a number that the requester chose, as 32 bits in network order; the reply repeats it. All members that
-//! exchange transactions about a data element send nothing else about it in mode 2.
+//! RFC 4410 leaves requests and replies to the application. Here the body of either begins with a
+//! head of five octets: its kind (1 for a request, 2 for a reply), and a number that the requester
+//! chose, as 32 bits in network order. The reply repeats that number. Members that exchange
+//! transactions about a data element send nothing else about it in mode 2.
 //!
-//! A request is handed up at most once, as every mode 2 message. Whether it was heeded is only known when the reply comes: a
-//! transaction that [fails](Failure::NoReply) may have been.
+//! A request is delivered at most once, like every mode 2 message. Only the reply shows that it was
+//! processed: a transaction that [fails](Failure::NoReply) may have been processed as well.
 
 use crate::endpoint::{Event, SendError, Ticket};
 use crate::model::DataId;
@@ -16,36 +17,36 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// Octets before the body.
+/// Octets of the head, before the body.
 const HEAD_BYTES: usize = 5;
 
 const REQUEST: u8 = 1;
 const REPLY: u8 = 2;
 
-/// Names a transaction at the member that began it.
+/// Identifies a transaction at the member that began it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TransactionId(pub u32);
 
-/// What another member asks.
+/// A request of another member.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// From where, and to where the reply goes.
+    /// The address that the request came from and the reply goes to.
     pub address: SocketAddr,
     /// The data element.
     pub data: DataId,
-    /// What it is called there.
+    /// The requester's number of the transaction.
     pub id: TransactionId,
-    /// What is asked.
+    /// The body of the request.
     pub body: Bytes,
 }
 
-/// Why there is no reply.
+/// The reason why there is no reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {
     /// Nobody acknowledged the request.
     #[error("nobody acknowledged the request")]
     NotAcknowledged,
-    /// The member has nobody for it, or is busy.
+    /// The member has no application for the request, or is busy.
     #[error("the member does not take the request: {0:?}")]
     Refused(AckStatus),
     /// The request arrived, but no reply came in time.
@@ -53,31 +54,33 @@ pub enum Failure {
     NoReply,
 }
 
-/// What happened to transactions.
+/// A change in the state of a transaction, or a new request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Transacted {
-    /// Another member asks: [`Transactions::reply`].
+    /// Another member sent a request. Answer it with [`Transactions::reply`].
     Request(Request),
-    /// A reply came.
+    /// A reply arrived.
     Reply {
-        /// To which.
+        /// The transaction.
         id: TransactionId,
-        /// What it says.
+        /// The body of the reply.
         body: Bytes,
     },
-    /// There is no reply, and none is waited for any more.
+    /// The transaction failed, and no longer waits for a reply.
     Failed {
-        /// Which.
+        /// The transaction.
         id: TransactionId,
-        /// Why.
+        /// The reason.
         why: Failure,
     },
 }
 
-/// The transactions of one member: a layer over its [`Endpoint`](crate::Endpoint), or over what drives one.
+/// The transactions of one member: a layer over its [`Endpoint`](crate::Endpoint), or over a driver
+/// of one.
 ///
-/// Contract: give every event of the endpoint to [`Transactions::handle`], which gives back those that are not its own; call
-/// [`Transactions::handle_timeout`] at [`Transactions::poll_timeout`]; drain [`Transactions::poll`] after both.
+/// Contract: give every event of the endpoint to [`Transactions::handle`], which returns those that
+/// are not its own; call [`Transactions::handle_timeout`] at [`Transactions::poll_timeout`]; drain
+/// [`Transactions::poll`] after both.
 #[derive(Debug)]
 pub struct Transactions {
     /// The data elements whose mode 2 messages are transactions.
@@ -86,14 +89,16 @@ pub struct Transactions {
     next: u32,
     /// Transactions that wait for a reply, and their data elements.
     pending: BTreeMap<TransactionId, DataId>,
-    /// Requests and replies that are not acknowledged; a reply is of no transaction of ours, and that of a request may be over.
+    /// Requests and replies without acknowledgement. A reply has no transaction of this member, and
+    /// the transaction of a request may be over.
     tickets: BTreeMap<Ticket, Option<TransactionId>>,
     timers: Deadlines<TransactionId>,
     events: VecDeque<Transacted>,
 }
 
 impl Transactions {
-    /// Transactions about `elements`; a reply is waited for `patience`.
+    /// Creates a layer for transactions about `elements`, each of which waits for its reply for
+    /// `patience`.
     pub fn new(elements: impl IntoIterator<Item = DataId>, patience: Duration) -> Self {
         Self {
             elements: elements.into_iter().collect(),
@@ -106,10 +111,11 @@ impl Transactions {
         }
     }
 
-    /// Asks something about `data`: `send` sends the request in mode 2, as [`Endpoint::send_mode2`](crate::Endpoint::send_mode2) does.
+    /// Sends a request about `data`. `send` sends the message in mode 2, as
+    /// [`Endpoint::send_mode2`](crate::Endpoint::send_mode2) does.
     ///
     /// # Errors
-    /// Those of `send`; or `data` is none of the elements.
+    /// Those of `send`, and [`SendError::BadData`] when `data` is none of the elements.
     pub fn transact(
         &mut self,
         now: Moment,
@@ -129,7 +135,8 @@ impl Transactions {
         Ok(id)
     }
 
-    /// Replies to a request: `send` sends the reply to the request's address, about its data element. That it arrives is not told.
+    /// Replies to a request. `send` sends the reply to the request's address, about its data
+    /// element. No event tells whether the reply arrives.
     ///
     /// # Errors
     /// Those of `send`.
@@ -144,8 +151,8 @@ impl Transactions {
         Ok(())
     }
 
-    /// Takes an event of the endpoint, or gives it back: it is not of transactions. What is neither request nor reply is given
-    /// back, too.
+    /// Handles an event of the endpoint. Returns it when it does not belong to transactions, and
+    /// also when its message is neither a request nor a reply.
     pub fn handle(&mut self, event: Event) -> Option<Event> {
         match event {
             Event::Mode2 { address, data, ref body, .. } if self.elements.contains(&data) => {
@@ -176,7 +183,7 @@ impl Transactions {
         }
     }
 
-    /// A reply says that the request arrived, whatever became of its acknowledgement.
+    /// A reply proves that the request arrived, even if its acknowledgement was lost.
     fn replied(&mut self, data: DataId, id: TransactionId, body: Bytes) {
         if self.pending.get(&id) == Some(&data) {
             self.forget(id);
@@ -190,31 +197,32 @@ impl Transactions {
         }
     }
 
-    /// True when it was waited for. What the endpoint still tells of the request is ours, and says nothing any more.
+    /// Stops waiting for a reply; returns whether there was one to wait for. Later events about the
+    /// request's ticket are still consumed here, and change nothing.
     fn forget(&mut self, id: TransactionId) -> bool {
         self.timers.clear(id);
         self.pending.remove(&id).is_some()
     }
 
-    /// Time has passed.
+    /// Fails the transactions whose time is over.
     pub fn handle_timeout(&mut self, now: Moment) {
         while let Some(id) = self.timers.pop_due(now) {
             self.fail(id, Failure::NoReply);
         }
     }
 
-    /// When [`Transactions::handle_timeout`] is due.
+    /// The time at which [`Transactions::handle_timeout`] is due.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Moment> {
         self.timers.next()
     }
 
-    /// What happened next.
+    /// The next event.
     pub fn poll(&mut self) -> Option<Transacted> {
         self.events.pop_front()
     }
 
-    /// Transactions that wait for a reply.
+    /// The number of transactions that wait for a reply.
     pub fn waiting(&self) -> usize {
         self.pending.len()
     }
@@ -228,7 +236,7 @@ fn framed(what: u8, id: TransactionId, body: &[u8]) -> Bytes {
     whole.freeze()
 }
 
-/// What a message is, of which transaction, and its body.
+/// Splits a message into its kind, its transaction and its body.
 fn split(whole: &Bytes) -> Option<(u8, TransactionId, Bytes)> {
     let (head, _) = whole.split_first_chunk::<HEAD_BYTES>()?;
     let [what, id @ ..] = *head;

@@ -1,4 +1,5 @@
-//! No allocation per message once everything has been seen: datagrams are cut from buffers that are used again.
+//! In steady state no message causes an allocation: datagrams are split off from buffers that are
+//! reused.
 
 use base::{Moment, Seed};
 use bytes::Bytes;
@@ -38,7 +39,8 @@ impl Pair {
         Self { now, ends: [end(1), end(2)], ticks: 0, delivered: 0 }
     }
 
-    /// A millisecond: each sends two mode 0 messages, and in every tenth a mode 1 message.
+    /// Advances by a millisecond: each member sends two mode 0 messages, and a mode 1 message in
+    /// every tenth one.
     fn tick(&mut self, body: &Bytes) {
         self.now += Duration::from_millis(1);
         self.ticks += 1;
@@ -69,7 +71,7 @@ impl Pair {
     }
 }
 
-/// One test, so that no other thread allocates meanwhile.
+/// A single test, so that no other thread allocates meanwhile.
 #[test]
 fn nothing_is_allocated_in_steady_state() {
     let body = Bytes::from(vec![5; 250]);

@@ -1,4 +1,4 @@
-//! What the protocol promises, seen from outside: endpoints in a network in virtual time.
+//! The guarantees of the protocol, observed from outside: endpoints in a network in virtual time.
 
 mod common;
 
@@ -11,7 +11,7 @@ use srmp::{Config, Event, Peer, SendError};
 
 fn config(profile: Profile, member: u64) -> Config {
     let mut config = Config::new(profile, MemberId(member));
-    // A known network: what is measured here is not congestion control.
+    // A network of known capacity, since congestion control is not measured here.
     config.rate.rate_min = Rate::new(20e6).expect("a rate");
     config
 }
@@ -39,7 +39,7 @@ fn the_longest_message_travels_in_segments_and_lost_ones_are_asked_for() {
                 net.join(make(member));
             });
             net.run(ms(500));
-            // Room for 32 announcements is kept whatever is announced.
+            // Room for 32 announcements is reserved, however many there are.
             let body = long(131_071);
             net.send_mode1(0, 7, body.clone());
             net.run(ms(20_000));
@@ -91,7 +91,7 @@ fn a_bundle_announces_nothing_that_it_carries_and_everything_in_turn() {
                 }
             }
             assert!(announced.iter().all(|data| !carried.contains(data)), "node {node} at {at}");
-            // While there are ever more elements, turns are longer.
+            // While the number of elements grows, turns take longer.
             for (data, gap) in gaps.iter_mut().enumerate().filter(|_| *at > settled) {
                 let told = announced.iter().chain(&carried).any(|told| told.0 as usize == data);
                 *gap = if told { Some(0) } else { gap.map(|gap| gap + 1) };
@@ -137,8 +137,8 @@ fn a_joiner_has_the_full_state_within_a_second() {
         times.extend(done);
     }
     times.sort();
-    // Once in a while a wish or its answer is lost twice: of 200 seeds 87 % take less than a second, so of 40 at least 28 (three standard
-    // deviations).
+    // Sometimes a request or its answer is lost twice. Of 200 seeds 87 % take less than a second,
+    // so of 40 at least 28 do (three standard deviations).
     assert!(times[20] < ms(1_000) && times[27] < ms(1_000) && times[39] < ms(3_000), "{times:?}");
 }
 
@@ -232,7 +232,7 @@ fn members_are_seen_lost_and_leave() {
     net.run(ms(1_000));
     assert_eq!(net.node(0).endpoint.live_members(), 2);
     net.with(1, |endpoint, now| endpoint.leave(now));
-    // Who left misses something, and asks for nothing.
+    // A member that has left misses a message, and requests nothing.
     net.lines.loss = 1.0;
     net.send_mode1(0, 2, &b"y"[..]);
     net.run(ms(12));

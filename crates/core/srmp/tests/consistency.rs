@@ -1,4 +1,5 @@
-//! Eventual consistency of mode 1 against the simplest model there is: the newest message of every data element.
+//! Eventual consistency of mode 1, compared with the simplest model: the newest message of every
+//! data element.
 
 mod common;
 
@@ -14,10 +15,10 @@ use std::time::Duration;
 
 const NODES: usize = 4;
 
-/// What happens to a group.
+/// An action on a group.
 #[derive(Clone, Debug)]
 enum Act {
-    /// A new version of a data element, of so many bytes.
+    /// A new version of a data element, with this many bytes.
     Send {
         node: usize,
         data: u32,
@@ -30,12 +31,12 @@ enum Act {
     Pass {
         ms: u64,
     },
-    /// The node is cut off, or no more.
+    /// The node is cut off, or no longer.
     Split {
         node: usize,
         island: u32,
     },
-    /// It dies and begins again, without its state.
+    /// The node dies and restarts without its state.
     Restart {
         node: usize,
     },
@@ -53,7 +54,7 @@ fn act() -> impl Strategy<Value = Act> {
     ]
 }
 
-/// Three of the four combinations of profile and strictness that there are in practice.
+/// Three of the four combinations of profile and strictness, which are those used in practice.
 #[derive(Clone, Copy, Debug)]
 enum Style {
     V3,
@@ -74,7 +75,7 @@ fn config(style: Style, node: usize, epoch: u32) -> Config {
     config
 }
 
-/// A run: the network, and what every node sent last in its present life.
+/// A run: the network, and the last messages of every node in its current epoch.
 struct Run {
     net: Net,
     style: Style,
@@ -119,13 +120,13 @@ impl Run {
         }
     }
 
-    /// The network is whole again, and time passes.
+    /// Heals the network, and lets time pass.
     fn heal(&mut self, time: Duration) {
         self.net.island.fill(0);
         self.net.run(time);
     }
 
-    /// Everybody has the newest of everybody else, and nothing that never was.
+    /// Checks that every node has the newest messages of all others, and none that was never sent.
     fn check(&self) -> Result<(), TestCaseError> {
         for node in 0..NODES {
             let me = MemberId(node as u64 + 1);
@@ -141,7 +142,8 @@ impl Run {
         Ok(())
     }
 
-    /// What is sent when everybody has everything: heartbeats and reports, and no repairs or wishes.
+    /// Checks the traffic once all nodes have everything: heartbeats and reports, but no repairs
+    /// and no repair requests.
     fn check_silence(&mut self) -> Result<(), TestCaseError> {
         self.net.lines.loss = 0.0;
         self.net.run(ms(15_000));
@@ -185,7 +187,7 @@ proptest! {
     ) {
         let lines = Lines { delay: ms(delay), jitter: ms(jitter), loss, duplicate };
         let mut run = Run::new(style, seed, lines);
-        // A restart in profile v2 is told by its numbers alone: see below.
+        // In profile v2 only the numbers reveal a restart: see below.
         let v3 = matches!(style, Style::V3);
         for act in acts.iter().filter(|act| v3 || !matches!(act, Act::Restart { .. })) {
             run.play(act);

@@ -1,4 +1,4 @@
-//! Datagrams that nobody sent: whatever comes, an endpoint counts it and goes on, and its memory is bounded.
+//! Forged datagrams: an endpoint counts them and goes on, and its memory stays bounded.
 
 mod common;
 
@@ -11,7 +11,7 @@ use srmp::wire::{
 };
 use srmp::{Channel, Config, Endpoint, Event};
 
-/// Everything that a lively group sends.
+/// All datagrams of a lively group.
 fn recorded(profile: Profile) -> Vec<Bytes> {
     let mut net = Net::new(1, Lines::lossy(ms(20), 0.1));
     (1..=3).for_each(|member| {
@@ -29,7 +29,7 @@ fn recorded(profile: Profile) -> Vec<Bytes> {
     net.sent.into_iter().map(|(.., datagram)| datagram).collect()
 }
 
-/// A victim in the same session that hears what nobody sent.
+/// A victim in the same session, which receives the forged datagrams.
 fn victim(profile: Profile) -> Net {
     let mut net = Net::new(2, Lines::perfect(ms(1)));
     let mut config = Config::new(profile, MemberId(9));
@@ -73,7 +73,7 @@ proptest! {
     }
 }
 
-/// What a member that means ill writes.
+/// A datagram of a malicious member.
 fn forge(profile: Profile, member: u64, seq: u32, records: &[Record<'_>], announced: &[Dsn]) -> Bytes {
     let session = srmp::auth::session_tag("", "");
     let format = Format::new(profile, session, LENGTH_DEFAULT, Protection::None).expect("the default");

@@ -1,4 +1,5 @@
-//! Loggers, seen from outside: sites of members that elect one, ask it, lose it, and have everything in the end all the same.
+//! Loggers, observed from outside: sites of members that elect a logger, ask it, and lose it. In
+//! the end every member has everything.
 
 mod common;
 
@@ -23,7 +24,7 @@ fn config(member: u64, epoch: u32, role: LoggerRole) -> Config {
     config
 }
 
-/// Sources each at a site of its own, then sites of candidates. The first node is a source.
+/// Sources, each at a site of its own, and then sites of candidates. The first node is a source.
 struct World {
     net: Net,
     sources: usize,
@@ -65,7 +66,7 @@ impl World {
         self.net.node(node).endpoint.logger().expect("it is in a site")
     }
 
-    /// The logger of a site and who stands by.
+    /// The loggers and the standbys of a site.
     fn loggers(&self, site: usize) -> (Vec<usize>, Vec<usize>) {
         let live = || self.site(site).filter(|node| self.net.nodes[*node].is_some());
         let active = live().filter(|node| self.view(*node).is_active).collect();
@@ -79,7 +80,7 @@ impl World {
         self.model.retain(|(source, _), _| *source != node);
     }
 
-    /// What is missing anywhere.
+    /// The messages that are missing anywhere.
     fn missing(&self) -> Vec<(usize, usize, u32)> {
         let mut missing = Vec::new();
         for node in (0..self.net.nodes.len()).filter(|node| self.net.nodes[*node].is_some()) {
@@ -112,7 +113,7 @@ fn a_site_elects_one_and_asks_it() {
     assert!(world.site(0).all(|node| world.view(node).known.0 == Some(logger)));
     let rtt = world.view(if active[0] == 5 { 6 } else { 5 }).site_rtt;
     assert_eq!(rtt, ms(1), "measured");
-    // What members lose by themselves, the source never hears of.
+    // The source hears nothing of losses within a site.
     world.net.near = Some(Lines::lossy(Duration::from_micros(500), 0.05));
     let lose = |net: &mut Net, share: f64| net.lines.loss = share;
     world.send(0, 1, 200);
@@ -133,7 +134,8 @@ fn a_site_elects_one_and_asks_it() {
     assert!(asked(&world) - before <= 3, "{} wishes at the source", asked(&world) - before);
 }
 
-/// Kill the logger, then who stood by, during traffic: no gap lasts, and nothing takes longer than an election.
+/// The logger dies, and then the standby, while there is traffic. No gap lasts, and nothing takes
+/// longer than an election.
 #[test]
 fn loggers_that_die_are_replaced() {
     for seed in 0..3 {
@@ -175,7 +177,7 @@ fn many_sites_ask_few_and_the_source_is_asked_by_few() {
     let of_source = loggers.iter().filter(|node| world.view(**node).parent == MemberId::NOBODY).count();
     let children = loggers.iter().map(|node| world.view(*node).children).max();
     assert!(of_source <= 8 && children <= Some(8), "{of_source} ask the source, {children:?} one logger");
-    // All lose the same: the source is asked by its children, and by nobody else.
+    // All members lose the same message: only its children ask the source.
     world.send(0, 1, 200);
     world.net.run(ms(5_000));
     for round in 0..10 {
@@ -207,7 +209,7 @@ fn who_joins_has_everything_from_the_logger() {
         let before = world.net.node(0).endpoint.counters().endpoint.sent.mode1;
         world.restart(victim);
         world.net.run(ms(1_000));
-        // What is lost three times in a row takes longer.
+        // A message that is lost three times in a row takes longer.
         if !world.missing().is_empty() {
             late += 1;
             world.net.run(ms(2_000));
@@ -215,14 +217,16 @@ fn who_joins_has_everything_from_the_logger() {
         let missing = world.missing();
         assert!(missing.is_empty() && late <= 1, "join {again}: {} missing, {late} late", missing.len());
         ended += world.net.node(victim).endpoint.counters().logger.expect("v3").syncs_ended;
-        // Hardly anything of the source: only when the logger's word of itself is lost the group is asked.
+        // The source sends hardly anything: the group is asked only when the logger's notice is
+        // lost.
         let own = world.net.node(0).endpoint.counters().endpoint.sent.mode1 - before;
         assert!(own <= 10, "{own}");
     }
     assert!(ended >= 7, "one end in twenty is lost, {ended} of ten came");
 }
 
-/// The logger has died, which nobody knows yet: elections take seconds, who joins is served within the site all the same.
+/// The logger has died and no member knows it yet. An election takes seconds, but a joining member
+/// is served within the site.
 #[test]
 fn who_stands_by_gives_the_state_when_the_logger_does_not() {
     let mut world = World::new(21, 2, 1, 6, Lines::perfect(ms(50)), lan());
@@ -285,7 +289,7 @@ fn who_wants_less_is_no_logger_any_more() {
     assert!(now.len() == 1 && now[0] != active);
 }
 
-/// What a member that means ill writes to loggers.
+/// A datagram of a malicious member to loggers.
 fn forge(member: u64, seq: u32, kind: Kind, flags: Flags, records: &[Record<'_>]) -> Bytes {
     let format = Format::new(Profile::V3, srmp::auth::session_tag("", ""), LENGTH_DEFAULT, Protection::None);
     let mut writer = Writer::new(format.expect("the default"));
@@ -313,7 +317,8 @@ fn floods_and_lies_are_bounded_and_harm_nobody_for_long() {
     };
     let before = world.net.node(0).endpoint.counters().send.nacks;
     for round in 0..1_000u32 {
-        // Versions that do not exist, state for everybody, loggers of sites that are not, and that something comes in an hour.
+        // Versions that do not exist, state for all, loggers of sites that do not exist, and a
+        // notice for a message in an hour.
         let items: Vec<_> = (0..50)
             .map(|data| NackItem { data: DataId(data), sn: Sn(1_000 + round), segment: Segment::Whole })
             .collect();
@@ -344,16 +349,16 @@ fn floods_and_lies_are_bounded_and_harm_nobody_for_long() {
     }
     let endpoint = &world.net.node(logger).endpoint;
     let all = endpoint.counters().logger.expect("v3").clone();
-    // At 10 Mbit/s, five seconds of it.
+    // Five seconds at 10 Mbit/s.
     assert!(all.sync_messages <= 5 * 5_000, "{all:?}");
     assert!(world.net.node(0).endpoint.counters().send.nacks - before < 5_000);
-    // Unmarked words for the site, and marked ones for all, are not believed.
+    // Datagrams to the site without the flag, and to the group with it, are refused.
     let faults = endpoint.counters().endpoint.faults.total();
     let request = Record::SyncRequest(List::of(&[]));
     let unmarked = forge(73, 0, Kind::Sync, Flags::empty(), &[request]);
     hear(&mut world, Channel::Site, 73, &unmarked);
     assert_eq!(world.net.node(logger).endpoint.counters().endpoint.faults.total(), faults + 1);
-    // What is lost now comes all the same.
+    // A message that is lost now arrives nevertheless.
     for data in 0..20 {
         world.net.lines.loss = 0.2;
         world.send(0, data, 300);
@@ -364,7 +369,7 @@ fn floods_and_lies_are_bounded_and_harm_nobody_for_long() {
     assert_eq!(world.missing(), []);
 }
 
-/// What happens to sites.
+/// An action on sites.
 #[derive(Clone, Debug)]
 enum Act {
     Send {
@@ -375,12 +380,12 @@ enum Act {
     Pass {
         ms: u64,
     },
-    /// A node is cut off, or no more.
+    /// A node is cut off, or no longer.
     Split {
         node: usize,
         island: u32,
     },
-    /// It dies and begins again without its state.
+    /// A node dies and restarts without its state.
     Restart {
         node: usize,
     },
@@ -404,7 +409,8 @@ fn act() -> impl Strategy<Value = Act> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 10, max_shrink_iters: 300, ..ProptestConfig::default() })]
 
-    /// Against the newest message of every data element: whatever is lost, cut, or dies, in the end all have it, and are silent.
+    /// Compares with the newest message of every data element. However much is lost, cut off or
+    /// dies, in the end all nodes have it and are silent.
     #[test]
     fn everybody_ends_with_the_newest(
         seed: u64,

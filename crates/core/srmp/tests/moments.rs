@@ -1,4 +1,5 @@
-//! Messages of the moment: each is a data element until all have it, and of no interest to anybody later.
+//! Momentary messages: each is a data element until all members have it, and is not needed after
+//! that.
 
 mod common;
 
@@ -12,7 +13,7 @@ use srmp::{Config, Event};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// From one message to the next.
+/// The time from one message to the next.
 const SPACING: Duration = Duration::from_millis(2);
 
 fn config(member: u64) -> Config {
@@ -23,7 +24,7 @@ fn config(member: u64) -> Config {
     config
 }
 
-/// Six members at one site, the first of which will speak.
+/// Six members at one site, the first of which sends.
 fn site(seed: u64, loss: f64) -> Net {
     let (delay, jitter) = (Duration::from_micros(50), Duration::from_micros(20));
     let mut net = Net::new(seed, Lines { delay, jitter, loss, duplicate: 0.01 });
@@ -43,7 +44,7 @@ fn speak(net: &mut Net, frames: &mut Frames, numbers: std::ops::Range<u32>) {
     }
 }
 
-/// The messages that a node has, and how late they came; each once and whole.
+/// The messages that a node has received, and their delays. Each came once and whole.
 fn heard(net: &Net, node: usize, began: base::Moment) -> BTreeMap<u32, Duration> {
     let mut heard = BTreeMap::new();
     for (at, event) in &net.node(node).events {
@@ -71,10 +72,11 @@ fn losses_are_repaired_while_messages_are_young() {
         late.sort();
         assert!(late[late.len() * 99 / 100] <= ms(8), "seed {seed}: {:?}", late[late.len() * 99 / 100]);
         let counters = net.node(0).endpoint.counters();
-        // 22.6 % are missed by one of five or more; a repair is for all of them, and may be lost, too.
+        // 22.6 % are missed by at least one of the five receivers. A repair is for all of them, and
+        // may be lost as well.
         assert!((1_000..1_350).contains(&counters.send.pieces_repaired), "{:?}", counters.send);
         assert_eq!(counters.send.sweeps, 0);
-        // Nothing but messages and repairs: what announces them is in the same datagrams.
+        // Only messages and repairs: the same datagrams carry the announcements.
         let datagrams = counters.endpoint.sent.datagrams;
         assert!(datagrams <= 5_000 + counters.send.pieces_repaired + 10, "{datagrams}");
     }
@@ -126,7 +128,7 @@ fn the_longest_frame_fits_into_one_datagram_in_every_mode() {
         let (mut net, mut frames) = (Net::new(1, Lines::perfect(ms(1))), Frames::new());
         net.join(config);
         let frame = Bytes::from(vec![1; FRAME_BYTES]);
-        // With as many versions to be announced as there can be.
+        // With as many versions to announce as possible.
         for number in 0..20 {
             net.with(0, |endpoint, now| match number {
                 0..19 => frames.send_reliable(&mut (endpoint, now), frame.clone()),
@@ -134,7 +136,7 @@ fn the_longest_frame_fits_into_one_datagram_in_every_mode() {
             })
             .expect("it fits");
         }
-        // Best effort waits until what reliable frames took of the rate is made up for.
+        // Best-effort frames wait until the rate has made up for the reliable ones.
         net.run(ms(100));
         let lengths = net.sent.iter().map(|(.., datagram)| datagram.len());
         assert!(lengths.clone().all(|length| length <= length_max), "{:?}", lengths.clone().max());

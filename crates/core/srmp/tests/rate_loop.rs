@@ -17,7 +17,7 @@ const fn secs(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
-/// What the equation says for bundles of the world.
+/// The rate of the equation for the bundles of this world.
 fn equation(rtt: Duration, p: f64) -> f64 {
     throughput(BYTES as f64, rtt, p).bits_per_second()
 }
@@ -46,7 +46,7 @@ fn the_rate_is_that_of_the_equation_under_random_loss() {
         let mut world = World::v3(vec![(ms(50), Losses::random(p, seed))]);
         world.run(secs(60));
         let mean = world.run(secs(600));
-        // Further losses within a round-trip time of the first belong to its event.
+        // Further losses within a round-trip time of the first belong to the same event.
         let per_round_trip = mean * 0.1 / (8.0 * BYTES as f64);
         let events = p / (1.0 + p * per_round_trip);
         assert_within(0.2, mean, equation(ms(100), events), &format!("{p}"));
@@ -129,10 +129,11 @@ fn a_thousand_receivers_report_a_handful_per_round() {
     assert!(per_round < 20.0, "{per_round} reports per round of {round:?}, {} bundles", seen.bundles);
 }
 
-/// Against a *model* of TCP Reno (see `rate_world::tcp`), on one bottleneck with a drop-tail queue.
+/// Compares with a *model* of TCP Reno (see `rate_world::tcp`), on one bottleneck with a drop-tail
+/// queue.
 ///
-/// Where the window of TCP is only a few packets the model, which hardly ever times out, is faster than TCP: at 1 Mbit/s and
-/// 60 ms TFMCC gets half of what it gets.
+/// Where the window of TCP is only a few packets, the model is faster than TCP, because it hardly
+/// ever times out. At 1 Mbit/s and 60 ms TFMCC gets half of the model's rate.
 #[test]
 fn shares_a_bottleneck_with_tcp() {
     for (capacity, one_way, queue) in

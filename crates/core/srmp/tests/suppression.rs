@@ -1,4 +1,4 @@
-//! How many members ask when all miss the same, and how long it takes.
+//! The number of members that ask when all miss the same message, and the time that it takes.
 
 mod common;
 
@@ -10,7 +10,7 @@ use std::time::Duration;
 
 const RECEIVERS: usize = 80;
 
-/// A sender and its receivers, who know each other.
+/// A sender and its receivers, which know each other.
 fn group(seed: u64) -> Net {
     let mut net = Net::new(seed, Lines::perfect(ms(50)));
     for member in 1..=RECEIVERS as u64 + 1 {
@@ -65,7 +65,7 @@ fn repairs_are_near_their_least_under_independent_loss() {
     net.run(Duration::from_secs(10));
     let counters = net.node(0).endpoint.counters();
     let repaired = (counters.send.pieces_repaired - before) as f64 / f64::from(messages);
-    // The least: the sum over k of 1 - (1 - 0.05^k)^80.
+    // The least number: the sum over k of 1 - (1 - 0.05^k)^80.
     let least: f64 = (1..9).map(|k| 1.0 - (1.0 - 0.05f64.powi(k)).powi(RECEIVERS as i32)).sum();
     assert!(repaired <= least * 1.3, "{repaired} repairs per message, {least} at least");
     for node in 1..=RECEIVERS {

@@ -1,4 +1,5 @@
-//! Requests and replies over mode 2: each transaction ends once, with the reply to its own request or a reason.
+//! Requests and replies over mode 2: each transaction ends once, with the reply to its own request
+//! or with the reason for the failure.
 
 mod common;
 
@@ -16,10 +17,10 @@ const OTHER: DataId = DataId(8);
 struct World {
     net: Net,
     layers: Vec<Transactions>,
-    /// Events of each endpoint that were looked at.
+    /// The number of events of each endpoint that were examined.
     seen: Vec<usize>,
     told: Vec<Vec<Transacted>>,
-    /// What was given back.
+    /// The events that were given back.
     rest: Vec<Vec<Event>>,
 }
 
@@ -57,7 +58,7 @@ impl World {
             .expect("it can be replied");
     }
 
-    /// Lets time pass, and hands events on.
+    /// Lets time pass, and passes events on.
     fn run(&mut self, time: Duration) {
         let end: Moment = self.net.now + time;
         while self.net.now < end {
@@ -161,7 +162,7 @@ fn what_is_no_transaction_is_given_back() {
             .with(0, |endpoint, now| endpoint.send_mode2(now, to, data, Bytes::copy_from_slice(body)))
             .expect("it can be sent");
     }
-    // A reply to what nobody asked.
+    // A reply without a request.
     let request = Request { address: address(1), data: ELEMENT, id: TransactionId(99), body: Bytes::new() };
     world.reply(0, &request, b"?");
     world.run(ms(500));

@@ -7,8 +7,8 @@ use kernel::{
     FomSource, GroupFrame, Kernel, LinkId, LinkTarget, LinkTerms, Multicast, NetworkConfig, TopologyKind,
 };
 
-use crate::config::Network;
 use crate::config::network::{DropFirst, NetworkPlan, PlanError, PlannedLink, Topology};
+use crate::config::{AutomaticResign, Network};
 use crate::driver::{Input, Output, StartError};
 use crate::state::{self, StateError, StateFile};
 use crate::{Background, Config, FomFiles, Machine};
@@ -157,6 +157,7 @@ fn settings(config: &Config) -> kernel::Config {
         password: config.access.password.clone(),
         queue_bytes_max: config.limits.queue,
         federations_max: config.limits.federations,
+        automatic_resign: resign_action(config.federation.automatic_resign),
         fom: rti::FomLimits {
             module_bytes: config.fom.module,
             call_bytes: config.fom.call,
@@ -172,6 +173,20 @@ fn settings(config: &Config) -> kernel::Config {
         unjoined_window: config.session.unjoined_window,
         passwords_wrong_max: config.access.wrong_passwords,
         password_window: config.access.password_window,
+    }
+}
+
+fn resign_action(directive: AutomaticResign) -> rti::ResignAction {
+    use rti::ResignAction;
+    match directive {
+        AutomaticResign::UnconditionallyDivestAttributes => ResignAction::UnconditionallyDivestAttributes,
+        AutomaticResign::DeleteObjects => ResignAction::DeleteObjects,
+        AutomaticResign::CancelPendingOwnershipAcquisitions => {
+            ResignAction::CancelPendingOwnershipAcquisitions
+        }
+        AutomaticResign::DeleteObjectsThenDivest => ResignAction::DeleteObjectsThenDivest,
+        AutomaticResign::CancelThenDeleteThenDivest => ResignAction::CancelThenDeleteThenDivest,
+        AutomaticResign::NoAction => ResignAction::NoAction,
     }
 }
 

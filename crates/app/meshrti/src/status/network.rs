@@ -69,6 +69,9 @@ fn describe(node: &NodeReport) -> String {
     }
     if let Some(summary) = &node.summary {
         parts.push(format!("{} federates, {} instances", summary.federates, summary.instances));
+        if summary.unowned > 0 {
+            parts.push(format!("{} of them without an owner", summary.unowned));
+        }
         if summary.held > 0 {
             parts.push(format!("{} federates held back", summary.held));
         }
@@ -196,6 +199,7 @@ pub(crate) fn rows(network: &NetworkReport, report: &mut Report) {
             "federates": summary.federates,
             "sessions": summary.sessions,
             "instances": summary.instances,
+            "unowned_instances": summary.unowned,
             "held_federates": summary.held,
             "addresses": node.addresses,
         }));

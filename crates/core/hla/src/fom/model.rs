@@ -518,6 +518,15 @@ impl Fdd {
         &self.tables.switches
     }
 
+    /// The automatic resign directive that the model sets, if it sets one. The `NoAction` of the MIM is the standard's
+    /// default and sets nothing; that of a FOM module does.
+    pub fn automatic_resign_directive(&self) -> Option<ResignAction> {
+        let action = self.tables.switches.automatic_resign_action;
+        let origin = self.tables.switch_origins.get(super::read_tables::RESIGN_SWITCH);
+        let is_set = action != ResignAction::NoAction || origin.is_some_and(|origin| origin.module != 0);
+        is_set.then_some(action)
+    }
+
     /// The data type with this name.
     pub fn datatype(&self, name: &str) -> Option<&DataType> {
         self.tables.datatype_names.get(name).map(|&place| &*self.tables.datatypes[place].0)

@@ -68,6 +68,7 @@ impl Network {
             federates: federations.iter().map(|federation| federation.federates.len()).sum(),
             sessions,
             instances: federations.iter().map(|federation| federation.instances).sum(),
+            unowned: federations.iter().map(|federation| federation.unowned).sum(),
             held,
             submitted_messages: self.fabric.stats().first().map_or(0, |(_, stats)| stats.submitted_messages),
             asked_again: rti.network_counters().asked,

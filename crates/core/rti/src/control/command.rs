@@ -35,6 +35,9 @@ pub enum Command {
         modules: Vec<ModuleText>,
         /// Name of the logical time implementation; empty for the default.
         time: String,
+        /// The automatic resign directive of federates where the modules set none: that of the creating node.
+        #[serde(with = "super::wire::resign_action")]
+        directive: ResignAction,
     },
     /// Destroy Federation Execution (4.6).
     Destroy {

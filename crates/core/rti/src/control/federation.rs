@@ -31,6 +31,8 @@ pub struct Federation {
     pub name: String,
     /// Its logical time implementation.
     pub time: TimeKind,
+    /// The automatic resign directive of federates that join while the object model sets none.
+    pub(super) directive: ResignAction,
     /// Its object model: MIM and all modules merged.
     pub model: Fdd,
     /// Its synchronization points.
@@ -47,7 +49,14 @@ pub struct Federation {
 }
 
 impl Federation {
-    pub(super) fn new(id: ExecutionId, name: String, time: TimeKind, model: Fdd, own_mim: bool) -> Self {
+    pub(super) fn new(
+        id: ExecutionId,
+        name: String,
+        time: TimeKind,
+        directive: ResignAction,
+        model: Fdd,
+        own_mim: bool,
+    ) -> Self {
         Self {
             batches: vec![model.modules().len() as u32],
             publishers: BTreeMap::new(),
@@ -55,6 +64,7 @@ impl Federation {
             id,
             name,
             time,
+            directive,
             model,
             sync: SyncPoints::default(),
             names: NameTable::default(),
@@ -167,7 +177,7 @@ impl Federation {
             self.model = model;
             events.push(Event::ModelExtended(self.id));
         }
-        let directive = self.model.switches().automatic_resign_action;
+        let directive = self.model.automatic_resign_directive().unwrap_or(self.directive);
         self.members.insert(federate, Member { name, federate_type, node, directive });
         events.push(Event::Joined { execution: self.id, federate });
         for (label, tag) in self.sync.join(federate) {

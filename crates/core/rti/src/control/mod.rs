@@ -26,6 +26,7 @@ pub use wire::{What, WireError};
 
 use crate::modules::{Build, ModuleCache, ModuleText};
 use base::{NodeKey, id};
+use hla::api::ResignAction;
 use hla::handle::{FederateHandle, ObjectInstanceHandle};
 use hla::time::TimeKind;
 use hla::{Exception, RtiError};
@@ -153,8 +154,8 @@ impl ControlPlane {
     /// The exception for the federate that asked. A command that fails changes nothing.
     pub fn apply(&mut self, command: Command) -> Result<Vec<Event>, RtiError> {
         match command {
-            Command::Create { federation, mim, modules, time } => {
-                self.create(federation, mim.as_ref(), &modules, &time)
+            Command::Create { federation, mim, modules, time, directive } => {
+                self.create(federation, mim.as_ref(), &modules, &time, directive)
             }
             Command::Destroy { federation } => self.destroy(&federation),
             Command::Join { federation, name, federate_type, modules, known, node } => {
@@ -214,6 +215,7 @@ impl ControlPlane {
         mim: Option<&ModuleText>,
         modules: &[ModuleText],
         time: &str,
+        directive: ResignAction,
     ) -> Result<Vec<Event>, RtiError> {
         if name.is_empty() {
             return Err(RtiError::internal("a federation execution needs a name that is not empty"));
@@ -231,7 +233,8 @@ impl ControlPlane {
         let id = ExecutionId(self.last_execution);
         tracing::info!(federation = name, modules = modules.len(), "federation execution created");
         self.names.insert(id, name.clone());
-        self.federations.insert(name.clone(), Federation::new(id, name, time, model, mim.is_some()));
+        let federation = Federation::new(id, name.clone(), time, directive, model, mim.is_some());
+        self.federations.insert(name, federation);
         Ok(vec![Event::Created(id)])
     }
 

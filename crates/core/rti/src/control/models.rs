@@ -10,7 +10,7 @@ impl ControlPlane {
     /// The model that applying `command` would take long to make, if any. A command that is refused in any case needs none.
     pub(crate) fn model_of(&self, command: &Command) -> Option<Build> {
         let build = match command {
-            Command::Create { federation, mim, modules, time } => {
+            Command::Create { federation, mim, modules, time, .. } => {
                 self.may_create(federation, time).then(|| Build::create(mim.as_ref(), modules))
             }
             Command::Join { federation, modules, known, .. } => {

@@ -6,6 +6,7 @@ use hla::handle::{FederateHandle, ObjectInstanceHandle};
 use hla::{Exception, RtiError};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::ops::Bound;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 enum State {
@@ -116,9 +117,10 @@ impl NameTable {
         })
     }
 
-    /// All names that instances have, and those instances.
-    pub fn used(&self) -> impl Iterator<Item = (&str, ObjectInstanceHandle)> {
-        self.names.iter().filter_map(|(name, state)| match *state {
+    /// The names after `name` that instances have, in order, and those instances.
+    pub fn used_after(&self, name: &str) -> impl Iterator<Item = (&str, ObjectInstanceHandle)> {
+        let after = (Bound::Excluded(name), Bound::Unbounded);
+        self.names.range::<str, _>(after).filter_map(|(name, state)| match *state {
             State::Used(instance) => Some((name.as_str(), instance)),
             State::Reserved(_) => None,
         })

@@ -9,6 +9,7 @@ use super::{ControlPlane, ExecutionId, Federation, Member, NameTable, NodeId, Pu
 use crate::modules::{Build, ModuleCache, ModuleText};
 use base::NodeKey;
 use bytes::Bytes;
+use hla::api::ResignAction;
 use hla::fom::{Fdd, Limits, Module};
 use hla::handle::FederateHandle;
 use hla::time::TimeKind;
@@ -17,7 +18,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The version of the wire form of snapshots.
-const VERSION: u8 = 2;
+const VERSION: u8 = 3;
 
 /// The longest snapshot that is read, in octets.
 const BYTES_MAX: usize = u32::MAX as usize;
@@ -50,6 +51,8 @@ struct FederationForm<'a> {
     id: ExecutionId,
     name: Cow<'a, str>,
     time: Cow<'a, str>,
+    #[serde(with = "super::wire::resign_action")]
+    directive: ResignAction,
     /// The creator's MIM; place in the texts.
     mim: Option<u32>,
     /// Modules in the order in which they were merged; places in the texts.
@@ -169,6 +172,7 @@ impl Federation {
             id: self.id,
             name: self.name.as_str().into(),
             time: self.time.name().into(),
+            directive: self.directive,
             mim: self.own_mim.then(|| texts.place(self.model.mim())),
             modules: self.model.modules().iter().map(|module| texts.place(module)).collect(),
             batches: self.batches.as_slice().into(),
@@ -298,6 +302,7 @@ fn restore_federation(
         id,
         name: name.into_owned(),
         time,
+        directive: form.directive,
         model,
         sync: form.sync.into_owned(),
         names: form.names.into_owned(),

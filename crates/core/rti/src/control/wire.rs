@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// The version of the wire form of commands.
-const COMMAND_VERSION: u8 = 2;
+const COMMAND_VERSION: u8 = 3;
 
 /// The longest command that is read, in octets: some object models at their limit of 64 MiB each.
 const COMMAND_BYTES_MAX: usize = 1 << 30;

@@ -177,27 +177,11 @@ impl Objects {
         }
     }
 
-    /// Forgets the replicas of instances of a class whose home is `node`: its stream is no longer followed, and no
-    /// federate here knows them.
-    pub(crate) fn forget_replicas(&mut self, class: PublishedClass, node: NodeId) {
-        for handle in self.replicas(class, node) {
-            self.instances.remove(handle);
-        }
-    }
-
     /// The replicas here of instances of a class whose home is `node`.
     pub(crate) fn replicas(&self, class: PublishedClass, node: NodeId) -> Vec<ObjectInstanceHandle> {
         let PublishedClass::Objects(class) = class else { return Vec::new() };
         let of_class = self.instances.of_class(class);
         of_class.filter(|&handle| self.instances.get(handle).is_some_and(|o| o.home == node)).collect()
-    }
-
-    /// Whether a federate here knows an instance of a class whose home is `node`.
-    pub(crate) fn knows_instance_of(&self, class: ObjectClassHandle, node: NodeId) -> bool {
-        let known = |handle| {
-            self.instances.get(handle).is_some_and(|object| object.home == node && !object.known().is_empty())
-        };
-        self.instances.of_class(class).any(known)
     }
 
     /// An instance whose home is `home`: new here, or as it is by now. The federates of `later` discover a new one later.
@@ -246,8 +230,8 @@ impl Objects {
         handle: ObjectInstanceHandle,
         states: &[AttributeState],
     ) {
+        self.instances.set_home(handle, home);
         let Some(object) = self.instances.get_mut(handle) else { return };
-        object.home = home;
         let owners = object.attributes().map(|(_, state)| state.owner).collect::<Vec<_>>();
         let mut lost: Vec<(FederateHandle, usize)> = Vec::new();
         for (slot, (new, owner)) in states.iter().zip(owners).enumerate() {
@@ -271,6 +255,7 @@ impl Objects {
                 object.attribute_mut(slot).relevance = Relevance::OFF;
             }
         }
+        self.count_unowned(handle);
         self.discover_at_all(effects, handle);
     }
 }

@@ -10,7 +10,7 @@ use crate::control::NodeId;
 use crate::effect::Effects;
 use hla::api::ResignAction;
 use hla::handle::FederateHandle;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// How many departures are remembered: more than a node can announce within the seconds that its streams may be behind,
 /// in about 100 KiB.
@@ -30,7 +30,7 @@ impl Departures {
     }
 
     /// Takes the departures from a node that is gone: nothing can arrive any more that they are needed for.
-    fn take(&mut self, gone: NodeId) -> BTreeMap<FederateHandle, ResignAction> {
+    pub(super) fn take(&mut self, gone: NodeId) -> BTreeMap<FederateHandle, ResignAction> {
         let of_gone = self.0.extract_if(.., |_, (node, _)| *node == gone);
         of_gone.map(|(federate, (_, action))| (federate, action)).collect()
     }
@@ -38,7 +38,7 @@ impl Departures {
 
 impl Objects {
     /// A federate of another node is no longer joined. `lost`: its node is gone, and every node that knows instances of the
-    /// federate deals with them now. Else its node has done so, and the streams of that node say it.
+    /// federate deals with them from now on. Else its node has done so, and the streams of that node say it.
     pub(crate) fn resigned_elsewhere(
         &mut self,
         effects: &mut Effects,
@@ -51,29 +51,11 @@ impl Objects {
             return;
         }
         if lost {
-            self.resign_objects_of_gone(effects, federate, action);
-            effects.review_following();
+            self.lose_federate(federate, action);
         } else if node != self.node {
             self.departures.insert(federate, node, action);
         }
         self.forget_remote_federate(effects, federate);
-    }
-
-    /// The node `gone` is out of the network. Instances that its departed federates still own are dealt with as the federates
-    /// or their directives said: the messages that say so no longer arrive.
-    pub(crate) fn finish_departures(&mut self, effects: &mut Effects, gone: NodeId) {
-        let departed = self.departures.take(gone);
-        if departed.is_empty() {
-            return;
-        }
-        let at_gone = self.instances.handles().filter_map(|handle| self.instances.get(handle));
-        let at_gone = at_gone.filter(|object| object.home == gone);
-        let owners = at_gone.flat_map(|object| object.attributes().map(|(_, attribute)| attribute.owner));
-        let owners: BTreeSet<FederateHandle> = owners.filter(|owner| departed.contains_key(owner)).collect();
-        for owner in owners {
-            self.resign_objects_of_gone(effects, owner, departed[&owner]);
-            effects.review_following();
-        }
     }
 }
 

@@ -96,7 +96,7 @@ impl Objects {
     ) -> BTreeSet<AttributeHandle> {
         let none = BTreeSet::new;
         let Some(object) = self.instances.get(instance) else { return none() };
-        if object.known_class(federate).is_some() {
+        if object.known_class(federate).is_some() || self.forgotten.contains(object.class, object.home) {
             return none();
         }
         let Some(receiver) = self.federates.get(&federate) else { return none() };
@@ -110,9 +110,7 @@ impl Objects {
             producing_federate: Some(object.producer),
         });
         effects.tell(receiver.client, callback);
-        if let Some(object) = self.instances.get_mut(instance) {
-            object.become_known(federate, class);
-        }
+        self.instances.become_known(instance, federate, class);
         self.reviews.settle(federate, instance);
         let in_scope = self.in_scope(federate, instance);
         self.tell_in_scope(effects, federate, instance, &in_scope);
@@ -127,9 +125,7 @@ impl Objects {
         instance: ObjectInstanceHandle,
     ) -> BTreeSet<AttributeHandle> {
         let lost = self.in_scope(federate, instance);
-        if let Some(object) = self.instances.get_mut(instance) {
-            object.become_unknown(federate);
-        }
+        self.instances.become_unknown(instance, federate);
         if let Some(federate) = self.federates.get_mut(&federate) {
             federate.forget_instance(instance);
         }

@@ -1,9 +1,9 @@
 //! Object instances: attributes with their owners, and who knows the instance as what.
 
 use super::federate::RateId;
+use super::table::Table;
 use crate::control::NodeId;
 use crate::wire::Record;
-use base::HandleMap;
 use hla::api::OrderType;
 use hla::fom::{Attribute, Fdd, ObjectClass};
 use hla::handle::{FederateHandle, ObjectClassHandle, ObjectInstanceHandle, TransportationTypeHandle};
@@ -78,7 +78,7 @@ pub(crate) struct Instance {
     pub(crate) producer: FederateHandle,
     /// The node that registered it. It stays, whoever is the home later.
     pub(crate) registrar: NodeId,
-    /// The node that puts its changes in order.
+    /// The node that puts its changes in order; changed by [`Instances::set_home`].
     pub(crate) home: NodeId,
     /// By slot of the class (`ObjectClass::slot`), all that the class has.
     attributes: Box<[AttributeState]>,
@@ -159,17 +159,27 @@ impl Instance {
         &self.known
     }
 
-    pub(crate) fn become_known(&mut self, federate: FederateHandle, class: ObjectClassHandle) {
+    fn become_known(&mut self, federate: FederateHandle, class: ObjectClassHandle) {
         if let Err(at) = self.known.binary_search_by_key(&federate, |known| known.federate) {
             self.known.insert(at, Known { federate, class });
         }
     }
 
     /// `federate` no longer knows the instance.
-    pub(crate) fn become_unknown(&mut self, federate: FederateHandle) {
+    fn become_unknown(&mut self, federate: FederateHandle) {
         if let Ok(at) = self.known.binary_search_by_key(&federate, |known| known.federate) {
             self.known.remove(at);
         }
+    }
+
+    /// Whether any federate here knows the instance.
+    fn is_known(&self) -> bool {
+        !self.known.is_empty()
+    }
+
+    /// Whether anybody owns any attribute.
+    pub(crate) fn is_owned(&self) -> bool {
+        self.attributes.iter().any(|attribute| attribute.owner.is_valid())
     }
 
     /// Whether `federate` owns any attribute.
@@ -229,32 +239,43 @@ impl Cursor {
 /// All instances of a federation execution that are known here.
 #[derive(Default)]
 pub(crate) struct Instances {
-    by_handle: HandleMap<ObjectInstanceHandle, Instance>,
+    by_handle: Table,
+    /// How far the instances have moved to a larger table.
+    moving: Option<Cursor>,
     by_class: BTreeMap<ObjectClassHandle, BTreeSet<ObjectInstanceHandle>>,
     by_name: BTreeMap<Box<str>, ObjectInstanceHandle>,
+    /// How many have their home at each node. Counted as they come and go: nodes tell each other of it all the time.
+    homes: BTreeMap<NodeId, usize>,
+    /// How many of a class and home some federate here knows. It is asked for with every instance that is forgotten.
+    known: BTreeMap<(ObjectClassHandle, NodeId), usize>,
 }
 
 impl Instances {
     pub(crate) fn get(&self, handle: ObjectInstanceHandle) -> Option<&Instance> {
-        self.by_handle.get(&handle)
+        self.by_handle.get(handle)
     }
 
     pub(crate) fn get_mut(&mut self, handle: ObjectInstanceHandle) -> Option<&mut Instance> {
-        self.by_handle.get_mut(&handle)
+        self.by_handle.get_mut(handle)
     }
 
     pub(crate) fn by_name(&self, name: &str) -> Option<&Instance> {
-        self.by_handle.get(self.by_name.get(name)?)
+        self.by_handle.get(*self.by_name.get(name)?)
     }
 
     pub(crate) fn insert(&mut self, instance: Instance) {
+        if self.by_handle.begin_move() {
+            self.moving = Some(self.cursor());
+        }
+        self.move_some();
         self.by_class.entry(instance.class).or_default().insert(instance.handle);
         self.by_name.insert(instance.name.clone(), instance.handle);
-        self.by_handle.insert(instance.handle, instance);
+        self.enter_home(instance.home, instance.class, instance.is_known());
+        self.by_handle.insert(instance);
     }
 
     pub(crate) fn remove(&mut self, handle: ObjectInstanceHandle) -> Option<Instance> {
-        let instance = self.by_handle.remove(&handle)?;
+        let instance = self.by_handle.remove(handle)?;
         // Another one of that name may have been heard of before the end of this one.
         if self.by_name.get(&instance.name) == Some(&handle) {
             self.by_name.remove(&instance.name);
@@ -262,7 +283,84 @@ impl Instances {
         if let Some(of_class) = self.by_class.get_mut(&instance.class) {
             of_class.remove(&handle);
         }
+        self.leave_home(instance.home, instance.class, instance.is_known());
         Some(instance)
+    }
+
+    /// Moves some instances to the larger table. There is room for all of them, and the moving ends long before that one
+    /// is full.
+    fn move_some(&mut self) {
+        /// In ten microseconds at most.
+        const MOVED_PER_INSERTION: usize = 32;
+        let Some(mut cursor) = self.moving.take() else { return };
+        for handle in cursor.advance(self, MOVED_PER_INSERTION) {
+            self.by_handle.move_over(handle);
+        }
+        match cursor.is_done() {
+            true => self.by_handle.end_move(),
+            false => self.moving = Some(cursor),
+        }
+    }
+
+    /// Gives an instance another home.
+    pub(crate) fn set_home(&mut self, handle: ObjectInstanceHandle, home: NodeId) {
+        let Some(instance) = self.by_handle.get_mut(handle) else { return };
+        let old = std::mem::replace(&mut instance.home, home);
+        let (class, is_known) = (instance.class, instance.is_known());
+        self.leave_home(old, class, is_known);
+        self.enter_home(home, class, is_known);
+    }
+
+    fn enter_home(&mut self, home: NodeId, class: ObjectClassHandle, is_known: bool) {
+        *self.homes.entry(home).or_default() += 1;
+        *self.known.entry((class, home)).or_default() += usize::from(is_known);
+    }
+
+    fn leave_home(&mut self, home: NodeId, class: ObjectClassHandle, is_known: bool) {
+        if let Some(count) = self.homes.get_mut(&home) {
+            *count -= 1;
+        }
+        if let Some(count) = self.known.get_mut(&(class, home)) {
+            *count -= usize::from(is_known);
+        }
+    }
+
+    /// `federate` knows an instance from now on, as `class`.
+    pub(crate) fn become_known(
+        &mut self,
+        handle: ObjectInstanceHandle,
+        federate: FederateHandle,
+        class: ObjectClassHandle,
+    ) {
+        let Some(instance) = self.by_handle.get_mut(handle) else { return };
+        let was_known = instance.is_known();
+        instance.become_known(federate, class);
+        if !was_known {
+            *self.known.entry((instance.class, instance.home)).or_default() += 1;
+        }
+    }
+
+    /// `federate` no longer knows an instance.
+    pub(crate) fn become_unknown(&mut self, handle: ObjectInstanceHandle, federate: FederateHandle) {
+        let Some(instance) = self.by_handle.get_mut(handle) else { return };
+        let was_known = instance.is_known();
+        instance.become_unknown(federate);
+        if was_known
+            && !instance.is_known()
+            && let Some(count) = self.known.get_mut(&(instance.class, instance.home))
+        {
+            *count -= 1;
+        }
+    }
+
+    /// Whether a federate here knows an instance of exactly `class` whose home is `node`.
+    pub(crate) fn knows_any(&self, class: ObjectClassHandle, node: NodeId) -> bool {
+        self.known.get(&(class, node)).is_some_and(|&count| count > 0)
+    }
+
+    /// How many have their home at a node.
+    pub(crate) fn at_home(&self, node: NodeId) -> usize {
+        self.homes.get(&node).copied().unwrap_or_default()
     }
 
     /// The object model has grown, and so may have the classes of instances that are here.
@@ -271,7 +369,7 @@ impl Instances {
             let Some(class) = model.object_class(class) else { continue };
             for handle in handles {
                 // All instances of a class have the same attributes.
-                if !self.by_handle.get_mut(handle).is_some_and(|instance| instance.grow(model, class)) {
+                if !self.by_handle.get_mut(*handle).is_some_and(|instance| instance.grow(model, class)) {
                     break;
                 }
             }
@@ -334,7 +432,60 @@ impl Instances {
         self.by_class.values().flatten().copied()
     }
 
+    /// Forgets some thousand instances of a federation execution that is over; true when none is left.
+    pub(crate) fn discard_slice(&mut self) -> bool {
+        /// Each takes a third of a microsecond.
+        const DISCARDED_PER_SLICE: usize = 5_000;
+        for _ in 0..DISCARDED_PER_SLICE {
+            self.by_name.pop_first();
+            let Some(mut of_class) = self.by_class.first_entry() else { break };
+            match of_class.get_mut().pop_first() {
+                Some(handle) => drop(self.by_handle.remove(handle)),
+                None => drop(of_class.remove()),
+            }
+        }
+        self.by_class.is_empty()
+    }
+
+    #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.by_handle.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn instance(number: u64) -> Instance {
+        let handle = ObjectInstanceHandle(1 << 32 | number);
+        let class = ObjectClassHandle(1 + (number % 3) as u32);
+        Instance::new(handle, class, &number.to_string(), FederateHandle(1), NodeId(1), Vec::new())
+    }
+
+    #[test]
+    fn a_large_table_grows_in_small_steps() {
+        let mut instances = Instances::default();
+        let mut removed = BTreeSet::new();
+        let mut moves = 0;
+        for number in 0..100_000 {
+            let was_moving = instances.by_handle.is_moving();
+            instances.insert(instance(number));
+            moves += usize::from(!was_moving && instances.by_handle.is_moving());
+            // Instances come and go while others move.
+            if number % 7 == 0 {
+                let gone = number / 2;
+                let expected = removed.insert(gone);
+                assert_eq!(instances.remove(instance(gone).handle).is_some(), expected);
+            }
+        }
+        assert!(moves >= 2 && !instances.by_handle.is_moving(), "{moves}");
+        assert_eq!(instances.len(), 100_000 - removed.len());
+        for number in 0..100_000 {
+            let found = instances.get(instance(number).handle).map(|found| found.handle);
+            let expected = (!removed.contains(&number)).then(|| instance(number).handle);
+            assert_eq!(found, expected);
+        }
+        assert_eq!(instances.at_home(NodeId(1)), instances.len());
     }
 }

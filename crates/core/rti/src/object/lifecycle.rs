@@ -122,6 +122,7 @@ impl Objects {
         stamp: Option<Stamp>,
     ) {
         let Some(object) = self.instances.remove(handle) else { return };
+        self.count_unowned(handle);
         if self.replicated && object.home == self.node {
             let class = PublishedClass::Objects(object.class);
             let (instance, tag) = (handle, tag.clone());
@@ -186,6 +187,7 @@ impl Objects {
                 attribute.relevance = Relevance::OFF;
             }
         }
+        self.count_unowned(instance);
         self.append_change(effects, instance, || StreamEvent::Disowned {
             instance,
             owner,

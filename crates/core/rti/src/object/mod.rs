@@ -1,7 +1,7 @@
 //! The object plane of one federation execution on one node: what changes with every update.
 //!
 //! - [`federate`]: what a joined federate publishes, subscribes and has switched on;
-//! - [`instance`]: object instances, their attributes' owners, and who knows them as what;
+//! - [`instance`], [`table`]: object instances, their attributes' owners, and who knows them as what;
 //! - [`discovery`], [`scope`]: who gets to know an instance, and which attributes it then sees;
 //! - [`update`], [`interaction`], [`directed`]: the messages themselves;
 //! - [`lifecycle`]: registration, deletion;
@@ -9,8 +9,8 @@
 //! - [`ownership`]: who owns what; [`transport`]: transportation and order types;
 //! - [`apply`]: what happens at other nodes, as it is learned here; [`record`]: instances as nodes tell each other of them;
 //! - [`remote_federates`]: what federates of other nodes subscribe; [`publication`]: what this node publishes;
-//! - [`review`], [`resign`], [`work`]: what concerns very many instances, in slices;
-//! - [`rehome`]: nodes that die; [`tombstones`]: instances that they had just deleted; [`departures`]: federates that had
+//! - [`review`], [`resign`], [`forgotten`], [`work`]: what concerns very many instances, in slices;
+//! - [`losses`], [`rehome`]: nodes that die; [`tombstones`]: instances that they had just deleted; [`departures`]: federates that had
 //!   just left them.
 
 pub(crate) mod apply;
@@ -20,10 +20,12 @@ mod directed;
 mod discovery;
 pub(crate) mod encode;
 pub(crate) mod federate;
+mod forgotten;
 pub(crate) mod instance;
 pub(crate) mod interaction;
 pub(crate) mod interest;
 mod lifecycle;
+pub(crate) mod losses;
 pub(crate) mod objects;
 mod ownership;
 mod provide;
@@ -37,6 +39,7 @@ mod request;
 mod resign;
 mod review;
 mod scope;
+mod table;
 mod tombstones;
 mod transport;
 mod update;

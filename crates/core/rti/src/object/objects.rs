@@ -2,15 +2,19 @@
 
 use super::departures::Departures;
 use super::federate::{Federate, FederateSwitches, Rate, RateId};
+use super::forgotten::Forgotten;
 use super::instance::{Instance, Instances};
 use super::interest::Interest;
+use super::losses::Losses;
 use super::remote_federates::RemoteFederate;
 use super::resign::Resignations;
 use super::review::Reviews;
 use super::tombstones::Tombstones;
+use super::work::Kind;
 use crate::control::{ExecutionId, NodeId, PublishedClass};
 use crate::effect::{Change, Effects};
 use crate::proposal::CallerId;
+use base::HandleState;
 use hla::api::{AttributeHandleSet, callback_request::CallbackRequest as Callback};
 use hla::fom::{Fdd, InteractionClass, ObjectClass, PRIVILEGE_TO_DELETE};
 use hla::handle::{
@@ -19,7 +23,7 @@ use hla::handle::{
 use hla::time::TimeKind;
 use hla::{Exception, RtiError};
 use router::ClientId;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// Update rate designators in use at most, less one: [`Relevance`](super::instance::Relevance) counts them in
 /// 16 bits, beside two values of its own.
@@ -44,11 +48,17 @@ pub(crate) struct Objects {
     pub(super) tombstones: Tombstones,
     pub(super) reviews: Reviews,
     pub(super) resignations: Resignations,
-    /// The next slice of work is one of a federate that leaves.
-    pub(super) resignations_next: bool,
+    /// The kind of work that had the last turn.
+    pub(super) last_work: Kind,
+    /// Names after this one may be of instances that nobody has, see [`Objects::free_names`].
+    pub(super) names_after: Option<String>,
     pub(super) departures: Departures,
+    pub(super) losses: Losses,
+    pub(super) forgotten: Forgotten,
     /// A lost federate has left instances without an owner, and the log says so.
     pub(super) abandoned: bool,
+    /// Instances with their home here of which nobody owns an attribute.
+    unowned: HashSet<ObjectInstanceHandle, HandleState>,
     /// Other nodes may follow what happens here. False at a single node, which then need not say it.
     pub(crate) replicated: bool,
     /// Update rate designators in use.
@@ -81,9 +91,13 @@ impl Objects {
             tombstones: Tombstones::default(),
             reviews: Reviews::default(),
             resignations: Resignations::default(),
-            resignations_next: false,
+            last_work: Kind::Names,
+            names_after: None,
             departures: Departures::default(),
+            losses: Losses::default(),
+            forgotten: Forgotten::default(),
             abandoned: false,
+            unowned: HashSet::default(),
             replicated: false,
             rates: Vec::new(),
             last_instance: 0,
@@ -159,11 +173,22 @@ impl Objects {
 
     /// How many instances have their home at this node.
     pub(crate) fn own_instances(&self) -> usize {
-        if !self.replicated {
-            return self.instances.len();
+        self.instances.at_home(self.node)
+    }
+
+    /// How many of these nobody owns an attribute of.
+    pub(crate) fn unowned_instances(&self) -> usize {
+        self.unowned.len()
+    }
+
+    /// Counts an instance as one without an owner, or no longer.
+    pub(super) fn count_unowned(&mut self, instance: ObjectInstanceHandle) {
+        let object = self.instances.get(instance);
+        if object.is_some_and(|object| object.home == self.node && !object.is_owned()) {
+            self.unowned.insert(instance);
+        } else if !self.unowned.is_empty() {
+            self.unowned.remove(&instance);
         }
-        let own = |handle| self.instances.get(handle).is_some_and(|object| object.home == self.node);
-        self.instances.handles().filter(|&handle| own(handle)).count()
     }
 
     /// The joined federate that a checked caller is.

@@ -1,57 +1,25 @@
-//! Nodes that die: what is left of the instances of their federates, once those are dealt with, finds a new home.
+//! New homes: what a node does that is the home of the instances of a lost node, or has some of them.
 
 use super::objects::Objects;
 use super::record::record_bytes;
 use super::tombstones::send_removed;
 use crate::control::{Command, ControlPlane, NameTable, NodeId, PublishedClass};
-use crate::effect::{Change, Effects};
+use crate::effect::Effects;
 use crate::wire::{ObjectMessage, Record};
 use hla::handle::{ObjectClassHandle, ObjectInstanceHandle};
 use router::WireError;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// Prefix of the names that the RTI makes; they are in no table.
 const MADE: &str = "HLA";
+/// Names looked at in one slice, at most.
+const NAMES_PER_SLICE: usize = 10_000;
+/// Names freed in one slice, at most: each is a command for all nodes.
+const FREED_PER_SLICE: usize = 1_000;
 
 impl Objects {
-    /// The instances whose home was `gone`, which has died, move to `new_home`, the lowest node that lives.
-    pub(crate) fn move_instances(
-        &mut self,
-        effects: &mut Effects,
-        gone: NodeId,
-        new_home: NodeId,
-        names: Option<&NameTable>,
-        part_bytes: usize,
-    ) {
-        let mut moved: BTreeMap<ObjectClassHandle, Vec<ObjectInstanceHandle>> = BTreeMap::new();
-        let mut deleted = Vec::new();
-        for handle in self.instances.handles().collect::<Vec<_>>() {
-            let is_deleted = self.tombstones.contains(handle);
-            let Some(object) = self.instances.get_mut(handle).filter(|object| object.home == gone) else {
-                continue;
-            };
-            object.home = new_home;
-            match is_deleted {
-                true => deleted.push(handle),
-                false => moved.entry(object.class).or_default().push(handle),
-            }
-        }
-        for handle in deleted {
-            self.remove_deleted(effects, handle);
-        }
-        self.send_tombstones(effects, gone, new_home);
-        for (class, handles) in moved {
-            if new_home == self.node {
-                self.take_home(effects, class, &handles, names);
-            } else {
-                self.send_records(effects, new_home, class, &handles, part_bytes);
-            }
-            effects.replicate(Change::Rehomed { class });
-        }
-    }
-
     /// Instances of a class have their home here from now on.
-    fn take_home(
+    pub(super) fn take_home(
         &mut self,
         effects: &mut Effects,
         class: ObjectClassHandle,
@@ -63,6 +31,7 @@ impl Objects {
             |name: &str, instance| names.is_some_and(|names| names.instance(name) == Some(instance));
         self.refresh_publication(effects, PublishedClass::Objects(class));
         for &instance in handles {
+            self.count_unowned(instance);
             self.append_registered(effects, instance);
             let Some(object) = self.instances.get(instance) else { continue };
             if !object.name.starts_with(MADE) && !is_listed(&object.name, instance) {
@@ -73,7 +42,7 @@ impl Objects {
     }
 
     /// Sends what is here of instances to their new home, in messages of about `part_bytes`.
-    fn send_records(
+    pub(super) fn send_records(
         &self,
         effects: &mut Effects,
         to: NodeId,
@@ -126,15 +95,28 @@ impl Objects {
     }
 
     /// Frees the names of instances whose node is gone and that nobody had.
-    pub(crate) fn free_names(&self, effects: &mut Effects, control: &ControlPlane, names: &NameTable) {
-        if control.lowest_live_node() != Some(self.node) {
-            return;
-        }
-        for (name, instance) in names.used() {
+    pub(crate) fn free_names(&mut self, effects: &mut Effects, control: &ControlPlane) {
+        self.names_after = Some(String::new());
+        self.continue_names(effects, control);
+    }
+
+    /// Does one slice of it.
+    pub(super) fn continue_names(&mut self, effects: &mut Effects, control: &ControlPlane) {
+        let Some(after) = self.names_after.take() else { return };
+        // Another node that has become the lowest since does it all again.
+        let federation = control.execution(self.id).filter(|_| control.lowest_live_node() == Some(self.node));
+        let Some(federation) = federation else { return };
+        let mut freed = 0;
+        for (visited, (name, instance)) in federation.names.used_after(&after).enumerate() {
             let registrar = NodeId::of_instance(instance);
             if control.node(registrar).is_none() && self.instances.get(instance).is_none() {
                 let (execution, name) = (self.id, name.to_owned());
                 effects.propose(Command::FreeName { execution, name, instance });
+                freed += 1;
+            }
+            if visited + 1 >= NAMES_PER_SLICE || freed >= FREED_PER_SLICE {
+                self.names_after = Some(name.to_owned());
+                return;
             }
         }
     }

@@ -25,8 +25,8 @@ const FORGOTTEN_PER_SLICE: usize = 2_000;
 
 /// The two things a resign action may do to objects, in this order.
 #[derive(Clone, Copy, Debug)]
-struct Plan {
-    delete: bool,
+pub(super) struct Plan {
+    pub(super) delete: bool,
     divest: bool,
 }
 
@@ -148,32 +148,15 @@ impl Objects {
         }
     }
 
-    /// The same for a federate that may be of another node, at once.
-    pub(crate) fn resign_objects_of_gone(
-        &mut self,
-        effects: &mut Effects,
-        who: FederateHandle,
-        directive: ResignAction,
-    ) {
-        let plan = Plan { divest: true, ..Plan::from(directive) };
-        let (mut owned, all) =
-            (Owned::default(), self.instances.cursor().advance(&self.instances, usize::MAX));
-        self.find_owned(who, all, &mut owned);
-        owned.reverse();
-        if directive == ResignAction::NoAction {
-            self.note_abandoned(who, owned.len());
-        }
-        self.dispose(effects, who, plan, &mut owned, usize::MAX);
-    }
-
     /// A lost federate leaves instances behind that nobody owns or deletes: the standard's default, which few object models
     /// mean. It is logged for the first of a federation execution: federates that come and go would fill the log.
-    fn note_abandoned(&mut self, who: FederateHandle, instances: usize) {
+    pub(super) fn note_abandoned(&mut self, who: FederateHandle, instances: usize) {
         if instances > 0 && !std::mem::replace(&mut self.abandoned, true) {
             tracing::warn!(
                 execution = %self.id, federate = ?who, instances,
                 "a lost federate leaves instances without an owner, as its automatic resign directive is NoAction; \
-                 the switch automaticResignAction of the object model sets another one for all federates"
+                 the switch automaticResignAction of the object model sets another one for all federates, and so does \
+                 the setting federation.automatic-resign of the node that creates the federation execution"
             );
         }
     }
@@ -334,9 +317,7 @@ impl Objects {
             };
             let subscribed = subscriptions.get(&class).into_iter().flat_map(|s| s.keys().copied());
             let lost = self.owned_by_others(*who, handle, subscribed);
-            if let Some(object) = self.instances.get_mut(handle) {
-                object.become_unknown(*who);
-            }
+            self.instances.become_unknown(handle, *who);
             self.refresh_relevance(effects, handle, &lost);
         }
         if cursor.is_done() {

@@ -1,7 +1,10 @@
 //! The objects of one federation execution as a machine: calls in, effects out.
 
+mod losses;
+
+use super::losses::Rehoming;
 use super::objects::Objects;
-use crate::control::{Command, ExecutionId, NodeId, PublishedClass};
+use crate::control::{Command, ControlPlane, ExecutionId, NodeId, PublishedClass};
 use crate::effect::{Change, Effect, Effects};
 use crate::object::apply::SnapshotRange;
 use crate::proposal::{CallId, CallerId, Proposal, Waiting};
@@ -258,7 +261,8 @@ fn the_registrar_of_an_instance_outlives_its_home() {
     let mut fixture = Fixture::new(true);
     let record = fixture.record(1, FederateHandle(9));
     fixture.apply(PEER, StreamEvent::Registered(Box::new(record.clone())));
-    fixture.act(|objects, effects| objects.move_instances(effects, PEER, NodeId(3), None, 1 << 10));
+    let rehoming = Rehoming { gone: PEER, new_home: NodeId(3), part_bytes: 1 << 10 };
+    fixture.act(|objects, effects| objects.lose_node(effects, PEER, Some(rehoming), None));
     // The new home has not heard of the instance yet. It is no reason to remove it, since another node registered it.
     let range = SnapshotRange {
         class: fixture.class,
@@ -316,7 +320,8 @@ impl Fixture {
     }
 
     fn work(&mut self, congested: bool) -> Vec<(String, usize)> {
-        summary(&self.act(|objects, effects| objects.work(effects, |_| congested)))
+        let control = ControlPlane::new(Limits::default());
+        summary(&self.act(|objects, effects| objects.work(effects, &control, |_| congested)))
     }
 }
 

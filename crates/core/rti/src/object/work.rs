@@ -1,31 +1,83 @@
 //! Work in slices: what concerns more instances than one turn has time for.
 
 use super::objects::Objects;
+use crate::control::ControlPlane;
 use crate::effect::Effects;
 use hla::handle::FederateHandle;
 use router::ClientId;
+
+/// The kinds of work, which take turns so that none waits for all of another.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Kind {
+    /// Subscriptions that have changed.
+    Reviews,
+    /// Federates that leave.
+    Resignations,
+    /// Nodes that are lost.
+    Losses,
+    /// Replicas whose stream is no longer followed.
+    Forgotten,
+    /// Names that nobody has.
+    Names,
+}
+
+impl Kind {
+    const ALL: [Self; 5] = [Self::Reviews, Self::Resignations, Self::Losses, Self::Forgotten, Self::Names];
+}
 
 impl Objects {
     /// Whether [`Objects::work`] would do something. Discoveries wait for a federate that is `congested`: that has
     /// enough callbacks to take.
     pub(crate) fn has_work(&self, congested: impl Fn(ClientId) -> bool) -> bool {
-        !self.resignations.is_empty() || self.next_review(congested).is_some()
+        self.next_work(congested).is_some()
     }
 
     /// Whether anything is left to be done, now or once a federate has taken its callbacks.
     pub(crate) fn is_settled(&self) -> bool {
-        self.resignations.is_empty() && self.reviews.is_empty()
+        Kind::ALL.iter().all(|&kind| !self.is_left(kind))
     }
 
-    /// Does one slice. Reviews and resignations take turns, so that neither waits for all of the other.
-    pub(crate) fn work(&mut self, effects: &mut Effects, congested: impl Fn(ClientId) -> bool) {
-        let review = self.next_review(congested);
-        self.resignations_next = !self.resignations_next;
-        match review {
-            Some(who) if self.resignations.is_empty() || !self.resignations_next => {
-                self.continue_review(effects, who);
+    /// Does one slice. `control` is asked about names and nodes.
+    pub(crate) fn work(
+        &mut self,
+        effects: &mut Effects,
+        control: &ControlPlane,
+        congested: impl Fn(ClientId) -> bool,
+    ) {
+        let Some(kind) = self.next_work(&congested) else { return };
+        self.last_work = kind;
+        let names = control.execution(self.id).map(|federation| &federation.names);
+        match kind {
+            Kind::Reviews => {
+                if let Some(federate) = self.next_review(congested) {
+                    self.continue_review(effects, federate);
+                }
             }
-            _ => self.continue_resignations(effects),
+            Kind::Resignations => self.continue_resignations(effects),
+            Kind::Losses => self.continue_losses(effects, names),
+            Kind::Forgotten => self.continue_forgetting(effects),
+            Kind::Names => self.continue_names(effects, control),
+        }
+    }
+
+    /// The kind whose turn is next, of those that have something to do now.
+    fn next_work(&self, congested: impl Fn(ClientId) -> bool) -> Option<Kind> {
+        let last = Kind::ALL.iter().position(|&kind| kind == self.last_work).unwrap_or_default();
+        let (before, after) = Kind::ALL.split_at(last + 1);
+        let ready = |kind| match kind {
+            Kind::Reviews => self.next_review(&congested).is_some(),
+            Kind::Resignations | Kind::Losses | Kind::Forgotten | Kind::Names => self.is_left(kind),
+        };
+        after.iter().chain(before).copied().find(|&kind| ready(kind))
+    }
+
+    fn is_left(&self, kind: Kind) -> bool {
+        match kind {
+            Kind::Reviews => !self.reviews.is_empty(),
+            Kind::Resignations => !self.resignations.is_empty(),
+            Kind::Losses => !self.losses.is_empty(),
+            Kind::Forgotten => !self.forgotten.is_empty(),
+            Kind::Names => self.names_after.is_some(),
         }
     }
 

@@ -79,12 +79,17 @@ impl Replication {
 
     /// Follows no longer, and has the replicas forgotten, which no federate knows.
     fn unfollow(&mut self, context: &mut Context<'_>, class: PublishedClass, node: NodeId) {
-        self.leave(context, class, node, false);
+        self.leave(
+            context,
+            class,
+            node,
+            Phase::Leaving { fresh: false, acknowledged: false, forgotten: false },
+        );
         self.events.push_back(ReplicaEvent::Forget { class, from: node });
     }
 
-    fn leave(&mut self, context: &mut Context<'_>, class: PublishedClass, node: NodeId, fresh: bool) {
-        let leaving = Following { phase: Phase::Leaving { fresh }, ..Following::new() };
+    fn leave(&mut self, context: &mut Context<'_>, class: PublishedClass, node: NodeId, phase: Phase) {
+        let leaving = Following { phase, ..Following::new() };
         self.followed.insert((class, node), leaving);
         context.timers.clear(Timer::Follow(self.stream(class), node));
         self.send(context, node, class, StreamMessage::Detach);
@@ -92,7 +97,29 @@ impl Replication {
 
     /// The other node knows that it is no longer followed.
     pub(super) fn detached(&mut self, context: &mut Context<'_>, class: PublishedClass, from: NodeId) {
-        if let Some(Following { phase: Phase::Leaving { fresh }, .. }) = self.followed.get(&(class, from)) {
+        if let Some(following) = self.followed.get_mut(&(class, from))
+            && let Phase::Leaving { acknowledged, .. } = &mut following.phase
+        {
+            *acknowledged = true;
+            self.end_leaving(context, class, from);
+        }
+    }
+
+    /// The replicas of a stream that is no longer followed are forgotten.
+    pub(crate) fn forgotten(&mut self, context: &mut Context<'_>, class: PublishedClass, from: NodeId) {
+        if let Some(following) = self.followed.get_mut(&(class, from))
+            && let Phase::Leaving { forgotten, .. } = &mut following.phase
+        {
+            *forgotten = true;
+            self.end_leaving(context, class, from);
+        }
+    }
+
+    fn end_leaving(&mut self, context: &mut Context<'_>, class: PublishedClass, from: NodeId) {
+        if let Some(Following {
+            phase: Phase::Leaving { fresh, acknowledged: true, forgotten: true }, ..
+        }) = self.followed.get(&(class, from))
+        {
             let fresh = *fresh;
             self.followed.remove(&(class, from));
             self.review_following(context, class, fresh);
@@ -189,7 +216,13 @@ impl Replication {
 
     /// The stream has ended; the other node may already have opened it again.
     pub(super) fn ended(&mut self, context: &mut Context<'_>, class: PublishedClass, from: NodeId) {
-        self.leave(context, class, from, true);
+        // Its replicas stay: the messages of the stream have said what became of them.
+        self.leave(
+            context,
+            class,
+            from,
+            Phase::Leaving { fresh: true, acknowledged: false, forgotten: true },
+        );
     }
 
     /// The other node no longer keeps what was asked for: the federates that it concerned are told, and the stream is
@@ -240,7 +273,7 @@ impl Replication {
 /// home `node` is.
 fn needs(context: &Context<'_>, class: PublishedClass, node: NodeId) -> bool {
     context.objects.interest.covers(class)
-        || matches!(class, PublishedClass::Objects(class) if context.objects.knows_instance_of(class, node))
+        || matches!(class, PublishedClass::Objects(class) if context.objects.instances.knows_any(class, node))
 }
 
 fn describe(context: &Context<'_>, class: PublishedClass) -> String {

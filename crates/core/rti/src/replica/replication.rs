@@ -185,7 +185,8 @@ impl Replication {
         }
     }
 
-    /// The streams of a node that is gone for good are no longer followed. Its instances have found their new home.
+    /// The streams of a node that is gone for good are no longer followed. Its
+    /// instances find their new home.
     pub(crate) fn leave_peer(&mut self, context: &mut Context<'_>, gone: NodeId) {
         let followed = self.followed.keys().filter(|(_, node)| *node == gone);
         for class in followed.map(|&(class, _)| class).collect::<Vec<_>>() {

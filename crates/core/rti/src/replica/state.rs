@@ -77,8 +77,8 @@ pub(crate) enum Phase {
     /// All there.
     Live,
     /// Nothing is taken any longer. The node is asked again (with `fresh`, for the beginning) only when it has acknowledged
-    /// that this node no longer follows.
-    Leaving { fresh: bool },
+    /// that this node no longer follows, and the replicas here are forgotten.
+    Leaving { fresh: bool, acknowledged: bool, forgotten: bool },
 }
 
 /// A stream of another node that is followed here.

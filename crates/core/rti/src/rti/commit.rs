@@ -115,8 +115,19 @@ impl Rti {
 
     pub(super) fn take_events(&mut self, events: Vec<Event>, turn: Turn) -> Outcome {
         let mut outcome = Outcome::default();
+        let mut losses = BTreeSet::new();
         for event in events {
+            if let Event::Resigned { execution, lost: true, .. } = event {
+                losses.insert(execution);
+            }
             self.take_event(event, turn, &mut outcome);
+        }
+        // Those of a node that was removed have begun.
+        for execution in losses {
+            let names = self.control.execution(execution).map(|federation| &federation.names);
+            if let Some(x) = self.executions.get_mut(&execution) {
+                x.act(&mut self.shared, |objects, effects| objects.begin_losses(effects, names));
+            }
         }
         self.settle_network();
         outcome
@@ -243,10 +254,12 @@ impl Rti {
             }
             return None;
         };
+        let directive = self.control.execution(execution)?.member(federate)?.directive;
         let x = self.executions.get_mut(&execution)?;
         let caller = self.callers.get_mut(&caller_id)?;
         caller.standing = Standing::Joined(execution, federate);
         x.objects.join(federate, caller_id, caller.client);
+        x.objects.federate_mut(federate).switches.resign_directive = directive;
         let logical_time_implementation_name = x.objects.time.name().to_owned();
         Some(JoinResult { federate_handle: Some(federate), logical_time_implementation_name })
     }

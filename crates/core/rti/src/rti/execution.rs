@@ -3,9 +3,10 @@
 use super::Shared;
 use crate::control::{Command, ExecutionId, Federation, NodeId, PublishedClass};
 use crate::effect::{Change, Effects};
+use crate::object::losses::Rehoming;
 use crate::object::objects::Objects;
 use crate::proposal::Proposal;
-use crate::replica::context::{Context, Timer};
+use crate::replica::context::Context;
 use crate::replica::replication::{FollowerChange, ReplicaEvent, Replication};
 use crate::wire::{PeerMessage, StreamMessage};
 use router::WireError;
@@ -114,6 +115,9 @@ impl Execution {
             Change::SendToPublishers { class, message } => {
                 self.replicate(shared, |r, context| r.send_to_publishers(context, class, message));
             }
+            Change::Forgotten { class, node } => {
+                self.replicate(shared, |r, context| r.forgotten(context, class, node));
+            }
             Change::Rehomed { class } => {
                 let class = PublishedClass::Objects(class);
                 self.replicate(shared, |r, context| r.review_following(context, class, false));
@@ -136,7 +140,7 @@ impl Execution {
                 let congested = |client| delivery.is_congested(client);
                 return self.objects.apply_snapshot(effects, &range, &records, congested);
             }
-            ReplicaEvent::Forget { class, from } => self.objects.forget_replicas(class, from),
+            ReplicaEvent::Forget { class, from } => self.objects.forget_replicas(effects, class, from),
             ReplicaEvent::Lost { caller, why } => shared.delivery.lose(caller, why),
         }
         Ok(())
@@ -200,7 +204,8 @@ impl Execution {
         Ok(())
     }
 
-    /// A node is gone for good, its federates have resigned: what had its home there moves to `new_home`.
+    /// A node is gone for good, its federates have resigned: what had its home there moves to `new_home`,
+    /// in slices.
     pub(super) fn remove_peer(
         &mut self,
         shared: &mut Shared,
@@ -209,21 +214,14 @@ impl Execution {
         federation: Option<&Federation>,
     ) {
         self.replicate(shared, |r, context| r.remove_peer(context, gone));
+        let part_bytes = shared.peers.limits.part_bytes;
+        let rehoming = new_home.map(|new_home| Rehoming { gone, new_home, part_bytes });
         self.act(shared, |objects, effects| {
             objects.forget_federates_of(effects, gone);
-            objects.finish_departures(effects, gone);
+            objects.lose_node(effects, gone, rehoming, federation.map(|f| &f.names));
         });
-        if let Some(new_home) = new_home {
-            let (names, part_bytes) = (federation.map(|f| &f.names), shared.peers.limits.part_bytes);
-            self.act(shared, |objects, effects| {
-                objects.move_instances(effects, gone, new_home, names, part_bytes);
-            });
-        }
         self.replicate(shared, |r, context| r.leave_peer(context, gone));
         self.settle(shared);
-        if new_home == Some(self.objects.node) {
-            shared.timers.set(Timer::Names(self.id()), shared.now + shared.peers.limits.adoption_wait);
-        }
     }
 
     /// The federation execution is at its end.
@@ -231,5 +229,9 @@ impl Execution {
         let Self { objects, replication } = self;
         let Shared { now, peers, timers, .. } = shared;
         replication.end(&mut Context { now: *now, peers, timers, objects: &objects });
+        let mut instances = objects.instances;
+        if !instances.discard_slice() {
+            shared.discarded.push_back(instances);
+        }
     }
 }

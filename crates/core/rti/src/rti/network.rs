@@ -139,12 +139,8 @@ impl Rti {
     }
 
     fn free_names(&mut self, execution: ExecutionId) {
-        if let (Some(x), Some(federation)) =
-            (self.executions.get_mut(&execution), self.control.execution(execution))
-        {
-            x.act(&mut self.shared, |objects, effects| {
-                objects.free_names(effects, &self.control, &federation.names);
-            });
+        if let Some(x) = self.executions.get_mut(&execution) {
+            x.act(&mut self.shared, |objects, effects| objects.free_names(effects, &self.control));
         }
     }
 

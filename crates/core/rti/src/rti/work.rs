@@ -22,17 +22,22 @@ impl Rti {
     }
 
     pub(super) fn has_work(&self) -> bool {
-        self.next_to_work().is_some()
+        !self.shared.discarded.is_empty() || self.next_to_work().is_some()
     }
 
     /// Does one slice, of the federation execution whose turn it is.
     pub(super) fn work(&mut self) {
+        if let Some(mut instances) = self.shared.discarded.pop_front()
+            && !instances.discard_slice()
+        {
+            self.shared.discarded.push_back(instances);
+        }
         let Some(id) = self.next_to_work() else { return };
         self.shared.last_worked = id;
-        let Self { executions, shared, .. } = self;
+        let Self { executions, shared, control, .. } = self;
         let Some(x) = executions.get_mut(&id) else { return };
         let mut effects = std::mem::take(&mut shared.effects);
-        x.objects.work(&mut effects, |client| shared.delivery.is_congested(client));
+        x.objects.work(&mut effects, control, |client| shared.delivery.is_congested(client));
         shared.effects = effects;
         x.settle(shared);
         if x.objects.is_settled() {

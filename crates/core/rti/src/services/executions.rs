@@ -33,6 +33,8 @@ pub(crate) struct Reception<'a> {
     pub(crate) congested: bool,
     /// Federation executions, at most.
     pub(crate) federations_max: usize,
+    /// The automatic resign directive of new federation executions whose object models set none.
+    pub(crate) directive: ResignAction,
 }
 
 /// Serves all forms of a service in the same way, by what they have in common.
@@ -106,7 +108,8 @@ impl Reception<'_> {
         let mim = create.mim_module.map(|module| self.mim(module)).transpose()?;
         let modules = SentModule::set_from_federate(create.fom_modules, self.source)?;
         let (federation, time) = (create.federation_name, create.logical_time_implementation_name);
-        self.bring::<R>(mim, modules, Purpose::Create { federation, time })
+        let directive = self.directive;
+        self.bring::<R>(mim, modules, Purpose::Create { federation, time, directive })
     }
 
     fn mim(&self, module: FomModule) -> Result<SentModule, RtiError> {

@@ -4,6 +4,7 @@ use crate::control::{Command, ControlPlane, NodeId};
 use crate::modules::{Build, Opened, SentModule, has_text};
 use crate::proposal::Waiting;
 use hla::RtiError;
+use hla::api::ResignAction;
 use hla::fom::{Budget, Fdd, FomError};
 
 /// Text that is compared with that of the object model where calls are served, in octets: every further federate
@@ -22,7 +23,7 @@ pub(crate) struct ModuleCall {
 /// The purpose of the modules of a call.
 pub(crate) enum Purpose {
     /// Create Federation Execution (4.5).
-    Create { federation: String, time: String },
+    Create { federation: String, time: String, directive: ResignAction },
     /// Join Federation Execution (4.11).
     Join { federation: String, name: Option<String>, federate_type: String },
 }
@@ -31,7 +32,7 @@ impl Purpose {
     /// The model that the modules are for: `Some(None)` is a new one. `None`: none is made, for the call will be refused.
     pub(crate) fn base(&self, control: &ControlPlane) -> Option<Option<Fdd>> {
         match self {
-            Self::Create { federation, time } => control.may_create(federation, time).then_some(None),
+            Self::Create { federation, time, .. } => control.may_create(federation, time).then_some(None),
             Self::Join { federation, .. } => control.model_to_extend(federation).cloned().map(Some),
         }
     }
@@ -40,7 +41,9 @@ impl Purpose {
     pub(crate) fn command(self, control: &ControlPlane, node: NodeId, opened: Opened) -> Command {
         let Opened { mim, modules, new } = opened;
         match self {
-            Self::Create { federation, time } => Command::Create { federation, mim, modules, time },
+            Self::Create { federation, time, directive } => {
+                Command::Create { federation, mim, modules, time, directive }
+            }
             Self::Join { federation, name, federate_type } => {
                 let known = control.federation(&federation).filter(|_| new.len() < modules.len());
                 let known = known.map(|federation| federation.id);

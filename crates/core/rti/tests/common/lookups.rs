@@ -29,6 +29,12 @@ impl Fed {
         self.plain(Call::SetInteractionRelevanceAdvisorySwitchRequest(request))
     }
 
+    pub(crate) fn resign_directive(&self) -> Refused<ResignAction> {
+        let value =
+            result!(self, GetAutomaticResignDirectiveRequest {} => GetAutomaticResignDirectiveResponse)?;
+        Ok(ResignAction::try_from(value).expect("one of the standard's"))
+    }
+
     pub(crate) fn set_resign_directive(&self, action: ResignAction) -> Refused {
         let request = api::SetAutomaticResignDirectiveRequest { value: action.into() };
         self.plain(Call::SetAutomaticResignDirectiveRequest(request))

@@ -110,6 +110,47 @@ fn a_thousand_orphans_are_no_flood() -> Refused {
     Ok(())
 }
 
+/// Federates join and subscribe, and the new home dies, while a node's instances are being dealt with in slices.
+#[test]
+fn very_many_orphans_are_dealt_with_while_others_go_on() -> Refused {
+    const ORPHANS: usize = 3_000;
+    let setups = [(ResignAction::DeleteObjects, 0), (ResignAction::NoAction, ORPHANS)];
+    for ((directive, left), faults) in setups.into_iter().zip([SOUND, BAD]) {
+        let mut cluster = Cluster::new(4, &[], faults, 7);
+        let [_a, b, c, d] = cluster.join_all();
+        d.publish("C", &["a"])?;
+        d.set_resign_directive(directive)?;
+        b.subscribe("C", &["a"])?;
+        for _ in 0..ORPHANS {
+            d.register("C")?;
+        }
+        d.reserve("tank")?;
+        d.register_as("C", "tank")?;
+        cluster.settle();
+        assert_eq!(b.callbacks().len(), ORPHANS + 1);
+        cluster.kill(3);
+        let reached = b.callbacks().len();
+        assert!(reached <= 1_500, "{reached} in the first slice");
+        // The new home has none of them, and dies before it has been told of all.
+        c.subscribe("C", &["a"])?;
+        let again = cluster.join(2, "D");
+        cluster.kill(0);
+        cluster.settle();
+        cluster.assert_converged();
+        assert_eq!(cluster.instances(1).len(), if left == 0 { 0 } else { left + 1 });
+        let removals = b.callbacks();
+        let rest = if left == 0 { ORPHANS + 1 - reached } else { 0 };
+        assert_eq!(removals.len(), rest, "each is removed once");
+        assert!(crate::faults::is_sound(&c.callbacks()));
+        // Its name is free when its instance is gone, for the federate's next life as well.
+        again.reserve("tank")?;
+        let expected = if left == 0 { "reserved(tank)" } else { "notReserved(tank)" };
+        assert_eq!(again.callbacks(), [expected]);
+        cluster.assert_silent();
+    }
+    Ok(())
+}
+
 #[test]
 fn names_that_nobody_knew_are_freed() -> Refused {
     let mut cluster = Cluster::new(2, &[], SOUND, 0);
@@ -154,6 +195,47 @@ fn death_with_messages_on_their_way_converges() -> Refused {
         cluster.assert_silent();
         Ok(())
     })
+}
+
+/// Nodes may be configured differently: the one that created the federation execution decides.
+#[test]
+fn the_creating_node_chooses_the_directive_for_all() -> Refused {
+    let mut cluster = Cluster::with(3, &[], SOUND, 0, |config| {
+        let creates = config.key == Some(base::NodeKey(100));
+        config.automatic_resign = if creates { ResignAction::DeleteObjects } else { ResignAction::NoAction };
+    });
+    let [_a, b, c] = cluster.join_all();
+    assert_eq!(c.resign_directive()?, ResignAction::DeleteObjects);
+    b.subscribe("C", &["a"])?;
+    c.publish("C", &["a"])?;
+    c.register("C")?;
+    cluster.settle();
+    b.skip();
+    cluster.kill(2);
+    cluster.settle();
+    assert_eq!(b.callbacks(), ["remove(3:1, C)"]);
+    cluster.assert_silent();
+    Ok(())
+}
+
+#[test]
+fn the_new_home_counts_what_has_no_owner() -> Refused {
+    let mut cluster = Cluster::new(3, &[], SOUND, 0);
+    let [_a, b, c] = cluster.join_all();
+    b.subscribe("C", &["a"])?;
+    c.publish("C", &["a"])?;
+    c.register("C")?;
+    c.register("C")?;
+    cluster.settle();
+    let counts = |cluster: &Cluster, node: usize| {
+        let status = cluster.worlds[node].0.borrow().rti.status();
+        (status[0].instances, status[0].unowned)
+    };
+    assert_eq!((counts(&cluster, 1), counts(&cluster, 2)), ((0, 0), (2, 0)));
+    cluster.kill(2);
+    cluster.settle();
+    assert_eq!((counts(&cluster, 0), counts(&cluster, 1)), ((2, 2), (0, 0)));
+    Ok(())
 }
 
 /// The control plane may say that a federate has left and that its node is gone before the streams of that node say what

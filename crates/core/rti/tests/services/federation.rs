@@ -326,3 +326,30 @@ fn a_join_of_a_session_that_ends_meanwhile_is_undone() {
     }
     assert_eq!(world.connected("B").destroy("F"), Ok(()), "nobody is left behind");
 }
+
+/// Due slices of work; how many there were.
+fn work_off(world: &World) -> usize {
+    let inner = &mut *world.0.borrow_mut();
+    let mut slices = 0;
+    while let Some(due) = inner.rti.poll_timeout() {
+        inner.rti.handle_timeout(due);
+        inner.commit_all();
+        slices += 1;
+    }
+    slices
+}
+
+#[test]
+fn the_instances_of_a_federation_execution_that_is_over_are_freed_in_slices() -> Refused {
+    let (world, [a]) = World::join(&[]);
+    a.publish("C", &["a"])?;
+    for _ in 0..12_000 {
+        a.register("C")?;
+    }
+    world.lose(&a);
+    work_off(&world);
+    assert_eq!(world.0.borrow().rti.status()[0].unowned, 12_000);
+    world.connected("B").destroy("F")?;
+    assert_eq!(work_off(&world), 2, "5,000 each, the first ones at once");
+    Ok(())
+}

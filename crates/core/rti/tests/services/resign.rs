@@ -1,10 +1,11 @@
 //! Resign actions (4.12) and federates that are lost (4.4).
 
-use crate::common::{Fed, Refused, World};
+use crate::common::{Fed, Refused, World, fom};
 use hla::Exception::*;
 use hla::api::ResignAction::{self, *};
 use hla::api::call_request::CallRequest as Call;
 use hla::api::{self};
+use rti::Config;
 
 const NOTHING: [&str; 0] = [];
 
@@ -79,6 +80,35 @@ fn unknown_actions_are_refused() {
     }
     assert_eq!(a.resign(NoAction), Ok(()));
     assert_eq!(a.resign(NoAction), Err(FederateNotExecutionMember));
+}
+
+/// What a federate is told of an object whose owner is lost, in a federation of this module at a node that chooses
+/// `DeleteObjectsThenDivest`; and how many objects are left, with and without an owner.
+fn lost_with_module(switches: &str) -> Refused<(ResignAction, Vec<String>, (usize, usize))> {
+    let world = World::empty(Config { automatic_resign: DeleteObjectsThenDivest, ..Config::default() });
+    let text = fom::main(&["attributeScopeAdvisory"]);
+    let text = text.replace("<switches>", &format!("<switches>{switches}"));
+    world.connected("creator").create("F", &[("main.xml", &text)], "HLAinteger64Time")?;
+    world.learn(&[("main.xml", &text)]);
+    let [a, b] = ["A", "B"].map(|name| world.joined(name));
+    a.publish("C", &["a"])?;
+    a.register("C")?;
+    b.subscribe("C", &["a"])?;
+    b.skip();
+    let directive = a.resign_directive()?;
+    world.lose(&a);
+    let status = world.0.borrow().rti.status();
+    Ok((directive, b.callbacks(), (status[0].instances, status[0].unowned)))
+}
+
+#[test]
+fn a_node_chooses_the_directive_that_the_modules_leave_open() -> Refused {
+    let (directive, told, left) = lost_with_module("")?;
+    assert_eq!((directive, told, left), (DeleteObjectsThenDivest, vec!["remove(1, A)".to_owned()], (0, 0)));
+    let says_none = "<automaticResignAction resignAction=\"NoAction\"/>";
+    let (directive, told, left) = lost_with_module(says_none)?;
+    assert_eq!((directive, told, left), (NoAction, vec!["outOfScope(1, a)".to_owned()], (1, 1)));
+    Ok(())
 }
 
 fn lost_with(directive: ResignAction) -> Refused<Vec<String>> {

@@ -1,32 +1,32 @@
-//! What is not believed, and why.
+//! Errors of authentication.
 
 use crate::fault::Fault;
 use crate::model::{Epoch, MemberId, Seq};
 
-/// A datagram is not believed. Nothing was kept of it.
+/// A datagram is refused. Nothing has been stored about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AuthError {
-    /// It is not protected in the way the group demands.
+    /// The datagram does not have the protection that the group demands.
     #[error("the datagram is not protected as this group's are")]
     Mismatch,
-    /// It names a key that is not accepted, or no longer.
+    /// The datagram names a key that is not accepted, or no longer.
     #[error("group key {id} is not accepted")]
     UnknownKey {
         /// The key's number.
         id: u8,
     },
-    /// It is of an earlier life of its sender.
+    /// The datagram is of an earlier epoch of its sender.
     #[error("epoch {got} of member {sender}, which is in epoch {newest}")]
     OldEpoch {
         /// The sender.
         sender: MemberId,
         /// The datagram's epoch.
         got: Epoch,
-        /// The newest that was proved.
+        /// The newest authenticated epoch.
         newest: Epoch,
     },
-    /// It came already, or is so old that this cannot be told.
+    /// The datagram was received before, or is too old to tell.
     #[error("datagram {seq} of member {sender} came before, or is too old")]
     Replayed {
         /// The sender.
@@ -34,10 +34,10 @@ pub enum AuthError {
         /// The datagram's number.
         seq: Seq,
     },
-    /// Its tag is wrong.
+    /// The tag is wrong.
     #[error("the tag is not that of the datagram")]
     Forged,
-    /// It is of a new sender, and there are as many as there may be.
+    /// The datagram is of a new sender, and the number of senders has reached its limit.
     #[error("there are {limit} senders already")]
     TooManySenders {
         /// The limit.
@@ -63,10 +63,10 @@ impl AuthError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeyError {
-    /// The secret is too short to be one.
+    /// The secret is too short.
     #[error("a secret of {got} bytes, {} are needed", super::SECRET_BYTES_MIN)]
     TooShort {
-        /// Its length.
+        /// Its length in bytes.
         got: usize,
     },
     /// Another key has this number.
@@ -75,18 +75,18 @@ pub enum KeyError {
         /// The number.
         id: u8,
     },
-    /// The key is for datagrams that were sealed already.
+    /// The key is for datagrams that have been sealed already.
     #[error("datagram {at} is sealed already, {last} was the last")]
     Past {
-        /// From where on the key was to be used.
+        /// The first datagram for which the key was meant.
         at: Seq,
-        /// The last that was sealed.
+        /// The last datagram sealed.
         last: Seq,
     },
-    /// Profile v2 does not number keys: all members change at once, by a new start.
+    /// Profile v2 does not number keys: all members have to restart with the new one together.
     #[error("profile v2 cannot change its key")]
     Profile,
-    /// Bytes that are no public key, or no seed of a secret one.
+    /// The bytes are no public key, or no seed of a secret key.
     #[error("not an Ed25519 key")]
     Ed25519,
 }
@@ -95,39 +95,40 @@ pub enum KeyError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SealError {
-    /// Its number is not above that of the last one: no number may be used twice under one key.
+    /// The datagram's number is not above the last one's. No number may be used twice under one
+    /// key.
     #[error("datagram {seq} after {last}: start a new epoch when numbers run out")]
     Reused {
         /// The datagram's number.
         seq: Seq,
-        /// The last that was sealed.
+        /// The last number sealed.
         last: Seq,
     },
-    /// It is not a datagram of this sender, life, session and format.
+    /// The datagram is not of this sender, epoch, session and format.
     #[error("not a datagram of this sender")]
     Foreign,
 }
 
-/// A mode 1 message is not believed to come from its source.
+/// A mode 1 message is not accepted as its source's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SignatureError {
-    /// It is not signed.
+    /// The message is not signed.
     #[error("the message of member {member} is not signed")]
     Missing {
-        /// The source it names.
+        /// The source that it names.
         member: MemberId,
     },
-    /// Nobody told the key of this member.
+    /// The key of this member is unknown.
     #[error("no key of member {member} is known")]
     UnknownMember {
-        /// The source it names.
+        /// The source that it names.
         member: MemberId,
     },
     /// The signature is wrong.
     #[error("the signature is not that of member {member}")]
     Forged {
-        /// The source it names.
+        /// The source that it names.
         member: MemberId,
     },
 }

@@ -1,4 +1,4 @@
-//! The secret of a group, and what is derived from it.
+//! The secret of a group, and the keys derived from it.
 
 use super::error::KeyError;
 use crate::model::{Epoch, MemberId};
@@ -6,11 +6,12 @@ use crate::wire::TRAILER_BYTES;
 use ring::{aead, digest, hkdf, hmac};
 use std::fmt;
 
-/// The least bytes of a group's secret. It is taken to be random: a pass phrase needs a slow hash first.
+/// The least number of bytes of a group's secret. The secret is assumed to be random: a pass phrase
+/// needs a slow hash first.
 pub const SECRET_BYTES_MIN: usize = 16;
 
-/// What v3 datagrams carry to tell sessions apart: the low 32 bits of SHA-256 of the session's name, a zero byte, and
-/// the group's address and port in text, as in `239.1.2.3:5000`.
+/// The tag by which v3 datagrams tell sessions apart: the low 32 bits of SHA-256 over the session's
+/// name, a zero byte, and the group's address and port as text, for example `239.1.2.3:5000`.
 pub fn session_tag(session: &str, group: &str) -> u32 {
     let mut context = digest::Context::new(&digest::SHA256);
     [session.as_bytes(), &[0], group.as_bytes()].into_iter().for_each(|part| context.update(part));
@@ -19,13 +20,13 @@ pub fn session_tag(session: &str, group: &str) -> u32 {
     u32::from_be_bytes(*low)
 }
 
-/// What encrypts, if something does; the same in the whole group.
+/// The cipher of groups that encrypt, the same in the whole group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Cipher {
-    /// AES-128-GCM: fast where the processor helps.
+    /// AES-128-GCM, which is fast where the processor supports it.
     #[default]
     Aes128Gcm,
-    /// ChaCha20-Poly1305: fast anywhere.
+    /// ChaCha20-Poly1305, which is fast on any processor.
     ChaCha20Poly1305,
 }
 
@@ -38,7 +39,7 @@ impl Cipher {
     }
 }
 
-/// A secret that the members of a group share, and its number, which datagrams name.
+/// A secret that the members of a group share, and the number by which datagrams refer to it.
 #[derive(Clone)]
 pub struct GroupKey {
     id: u8,
@@ -46,10 +47,10 @@ pub struct GroupKey {
 }
 
 impl GroupKey {
-    /// A key of random bytes.
+    /// Creates a key from random bytes.
     ///
     /// # Errors
-    /// [`KeyError::TooShort`] below [`SECRET_BYTES_MIN`] bytes.
+    /// [`KeyError::TooShort`] when there are fewer than [`SECRET_BYTES_MIN`] bytes.
     pub fn new(id: u8, secret: &[u8]) -> Result<Self, KeyError> {
         if secret.len() < SECRET_BYTES_MIN {
             return Err(KeyError::TooShort { got: secret.len() });
@@ -57,7 +58,7 @@ impl GroupKey {
         Ok(Self { id, secret: hkdf::Salt::new(hkdf::HKDF_SHA256, &[]).extract(secret) })
     }
 
-    /// Its number.
+    /// The number of the key.
     pub const fn id(&self) -> u8 {
         self.id
     }
@@ -69,25 +70,25 @@ impl fmt::Debug for GroupKey {
     }
 }
 
-/// With what a group starts.
+/// The keys with which a group starts.
 #[derive(Clone, Debug)]
 pub struct Keyring {
     /// The key in use.
     pub current: GroupKey,
-    /// Another that is accepted: the one before, or the one to come.
+    /// Another accepted key: the previous one or the next one.
     pub other: Option<GroupKey>,
-    /// What encrypts, if something does.
+    /// The cipher, for groups that encrypt.
     pub cipher: Cipher,
 }
 
 impl Keyring {
-    /// One key, and AES.
+    /// A keyring with one key and the default cipher, AES-128-GCM.
     pub fn new(current: GroupKey) -> Self {
         Self { current, other: None, cipher: Cipher::default() }
     }
 }
 
-/// Whose keys they are.
+/// The owner of derived keys: one epoch of a sender in a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Life {
     pub(super) sender: MemberId,
@@ -96,7 +97,7 @@ pub(super) struct Life {
 }
 
 impl Life {
-    /// What follows the purpose in the info of a derivation.
+    /// The part of a derivation's info that follows the purpose.
     fn info(&self) -> [u8; 16] {
         let mut info = [0; 16];
         info[..8].copy_from_slice(&self.sender.0.to_be_bytes());
@@ -106,7 +107,7 @@ impl Life {
     }
 }
 
-/// Makes and checks tags.
+/// A key that makes and verifies tags.
 #[derive(Clone, Debug)]
 pub(super) struct TagKey(hmac::Key);
 
@@ -116,12 +117,12 @@ impl TagKey {
         Self(okm.into())
     }
 
-    /// That of a sender of profile v3.
+    /// The key of one epoch of a sender in profile v3.
     pub(super) fn of(key: &GroupKey, life: &Life) -> Self {
         Self::derive(key, &[b"srmp3", &life.info()])
     }
 
-    /// That of a session of profile v2.
+    /// The key of a session in profile v2.
     pub(super) fn of_session(key: &GroupKey, session: u32) -> Self {
         Self::derive(key, &[b"srmp2", &session.to_be_bytes()])
     }
@@ -131,13 +132,13 @@ impl TagKey {
         *tag.as_ref().first_chunk().expect("HMAC-SHA-256 gives 32 bytes")
     }
 
-    /// Takes the same time whatever differs: two numbers are compared as a whole.
+    /// Compares in constant time, since the two numbers are compared as a whole.
     pub(super) fn verify(&self, bytes: &[u8], tag: &[u8; TRAILER_BYTES]) -> bool {
         u128::from_be_bytes(self.tag(bytes)) ^ u128::from_be_bytes(*tag) == 0
     }
 }
 
-/// Encrypts and opens.
+/// A key that encrypts and decrypts.
 pub(super) struct EncryptionKey(aead::LessSafeKey);
 
 impl fmt::Debug for EncryptionKey {
@@ -162,7 +163,7 @@ impl EncryptionKey {
         *tag.as_ref().first_chunk().expect("both ciphers have tags of 16 bytes")
     }
 
-    /// Opens in place; false when the tag is wrong.
+    /// Decrypts in place. Returns false when the tag is wrong.
     pub(super) fn open(
         &self,
         nonce: Nonce,
@@ -175,7 +176,7 @@ impl EncryptionKey {
     }
 }
 
-/// What is different in every datagram under one key.
+/// The part of the nonce that differs in every datagram under one key.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Nonce {
     pub(super) epoch: Epoch,
@@ -191,10 +192,10 @@ impl Nonce {
     }
 }
 
-/// What one sender's datagrams are protected with under one group key.
+/// The key that protects one sender's datagrams under one group key.
 #[derive(Debug)]
 pub(super) enum SenderKey {
     Tag(TagKey),
-    /// Three times as large.
+    /// Boxed, since it is three times as large.
     Encryption(Box<EncryptionKey>),
 }

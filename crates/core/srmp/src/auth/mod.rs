@@ -1,23 +1,28 @@
-//! Who may speak: tags, encryption, signatures, and no second hearing.
+//! Authentication: tags, encryption, signatures, and protection against replay.
 //!
-//! RFC 4410, section 7, asks for authentication of every packet and leaves it to IPsec. A forged or replayed packet is
-//! worse in SRMP than elsewhere, because one NACK makes a sender multicast a message, and one report slows it down.
-//! Here a group shares a secret, and every datagram of profile v3 carries a tag under a key derived from it:
+//! RFC 4410, section 7, asks for the authentication of every packet, and leaves it to IPsec. A
+//! forged or replayed packet does more harm in SRMP than elsewhere: one NACK makes a sender
+//! multicast a message, and one report slows it down. Here the members of a group share a secret,
+//! and every datagram of profile v3 carries a tag under a key derived from it:
 //!
-//! - The tag is the first 16 bytes of HMAC-SHA-256 over all before it, under HKDF-SHA-256 of the group key with the
-//!   info "srmp3", sender, epoch and session tag. So a sender's keys differ from life to life, and from group to group.
-//! - Where a group encrypts, an AEAD takes the place of the HMAC: a key with the info "srmp3 enc" and the same, as nonce four
-//!   zero bytes, epoch and number of the datagram, as associated data the header.
-//! - Profile v2 has no room for a tag, so it lies behind the end of the bundle, under one key for the whole session (info
-//!   "srmp2" and session tag): its mode 2 datagrams do not say who sent them. All members must do it, and it proves
-//!   membership only; against replay v2 has its bundle numbers.
+//! - The tag is the first 16 bytes of HMAC-SHA-256 over everything before it. Its key is
+//!   HKDF-SHA-256 of the group key with the info "srmp3", sender, epoch and session tag. So a
+//!   sender has other keys in every epoch and in every group.
+//! - In a group that encrypts, an AEAD replaces the HMAC. The info of its key is "srmp3 enc" and
+//!   the same values; its nonce is four zero bytes, the epoch and the number of the datagram; its
+//!   associated data is the header.
+//! - Profile v2 has no room for a tag, so the tag follows the end of the bundle. All datagrams of a
+//!   session share one key (info "srmp2" and session tag), because mode 2 datagrams do not name
+//!   their sender. All members must use it. It proves membership only, and v2 relies on bundle
+//!   numbers against replay.
 //!
-//! An [`Opener`] checks the cheap things first (key number, epoch, number), then the tag, and only then keeps anything of
-//! a sender. A [`Sealer`] writes tags and refuses to use a number twice. Keys change without a gap: see [`Sealer::rotate`] and
-//! [`Opener::add_key`].
+//! An [`Opener`] checks the cheap properties first (key number, epoch, number), then the tag, and
+//! only then stores anything about a sender. A [`Sealer`] writes tags, and refuses to use a number
+//! twice. Keys change without interruption: see [`Sealer::rotate`] and [`Opener::add_key`].
 //!
-//! A group key lets any member speak for any other. Where that is not wanted, mode 1 messages are signed: [`Signer`] and
-//! [`Verifier`]. Loggers pass signatures on as they are, so they cannot change what they keep.
+//! A group key lets any member impersonate any other. Where that is not acceptable, mode 1 messages
+//! are signed: see [`Signer`] and [`Verifier`]. Loggers relay signatures unchanged, so they cannot
+//! alter the messages that they keep.
 
 mod error;
 mod keys;

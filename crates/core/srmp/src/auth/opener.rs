@@ -1,4 +1,4 @@
-//! Tags on what comes in.
+//! Authentication and decryption of received datagrams.
 
 use super::error::{AuthError, KeyError};
 use super::keys::{Cipher, GroupKey, Keyring, Life, Nonce, SenderKey, TagKey};
@@ -11,28 +11,28 @@ use bytes::BytesMut;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// How many senders an [`Opener`] keeps keys and numbers of, unless configured: about 3 MiB, 7 with
-/// encryption.
+/// The default number of senders for which an [`Opener`] keeps keys and numbers: about 3 MiB, or 7
+/// MiB with encryption.
 pub const SENDERS_MAX_DEFAULT: usize = 4096;
 
-/// How many senders it remembers the last number of, those that left included, unless configured.
+/// The default number of senders whose last number is remembered, including those that have left.
 pub const SENDERS_REMEMBERED_MAX_DEFAULT: usize = 65_536;
 
-/// How long the old key is accepted after the first datagram under the new one.
+/// The time for which the old key is accepted after the first datagram under the new one.
 pub const KEY_OVERLAP: Duration = Duration::from_secs(60);
 
 /// Bytes of a v3 header.
 const HEAD_BYTES: usize = 32;
 
-/// Bytes of the buffer that opened datagrams are cut from.
+/// Bytes of the buffer from which decrypted datagrams are split off.
 const ARENA_BYTES: usize = 128 * 1024;
 
-/// Bounds of an [`Opener`]'s memory.
+/// The limits of an [`Opener`]'s memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpenerLimits {
-    /// Senders with keys and numbers.
+    /// The most senders with keys and numbers.
     pub senders_max: usize,
-    /// Senders of which the last number is known, at least `senders_max`.
+    /// The most senders whose last number is remembered, at least `senders_max`.
     pub remembered_max: usize,
 }
 
@@ -42,19 +42,21 @@ impl Default for OpenerLimits {
     }
 }
 
-/// What an [`Opener`] had to compute: the measure of what hostile datagrams cost.
+/// The work of an [`Opener`], which measures the cost of hostile datagrams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Work {
-    /// Tags computed or datagrams opened, one per datagram that passed the cheap checks.
+    /// Tags computed and datagrams decrypted: one for each datagram that passed the cheap checks.
     pub tags: u64,
-    /// Keys derived: once per sender, life and group key, and for a datagram of an unknown sender.
+    /// Keys derived: one for each sender, epoch and group key, and one for each datagram of an
+    /// unknown sender.
     pub derivations: u64,
 }
 
-/// Believes the datagrams of a group, or not.
+/// Authenticates the datagrams of a group, and decrypts them.
 ///
-/// The order is: what costs nothing (protection, key number, epoch, number), the tag, and then only anything that is kept. So
-/// what is replayed or outdated costs a look-up, and what is forged one tag and no memory.
+/// It first checks what costs nothing (protection, key number, epoch, number), then the tag, and
+/// only then stores anything. So a replayed or outdated datagram costs a look-up, and a forged one
+/// costs one tag and no memory.
 #[derive(Debug)]
 pub struct Opener {
     profile: Profile,
@@ -73,15 +75,15 @@ pub struct Opener {
 #[derive(Debug)]
 struct Accepted {
     key: GroupKey,
-    /// Whether it is to take the place of the other.
+    /// Whether it is to replace the other key.
     is_new: bool,
-    /// Until when, if that is known.
+    /// The end of its acceptance, if known.
     until: Option<Moment>,
-    /// That of profile v2.
+    /// The derived key of profile v2.
     of_session: Option<TagKey>,
 }
 
-/// The newest life of a sender.
+/// The newest epoch of a sender.
 #[derive(Debug)]
 struct Sender {
     epoch: Epoch,
@@ -90,7 +92,7 @@ struct Sender {
     live: Option<Box<Live>>,
 }
 
-/// One key per slot of [`Opener::keys`], and the numbers heard.
+/// One key for each slot of [`Opener::keys`], and the numbers received.
 #[derive(Debug)]
 struct Live {
     keys: [Option<SenderKey>; 2],
@@ -98,7 +100,7 @@ struct Live {
 }
 
 impl Opener {
-    /// One that accepts the keys of the keyring.
+    /// Creates an opener that accepts the keys of the keyring.
     pub fn new(keyring: &Keyring, format: &Format, limits: OpenerLimits) -> Self {
         let mut opener = Self {
             profile: format.profile(),
@@ -122,8 +124,9 @@ impl Opener {
         Accepted { key: key.clone(), is_new, until: None, of_session }
     }
 
-    /// Accepts a key that will take the place of the other. From the first datagram under it on, the other is accepted for
-    /// [`KEY_OVERLAP`]; until then for as long as it takes. Of two keys before, the older one goes at once.
+    /// Accepts a key that will replace the other one. The other key is accepted until
+    /// [`KEY_OVERLAP`] after the first datagram under the new key. If there were two keys before,
+    /// the older one is dropped at once.
     ///
     /// # Errors
     /// [`KeyError::Taken`] when a key with this number is accepted.
@@ -140,8 +143,8 @@ impl Opener {
         Ok(())
     }
 
-    /// A slot that is free; else that of the older key: the one whose end is known, or the one that the other is to replace, or
-    /// the keyring's other.
+    /// A free slot, or else that of the older key: the one whose end is known, the one that the
+    /// other is to replace, or the keyring's other key.
     fn slot_to_fill(&self) -> usize {
         match &self.keys {
             [None, _] => 0,
@@ -150,13 +153,13 @@ impl Opener {
         }
     }
 
-    /// Stops accepting a key at once; whether it was accepted.
+    /// Stops accepting a key at once. Returns whether it was accepted.
     pub fn retire_key(&mut self, id: u8) -> bool {
         let slot = self.slot(id);
         slot.inspect(|slot| self.drop_slot(*slot)).is_some()
     }
 
-    /// Whether a key is accepted, or was when the last datagram came.
+    /// Whether a key is accepted, as of the last datagram received.
     pub fn accepts(&self, id: u8) -> bool {
         self.slot(id).is_some()
     }
@@ -180,8 +183,8 @@ impl Opener {
         }
     }
 
-    /// Frees the memory of a sender that was not heard for long; its epoch and newest number are kept, so that nothing of it
-    /// can be replayed.
+    /// Frees the memory of a sender that has been silent for long. Its epoch and newest number are
+    /// kept, so that its datagrams cannot be replayed.
     pub fn forget(&mut self, sender: MemberId) {
         if let Some(state) = self.senders.get_mut(&sender)
             && let Some(live) = state.live.take()
@@ -191,20 +194,21 @@ impl Opener {
         }
     }
 
-    /// How many senders have keys and numbers here.
+    /// The number of senders with keys and numbers here.
     pub fn senders(&self) -> usize {
         self.live
     }
 
-    /// What it had to compute.
+    /// The work done so far.
     pub fn work(&self) -> Work {
         self.work
     }
 
-    /// Proves a datagram, and opens it if it is encrypted.
+    /// Authenticates a datagram, and decrypts it if it is encrypted.
     ///
     /// # Errors
-    /// Why it is not believed. Nothing is kept of it then.
+    /// [`AuthError`] with the reason for the refusal. Nothing has been stored about the datagram
+    /// then.
     pub fn open(&mut self, now: Moment, envelope: Envelope) -> Result<Packet, AuthError> {
         self.expire(now);
         match self.profile {
@@ -243,7 +247,7 @@ impl Opener {
         Ok(packet)
     }
 
-    /// What can be refused without computing anything.
+    /// The checks that need no computation.
     fn look(&self, header: &Header) -> Result<(), AuthError> {
         let Some(known) = self.senders.get(&header.sender) else {
             let OpenerLimits { senders_max, remembered_max } = self.limits;
@@ -273,7 +277,7 @@ impl Opener {
         Ok(())
     }
 
-    /// The key of a sender or life that is not known yet; `None` when it is kept.
+    /// The key of an unknown sender or epoch; `None` when the key is stored already.
     fn derive_if_needed(&mut self, slot: usize, header: &Header) -> Option<SenderKey> {
         let known = self.senders.get(&header.sender).filter(|known| known.epoch == header.epoch);
         if known.and_then(|known| known.live.as_ref()?.keys[slot].as_ref()).is_some() {
@@ -319,7 +323,7 @@ impl Opener {
         }
     }
 
-    /// Keeps what a proved datagram tells.
+    /// Stores the sender, the number and the key of an authenticated datagram.
     fn keep(&mut self, header: &Header, slot: usize, fresh: Option<SenderKey>) {
         let (epoch, seq) = (header.epoch, header.seq);
         let known = self.senders.entry(header.sender).or_insert(Sender { epoch, rest: seq, live: None });
@@ -330,7 +334,8 @@ impl Opener {
         }
         let rest = known.rest;
         let live = known.live.get_or_insert_with(|| {
-            // A sender that comes back in the same life goes on above its last number; any other begins here.
+            // A sender that returns in the same epoch continues above its last number. Any other
+            // begins here.
             let window = if rest == seq { ReplayWindow::new(seq) } else { ReplayWindow::closed_to(rest) };
             Box::new(Live { keys: [None, None], window })
         });
@@ -341,7 +346,7 @@ impl Opener {
         self.live += usize::from(!was_live);
     }
 
-    /// The first use of the new key starts the end of the old one.
+    /// The first use of the new key limits the life of the old one.
     fn note_use(&mut self, now: Moment, slot: usize) {
         let is_new = self.keys[slot].as_mut().is_some_and(|key| std::mem::take(&mut key.is_new));
         if is_new && let Some(old) = &mut self.keys[1 - slot] {

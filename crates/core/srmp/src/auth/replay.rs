@@ -1,29 +1,30 @@
-//! Numbers that were heard.
+//! The window of datagram numbers received.
 
 use crate::model::Seq;
 
-/// How far behind the newest datagram one may come and still be told from a repetition.
+/// The distance behind the newest datagram within which a late one can be told from a replay.
 pub const REPLAY_WINDOW: u32 = 1024;
 
 const WORDS: usize = (REPLAY_WINDOW / 64) as usize;
 
-/// The newest numbers of one life of a sender. Numbers only grow within a life, so that nothing here wraps.
+/// The newest numbers of one epoch of a sender. Numbers only grow within an epoch, so that nothing
+/// wraps.
 #[derive(Clone, Debug)]
 pub(super) struct ReplayWindow {
     newest: u32,
-    /// Bit `n mod 1024` is set when `n`, at most 1023 below the newest, was heard.
+    /// Bit `n mod 1024` is set when `n`, at most 1023 below the newest number, was received.
     heard: [u64; WORDS],
 }
 
 impl ReplayWindow {
-    /// One that heard a number and nothing else.
+    /// Creates a window that has received one number.
     pub(super) fn new(first: Seq) -> Self {
         let mut window = Self { newest: first.0, heard: [0; WORDS] };
         window.set(first.0);
         window
     }
 
-    /// One that takes nothing up to a number.
+    /// Creates a window that accepts nothing up to `newest`.
     pub(super) fn closed_to(newest: Seq) -> Self {
         Self { newest: newest.0, heard: [u64::MAX; WORDS] }
     }
@@ -32,7 +33,7 @@ impl ReplayWindow {
         Seq(self.newest)
     }
 
-    /// Whether the number is surely new.
+    /// Whether the number is certainly new.
     pub(super) fn is_fresh(&self, seq: Seq) -> bool {
         let (word, bit) = place(seq.0);
         match self.newest.checked_sub(seq.0) {
@@ -41,7 +42,7 @@ impl ReplayWindow {
         }
     }
 
-    /// Remembers a fresh number.
+    /// Marks a fresh number as received.
     pub(super) fn mark(&mut self, seq: Seq) {
         if seq.0 > self.newest {
             if seq.0 - self.newest >= REPLAY_WINDOW {
@@ -65,7 +66,7 @@ impl ReplayWindow {
     }
 }
 
-/// Where a number's bit lies.
+/// The position of a number's bit.
 const fn place(number: u32) -> (usize, u64) {
     let index = number % REPLAY_WINDOW;
     ((index / 64) as usize, 1 << (index % 64))
@@ -89,7 +90,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against a set of all numbers heard.
+        /// Compares with the set of all numbers received.
         #[test]
         fn nothing_is_heard_twice(start: u32, steps in proptest::collection::vec(-1100i64..1100, 1..400)) {
             let first = Seq(start);

@@ -1,17 +1,17 @@
-//! Tags on what goes out.
+//! Authentication and encryption of outgoing datagrams.
 
 use super::error::{KeyError, SealError};
 use super::keys::{Cipher, EncryptionKey, GroupKey, Keyring, Life, Nonce, SenderKey, TagKey};
 use crate::model::{Epoch, MemberId, Profile, Seq};
 use crate::wire::{Format, Protection, TRAILER_BYTES};
 
-/// Bytes of a v3 header, and where in it lies what a tag depends on.
+/// Bytes of a v3 header, and the positions of the fields on which a tag depends.
 const HEAD_BYTES: usize = 32;
 const NAME: std::ops::Range<usize> = 4..20;
 const SEQ: std::ops::Range<usize> = 20..24;
 const KEY: usize = 28;
 
-/// Protects the datagrams of one life of a member.
+/// Protects the datagrams of one epoch of a member.
 #[derive(Debug)]
 pub struct Sealer {
     profile: Profile,
@@ -20,13 +20,14 @@ pub struct Sealer {
     life: Life,
     id: u8,
     key: SenderKey,
-    /// What comes after it, and from which datagram on.
+    /// The next key: the first datagram that uses it, its number, and the key itself.
     next: Option<(Seq, u8, SenderKey)>,
     last: Option<Seq>,
 }
 
 impl Sealer {
-    /// One that uses the keyring's current key; `None` when the format is not protected.
+    /// Creates a sealer that uses the keyring's current key; `None` when the format has no
+    /// protection.
     pub fn new(keyring: &Keyring, format: &Format, sender: MemberId, epoch: Epoch) -> Option<Self> {
         if format.protection() == Protection::None {
             return None;
@@ -46,12 +47,13 @@ impl Sealer {
         self.id
     }
 
-    /// Uses another key from a datagram on. Let all members [know](super::Opener::add_key) the key before; they go on accepting
-    /// the old one for a while.
+    /// Uses another key from the datagram `at` on. All members must
+    /// [accept](super::Opener::add_key) the key before that; they go on accepting the old one for a
+    /// while.
     ///
     /// # Errors
-    /// [`KeyError::Past`] when that datagram is sealed already, [`KeyError::Taken`] when the number is that of the key in use,
-    /// [`KeyError::Profile`] in profile v2.
+    /// [`KeyError::Past`] when that datagram is sealed already, [`KeyError::Taken`] when the number
+    /// is that of the key in use, and [`KeyError::Profile`] in profile v2.
     pub fn rotate(&mut self, key: &GroupKey, at: Seq) -> Result<(), KeyError> {
         if self.profile == Profile::V2 {
             return Err(KeyError::Profile);
@@ -67,12 +69,13 @@ impl Sealer {
         Ok(())
     }
 
-    /// Writes the tag into the last 16 bytes of a datagram, and in v3 the key's number into its header; encrypts the records if
-    /// the group does so. The datagram is one that [`Writer::finish`](crate::wire::Writer::finish) made in the same format.
+    /// Writes the tag into the last 16 bytes of a datagram, and in v3 the key's number into its
+    /// header. Encrypts the records if the group encrypts. The datagram must come from
+    /// [`Writer::finish`](crate::wire::Writer::finish) with the same format.
     ///
     /// # Errors
-    /// [`SealError::Reused`] when its number is not above the last one's (v3), [`SealError::Foreign`] when it is of somebody
-    /// else. It is unchanged then.
+    /// [`SealError::Reused`] when its number is not above the last one's (v3), and
+    /// [`SealError::Foreign`] when it is not from this sender. It is unchanged then.
     pub fn seal(&mut self, datagram: &mut [u8]) -> Result<(), SealError> {
         let covered = datagram.len().checked_sub(TRAILER_BYTES).ok_or(SealError::Foreign)?;
         if self.profile == Profile::V3 {
@@ -98,7 +101,7 @@ impl Sealer {
         Ok(())
     }
 
-    /// The number of a datagram that may be sealed.
+    /// The number of a datagram, if it may be sealed.
     fn admit(&self, datagram: &[u8]) -> Result<Seq, SealError> {
         let Life { sender, epoch, session } = self.life;
         let mut name = [0; 16];
@@ -117,7 +120,7 @@ impl Sealer {
     }
 }
 
-/// What protects one life of a member of profile v3.
+/// The key that protects one epoch of a member in profile v3.
 pub(super) fn derive(protection: Protection, key: &GroupKey, life: &Life, cipher: Cipher) -> SenderKey {
     match protection {
         Protection::Encrypted => SenderKey::Encryption(Box::new(EncryptionKey::of(key, life, cipher))),

@@ -7,7 +7,7 @@ use ring::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Bytes of the random seed that is a secret key.
+/// Bytes of the random seed that serves as the secret key.
 pub const SEED_BYTES: usize = 32;
 
 /// Bytes of a public key.
@@ -17,8 +17,9 @@ pub const VERIFYING_KEY_BYTES: usize = 32;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct VerifyingKey(pub [u8; VERIFYING_KEY_BYTES]);
 
-/// Writes what is signed: source, epoch, tag of session and group, data element, version, number of segments, segment, body. Why
-/// a message is sent (its flags) is not signed, since it differs from copy to copy.
+/// Writes the signed bytes: source, epoch, tag of session and group, data element, version, number
+/// of segments, segment, body. The flags are not signed, since they differ from one sending to the
+/// next.
 fn put_signed(out: &mut Vec<u8>, session: u32, origin: Origin, message: &Mode1) {
     out.clear();
     out.extend_from_slice(&origin.member.0.to_be_bytes());
@@ -31,7 +32,7 @@ fn put_signed(out: &mut Vec<u8>, session: u32, origin: Origin, message: &Mode1) 
     out.extend_from_slice(&message.body);
 }
 
-/// Signs what a member is the source of, every segment by itself.
+/// Signs the messages of which a member is the source, each segment by itself.
 pub struct Signer {
     pair: Ed25519KeyPair,
     session: u32,
@@ -45,16 +46,18 @@ impl fmt::Debug for Signer {
 }
 
 impl Signer {
-    /// One with a secret key of random bytes, for a [tag](super::session_tag) of session and group. The key is to be used for nothing else.
+    /// Creates a signer with a secret key of random bytes, for a [tag](super::session_tag) of
+    /// session and group. The key must not be used for anything else.
     ///
     /// # Errors
-    /// [`KeyError::Ed25519`] when the library refuses the seed, which no seed of this length is known to bring about.
+    /// [`KeyError::Ed25519`] when the library refuses the seed, which no seed of this length is
+    /// known to cause.
     pub fn new(seed: &[u8; SEED_BYTES], session: u32) -> Result<Self, KeyError> {
         let pair = Ed25519KeyPair::from_seed_unchecked(seed).map_err(|_| KeyError::Ed25519)?;
         Ok(Self { pair, session, scratch: Vec::new() })
     }
 
-    /// The public key, for the others' [`Verifier::trust`].
+    /// The public key, for the [`Verifier::trust`] of other members.
     pub fn verifying_key(&self) -> VerifyingKey {
         let bytes = self.pair.public_key().as_ref().first_chunk();
         VerifyingKey(*bytes.expect("a public key of Ed25519 has 32 bytes"))
@@ -69,7 +72,7 @@ impl Signer {
     }
 }
 
-/// Knows the members' public keys and believes no mode 1 message that is not signed.
+/// Verifies the signatures of mode 1 messages against the members' public keys.
 #[derive(Debug)]
 pub struct Verifier {
     session: u32,
@@ -78,25 +81,27 @@ pub struct Verifier {
 }
 
 impl Verifier {
-    /// One that trusts nobody yet, for a [tag](super::session_tag) of session and group.
+    /// Creates a verifier that trusts no member yet, for a [tag](super::session_tag) of session and
+    /// group.
     pub fn new(session: u32) -> Self {
         Self { session, keys: BTreeMap::new(), scratch: Vec::new() }
     }
 
-    /// Trusts a member's key, in the place of one told before.
+    /// Trusts a member's key, which replaces an earlier one.
     pub fn trust(&mut self, member: MemberId, key: VerifyingKey) {
         self.keys.insert(member, key);
     }
 
-    /// Trusts a member no longer; whether it was trusted.
+    /// Stops trusting a member. Returns whether it was trusted.
     pub fn distrust(&mut self, member: MemberId) -> bool {
         self.keys.remove(&member).is_some()
     }
 
-    /// Checks that a message or segment is what `origin` signed. Ask for it after everything cheaper: it takes some 50 microseconds.
+    /// Verifies that `origin` signed a message or segment. Call it after all cheaper checks: it
+    /// takes some 50 microseconds.
     ///
     /// # Errors
-    /// Why it is not believed.
+    /// [`SignatureError`] when the signature is missing or wrong, or when the member is unknown.
     pub fn verify(&mut self, origin: Origin, message: &Mode1) -> Result<(), SignatureError> {
         let member = origin.member;
         let signature = message.signature.as_ref().ok_or(SignatureError::Missing { member })?;

@@ -1,4 +1,4 @@
-//! Whom this member asks for what it misses: loggers before the group.
+//! The choice of the members to ask for missing data: loggers before the group.
 
 use super::Endpoint;
 use super::event::Destination;
@@ -11,30 +11,32 @@ use base::Moment;
 use smallvec::SmallVec;
 use std::time::Duration;
 
-/// Whom to ask is found out anew after this, though nothing of loggers changed: distances do.
+/// The path of requests is computed again after this time even if no logger has changed, since
+/// distances do.
 const ROUTED_FOR: Duration = Duration::from_millis(500);
-/// Who joined less than this ago asks sources themselves while no logger is known.
+/// A member that joined less than this ago asks sources directly while it knows no logger.
 const JOINING: Duration = Duration::from_secs(5);
-/// What an answer in the site may take besides the round trip.
+/// The time that an answer within the site may take in addition to the round trip.
 const SITE_SLACK: Duration = Duration::from_micros(500);
-/// And at the third attempt, when it may be busy.
+/// The same for the third attempt, when the logger may be busy.
 const SITE_PATIENCE: Duration = Duration::from_millis(5);
-/// What one from afar may.
+/// The time that an answer from another site may take in addition to the round trip.
 const FAR_SLACK: Duration = Duration::from_millis(10);
 
-/// How long an answer from so far away is waited for. Not half a round trip more: a site waits with its logger, who asks too soon
-/// is not answered twice, and who is always answered later is known to be farther away.
+/// The time to wait for an answer at this distance: only a quarter more than the round trip. A
+/// whole site waits with its logger, a request that is repeated too soon is not answered twice, and
+/// the distance grows when answers always come later.
 pub(super) fn far_wait(rtt: Duration) -> Duration {
     rtt * 5 / 4 + FAR_SLACK
 }
 
-/// The same of one in the site.
+/// The time to wait for an answer within the site.
 fn near_wait(rtt: Duration) -> Duration {
     rtt * 5 / 4 + SITE_SLACK
 }
 
 impl Endpoint {
-    /// Finds out whom to ask for a member's data.
+    /// Computes the path of requests for a member's data.
     pub(super) fn route(&mut self, now: Moment, member: MemberId) {
         let Some(loggers) = self.loggers.as_ref().filter(|loggers| loggers.config.site) else { return };
         let Some(remote) = self.members.get_mut(member) else { return };
@@ -62,7 +64,8 @@ impl Endpoint {
             }
         } else {
             loggers.path_in_site(now, self.config.member, distance, &mut path);
-            // Who has just joined and knows of no logger yet misses what nobody else does: the group need not hear of it.
+            // A member that has just joined and knows no logger misses data that no other member
+            // misses, so the group need not hear its requests.
             let is_alone = path.is_empty() && now.since(self.receive.joined) < JOINING;
             if is_alone && can_be_asked {
                 path.push(Step { tries: 3, ..own });
@@ -73,7 +76,7 @@ impl Endpoint {
         speaker.origin.set_path(&path);
     }
 
-    /// Sends what is to be asked of loggers at once.
+    /// Sends the repair requests to loggers that are due.
     pub(super) fn ask_loggers(&mut self, now: Moment) {
         while let Some(member) = self.asking_near.pop() {
             let Some(remote) = self.members.get_mut(member) else { continue };
@@ -100,7 +103,8 @@ impl Endpoint {
         {
             loggers.note_ask(now, asked);
             if loggers.is_active() && !local {
-                // The question to who stands by, or its answer, may have been lost: it costs next to nothing to repeat it.
+                // The request to the standby or its answer may have been lost; repeating it costs
+                // next to nothing.
                 let (_, second) = loggers.view.usable(now);
                 if let Some(second) = second.map(|seen| seen.member) {
                     self.put_question(now, origin, &wishes, (second, true), fit);
@@ -111,7 +115,8 @@ impl Endpoint {
         self.wishes = wishes;
     }
 
-    /// Asks one member; false when it has no address, or nothing is left to be asked: others asked for all segments.
+    /// Sends repair requests to one member. Returns false when its address is unknown, or when
+    /// nothing is left to request because other members requested all segments.
     fn put_question(
         &mut self,
         now: Moment,
@@ -131,7 +136,8 @@ impl Endpoint {
         true
     }
 
-    /// The members of the site need not ask for what is asked for on their behalf.
+    /// Tells the members of the site that the logger is fetching these versions, so that they need
+    /// not ask.
     fn promise_to_site(&mut self, now: Moment, origin: Origin, wishes: &[NackItem]) {
         let Some(loggers) = &mut self.loggers else { return };
         let mut news: SmallVec<[(DataId, Sn); 8]> = wishes.iter().map(|item| (item.data, item.sn)).collect();
@@ -142,7 +148,8 @@ impl Endpoint {
 }
 
 impl Loggers {
-    /// Whom the site's logger asks before the source: who stands by, which may have it, then its parent, and that one's.
+    /// The path of the site's logger before the source: the standby, which may have the data, then
+    /// the logger's parent, and that one's parent.
     fn path_upstream(&self, now: Moment, me: MemberId, path: &mut Path) {
         let at_once = (Duration::ZERO, 2);
         let (_, second) = self.view.usable(now);
@@ -163,7 +170,8 @@ impl Loggers {
         }
     }
 
-    /// Whom a member of a site asks, for the data of a source so far away: its logger, the one that stands by, and the logger's parent.
+    /// The path of a site's member for the data of a source at this distance: its logger, the
+    /// standby, and the logger's parent.
     fn path_in_site(&self, now: Moment, me: MemberId, distance: Duration, path: &mut Path) {
         let (Some(first), second) = self.view.usable(now) else { return };
         let first = if first.member == me { second } else { Some(first) };
@@ -174,7 +182,7 @@ impl Loggers {
         if rtt * 2 >= distance {
             return;
         }
-        // Who stands by does not wait: others may need it soon.
+        // The standby does not wait, since others may need the data from it soon.
         let stands_by = self.view.standby().is_some_and(|seen| seen.member == me);
         let most = if stands_by { Duration::ZERO } else { rtt };
         let at_once = (Duration::ZERO, 2);
@@ -192,7 +200,7 @@ impl Loggers {
         }
     }
 
-    /// Whom the site's logger asks; nobody for the source.
+    /// The logger that the site's logger asks; [`MemberId::NOBODY`] for the source.
     fn parent_of_site(&self) -> MemberId {
         self.view.active().map_or(MemberId::NOBODY, |seen| seen.said.parent)
     }
@@ -202,7 +210,7 @@ impl Loggers {
         all.into_iter().any(|seen| seen.member == member)
     }
 
-    /// Somebody is asked; who never answers is given up.
+    /// Counts a request to a member. A member that never answers is given up.
     fn note_ask(&mut self, now: Moment, asked: MemberId) {
         self.counters.asks += 1;
         let first = if self.is_active() { self.region.parent() } else { MemberId::NOBODY };

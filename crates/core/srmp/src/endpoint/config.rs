@@ -1,4 +1,4 @@
-//! Settings of an endpoint.
+//! The settings of an endpoint.
 
 use crate::auth::{Keyring, Signer, Verifier, session_tag};
 use crate::logger::LoggerConfig;
@@ -11,35 +11,37 @@ use crate::timing::Timing;
 use crate::wire::{Format, FormatError, LENGTH_DEFAULT, Protection};
 use std::time::Duration;
 
-/// Bounds of memory and work.
+/// The limits on memory and work.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limits {
-    /// Members that are told apart. 4096.
+    /// The most members that are told apart. Default 4096.
     pub members_max: usize,
-    /// Of members that send nothing and ask for nothing, so many are kept one by one; of more of them a sample (RFC 2762), by which their number is
-    /// estimated. 2048.
+    /// The most members that send nothing and ask for nothing of which each is kept. If there are
+    /// more, only a sample of them is kept, by which their number is estimated (RFC 2762). Default
+    /// 2048.
     pub listeners_max: usize,
-    /// Data elements of one member. 65 536.
+    /// The most data elements of one member. Default 65 536.
     pub elements_per_member_max: usize,
-    /// Data elements of all members. 1 048 576.
+    /// The most data elements of all members. Default 1 048 576.
     pub elements_max: usize,
-    /// Bytes of others' messages that are kept or put together. 64 MiB.
+    /// The most bytes of others' messages that are kept or reassembled. Default 64 MiB.
     pub receive_bytes_max: usize,
-    /// Own data elements. 65 536.
+    /// The most data elements of this member. Default 65 536.
     pub own_elements_max: usize,
-    /// Bytes of own newest messages. 64 MiB.
+    /// The most bytes of this member's newest messages. Default 64 MiB.
     pub send_bytes_max: usize,
-    /// Segments of a message, in v3. 1024.
+    /// The most segments of a message, in v3. Default 1024.
     pub segments_max: u16,
-    /// Mode 2 messages without acknowledgement. 256.
+    /// The most mode 2 messages without acknowledgement. Default 256.
     pub mode2_max: usize,
-    /// Mode 2 messages remembered, so that none is handed up twice. 65 536.
+    /// The most mode 2 messages that are remembered, so that none is delivered twice. Default
+    /// 65 536.
     pub mode2_remembered_max: usize,
-    /// Times that a mode 2 message is sent again. 6.
+    /// The number of retransmissions of a mode 2 message. Default 6.
     pub mode2_retries: u32,
-    /// Wishes of one member that are heeded, per second. 50.
+    /// The most repair requests per second of one member that are served. Default 50.
     pub nacks_per_second: f64,
-    /// And in a burst. 200.
+    /// The most repair requests of one member that are served in a burst. Default 200.
     pub nacks_burst: f64,
 }
 
@@ -63,60 +65,65 @@ impl Default for Limits {
     }
 }
 
-/// Settings of an [`Endpoint`](super::Endpoint).
+/// The settings of an [`Endpoint`](super::Endpoint).
 #[derive(Debug)]
 pub struct Config {
     /// The wire format.
     pub profile: Profile,
-    /// RFC 4410 and nothing else: suppression by `Bundle_Timeout`, no trailing announcements, no copies, no sweeps, no urgent
-    /// flush, mode 0 dropped at random.
+    /// RFC 4410 without this library's extensions: suppression by `Bundle_Timeout`, no trailing
+    /// announcements, no copies, no sweeps, no urgent flush; mode 0 is dropped at random.
     pub strict: bool,
-    /// Who this is: unique in the group, not 0, 32 bits in v2.
+    /// The identity of this member: unique in the group, not 0, at most 32 bits in v2.
     pub member: MemberId,
-    /// Which life of it; v3.
+    /// The epoch of this member; v3.
     pub epoch: Epoch,
     /// The name of the session; v3.
     pub session: String,
-    /// The group's address and port in text, as in `239.1.2.3:5000`; v3.
+    /// The group's address and port as text, for example `239.1.2.3:5000`; v3.
     pub group: String,
-    /// The group's keys. Without, nothing is protected.
+    /// The group's keys; without keys datagrams are not protected.
     pub keys: Option<Keyring>,
-    /// Encrypt, not only prove; v3, with keys.
+    /// Whether to encrypt records in addition to authenticating datagrams; v3, needs keys.
     pub encrypt: bool,
-    /// Signs own mode 1 messages; v3.
+    /// Signs this member's mode 1 messages; v3.
     pub signer: Option<Signer>,
-    /// Believes no mode 1 message without a right signature; v3.
+    /// Verifies mode 1 messages, and drops those without a valid signature; v3.
     pub verifier: Option<Verifier>,
-    /// Bytes of the longest datagram but for mode 2. 1454.
+    /// The most bytes of a datagram, except in mode 2. Default 1454.
     pub length_max: usize,
-    /// Versions announced in a bundle: 1 to 255. 32.
+    /// The most versions announced in a bundle, from 1 to 255. Default 32.
     pub announcements_max: usize,
-    /// Waiting times.
+    /// The timers.
     pub timing: Timing,
-    /// Bounds of memory and work.
+    /// The limits on memory and work.
     pub limits: Limits,
-    /// What this member wants of others' data.
+    /// The data of others that this member wants.
     pub interest: Interest,
-    /// Keep others' newest messages, for who asks, and have the whole state when joining or when it differs. False where messages are of
-    /// the moment, and an element is no more than a place for one until all members have it: nothing is kept, and digests
-    /// are not compared. True.
+    /// Whether to keep others' newest messages for later requests, and to request the whole state
+    /// when joining or when digests differ.
+    ///
+    /// False where messages are momentary, and an element is only a slot for one message until all
+    /// members have it. Nothing is kept then, and digests are not compared. Default true.
     pub keeps_state: bool,
-    /// Hold back mode 0 of a sender while nothing of what it announces is here. True.
+    /// Hold back mode 0 of a sender while none of the data that it announces is here. Default true.
     pub require_mode1_first: bool,
-    /// Hold back mode 0 of a sender until any mode 1 came of it; only with `strict`. False.
+    /// Hold back mode 0 of a sender until it has sent any mode 1; only with `strict`. Default
+    /// false.
     pub literal_mode0_gate: bool,
-    /// The share of the rate that repairs may take. 0.25.
+    /// The share of the rate that repairs may take. Default 0.25.
     pub repair_share: f64,
-    /// Loggers: whether there may be some, and this member's part; v3, not in strict.
+    /// Loggers: whether the site may have them, and this member's candidacy; v3, not in strict.
     pub logger: LoggerConfig,
-    /// Send mode 1 messages again before anybody asks, up to ten times, where somebody misses most of them; never where loggers
-    /// are asked, which give it to the few that miss it for less. True.
+    /// Whether to send mode 1 messages again before anybody asks, up to ten times, where some
+    /// receiver misses most of them. Never done where loggers are asked, since they repair the few
+    /// losses for less. Default true.
     pub copies: bool,
-    /// And where somebody misses some of them, for this share of the bytes sent. 0.05; with 0 only copies are sent that save a repair.
+    /// The share of the bytes sent that may go to copies where some receiver misses only some
+    /// messages. With 0, only copies that save a repair are sent. Default 0.05.
     pub copy_share: f64,
     /// Congestion control.
     pub rate: rate::Config,
-    /// How mode 0 gives way.
+    /// The shaper of mode 0 and mode 1.
     pub shaper: ShaperConfig,
 }
 
@@ -152,7 +159,7 @@ impl Config {
         }
     }
 
-    /// RFC 4410 and nothing else.
+    /// RFC 4410 without this library's extensions.
     pub fn strict(profile: Profile, member: MemberId) -> Self {
         Self {
             strict: true,
@@ -163,18 +170,19 @@ impl Config {
         }
     }
 
-    /// Settings for a site whose members send messages of the moment, each as a data element that is used again when all have it: a
-    /// message is repaired within `repaired` of its sending or not at all, and who joins asks for no others.
+    /// Settings for a site whose members send momentary messages, each as a data element that is
+    /// used again when all members have it. A message is repaired within `repaired` of its sending
+    /// or not at all, and a joining member does not request earlier ones.
     pub fn set_momentary(&mut self, repaired: Duration) {
         self.keeps_state = false;
         self.require_mode1_first = false;
         self.copies = false;
-        // The last versions, three times each, and some again.
+        // Enough for the last versions three times each, and some once more.
         self.announcements_max = 6;
         let timing = &mut self.timing;
-        // The messages bundle, if they are to be bundled.
+        // The layer above bundles messages itself if it wants that.
         timing.bundle_timeout = Duration::ZERO;
-        // A few members, of which each should know whether the others are there.
+        // There are few members, each of which should know soon whether the others are there.
         timing.presence = Some(Duration::from_secs(1));
         timing.member_timeout = Duration::from_secs(4);
         timing.data_timeout = Some(repaired);
@@ -268,17 +276,17 @@ impl Config {
     }
 }
 
-/// Shorter segments are not worth their headers.
+/// The least length of a segment; shorter ones are not worth their headers.
 const SEGMENT_BYTES_MIN: usize = 64;
 
-/// Settings that cannot be.
+/// Invalid settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfigError {
-    /// The wire has no room for the member's identity, or it is 0.
+    /// The wire has no room for the member's identity, or the identity is 0.
     #[error("member {0} does not fit the profile: 1 to 2^32 - 1 in v2, not 0 in v3")]
     Member(MemberId),
-    /// Too many announcements, or none.
+    /// There are too many announcements, or none.
     #[error("{0} announcements in a bundle: it must be 1 to 255")]
     Announcements(usize),
     /// The longest datagram has hardly any room for messages beside announcements.
@@ -290,19 +298,19 @@ pub enum ConfigError {
     /// Encryption needs keys.
     #[error("encryption without keys")]
     NoKeys,
-    /// A waiting time that must not be zero is.
+    /// A timer is zero that must not be.
     #[error("heartbeat, trailing announcements and the timeout of members must not be zero")]
     Timing,
-    /// Loggers need profile v3, and are not in RFC 4410.
+    /// Loggers need profile v3, and are not part of RFC 4410.
     #[error("loggers need profile v3, and cannot be strict")]
     Loggers,
-    /// Who may become a logger has to have everything.
+    /// A member that may become a logger has to want and keep all data.
     #[error("a logger keeps what all others want: it cannot leave out any data itself")]
     LoggerInterest,
-    /// Settings of loggers that cannot be.
+    /// A setting of loggers is zero that must not be.
     #[error("loggers: the interval of advertisements, the fan-in and the rate in the site must not be zero")]
     LoggerSettings,
-    /// The format cannot be.
+    /// The wire format is invalid.
     #[error(transparent)]
     Format(#[from] FormatError),
 }

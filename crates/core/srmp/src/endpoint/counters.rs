@@ -1,4 +1,4 @@
-//! Everything that is counted (what RFC 4410 leaves to implementations).
+//! The counters of an endpoint, which RFC 4410 leaves to implementations.
 
 use crate::fault::FaultCounts;
 use crate::logger::LoggerCounters;
@@ -17,7 +17,7 @@ pub struct Traffic {
     pub bytes: u64,
     /// Bundles.
     pub bundles: u64,
-    /// Bundles without any message or NACK.
+    /// Bundles without messages and NACKs.
     pub heartbeats: u64,
     /// Mode 0 messages.
     pub mode0: u64,
@@ -33,7 +33,7 @@ pub struct Traffic {
     pub mode2_bytes: u64,
     /// Acknowledgements.
     pub acks: u64,
-    /// NACK items.
+    /// Repair requests: the items of NACKs.
     pub nacks: u64,
     /// Bytes of NACKs.
     pub nack_bytes: u64,
@@ -45,30 +45,31 @@ pub struct Traffic {
     pub feedback: u64,
 }
 
-/// What an endpoint itself counts.
+/// The counters of the endpoint itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EndpointCounters {
-    /// What was sent.
+    /// Traffic sent.
     pub sent: Traffic,
-    /// What came and was believed.
+    /// Traffic received and authenticated.
     pub received: Traffic,
-    /// What was dropped, and why.
+    /// Datagrams and records dropped, by reason.
     pub faults: FaultCounts,
-    /// Own datagrams that came back.
+    /// This member's own datagrams that came back.
     pub looped: u64,
-    /// Bundles that came before.
+    /// Bundles received before.
     pub duplicate_bundles: u64,
-    /// Mode 0 messages held back because nothing of what their sender announces is here.
+    /// Mode 0 messages held back because none of the data that their sender announces is here.
     pub mode0_gated: u64,
-    /// Mode 0 messages in the bundle that a newer one of their stream replaced.
+    /// Mode 0 messages that a newer one of their stream replaced in the bundle.
     pub mode0_conflated: u64,
-    /// Datagrams of members that there is no room for.
+    /// Datagrams of members for which there is no room.
     pub members_refused: u64,
-    /// Datagrams of a second host with a member's identity.
+    /// Datagrams of a second host with the identity of a member.
     pub conflicts: u64,
-    /// Wishes of members that ask too much.
+    /// Repair requests above the limit of one member.
     pub nacks_limited: u64,
-    /// Datagrams that could not be written, or sealed: errors in this library or its use.
+    /// Datagrams that could not be written or sealed, because of an error in this library or its
+    /// use.
     pub not_written: u64,
 }
 
@@ -77,50 +78,51 @@ pub struct EndpointCounters {
 pub struct Counters<'a> {
     /// Traffic, faults and membership.
     pub endpoint: &'a EndpointCounters,
-    /// Mode 1 of others.
+    /// Mode 1 of other members.
     pub receive: &'a ReceiveCounters,
-    /// Own mode 1.
+    /// Mode 1 of this member.
     pub send: &'a SendCounters,
     /// Mode 2.
     pub mode2: &'a Mode2Counters,
-    /// What the shaper let pass.
+    /// Traffic of the shaper.
     pub shaper: ShaperStats,
-    /// Own congestion control.
+    /// Congestion control of this member as a sender.
     pub rate: SenderStats,
-    /// Loggers, and this member as one; none in profile v2 and in strict.
+    /// Loggers, and this member as one; `None` in profile v2 and in strict.
     pub logger: Option<&'a LoggerCounters>,
 }
 
-/// What a member is among the loggers of its site.
+/// A member's role among the loggers of its site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoggerView {
-    /// It is the site's logger.
+    /// Whether it is the site's logger.
     pub is_active: bool,
-    /// It is the next.
+    /// Whether it is the standby.
     pub is_standby: bool,
-    /// Of the site's logger: 1 when it serves other sites, 2 when it does not.
+    /// This member's tier as the site's logger: 1 when it serves other sites, 2 when it does not.
     pub tier: u8,
-    /// Whom the site's logger asks, as far as this member is that logger; nobody: the sources.
+    /// The logger that this member asks as the site's logger; [`MemberId::NOBODY`] for the sources.
     pub parent: MemberId,
-    /// The loggers of other sites that ask this one.
+    /// The number of other sites' loggers that ask this one.
     pub children: usize,
-    /// The loggers of the site as this member knows them: the first that it would ask, and the next.
+    /// The loggers of the site that this member knows: the one that it would ask first, and the
+    /// next.
     pub known: (Option<MemberId>, Option<MemberId>),
     /// The round-trip time within the site.
     pub site_rtt: std::time::Duration,
-    /// Bytes that are kept for others.
+    /// Bytes of messages kept for others.
     pub kept_bytes: usize,
 }
 
-/// Where own congestion control stands.
+/// The state of this member's congestion control.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RateView {
-    /// X, bit/s.
+    /// X: the rate in bit/s.
     pub rate: f64,
-    /// `X_supp`, bit/s.
+    /// `X_supp` in bit/s.
     pub suppression: f64,
-    /// `R_max`.
+    /// `R_max`: the longest round-trip time of the group.
     pub rtt_max: std::time::Duration,
-    /// The receiver that limits it.
+    /// The current limiting receiver.
     pub clr: Option<crate::model::MemberId>,
 }

@@ -1,4 +1,4 @@
-//! Numbering, sealing and queueing what leaves.
+//! The numbering, sealing and queueing of outgoing datagrams.
 
 use super::Endpoint;
 use super::event::{Destination, Transmit};
@@ -10,7 +10,7 @@ use bytes::Bytes;
 use std::net::SocketAddr;
 
 impl Endpoint {
-    /// All numbers of this life were used.
+    /// Whether all datagram numbers of this epoch are used up.
     pub(super) fn is_exhausted(&self) -> bool {
         self.config.profile == Profile::V3 && self.datagrams > u64::from(u32::MAX)
     }
@@ -28,7 +28,8 @@ impl Endpoint {
         }
     }
 
-    /// Ends the datagram that was begun and queues it; how long it is.
+    /// Finishes the datagram that was begun and queues it. Returns its length in bytes; `None` when
+    /// it cannot be sent.
     pub(super) fn finish(&mut self, header: &Header, to: Destination) -> Option<usize> {
         if self.is_exhausted() {
             return None;
@@ -52,7 +53,7 @@ impl Endpoint {
         Some(len)
     }
 
-    /// A datagram of one record that is no bundle.
+    /// Sends a datagram of one record that is no bundle.
     fn put_alone(&mut self, now: Moment, kind: Kind, record: &Record<'_>, to: Destination) {
         self.announced.clear();
         self.writer.begin(kind, 0);
@@ -92,7 +93,7 @@ impl Endpoint {
         self.put_alone(now, Kind::Mode2, &record, Destination::Unicast(to));
     }
 
-    /// The report for a sender, if one is due.
+    /// Sends the report for a sender, if one is due.
     pub(super) fn put_feedback(&mut self, now: Moment, member: MemberId) {
         let rate = self.members.speaker_mut(member).and_then(|speaker| speaker.rate.as_mut());
         let Some(report) = rate.and_then(|rate| rate.poll_feedback(now)) else { return };

@@ -1,4 +1,4 @@
-//! What an endpoint is asked, and what it tells.
+//! The inputs and outputs of an endpoint.
 
 use crate::model::{DataId, Epoch, MemberId, Sn, StreamKey, Transaction};
 use crate::rate::Discard;
@@ -7,20 +7,20 @@ use base::Moment;
 use bytes::Bytes;
 use std::net::SocketAddr;
 
-/// Names a message that was sent, in the events that tell what became of it.
+/// Identifies a message in the events about its fate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ticket(pub u64);
 
-/// To whom a mode 2 message goes.
+/// The recipient of a mode 2 message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Peer {
-    /// A member, where it was last heard.
+    /// A member, at the address where it was last heard.
     Member(MemberId),
     /// An address.
     Address(SocketAddr),
 }
 
-/// On what a datagram came.
+/// The channel on which a datagram arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Channel {
     /// The group.
@@ -31,7 +31,7 @@ pub enum Channel {
     Unicast,
 }
 
-/// Where a datagram goes.
+/// The destination of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Destination {
     /// The group.
@@ -45,29 +45,30 @@ pub enum Destination {
 /// A datagram to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transmit {
-    /// Where to.
+    /// The destination.
     pub to: Destination,
-    /// Its bytes.
+    /// The bytes of the datagram.
     pub datagram: Bytes,
 }
 
-/// What an endpoint tells.
+/// An event for the application.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A best-effort message.
+    /// A best-effort message arrived.
     Mode0 {
-        /// Who sent it.
+        /// The sender.
         from: MemberId,
-        /// What it is about; 0 when the sender did not say, and in profile v2.
+        /// The subject of the message; 0 when the sender gave none, and in profile v2.
         stream: StreamKey,
-        /// The sender's clock when it was sent, in the unit of its profile.
+        /// The sender's clock at the time of sending, in the unit of its profile.
         stamp: crate::model::Stamp,
         /// The message.
         body: Bytes,
     },
-    /// The newest message of a data element. Of one element messages come in the order of their numbers, and some may be left out.
+    /// The newest message of a data element arrived. The messages of one element come in the order
+    /// of their numbers; some may be left out.
     Mode1 {
-        /// Whose element.
+        /// The source of the data element.
         from: MemberId,
         /// The data element.
         data: DataId,
@@ -76,11 +77,11 @@ pub enum Event {
         /// The message.
         body: Bytes,
     },
-    /// A message to this member alone.
+    /// A message to this member alone arrived.
     Mode2 {
-        /// Who sent it, if the profile tells.
+        /// The sender, if the profile carries it.
         from: Option<MemberId>,
-        /// From where.
+        /// The address of the sender.
         address: SocketAddr,
         /// Its data element.
         data: DataId,
@@ -89,84 +90,85 @@ pub enum Event {
         /// The message.
         body: Bytes,
     },
-    /// A mode 0 or mode 1 message, all of it, was handed to the network.
+    /// All of a mode 0 or mode 1 message was passed to the network.
     Sent {
-        /// Which.
+        /// The message.
         ticket: Ticket,
     },
-    /// A mode 0 or mode 1 message is not sent.
+    /// A mode 0 or mode 1 message will not be sent.
     Dropped {
-        /// Which.
+        /// The message.
         ticket: Ticket,
-        /// Why.
+        /// The reason.
         why: Discard,
     },
     /// A mode 2 message was acknowledged.
     Delivered {
-        /// Which.
+        /// The message.
         ticket: Ticket,
-        /// What the peer says.
+        /// The status that the peer reports.
         status: AckStatus,
     },
-    /// Nobody acknowledged a mode 2 message, which may have been delivered or not.
+    /// A mode 2 message was not acknowledged. It may have been delivered or not.
     TimedOut {
-        /// Which.
+        /// The message.
         ticket: Ticket,
     },
     /// A member was heard for the first time, or again after it was lost.
     MemberSeen {
-        /// Who.
+        /// The member.
         member: MemberId,
-        /// From where.
+        /// Its address.
         address: SocketAddr,
     },
-    /// A member was not heard for long, or left.
+    /// A member has been silent for long, or has left.
     MemberLost {
-        /// Who.
+        /// The member.
         member: MemberId,
-        /// It said so.
+        /// Whether it announced that it leaves.
         left: bool,
     },
-    /// A member began again: what it sent before is void.
+    /// A member has restarted; the data that it sent before is void.
     Restarted {
-        /// Who.
+        /// The member.
         member: MemberId,
-        /// Its new life; 0 in profile v2.
+        /// Its new epoch; 0 in profile v2.
         epoch: Epoch,
     },
-    /// Two hosts use one identity. The first is believed.
+    /// Two hosts use one identity. Only the first is accepted.
     DuplicateMember {
-        /// Which.
+        /// The identity.
         member: MemberId,
-        /// The other's address.
+        /// The address of the second host.
         address: SocketAddr,
     },
-    /// What we hold of a member differs from what it has, and announcements do not show where; v3.
+    /// The state held of a member differs from the member's own, and announcements do not show
+    /// where; v3.
     StateDiffers {
-        /// Whose.
+        /// The member.
         member: MemberId,
     },
 }
 
-/// Why a message cannot be sent. Nothing was sent then.
+/// The reason why a message cannot be sent. Nothing has been sent then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SendError {
-    /// This member left the group.
+    /// This member has left the group.
     #[error("this member has left the group")]
     Left,
-    /// A message of mode 1 or 2 has no bytes.
+    /// A message of mode 1 or 2 is empty.
     #[error("an empty message")]
     Empty,
-    /// It is longer than the mode can carry.
+    /// The message is longer than the mode can carry.
     #[error("a message of {len} bytes, but this mode carries {max}")]
     TooLong {
-        /// What was given.
+        /// The length in bytes.
         len: usize,
-        /// What is possible.
+        /// The most bytes possible.
         max: usize,
     },
-    /// The profile cannot name the data element.
+    /// The profile cannot represent the data element.
     #[error("data element {0} does not fit the profile")]
     BadData(DataId),
     /// The data element is sent in the other reliable mode.
@@ -175,33 +177,33 @@ pub enum SendError {
     /// The buffer for newest messages, or for unacknowledged ones, is full.
     #[error("the buffer is full")]
     Full,
-    /// The member was never heard.
+    /// The member has never been heard.
     #[error("member {0} is not known")]
     Unknown(MemberId),
-    /// All numbers of datagrams of this life were used.
+    /// All datagram numbers of this epoch are used up.
     #[error("the numbers of this epoch are used up; begin another")]
     Exhausted,
 }
 
-/// A member of the group, as this one knows it.
+/// A member of the group, as known here.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MemberView {
-    /// Who.
+    /// The member.
     pub member: MemberId,
-    /// Its life; 0 in profile v2.
+    /// Its epoch; 0 in profile v2.
     pub epoch: Epoch,
-    /// Where it was last heard.
+    /// The address where it was last heard.
     pub address: SocketAddr,
-    /// When.
+    /// The time at which it was last heard.
     pub heard: Moment,
-    /// Whether it was heard of late.
+    /// Whether it was heard lately.
     pub is_live: bool,
-    /// Data elements held of it.
+    /// The number of its data elements held here.
     pub elements: usize,
     /// Its loss event rate, as this member measures it.
     pub loss_event_rate: f64,
     /// The round-trip time to it, if measured.
     pub rtt: Option<std::time::Duration>,
-    /// The rate that this member reports to it, bit/s.
+    /// The rate that this member reports to it, in bit/s.
     pub reported_rate: f64,
 }

@@ -1,4 +1,4 @@
-//! Datagrams that come.
+//! The handling of received datagrams.
 
 use super::Endpoint;
 use super::event::{Channel, Event, Ticket};
@@ -16,21 +16,21 @@ use base::Moment;
 use bytes::Bytes;
 use std::net::SocketAddr;
 
-/// What a bundle says about its sender.
+/// The information about its sender that a bundle carries.
 #[derive(Default)]
 struct Head {
     echo: Option<Echo>,
     congestion: Option<Congestion>,
     digest: Option<Digest>,
     measured: bool,
-    /// Whether it announces anything, once somebody asked.
+    /// Whether it announces anything; computed on first use.
     announces: Option<bool>,
     announced: u32,
     left: bool,
 }
 
 impl Endpoint {
-    /// A datagram came, from an address, on a channel. Whatever is wrong with it is counted.
+    /// Handles a datagram that came from an address on a channel. Faults are counted.
     pub fn handle_datagram(&mut self, now: Moment, from: SocketAddr, via: Channel, datagram: &Bytes) {
         let envelope = match self.format.decode(datagram) {
             Ok(envelope) => envelope,
@@ -96,7 +96,8 @@ impl Endpoint {
         self.end_bundle(now, member, &head);
     }
 
-    /// A bundle of a member that has never sent anything but wishes: there is no flow of it to be controlled, and nothing to be kept.
+    /// Handles a bundle of a member that has never sent anything but repair requests: it has no
+    /// flow to control, and nothing of it is kept.
     fn handle_quiet(&mut self, now: Moment, member: MemberId, packet: &Packet) {
         self.counters.received.bundles += 1;
         for record in packet.records() {
@@ -111,7 +112,7 @@ impl Endpoint {
         self.members.watch(member);
     }
 
-    /// Whether a bundle came for the first time.
+    /// Whether a bundle is not a duplicate.
     fn is_fresh(&mut self, now: Moment, header: &Header) -> bool {
         let space = self.config.profile.seq_space();
         let v2 = self.config.profile == Profile::V2;
@@ -130,7 +131,7 @@ impl Endpoint {
         verdict != Verdict::Repeat
     }
 
-    /// Congestion control looks at the bundle, once, before its messages.
+    /// Passes the bundle to congestion control, once, before its messages.
     fn measure(&mut self, now: Moment, header: &Header, head: &mut Head, len: usize) {
         if std::mem::replace(&mut head.measured, true) {
             return;
@@ -193,7 +194,7 @@ impl Endpoint {
 
     fn handle_mode0(&mut self, header: &Header, packet: &Packet, message: Mode0, head: &mut Head) {
         let Some(speaker) = self.members.speaker_mut(header.sender) else { return };
-        // Looked for only while nothing of the sender is here, and once in a bundle.
+        // Computed only while nothing of the sender is held, and once for a bundle.
         let look = || {
             packet
                 .records()
@@ -245,7 +246,7 @@ impl Endpoint {
         }
     }
 
-    /// Whether the source of data that another member passes on is known, in that life.
+    /// Whether the source of relayed data is known in that epoch.
     fn knows_source(&mut self, source: Origin, own: Origin) -> bool {
         if source == own {
             return true;
@@ -385,12 +386,12 @@ impl Endpoint {
     }
 }
 
-/// Whether a bundle asks that member for something.
+/// Whether a bundle requests anything of that member.
 fn asks(packet: &Packet, member: MemberId) -> bool {
     packet.records().any(|record| matches!(record, Ok(Record::Nack(nack)) if nack.origin == member))
 }
 
-/// Whether there are messages in a bundle, or announcements of some.
+/// Whether a bundle has messages or announcements.
 fn says_something(packet: &Packet) -> bool {
     packet.records().any(|record| match record {
         Ok(Record::Mode0(_) | Record::Mode1(_)) => true,

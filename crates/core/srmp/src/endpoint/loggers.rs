@@ -1,4 +1,5 @@
-//! This member among loggers: its part in the election, what it hears of others, and when all that is due.
+//! This member's role among loggers: its side of the election, the messages of other loggers, and
+//! timers.
 
 use super::Endpoint;
 use super::event::{Channel, Destination};
@@ -17,16 +18,16 @@ use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// Members of the site that are told apart.
+/// The most members of the site that are told apart.
 const SITE_MEMBERS_MAX: usize = 1_024;
-/// A member of the site that was not heard there for so long is not counted.
+/// A member of the site that was not heard there for this long is not counted.
 const SITE_MEMBER_LASTS: Duration = Duration::from_secs(40);
-/// Round-trip times within the site that are remembered.
+/// The number of round-trip times within the site that are remembered.
 const RTTS_MAX: usize = 16;
-/// Requests for state draw an advertisement at most this often.
+/// The least interval between advertisements that answer state requests.
 const ADV_SPACING: Duration = Duration::from_millis(20);
 
-/// What a member keeps of loggers and, if it may be one, as one.
+/// The state that a member keeps of loggers and, if it may be one, as one.
 #[derive(Debug)]
 pub(super) struct Loggers {
     pub(super) config: LoggerConfig,
@@ -37,29 +38,30 @@ pub(super) struct Loggers {
     pub(super) store: Option<Store>,
     pub(super) lacks: Lacks,
     pub(super) jobs: Jobs,
-    /// Repairs for the site, and for others.
+    /// Repairs queued for the site, and for others.
     pub(super) local: VecDeque<Reply>,
     pub(super) remote: VecDeque<Reply>,
     pub(super) local_pace: Pace,
     pub(super) remote_pace: Pace,
     pub(super) children: Children,
     pub(super) joiner: Joiner,
-    /// The site was asked for its state, and who stands by gives it then, unless its logger does before.
+    /// The time at which this member, as the standby, sends the site its state, unless the logger
+    /// does so first.
     pub(super) stand_in: Option<Moment>,
-    /// Members heard in the site's scope, or that ask for the round-trip time.
+    /// Members heard in the site's scope, or that asked for the round-trip time.
     site: BTreeMap<MemberId, Moment>,
-    /// Round-trip times to them, and the number of the last question.
+    /// Round-trip times to these members, and the nonce of the last probe.
     rtts: VecDeque<Duration>,
     nonce: u32,
     begun: Moment,
     last_adv: Option<Moment>,
     global_at: Moment,
     decide_at: Moment,
-    /// Something was dropped for want of room.
+    /// The time at which the last reply was dropped for want of room.
     pub(super) overloaded: Option<Moment>,
-    /// It cannot be a logger any more.
+    /// Whether it can no longer be a logger.
     pub(super) is_giving_up: bool,
-    /// Changes whenever it may change whom somebody asks.
+    /// Changes whenever the path of requests may change.
     pub(super) version: u32,
 }
 
@@ -115,7 +117,7 @@ impl Loggers {
         self.site.contains_key(&member)
     }
 
-    /// Members of the site, this one included.
+    /// The number of members of the site, including this one.
     pub(super) fn site_members(&self) -> usize {
         self.site.len() + 1
     }
@@ -160,7 +162,8 @@ impl Loggers {
         })
     }
 
-    /// The rank as other sites see it: what changes all the time must not turn the tree round.
+    /// The rank as other sites see it. Properties that change all the time must not rearrange the
+    /// tree.
     fn lasting_rank(&self, me: MemberId) -> Rank {
         Rank::of(&Merits {
             priority: self.config.rank_priority(),
@@ -184,15 +187,15 @@ impl Loggers {
 }
 
 impl Endpoint {
-    /// When loggers' business is due.
+    /// The time at which a timer of loggers is due.
     pub(super) fn loggers_at(&self) -> Option<Moment> {
         if self.left { None } else { self.loggers.as_ref()?.deadline() }
     }
 
-    /// Something of a logger, or of one who asks one.
+    /// Handles a datagram of a logger, or of a member that asks one.
     pub(super) fn handle_logging(&mut self, now: Moment, from: SocketAddr, via: Channel, packet: &Packet) {
         let header = *packet.header();
-        // What is meant for a site must not pass for what is meant for all, nor the other way round.
+        // A datagram for a site must not pass for one to the whole group, nor the other way round.
         let is_local = header.flags.contains(Flags::LOCAL);
         if (via == Channel::Site && !is_local) || (via == Channel::Group && is_local) {
             return self.counters.faults.add(Fault::BadFlags);
@@ -249,7 +252,8 @@ impl Endpoint {
         }
     }
 
-    /// A member of the site gives all of it what there is: it is its logger, though its advertisement may be lost.
+    /// A member of the site sends the state to the whole site: it is the site's logger, even if its
+    /// advertisement was lost.
     fn hear_walk(&mut self, now: Moment, member: MemberId) {
         let Some(loggers) = self.loggers.as_mut().filter(|loggers| loggers.config.site) else { return };
         loggers.stand_in = None;
@@ -261,7 +265,7 @@ impl Endpoint {
         }
     }
 
-    /// A logger says that it asks.
+    /// A logger reports that it is fetching a version.
     pub(super) fn handle_pending(&mut self, now: Moment, pending: Pending) {
         let wait = pending.upstream.saturating_mul(3) / 2 + Duration::from_millis(10);
         let Pending { origin, data, sn, .. } = pending;
@@ -294,7 +298,7 @@ impl Endpoint {
         self.follow(now, outcome);
     }
 
-    /// Does what an election came to.
+    /// Performs the outcome of an election step.
     fn follow(&mut self, now: Moment, outcome: Option<Outcome>) {
         let me = self.config.member;
         let Some(loggers) = &mut self.loggers else { return };
@@ -317,7 +321,7 @@ impl Endpoint {
                 self.put_advertisement(now, LoggerState::Resign, Destination::Group);
             }
         }
-        // Its own word counts for whom it asks, too.
+        // This member's own advertisement also counts in the choice of the members that it asks.
         let Some(loggers) = &mut self.loggers else { return };
         let state = match &loggers.election {
             Some(election) if election.is_active() => LoggerState::Active,
@@ -333,7 +337,7 @@ impl Endpoint {
         }
     }
 
-    /// What this member says of itself as a logger.
+    /// The advertisement of this member as a logger.
     fn advertisement(&self, now: Moment, state: LoggerState, local: bool) -> Advertisement {
         let none = Advertisement {
             state,
@@ -351,7 +355,8 @@ impl Endpoint {
         let children = if local { loggers.site_members() } else { loggers.region.children() };
         let parent = loggers.region.parent();
         let me = self.config.member;
-        // What the election compares with what others say, though more is known by now: else two could each be the better one.
+        // The rank that the election compares with the advertised ones, though it may be outdated.
+        // Otherwise each of two members could be the better one.
         let of_site = || loggers.election.as_ref().map(Election::rank);
         let rank = if local { of_site().unwrap_or_default() } else { loggers.lasting_rank(me) };
         Advertisement {
@@ -365,7 +370,7 @@ impl Endpoint {
         }
     }
 
-    /// The mean loss event rate of all who send.
+    /// The mean loss event rate of all senders.
     fn mean_loss(&self) -> f64 {
         let speakers = self.members.remotes.values().filter(|remote| remote.live && remote.announces);
         let rates = speakers.filter_map(|remote| remote.speaker.as_ref()?.rate.as_ref());
@@ -391,7 +396,8 @@ impl Endpoint {
         self.put_logging(now, Kind::Logger, &[Record::Advertisement(said)], to, local);
     }
 
-    /// Somebody of the site who asks for state is to know whom else to ask.
+    /// Advertises this logger to a member of the site that requests state, so that it knows the
+    /// logger to ask next.
     pub(super) fn show_logger(&mut self, now: Moment) {
         let last = self.loggers.as_ref().and_then(|loggers| loggers.last_adv);
         if last.is_none_or(|last| now.since(last) >= ADV_SPACING) {
@@ -399,7 +405,7 @@ impl Endpoint {
         }
     }
 
-    /// A datagram of a few records.
+    /// Sends a datagram of a few records.
     pub(super) fn put_logging(
         &mut self,
         now: Moment,
@@ -418,7 +424,7 @@ impl Endpoint {
         self.end_logging(now, kind, to, local);
     }
 
-    /// Sends the datagram that was begun; how long it is.
+    /// Sends the datagram that was begun. Returns its length in bytes.
     pub(super) fn end_logging(&mut self, now: Moment, kind: Kind, to: Destination, local: bool) -> usize {
         let header = self.header(now, kind, if local { Flags::LOCAL } else { Flags::empty() });
         let len = self.finish(&header, to).unwrap_or(0);
@@ -443,7 +449,7 @@ impl Endpoint {
         if !remote.may_ask(now, limits.nacks_per_second, limits.nacks_burst) {
             return;
         }
-        // The logger measures, too, as far as members come by.
+        // The logger also measures round-trip times, when members probe it.
         let back = (local && loggers.is_active()).then(|| {
             loggers.nonce = loggers.nonce.wrapping_add(1).max(1);
             Record::Probe(Probe { nonce: loggers.nonce, stamp })
@@ -478,7 +484,7 @@ impl Endpoint {
         self.put_logging(now, Kind::Logger, &[probe], Destination::Unicast(address), local);
     }
 
-    /// Loggers' business may be due.
+    /// Handles the timers of loggers.
     pub(super) fn expire_loggers(&mut self, now: Moment) {
         if self.left {
             return;
@@ -538,7 +544,7 @@ impl Endpoint {
         }
     }
 
-    /// This member leaves: another is to be the logger.
+    /// Gives up the role in the election, so that another member becomes the logger.
     pub(super) fn resign(&mut self, now: Moment) {
         let Some(election) = self.loggers.as_mut().and_then(|loggers| loggers.election.take()) else {
             return;

@@ -11,30 +11,31 @@ use std::collections::{BTreeMap, BinaryHeap};
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// A distance that is not known is taken for no more than this when it is a matter of asking again.
+/// The most that an unknown distance counts when it determines the time to ask again.
 const UNKNOWN_DISTANCE: Duration = Duration::from_millis(125);
 
-/// What is kept of a member that sends bundles.
+/// The state kept of a member that sends bundles.
 #[derive(Debug)]
 pub(super) struct Speaker {
-    /// Bundles that came; none while only others relay its data.
+    /// Bundles received; `None` while only others relay its data.
     pub(super) window: Option<Window>,
     pub(super) origin: Origin,
     pub(super) rate: Option<rate::Receiver>,
 }
 
 impl Speaker {
-    /// The round-trip time to it, or else the greatest of its group.
+    /// The round-trip time to it, or else the greatest one of its group.
     pub(super) fn distance(&self) -> Duration {
         self.measured_distance().unwrap_or_else(|| self.origin.r_max())
     }
 
-    /// The round-trip time after which to ask again: not long while it is not known, since twice that is waited the next time.
+    /// The round-trip time that determines the time to ask again. It is short while unknown, since
+    /// each wait is twice the one before.
     pub(super) fn asking_distance(&self) -> Duration {
         self.measured_distance().unwrap_or_else(|| self.origin.r_max().min(UNKNOWN_DISTANCE))
     }
 
-    /// The round-trip time to it, as congestion control measures it, or its answers show it.
+    /// The round-trip time to it, as measured by congestion control or by its answers.
     fn measured_distance(&self) -> Option<Duration> {
         let measured = self.rate.as_ref().filter(|rate| rate.has_rtt()).map(rate::Receiver::rtt);
         measured.or(self.origin.answer_time())
@@ -46,24 +47,24 @@ impl Speaker {
 pub(super) struct Remote {
     pub(super) epoch: Epoch,
     pub(super) address: SocketAddr,
-    /// When it was heard itself.
+    /// The time at which it was last heard itself.
     pub(super) heard: Moment,
     pub(super) live: bool,
-    /// It is among those to be asked.
+    /// Whether it is in the list of members to ask.
     pub(super) asking: bool,
-    /// It announces data elements, and therefore sends heartbeats.
+    /// Whether it announces data elements, and therefore sends heartbeats.
     pub(super) announces: bool,
-    /// When two hosts with its identity were told last.
+    /// The time at which a conflict of two hosts with its identity was last reported.
     pub(super) conflict: Option<Moment>,
-    /// Wishes of it that are heeded, and since when.
+    /// The budget for its repair requests, and the time of its last update.
     pub(super) nacks: f64,
     pub(super) nacks_at: Moment,
     pub(super) speaker: Option<Box<Speaker>>,
-    /// Loggers are to be asked for something of it.
+    /// Whether it is in the list of members for whose data a logger has to be asked.
     pub(super) asking_near: bool,
-    /// It asks for something, is a logger, or was talked to alone.
+    /// Whether it asks for something, is a logger, or exchanged unicast messages.
     pub(super) is_asked_for: bool,
-    /// When whom to ask was found out, and with what version of what is known of loggers.
+    /// The time at which its path was computed, and the version of the loggers used for that.
     pub(super) routed: (Moment, u32),
     wake: Moment,
 }
@@ -88,7 +89,7 @@ impl Remote {
         }
     }
 
-    /// Whether one more wish of it is heeded.
+    /// Whether one more repair request of it is served.
     pub(super) fn may_ask(&mut self, now: Moment, per_second: f64, burst: f64) -> bool {
         let earned = now.since(self.nacks_at).as_secs_f64() * per_second;
         self.nacks = (self.nacks + earned).min(burst);
@@ -98,7 +99,7 @@ impl Remote {
         may
     }
 
-    /// Whether there is more to it than that it listens.
+    /// Whether it is more than a member that only listens.
     fn is_needed(&self) -> bool {
         self.speaker.is_some() || self.is_asked_for || self.asking || self.asking_near
     }
@@ -127,10 +128,10 @@ impl Remote {
     }
 }
 
-/// A sample is one of so many members at least, as a power of two.
+/// The greatest depth: a sample has at least one in 2 to the power of this many members.
 const DEPTH_MAX: u32 = 24;
 
-/// A number that is another for each member, the same everywhere (SplitMix64).
+/// A number that differs for each member, and is the same everywhere (SplitMix64).
 fn hashed(member: MemberId) -> u64 {
     let mut z = member.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -138,12 +139,12 @@ fn hashed(member: MemberId) -> u64 {
     z ^ (z >> 31)
 }
 
-/// How long a member may be silent.
+/// The time for which a member may be silent.
 #[derive(Clone, Copy, Debug)]
 struct Patience {
-    /// One that announces data.
+    /// For a member that announces data.
     speaker: Duration,
-    /// Another one, which shows itself more seldom the more members there are.
+    /// For any other member, which shows itself less often the more members there are.
     listener: Duration,
 }
 
@@ -153,17 +154,18 @@ impl Patience {
     }
 }
 
-/// All members but this one, and when each needs attention.
+/// All members but this one, and the times at which they need attention.
 ///
-/// Of those that send nothing only a sample is kept when they are many, as RFC 2762 does for the members of an RTP session: those whose
-/// hashed identity ends in `depth` zeros. Each of the sample stands for two to the power of `depth`.
+/// When many members send nothing, only a sample of these is kept, as RFC 2762 does for the members
+/// of an RTP session: those whose hashed identity ends in `depth` zeros. Each member of the sample
+/// stands for two to the power of `depth` members.
 #[derive(Debug)]
 pub(super) struct Members {
     pub(super) remotes: BTreeMap<MemberId, Remote>,
-    /// How many were heard of late; an estimate when there is a sample.
+    /// The number of members heard lately; an estimate when only a sample is kept.
     pub(super) live: u32,
     depth: u32,
-    /// Members of the sample that are kept, and those of them heard of late.
+    /// The members of the sample that are kept, and those of them that were heard lately.
     sampled: usize,
     sampled_live: u32,
     wakes: BinaryHeap<Reverse<(Moment, MemberId)>>,
@@ -186,12 +188,13 @@ impl Members {
         }
     }
 
-    /// Whether a member is kept though it sends nothing.
+    /// Whether a member is kept although it sends nothing.
     pub(super) fn is_sampled(&self, member: MemberId) -> bool {
         hashed(member).trailing_zeros() >= self.depth
     }
 
-    /// Keeps a member. When the sample would become more than `sample_max`, half of it goes first, but for those that send, or are needed by name.
+    /// Adds a member. When the sample would exceed `sample_max`, half of it is dropped first,
+    /// except for members that send or are needed by name.
     pub(super) fn insert(&mut self, member: MemberId, remote: Remote, sample_max: usize) {
         while self.is_sampled(member) && self.sampled >= sample_max.max(1) && self.depth < DEPTH_MAX {
             self.depth += 1;
@@ -217,7 +220,7 @@ impl Members {
         Some(remote)
     }
 
-    /// A member is heard of again, or not any more.
+    /// Records that a member is heard again, or no longer.
     pub(super) fn set_live(&mut self, member: MemberId, live: bool) {
         let is_sampled = self.is_sampled(member);
         let Some(remote) = self.remotes.get_mut(&member) else { return };
@@ -244,7 +247,7 @@ impl Members {
         self.remotes.get(&member)?.speaker.as_deref()
     }
 
-    /// Where a member can be asked, if it was heard itself.
+    /// The address at which a member can be asked, if it was heard itself.
     pub(super) fn address(&self, member: MemberId) -> Option<SocketAddr> {
         self.remotes.get(&member).map(|remote| remote.address).filter(|address| address.port() != 0)
     }
@@ -254,7 +257,7 @@ impl Members {
         self.remotes.get_mut(&member)?.speaker.as_deref_mut()
     }
 
-    /// The member that was lost first, to make room.
+    /// The member that was lost first, to make room for another.
     pub(super) fn oldest_lost(&self) -> Option<MemberId> {
         let lost = self.remotes.iter().filter(|(_, remote)| !remote.live);
         lost.min_by_key(|(_, remote)| remote.heard).map(|(member, _)| *member)
@@ -267,7 +270,7 @@ impl Members {
         live.is_some_and(|remote| now.since(remote.heard) >= patience.with(remote))
     }
 
-    /// Sees to it that the member is looked at when it needs to be.
+    /// Schedules the next wake-up of a member.
     pub(super) fn watch(&mut self, member: MemberId) {
         let patience = self.patience();
         let Some(remote) = self.remotes.get_mut(&member) else { return };
@@ -304,7 +307,8 @@ impl Members {
         self.wakes.peek().map(|Reverse((at, _))| *at)
     }
 
-    /// Gives up the least recently fed part of any sender; false when there is none.
+    /// Evicts the incomplete message of any sender that has waited longest for its next segment.
+    /// Returns false when there is none.
     pub(super) fn evict_part(&mut self, shared: &mut crate::receive::Shared) -> bool {
         let speakers = self.remotes.values_mut().filter_map(|remote| remote.speaker.as_mut());
         let oldest = speakers
@@ -335,7 +339,7 @@ mod tests {
         (1..=256).for_each(|id| join(&mut members, id, id <= 4));
         assert_eq!((members.live, members.remotes.len()), (256, 256), "all of them");
         (257..=10_000).for_each(|id| join(&mut members, id, false));
-        // 128 to 256 of the sample: a standard deviation of 6 to 9 %.
+        // 128 to 256 members of the sample: a standard deviation of 6 to 9 %.
         assert!((8_000..12_000).contains(&members.live), "{}", members.live);
         let kept = |member: &MemberId| member.0 <= 4 || members.is_sampled(*member);
         assert!((1..=4).all(|id| members.remotes.contains_key(&MemberId(id))));

@@ -1,4 +1,4 @@
-//! Members that come, go, begin again, or are two.
+//! Members that join, leave, restart, or share one identity.
 
 use super::Endpoint;
 use super::event::Event;
@@ -10,13 +10,14 @@ use base::Moment;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// A member that was heard from one address within this time is not believed at another.
+/// A member that was heard from one address within this time is not accepted at another.
 const ADDRESS_HOLDS: Duration = Duration::from_secs(3);
-/// Two hosts with one identity are told this often.
+/// The interval between reports of two hosts with one identity.
 const CONFLICT_TOLD_EVERY: Duration = Duration::from_secs(12);
 
 impl Endpoint {
-    /// A member was heard, which is only one of many that listen. False when what it says is to be dropped.
+    /// Notes a member that only listens, one of possibly many. Returns false when its datagram is
+    /// to be dropped.
     pub(super) fn heard_listening(
         &mut self,
         now: Moment,
@@ -28,7 +29,8 @@ impl Endpoint {
         !is_kept || self.heard(now, member, epoch, from)
     }
 
-    /// A member was heard that is to be known by name. False when what it says is to be dropped.
+    /// Notes a member that has to be known by name. Returns false when its datagram is to be
+    /// dropped.
     pub(super) fn heard_by_name(
         &mut self,
         now: Moment,
@@ -43,7 +45,7 @@ impl Endpoint {
         heard
     }
 
-    /// A member was heard. False when what it says is to be dropped.
+    /// Notes that a member was heard. Returns false when its datagram is to be dropped.
     fn heard(&mut self, now: Moment, member: MemberId, epoch: Epoch, from: SocketAddr) -> bool {
         if !self.make_room(now, member, epoch, from) || !self.check_life(now, member, epoch, from) {
             return false;
@@ -68,7 +70,7 @@ impl Endpoint {
         true
     }
 
-    /// Makes sure that there is a place for the member.
+    /// Ensures that there is room for the member.
     fn make_room(&mut self, now: Moment, member: MemberId, epoch: Epoch, from: SocketAddr) -> bool {
         if self.members.remotes.contains_key(&member) {
             return true;
@@ -88,7 +90,8 @@ impl Endpoint {
         true
     }
 
-    /// What an earlier life said is dropped; a later one begins anew.
+    /// Refuses datagrams of an earlier epoch, and forgets the member's state when a later one
+    /// begins.
     fn check_life(&mut self, now: Moment, member: MemberId, epoch: Epoch, from: SocketAddr) -> bool {
         let Some(remote) = self.members.get_mut(member) else { return false };
         if epoch < remote.epoch {
@@ -112,7 +115,7 @@ impl Endpoint {
         true
     }
 
-    /// What is kept of a member that sends.
+    /// The state kept of a member that sends.
     pub(super) fn speaker(&mut self, member: MemberId) -> Option<&mut Speaker> {
         let Self { members, receive, .. } = self;
         let remote = members.get_mut(member)?;
@@ -122,7 +125,7 @@ impl Endpoint {
         Some(speaker)
     }
 
-    /// Something of the member was due, or may be.
+    /// Handles the timers of a member.
     pub(super) fn expire_member(&mut self, now: Moment, member: MemberId) {
         if self.members.is_silent(now, member) {
             self.lose(now, member, false);
@@ -135,7 +138,7 @@ impl Endpoint {
         self.look_after(now, member);
     }
 
-    /// A member is silent, or left.
+    /// A member has fallen silent or has left.
     pub(super) fn lose(&mut self, now: Moment, member: MemberId, left: bool) {
         let Some(remote) = self.members.get_mut(member).filter(|remote| remote.live) else { return };
         if let Some(speaker) = &mut remote.speaker {
@@ -152,7 +155,7 @@ impl Endpoint {
         self.events.push_back(Event::MemberLost { member, left });
     }
 
-    /// Something of the member changed: sees to it that it is asked for what is missing, and looked at in time.
+    /// Handles a change of a member's state: schedules its repair requests and its next wake-up.
     pub(super) fn look_after(&mut self, now: Moment, member: MemberId) {
         let Self { members, receive, asking, asking_near, bundle, config, .. } = self;
         let Some(remote) = members.get_mut(member) else { return };

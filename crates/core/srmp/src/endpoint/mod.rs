@@ -1,16 +1,16 @@
-//! One member of one group: everything wired together.
+//! One member of one group, with all machines connected.
 //!
 //! | module | concern |
 //! | --- | --- |
-//! | [`submit`] | what the application asks |
-//! | [`outgoing`] | bundles, and when they leave |
-//! | [`datagrams`] | numbering, sealing and queueing what leaves |
-//! | [`incoming`] | datagrams that come, record by record |
-//! | [`membership`] | members that come, go, begin again, or are two |
-//! | [`members`] | what is kept of them |
-//! | [`loggers`] | this member's part among loggers |
-//! | [`asking`], [`serving`] | wishes that go to loggers, and those that come |
-//! | [`syncing`] | the whole state for who joins |
+//! | [`submit`] | requests of the application |
+//! | [`outgoing`] | bundles, and the times at which they leave |
+//! | [`datagrams`] | numbering, sealing and queueing of outgoing datagrams |
+//! | [`incoming`] | received datagrams, record by record |
+//! | [`membership`] | members that join, leave, restart, or share one identity |
+//! | [`members`] | the state kept of members |
+//! | [`loggers`] | this member's role among loggers |
+//! | [`asking`], [`serving`] | repair requests to loggers, and those that this member serves |
+//! | [`syncing`] | transfers of the whole state to joining members |
 
 mod asking;
 mod config;
@@ -50,16 +50,17 @@ enum Queued {
     Mode1 { dsn: Dsn, index: u16, urgent: bool, ticket: Ticket },
 }
 
-/// One member of one group: one daemon, for all its local applications.
+/// One member of one group: one daemon for all its local applications.
 ///
 /// # Contract
-/// - `now` never goes back. Call [`handle_timeout`](Self::handle_timeout) at [`poll_timeout`](Self::poll_timeout) or soon
-///   after.
-/// - After any call that takes `now`, call [`poll_transmit`](Self::poll_transmit) until it gives nothing, and
-///   [`poll_event`](Self::poll_event) likewise.
-/// - Datagrams of the group may be heard by their sender: they are ignored. Where unicast datagrams are sent from and where they
-///   come in must be one socket, on the port that the group has (RFC 4410 names no group in mode 2, so the port does).
-/// - Nothing that comes in can make it panic, allocate without bound or hang; what is wrong is counted.
+/// - `now` never goes back. Call [`handle_timeout`](Self::handle_timeout) at
+///   [`poll_timeout`](Self::poll_timeout) or soon after.
+/// - After any call that takes `now`, call [`poll_transmit`](Self::poll_transmit) until it returns
+///   `None`, and [`poll_event`](Self::poll_event) likewise.
+/// - The sender may receive its own datagrams to the group: they are ignored. One socket on the
+///   group's port must send and receive all unicast datagrams, since RFC 4410 names no group in
+///   mode 2, so that the port identifies it.
+/// - No input can make it panic, hang, or allocate without bound. Faults are counted.
 #[derive(Debug)]
 pub struct Endpoint {
     config: Config,
@@ -69,9 +70,9 @@ pub struct Endpoint {
     opener: Option<Opener>,
     signer: Option<Signer>,
     verifier: Option<Verifier>,
-    /// Datagrams so far (v3).
+    /// The number of datagrams so far (v3).
     datagrams: u64,
-    /// Bundles so far.
+    /// The number of bundles so far.
     bundles: u64,
     sender: Sender,
     shaper: Shaper<Queued>,
@@ -79,35 +80,35 @@ pub struct Endpoint {
     bundle: Bundle,
     receive: Shared,
     members: Members,
-    /// Members to be asked for something.
+    /// Members that have repair requests due.
     asking: Vec<MemberId>,
-    /// Members of which loggers are to be asked for something.
+    /// Members for whose data a logger has to be asked.
     asking_near: Vec<MemberId>,
-    /// None in profile v2 and in strict.
+    /// `None` in profile v2 and in strict.
     loggers: Option<Box<Loggers>>,
     mode2: Mode2,
-    /// Mode 2 numbers: per data element in v2, one for all in v3.
+    /// The next mode 2 numbers: per data element in v2, one for all in v3.
     transactions: BTreeMap<DataId, u64>,
     seed: Seed,
     tickets: u64,
     last_bundle: Moment,
-    /// Nothing was sent yet.
+    /// Nothing has been sent yet.
     hello: bool,
     left: bool,
     out: VecDeque<Transmit>,
     events: VecDeque<Event>,
     counters: EndpointCounters,
-    /// Reused.
+    /// A scratch buffer, like the next two.
     announced: Vec<Dsn>,
     wishes: Vec<NackItem>,
     asked: Vec<(MemberId, usize)>,
 }
 
 impl Endpoint {
-    /// A member that has just joined. It shows itself with its first bundle.
+    /// Creates a member that has just joined. Its first bundle announces it to the others.
     ///
     /// # Errors
-    /// Settings that cannot be.
+    /// [`ConfigError`] when settings are invalid.
     pub fn new(mut config: Config, seed: Seed, now: Moment) -> Result<Self, ConfigError> {
         let format = config.format()?;
         let mut receive = Shared::new(config.receive(), seed.split("receive"), now);
@@ -118,7 +119,8 @@ impl Endpoint {
             config.keys.as_ref().and_then(|keys| Sealer::new(keys, &format, config.member, config.epoch));
         let limits = OpenerLimits { senders_max: config.limits.members_max, ..OpenerLimits::default() };
         let opener = config.keys.as_ref().map(|keys| Opener::new(keys, &format, limits));
-        // A restarted sender of v2 is told by a jump of its numbers: where it begins must not be where it was.
+        // Others detect the restart of a v2 sender by a jump of its numbers, so it must begin
+        // elsewhere than before.
         let spread = config.profile == Profile::V2 && !config.strict;
         let first = if spread { receive::uniform(&mut seed.split("bundles").rng()) * 65_536.0 } else { 0.0 };
         let has_loggers = config.profile == Profile::V3 && !config.strict;
@@ -158,7 +160,7 @@ impl Endpoint {
         })
     }
 
-    /// The next datagram to be sent.
+    /// The next datagram to send.
     pub fn poll_transmit(&mut self, now: Moment) -> Option<Transmit> {
         if self.out.is_empty() {
             self.pump(now);
@@ -171,21 +173,21 @@ impl Endpoint {
         self.events.pop_front()
     }
 
-    /// When to call [`handle_timeout`](Self::handle_timeout).
+    /// The time at which to call [`handle_timeout`](Self::handle_timeout).
     pub fn poll_timeout(&self) -> Option<Moment> {
         let again = self.sender.again_at(Moment::ZERO);
         let shaped = self.shaper.poll_timeout();
         let announced = self.announce_at();
         let bundles =
             [self.bundle.flush_at(), self.heartbeat_at(), self.sender.deadline(), again, shaped, announced];
-        // Who left sends no bundle, so nothing of them is due.
+        // A member that has left sends no bundles, so none is due.
         let bundles = bundles.into_iter().filter(|_| !self.left);
         let others =
             [self.rate.poll_timeout(), self.mode2.deadline(), self.members.deadline(), self.loggers_at()];
         bundles.chain(others).flatten().min()
     }
 
-    /// Time has passed.
+    /// Handles the timers that have expired.
     pub fn handle_timeout(&mut self, now: Moment) {
         self.sender.expire(now);
         self.rate.handle_timeout(now);
@@ -204,7 +206,7 @@ impl Endpoint {
         self.expire_loggers(now);
     }
 
-    /// Counters.
+    /// All counters.
     pub fn counters(&self) -> Counters<'_> {
         Counters {
             endpoint: &self.counters,
@@ -217,12 +219,12 @@ impl Endpoint {
         }
     }
 
-    /// What this member is among the loggers of its site.
+    /// This member's role among the loggers of its site; `None` when the site has none.
     pub fn logger(&self) -> Option<LoggerView> {
         self.loggers.as_ref().filter(|loggers| loggers.config.site).map(|loggers| loggers.view())
     }
 
-    /// Where own congestion control stands.
+    /// The state of this member's congestion control.
     pub fn rate(&self) -> RateView {
         RateView {
             rate: self.rate.rate().bits_per_second(),
@@ -232,7 +234,7 @@ impl Endpoint {
         }
     }
 
-    /// Who this is.
+    /// The identity of this member.
     pub fn member(&self) -> MemberId {
         self.config.member
     }
@@ -242,59 +244,63 @@ impl Endpoint {
         &self.format
     }
 
-    /// The other members that were ever heard and are not forgotten, in order of their identities. Where more only listen than
-    /// [`Limits::listeners_max`], a sample of those.
+    /// The other members that have been heard and are not forgotten, in order of their identities.
+    /// Only a sample of the members that only listen, if there are more than
+    /// [`Limits::listeners_max`].
     pub fn members(&self) -> impl Iterator<Item = MemberView> + '_ {
         self.members.remotes.iter().map(|(member, remote)| remote.view(*member))
     }
 
-    /// Members heard of late; an estimate where there is a sample.
+    /// The number of members heard lately; an estimate when only a sample is kept.
     pub fn live_members(&self) -> u32 {
         self.members.live
     }
 
-    /// Mode 1 messages, or segments of them, that wait for the rate.
+    /// The number of mode 1 messages or segments that wait for the rate.
     pub fn reliable_waiting(&self) -> usize {
         self.shaper.waiting().0
     }
 
-    /// Messages of modes 0 and 1, or segments of them, that wait for the rate.
+    /// The number of messages or segments of modes 0 and 1 that wait for the rate.
     pub fn waiting(&self) -> usize {
         let (reliable, best_effort) = self.shaper.waiting();
         reliable + best_effort
     }
 
-    /// The newest messages held of a member, for an application that joins later. A message is empty when memory was short, or
-    /// [nothing is kept](Config::keeps_state).
+    /// The newest messages held of a member, for an application that starts later. A message is
+    /// empty when memory was short or [nothing is kept](Config::keeps_state).
     pub fn messages(&self, member: MemberId) -> impl Iterator<Item = (DataId, crate::model::Sn, &[u8])> + '_ {
         let speaker = self.members.remotes.get(&member).and_then(|remote| remote.speaker.as_ref());
         speaker.into_iter().flat_map(|speaker| speaker.origin.messages())
     }
 
-    /// What is held of a member, as its own digests tell it; what a joiner sends to ask for the rest.
+    /// The digest of the state held of a member, comparable to the member's own. A joining member
+    /// sends it to request the rest.
     pub fn digest_of(&self, member: MemberId) -> Option<crate::wire::Digest> {
         let speaker = self.members.remotes.get(&member).and_then(|remote| remote.speaker.as_ref());
         speaker.map(|speaker| speaker.origin.digest())
     }
 
-    /// The share of own mode 1 messages that somebody misses after their first sending, as reports and NACKs of late show it: from 0.8
-    /// until 0.5 a copy costs no more than the repair that it saves; with less it may be worth being paid from
-    /// [`copy_share`](Config::copy_share).
+    /// The share of this member's mode 1 messages that some receiver misses after the first
+    /// sending, as recent reports and NACKs show it. From above 0.8 until it falls to 0.5, a copy
+    /// costs no more than the repair that it saves. Below that a copy may still be worth paying for
+    /// from [`copy_share`](Config::copy_share).
     pub fn missed_share(&self) -> f64 {
         self.sender.missed_share()
     }
 
-    /// Own data elements with their newest messages.
+    /// This member's data elements with their newest messages.
     pub fn own_messages(&self) -> impl Iterator<Item = (Dsn, &Bytes)> + '_ {
         self.sender.messages()
     }
 
-    /// Bytes of others' messages that are held.
+    /// Bytes held of others' messages.
     pub fn held_bytes(&self) -> usize {
         self.receive.bytes
     }
 
-    /// Changes what is wanted of others' data. Who leaves something out cannot be a logger any more.
+    /// Changes the data of others that this member wants. A member that does not want all data can
+    /// no longer be a logger.
     pub fn set_interest(&mut self, interest: Interest) {
         if let Some(loggers) = self.loggers.as_mut().filter(|_| interest != Interest::All) {
             loggers.is_giving_up = true;

@@ -1,4 +1,4 @@
-//! Bundles, and when they leave.
+//! Bundles, and the times at which they leave.
 
 use super::event::{Destination, Event, Ticket};
 use super::{Endpoint, Queued};
@@ -12,7 +12,7 @@ use base::Moment;
 use std::time::Duration;
 
 impl Endpoint {
-    /// How many announcements a bundle has to have room for.
+    /// The number of announcements for which a bundle has to have room.
     pub(super) fn announcements(&self) -> usize {
         self.sender.active().min(self.config.announcements_max)
     }
@@ -26,7 +26,7 @@ impl Endpoint {
         }
     }
 
-    /// Bytes that a piece of so many bytes takes.
+    /// Bytes that a piece with a body of `body` bytes takes.
     pub(super) fn piece_bytes(&self, body: usize) -> usize {
         let head = Mode1 {
             origin: None,
@@ -39,7 +39,7 @@ impl Endpoint {
         self.format.mode1_bytes(&head) + body + if self.signer.is_some() { SIGNATURE_BYTES } else { 0 }
     }
 
-    /// When a bundle has to leave though there is nothing to say.
+    /// The time at which a bundle has to leave even if it is empty.
     pub(super) fn heartbeat_at(&self) -> Option<Moment> {
         if self.left {
             None
@@ -58,12 +58,13 @@ impl Endpoint {
         }
     }
 
-    /// When a bundle has to leave because of what it announces. It keeps to the rate: where there are messages for all of it, they announce.
+    /// The time at which a bundle has to leave for its announcements. It keeps to the rate: when
+    /// messages use the whole rate, their bundles carry the announcements.
     pub(super) fn announce_at(&self) -> Option<Moment> {
         if self.sender.must_announce() { self.shaper.solvent_at() } else { None }
     }
 
-    /// Puts together what may leave now.
+    /// Assembles the datagrams that may leave now.
     pub(super) fn pump(&mut self, now: Moment) {
         if self.left {
             return;
@@ -82,7 +83,7 @@ impl Endpoint {
                 self.events.push_back(Event::Dropped { ticket, why: dropped.why });
             }
         }
-        // Wishes may need several bundles; each takes some.
+        // Repair requests may need several bundles; each takes some.
         while self.must_leave(now) && self.flush(now, Flags::empty()) {}
     }
 
@@ -124,7 +125,7 @@ impl Endpoint {
         }
     }
 
-    /// How long a bundle with something urgent waits.
+    /// The time for which a bundle with urgent content waits.
     pub(super) fn urgent_wait(&self) -> Duration {
         let timing = &self.config.timing;
         if self.config.strict {
@@ -134,7 +135,7 @@ impl Endpoint {
         }
     }
 
-    /// An older message of a stream that waits in the bundle goes.
+    /// Drops the older message of a stream that waits in the bundle.
     fn conflate(&mut self, stream: StreamKey) {
         let (events, counters) = (&mut self.events, &mut self.counters);
         self.bundle.conflate(stream, |message| {
@@ -153,7 +154,7 @@ impl Endpoint {
         self.bundle.push(now, message, bytes, wait);
     }
 
-    /// Sends the bundle; false when there was nothing to send.
+    /// Sends the bundle. Returns false when there is nothing to send.
     pub(super) fn flush(&mut self, now: Moment, flags: Flags) -> bool {
         self.collect_wishes(now);
         let forced = self.announce_at().is_some_and(|at| at <= now)
@@ -187,7 +188,7 @@ impl Endpoint {
         true
     }
 
-    /// What tells of congestion control and of the whole state.
+    /// Writes the records of congestion control and the digest of the state.
     fn put_steering(&mut self, now: Moment) -> Flags {
         let info = self.rate.info(now);
         if let Some(echo) = info.echo {
@@ -224,7 +225,7 @@ impl Endpoint {
         self.counters.sent.announcement_bytes += self.format.announcements_bytes(count) as u64;
     }
 
-    /// Who would ask this member for what it misses.
+    /// The members that would ask this one for missing data.
     fn audience(&self) -> Audience {
         Audience { members: self.members.live, loss: self.rate.loss() }
     }
@@ -270,7 +271,7 @@ impl Endpoint {
         }
     }
 
-    /// Takes the wishes that fit into the bundle beside its messages.
+    /// Takes the repair requests that fit into the bundle beside its messages.
     fn collect_wishes(&mut self, now: Moment) {
         self.wishes.clear();
         self.asked.clear();
@@ -307,7 +308,8 @@ impl Endpoint {
             let (items, others) = rest.split_at((*count).min(rest.len()));
             rest = others;
             let epoch = self.members.remotes.get(member).map_or(Epoch(0), |remote| remote.epoch);
-            // All segments of a message stay together, so there may be one item too many for the room.
+            // All segments of a message stay together, so there may be one item too many for the
+            // room.
             let mut fit = items.len();
             while fit > 0 && self.format.nack_bytes(fit) > self.writer.room() {
                 fit -= 1;
@@ -320,7 +322,7 @@ impl Endpoint {
         }
     }
 
-    /// What did not fit goes with another bundle, at once.
+    /// Makes another bundle leave at once for the requests that did not fit.
     fn ask_again(&mut self, now: Moment) {
         let members = &self.members;
         let due = |member: &MemberId| {

@@ -1,4 +1,4 @@
-//! What is asked of this member alone, as a logger or as a source, and its answers.
+//! Unicast requests to this member, as a logger or as a source, and its answers.
 
 use super::Endpoint;
 use super::event::{Channel, Destination};
@@ -15,24 +15,25 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// Answers that may wait, for the site and for others each.
+/// The most answers that may wait, for the site and for others each.
 const REPLIES_MAX: usize = 4_096;
-/// Answers for the site may be so far ahead of their rate.
+/// The burst of answers to the site, as time at their rate.
 const LOCAL_BURST: Duration = Duration::from_millis(50);
-/// Answers for others.
+/// The burst of answers to others, as time at their rate.
 const REMOTE_BURST: Duration = Duration::from_millis(1_000);
-/// The least rate of these, in bytes per second.
+/// The least rate of answers to others, in bytes per second.
 const REMOTE_RATE_MIN: f64 = 25_000.0;
-/// A logger heeds so many times as many wishes as a source.
+/// A logger serves this many times as many repair requests of one member as a source.
 const ASKED_MORE: f64 = 20.0;
-/// Of the members of a site one in so many must ask before all are told; and three in any case.
+/// More than one in this many members of a site must ask, and at least three, before a message is
+/// sent to all of them.
 const SHARE_ASKING: usize = 8;
-/// Asks of other loggers that a source remembers.
+/// The number of requests of other loggers that a source remembers.
 const CHILDREN_MAX: usize = 64;
-/// Words that something is fetched in one datagram.
+/// The most notices of fetched messages in one datagram.
 const PENDINGS_MAX: usize = 40;
 
-/// A piece of a message for somebody.
+/// A piece of a message to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Reply {
     to: Destination,
@@ -44,31 +45,32 @@ pub(super) struct Reply {
 /// A rate that may be exceeded for a while.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Pace {
-    /// Up to when the rate is used up, less what may be ahead.
+    /// The time up to which the rate is used up.
     paid: Moment,
 }
 
 impl Pace {
-    /// When the next datagram may leave.
+    /// The time at which the next datagram may leave.
     pub(super) fn ready(self) -> Moment {
         self.paid
     }
 
-    /// So many bytes left, at that rate in bytes per second.
+    /// Accounts for `bytes` that left at `rate` bytes per second, up to `burst` in advance.
     pub(super) fn spend(&mut self, now: Moment, bytes: usize, rate: f64, burst: Duration) {
         let earliest = Moment::from_nanos(now.as_nanos().saturating_sub(burst.as_nanos() as u64));
         self.paid = self.paid.max(earliest) + Duration::from_secs_f64(bytes as f64 / rate.max(1.0));
     }
 }
 
-/// Which loggers asked a source of late, so that it tells all when many miss the same.
+/// The loggers that asked a source lately. When many of them miss the same message, it goes to the
+/// whole group.
 #[derive(Debug, Default)]
 pub(super) struct Children {
     asks: VecDeque<(Moment, DataId, Sn, MemberId)>,
 }
 
 impl Children {
-    /// One asks; how many have, within `time`.
+    /// Notes a request. Returns the number of loggers that made it within `time`.
     fn note(&mut self, now: Moment, (data, sn): (DataId, Sn), who: MemberId, time: Duration) -> usize {
         self.asks.retain(|(at, ..)| now.since(*at) <= time);
         if !self.asks.iter().any(|ask| (ask.1, ask.2, ask.3) == (data, sn, who)) {
@@ -82,7 +84,7 @@ impl Children {
 }
 
 impl Endpoint {
-    /// Somebody asks this member alone.
+    /// Handles a repair request by unicast.
     pub(super) fn handle_ask(
         &mut self,
         now: Moment,
@@ -123,7 +125,8 @@ impl Endpoint {
         }
     }
 
-    /// A logger, or a member that went past its loggers, misses something of ours.
+    /// Answers a request for this member's own data, from a logger or from a member that bypassed
+    /// its loggers.
     fn answer_own(&mut self, now: Moment, (asker, address): (MemberId, SocketAddr), item: NackItem) {
         let r_max = self.rate.rtt_max();
         let Some(loggers) = &mut self.loggers else { return };
@@ -143,7 +146,7 @@ impl Endpoint {
         }
     }
 
-    /// Somebody misses what this member may keep for others. False when it has not got it.
+    /// Answers a request from the store. Returns false when this member does not have the message.
     fn answer_stored(
         &mut self,
         now: Moment,
@@ -189,7 +192,7 @@ impl Endpoint {
         true
     }
 
-    /// What somebody asked for is not here: it is asked for in turn.
+    /// Fetches the messages that another member requested and that are not here.
     fn fetch(
         &mut self,
         now: Moment,
@@ -205,7 +208,7 @@ impl Endpoint {
         for &(data, sn) in missing {
             let Some(speaker) = members.speaker_mut(origin.member) else { return };
             if !speaker.origin.hear_of(now, receive, data, sn) {
-                // It was here and is not kept: another has to answer.
+                // It was here and has not been kept, so another member has to answer.
                 loggers.counters.nacks_ignored += 1;
                 continue;
             }
@@ -213,7 +216,8 @@ impl Endpoint {
             if !lack.askers.contains(&asker) && lack.askers.len() < 255 {
                 lack.askers.push(asker);
             }
-            // Who asks though the site was told has not heard it, or did not miss it then.
+            // A member that asks although the site was told has not heard that, or missed nothing
+            // then.
             if !is_local || lack.is_promised {
                 of_one.push((data, sn));
             } else if lack.askers.len() > all_from {
@@ -226,7 +230,7 @@ impl Endpoint {
         self.look_after(now, origin.member);
     }
 
-    /// Tells that something is being fetched.
+    /// Sends a notice that messages are being fetched.
     pub(super) fn put_pending(
         &mut self,
         now: Moment,
@@ -247,7 +251,8 @@ impl Endpoint {
         }
     }
 
-    /// A message is complete: it is kept if this member may have to give it, and given to who waits for it.
+    /// Stores a complete message if this member may have to supply it, and sends it to those that
+    /// wait for it.
     pub(super) fn keep(
         &mut self,
         now: Moment,
@@ -262,7 +267,7 @@ impl Endpoint {
         store.put(origin, dsn, body, shape);
         loggers.counters.evicted += store.evicted - before;
         let Some(lack) = loggers.lacks.take((origin.member, dsn.data), dsn.sn) else { return };
-        // What came for all has been heard by those who wait, or they ask again.
+        // Members that wait have heard a multicast to the group, or will ask again.
         if via != Channel::Group {
             self.hand_on(now, origin, dsn, &lack);
         }
@@ -306,7 +311,7 @@ impl Endpoint {
         }
     }
 
-    /// Sends what may leave of answers.
+    /// Sends the answers that may leave now.
     pub(super) fn pump_replies(&mut self, now: Moment) {
         let share =
             (self.rate.rate().bits_per_second() / 8.0 * self.config.repair_share).max(REMOTE_RATE_MIN);
@@ -330,7 +335,8 @@ impl Endpoint {
         }
     }
 
-    /// One datagram of the answers that go to the same destination as the first; how long it is.
+    /// Sends one datagram of the answers with the same destination as the first. Returns its length
+    /// in bytes.
     fn put_replies(&mut self, now: Moment, local: bool) -> usize {
         self.announced.clear();
         self.writer.begin(Kind::Logger, 0);
@@ -371,7 +377,7 @@ impl Endpoint {
         if local { &loggers.local } else { &loggers.remote }.front().copied()
     }
 
-    /// A piece of what this member has of an origin, or of its own.
+    /// A piece of a message held of an origin, or of this member's own.
     pub(super) fn piece_of(&mut self, origin: Origin, data: DataId, index: u16) -> Option<Mode1> {
         if origin.member != self.config.member {
             return self.loggers.as_ref()?.store.as_ref()?.piece(origin, data, index);
@@ -393,7 +399,8 @@ impl Endpoint {
 }
 
 impl Loggers {
-    /// The site must not be asked for that again: it is being fetched for all.
+    /// Notes that a message is being fetched for the whole site. Returns true when the site does
+    /// not know that yet.
     pub(super) fn promise(&mut self, now: Moment, member: MemberId, data: DataId, sn: Sn) -> bool {
         let lack = self.lacks.note(now, (member, data), sn);
         lack.is_some_and(|lack| !std::mem::replace(&mut lack.is_promised, true))

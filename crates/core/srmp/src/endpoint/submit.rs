@@ -1,4 +1,4 @@
-//! What the application asks.
+//! Requests of the application.
 
 use super::event::{Event, Peer, SendError, Ticket};
 use super::{Endpoint, Queued};
@@ -11,11 +11,12 @@ use base::Moment;
 use bytes::Bytes;
 
 impl Endpoint {
-    /// Sends a best-effort message to the group. Of a stream only the newest message that waits is sent; when not all can be, the
-    /// higher priority goes first.
+    /// Sends a best-effort message to the group. Only the newest waiting message of a stream is
+    /// sent. When the rate is too low for all messages, higher priorities go first.
     ///
     /// # Errors
-    /// The message is longer than a bundle carries beside its announcements, or this member left.
+    /// [`SendError::TooLong`] when a bundle cannot carry the message beside its announcements,
+    /// [`SendError::Left`] and [`SendError::Exhausted`].
     pub fn send_mode0(
         &mut self,
         now: Moment,
@@ -35,11 +36,15 @@ impl Endpoint {
         Ok(ticket)
     }
 
-    /// Sends a new version of a data element to the group: everyone who is interested gets it, or a newer one. It does not wait for
-    /// other messages when it is urgent.
+    /// Sends a new version of a data element to the group: every interested member gets it or a
+    /// newer one. An urgent message waits for others only for
+    /// [`urgent_flush`](crate::Timing::urgent_flush).
     ///
     /// # Errors
-    /// Too long or empty, a data element that the profile cannot name or that is sent in mode 2, no room in the buffer, or this member left.
+    /// [`SendError::TooLong`] and [`SendError::Empty`]; [`SendError::BadData`] when the profile
+    /// cannot represent the data element, [`SendError::OtherMode`] when it is sent in mode 2;
+    /// [`SendError::Full`] when the buffer of newest messages has no room; [`SendError::Left`] and
+    /// [`SendError::Exhausted`].
     pub fn send_mode1(
         &mut self,
         now: Moment,
@@ -65,11 +70,14 @@ impl Endpoint {
         Ok(ticket)
     }
 
-    /// Sends a message to one member, until it is acknowledged.
+    /// Sends a message to one member, again and again until it is acknowledged or given up.
     ///
     /// # Errors
-    /// Too long or empty, a data element that the profile cannot name or that is sent in mode 1, too many without acknowledgement, a member
-    /// that was never heard, or this member left.
+    /// [`SendError::TooLong`] and [`SendError::Empty`]; [`SendError::BadData`] when the profile
+    /// cannot represent the data element, [`SendError::OtherMode`] when it is sent in mode 1;
+    /// [`SendError::Full`] when too many messages are without acknowledgement, or too many data
+    /// elements are in use; [`SendError::Unknown`] when the member has never been heard;
+    /// [`SendError::Left`] and [`SendError::Exhausted`].
     pub fn send_mode2(
         &mut self,
         now: Moment,
@@ -100,7 +108,8 @@ impl Endpoint {
         Ok(ticket)
     }
 
-    /// Leaves the group, and says so. What waits is dropped; nothing can be sent any more, but what comes is still handed up.
+    /// Leaves the group and announces that. Waiting messages are dropped. Nothing can be sent any
+    /// longer, but received messages are still delivered.
     pub fn leave(&mut self, now: Moment) {
         if !self.left {
             self.say_good_bye(now);
@@ -108,19 +117,21 @@ impl Endpoint {
         }
     }
 
-    /// Accepts another group key from now on: the one to come. Nothing happens in a group without keys.
+    /// Accepts the next group key in addition to the current one. Has no effect in a group without
+    /// keys.
     ///
     /// # Errors
-    /// A key with this number is accepted already.
+    /// [`KeyError::Taken`] when a key with this number is accepted already.
     pub fn add_key(&mut self, key: &GroupKey) -> Result<(), KeyError> {
         self.opener.as_mut().map_or(Ok(()), |opener| opener.add_key(key))
     }
 
-    /// Uses another group key for what is sent after `after` more datagrams. Let all members accept it before. Nothing happens
-    /// in a group without keys.
+    /// Uses another group key after `after` more datagrams. All members must accept it before that.
+    /// Has no effect in a group without keys.
     ///
     /// # Errors
-    /// The profile cannot, or the key is in use.
+    /// [`KeyError::Profile`] in profile v2, [`KeyError::Taken`] when the key is in use, and
+    /// [`KeyError::Past`] when the datagram has been sealed already.
     pub fn rotate_key(&mut self, key: &GroupKey, after: u32) -> Result<(), KeyError> {
         let at = Seq(u32::try_from(self.datagrams).unwrap_or(u32::MAX).saturating_add(after));
         self.sealer.as_mut().map_or(Ok(()), |sealer| sealer.rotate(key, at))
@@ -146,7 +157,7 @@ impl Endpoint {
         if v2 { Transaction::of_v2(data, number as u16) } else { Transaction(number) }
     }
 
-    /// What the bundle holds of older versions goes.
+    /// Drops older versions of the data element from the bundle.
     fn drop_older(&mut self, dsn: Dsn) {
         let events = &mut self.events;
         self.bundle.supersede(dsn, |message| {

@@ -1,4 +1,4 @@
-//! The whole state at once, for who joins or has lost the thread: asking for it, and giving it.
+//! Transfers of the whole state to members that join or have lost track: requesting and sending.
 
 use super::Endpoint;
 use super::asking::far_wait;
@@ -13,38 +13,41 @@ use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-/// How often who joins asks its site before it does without a logger.
+/// The number of requests to the site before a joining member proceeds without a logger.
 const TRIES: u32 = 3;
-/// How often one source's state is asked for before announcements are left to tell what is missing.
+/// The number of requests for one source's state before announcements alone have to reveal what is
+/// missing.
 const TRIES_OF_ONE: u32 = 8;
-/// A walk from afar that brings nothing for so long is over: its end was lost. At the least rate a datagram takes 12 ms.
+/// A transfer from another site that brings nothing for this long is over, since its end was lost.
+/// At the least rate a datagram takes 12 ms.
 const GAP: Duration = Duration::from_millis(75);
-/// What an answer in the site may take besides two round trips.
+/// The time that an answer in the site may take in addition to two round trips.
 const SLACK: Duration = Duration::from_millis(20);
-/// Who stands by gives the site its state when the logger has not begun to after this.
+/// The standby sends the site its state when the logger has not begun after this time.
 const STAND_IN_AFTER: Duration = Duration::from_millis(15);
-/// The least rate of state for others than the site, in bytes per second.
+/// The least rate of transfers to other sites, in bytes per second.
 const RATE_MIN: f64 = 125_000.0;
-/// How far a walk may be ahead of its rate.
+/// The burst of a transfer, as time at its rate.
 const BURST: Duration = Duration::from_millis(5);
-/// Steps of a walk without anything to send, before others have their turn.
+/// The most steps of a transfer in one pass, which bounds a pass that finds nothing to send.
 const STEPS_MAX: usize = 64;
 
-/// Where one who asks for state stands.
+/// The state of this member's own requests for state.
 #[derive(Debug)]
 pub(super) struct Joiner {
     enabled: bool,
-    /// When to ask the site, for the how manieth time.
+    /// The time and attempt number of the next request to the site.
     ask: Option<(Moment, u32)>,
-    /// An answer is under way; it is over then.
+    /// The time at which a transfer under way counts as over.
     walk_ends: Option<Moment>,
-    /// It comes from the site, and has everything.
+    /// The transfer comes from the site, and has all sources.
     is_walk_of_site: bool,
-    /// A logger gave the state once.
+    /// A logger has transferred the state once.
     is_served: bool,
-    /// Sources whose state is asked for, and when the next time, for the how manieth.
+    /// The sources whose state is wanted, each with the time and attempt number of the next
+    /// request.
     wanted: BTreeMap<MemberId, (Moment, u32)>,
-    /// What loggers say there is.
+    /// The state that others hold of each source, as their indexes tell it.
     told: BTreeMap<MemberId, Held>,
 }
 
@@ -61,7 +64,7 @@ impl Joiner {
         }
     }
 
-    /// Whether the state is here, as far as it can be had.
+    /// Whether the state has been transferred as far as possible.
     fn is_over(&self) -> bool {
         self.ask.is_none() && self.walk_ends.is_none() && self.wanted.is_empty()
     }
@@ -74,12 +77,12 @@ impl Joiner {
 }
 
 impl super::loggers::Loggers {
-    /// How long an answer in the site is waited for, and what follows something of one.
+    /// The time to wait for an answer in the site, and for the next part of one.
     fn site_wait(&self) -> Duration {
         self.view.site_rtt() * 2 + SLACK
     }
 
-    /// Somebody is to be given state, unless too many are.
+    /// Starts a transfer, unless too many wait.
     fn give(&mut self, to: Audience, topic: Topic) {
         let is_taken = self.jobs.request(to, topic);
         self.counters.syncs_served += u64::from(is_taken);
@@ -90,7 +93,7 @@ impl super::loggers::Loggers {
 impl Endpoint {
     // --- asking ---
 
-    /// Asking may be due.
+    /// Sends the requests that are due.
     pub(super) fn expire_joiner(&mut self, now: Moment) {
         let everything = matches!(self.receive.interest, crate::receive::Interest::All);
         let Some(loggers) = &mut self.loggers else { return };
@@ -99,7 +102,7 @@ impl Endpoint {
         if let Some((_, tries)) = joiner.ask.filter(|(at, _)| *at <= now) {
             if tries < TRIES && everything {
                 joiner.ask = Some((now + wait, tries + 1));
-                // Longer than the next question takes: until then nothing is missed.
+                // Longer than the wait for the next request: until then nothing counts as missing.
                 self.receive.synchronizing = Some(now + wait + SLACK);
                 loggers.counters.sync_requests += 1;
                 let request = Record::SyncRequest(List::of(&[]));
@@ -116,7 +119,8 @@ impl Endpoint {
         self.expire_wanted(now);
     }
 
-    /// Nobody gives state in the site. What sources are asked for is on its way; for the rest nothing comes.
+    /// No member of the site sends its state. Waits for sources that were asked; nothing comes for
+    /// the others.
     fn end_of_asking_site(&mut self, now: Moment) {
         let Some(loggers) = &mut self.loggers else { return };
         match loggers.joiner.wanted.values().map(|(at, _)| *at).max().filter(|at| *at > now) {
@@ -134,7 +138,8 @@ impl Endpoint {
         let due: SmallVec<[MemberId; 8]> = due.map(|(member, _)| *member).collect();
         for member in due {
             if self.has_index_of(member) {
-                // Its end was lost. What is missing is known, and wishes for it go their own way.
+                // The end of the transfer was lost. The missing versions are known and are
+                // requested one by one.
                 self.end_of_walk_of(now, member);
                 if let Some(loggers) = &mut self.loggers {
                     loggers.joiner.wanted.remove(&member);
@@ -145,14 +150,15 @@ impl Endpoint {
         }
     }
 
-    /// Whether all that somebody said there is of a source is known, though it need not be here.
+    /// Whether the versions listed by an index of a source are all known, though their messages
+    /// need not be here.
     fn has_index_of(&self, member: MemberId) -> bool {
         let told = self.loggers.as_ref().and_then(|loggers| loggers.joiner.told.get(&member));
         let known = self.members.speaker(member).map_or(0, |speaker| speaker.origin.known());
         told.is_some_and(|told| told.digest.active > 0 && known >= told.digest.active as usize)
     }
 
-    /// What is held of a source is to be compared with what there is.
+    /// Requests a comparison of the state held of a source with that of others.
     pub(super) fn want_state(&mut self, now: Moment, member: MemberId) {
         let Some(loggers) = self.loggers.as_mut().filter(|loggers| loggers.joiner.enabled) else { return };
         if self.receive.interest.covers_all_of(member) {
@@ -188,25 +194,27 @@ impl Endpoint {
         self.put_logging(now, Kind::Sync, &[request], Destination::Unicast(address), local);
     }
 
-    /// A source that was never heard before shows what it has: it is asked for it, when no logger gave it.
+    /// A source that was not heard before announces its digest. Requests its state if no logger has
+    /// transferred it.
     pub(super) fn consider_state(&mut self, now: Moment, member: MemberId, theirs: Digest) {
         let Some(loggers) = &self.loggers else { return };
         let joiner = &loggers.joiner;
-        // The site's logger answers its first question, if there is one.
+        // The site's logger answers the first request, if there is a logger.
         let is_served_now = joiner.walk_ends.is_some() && joiner.is_walk_of_site;
         let may_be_served = is_served_now || joiner.ask.is_some_and(|(_, tries)| tries < 2);
         if !joiner.enabled || joiner.is_served || may_be_served || theirs.active == 0 {
             return;
         }
         let held = self.members.speaker(member).map_or(0, |speaker| speaker.origin.digest().active);
-        // A few new messages do not make a state; with most of it, announcements tell the rest.
+        // A few new messages are no reason for a transfer. When most of the state is here,
+        // announcements reveal the rest.
         let has_most = u64::from(held) * 2 >= u64::from(theirs.active);
         if !has_most && now.since(self.receive.joined) < Duration::from_secs(5) {
             self.want_state(now, member);
         }
     }
 
-    /// Part of an answer came.
+    /// Handles part of a transfer.
     pub(super) fn hear_sync(&mut self, now: Moment, from: MemberId, origin: Option<Origin>) {
         let Some(loggers) = &mut self.loggers else { return };
         let is_of_site = loggers.is_of_site(from);
@@ -216,7 +224,7 @@ impl Endpoint {
         if let Some((at, _)) = joiner.wanted.get_mut(&of) {
             *at = until.max(*at);
         }
-        // It may come from somebody else's question.
+        // The transfer may be the answer to another member's request.
         if (origin.is_some() || is_of_site) && (joiner.ask.take().is_some() || joiner.walk_ends.is_some()) {
             joiner.walk_ends = Some(until);
             joiner.is_walk_of_site = is_of_site;
@@ -227,7 +235,7 @@ impl Endpoint {
         }
     }
 
-    /// Somebody gives data of a source that was never heard itself.
+    /// Adds a source that was never heard itself, since another member sends its data.
     fn meet(&mut self, now: Moment, origin: Origin) {
         let is_new = !self.members.remotes.contains_key(&origin.member);
         if is_new
@@ -241,7 +249,7 @@ impl Endpoint {
         }
     }
 
-    /// Somebody tells which versions there are.
+    /// Handles a list of versions that another member holds.
     pub(super) fn handle_index(&mut self, now: Moment, from: MemberId, index: &Index<'_>) {
         let origin = index.held.origin;
         if origin.member == self.config.member {
@@ -281,7 +289,7 @@ impl Endpoint {
         }
     }
 
-    /// What did not come with the state is asked for now, and what nobody told of.
+    /// A transfer has ended: requests the versions that did not come with it, and those not listed.
     fn end_of_walk(&mut self, now: Moment) {
         self.receive.synchronizing = None;
         if let Some(loggers) = &mut self.loggers {
@@ -291,7 +299,7 @@ impl Endpoint {
         }
     }
 
-    /// One source has given what it has; others still do.
+    /// One source has transferred its state; transfers of others go on.
     fn end_of_walk_of(&mut self, now: Moment, member: MemberId) {
         let others = self.receive.synchronizing.take();
         self.ask_for_the_rest(now, member);
@@ -302,7 +310,7 @@ impl Endpoint {
         }
     }
 
-    /// What is missing of one source is asked for now.
+    /// Requests everything that is missing of one source.
     fn ask_for_the_rest(&mut self, now: Moment, member: MemberId) {
         self.route(now, member);
         let Self { members, receive, .. } = self;
@@ -367,7 +375,7 @@ impl Endpoint {
         }
     }
 
-    /// The logger has not given the site its state: it is gone, or the question was lost on the way to it.
+    /// The logger has not sent the site its state: it is gone, or the request to it was lost.
     pub(super) fn expire_stand_in(&mut self, now: Moment) {
         let Some(loggers) = &mut self.loggers else { return };
         if loggers.stand_in.take_if(|at| *at <= now).is_some() && loggers.is_standby() {
@@ -375,7 +383,8 @@ impl Endpoint {
         }
     }
 
-    /// What who holds that much of a source lacks, if anything of it is here.
+    /// The content of a transfer to a member that holds this much of a source; `None` when it needs
+    /// nothing, or when nothing of the source is here.
     fn topic_for(&self, held: Held) -> Option<Topic> {
         let member = held.origin.member;
         let (epoch, ours) = if member == self.config.member {
@@ -388,12 +397,12 @@ impl Endpoint {
         if same_life && ours == held.digest {
             return None;
         }
-        // Who has most of it asks for the rest when he knows what it is.
+        // A member that has most of the state requests the rest once it knows the versions.
         let has_most = u64::from(held.digest.active) * 2 >= u64::from(ours.active);
         Some(Topic { of: Some(member), index_only: same_life && has_most })
     }
 
-    /// Sends what may leave of answers.
+    /// Sends the parts of transfers that may leave now.
     pub(super) fn pump_syncs(&mut self, now: Moment) {
         let x = self.rate.rate().bits_per_second() / 8.0;
         loop {
@@ -432,7 +441,8 @@ impl Endpoint {
         }
     }
 
-    /// Fills a datagram with what comes next; true when that is all.
+    /// Fills a datagram with the next parts of a transfer. Returns true when the transfer is
+    /// complete.
     fn walk(&mut self, job: &mut Job) -> bool {
         for _ in 0..STEPS_MAX {
             if job.is_over() {
@@ -445,7 +455,8 @@ impl Endpoint {
                     }
                     continue;
                 };
-                // Data of the own and of others cannot share a datagram, and those of one source need its name once.
+                // Own and relayed data cannot share a datagram, and the data of one source needs
+                // its ORIGIN record only once.
                 let is_begun = !self.writer.is_empty();
                 job.position = Some(Position { member, stage: Stage::Index(None) });
                 if is_begun {
@@ -462,7 +473,7 @@ impl Endpoint {
         false
     }
 
-    /// The source after the one where the walk is, or the first.
+    /// The source after the position of the transfer, or the first one.
     fn next_source(&self, job: &Job) -> Option<MemberId> {
         let after = job.position.map(|position| position.member);
         if let Some(of) = job.topic.of {
@@ -475,7 +486,7 @@ impl Endpoint {
         own.into_iter().chain(stored).min()
     }
 
-    /// One step; what comes after it, and whether the datagram is full.
+    /// Takes one step. Returns the next stage, and whether the datagram is full.
     fn walk_on(&mut self, job: &mut Job, position: Position) -> (Stage, bool) {
         let Some((origin, digest)) = self.state_of(position.member) else { return (Stage::End, false) };
         match position.stage {
@@ -514,7 +525,7 @@ impl Endpoint {
             match self.writer.push(&Record::Mode1(message)) {
                 Ok(()) => job.sent = job.sent.saturating_add(1),
                 Err(_) if was_empty => {
-                    // It fits no datagram: the group's longest is shorter here than at its source.
+                    // It fits no datagram: the longest datagram is shorter here than at the source.
                     self.counters.not_written += 1;
                     break;
                 }
@@ -524,7 +535,7 @@ impl Endpoint {
         (Stage::Data(Some(data)), false)
     }
 
-    /// What is here of a source: its life, and how much.
+    /// The state held of a source: its epoch and its digest.
     fn state_of(&self, member: MemberId) -> Option<(Origin, Digest)> {
         if member == self.config.member {
             return Some((Origin { member, epoch: self.config.epoch }, self.sender.digest()));

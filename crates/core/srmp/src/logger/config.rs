@@ -1,4 +1,4 @@
-//! Settings of loggers, and what is counted of them.
+//! The settings and counters of loggers.
 
 use std::time::Duration;
 
@@ -6,54 +6,59 @@ const fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-/// Whether a member may become a logger.
+/// A member's candidacy for the logger of its site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum LoggerRole {
-    /// It uses the loggers of its site, if there are any.
+    /// It uses the loggers of its site, if there are any, and never becomes one.
     #[default]
     Never,
-    /// It is a logger when the site elects it. It keeps a copy of all data for that.
+    /// It may be elected as the logger of its site. For that it keeps a copy of all data.
     Candidate,
-    /// It stands for election before all candidates.
+    /// It stands for election with precedence over all candidates.
     Always,
 }
 
-/// Settings of loggers.
+/// The settings of loggers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoggerConfig {
-    /// Whether the member's site has a scope of its own, so that there may be loggers. Everything below needs it. False.
+    /// Whether the member's site has a scope of its own, so that it may have loggers. All other
+    /// settings need it. Default false.
     pub site: bool,
-    /// Whether this member may become a logger.
+    /// The member's candidacy.
     pub role: LoggerRole,
-    /// Who is more is elected before others, and takes over from who is less: 1 to 254. 100.
+    /// The priority, from 1 to 254. Members with a higher one are elected first, and take over from
+    /// those with a lower one. Default 100.
     pub priority: u8,
-    /// Whether the site's logger may serve other sites.
+    /// Whether the site's logger may serve other sites. Default true.
     pub region: bool,
-    /// Loggers that one logger, or a source, is to serve. With more sites than this there are region loggers. 8.
+    /// The most loggers that one logger, or a source, is to serve. If there are more sites than
+    /// this, some loggers serve a region. Default 8.
     pub fan_in: usize,
-    /// How often the site's logger shows itself. 1 s.
+    /// The interval at which the site's logger advertises itself within the site. Default 1 s.
     pub adv_interval: Duration,
-    /// A logger that does not show itself for so long is dead. 3.5 s.
+    /// A logger that has not advertised itself for this long is dead. Default 3.5 s.
     pub dead_after: Duration,
-    /// A logger that does not answer is asked no more for so long. 30 s.
+    /// A logger that does not answer is not asked again for this long. Default 30 s.
     pub blacklist: Duration,
-    /// How often a site's logger shows itself to other sites. 5 s.
+    /// The interval at which a site's logger advertises itself to other sites. Default 5 s.
     pub global_interval: Duration,
-    /// Bytes of messages that a logger keeps (`Logger_Bytes_Max`). 64 MiB.
+    /// The most bytes of messages that a logger keeps (`Logger_Bytes_Max`). Default 64 MiB.
     pub bytes_max: usize,
-    /// Loggers of other sites that are known. 1024.
+    /// The most loggers of other sites that are known. Default 1024.
     pub peers_max: usize,
-    /// Messages of which a logger remembers who waits for them. 4096.
+    /// The most messages for which a logger remembers the members that wait for them. Default 4096.
     pub lacks_max: usize,
-    /// Ask for the whole state when joining, and when it differs. True.
+    /// Whether to request the whole state when joining, and when digests differ. Default true.
     pub sync: bool,
-    /// Bytes per second of repairs and of state within the site. 1 250 000, which is 10 Mbit/s.
+    /// Bytes per second of repairs and state transfers within the site. Default 1 250 000, which is
+    /// 10 Mbit/s.
     pub site_rate: f64,
-    /// The share of the group's rate at which a source gives its state to one who joins, but at least 1 Mbit/s. 0.25.
+    /// The share of the group's rate at which a source transfers its state to a joining member, but
+    /// at least 1 Mbit/s. Default 0.25.
     pub sync_share: f64,
-    /// Answers to requests for state that may wait. 16.
+    /// The most state transfers that may wait. Default 16.
     pub sync_jobs_max: usize,
-    /// The round-trip time of the site until it is measured. 10 ms.
+    /// The round-trip time of the site until it is measured. Default 10 ms.
     pub site_rtt_initial: Duration,
 }
 
@@ -82,7 +87,7 @@ impl Default for LoggerConfig {
 }
 
 impl LoggerConfig {
-    /// In a site with loggers, with such a part in it.
+    /// The settings of a member with this candidacy, in a site with loggers.
     pub fn in_site(role: LoggerRole) -> Self {
         Self { site: true, role, ..Self::default() }
     }
@@ -91,7 +96,7 @@ impl LoggerConfig {
         self.site && self.role != LoggerRole::Never
     }
 
-    /// What comes first in the rank.
+    /// The priority field of the rank.
     pub(crate) fn rank_priority(&self) -> u8 {
         match self.role {
             LoggerRole::Never => 0,
@@ -101,42 +106,43 @@ impl LoggerConfig {
     }
 }
 
-/// What a member counts of loggers.
+/// The counters of loggers at a member.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoggerCounters {
-    /// Times that it became the site's logger.
+    /// Times that the member became the site's logger.
     pub activations: u64,
-    /// Times that it gave that up to another.
+    /// Times that it gave up that role to another member.
     pub step_downs: u64,
     /// Advertisements sent, claims included.
     pub advertisements: u64,
-    /// Wishes that reached this member as a logger.
+    /// Repair requests that reached this member as a logger.
     pub nacks: u64,
-    /// Wishes ignored: of who asks too much, of unknown sources, or for what was just sent to all.
+    /// Repair requests ignored: from members that ask too much, for unknown sources, or for
+    /// messages just sent to the whole site.
     pub nacks_ignored: u64,
-    /// Messages and segments given to one member.
+    /// Messages and segments sent to one member.
     pub repairs_unicast: u64,
-    /// Messages and segments given to the whole site.
+    /// Messages and segments sent to the whole site.
     pub repairs_multicast: u64,
-    /// Own messages and segments given to a logger that asked, alone.
+    /// Own messages and segments sent by unicast to a logger that asked.
     pub repairs_own: u64,
-    /// Words that something is being fetched.
+    /// Notices that a message is being fetched.
     pub pendings: u64,
-    /// Datagrams of wishes sent to loggers or to sources alone.
+    /// Datagrams of repair requests sent by unicast to loggers or sources.
     pub asks: u64,
-    /// Of these, to others than the first to be asked.
+    /// Of these, datagrams to members other than the first in the path.
     pub escalations: u64,
     /// Loggers given up because they did not answer.
     pub deaths: u64,
-    /// Requests for state sent.
+    /// State requests sent.
     pub sync_requests: u64,
-    /// Requests for state that this member answered, or joined to an answer under way.
+    /// State requests that this member answered, or added to a transfer under way.
     pub syncs_served: u64,
-    /// Requests for state ignored because too many wait.
+    /// State requests ignored because too many transfers wait.
     pub syncs_refused: u64,
-    /// Messages and segments sent for that.
+    /// Messages and segments sent in state transfers.
     pub sync_messages: u64,
-    /// Answers to own requests that ended.
+    /// State transfers to this member that ended.
     pub syncs_ended: u64,
     /// Messages dropped because memory was short.
     pub evicted: u64,

@@ -1,7 +1,9 @@
-//! Which candidate of a site is its logger, and which stands by.
+//! The election of a site's logger and of its standby among the candidates.
 //!
-//! Nobody counts votes: who hears no logger claims to be one, after a time drawn so that few claim together; a better one answers with a
-//! claim of its own, and who hears a better claim falls silent. A logger that works is not replaced by one that is merely better.
+//! Candidates do not count votes. A candidate that hears no logger claims the role, after a random
+//! delay that lets few of them claim together. A better candidate answers with a claim of its own,
+//! and a candidate that hears a better claim falls silent. A working logger is not replaced only
+//! because another candidate is better.
 
 use super::config::LoggerConfig;
 use super::rank::Rank;
@@ -15,60 +17,63 @@ const fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-/// Who starts listens for a logger as long as one may be silent, and up to this much longer, before it thinks of claiming.
+/// A new candidate listens for one interval of advertisements, and up to this much longer, before
+/// it considers claiming.
 const START_SPREAD: Duration = ms(1_000);
-/// Claims are spread over this.
+/// The range of the delay before a claim.
 const CLAIM_SPREAD: Duration = ms(500);
-/// A better candidate answers a claim within this.
+/// A better candidate answers a claim within this time.
 const ANSWER_SPREAD: Duration = ms(200);
-/// What lesser ones say is answered this often. Ranks change, and two may each think themselves better for a moment: answers that
-/// draw answers must not multiply.
+/// The least interval between answers to lesser candidates. Ranks change, and each of two
+/// candidates may consider itself the better one for a moment: answers that draw answers must not
+/// multiply.
 const ANSWERS_APART: Duration = ms(20);
-/// A claim that no better one answers for this long holds.
+/// A claim stands if no better candidate answers it for this long.
 const CLAIM_HOLDS: Duration = ms(600);
 /// A logger may be overloaded for this long before it is replaced.
 const OVERLOAD_HOLDS: Duration = ms(30_000);
 
-/// What a candidate is.
+/// The state of a candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// One who listens, until then.
+    /// Listens until this time.
     Idle { until: Moment },
-    /// One who will claim.
+    /// Will claim at this time.
     Waiting { claim_at: Moment },
-    /// One who has claimed.
+    /// Has claimed, and becomes the logger at this time.
     Claiming { until: Moment },
-    /// The logger.
+    /// Is the logger, and advertises itself at this time.
     Active { next: Moment },
-    /// The next.
+    /// Is the standby, and advertises itself at this time.
     Standby { next: Moment },
 }
 
-/// One candidate's part in the election of its site.
+/// One candidate's side of the election in its site.
 #[derive(Debug)]
 pub(crate) struct Election {
     adv_interval: Duration,
     dead_after: Duration,
     state: State,
     rank: Rank,
-    /// The logger that was heard: who, its rank, when, and since when it is overloaded.
+    /// The logger that was heard: the member, its rank, the time it was last heard, and the time
+    /// since which it has been overloaded.
     active: Option<(MemberId, Rank, Moment, Option<Moment>)>,
-    /// Who stands by, and when it was heard.
+    /// The standby that was heard: the member, its rank, and the time it was last heard.
     standby: Option<(MemberId, Rank, Moment)>,
-    /// When a lesser one was answered last.
+    /// The time of the last answer to a lesser candidate.
     answered: Option<Moment>,
     me: MemberId,
     rng: Rng,
 }
 
-/// What became of a candidate.
+/// The action that follows from an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// This is to be advertised.
+    /// Advertise this state.
     Advertise(LoggerState),
-    /// It is the logger now, which is to be advertised.
+    /// The candidate is the logger now, and has to advertise that.
     Elected,
-    /// Another is; with what is to be advertised.
+    /// Another candidate is the logger now; advertise this state.
     SteppedDown(LoggerState),
 }
 
@@ -88,13 +93,13 @@ impl Election {
         }
     }
 
-    /// What the candidate is worth now.
+    /// Sets the current rank of the candidate.
     pub(crate) fn set_rank(&mut self, rank: Rank) {
         self.rank = rank;
     }
 
-    /// A member gives state to the whole site, as only a logger does, or who stands by when there is none: nobody has to claim
-    /// meanwhile, least of all who is being given it.
+    /// A member sends state to the whole site. Only a logger does that, or a standby without a
+    /// logger. No candidate has to claim meanwhile, least of all the one that receives the state.
     pub(crate) fn hear_walk(&mut self, now: Moment, from: MemberId) {
         let knows_better = self.active.is_some_and(|(active, ..)| active != from) && self.has_active(now);
         if matches!(self.state, State::Active { .. } | State::Standby { .. }) || knows_better {
@@ -106,12 +111,12 @@ impl Election {
         self.state = State::Idle { until: self.idle_until(now) };
     }
 
-    /// What the candidate takes itself for, and is to say that it is.
+    /// The rank of the candidate, which it advertises.
     pub(crate) fn rank(&self) -> Rank {
         self.rank
     }
 
-    /// A lesser one is told, unless it was a moment ago.
+    /// Answers a lesser candidate, unless one was answered a moment ago.
     fn answer(&mut self, now: Moment, said: LoggerState) -> Option<Outcome> {
         if self.answered.is_some_and(|at| now < at + ANSWERS_APART) {
             return None;
@@ -141,7 +146,7 @@ impl Election {
         self.active.map_or(Moment::ZERO, |(_, _, heard, _)| heard + self.dead_after)
     }
 
-    /// A logger or claimant of this site was heard.
+    /// Handles an advertisement of a logger, standby or claimant of this site.
     pub(crate) fn hear(
         &mut self,
         now: Moment,
@@ -173,7 +178,8 @@ impl Election {
     fn hear_claim(&mut self, now: Moment, from: MemberId, rank: Rank) -> Option<Outcome> {
         match self.state {
             State::Active { .. } => {
-                // Who is preferred by the administrator takes over; to all others the logger says that there is one.
+                // A candidate that the administrator prefers takes over. To all others the logger
+                // answers that the role is taken.
                 let worn_out = self.rank.is_overloaded() && rank > self.rank;
                 if rank.priority() > self.rank.priority() || worn_out {
                     self.active = Some((from, rank, now, None));
@@ -183,7 +189,8 @@ impl Election {
                 self.answer(now, LoggerState::Active)
             }
             _ if rank > self.rank => {
-                // It will say that it is active, or somebody has to claim again.
+                // The claimant will advertise that it is active, or another candidate has to claim
+                // again.
                 self.state = State::Idle { until: now + CLAIM_HOLDS + ANSWER_SPREAD * 2 };
                 None
             }
@@ -217,7 +224,7 @@ impl Election {
         let is_done = since.is_some_and(|since| now.since(since) >= OVERLOAD_HOLDS);
         let preempts = self.rank.priority() > rank.priority() || (is_done && self.is_standby());
         match self.state {
-            // It goes on claiming: the logger steps down when it hears that.
+            // It goes on claiming; the logger steps down when it hears that.
             State::Claiming { .. } | State::Waiting { .. } if preempts => {}
             _ if preempts => {
                 self.state = State::Waiting { claim_at: now + spread(&mut self.rng, ANSWER_SPREAD) };
@@ -228,13 +235,14 @@ impl Election {
         None
     }
 
-    /// When one who listens has to think again: when the logger is dead, or nobody stands by.
+    /// The time at which an idle candidate has to act: when the logger is dead, or when there is no
+    /// standby.
     fn idle_until(&mut self, now: Moment) -> Moment {
         let dies = self.active_dies().max(now);
         if self.has_standby(now) {
             return dies;
         }
-        // Kept if it was drawn already.
+        // A delay that was drawn already is kept.
         match self.state {
             State::Idle { until } if until > now && until < dies => until,
             _ => {
@@ -262,18 +270,19 @@ impl Election {
         true
     }
 
-    /// There is no logger. Who stood by goes first.
+    /// Starts an election, since there is no logger. The standby claims first.
     fn begin(&mut self, now: Moment) {
         let wait = if self.is_standby() {
             Duration::ZERO
         } else {
-            // Eight of about as many as a site may have: the draw of a larger site is not much different.
+            // The delay is drawn as for eight candidates, about as many as a site may have. For a
+            // larger site the draw would not differ much.
             truncated_exponential(&mut self.rng, 8, CLAIM_SPREAD, CLAIM_SPREAD)
         };
         self.state = State::Waiting { claim_at: now + wait };
     }
 
-    /// Something was due, or may be.
+    /// Handles an expired timer.
     pub(crate) fn expire(&mut self, now: Moment) -> Option<Outcome> {
         if self.deadline() > now {
             return None;

@@ -1,42 +1,42 @@
-//! Answers to those who ask for the whole state: walks over what is kept, paced by who drives them.
+//! Transfers of the whole state: passes over the store, paced by their driver.
 
 use crate::model::{DataId, MemberId};
 use base::Moment;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 
-/// To whom an answer goes.
+/// The recipients of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Audience {
-    /// All of the site: others may want it, too.
+    /// The whole site, since other members may need the state too.
     Site,
     /// One member.
     One(SocketAddr),
 }
 
-/// What is asked for.
+/// The content of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Topic {
-    /// Whose data; none for everybody's.
+    /// The source of the data; `None` for all sources.
     pub(crate) of: Option<MemberId>,
-    /// Only which versions there are.
+    /// Only the list of versions, without messages.
     pub(crate) index_only: bool,
 }
 
-/// What of a source comes next.
+/// The next part of a source to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
-    /// The versions of data elements after that one.
+    /// The versions of the data elements after this one.
     Index(Option<DataId>),
-    /// The message of the data element after that one.
+    /// The message of the data element after this one.
     Data(Option<DataId>),
-    /// Of a data element the rest, from that piece on.
+    /// The rest of this data element's message, from this piece on.
     Rest(DataId, u16),
-    /// Nothing.
+    /// Nothing more of this source.
     End,
 }
 
-/// Where a walk stands.
+/// The position of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Position {
     pub(crate) member: MemberId,
@@ -44,7 +44,8 @@ pub(crate) struct Position {
 }
 
 impl Position {
-    /// How far that is. A message of which some was sent lies before the place behind it.
+    /// The position as a sort key. A message that was sent in part sorts before the end of that
+    /// message.
     fn key(self) -> (MemberId, u8, Option<DataId>, bool) {
         let (part, data, is_behind) = match self.stage {
             Stage::Index(after) => (0, after, true),
@@ -55,7 +56,8 @@ impl Position {
         (self.member, part, data, is_behind)
     }
 
-    /// Where who comes in here has had everything, the next time round: behind the message of which he gets only some.
+    /// The position at which a member that joins the transfer here has received everything, one
+    /// round later. It lies after the message of which that member receives only a part.
     fn behind(self) -> Self {
         match self.stage {
             Stage::Rest(data, _) => Self { stage: Stage::Data(Some(data)), ..self },
@@ -64,41 +66,43 @@ impl Position {
     }
 }
 
-/// One answer.
+/// One transfer.
 #[derive(Clone, Debug)]
 pub(crate) struct Job {
     pub(crate) to: Audience,
     pub(crate) topic: Topic,
-    /// None before the first source.
+    /// `None` before the first source.
     pub(crate) position: Option<Position>,
-    /// Where the last one came in: the walk goes round again up to there.
+    /// The position at which the last member joined: the next round goes on up to it.
     lap: Option<Position>,
-    /// Where it ends, in its last round.
+    /// The position at which the last round ends.
     until: Option<Position>,
     /// Messages and segments sent.
     pub(crate) sent: u32,
 }
 
 impl Job {
-    /// The walk came to the end of what is kept. True when that is all; else it begins again.
+    /// Handles the end of the store. Returns true when the transfer is complete, and starts another
+    /// round otherwise.
     pub(crate) fn wrap(&mut self) -> bool {
         self.until = self.lap.take();
         self.position = None;
         self.until.is_none()
     }
 
-    /// Whether all who asked have had everything.
+    /// Whether all members that asked have received everything.
     pub(crate) fn is_over(&self) -> bool {
         self.until.is_some_and(|until| self.position.is_some_and(|position| position.key() >= until.key()))
     }
 }
 
-/// All answers under way, one after the other; those for the site first, which are many times as fast as others and serve more.
+/// All transfers under way, one after the other. Those to the site go first: they are many times as
+/// fast as others, and serve more members.
 #[derive(Debug)]
 pub(crate) struct Jobs {
     queue: VecDeque<Job>,
     max: usize,
-    /// When the next datagram may leave.
+    /// The time at which the next datagram may leave.
     pub(crate) next: Moment,
 }
 
@@ -107,7 +111,8 @@ impl Jobs {
         Self { queue: VecDeque::new(), max, next: Moment::ZERO }
     }
 
-    /// Somebody asks. What is under way for the same audience serves him, too. False when too many wait.
+    /// Handles a state request. A transfer under way to the same recipients serves it as well.
+    /// Returns false when too many transfers wait.
     pub(crate) fn request(&mut self, to: Audience, topic: Topic) -> bool {
         if let Some(job) = self.queue.iter_mut().find(|job| job.to == to && job.topic == topic) {
             if job.position.is_some() {
@@ -128,7 +133,7 @@ impl Jobs {
         self.queue.pop_front()
     }
 
-    /// A job is not over.
+    /// Puts back a transfer that is not complete.
     pub(crate) fn put_back(&mut self, job: Job) {
         self.queue.push_front(job);
     }
@@ -152,7 +157,8 @@ mod tests {
         Some(Position { member: MemberId(member), stage: Stage::Index(None) })
     }
 
-    /// Which of four sources a job goes over, somebody coming in before some of its steps.
+    /// The sources, out of four, over which a transfer goes when members join before some of its
+    /// steps.
     fn walked(comers: &[usize]) -> Vec<u64> {
         let mut jobs = Jobs::new(4);
         assert!(jobs.request(Audience::Site, ALL));

@@ -1,4 +1,4 @@
-//! What a logger was asked for and has not.
+//! The messages that a logger was asked for and does not have.
 
 use crate::model::{DataId, MemberId, Sn, SnSpace};
 use base::Moment;
@@ -6,21 +6,22 @@ use smallvec::SmallVec;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Who waits for longer has asked somebody else.
+/// A member that has waited for longer has asked another one.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A message that others wait for.
+/// A missing message for which other members wait.
 #[derive(Clone, Debug)]
 pub(crate) struct Lack {
     sn: Sn,
     since: Moment,
-    /// Members that are told alone.
+    /// Members to which the message will be sent by unicast.
     pub(crate) askers: SmallVec<[MemberId; 8]>,
-    /// The site knows that it is being fetched, and is told.
+    /// Whether the site knows that the message is being fetched. The message then goes to the whole
+    /// site.
     pub(crate) is_promised: bool,
 }
 
-/// All of them.
+/// The missing set: all missing messages for which other members wait.
 #[derive(Debug)]
 pub(crate) struct Lacks {
     space: SnSpace,
@@ -33,7 +34,8 @@ impl Lacks {
         Self { space, lacks: BTreeMap::new(), max }
     }
 
-    /// Something is wanted, by this member or for another. The lack, unless there are too many.
+    /// Notes a message that this member or another one needs. Returns its entry; `None` when there
+    /// are too many.
     pub(crate) fn note(&mut self, now: Moment, of: (MemberId, DataId), sn: Sn) -> Option<&mut Lack> {
         if self.lacks.len() >= self.max {
             self.lacks.retain(|_, lack| now.since(lack.since) < PATIENCE);
@@ -54,7 +56,7 @@ impl Lacks {
         Some(lack)
     }
 
-    /// A version came: who waits for it or an older one.
+    /// Takes the entry that this version satisfies: it waits for this version or an older one.
     pub(crate) fn take(&mut self, of: (MemberId, DataId), sn: Sn) -> Option<Lack> {
         let lack = self.lacks.get(&of)?;
         if self.space.is_newer(lack.sn, sn) {

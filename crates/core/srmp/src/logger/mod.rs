@@ -1,19 +1,23 @@
-//! Loggers: members that keep the newest messages of all, so that what is missed is repaired near where it was missed.
+//! Loggers: members that keep the newest messages of all sources, so that losses are repaired near
+//! the receivers.
 //!
-//! A site's members elect one of them, which they ask before they ask the group; it asks the logger of a region, and that the
-//! source. So a source is asked by a handful however many members there are, and keeps nothing of any of them. Loggers also
-//! give the whole state to who joins. Whatever they do not do in time the members do as if there were none.
+//! The members of a site elect one of them and ask it before they ask the group. That logger asks
+//! the logger of a region, which asks the source. So only a handful of members ask a source,
+//! however many there are, and it keeps no state for any of them. Loggers also transfer the whole
+//! state to joining members. When loggers do not do any of this in time, the members proceed as if
+//! there were none.
 //!
 //! | module | concern |
 //! | --- | --- |
-//! | [`election`], [`rank`] | who is the logger of a site |
-//! | [`view`] | a member's loggers: who lives, and how far they are |
-//! | [`region`] | loggers of other sites, and who asks whom |
-//! | [`store`] | what a logger keeps |
-//! | [`lacks`] | what it was asked for and has not |
-//! | [`jobs`] | answers to those who ask for the whole state |
+//! | [`election`], [`rank`] | the election of a site's logger |
+//! | [`view`] | a member's loggers: their liveness and distance |
+//! | [`region`] | the loggers of other sites, and the tree that they form |
+//! | [`store`] | the messages that a logger keeps |
+//! | [`lacks`] | the messages that it was asked for and does not have |
+//! | [`jobs`] | transfers of the whole state |
 //!
-//! Like all machines here these are driven by values and hold no timers; the endpoint has their datagrams.
+//! All these machines are driven by values and hold no timers; the endpoint sends and receives
+//! their datagrams.
 
 mod config;
 mod election;

@@ -1,21 +1,21 @@
-//! Who should be the logger.
+//! The rank of candidates in the election.
 
 use crate::model::MemberId;
 use std::time::Duration;
 
-/// How good a logger a member would be: the greater, the better. Compared field by field: priority, whether it is overloaded, its losses,
-/// its distance, how long it has run, and its name.
+/// The quality of a member as a logger: the greater, the better. Compared field by field: priority,
+/// freedom from overload, losses, distance, uptime, and member id.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Rank(pub(crate) u128);
 
-/// What a rank is made of.
+/// The properties that make up a rank.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Merits {
     pub(crate) priority: u8,
     pub(crate) is_overloaded: bool,
     /// The mean loss event rate.
     pub(crate) loss: f64,
-    /// The median round-trip time to others of the site; zero when it is not known.
+    /// The median round-trip time to other members of the site; zero when it is unknown.
     pub(crate) rtt: Duration,
     pub(crate) uptime: Duration,
     pub(crate) member: MemberId,
@@ -23,7 +23,7 @@ pub(crate) struct Merits {
 
 impl Rank {
     pub(crate) fn of(merits: &Merits) -> Self {
-        // Per cent, up to 15; not a number is taken as 0.
+        // In per cent, up to 15; NaN counts as 0.
         let losses = (merits.loss * 100.0).clamp(0.0, 15.0) as u8;
         let rtt = merits.rtt.as_millis().min(255) as u8;
         let uptime = merits.uptime.as_secs().max(1).ilog2().min(15) as u8;

@@ -1,9 +1,10 @@
-//! Loggers of other sites: which of them serve others, and whom this one asks.
+//! The loggers of other sites: those that serve other sites, and the parent that this one asks.
 //!
-//! With more sites than one can serve, some site loggers serve others too: those that are the best of all near them, and of these
-//! the best `fan_in`. Any other asks the nearest of them that has room; and when none has, the nearest logger that asks one of them. So with a
-//! `fan_in` of eight neither a source nor a logger has to answer more than eight at once among up to 584 sites (8 + 64 + 512); of more, the
-//! rest asks the source.
+//! With more sites than one member can serve, some site loggers serve others too. These are the
+//! `fan_in` best of the loggers that are the best of all near them. Any other logger asks the
+//! nearest of these that has room, or else the nearest logger that asks one of these. With a
+//! `fan_in` of eight, sources and loggers answer at most eight loggers each, for up to 584 sites
+//! (8, 64 and 512 on three levels). If there are more, the rest asks the source.
 
 use super::config::LoggerConfig;
 use super::rank::Rank;
@@ -13,15 +14,17 @@ use base::Moment;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// One peer is asked for the round-trip time in this time, each peer once in the next.
+/// The interval between requests for the round-trip time, each to another peer.
 const PROBE_SPACING: Duration = Duration::from_millis(500);
+/// The interval between requests to the same peer.
 const PROBE_EVERY: Duration = Duration::from_secs(10);
-/// The parent is chosen anew after this, if another is better by a quarter.
+/// The parent may be changed after this time, if another one is nearer by a quarter or needs fewer
+/// loggers in between.
 const DECIDE_EVERY: Duration = Duration::from_secs(30);
-/// Who was probed so often without an answer is as far as can be.
+/// The distance of a peer whose round-trip time is unknown.
 const FAR: Duration = Duration::from_secs(5);
 
-/// The tier of a logger that serves other sites, and that of one that does not.
+/// The tier of a logger that serves other sites. [`SITE`] is that of one that does not.
 pub(crate) const REGION: u8 = 1;
 pub(crate) const SITE: u8 = 2;
 
@@ -37,7 +40,8 @@ struct Peer {
     rtt: Option<Duration>,
     probed: Option<Moment>,
     nonce: u32,
-    /// Requests since it last sent anything, and the first of them.
+    /// The number of requests since the peer last sent anything. `asked` is the time of the first
+    /// one.
     unanswered: u32,
     asked: Moment,
 }
@@ -49,7 +53,7 @@ pub(crate) struct Region {
     me: MemberId,
     peers: BTreeMap<MemberId, Peer>,
     tier: u8,
-    /// The parent and when it was chosen; nobody is the source.
+    /// The parent and the time of its choice; [`MemberId::NOBODY`] is the source.
     parent: (MemberId, Moment),
     next_probe: Moment,
     nonce: u32,
@@ -68,7 +72,7 @@ impl Region {
         }
     }
 
-    /// Something of another site's logger.
+    /// Handles the advertisement of another site's logger.
     pub(crate) fn hear(&mut self, now: Moment, from: MemberId, said: &Advertisement) {
         if said.state != LoggerState::Active {
             self.peers.remove(&from);
@@ -98,7 +102,7 @@ impl Region {
         peer.heard = now;
     }
 
-    /// This member is the logger of its site no more, or only just.
+    /// This member is no longer the logger of its site, or has just become it.
     pub(crate) fn restart(&mut self) {
         self.tier = SITE;
         self.parent = (MemberId::NOBODY, Moment::ZERO);
@@ -108,32 +112,32 @@ impl Region {
         self.tier
     }
 
-    /// Whom to ask; nobody for the source.
+    /// The logger to ask; [`MemberId::NOBODY`] for the source.
     pub(crate) fn parent(&self) -> MemberId {
         self.parent.0
     }
 
-    /// Whether that is the logger of another site.
+    /// Whether a member is the logger of another site.
     pub(crate) fn knows(&self, member: MemberId) -> bool {
         self.peers.contains_key(&member)
     }
 
-    /// The round-trip time to a peer, if it is measured.
+    /// The round-trip time to a peer, if it has been measured.
     pub(crate) fn rtt(&self, member: MemberId) -> Option<Duration> {
         self.peers.get(&member)?.rtt
     }
 
-    /// Loggers that ask this one.
+    /// The number of loggers that ask this one.
     pub(crate) fn children(&self) -> usize {
         self.peers.values().filter(|peer| peer.parent == self.me).count()
     }
 
-    /// Whom the peer asks itself; nobody for the source.
+    /// The logger that a peer asks; [`MemberId::NOBODY`] for the source.
     pub(crate) fn parent_of(&self, member: MemberId) -> MemberId {
         self.peers.get(&member).map_or(MemberId::NOBODY, |peer| peer.parent)
     }
 
-    /// A peer was asked. True when it is given up.
+    /// Counts a request to a peer. Returns true when the peer is given up.
     pub(crate) fn note_ask(&mut self, now: Moment, member: MemberId) -> bool {
         let blacklist = self.config.blacklist;
         let Some(peer) = self.peers.get_mut(&member) else { return false };
@@ -156,7 +160,7 @@ impl Region {
         }
     }
 
-    /// A peer to be asked for the round-trip time.
+    /// The next peer to ask for its round-trip time, and the nonce of the request.
     pub(crate) fn poll_probe(&mut self, now: Moment) -> Option<(MemberId, u32)> {
         if now < self.next_probe {
             return None;
@@ -171,7 +175,7 @@ impl Region {
         Some((member, self.nonce))
     }
 
-    /// The answer came after that time. True when it was the answer.
+    /// Handles a probe's answer, which took `rtt`. Returns true when the nonce is right.
     pub(crate) fn measured(&mut self, member: MemberId, nonce: u32, rtt: Duration) -> bool {
         let Some(peer) = self.peers.get_mut(&member).filter(|peer| peer.nonce == nonce && nonce != 0) else {
             return false;
@@ -181,7 +185,7 @@ impl Region {
         true
     }
 
-    /// Finds this logger's tier and parent anew. True when one changed.
+    /// Decides this logger's tier and parent. Returns true when one of them has changed.
     pub(crate) fn decide(&mut self, now: Moment, rank: Rank) -> bool {
         let dies = self.config.global_interval * 7 / 2;
         self.peers.retain(|_, peer| now < peer.heard + dies);
@@ -204,7 +208,7 @@ impl Region {
         before != (self.tier, self.parent.0)
     }
 
-    /// Whether no better logger is within two fifths of the greatest distance.
+    /// Whether there is no better logger within two fifths of the greatest distance.
     fn is_best_nearby(&self, rank: Rank) -> bool {
         let distance = |peer: &Peer| peer.rtt.unwrap_or(FAR);
         let known = self.peers.values().filter_map(|peer| peer.rtt);
@@ -212,7 +216,8 @@ impl Region {
         !self.peers.values().any(|peer| distance(peer) <= radius && peer.rank > rank)
     }
 
-    /// Whether fewer than `fan_in` that serve others have served longer, which means: say so already, and are better, or this one does not.
+    /// Whether this logger is among the `fan_in` that serve other sites. Loggers that serve go
+    /// before this one if they are better, or if this one does not serve yet.
     fn is_among_the_best(&self, rank: Rank) -> bool {
         let serves = self.peers.values().filter(|peer| peer.tier == REGION && peer.shunned.is_none());
         let ahead = serves.filter(|peer| self.tier != REGION || peer.rank > rank).count();
@@ -230,7 +235,8 @@ impl Region {
             can && peer.parent != self.me && self.has_room(**member, rank)
         };
         let candidates = self.peers.iter().filter(serves);
-        // Those about as far share the load; of those alike everybody finds another first.
+        // Loggers at about the same distance share the load. Among equal ones, each logger prefers
+        // another.
         let about = |peer: &Peer| peer.rtt.unwrap_or(FAR).as_micros().max(1).ilog2();
         let nearest = candidates
             .min_by_key(|(member, peer)| {
@@ -251,18 +257,19 @@ impl Region {
         }
     }
 
-    /// How many loggers there are between that one and the sources, if it may be asked: none or one.
+    /// The number of loggers between a peer and the sources, if the peer may be asked: none or one.
     fn level(&self, peer: &Peer) -> Option<u8> {
         let asks_region = || self.peers.get(&peer.parent).is_some_and(|above| above.tier == REGION);
         if peer.tier == REGION { Some(0) } else { asks_region().then_some(1) }
     }
 
-    /// Other loggers that ask that one.
+    /// The number of loggers that ask a member.
     fn load(&self, member: MemberId) -> usize {
         self.peers.values().filter(|peer| peer.parent == member).count()
     }
 
-    /// Whether that one serves fewer than it can: of others, when this one does not ask it, or of better ones, when it does already.
+    /// Whether a member serves fewer loggers than it can. If this one asks it already, only better
+    /// ones count.
     fn has_room(&self, member: MemberId, rank: Rank) -> bool {
         let asks = self.parent.0 == member;
         let others = self.peers.values().filter(|peer| peer.parent == member && (!asks || peer.rank > rank));
@@ -270,7 +277,7 @@ impl Region {
     }
 }
 
-/// A number that is another for each pair, the same everywhere (SplitMix64).
+/// A number that differs for each pair, and is the same everywhere (SplitMix64).
 fn mix(a: MemberId, b: MemberId) -> u64 {
     let mut z = a.0.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ b.0;
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -284,7 +291,7 @@ mod tests {
 
     const MS: Duration = Duration::from_millis(1);
 
-    /// Loggers that hear each other at once, and are so far from each other.
+    /// Loggers that hear each other at once, with given distances between them.
     struct World {
         all: Vec<Region>,
         now: Moment,
@@ -317,7 +324,7 @@ mod tests {
             }
         }
 
-        /// All decide and tell, one after the other.
+        /// Lets all decide and advertise, one after the other.
         fn round(&mut self) -> bool {
             self.now += 5_000 * MS;
             let mut changed = false;

@@ -1,4 +1,5 @@
-//! What a logger keeps: of every data element the newest complete message, cut and signed as its source did.
+//! The store of a logger: the newest complete message of every data element, segmented and signed
+//! as by its source.
 
 use crate::model::{DataId, Dsn, MemberId, Segment, Sn, SnSpace};
 use crate::receive::Shape;
@@ -9,32 +10,33 @@ use smallvec::SmallVec;
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
-/// Bytes of memory that an entry is charged with besides its message.
+/// Bytes of memory that an entry is charged with in addition to its message.
 const ENTRY_BYTES: usize = 256;
 
 /// One message.
 #[derive(Debug)]
 pub(crate) struct Entry {
     pub(crate) dsn: Dsn,
-    /// A copy, in memory that is used again.
+    /// A copy, in memory that is reused.
     body: Vec<u8>,
     segment_bytes: usize,
     signatures: SmallVec<[Signature; 1]>,
-    /// When it was first stored or last asked for: the order of eviction.
+    /// The number of its last use, storing or request. Entries are evicted in this order.
     turn: u64,
-    /// When all of the site was given it.
+    /// The time at which it was sent to the whole site.
     pub(crate) told_all: Option<Moment>,
-    /// Who asked since when, as long as that may lead to telling all.
+    /// The members that asked for it, and the start of that count. Many of them lead to a
+    /// multicast.
     pub(crate) askers: (Moment, SmallVec<[MemberId; 4]>),
 }
 
 impl Entry {
-    /// Pieces of the message.
+    /// The number of pieces of the message.
     pub(crate) fn pieces(&self) -> u16 {
         self.dsn.segments.max(1)
     }
 
-    /// Pieces that answer a wish for a segment of this version, or for all of it.
+    /// The pieces that answer a repair request for a segment of this version, or for all of it.
     pub(crate) fn wished(&self, segment: Segment, is_older: bool) -> std::ops::Range<u16> {
         match segment {
             Segment::Index(index) if !is_older && self.dsn.segments > 0 => {
@@ -48,7 +50,7 @@ impl Entry {
         }
     }
 
-    /// A piece as it goes on the wire.
+    /// A piece in its wire form.
     pub(crate) fn piece(&self, origin: Origin, index: u16) -> Option<Mode1> {
         if index >= self.pieces() {
             return None;
@@ -71,13 +73,13 @@ impl Entry {
     }
 }
 
-/// One life of a source.
+/// One epoch of a source.
 #[derive(Debug)]
 pub(crate) struct Source {
     pub(crate) origin: Origin,
     entries: BTreeMap<DataId, Entry>,
     digest: Digest,
-    /// Something of it was evicted or could not be kept.
+    /// Whether a message of it was evicted or could not be kept.
     pub(crate) is_partial: bool,
 }
 
@@ -86,7 +88,7 @@ impl Source {
         self.digest
     }
 
-    /// The entry after a data element, or the first.
+    /// The entry after a data element, or the first one.
     pub(crate) fn after(&self, data: Option<DataId>) -> Option<&Entry> {
         let begin = data.map_or(Bound::Unbounded, Bound::Excluded);
         self.entries.range((begin, Bound::Unbounded)).next().map(|(_, entry)| entry)
@@ -98,7 +100,7 @@ impl Source {
 pub(crate) struct Store {
     space: SnSpace,
     sources: BTreeMap<MemberId, Source>,
-    /// Entries in the order in which they go when memory is short.
+    /// Entries in the order in which they are evicted.
     turns: BTreeMap<u64, (MemberId, DataId)>,
     turn: u64,
     bytes: usize,
@@ -119,10 +121,10 @@ impl Store {
         }
     }
 
-    /// A message is complete.
+    /// Stores a complete message.
     pub(crate) fn put(&mut self, origin: Origin, dsn: Dsn, body: &[u8], shape: &Shape) {
         self.begin_life(origin);
-        // A source that cuts unevenly cannot be imitated.
+        // Uneven segmentation cannot be reproduced.
         let pieces = usize::from(dsn.segments.max(1));
         let is_even = dsn.segments == 0 || body.len().div_ceil(shape.segment_bytes.max(1)) == pieces;
         let is_signed = shape.signatures.is_empty() || shape.signatures.len() == pieces;
@@ -169,7 +171,7 @@ impl Store {
             .insert(origin.member, Source { origin, entries: BTreeMap::new(), digest, is_partial: false });
     }
 
-    /// The source began again, or is nobody any more.
+    /// Forgets a source that has restarted or is no longer a member.
     pub(crate) fn forget(&mut self, member: MemberId) {
         let Some(source) = self.sources.remove(&member) else { return };
         for entry in source.entries.into_values() {
@@ -178,7 +180,7 @@ impl Store {
         }
     }
 
-    /// Drops what nobody asked for for the longest time until there is room.
+    /// Evicts the messages that were unused for the longest time, until there is room.
     fn evict(&mut self) {
         while self.bytes > self.bytes_max {
             let Some((_, (member, data))) = self.turns.pop_first() else { return };
@@ -191,7 +193,8 @@ impl Store {
         }
     }
 
-    /// The message of a data element, for who asks for that version: it or a newer one, and whether it is newer.
+    /// The answer to a request for a version of a data element: the message of that version or a
+    /// newer one, and whether it is newer.
     pub(crate) fn answer(&mut self, origin: Origin, data: DataId, sn: Sn) -> Option<(&mut Entry, bool)> {
         let source = self.sources.get_mut(&origin.member).filter(|source| source.origin == origin)?;
         let entry = source.entries.get_mut(&data)?;
@@ -210,19 +213,19 @@ impl Store {
         self.sources.get(&member)
     }
 
-    /// The source after one, or the first.
+    /// The source after a member, or the first one.
     pub(crate) fn source_after(&self, member: Option<MemberId>) -> Option<&Source> {
         let begin = member.map_or(Bound::Unbounded, Bound::Excluded);
         self.sources.range((begin, Bound::Unbounded)).next().map(|(_, source)| source)
     }
 
-    /// A piece of the message that is kept of a data element.
+    /// A piece of the message kept for a data element.
     pub(crate) fn piece(&self, origin: Origin, data: DataId, index: u16) -> Option<Mode1> {
         let source = self.sources.get(&origin.member).filter(|source| source.origin == origin)?;
         source.entries.get(&data)?.piece(origin, index)
     }
 
-    /// Whether something could not be kept.
+    /// Whether a message could not be kept.
     pub(crate) fn is_partial(&self) -> bool {
         self.sources.values().any(|source| source.is_partial)
     }
@@ -250,7 +253,7 @@ mod tests {
     use crate::model::Epoch;
     use proptest::prelude::*;
 
-    /// A life of a source and the length of each newest message.
+    /// An epoch of a source, and the version and length of each newest message.
     type Kept = (Origin, BTreeMap<DataId, (Sn, usize)>);
 
     fn origin(member: u64, epoch: u32) -> Origin {
@@ -304,7 +307,8 @@ mod tests {
     }
 
     proptest! {
-        /// Against a map of the newest messages, as long as there is room; and never above the limit.
+        /// Agrees with a map of the newest messages as long as there is room, and never exceeds the
+        /// limit.
         #[test]
         fn agrees_with_a_map(puts in proptest::collection::vec((1u64..4, 1u32..3, 0u32..5, 0u32..9, 1usize..60), 0..200)) {
             let mut store = Store::new(SnSpace::V3, 3 * (ENTRY_BYTES + 60) + 30);

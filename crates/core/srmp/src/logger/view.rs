@@ -1,4 +1,4 @@
-//! The loggers of a member's own site, as it hears and measures them.
+//! The loggers of a member's own site, as the member hears and measures them.
 
 use super::config::LoggerConfig;
 use super::rank::Rank;
@@ -9,13 +9,15 @@ use crate::wire::{Advertisement, LoggerFlags, LoggerState};
 use base::{Moment, Rng};
 use std::time::Duration;
 
-/// Who first hears of a logger asks for the round-trip time within this, so that not all do at once.
+/// A member that first hears of a logger measures the round-trip time within this range, so that
+/// the members do not all do so at once.
 const PROBE_SPREAD: Duration = Duration::from_millis(100);
-/// And again after that.
+/// The interval between measurements.
 const PROBE_EVERY: Duration = Duration::from_secs(10);
-/// A probe without answer is repeated after this.
+/// The time after which a probe without an answer is repeated.
 const PROBE_AGAIN: Duration = Duration::from_millis(500);
-/// So many requests without any answer, the first of them this many waits ago, and a logger counts as dead.
+/// A logger counts as dead after more than this many requests without any answer, the first of
+/// which is this many waits old.
 const UNANSWERED_MAX: u32 = 3;
 /// The least round-trip time of a site.
 const RTT_MIN: Duration = Duration::from_micros(500);
@@ -27,17 +29,17 @@ pub(crate) struct Seen {
     rank: Rank,
     pub(crate) said: Advertisement,
     heard: Moment,
-    /// It did not answer; asked again after that.
+    /// It did not answer, and is not asked before this time.
     shunned: Option<Moment>,
     rtt: Option<Duration>,
     probe_at: Moment,
     nonce: u32,
-    /// Requests since it last sent anything, and the first of them.
+    /// The number of requests since it last sent anything. `asked` is the time of the first one.
     unanswered: u32,
     asked: Moment,
 }
 
-/// Both loggers of a site.
+/// The logger of a site and its standby.
 #[derive(Debug)]
 pub(crate) struct View {
     config: LoggerConfig,
@@ -52,7 +54,8 @@ impl View {
         Self { config, active: None, standby: None, nonce: 0, rng }
     }
 
-    /// A logger of the site says what it is. True when that changes whom this member asks.
+    /// Handles an advertisement of a logger of the site. Returns true when it changes the members
+    /// to ask.
     pub(crate) fn hear(&mut self, now: Moment, from: MemberId, said: Advertisement) -> bool {
         let before = self.asked(now);
         match said.state {
@@ -70,15 +73,15 @@ impl View {
         before != self.asked(now)
     }
 
-    /// A member gives state to the whole site, as only its logger does; what else it is, is not known yet. True when that
-    /// changes whom this member asks.
+    /// A member sends state to the whole site. Only the logger does that; nothing else is known
+    /// about it yet. Returns true when that changes the members to ask.
     pub(crate) fn hear_walk(&mut self, now: Moment, from: MemberId) -> bool {
         if self.usable(now).0.is_some() {
             return false;
         }
         let (parent, parent_rtt) = (MemberId::NOBODY, Duration::ZERO);
         let (tier, flags) = (SITE, LoggerFlags::empty());
-        // The least of all ranks: whoever says what he is, is believed.
+        // The least of all ranks, so that any advertisement takes precedence.
         let said = Advertisement {
             state: LoggerState::Active,
             tier,
@@ -100,7 +103,7 @@ impl View {
             Some(seen) if seen.member == from => {
                 (seen.rank, seen.said, seen.heard) = (rank, said, now);
             }
-            // Of two the better stays, as they will find out themselves.
+            // The better of two stays, as they will find out themselves.
             Some(seen) if now < seen.heard + dies && seen.rank > rank && seen.shunned.is_none() => {}
             _ => {
                 let shunned = None;
@@ -125,13 +128,13 @@ impl View {
         self.standby.take_if(|seen| seen.member == member);
     }
 
-    /// Whom to ask now, and whom next.
+    /// The member to ask now, and the next one.
     pub(crate) fn asked(&self, now: Moment) -> (Option<MemberId>, Option<MemberId>) {
         let (first, second) = self.usable(now);
         (first.map(|seen| seen.member), second.map(|seen| seen.member))
     }
 
-    /// The loggers that seem to live, the one to be asked first.
+    /// The loggers that seem to be alive; the one to ask first comes first.
     pub(crate) fn usable(&self, now: Moment) -> (Option<&Seen>, Option<&Seen>) {
         let (dies, rests) = (self.config.dead_after, self.config.adv_interval * 5);
         let alive = |seen: &&Seen, dies: Duration| {
@@ -142,12 +145,12 @@ impl View {
         if active.is_some() { (active, standby) } else { (standby, None) }
     }
 
-    /// The logger that says to be active.
+    /// The logger that advertises itself as active.
     pub(crate) fn active(&self) -> Option<&Seen> {
         self.active.as_ref()
     }
 
-    /// The one that stands by.
+    /// The standby.
     pub(crate) fn standby(&self) -> Option<&Seen> {
         self.standby.as_ref()
     }
@@ -157,14 +160,15 @@ impl View {
         all.into_iter().find(|seen| seen.member == member)
     }
 
-    /// Anything of a logger came.
+    /// Notes any datagram of a logger.
     pub(crate) fn answered(&mut self, member: MemberId) {
         if let Some(seen) = self.find(member) {
             seen.unanswered = 0;
         }
     }
 
-    /// A logger is asked, and should answer within `wait`. True when it is dead by that: it has not answered for long.
+    /// Counts a request to a logger that should answer within `wait`. Returns true when the logger
+    /// counts as dead, since it has not answered for long.
     pub(crate) fn note_ask(&mut self, now: Moment, member: MemberId, wait: Duration) -> bool {
         let blacklist = self.config.blacklist;
         let Some(seen) = self.find(member) else { return false };
@@ -180,13 +184,13 @@ impl View {
         is_dead
     }
 
-    /// The round-trip time within the site: to the logger, or what it is taken for.
+    /// The round-trip time within the site: that to the logger, or an assumed one.
     pub(crate) fn site_rtt(&self) -> Duration {
         let seen = self.active.as_ref().or(self.standby.as_ref());
         seen.and_then(|seen| seen.rtt).unwrap_or(self.config.site_rtt_initial).max(RTT_MIN)
     }
 
-    /// A logger to be asked for the round-trip time, and the number of the question.
+    /// The next logger to ask for its round-trip time, and the nonce of the request.
     pub(crate) fn poll_probe(&mut self, now: Moment) -> Option<(MemberId, u32)> {
         let Self { active, standby, nonce, .. } = self;
         let all = active.iter_mut().chain(standby);
@@ -197,7 +201,7 @@ impl View {
         Some((seen.member, *nonce))
     }
 
-    /// The answer to a question came after that time. True when it was the answer.
+    /// Handles a probe's answer, which took `rtt`. Returns true when the nonce is right.
     pub(crate) fn measured(&mut self, member: MemberId, nonce: u32, rtt: Duration) -> bool {
         let Some(seen) = self.find(member).filter(|seen| seen.nonce == nonce && nonce != 0) else {
             return false;
@@ -214,7 +218,7 @@ impl View {
 }
 
 impl Seen {
-    /// The round-trip time to it.
+    /// The round-trip time to it, or `initial` if it has not been measured.
     pub(crate) fn rtt(&self, initial: Duration) -> Duration {
         self.rtt.unwrap_or(initial).max(RTT_MIN)
     }

@@ -1,4 +1,4 @@
-//! Mode 2: a message to one address, sent again until it is acknowledged, and handed up once.
+//! Mode 2: a message to one address, sent again until it is acknowledged, and delivered once.
 
 mod peers;
 #[cfg(test)]
@@ -13,42 +13,43 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// A message that came is remembered at least this long.
+/// The least time for which a received message is remembered.
 const DEDUPE_MIN: Duration = Duration::from_secs(30);
 
-/// What a mode 2 machine counts.
+/// The counters of mode 2.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mode2Counters {
-    /// Messages accepted.
+    /// Messages accepted for sending.
     pub sent: u64,
     /// Datagrams sent again.
     pub retried: u64,
     /// Messages acknowledged.
     pub acknowledged: u64,
-    /// Messages given up.
+    /// Messages given up after the last retry.
     pub timed_out: u64,
-    /// Messages handed up.
+    /// Messages delivered to the application.
     pub received: u64,
-    /// Messages that came again.
+    /// Messages received again.
     pub duplicates: u64,
-    /// Acknowledgements of nothing.
+    /// Acknowledgements without a pending message.
     pub stray_acks: u64,
 }
 
-/// What does not change.
+/// The settings of mode 2.
 #[derive(Clone, Debug)]
 pub(crate) struct Mode2Config {
-    /// Messages that wait for an acknowledgement.
+    /// The most messages that wait for an acknowledgement.
     pub(crate) pending_max: usize,
-    /// Messages that are remembered, so that they are not handed up twice.
+    /// The most received messages that are remembered, so that they are not delivered twice.
     pub(crate) remembered_max: usize,
-    /// How often a message is sent again.
+    /// The number of retransmissions of a message.
     pub(crate) retries: u32,
-    /// Retransmission timeouts are clamped to this.
+    /// The range to which retransmission timeouts are clamped.
     pub(crate) rto: (Duration, Duration),
-    /// The timeout to a peer whose round-trip time is not known: this much above the greatest of the group,
+    /// The timeout for a peer with an unknown round-trip time: the greatest one of the group plus
+    /// this.
     pub(crate) rto_margin: Duration,
-    /// and at least this.
+    /// The least timeout for such a peer.
     pub(crate) rto_unknown_min: Duration,
 }
 
@@ -66,7 +67,8 @@ impl Default for Mode2Config {
 }
 
 impl Mode2Config {
-    /// How long a message that came is remembered: twice as long as it may be sent again.
+    /// The time for which a received message is remembered: twice the time for which it may be sent
+    /// again.
     fn dedupe_life(&self) -> Duration {
         (self.rto.1 * (self.retries + 1) * 2).max(DEDUPE_MIN)
     }
@@ -84,12 +86,12 @@ struct Pending {
     next: Moment,
 }
 
-/// What is due.
+/// An action that is due.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Due {
-    /// Send it again.
+    /// Send the message again.
     Again { to: SocketAddr, transaction: Transaction, data: DataId, body: Bytes },
-    /// It is given up.
+    /// The message is given up.
     TimedOut { ticket: u64 },
 }
 
@@ -123,7 +125,7 @@ impl Mode2 {
         self.pending.len() >= self.config.pending_max
     }
 
-    /// A message is sent now.
+    /// Registers a message that is sent now.
     pub(crate) fn send(
         &mut self,
         now: Moment,
@@ -142,7 +144,7 @@ impl Mode2 {
         self.timers.push(Reverse((next, to, transaction)));
     }
 
-    /// An acknowledgement came; the ticket of its message.
+    /// Handles an acknowledgement. Returns the ticket of its message.
     pub(crate) fn acknowledge(
         &mut self,
         now: Moment,
@@ -153,7 +155,8 @@ impl Mode2 {
             self.counters.stray_acks += 1;
             return None;
         };
-        // Of a message sent twice nobody knows which one was acknowledged.
+        // When a message was sent more than once, it is unknown which sending was acknowledged
+        // (Karn's algorithm).
         if pending.attempts == 1 {
             self.peers.measured(from, now.since(pending.first));
         }
@@ -161,7 +164,8 @@ impl Mode2 {
         Some(pending.ticket)
     }
 
-    /// A message came, in a life of its sender; whether it is to be handed up. It is to be acknowledged in any case.
+    /// Handles a message of one epoch of its sender. Returns whether to deliver it; it is to be
+    /// acknowledged in either case.
     pub(crate) fn receive(
         &mut self,
         now: Moment,
@@ -191,12 +195,12 @@ impl Mode2 {
         }
     }
 
-    /// When [`Mode2::expire`] has something.
+    /// The time at which [`Mode2::expire`] has an action.
     pub(crate) fn deadline(&self) -> Option<Moment> {
         self.timers.peek().map(|Reverse((at, ..))| *at)
     }
 
-    /// The next thing that is due.
+    /// The next action that is due.
     pub(crate) fn expire(&mut self, now: Moment) -> Option<Due> {
         while let Some(Reverse((at, to, transaction))) = self.timers.peek().copied() {
             if at > now {

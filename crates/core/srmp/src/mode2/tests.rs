@@ -65,8 +65,8 @@ fn duplicates_are_told_for_a_while_and_memory_is_bounded() {
 }
 
 proptest! {
-    /// Over a line that loses, doubles and delays, every message is handed up at most once, and either acknowledged after it
-    /// was, or given up.
+    /// Over a line that loses, duplicates and delays, every message is delivered at most once. It
+    /// is either acknowledged after its delivery, or given up.
     #[test]
     fn delivered_once_or_given_up(fates in proptest::collection::vec((0u8..10, 0u8..10, 1u64..300), 1..200), count in 1u64..20) {
         let (mut here, mut there) = (Mode2::new(Mode2Config::default()), Mode2::new(Mode2Config::default()));

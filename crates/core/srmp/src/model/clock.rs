@@ -3,8 +3,8 @@
 use base::Moment;
 use std::time::Duration;
 
-/// A member's clock on the wire, in the unit and width of its [`Clock`]. Only differences have a meaning, and only to the member whose
-/// clock it is.
+/// A member's clock on the wire, in the unit and width of its [`Clock`]. Only differences have a
+/// meaning, and only to the member that made the stamps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Stamp(pub u32);
 
@@ -37,18 +37,20 @@ impl Clock {
         Duration::from_nanos(self.nanos())
     }
 
-    /// Differences at and above this cannot be told from shorter ones.
+    /// Stamps wrap after this time: [`Clock::between`] cannot tell a difference this long from a
+    /// shorter one.
     pub const fn span(self) -> Duration {
         Duration::from_nanos(self.nanos() * (self.mask() as u64 + 1))
     }
 
     /// The stamp of a moment.
     pub const fn stamp(self, now: Moment) -> Stamp {
-        // The cast keeps the low bits, which is what a clock that wraps is.
+        // The cast keeps the low bits, as a clock that wraps requires.
         Stamp((now.as_nanos() / self.nanos()) as u32 & self.mask())
     }
 
-    /// The stamp `held` later: what an echo carries, so that the time it was held does not count as travel.
+    /// The stamp advanced by `held`. An echo carries it, so that the time for which the sender held
+    /// the stamp does not count as travel time.
     pub const fn add(self, stamp: Stamp, held: Duration) -> Stamp {
         let steps = (held.as_nanos() / self.nanos() as u128) as u32;
         Stamp(stamp.0.wrapping_add(steps) & self.mask())
@@ -60,7 +62,8 @@ impl Clock {
         Duration::from_nanos(steps as u64 * self.nanos())
     }
 
-    /// Time from an own stamp that came back to `now`: a round-trip time, modulo [`Clock::span`].
+    /// The round-trip time at `now` of a stamp that this member sent and got back, modulo
+    /// [`Clock::span`].
     pub const fn since(self, echoed: Stamp, now: Moment) -> Duration {
         self.between(echoed, self.stamp(now))
     }

@@ -1,16 +1,17 @@
-//! Which version of which data element, and which part of it.
+//! References to a version of a data element, and to parts of it.
 
 use super::{DataId, Sn};
 
-/// `dataID, SN, NoSegs` (RFC 4410, section 3.2): the newest version of a data element, as announced in bundles and as carried by
-/// mode 1 data.
+/// `dataID, SN, NoSegs` (RFC 4410, section 3.2): one version of a data element. Bundles announce
+/// the newest versions in this form, and mode 1 data carries it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Dsn {
-    /// The data element, of the sender of the bundle.
+    /// The data element, one of the sender of the bundle.
     pub data: DataId,
-    /// Its version.
+    /// The number of the version.
     pub sn: Sn,
-    /// In how many segments the message travels, from 2 up; 0 when it is not segmented. Never 1: on the wire a 1 is read as 0.
+    /// The number of segments, at least 2, or 0 when the message is not segmented. Never 1: a 1 on
+    /// the wire is read as 0.
     pub segments: u16,
 }
 
@@ -21,25 +22,26 @@ impl Dsn {
     }
 }
 
-/// What of a message is meant.
+/// The part of a message that a request is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Segment {
-    /// All of it.
+    /// The whole message.
     Whole,
-    /// One segment, from 0.
+    /// One segment, counted from 0.
     Index(u16),
 }
 
-/// One wish of a NACK (RFC 4410, section 3.7).
+/// One repair request of a NACK (RFC 4410, section 3.7).
 ///
-/// Profile v2 has no field for the segment although its text needs one: it travels in the seven bits that hold the number of
-/// segments elsewhere, all ones for the whole message.
+/// RFC 4410's format has no field for the segment, although its text needs one. Profile v2 puts the
+/// segment into the seven bits that elsewhere hold the number of segments; all ones stand for the
+/// whole message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct NackItem {
-    /// The data element of the member asked.
+    /// The data element, one of the member that is asked.
     pub data: DataId,
-    /// The version missed; a newer one answers as well.
+    /// The missing version; a newer one answers the request as well.
     pub sn: Sn,
-    /// What of it is missing.
+    /// The missing part.
     pub segment: Segment,
 }

@@ -1,27 +1,33 @@
-//! Names of members, of their lives, and of what they send.
+//! Identifiers of members, their epochs, and the data they send.
 
 base::id! {
-    /// A member of a group, unique in it: `Sender_ID` and `Receiver_ID` of RFC 4410, section 3.2.
+    /// A member, unique in its group: `Sender_ID` and `Receiver_ID` of RFC 4410, section 3.2.
     ///
-    /// On the wire it has 32 bits in profile v2, where it may be an IPv4 address, and 64 bits in v3. Zero names nobody.
+    /// It has 32 bits on the wire in profile v2, where it may be an IPv4 address, and 64 bits in
+    /// v3. Zero is no member.
     pub struct MemberId(u64) as "m";
 
-    /// One life of a member: seconds since 2020-01-01 00:00 UTC at its start. It grows with every start, which must be seen
-    /// to (kept on disk where clocks cannot be trusted): receivers refuse a lower one, and no key may see a pair of
-    /// epoch and [`Seq`](crate::model::Seq) twice. Profile v2 has none; there it is 0.
+    /// One incarnation of a member: the seconds from 2020-01-01 00:00 UTC to its start.
+    ///
+    /// It must grow with every start; where the clock cannot be trusted, the last one has to be
+    /// kept on disk. Receivers refuse a lower epoch, and no key may be used twice with the same
+    /// pair of epoch and [`Seq`](crate::model::Seq). Profile v2 has no epochs; there it is 0.
     pub struct Epoch(u32) as "e";
 
-    /// A data element of one member, sent in one mode only: `dataID` of RFC 4410, section 3.2. 16 bits in profile v2, 32 in v3.
+    /// A data element of one member, sent in one mode only: `dataID` of RFC 4410, section 3.2. It
+    /// has 16 bits in profile v2 and 32 in v3.
     pub struct DataId(u32) as "d";
 
-    /// What a mode 0 message is about, so that a newer one can replace it before it is sent; 0 when the application did not say.
-    /// Profile v2 does not carry it.
+    /// The subject of a mode 0 message, by which a newer message can replace it before it is sent;
+    /// 0 when the application gives none. Profile v2 does not carry it.
     pub struct StreamKey(u32) as "k";
 
-    /// The number of a mode 2 message of one member, the same in every retransmission and in the acknowledgement.
+    /// The number of a mode 2 message of one member. Retransmissions and the acknowledgement repeat
+    /// it.
     ///
-    /// In profile v3 it is counted per member in 64 bits. Profile v2 counts 16 bits per data element (RFC 4410, section 5.3.1, whose
-    /// format shows one 32-bit field: read as `dataID` and number); see [`Transaction::of_v2`].
+    /// Profile v3 counts messages per member in 64 bits. Profile v2 counts them per data element in
+    /// 16 bits: RFC 4410, section 5.3.1, shows one 32-bit field, which is read here as `dataID` and
+    /// number. See [`Transaction::of_v2`].
     pub struct Transaction(u64) as "t";
 }
 
@@ -31,12 +37,13 @@ impl MemberId {
 }
 
 impl Transaction {
-    /// The transaction of profile v2 with a data element (its low 16 bits) and the element's number.
+    /// The transaction of profile v2 for a data element (its low 16 bits) and the element's message
+    /// number.
     pub const fn of_v2(data: DataId, number: u16) -> Self {
         Self(((data.0 as u64 & 0xffff) << 16) | number as u64)
     }
 
-    /// The data element of a transaction of profile v2.
+    /// The data element in a transaction of profile v2.
     pub const fn data_of_v2(self) -> DataId {
         DataId((self.0 >> 16) as u32 & 0xffff)
     }

@@ -1,4 +1,4 @@
-//! The words of the protocol: who, what, which version of it, and when.
+//! The vocabulary of the protocol: members, data elements, versions, and time stamps.
 
 mod clock;
 mod dsn;

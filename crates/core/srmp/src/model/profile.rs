@@ -2,10 +2,10 @@
 
 use super::{Clock, DataId, MemberId, SeqSpace, SnSpace};
 
-/// Bytes of the longest mode 1 message (RFC 4410, section 2), in either profile.
+/// Bytes of the longest mode 1 message in either profile (RFC 4410, section 2).
 pub const MESSAGE_BYTES_MAX: usize = 131_071;
 
-/// A wire format, and with it the width of every number.
+/// A wire format, which also fixes the width of every number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Profile {
     /// RFC 4410, byte for byte.
@@ -15,7 +15,7 @@ pub enum Profile {
 }
 
 impl Profile {
-    /// What the high half of a datagram's first byte says.
+    /// The version number in the high half of a datagram's first byte.
     pub const fn version(self) -> u8 {
         match self {
             Self::V2 => 2,
@@ -47,7 +47,8 @@ impl Profile {
         }
     }
 
-    /// The most segments of a message: 127 in seven bits (RFC 4410, section 3.2), 65 535 in sixteen.
+    /// The most segments of a message: 127, which fit seven bits (RFC 4410, section 3.2), or
+    /// 65 535.
     pub const fn segments_max(self) -> u16 {
         match self {
             Self::V2 => 127,
@@ -55,12 +56,12 @@ impl Profile {
         }
     }
 
-    /// Whether the wire has room for this member: 1 to 32 or 64 bits.
+    /// Whether the wire has room for this member: a number of 32 or 64 bits that is not 0.
     pub const fn carries_member(self, member: MemberId) -> bool {
         member.0 != 0 && (matches!(self, Self::V3) || member.0 <= u32::MAX as u64)
     }
 
-    /// Whether the wire has room for this data element: 16 or 32 bits.
+    /// Whether the wire has room for this data element, a number of 16 or 32 bits.
     pub const fn carries_data(self, data: DataId) -> bool {
         matches!(self, Self::V3) || data.0 <= u16::MAX as u32
     }

@@ -1,16 +1,17 @@
-//! Numbers that wrap.
+//! Serial numbers, which wrap.
 //!
-//! RFC 4410 says of sequence numbers only that a newer one is "one or more greater (mod 512)". The reading here, for every
-//! width: with d = (a - b) modulo the size of the space, `a` equals `b` for d = 0, is newer for d up to and including
-//! half the space, and is older else. At exactly half the space each of the two is newer than the other: a receiver that
-//! lost that much takes what comes, because refusing it for ever would be worse.
+//! RFC 4410 says of sequence numbers only that a newer one is "one or more greater (mod 512)". This
+//! module reads it as follows, for every width. With d = (a - b) modulo the size of the space, `a`
+//! equals `b` for d = 0, is newer for d up to and including half the space, and is older otherwise.
+//! At exactly half the space each of the two is newer than the other: a receiver that missed that
+//! many numbers accepts the next one, because refusing it for ever would be worse.
 
 use std::fmt;
 
-/// How one number that wraps stands to another.
+/// The relation of one serial number to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Relation {
-    /// More than half the space ahead, which is less than half behind.
+    /// More than half the space ahead, that is, less than half the space behind.
     Older,
     /// The same number.
     Equal,
@@ -18,7 +19,7 @@ pub enum Relation {
     Newer,
 }
 
-/// Arithmetic modulo 2 to the `bits`; numbers are taken modulo that.
+/// Arithmetic modulo 2 to the `bits`.
 #[derive(Clone, Copy)]
 struct Wrap {
     bits: u32,
@@ -50,7 +51,7 @@ impl Wrap {
         }
     }
 
-    /// Steps from `b` to `a` on the shorter way, forward (positive) at exactly half.
+    /// The signed distance from `b` to `a` on the shorter way; positive at exactly half the space.
     const fn offset(self, a: u32, b: u32) -> i64 {
         let d = self.ahead(a, b) as i64;
         if d <= self.half() as i64 { d } else { d - (1 << self.bits) }
@@ -63,8 +64,9 @@ impl Wrap {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Sn(pub u32);
 
-/// The number of a datagram of one `<sender, epoch, group>`, one greater with every datagram: `bundle_SN` in v2 (bundles only),
-/// `Seq` in v3 (every datagram). It has no `<`: only its [`SeqSpace`] can compare it.
+/// The number of a datagram of one `<sender, epoch, group>`, which grows by one with every
+/// datagram: `bundle_SN` in v2 (bundles only), `Seq` in v3 (every datagram). It has no `<`: only
+/// its [`SeqSpace`] can compare it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Seq(pub u32);
 
@@ -82,7 +84,7 @@ pub enum SnSpace {
 pub enum SeqSpace {
     /// 16 bits (RFC 4410, section 3.2).
     V2,
-    /// 32 bits, which never wrap within an epoch: a sender starts a new epoch before.
+    /// 32 bits, which never wrap within an epoch: the sender starts a new epoch first.
     V3,
 }
 
@@ -111,7 +113,7 @@ macro_rules! space {
                 $number(self.wrap().next(number.0))
             }
 
-            /// How `a` stands to `b`.
+            /// The relation of `a` to `b`.
             pub const fn compare(self, a: $number, b: $number) -> Relation {
                 self.wrap().compare(a.0, b.0)
             }
@@ -121,7 +123,8 @@ macro_rules! space {
                 matches!(self.compare(a, b), Relation::Newer)
             }
 
-            /// Steps from `b` to `a` on the shorter way: positive when `a` is newer, negative when it is older.
+            /// The signed distance from `b` to `a` on the shorter way: positive when `a` is newer,
+            /// negative when it is older.
             pub const fn offset(self, a: $number, b: $number) -> i64 {
                 self.wrap().offset(a.0, b.0)
             }
@@ -154,7 +157,7 @@ mod tests {
         let space = SnSpace::V2;
         for a in 0..512u32 {
             for b in 0..512u32 {
-                // Walked, not computed: how many steps lead from b to a.
+                // Counted, not computed modulo 512: the number of steps from b to a.
                 let steps = if a >= b { a - b } else { 512 - b + a };
                 let relation = match steps {
                     0 => Relation::Equal,

@@ -4,68 +4,80 @@ use super::Rate;
 use crate::model::{Clock, Profile, SeqSpace};
 use std::time::Duration;
 
-/// The round-trip time assumed before there is any (RFC 4654, section 3.1).
+/// The round-trip time assumed before any is measured (RFC 4654, section 3.1).
 pub const RTT_INITIAL: Duration = Duration::from_millis(500);
-/// No round-trip time is taken for shorter.
+/// The shortest round-trip time; shorter measurements count as this.
 pub const RTT_MIN: Duration = Duration::from_millis(1);
-/// Longer measurements are taken for errors or lies, and dropped.
+/// The longest round-trip time; longer measurements are dropped as errors or lies.
 pub const RTT_MAX: Duration = Duration::from_secs(10);
-/// Reports that a receiver may send per bundle it receives, with [`Config::feedback_budget`].
+/// The most reports that a receiver may send for each bundle it receives, with
+/// [`Config::feedback_budget`].
 pub const FEEDBACK_SHARE: f64 = 0.05;
-/// With the budget the CLR reports no more often.
+/// The shortest interval between reports of the CLR, with the budget.
 pub const CLR_INTERVAL_MIN: Duration = Duration::from_millis(100);
-/// With the budget the CLR reports this often at least, while there are bundles.
+/// The longest interval between reports of the CLR while there are bundles, with the budget.
 pub const CLR_INTERVAL_MAX: Duration = Duration::from_secs(5);
 
-/// Bundles per report that the budget grants.
+/// Bundles for which the budget grants one report.
 pub(super) const BUNDLES_PER_REPORT: u64 = 20;
-/// With the budget a feedback round lasts until [`BUNDLES_PER_REPORT`] bundles were sent for each report of receivers other than the CLR, so that
-/// all of them together are held to a share, however many they are; but it ends after this time, unless it takes longer by its round-trip times.
+/// The longest feedback round, with the budget, unless its round-trip times make it longer.
+///
+/// A round lasts until [`BUNDLES_PER_REPORT`] bundles have been sent for each report of a receiver
+/// other than the CLR. So all of them together are held to a share of the traffic, however many
+/// they are.
 pub(super) const ROUND_MAX: Duration = Duration::from_secs(5);
-/// The CLR is given up after so many times that it should have reported (RFC 4654, section 3.4).
+/// The CLR is given up after missing this many reports (RFC 4654, section 3.4).
 pub(super) const CLR_LOST: u32 = 10;
-/// The rate is halved after so many times that the CLR should have reported.
+/// The rate is halved after the CLR has missed this many reports.
 pub(super) const CLR_LATE: u32 = 4;
-/// A feedback round in round-trip times, with multicast feedback (RFC 4654, section 3.6).
+/// The length of a feedback round in round-trip times, with multicast feedback (RFC 4654,
+/// section 3.6).
 pub(super) const ROUND_RTTS: u32 = 4;
-/// How much lower than what was heard a rate must be to be reported: the `g` of RFC 4654.
+/// A receiver reports only a rate that is lower by this share than the lowest one heard: the `g` of
+/// RFC 4654.
 pub(super) const SUPPRESSION_SLACK: f64 = 0.1;
-/// The number of receivers that the waits are made for: the `N` of RFC 4654.
+/// The number of receivers for which feedback delays are drawn: the `N` of RFC 4654.
 pub(super) const RECEIVERS_ASSUMED: f64 = 10_000.0;
-/// The lowest rate: one bundle in this time.
+/// The lowest rate is one bundle in this time.
 pub(super) const BUNDLE_SPACING_MAX: Duration = Duration::from_secs(8);
 
-/// Settings of a [`Sender`](super::Sender) or a [`Receiver`](super::Receiver).
+/// The settings of a [`Sender`](super::Sender) or a [`Receiver`](super::Receiver).
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Unit and width of time stamps.
+    /// The unit and width of time stamps.
     pub clock: Clock,
-    /// Width of the numbers of bundles.
+    /// The width of bundle numbers.
     pub seq_space: SeqSpace,
-    /// The round-trip time assumed before there is any: the longest that members are likely to have, since it falls slowly. Default:
-    /// [`RTT_INITIAL`].
+    /// The round-trip time assumed before any is measured. It should be the longest that members
+    /// are likely to have, since the estimate falls slowly. Default: [`RTT_INITIAL`].
     pub rtt_initial: Duration,
-    /// The size of a bundle before there is one, in bytes. Default: 1454.
+    /// The size in bytes assumed before the first bundle. Default: 1454.
     pub bundle_bytes: usize,
-    /// Bytes of IP and UDP headers of a bundle, which count in the rate received. Default: 28, for IPv4.
+    /// Bytes of the IP and UDP headers of a bundle, which count in the received rate. Default: 28,
+    /// for IPv4.
     pub header_bytes: usize,
-    /// The rate never falls below this, whatever receivers report: for private networks with a known capacity.
-    /// Default: none, that is, one bundle in 8 s.
+    /// The rate never falls below this, whatever receivers report. For private networks with a
+    /// known capacity. Default: none, that is, one bundle in 8 s.
     pub rate_min: Rate,
-    /// The rate never rises above this, and wins over [`rate_min`](Self::rate_min). Default: 10 Gbit/s.
+    /// The rate never rises above this, which takes precedence over [`rate_min`](Self::rate_min).
+    /// Default: 10 Gbit/s.
     pub rate_max: Rate,
-    /// Reports cost at most [`FEEDBACK_SHARE`] of the bundles that a receiver gets, and a sender begins no new round before twenty bundles were sent
-    /// for each report of the last one, but for five seconds. TFMCC is made for one fast sender; with many
-    /// slow ones its reports outnumber the data. Both ends must agree, because the sender misses reports otherwise. Default:
-    /// true, except [`strict`](Self::strict).
+    /// Limits the reports of a receiver to [`FEEDBACK_SHARE`] of the bundles that it receives. A
+    /// sender begins no new round before it has sent twenty bundles for each report of the last
+    /// one, or five seconds have passed.
+    ///
+    /// TFMCC is made for one fast sender; with many slow ones its reports would outnumber the data.
+    /// Both ends must agree, because the sender otherwise misses reports. Default: true, except
+    /// [`strict`](Self::strict).
     pub feedback_budget: bool,
-    /// One receiver lowers the rate at most to half of it in two feedback rounds, or 2 s if they are longer, so that a faulty or hostile one cannot
-    /// stop a sender at once. Default: true, except [`strict`](Self::strict).
+    /// Lets one receiver lower the rate at most to half of it in two feedback rounds, or in 2 s if
+    /// they are longer. So a faulty or hostile receiver cannot stop a sender at once. Default:
+    /// true, except [`strict`](Self::strict).
     pub halving_guard: bool,
 }
 
 impl Config {
-    /// Defaults of a profile.
+    /// The defaults of a profile.
     pub const fn new(profile: Profile) -> Self {
         Self {
             clock: profile.clock(),
@@ -80,7 +92,7 @@ impl Config {
         }
     }
 
-    /// RFC 4410 and RFC 4654 and nothing else.
+    /// RFC 4410 and RFC 4654 without this library's extensions.
     pub const fn strict(profile: Profile) -> Self {
         Self { feedback_budget: false, halving_guard: false, ..Self::new(profile) }
     }

@@ -1,13 +1,15 @@
-//! How fast a TCP flow would be (RFC 4410, section 4.1; RFC 4654, section 2.1).
+//! The throughput of a TCP flow (RFC 4410, section 4.1; RFC 4654, section 2.1).
 
 use super::{RTT_MIN, Rate};
 use std::time::Duration;
 
-/// The rate of a TCP flow of packets of `bytes` bytes, a round-trip time of `rtt` and `p` loss events per packet:
+/// The rate of a TCP flow with packets of `bytes` bytes, a round-trip time of `rtt` and `p` loss
+/// events per packet:
 ///
 /// `X = 8 s / (R (sqrt(2p/3) + 3 sqrt(6p) p (1 + 32 p^2)))` in bit/s.
 ///
-/// Without loss there is no limit; more than one event per packet counts as one. `rtt` counts as [`RTT_MIN`] at least.
+/// Without loss there is no limit; more than one event per packet counts as one. `rtt` counts as at
+/// least [`RTT_MIN`].
 pub fn throughput(bytes: f64, rtt: Duration, p: f64) -> Rate {
     if p.is_nan() || p <= 0.0 {
         return Rate::UNLIMITED;
@@ -17,11 +19,12 @@ pub fn throughput(bytes: f64, rtt: Duration, p: f64) -> Rate {
     Rate::of(bytes / round_trips, rtt.max(RTT_MIN))
 }
 
-/// Packets that were received before the first loss event of a flow, judged from its rate (RFC 4654, section 5): of the equation
-/// the part that counts at small `p`, solved for `1/p`. At least 1.
+/// The number of packets received before the first loss event of a flow, estimated from its rate
+/// (RFC 4654, section 5). The term of the equation that dominates at small `p` is solved for `1/p`.
+/// At least 1.
 ///
-/// The count itself says nothing, because up to the first loss the sender was looking for its rate. The result grows with the
-/// square of `rtt`.
+/// The actual count is of no use, because the sender was still looking for its rate until the first
+/// loss. The result grows with the square of `rtt`.
 pub fn interval_before_first_loss(received: Rate, bytes: f64, rtt: Duration) -> f64 {
     let packets_per_rtt = received.bits_per_second() * rtt.as_secs_f64() / (8.0 * bytes.max(1.0));
     let interval = packets_per_rtt * packets_per_rtt / 1.5;

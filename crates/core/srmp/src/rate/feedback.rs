@@ -1,4 +1,4 @@
-//! What senders and receivers tell each other, whatever the profile writes.
+//! The information that senders and receivers exchange, independent of its form in either profile.
 
 use super::config::BUNDLES_PER_REPORT;
 use super::{FEEDBACK_SHARE, RTT_MAX, RTT_MIN, Rate};
@@ -6,19 +6,19 @@ use crate::model::{Clock, Echo, MemberId, Seq, Stamp};
 use base::Moment;
 use std::time::Duration;
 
-/// The number of a feedback round, `fb_nr`: 0 to 15, and again.
+/// The number of a feedback round, `fb_nr`: from 0 to 15, then 0 again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Round(u8);
 
 impl Round {
     const SPACE: u8 = 16;
 
-    /// The round of the low four bits.
+    /// The round with the low four bits of `number`.
     pub const fn new(number: u8) -> Self {
         Self(number % Self::SPACE)
     }
 
-    /// 0 to 15.
+    /// The number, from 0 to 15.
     pub const fn get(self) -> u8 {
         self.0
     }
@@ -29,82 +29,88 @@ impl Round {
         Self::new(self.0 + 1)
     }
 
-    /// Whether this round is behind `other` by more than half the space, which means that it is ahead (RFC 4654, section 4.2).
+    /// Whether this round is ahead of `other`: by 1 to 7 of 16, so that it is behind by more than
+    /// half the space (RFC 4654, section 4.2).
     pub const fn is_newer_than(self, other: Self) -> bool {
         other.0.wrapping_sub(self.0) % Self::SPACE > Self::SPACE / 2
     }
 }
 
-/// What a sender tells about its congestion control in a bundle (RFC 4410, section 3.2).
+/// The congestion control information of a sender, which every bundle carries (RFC 4410,
+/// section 3.2).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SenderInfo {
     /// The feedback round.
     pub round: Round,
-    /// `X_supp`: receivers that are not slower keep quiet.
+    /// `X_supp`: receivers that are not slower than this do not report.
     pub suppression: Rate,
     /// `R_max`: the longest round-trip time of the group.
     pub rtt_max: Duration,
-    /// To whom it answers.
+    /// The answer to one receiver's report.
     pub echo: Option<Echo>,
-    /// The sender does not use its rate. Profile v2 cannot tell; false there.
+    /// Whether the sender uses less than its rate. Profile v2 cannot carry it; false there.
     pub application_limited: bool,
 }
 
-/// A bundle that arrived, as far as congestion control looks at it.
+/// A received bundle, reduced to the information that congestion control needs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BundleInfo {
-    /// Its number, in a count of the bundles that this receiver could get.
+    /// Its number, counted over the bundles that this receiver could get.
     pub seq: Seq,
-    /// Its size, without the headers of IP and UDP.
+    /// Its size in bytes, without the headers of IP and UDP.
     pub bytes: usize,
-    /// The sender's clock at transmission.
+    /// The sender's clock at the time of sending.
     pub stamp: Stamp,
-    /// What the sender told.
+    /// The congestion control information of the sender.
     pub info: SenderInfo,
 }
 
 /// A receiver's report (RFC 4410, section 3.3).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Feedback {
-    /// To whom.
+    /// The sender that the report is for.
     pub sender: MemberId,
-    /// From whom.
+    /// The receiver that reports.
     pub receiver: MemberId,
-    /// The round answered.
+    /// The round that the report answers.
     pub round: Round,
-    /// The receiver has measured its round-trip time; otherwise it took `R_max` for it.
+    /// Whether the receiver has measured its round-trip time; otherwise it assumed `R_max`.
     pub have_rtt: bool,
-    /// The receiver has seen loss, and reports the rate of the equation; otherwise twice the rate it receives.
+    /// Whether the receiver has seen loss. If so, it reports the rate of the equation, otherwise
+    /// twice the rate that it receives.
     pub have_loss: bool,
-    /// The receiver goes.
+    /// Whether the receiver leaves the group.
     pub leaving: bool,
-    /// `X_r`: the rate it can take.
+    /// `X_r`: the rate that the receiver can take.
     pub rate: Rate,
-    /// The stamp of the newest bundle plus the time since it came.
+    /// The stamp of the newest bundle, plus the time since it arrived.
     pub echo: Stamp,
     /// The receiver's clock now.
     pub stamp: Stamp,
-    /// Loss events per bundle, which does not act on the rate; 0 where the wire does not carry it.
+    /// Loss events per bundle, which does not affect the rate; 0 where the wire does not carry it.
     pub loss_event_rate: f64,
     /// The receiver's round-trip time, for observers only; zero where the wire does not carry it.
     pub rtt: Duration,
 }
 
-/// The round-trip time of an own stamp that came back; `None` when it is no time a network takes.
+/// The round-trip time of a stamp that this member sent and got back; `None` when it is
+/// implausible.
 pub(super) fn round_trip(clock: Clock, echoed: Stamp, now: Moment) -> Option<Duration> {
     let time = clock.since(echoed, now);
     if time > clock.span() / 2 {
-        // The holding time was rounded up: the echo is a step from the future. Anything more is none of ours.
+        // The holding time was rounded up, so the echo may be one step ahead of the clock. An echo
+        // further ahead is not one of ours.
         let ahead = clock.span() - time;
         return (ahead <= clock.granularity()).then_some(RTT_MIN);
     }
     (time <= RTT_MAX).then(|| time.max(RTT_MIN))
 }
 
-/// Reports saved up that may be sent in a row: enough for the start, when every round trip counts.
+/// The most reports that can be saved up and sent in a row. Enough for the start, when every round
+/// trip counts.
 const CREDIT_MAX: f64 = 8.0;
 
-/// Reports that a receiver may send to one sender: a share of the bundles it gets.
+/// The budget of a receiver for reports to one sender: a share of the bundles that it receives.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Budget {
     credit: f64,
@@ -119,12 +125,14 @@ impl Budget {
         self.credit = (self.credit + FEEDBACK_SHARE).min(CREDIT_MAX);
     }
 
-    /// A report was sent. It may have been one that is sent without credit; that debt is bounded.
+    /// Takes one report from the budget. Some reports are sent without credit; their debt is
+    /// bounded.
     pub(super) fn spend(&mut self) {
         self.credit = (self.credit - 1.0).max(-1.0);
     }
 
-    /// Whether one more report is covered; a rounding error does not withhold it.
+    /// Whether the budget allows one more report; the slack keeps a rounding error from withholding
+    /// it.
     pub(super) fn allows(&self) -> bool {
         self.credit >= 1.0 - FEEDBACK_SHARE / 2.0
     }

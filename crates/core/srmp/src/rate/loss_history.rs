@@ -1,4 +1,4 @@
-//! Loss events of one sender, as one receiver sees them (RFC 4654, section 5).
+//! The loss events of one sender, as one receiver sees them (RFC 4654, section 5).
 
 use super::RTT_MIN;
 use crate::model::{Seq, SeqSpace};
@@ -7,52 +7,53 @@ use smallvec::SmallVec;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// Closed intervals that count, the `n` of RFC 4654, section 5.3.
+/// The number of closed loss intervals in the mean: the `n` of RFC 4654, section 5.3.
 pub const INTERVALS: usize = 8;
-/// Numbers further apart than this, either way, are not a loss but a restart or a long outage: the record starts anew.
+/// A jump of the numbers by more than this, in either direction, is no loss but a restart or a long
+/// outage: the record starts again.
 pub const JUMP_MAX: u64 = 2_048;
-/// A bundle is lost when this many later ones have arrived.
+/// A bundle counts as lost when this many later ones have arrived.
 const LATER: u8 = 3;
 const WEIGHTS: [f64; INTERVALS] = [1.0, 1.0, 1.0, 1.0, 0.8, 0.6, 0.4, 0.2];
-/// Old intervals never count for less than this share of their weight in one discounting.
+/// One discounting leaves an old interval at least this share of its weight.
 const DISCOUNT_MIN: f64 = 0.5;
 
-/// What a bundle told the record.
+/// The effect of a bundle on the record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Observation {
-    /// The next number, or the first.
+    /// It has the next number, or is the first bundle.
     Next,
-    /// Numbers were skipped; they may still come.
+    /// Numbers were skipped. They may still arrive.
     Ahead,
-    /// A number that was missing.
+    /// Its number was missing.
     Late,
-    /// A number that was not missing.
+    /// Its number was not missing.
     Duplicate,
-    /// A jump of more than [`JUMP_MAX`]: everything before is forgotten.
+    /// Its number jumped by more than [`JUMP_MAX`]; everything before it is forgotten.
     Restart,
 }
 
-/// Numbers that have not come and are not given up yet.
+/// Numbers that have not arrived and do not count as lost yet.
 #[derive(Clone, Copy, Debug)]
 struct Gap {
     first: u64,
     last: u64,
-    /// Position and arrival of the bundles around the gap as it was found.
+    /// The positions and arrival times of the bundles on both sides of the gap when it was found.
     before: (u64, Moment),
     after: (u64, Moment),
-    /// Arrivals with a higher number.
+    /// The number of later bundles that have arrived.
     later: u8,
 }
 
 impl Gap {
-    /// When the bundle would have arrived: between its neighbours, in proportion.
+    /// The time at which the bundle would have arrived, interpolated between its neighbours.
     fn time_of(&self, position: u64) -> Moment {
         let nanos = (self.after.1 - self.before.1).as_nanos();
         let share = nanos * u128::from(position - self.before.0) / u128::from(self.after.0 - self.before.0);
         self.before.1 + Duration::from_nanos(u64::try_from(share).unwrap_or(u64::MAX))
     }
 
-    /// The first position whose bundle would have arrived later than `limit`.
+    /// The first position whose bundle would have arrived after `limit`.
     fn first_after(&self, limit: Moment) -> u64 {
         let Some(ahead) = limit.as_nanos().checked_sub(self.before.1.as_nanos()) else { return self.first };
         let nanos = (self.after.1 - self.before.1).as_nanos();
@@ -64,43 +65,44 @@ impl Gap {
     }
 }
 
-/// Losses within one round-trip time, which count once.
+/// The losses within one round-trip time, which count as one event.
 #[derive(Clone, Copy, Debug)]
 struct Event {
     start: u64,
     last: u64,
     at: Moment,
     lost: u64,
-    /// Bundles from the start of the event before to the start of this one; for the first, a guess.
+    /// Bundles from the start of the previous event to the start of this one; an estimate for the
+    /// first.
     interval: f64,
-    /// The product of the discounts the interval has had.
+    /// The product of the discounts applied to the interval so far.
     discount: f64,
 }
 
-/// The record of the losses of one sender.
+/// The loss record of one sender.
 ///
-/// Bounded: at most [`INTERVALS`] events, and three gaps that are still open.
+/// Its size is bounded: at most [`INTERVALS`] events and three open gaps.
 #[derive(Clone, Debug)]
 pub struct LossHistory {
     space: SeqSpace,
     newest: Option<Newest>,
     gaps: SmallVec<[Gap; 4]>,
-    /// Newest first.
+    /// The newest event comes first.
     events: VecDeque<Event>,
-    /// The oldest event's interval is the guess made at the first loss.
+    /// Whether the interval of the oldest event is the estimate made at the first loss.
     guessed: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Newest {
     seq: Seq,
-    /// The number without wrapping.
+    /// The sequence number, unwrapped.
     position: u64,
     at: Moment,
 }
 
 impl LossHistory {
-    /// An empty record.
+    /// Creates an empty record.
     pub fn new(space: SeqSpace) -> Self {
         Self {
             space,
@@ -111,8 +113,9 @@ impl LossHistory {
         }
     }
 
-    /// A bundle arrived. `rtt` is the span of a loss event; `first` gives the interval before the first one
-    /// (see [`interval_before_first_loss`](super::interval_before_first_loss)).
+    /// Records the arrival of a bundle. `rtt` is the span of a loss event. `first` returns the
+    /// interval before the first one (see
+    /// [`interval_before_first_loss`](super::interval_before_first_loss)).
     pub fn arrive(
         &mut self,
         now: Moment,
@@ -140,7 +143,7 @@ impl LossHistory {
         observation
     }
 
-    /// Whether `seq` comes straight after the newest bundle, and nothing is missing.
+    /// Whether `seq` directly follows the newest bundle and nothing is missing.
     pub fn is_next(&self, seq: Seq) -> bool {
         self.gaps.is_empty() && self.newest.is_some_and(|newest| self.space.offset(seq, newest.seq) == 1)
     }
@@ -155,10 +158,10 @@ impl LossHistory {
         self.mean_interval().map_or(0.0, |mean| 1.0 / mean)
     }
 
-    /// The mean of the loss intervals, at least 1; `None` without a loss.
+    /// The weighted mean of the loss intervals, at least 1; `None` without a loss.
     ///
-    /// Long intervals since the last loss count as soon as they raise the mean, and then make the older ones count less
-    /// (history discounting).
+    /// The open interval since the last loss counts once it raises the mean. A long one also
+    /// reduces the weight of the older intervals (history discounting).
     pub fn mean_interval(&self) -> Option<f64> {
         let closed = self.closed_mean()?;
         let discount = self.discount(closed);
@@ -170,15 +173,16 @@ impl LossHistory {
         Some((sum / weight).max(closed).max(1.0))
     }
 
-    /// Forgets the losses, not the numbers.
+    /// Forgets the losses, but not the numbers.
     pub fn forget(&mut self) {
         self.events.clear();
         self.gaps.clear();
         self.guessed = false;
     }
 
-    /// The interval before the first loss was guessed with a round-trip time that has turned out to be `ratio` times too
-    /// short: while the guess is still on record, it is corrected. Says whether it was.
+    /// Corrects the estimate of the interval before the first loss, which was made with a
+    /// round-trip time that has turned out to be wrong by the factor `ratio`. Returns whether that
+    /// estimate was still on record.
     pub fn rescale_guess(&mut self, ratio: f64) -> bool {
         if !self.guessed || !ratio.is_finite() {
             return false;
@@ -189,7 +193,8 @@ impl LossHistory {
         true
     }
 
-    /// Positions start half-way to nowhere, so that the bundles before the first one have one as well.
+    /// Positions start above [`JUMP_MAX`], so that late bundles from before the first one have
+    /// positions as well.
     fn start_at(&mut self, seq: Seq, now: Moment) {
         self.newest = Some(Newest { seq, position: JUMP_MAX + 1, at: now });
     }
@@ -213,7 +218,8 @@ impl LossHistory {
         Observation::Ahead
     }
 
-    /// A late bundle: takes it out of a gap, or out of the losses. Says whether it was missing.
+    /// Handles a late bundle: removes it from a gap, or from the losses. Returns whether it was
+    /// missing.
     fn fill(&mut self, position: u64) -> bool {
         let Some(index) = self.gaps.iter().position(|gap| (gap.first..=gap.last).contains(&position)) else {
             return self.repair(position);
@@ -231,8 +237,8 @@ impl LossHistory {
         true
     }
 
-    /// Takes back that the bundle was lost. Which bundles of an event were lost is not kept, only how many: callers drop
-    /// duplicates before.
+    /// Takes back the loss of a bundle. An event keeps the number of its losses, not their
+    /// positions, so callers have to drop duplicates first.
     fn repair(&mut self, position: u64) -> bool {
         let Some(index) = self.events.iter().position(|event| event.start <= position) else { return false };
         let event = &mut self.events[index];
@@ -253,11 +259,12 @@ impl LossHistory {
             self.guessed &= !self.events.is_empty();
             return;
         };
-        // A guess is about what was before the first loss, wherever that was; a counted interval grows.
+        // The estimate stands for the time before the first loss, whichever that was. A counted
+        // interval grows by the removed one.
         after.interval = if was_first { removed.interval } else { after.interval + removed.interval };
     }
 
-    /// Gives up what [`LATER`] arrivals have passed.
+    /// Declares numbers lost that [`LATER`] later arrivals have passed.
     fn give_up(&mut self, rtt: Duration, first: impl FnOnce() -> f64) {
         let mut first = Some(first);
         while let Some(&gap) = self.gaps.first().filter(|gap| gap.later >= LATER) {
@@ -311,7 +318,7 @@ impl LossHistory {
         }
     }
 
-    /// Bundles since the start of the newest event.
+    /// The open interval: bundles since the start of the newest event.
     fn open_interval(&self) -> f64 {
         match (self.newest, self.events.front()) {
             (Some(newest), Some(event)) => newest.position.saturating_sub(event.start) as f64,
@@ -319,7 +326,7 @@ impl LossHistory {
         }
     }
 
-    /// The weighted mean of the intervals that have ended.
+    /// The weighted mean of the closed intervals.
     fn closed_mean(&self) -> Option<f64> {
         let (mut sum, mut weight) = (0.0, 0.0);
         for (event, share) in self.events.iter().zip(&WEIGHTS) {
@@ -329,7 +336,8 @@ impl LossHistory {
         (weight > 0.0).then(|| (sum / weight).max(1.0))
     }
 
-    /// How much less the closed intervals count beside an open one of more than twice their mean.
+    /// The factor on the weight of closed intervals beside an open one of more than twice their
+    /// mean.
     fn discount(&self, closed: f64) -> f64 {
         let open = self.open_interval();
         if open > 2.0 * closed { (2.0 * closed / open).max(DISCOUNT_MIN) } else { 1.0 }

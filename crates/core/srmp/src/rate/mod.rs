@@ -1,13 +1,16 @@
-//! How fast a member may send: TFMCC (RFC 4654) as RFC 4410, section 4.4, applies it to bundles, and the shaper that keeps to it.
+//! Congestion control: TFMCC (RFC 4654) as RFC 4410, section 4.4, applies it to bundles, and the
+//! shaper that keeps to the rate.
 //!
-//! Every member runs one [`Sender`] per group and one [`Receiver`] per remote member of it. The receiver measures loss events
-//! ([`LossHistory`]), the round-trip time and the rate of what arrives, and from them the rate a TCP flow would have on the
-//! same path ([`throughput`]). The sender follows the slowest receiver, its *current limiting receiver* (CLR); the others answer
-//! only when they are slower than what has been heard, after waits drawn so that few of them do. The [`Shaper`] decides
-//! which message may leave when: mode 0 gives way, mode 1 does not.
+//! Every member runs one [`Sender`] per group, and one [`Receiver`] per remote member of it. The
+//! receiver measures loss events ([`LossHistory`]), the round-trip time and the rate of arrivals.
+//! From these it computes the rate of a TCP flow on the same path ([`throughput`]). The sender
+//! follows the slowest receiver, its *current limiting receiver* (CLR). The others report only when
+//! they are slower than all reports so far, after random delays that let few of them report. The
+//! [`Shaper`] decides which message may leave when: mode 0 gives way, mode 1 does not.
 //!
-//! All of them are machines: the present comes in as a [`Moment`](base::Moment), time stamps of members as
-//! [`Stamp`](crate::model::Stamp)s, rates as [`Rate`]s, which no datagram can make negative or a NaN.
+//! All of them are machines. The current time comes in as a [`Moment`](base::Moment), and members'
+//! time stamps as [`Stamp`](crate::model::Stamp)s. Rates are [`Rate`]s, which no datagram can make
+//! negative or NaN.
 
 mod config;
 mod equation;

@@ -1,4 +1,4 @@
-//! One receiver's view of one sender (RFC 4654, sections 4 and 5).
+//! One receiver's state for one sender (RFC 4654, sections 4 and 5).
 
 use super::config::{BUNDLES_PER_REPORT, RECEIVERS_ASSUMED, ROUND_RTTS, SUPPRESSION_SLACK};
 use super::feedback::{Budget, round_trip};
@@ -12,28 +12,29 @@ use base::{Moment, Rng, Seed};
 use rand_core::RngCore;
 use std::time::Duration;
 
-/// Without bundles for this many round-trip times a sender counts as idle, and looks for its rate anew.
+/// A sender counts as idle after this many round-trip times without bundles, and looks for its rate
+/// again.
 const IDLE_RTTS: u32 = 10;
-/// The CLR reports ahead of time when its rate fell below this share of what it reported.
+/// The CLR reports ahead of time when its rate has fallen below this share of the reported one.
 const URGENT_FALL: f64 = 0.9;
 
-/// What a receiver did about its reports.
+/// The counters of a receiver's reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReceiverStats {
-    /// Reports that went out.
+    /// Reports sent.
     pub sent: u64,
-    /// Reports that were planned and then not sent, because somebody slower was heard.
+    /// Reports planned and then not sent, because a slower receiver was heard.
     pub suppressed: u64,
-    /// Echoes that gave no plausible round-trip time.
+    /// Echoes with an implausible round-trip time.
     pub implausible_echoes: u64,
 }
 
 /// The TFMCC receiver of one member for one remote sender.
 ///
-/// Call [`handle_bundle`](Self::handle_bundle) for every bundle of the sender, once,
-/// [`handle_feedback`](Self::handle_feedback) for every report of another receiver to the same sender,
-/// [`handle_timeout`](Self::handle_timeout) when [`poll_timeout`](Self::poll_timeout) is due, and after each of them
-/// [`poll_feedback`](Self::poll_feedback).
+/// Call [`handle_bundle`](Self::handle_bundle) once for every bundle of the sender,
+/// [`handle_feedback`](Self::handle_feedback) for every report of another receiver to that sender,
+/// and [`handle_timeout`](Self::handle_timeout) when [`poll_timeout`](Self::poll_timeout) is due.
+/// After each of them call [`poll_feedback`](Self::poll_feedback).
 #[derive(Debug)]
 pub struct Receiver {
     config: Config,
@@ -60,17 +61,17 @@ struct Latest {
     info: SenderInfo,
 }
 
-/// A report planned for a round.
+/// A report planned for the current round.
 #[derive(Clone, Copy, Debug)]
 struct Timer {
     at: Moment,
-    /// The rate that would have been reported when the round started.
+    /// The rate that a report at the start of the round would have carried.
     rate: Rate,
-    /// The longest round-trip time of the group that the wait was drawn for.
+    /// The longest round-trip time of the group for which the delay was drawn.
     rtt_max: Duration,
 }
 
-/// What was reported, and what may be.
+/// The reports sent, and the budget for more.
 #[derive(Clone, Copy, Debug)]
 struct Reports {
     due: bool,
@@ -80,7 +81,7 @@ struct Reports {
 }
 
 impl Receiver {
-    /// The receiver of `me` for `sender`, which has not been heard yet.
+    /// Creates the receiver of `me` for `sender`, of which no bundle has arrived yet.
     pub fn new(config: Config, me: MemberId, sender: MemberId, seed: Seed) -> Self {
         Self {
             me,
@@ -100,7 +101,7 @@ impl Receiver {
         }
     }
 
-    /// A bundle of the sender arrived. Duplicates are dropped before.
+    /// Handles a bundle of the sender. Callers drop duplicates first.
     pub fn handle_bundle(&mut self, now: Moment, bundle: &BundleInfo) {
         let info = SenderInfo { rtt_max: bundle.info.rtt_max.clamp(RTT_MIN, RTT_MAX), ..bundle.info };
         let before = self.latest;
@@ -115,9 +116,10 @@ impl Receiver {
         self.report_as_clr(now);
     }
 
-    /// Another receiver reported to the same sender.
+    /// Handles the report of another receiver to the same sender.
     ///
-    /// A slower one makes the own report superfluous, unless this receiver is further away than the sender knows.
+    /// A slower receiver makes this receiver's own report superfluous, unless this one is further
+    /// away than the sender knows.
     pub fn handle_feedback(&mut self, feedback: &Feedback) {
         let Some(latest) = self.latest else { return };
         let about_this = feedback.sender == self.sender && feedback.receiver != self.me;
@@ -127,14 +129,14 @@ impl Receiver {
         }
     }
 
-    /// This receiver leaves: when it is the CLR it says so in a last report.
+    /// Leaves the group. If this receiver is the CLR, one last report tells the sender.
     pub fn leave(&mut self) {
         self.leaving = true;
         self.timer = None;
         self.reports.due = self.is_clr;
     }
 
-    /// The report to be sent now, if any.
+    /// The report to send now, if any.
     pub fn poll_feedback(&mut self, now: Moment) -> Option<Feedback> {
         if !std::mem::take(&mut self.reports.due) {
             return None;
@@ -161,13 +163,13 @@ impl Receiver {
         })
     }
 
-    /// When [`handle_timeout`](Self::handle_timeout) is due.
+    /// The time at which [`handle_timeout`](Self::handle_timeout) is due.
     pub fn poll_timeout(&self) -> Option<Moment> {
         let planned = self.timer.map(|timer| timer.at);
         [planned, self.clr_deadline()].into_iter().flatten().min()
     }
 
-    /// Time has passed.
+    /// Handles the timers that have expired.
     pub fn handle_timeout(&mut self, now: Moment) {
         if self.timer.is_some_and(|timer| timer.at <= now) {
             self.timer = None;
@@ -176,7 +178,8 @@ impl Receiver {
         self.report_as_clr(now);
     }
 
-    /// `X_r`: the rate that this receiver can take. Of the equation once there was loss, before that twice the rate received.
+    /// `X_r`: the rate that this receiver can take. After a loss it is that of the equation, before
+    /// that twice the received rate.
     pub fn rate(&self) -> Rate {
         let bytes = self.sizes.bytes();
         if self.history.has_loss() {
@@ -185,12 +188,13 @@ impl Receiver {
         self.meter.rate().unwrap_or_else(|| Rate::of(bytes, self.path.rtt_max)).times(2.0)
     }
 
-    /// The round-trip time: measured, or else the longest of the group as the sender tells it.
+    /// The round-trip time: the measured one, or else the longest of the group as announced by the
+    /// sender.
     pub fn rtt(&self) -> Duration {
         self.path.rtt()
     }
 
-    /// Whether the round-trip time was measured.
+    /// Whether the round-trip time has been measured.
     pub fn has_rtt(&self) -> bool {
         self.path.is_measured()
     }
@@ -200,12 +204,12 @@ impl Receiver {
         self.history.loss_event_rate()
     }
 
-    /// Whether the sender last named this receiver as its current limiting one.
+    /// Whether the sender's latest echo names this receiver as its current limiting one.
     pub fn is_clr(&self) -> bool {
         self.is_clr
     }
 
-    /// Counters.
+    /// The counters.
     pub fn stats(&self) -> ReceiverStats {
         self.stats
     }
@@ -229,8 +233,8 @@ impl Receiver {
         }
     }
 
-    /// After a pause of the sender its old losses say little about the path, and its rate nothing. A pause in which bundles
-    /// were lost was none of the sender.
+    /// After a pause of the sender its old losses say little about the path, and its old rate says
+    /// nothing. A gap in which bundles were lost was no pause of the sender.
     fn notice_idleness(&mut self, now: Moment, bundle: &BundleInfo) {
         let idle = self.latest.is_some_and(|latest| now - latest.at >= self.rtt() * IDLE_RTTS);
         if idle && self.history.is_next(bundle.seq) {
@@ -256,7 +260,8 @@ impl Receiver {
             self.timer = None;
             self.plan(now, &info, before.map(|before| now - before.at));
         } else if before.is_some_and(|before| before.info.round.is_newer_than(info.round)) {
-            // A bundle that was overtaken: the round goes on, and its limit is that of another round.
+            // An older bundle was overtaken. The current round goes on: the suppression rate of
+            // this bundle belongs to another round.
             self.latest = Some(Latest { info: before.map_or(info, |before| before.info), ..latest });
             return;
         }
@@ -270,14 +275,14 @@ impl Receiver {
         }
     }
 
-    /// Draws the wait of this round, if there may be something to say.
+    /// Draws the feedback delay for this round, unless there is nothing to report.
     fn plan(&mut self, now: Moment, info: &SenderInfo, gap: Option<Duration>) {
         let rate = self.rate();
         let silent = info.application_limited && self.config.feedback_budget && !self.history.has_loss();
         if self.is_clr || self.leaving || silent || (rate >= info.suppression && self.rtt() <= info.rtt_max) {
             return;
         }
-        // Uniform in (0, 1].
+        // Uniformly distributed in (0, 1].
         let x = ((self.rng.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64;
         let share = (1.0 + x.ln() / RECEIVERS_ASSUMED.ln()).max(0.0);
         let slack = gap.map_or(Duration::ZERO, |gap| gap.saturating_sub(info.rtt_max)).min(RTT_MAX);
@@ -285,7 +290,7 @@ impl Receiver {
         self.timer = Some(Timer { at, rate, rtt_max: info.rtt_max });
     }
 
-    /// Drops the planned report when somebody at `limit` or below it is known to be slower.
+    /// Drops the planned report when a receiver at `limit` or below it is known to be slower.
     fn suppress(&mut self, limit: Rate) {
         let rate = self.rate();
         if self.timer.take_if(|timer| limit < rate || limit < timer.rate).is_some() {
@@ -293,7 +298,7 @@ impl Receiver {
         }
     }
 
-    /// How often the CLR reports.
+    /// The interval between reports of the CLR.
     fn clr_interval(&self) -> Duration {
         if self.config.feedback_budget { self.rtt().max(CLR_INTERVAL_MIN) } else { self.rtt() }
     }
@@ -309,7 +314,7 @@ impl Receiver {
         Some(last + if covered { self.clr_interval() } else { CLR_INTERVAL_MAX.max(self.rtt()) })
     }
 
-    /// The CLR reports once per interval, and ahead of time when its rate fell.
+    /// Reports once per interval as the CLR, and ahead of time when the rate has fallen.
     fn report_as_clr(&mut self, now: Moment) {
         if self.clr_deadline().is_some_and(|at| at <= now) {
             self.timer = None;
@@ -326,8 +331,9 @@ impl Receiver {
     }
 }
 
-/// The weight of what is known against a new sample: that of RFC 4654, section 4.1, and for one-way delays, of which there is
-/// one in every bundle, one that makes up for their number.
+/// The weights of the old estimate against a new sample. The first two are those of RFC 4654,
+/// section 4.1. One-way delays come with every bundle, so theirs is higher to make up for their
+/// number.
 const SMOOTHING: f64 = 0.5;
 const SMOOTHING_CLR: f64 = 0.9;
 const SMOOTHING_ONE_WAY: f64 = 0.95;
@@ -338,7 +344,8 @@ struct Path {
     clock: Clock,
     rtt_max: Duration,
     smoothed: Option<Duration>,
-    /// The last sample, when and with which stamp of the sender it came: later stamps tell how the way here has changed.
+    /// The last sample, with its time of arrival and the sender's stamp that came with it. Later
+    /// stamps show how the one-way delay has changed since.
     anchor: Option<(Duration, Moment, Stamp)>,
 }
 
@@ -355,7 +362,7 @@ impl Path {
         self.smoothed.unwrap_or(self.rtt_max)
     }
 
-    /// A measurement; says whether it was the first.
+    /// Adds a measurement. Returns whether it was the first.
     fn sample(&mut self, now: Moment, stamp: Stamp, sample: Duration, is_clr: bool) -> bool {
         self.anchor = Some((sample, now, stamp));
         let first = self.smoothed.is_none();
@@ -363,10 +370,12 @@ impl Path {
         first
     }
 
-    /// A bundle without a measurement: what its way here took more or less than that of the last measurement counts.
+    /// Handles a bundle without a measurement: adds the change of its one-way delay since the last
+    /// measurement.
     fn follow(&mut self, now: Moment, stamp: Stamp) {
         let Some((sample, at, anchor)) = self.anchor else { return };
-        // Modulo the span of the clock, which holds as long as delays change by less than half of it.
+        // Modulo the span of the clock, which is right as long as delays change by less than half
+        // of it.
         let span = self.clock.span().as_nanos();
         let here = (now - at).as_nanos() % span;
         let change = (here + span - self.clock.between(anchor, stamp).as_nanos()) % span;

@@ -1,18 +1,19 @@
-//! Rates, and the means that are made of them.
+//! Rates, and the means from which they are computed.
 
 use base::Moment;
 use std::cmp::Ordering;
 use std::fmt;
 use std::time::Duration;
 
-/// A rate in bit/s: never negative, never a NaN, possibly without limit.
+/// A rate in bit/s: never negative, never NaN, possibly without limit.
 ///
-/// Every rate of a datagram passes [`Rate::new`], so that nothing behind it meets a number it cannot order.
+/// Every rate in a datagram passes [`Rate::new`], so that later code meets no number that it cannot
+/// order.
 #[derive(Clone, Copy, PartialEq, Default)]
 pub struct Rate(f64);
 
 impl Rate {
-    /// Nothing at all.
+    /// No traffic.
     pub const ZERO: Rate = Rate(0.0);
     /// No limit: positive infinity.
     pub const UNLIMITED: Rate = Rate(f64::INFINITY);
@@ -20,28 +21,28 @@ impl Rate {
     /// 10 Gbit/s.
     pub(crate) const TEN_GIGABIT: Rate = Rate(1e10);
 
-    /// The rate of so many bit/s; `None` for a NaN and below zero.
+    /// A rate in bit/s; `None` for NaN and for negative numbers.
     pub fn new(bits_per_second: f64) -> Option<Self> {
-        // The sum makes a positive zero of a negative one.
+        // The sum turns a negative zero into a positive one.
         (bits_per_second >= 0.0).then_some(Self(bits_per_second + 0.0))
     }
 
-    /// The rate that carries `bytes` in `time`; without limit when there is no time.
+    /// The rate that carries `bytes` in `time`; without limit when `time` is zero.
     pub fn of(bytes: f64, time: Duration) -> Self {
         Self::new(8.0 * bytes / time.as_secs_f64()).unwrap_or(Self::UNLIMITED)
     }
 
-    /// bit/s.
+    /// The rate in bit/s.
     pub const fn bits_per_second(self) -> f64 {
         self.0
     }
 
-    /// True when there is no limit.
+    /// Whether there is no limit.
     pub const fn is_unlimited(self) -> bool {
         self.0 == f64::INFINITY
     }
 
-    /// This rate times `factor`; zero when the product has no value.
+    /// This rate times `factor`; zero when the product is negative or NaN.
     #[must_use]
     pub fn times(self, factor: f64) -> Self {
         Self::new(self.0 * factor).unwrap_or(Self::ZERO)
@@ -53,7 +54,7 @@ impl Rate {
         Self(self.0 + other.0)
     }
 
-    /// How long this rate takes for so many bytes; longer than anything at rate zero.
+    /// The time that this rate takes for `bytes`; [`Duration::MAX`] at rate zero.
     pub fn time_of(self, bytes: f64) -> Duration {
         Duration::try_from_secs_f64(8.0 * bytes / self.0).unwrap_or(Duration::MAX)
     }
@@ -85,10 +86,10 @@ impl fmt::Display for Rate {
     }
 }
 
-/// The most recent bundles that make the mean size (RFC 4410, section 4.6).
+/// The number of recent bundles in the mean size (RFC 4410, section 4.6).
 const SIZES: usize = 10;
 
-/// The mean size of the most recent bundles, the `s` of the equation.
+/// The mean size of recent bundles: the `s` of the equation.
 #[derive(Clone, Debug)]
 pub(super) struct MeanSize {
     sizes: [u32; SIZES],
@@ -98,7 +99,7 @@ pub(super) struct MeanSize {
 }
 
 impl MeanSize {
-    /// `initial` bytes until there is a bundle.
+    /// Creates a mean that is `initial` bytes until there is a bundle.
     pub(super) fn new(initial: usize) -> Self {
         Self { sizes: [0; SIZES], used: 0, next: 0, initial: initial.max(1) as f64 }
     }
@@ -109,7 +110,7 @@ impl MeanSize {
         self.used = (self.used + 1).min(SIZES);
     }
 
-    /// Bytes, at least 1.
+    /// The mean in bytes, at least 1.
     pub(super) fn bytes(&self) -> f64 {
         if self.used == 0 {
             return self.initial;
@@ -119,10 +120,10 @@ impl MeanSize {
     }
 }
 
-/// Bundles that a measurement has at least: fewer say more about chance than about the rate.
+/// The least number of bundles in a measurement: fewer reflect chance rather than the rate.
 const METER_BUNDLES_MIN: u32 = 4;
 
-/// A rate measured over one to two spans; a span takes longer when there are few bundles.
+/// A rate measured over one to two spans. A span takes longer when there are few bundles.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Meter {
     previous: Option<Span>,
@@ -132,7 +133,8 @@ pub(super) struct Meter {
 
 #[derive(Clone, Copy, Debug)]
 struct Span {
-    /// When the bundle before the first of this span came: that one is not counted, its time is.
+    /// The arrival of the bundle before the first of this span. Its bytes do not count, the time
+    /// after it does.
     start: Moment,
     bytes: f64,
     bundles: u32,
@@ -153,12 +155,12 @@ impl Meter {
         }
     }
 
-    /// The rate up to the last bundle; `None` before there are two.
+    /// The rate up to the last bundle; `None` before there are two bundles.
     pub(super) fn rate(&self) -> Option<Rate> {
         self.until(self.last)
     }
 
-    /// The rate up to `now`, with the silence since the last bundle.
+    /// The rate up to `now`, including the silence since the last bundle.
     pub(super) fn rate_at(&self, now: Moment) -> Option<Rate> {
         self.until(now.max(self.last))
     }

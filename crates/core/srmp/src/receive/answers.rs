@@ -1,9 +1,10 @@
-//! How long a sender takes to answer this member.
+//! The time that a sender takes to answer this member.
 
 use std::time::Duration;
 
-/// The usual time from a question to its answer, kept from the answers themselves. Which question an answer belongs to, and whether
-/// it is one at all and not what somebody else asked for, is not said: it is judged by the time that it took.
+/// The usual time from a repair request to its answer, measured by the answers themselves. The
+/// protocol does not say which request an answer belongs to, nor whether it answers another
+/// member's request. The time that it took decides.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct AnswerTime {
     usual: Option<Duration>,
@@ -14,7 +15,7 @@ impl AnswerTime {
         self.usual
     }
 
-    /// What was asked for came, so long after it was asked for first, and last.
+    /// The requested data arrived, this long after the first and the last request for it.
     pub(super) fn note(&mut self, since_first: Duration, since_last: Duration) {
         let Some(usual) = self.usual else {
             self.usual = Some(since_last);
@@ -26,7 +27,7 @@ impl AnswerTime {
         } else if once && since_last >= usual / 2 {
             (usual * 7 + since_last) / 8
         } else if !once && since_last < usual * 3 / 4 {
-            // The answer to an earlier question: that was repeated too soon.
+            // An answer to an earlier request: that request was repeated too soon.
             since_first.clamp(usual, usual * 2)
         } else {
             usual
@@ -38,7 +39,8 @@ impl AnswerTime {
 mod tests {
     use super::*;
 
-    /// The usual time after answers that took so many milliseconds, first and last.
+    /// The usual time in milliseconds after answers that took so long since the first and the last
+    /// request.
     fn after(answers: &[(u64, u64)]) -> u128 {
         let mut time = AnswerTime::default();
         for (first, last) in answers {

@@ -1,10 +1,10 @@
-//! How long a NACK waits, so that most need not be sent.
+//! The backoff of NACKs, which makes most of them unnecessary.
 
 use base::Rng;
 use rand_core::RngCore;
 use std::time::Duration;
 
-/// Backoff is never shorter, unless there is none.
+/// The shortest backoff, where there is one.
 const BACKOFF_MIN: Duration = Duration::from_millis(1);
 
 /// A number in [0, 1).
@@ -17,10 +17,11 @@ pub(crate) fn spread(rng: &mut Rng, most: Duration) -> Duration {
     most.mul_f64(uniform(rng))
 }
 
-/// The truncated exponential of RFC 5401, section 3.2.3.2, for a group of `members` and backoff up to `most`: with u uniform in [0, 1),
-/// `t = most / λ · ln(1 + u·(e^λ - 1))` and `λ = ln(members) + 1`.
+/// The truncated exponential of RFC 5401, section 3.2.3.2, for a group of `members` and a backoff
+/// up to `most`, which `limit` bounds: `t = most / λ · ln(1 + u·(e^λ - 1))`, with
+/// `λ = ln(members) + 1` and u uniform in [0, 1).
 ///
-/// When all miss the same, exp(1.2·λ·RTT / (2·most)) NACKs are to be expected.
+/// When all members miss the same message, exp(1.2·λ·RTT / (2·most)) NACKs are to be expected.
 pub(crate) fn truncated_exponential(
     rng: &mut Rng,
     members: u32,
@@ -37,7 +38,8 @@ mod tests {
     use super::*;
     use base::Seed;
 
-    /// NACKs sent when `members` that miss the same hear each other after `delay`, in round-trip times.
+    /// The number of NACKs that `members` send when all miss the same message and hear each other
+    /// after half a round-trip time, and the time of the first one in round-trip times.
     fn sent(rng: &mut Rng, members: u32, factor: u32) -> (f64, f64) {
         let rtt = Duration::from_millis(100);
         let draws: Vec<_> = (0..members)

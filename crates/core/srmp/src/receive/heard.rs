@@ -1,12 +1,12 @@
-//! NACKs of others, remembered for a while.
+//! NACKs of other members, remembered for a while.
 
 use crate::model::{NackItem, Relation, Segment, SnSpace};
 use base::Moment;
 
-/// How many are remembered per sender; older ones go first.
+/// The number of NACKs remembered for each sender; the oldest ones are overwritten.
 const HEARD_MAX: usize = 64;
 
-/// The last NACKs that others sent to one member.
+/// The last NACKs that other members sent to one sender.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Heard {
     ring: Vec<(Moment, NackItem)>,
@@ -23,7 +23,7 @@ impl Heard {
         }
     }
 
-    /// When what answers `wish` was last asked for.
+    /// The time at which an answer to `wish` was last requested by another member.
     pub(crate) fn last(&self, space: SnSpace, wish: NackItem) -> Option<Moment> {
         let covering = self.ring.iter().filter(|(_, heard)| covers(space, *heard, wish));
         covering.map(|(at, _)| *at).max()
@@ -35,13 +35,14 @@ impl Heard {
     }
 }
 
-/// Whether the answer to `heard` is one to `wish`.
+/// Whether the answer to `heard` also answers `wish`.
 pub(crate) fn covers(space: SnSpace, heard: NackItem, wish: NackItem) -> bool {
     let relation = space.compare(heard.sn, wish.sn);
     heard.data == wish.data
         && match heard.segment {
             Segment::Whole => relation != Relation::Older,
-            // A newer segment says that there is something newer, not that we shall have it.
+            // A request for a segment of a newer version shows that this version exists. It does
+            // not bring us that version.
             Segment::Index(_) => relation == Relation::Equal && heard.segment == wish.segment,
         }
 }

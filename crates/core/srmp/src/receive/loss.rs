@@ -1,4 +1,4 @@
-//! What is missing.
+//! The detection of missing data.
 
 use super::origin::{Origin, Phase, Want};
 use super::shared::Shared;
@@ -6,12 +6,15 @@ use crate::model::{DataId, Dsn, NackItem, Relation, Segment, Sn};
 use crate::wire::Digest;
 use base::Moment;
 
-/// A difference of digests must last for this many announcements at least.
+/// Digests must differ for at least this many announcements.
 const MISMATCHES_MIN: u32 = 8;
 
 impl Origin {
-    /// The sender announces a version. Call it after all messages of the bundle, so that nothing is wanted that came with it.
-    /// True when announcements show that the sender began again; all of its state is then forgotten.
+    /// Handles the announcement of a version. Call it after all messages of the bundle, so that
+    /// their data is not requested.
+    ///
+    /// Returns true when announcements show that the sender has restarted; all of its state is
+    /// forgotten then.
     pub(crate) fn announce(&mut self, now: Moment, shared: &mut Shared, dsn: Dsn) -> bool {
         if !shared.interest.covers(self.member, dsn.data) {
             return false;
@@ -40,7 +43,7 @@ impl Origin {
         false
     }
 
-    /// A bundle of the sender ended.
+    /// Handles the end of a bundle of the sender.
     pub(crate) fn end_of_bundle(&mut self, now: Moment, shared: &mut Shared) {
         if shared.config.strict {
             return;
@@ -57,8 +60,9 @@ impl Origin {
         }
     }
 
-    /// The sender tells its digest, in a bundle that announced so many versions. True when ours stays different although
-    /// all versions were announced twice over and nothing is being asked for: the state should then be had in another way.
+    /// Compares the sender's digest, which came in a bundle with `announced` versions, to ours.
+    /// Returns true when they still differ after all versions were announced twice, although
+    /// nothing is being requested. The state should then be transferred in another way.
     pub(crate) fn compare_digest(&mut self, shared: &mut Shared, theirs: Digest, announced: u32) -> bool {
         if theirs == self.digest || !shared.interest.covers_all_of(self.member) {
             self.announced_unequal = 0;
@@ -74,12 +78,13 @@ impl Origin {
         true
     }
 
-    /// Something of that version is missing.
+    /// Opens a want for that version, part of which is missing.
     pub(super) fn want(&mut self, now: Moment, shared: &mut Shared, data: DataId, sn: Sn) {
         let space = shared.config.space;
         let Some(item) = self.items.get_mut(&data) else { return };
         if let Some(want) = item.want.take() {
-            // What another member says to miss may not exist; what is announced does.
+            // A version that another member reports missing may not exist; an announced version
+            // does.
             let replaces = space.is_newer(sn, want.sn) || (want.is_hearsay && sn != want.sn);
             if !replaces {
                 item.want = Some(Want { is_hearsay: false, ..want });
@@ -101,7 +106,8 @@ impl Origin {
         self.back_off(now, shared, data);
     }
 
-    /// Another member misses a version that this one, which should have it to give, does not know of. False when it is here.
+    /// Another member misses a version that this one is expected to supply. Opens a want if the
+    /// version is unknown here. Returns false when this member has it.
     pub(crate) fn hear_of(&mut self, now: Moment, shared: &mut Shared, data: DataId, sn: Sn) -> bool {
         let space = shared.config.space;
         let Some(item) = self.item(now, shared, data) else { return true };
@@ -119,7 +125,7 @@ impl Origin {
         true
     }
 
-    /// That version came.
+    /// Closes the want that this version satisfies.
     pub(super) fn satisfy(&mut self, now: Moment, shared: &mut Shared, dsn: Dsn) {
         let Some(item) = self.items.get_mut(&dsn.data) else { return };
         let Some(want) = item.want else { return };
@@ -137,7 +143,8 @@ impl Origin {
         }
     }
 
-    /// What is missing of a data element, as wishes: all of it, or those segments that nobody asked for before `now`.
+    /// Appends the repair requests for a data element: one for the whole message, or one for each
+    /// lost segment whose request by others is not pending at `now`.
     pub(super) fn wishes(&self, now: Moment, early: bool, data: DataId, out: &mut Vec<NackItem>) {
         let Some(item) = self.items.get(&data) else { return };
         let Some(want) = item.want else { return };

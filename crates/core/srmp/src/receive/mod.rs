@@ -1,17 +1,18 @@
-//! Mode 1 at a receiver: what of each sender's data is missing, when to ask for it, and what is handed up.
+//! The receiver's side of mode 1: detects missing data, times the requests for it, and decides
+//! which messages are delivered.
 //!
 //! | module | concern |
 //! | --- | --- |
-//! | [`origin`] | one sender's data elements: what came, what is delivered |
-//! | [`loss`] | what announcements and gaps tell to be missing |
-//! | [`nack`] | when wishes are sent, and when others' wishes do |
+//! | [`origin`] | the data elements of one sender: received and delivered versions |
+//! | [`loss`] | missing data, detected by announcements and gaps |
+//! | [`nack`] | the timing of repair requests, and their suppression by those of others |
 //! | [`path`] | loggers that are asked before the group |
 //! | [`part`] | segmented messages |
-//! | [`restart`] | senders that begin again, and those that fall silent |
-//! | [`window`], [`heard`], [`backoff`], [`answers`] | bundles that came, NACKs of others, waiting times, how long a sender takes to answer |
+//! | [`restart`] | senders that restart, and senders that fall silent |
+//! | [`window`], [`heard`], [`backoff`], [`answers`] | bundles received, NACKs of others, backoff times, a sender's response times |
 //!
-//! All of it is driven by values, not datagrams, and holds no timers: [`Origin::deadline`] says when to call
-//! [`Origin::expire`].
+//! All of it is driven by values, not datagrams, and holds no timers: [`Origin::deadline`] is the
+//! time at which to call [`Origin::expire`].
 
 mod answers;
 mod backoff;

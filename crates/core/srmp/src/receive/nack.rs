@@ -1,8 +1,9 @@
-//! When to ask for what is missing.
+//! The timing of requests for missing data.
 //!
-//! In the extended profile a want waits for a truncated exponential time, which it shares with all other wants of its sender, and is
-//! asked for with the bundle after that. In the strict one it goes with whatever bundle leaves first, or, when none does, after
-//! a time within `Bundle_Timeout`. Who hears another's wish, or asked himself, holds off.
+//! In the extended profile a want waits for a truncated exponential time, which all wants of its
+//! sender share. The next bundle then carries the request. In the strict one the request goes with
+//! the first bundle that leaves, or, when none does, after a time within `Bundle_Timeout`. A
+//! receiver that has sent a request, or overheard one, holds off.
 
 use super::backoff::{spread, truncated_exponential};
 use super::heard::covers;
@@ -13,22 +14,23 @@ use crate::model::{DataId, MemberId, NackItem, Segment, Sn};
 use base::Moment;
 use std::time::Duration;
 
-/// A logger's word that it asks is good for so long at most.
+/// A logger's notice that it is fetching a version holds requests off for at most this long.
 const PENDING_MAX: Duration = Duration::from_secs(5);
 
 impl Origin {
-    /// Whom to ask before the group, from now on.
+    /// Sets the loggers to ask before the group.
     pub(crate) fn set_path(&mut self, path: &Path) {
         if self.path != *path {
             self.path.clone_from(path);
         }
     }
 
-    /// A want begins to wait, unless somebody asked for it a moment ago.
+    /// Starts the backoff of a want, or its hold-off if another member requested the version
+    /// recently.
     pub(super) fn back_off(&mut self, now: Moment, shared: &mut Shared, data: DataId) {
         let Some(item) = self.items.get_mut(&data) else { return };
         let Some(want) = &mut item.want else { return };
-        // The whole state is on its way.
+        // A transfer of the whole state is under way, which is likely to bring the version.
         if let Some(until) = shared.synchronizing.filter(|until| want.attempt == 0 && *until > now) {
             want.phase = Phase::Holdoff(until);
             self.watch(data);
@@ -58,7 +60,7 @@ impl Origin {
         }
     }
 
-    /// How long wants of this sender wait.
+    /// The backoff for the wants of this sender.
     fn draw(&self, now: Moment, shared: &mut Shared, joining: bool) -> Duration {
         let timing = &shared.config.timing;
         let join = timing.join_spread(self.r_max);
@@ -74,7 +76,8 @@ impl Origin {
         }
     }
 
-    /// Something was due, or may be. Afterwards [`Origin::has_due`] says whether wishes are to be sent.
+    /// Handles expired timers. Afterwards [`Origin::has_due`] tells whether requests are to be
+    /// sent.
     pub(crate) fn expire(&mut self, now: Moment, shared: &mut Shared) {
         while let Some(data) = self.pop_wake(now) {
             self.expire_part(now, shared, data);
@@ -91,7 +94,8 @@ impl Origin {
         }
     }
 
-    /// What was held back until the whole state had come is asked for now, and so are segments that did not come with it.
+    /// The transfer of the whole state has ended: requests that were held back for it are started,
+    /// also those for segments that did not come with it.
     pub(crate) fn end_of_sync(&mut self, now: Moment, shared: &mut Shared) {
         for data in &self.parts {
             if let Some(part) = self.items.get_mut(data).and_then(|item| item.part.as_mut()) {
@@ -107,7 +111,7 @@ impl Origin {
         }
     }
 
-    /// Segments did not come in time.
+    /// Declares segments lost whose time has passed.
     fn expire_part(&mut self, now: Moment, shared: &mut Shared, data: DataId) {
         let timeout = shared.config.timing.segment_timeout;
         let part = self.items.get_mut(&data).and_then(|item| item.part.as_mut());
@@ -119,7 +123,7 @@ impl Origin {
         }
     }
 
-    /// What was asked for did not come in time.
+    /// Repeats a request whose answer did not come in time.
     fn expire_holdoff(&mut self, now: Moment, shared: &mut Shared, data: DataId) {
         let Some(item) = self.items.get_mut(&data) else { return };
         let Some(want) = &mut item.want else { return };
@@ -161,23 +165,23 @@ impl Origin {
         });
     }
 
-    /// Whether wishes are to be sent at once.
+    /// Whether repair requests are to be sent to the group at once.
     pub(crate) fn has_due(&self) -> bool {
         self.due > 0
     }
 
-    /// Whether wishes would go along with a bundle that leaves now.
+    /// Whether a bundle that leaves now would carry repair requests.
     pub(crate) fn would_ask(&self, shared: &Shared) -> bool {
         self.due > 0 || (shared.config.strict && self.backoff.is_some())
     }
 
-    /// Whether a logger is to be asked at once.
+    /// Whether repair requests are to be sent to a logger at once.
     pub(crate) fn has_near_due(&self) -> bool {
         self.near_due > 0
     }
 
-    /// Takes the wishes to be sent now to one logger, up to about `max` of them, and says which; none when nobody is to be asked.
-    /// What is taken counts as sent.
+    /// Takes up to about `max` of the repair requests that are due to one logger, and returns that
+    /// logger; `None` when none are due. Requests that are taken count as sent.
     pub(crate) fn take_near_wishes(
         &mut self,
         now: Moment,
@@ -197,7 +201,7 @@ impl Origin {
                 continue;
             }
             let Some((step, nth)) = self.path.at(want.attempt) else {
-                // Nobody is left to be asked but the group.
+                // All loggers of the path were asked; the group is next.
                 self.near_due -= 1;
                 self.rest(data);
                 self.back_off(now, shared, data);
@@ -222,15 +226,15 @@ impl Origin {
         asked
     }
 
-    /// A want is not due any more.
+    /// Takes a want back from the due ones.
     fn rest(&mut self, data: DataId) {
         if let Some(want) = self.items.get_mut(&data).and_then(|item| item.want.as_mut()) {
             want.phase = Phase::Backoff;
         }
     }
 
-    /// Takes the wishes to be sent now, up to about `max` of them (all segments of a message stay together). What is taken
-    /// counts as sent.
+    /// Takes up to about `max` of the repair requests that are due to the group; all segments of a
+    /// message stay together. Requests that are taken count as sent.
     pub(crate) fn take_wishes(
         &mut self,
         now: Moment,
@@ -256,7 +260,7 @@ impl Origin {
         }
     }
 
-    /// A want was asked for, by whom ever.
+    /// Holds a want off, since this member or another one has requested its version.
     fn hold_off(&mut self, now: Moment, shared: &mut Shared, data: DataId) {
         let Some(want) = self.items.get_mut(&data).and_then(|item| item.want.as_mut()) else { return };
         self.due -= usize::from(want.phase == Phase::Due);
@@ -266,14 +270,14 @@ impl Origin {
         self.watch(data);
     }
 
-    /// Another member asked this sender.
+    /// Overhears a repair request of another member to this sender.
     pub(crate) fn hear_nack(&mut self, now: Moment, shared: &mut Shared, heard: NackItem) {
         shared.counters.nacks_heard += 1;
         self.heard.push(now, heard);
         let space = shared.config.space;
         let quiet = now + shared.config.timing.nack_repeat(self.r_max, 0);
         let Some(item) = self.items.get_mut(&heard.data) else { return };
-        // Who asks a logger need not wait for what the source tells the whole group.
+        // A want that goes to a logger does not wait for a repair by the source to the whole group.
         let asks = |want: &Want| matches!(want.phase, Phase::Backoff | Phase::Due);
         let Some(want) = item.want.filter(asks) else { return };
         let part = item.part.as_mut().filter(|part| part.dsn.sn == want.sn);
@@ -290,7 +294,7 @@ impl Origin {
         }
     }
 
-    /// A logger asks for it: no wish for `wait`.
+    /// A logger reports that it is fetching a version: holds its want off for `wait`.
     pub(crate) fn pending(&mut self, now: Moment, shared: &mut Shared, data: DataId, sn: Sn, wait: Duration) {
         let space = shared.config.space;
         let Some(item) = self.items.get_mut(&data) else { return };
@@ -307,7 +311,7 @@ impl Origin {
     }
 }
 
-/// How long a wish waits before it goes to a logger.
+/// The backoff of a request to a logger.
 fn near_spread(shared: &mut Shared, step: Step) -> Duration {
     match step.spread {
         (Duration::ZERO, _) => Duration::ZERO,

@@ -14,31 +14,31 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::time::Duration;
 
-/// Where a want stands.
+/// The state of a want.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
     /// Waits for the backoff that all wants of a sender share.
     Backoff,
-    /// To be sent with the next bundle.
+    /// The next bundle carries its request.
     Due,
-    /// Waits for the shorter backoff of those that ask a logger.
+    /// Waits for the shorter backoff of requests to a logger.
     Near,
-    /// A logger is to be asked at once.
+    /// Its request to a logger is to leave at once.
     NearDue,
-    /// It was asked for; again after this.
+    /// Its version has been requested; the next request waits until this time.
     Holdoff(Moment),
 }
 
-/// A version that is announced, or begun, and missing.
+/// A missing version, known by an announcement or by some of its segments.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Want {
     pub(super) sn: Sn,
     pub(super) opened: Moment,
     pub(super) attempt: u32,
     pub(super) phase: Phase,
-    /// Another member's wish told of it, and no announcement: it may not exist.
+    /// Only the request of another member told of this version, no announcement. It may not exist.
     pub(super) is_hearsay: bool,
-    /// When the sender itself was asked for it, first and last.
+    /// The times of the first and the last request to the sender itself.
     pub(super) asked: Option<(Moment, Moment)>,
 }
 
@@ -47,20 +47,21 @@ pub(super) struct Want {
 pub(super) struct Item {
     /// The newest complete version.
     pub(super) done: Option<Sn>,
-    /// Its message, for who asks later: a copy, so that it does not keep the whole datagram, in memory that is used again.
+    /// The message of that version, kept for later requests. It is a copy, so that it does not keep
+    /// the whole datagram alive; its memory is reused.
     pub(super) body: Vec<u8>,
     pub(super) part: Option<Box<Part>>,
     pub(super) want: Option<Want>,
-    /// Named in the list of wants.
+    /// It is in the list of open wants.
     pub(super) listed: bool,
-    /// When something not older than what we know was announced last.
+    /// The time of the last announcement that was not older than the wanted version.
     pub(super) announced: Moment,
     /// The earliest entry among the wake-ups.
     pub(super) wake: Moment,
 }
 
 impl Item {
-    /// When this data element needs attention.
+    /// The time at which this data element needs attention.
     fn due(&self) -> Moment {
         let part = self.part.as_ref().map_or(Moment::MAX, |part| part.timer);
         match self.want {
@@ -70,47 +71,47 @@ impl Item {
     }
 }
 
-/// What became of mode 1 data.
+/// The result of receiving mode 1 data.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Received {
-    /// A message is complete, and newer than any before; and how it was cut.
+    /// A message is complete and newer than any before. Also tells how it was segmented.
     Message(Bytes, Shape),
-    /// A segment came that was missing.
+    /// A missing segment arrived.
     Segment,
-    /// Nothing new.
+    /// The data was received before, or is older than data received before.
     Duplicate,
-    /// Of no interest, or no room, or nonsense.
+    /// The data is not wanted, has no room, or is invalid.
     Refused,
 }
 
-/// One sender, as this receiver knows it: a life of it, in profile v3.
+/// The state of one sender at this receiver; in profile v3, of one epoch of it.
 #[derive(Debug)]
 pub(crate) struct Origin {
     pub(super) member: MemberId,
     pub(super) items: BTreeMap<DataId, Item>,
-    /// Data elements with a want, in the order in which they were opened; some have none any more.
+    /// Data elements in the order in which their wants were opened; some have no want any longer.
     pub(super) open: Vec<DataId>,
-    /// Data elements with a part.
+    /// Data elements with an incomplete segmented message.
     pub(super) parts: SmallVec<[DataId; 4]>,
     pub(super) heard: Heard,
-    /// When wants in backoff become due.
+    /// The time at which wants in backoff become due.
     pub(super) backoff: Option<Moment>,
-    /// How many wants are due.
+    /// The number of wants that are due.
     pub(super) due: usize,
-    /// Loggers to be asked before the group.
+    /// Loggers to ask before the group.
     pub(super) path: Path,
-    /// When wants that wait to ask a logger become due.
+    /// The time at which wants in the backoff of a logger become due.
     pub(super) near: Option<Moment>,
-    /// How many of these are due.
+    /// The number of these that are due.
     pub(super) near_due: usize,
     pub(super) wakes: BinaryHeap<Reverse<(Moment, DataId)>>,
-    /// Data elements with a complete message.
+    /// The number of data elements with a complete message.
     pub(super) held: usize,
     pub(super) answers: super::answers::AnswerTime,
-    /// The greatest round-trip time of the sender's group, as it tells.
+    /// The greatest round-trip time of the sender's group, as the sender announces it.
     pub(super) r_max: Duration,
     pub(super) digest: Digest,
-    /// Versions announced since the sender's digest was ours, or a difference was told.
+    /// Versions announced since the digests were last equal, or since a mismatch was reported.
     pub(super) announced_unequal: u32,
     pub(super) restart: super::restart::Watch,
 }
@@ -138,7 +139,7 @@ impl Origin {
         }
     }
 
-    /// What the sender says of its group.
+    /// Sets the greatest round-trip time of the sender's group, as the sender announces it.
     pub(crate) fn set_r_max(&mut self, r_max: Duration) {
         self.r_max = r_max;
     }
@@ -152,13 +153,14 @@ impl Origin {
         self.answers.usual()
     }
 
-    /// Data elements that were heard of.
+    /// The number of data elements known.
     pub(crate) fn known(&self) -> usize {
         self.items.len()
     }
 
-    /// Whether a mode 0 message in a bundle that announces something, or nothing, is handed up: not while this receiver holds nothing
-    /// of what the sender announces, so that nobody sees an entity move that he does not know.
+    /// Whether to deliver a mode 0 message in a bundle with or without announcements. Messages are
+    /// held back while this receiver has none of the state that the sender announces, so that no
+    /// application sees an entity move before it knows the entity.
     pub(crate) fn admits_mode0(&self, shared: &Shared, announces: impl FnOnce() -> bool) -> bool {
         let config = &shared.config;
         if self.held > 0 || !shared.interest.covers_some_of(self.member) {
@@ -168,14 +170,14 @@ impl Origin {
         !literal && (!config.require_mode1_first || !announces())
     }
 
-    /// Whether that version is newer than what is complete, and wanted.
+    /// Whether that version is wanted and newer than the complete one.
     pub(crate) fn is_news(&self, shared: &Shared, dsn: Dsn) -> bool {
         let done = self.items.get(&dsn.data).and_then(|item| item.done);
         shared.interest.covers(self.member, dsn.data)
             && done.is_none_or(|done| shared.config.space.is_newer(dsn.sn, done))
     }
 
-    /// Mode 1 data: `segment` of the version that `dsn` names, or all of it when it has none.
+    /// Handles mode 1 data: `segment` of the version `dsn`, or all of it when it is not segmented.
     pub(crate) fn receive(
         &mut self,
         now: Moment,
@@ -239,7 +241,7 @@ impl Origin {
                     part.timer = now + timeout;
                 }
                 let lost = part.has_lost(!strict);
-                // Answers come: the next wish need not wait longer than the last.
+                // Answers are coming, so the next request need not wait longer than the first.
                 if let Some(want) = item.want.as_mut().filter(|want| want.sn == dsn.sn) {
                     want.attempt = 0;
                 }
@@ -252,7 +254,8 @@ impl Origin {
         }
     }
 
-    /// Makes sure that there is a part for that version; false when there is a newer one, or it contradicts.
+    /// Ensures that there is a part for that version. Returns false when a newer version is under
+    /// way, or the number of segments contradicts.
     fn prepare_part(&mut self, now: Moment, shared: &mut Shared, dsn: Dsn) -> bool {
         let Some(item) = self.items.get_mut(&dsn.data) else { return false };
         if let Some(part) = &item.part {
@@ -274,7 +277,7 @@ impl Origin {
         true
     }
 
-    /// A version is complete.
+    /// Records a complete version.
     fn complete(&mut self, now: Moment, shared: &mut Shared, dsn: Dsn, body: Bytes) -> Bytes {
         let space = shared.config.space;
         let Some(item) = self.items.get_mut(&dsn.data) else { return body };
@@ -301,7 +304,7 @@ impl Origin {
         body
     }
 
-    /// Gives up a message of which segments are missing.
+    /// Gives up a segmented message of which segments are missing.
     pub(super) fn drop_part(&mut self, shared: &mut Shared, data: DataId) {
         let part = self.items.get_mut(&data).and_then(|item| item.part.take());
         if let Some(part) = part {
@@ -311,7 +314,7 @@ impl Origin {
         }
     }
 
-    /// Does not keep a message that was handed up.
+    /// Drops the kept copy of a message that has been delivered.
     fn forget_body(&mut self, shared: &mut Shared, data: DataId) {
         if let Some(item) = self.items.get_mut(&data) {
             shared.bytes -= item.body.len();
@@ -319,7 +322,7 @@ impl Origin {
         }
     }
 
-    /// The data element, which is new if need be; none when memory is not for more of them.
+    /// The data element, which is added if it is new; `None` when the limits allow no more of them.
     pub(super) fn item(&mut self, now: Moment, shared: &mut Shared, data: DataId) -> Option<&mut Item> {
         let count = self.items.len();
         match self.items.entry(data) {
@@ -344,7 +347,7 @@ impl Origin {
         }
     }
 
-    /// Sees to it that this data element is looked at when it needs to be.
+    /// Schedules the next wake-up of this data element.
     pub(super) fn watch(&mut self, data: DataId) {
         let Some(item) = self.items.get_mut(&data) else { return };
         let due = item.due();
@@ -374,29 +377,31 @@ impl Origin {
         None
     }
 
-    /// When to call [`Origin::expire`].
+    /// The time at which to call [`Origin::expire`].
     pub(crate) fn deadline(&self) -> Option<Moment> {
         let wake = self.wakes.peek().map(|Reverse((at, _))| *at);
         wake.into_iter().chain(self.backoff).chain(self.near).min()
     }
 
-    /// A want is not in that phase any more.
+    /// Adjusts the counts for a want that leaves a phase.
     pub(super) fn leave_phase(&mut self, phase: Phase) {
         self.due -= usize::from(phase == Phase::Due);
         self.near_due -= usize::from(phase == Phase::NearDue);
     }
 
-    /// Every data element with its newest complete version and message, which is empty when memory was short.
+    /// Every data element with its newest complete version and message. The message is empty when
+    /// memory was short.
     pub(crate) fn messages(&self) -> impl Iterator<Item = (DataId, Sn, &[u8])> + '_ {
         self.items.iter().filter_map(|(data, item)| item.done.map(|sn| (*data, sn, item.body.as_slice())))
     }
 
-    /// The state that we hold, as the sender would tell it.
+    /// The digest of the versions held here, comparable to the sender's.
     pub(crate) fn digest(&self) -> Digest {
         self.digest
     }
 
-    /// When the least recently fed part was fed, for whom memory is short.
+    /// The incomplete message that has waited longest for its next segment, and the time of its
+    /// last one. When memory is short it is evicted first.
     pub(crate) fn oldest_part(&self) -> Option<(Moment, DataId)> {
         let progress = |data: &DataId| {
             self.items.get(data).and_then(|item| item.part.as_ref()).map(|part| (part.progress, *data))
@@ -404,7 +409,8 @@ impl Origin {
         self.parts.iter().filter_map(progress).min()
     }
 
-    /// Gives up a part because memory is short. It is asked for anew when it is announced again.
+    /// Gives up an incomplete message because memory is short. It is requested again when it is
+    /// announced again.
     pub(crate) fn evict_part(&mut self, shared: &mut Shared, data: DataId) {
         self.drop_part(shared, data);
     }

@@ -1,4 +1,4 @@
-//! A segmented message that is being put together.
+//! The reassembly of a segmented message.
 
 use crate::model::{Dsn, MESSAGE_BYTES_MAX};
 use crate::wire::Signature;
@@ -6,43 +6,44 @@ use base::Moment;
 use bytes::{Bytes, BytesMut};
 use smallvec::SmallVec;
 
-/// This many later segments, or later bundles without any, show that a segment is lost.
+/// A segment counts as lost after this many later segments, or after this many bundles in a row
+/// without any segment.
 const LATER: u8 = 3;
 
 #[derive(Clone, Debug)]
 enum Slot {
-    /// Missing; others asked for it and it is not asked for again before `quiet`.
+    /// Missing. Another member asked for it, and it is not requested again before `quiet`.
     Missing { quiet: Moment },
-    /// It came.
+    /// Received.
     Have(Bytes),
 }
 
-/// How a message was cut, so that another can send it as its source did.
+/// The segmentation of a message, by which another member can send it as its source did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Shape {
-    /// Bytes of each segment but the last.
+    /// Bytes of each segment, except for the last.
     pub(crate) segment_bytes: usize,
-    /// The source's signatures, in the order of segments; none when it does not sign.
+    /// The source's signatures, in the order of segments; empty when it does not sign.
     pub(crate) signatures: SmallVec<[Signature; 1]>,
 }
 
 impl Shape {
-    /// Of a message in one piece.
+    /// The shape of a message in one piece.
     pub(crate) fn of_whole(bytes: usize, signature: Option<Signature>) -> Self {
         Self { segment_bytes: bytes, signatures: signature.into_iter().collect() }
     }
 }
 
-/// What became of a segment.
+/// The result of inserting a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Inserted {
-    /// One of several.
+    /// The segment is new, and others are still missing.
     New,
-    /// Nothing is missing any more.
+    /// The segment was the last one missing.
     Complete,
-    /// It was there.
+    /// The segment was there already.
     Duplicate,
-    /// It does not fit what came before.
+    /// The segment does not fit those received before.
     Bad,
 }
 
@@ -51,20 +52,20 @@ pub(crate) enum Inserted {
 pub(crate) struct Part {
     pub(crate) dsn: Dsn,
     slots: Vec<Slot>,
-    /// By segment; empty as long as none is signed.
+    /// The signatures by segment; empty as long as no segment is signed.
     signatures: Vec<Option<Signature>>,
     missing: u16,
     bytes: usize,
-    /// The highest segments that came.
+    /// The highest segments received, in descending order.
     highest: [Option<u16>; LATER as usize],
-    /// All that is missing is lost.
+    /// All missing segments count as lost.
     all_lost: bool,
-    /// Bundles of the sender since one brought a segment.
+    /// Bundles of the sender since the last one with a segment.
     idle_bundles: u8,
     touched: bool,
-    /// When all that is missing is lost.
+    /// The time at which all missing segments count as lost.
     pub(crate) timer: Moment,
-    /// When a segment came last.
+    /// The time at which the last segment arrived.
     pub(crate) progress: Moment,
 }
 
@@ -85,7 +86,7 @@ impl Part {
         }
     }
 
-    /// Bytes of memory that it is charged with.
+    /// Bytes of memory that the part is charged with.
     pub(crate) fn cost(&self) -> usize {
         let signatures = self.signatures.len() * size_of::<Option<Signature>>();
         self.bytes + self.slots.len() * size_of::<Slot>() + signatures + size_of::<Self>()
@@ -126,7 +127,7 @@ impl Part {
         self.highest[place] = Some(index);
     }
 
-    /// The message. Only when complete.
+    /// The message. Valid only when complete.
     pub(crate) fn join(&self) -> Bytes {
         let mut whole = BytesMut::with_capacity(self.bytes);
         for slot in &self.slots {
@@ -137,7 +138,7 @@ impl Part {
         whole.freeze()
     }
 
-    /// How the message was cut. Only when complete.
+    /// The segmentation of the message. Valid only when complete.
     pub(crate) fn shape(&self) -> Shape {
         let segment_bytes = match self.slots.first() {
             Some(Slot::Have(first)) => first.len(),
@@ -146,8 +147,8 @@ impl Part {
         Shape { segment_bytes, signatures: self.signatures.iter().copied().flatten().collect() }
     }
 
-    /// A bundle of the sender ended: with the third one in a row that brings nothing, what is missing is lost.
-    /// Says whether that has just become so.
+    /// Handles the end of a bundle of the sender. The missing segments are lost after the third
+    /// bundle in a row without a segment; returns true when that happens for the first time.
     pub(crate) fn end_of_bundle(&mut self) -> bool {
         self.idle_bundles = if std::mem::take(&mut self.touched) { 0 } else { self.idle_bundles + 1 };
         if self.idle_bundles < LATER {
@@ -157,17 +158,17 @@ impl Part {
         !std::mem::replace(&mut self.all_lost, true)
     }
 
-    /// All that is missing is lost.
+    /// Declares all missing segments lost.
     pub(crate) fn give_up_waiting(&mut self) {
         self.all_lost = true;
     }
 
-    /// Whether a segment is lost. `early` knows it from later segments.
+    /// Whether a segment is lost. With `early`, later segments show that as well.
     pub(crate) fn has_lost(&self, early: bool) -> bool {
         self.lost(early).next().is_some()
     }
 
-    /// The lost segments, and until when others' NACKs stand for ours.
+    /// The lost segments, each with the time until which the requests of others stand for ours.
     pub(crate) fn lost(&self, early: bool) -> impl Iterator<Item = (u16, Moment)> + '_ {
         let below = match self.highest[LATER as usize - 1] {
             _ if self.all_lost => self.dsn.segments,
@@ -180,14 +181,14 @@ impl Part {
         })
     }
 
-    /// Somebody else asked for a segment.
+    /// Another member requested a segment.
     pub(crate) fn hush(&mut self, index: u16, until: Moment) {
         if let Some(Slot::Missing { quiet }) = self.slots.get_mut(usize::from(index)) {
             *quiet = until;
         }
     }
 
-    /// Somebody else asked for everything.
+    /// A logger fetches the whole message.
     pub(crate) fn hush_all(&mut self, until: Moment) {
         (0..self.dsn.segments).for_each(|index| self.hush(index, until));
     }

@@ -1,23 +1,24 @@
-//! Whom a receiver asks before it asks the group: loggers, nearest first.
+//! The path of a repair request: loggers, nearest first, before the group.
 
 use crate::model::MemberId;
 use smallvec::SmallVec;
 use std::time::Duration;
 
-/// One member to be asked.
+/// One logger to ask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Step {
-    /// Who.
+    /// The logger.
     pub(crate) ask: MemberId,
-    /// Asks wait for a truncated exponential time up to this, among so many; zero: they go at once.
+    /// The longest backoff of a request, a truncated exponential, and the number of members that
+    /// share it. Zero: requests leave at once.
     pub(crate) spread: (Duration, u32),
-    /// How long an answer is waited for.
+    /// The time to wait for the answer to the first request.
     pub(crate) wait: Duration,
-    /// How often it is asked, each time waiting twice as long.
+    /// The number of requests; the wait doubles with each.
     pub(crate) tries: u32,
 }
 
-/// All steps before the group, in order.
+/// The steps before the group, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Path {
     steps: SmallVec<[Step; 5]>,
@@ -32,7 +33,8 @@ impl Path {
         self.steps.push(step);
     }
 
-    /// The step of an attempt, counted from 0, and which of its tries that is; nothing when the group's turn has come.
+    /// The step of an attempt, counted from 0, and the number of the try within it; `None` when the
+    /// group is next.
     pub(super) fn at(&self, attempt: u32) -> Option<(Step, u32)> {
         let mut left = attempt;
         for step in &self.steps {
@@ -44,7 +46,7 @@ impl Path {
         None
     }
 
-    /// Attempts before the group's turn.
+    /// The number of attempts before the group is asked.
     pub(super) fn tries(&self) -> u32 {
         self.steps.iter().map(|step| step.tries).sum()
     }

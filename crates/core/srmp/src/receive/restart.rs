@@ -1,4 +1,4 @@
-//! Senders that begin again, fall silent, or are not wanted any more.
+//! Senders that restart, fall silent, or are no longer wanted.
 
 use super::origin::{Origin, Phase};
 use super::shared::Shared;
@@ -7,23 +7,25 @@ use crate::wire::Digest;
 use base::Moment;
 use std::time::Duration;
 
-/// Announcements must be older than what we hold for this long,
+/// Announcements must be older than our version for at least this long to show a restart.
 const OLDER_FOR: Duration = Duration::from_secs(1);
-/// in at least this many bundles,
+/// They must be older in at least this many bundles.
 const OLDER_BUNDLES: u32 = 3;
-/// this soon after a jump of the bundles' numbers.
+/// They must follow a jump of the bundles' numbers within this time.
 const JUMPED_WITHIN: Duration = Duration::from_secs(5);
 
-/// Looks for signs that a sender without epochs (profile v2) began again.
+/// Looks for signs that a sender without epochs (profile v2) has restarted.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Watch {
     jumped: Option<Moment>,
-    /// A data element whose announcements are older than what we hold: since when, in how many bundles.
+    /// A data element whose announcements are older than our version: the start, and the number of
+    /// bundles.
     suspect: Option<(DataId, Moment, u32)>,
 }
 
 impl Watch {
-    /// A data element was announced in a version older than ours. True when that makes a restart.
+    /// Notes the announcement of a version older than ours. Returns true when that proves a
+    /// restart.
     pub(super) fn older(&mut self, now: Moment, data: DataId) -> bool {
         let Some(jumped) = self.jumped.filter(|at| now.since(*at) <= JUMPED_WITHIN) else { return false };
         let (suspect, since, bundles) = self.suspect.get_or_insert((data, now.max(jumped), 0));
@@ -34,7 +36,7 @@ impl Watch {
         *bundles >= OLDER_BUNDLES && now.since(*since) >= OLDER_FOR
     }
 
-    /// A data element was announced in the version that we hold, or a newer one.
+    /// Notes the announcement of our version or a newer one.
     pub(super) fn not_older(&mut self, data: DataId) {
         if self.suspect.is_some_and(|(suspect, ..)| suspect == data) {
             self.suspect = None;
@@ -43,13 +45,13 @@ impl Watch {
 }
 
 impl Origin {
-    /// The numbers of the sender's bundles jumped.
+    /// Notes a jump in the numbers of the sender's bundles.
     pub(crate) fn note_jump(&mut self, now: Moment) {
         self.restart.jumped = Some(now);
         self.restart.suspect = None;
     }
 
-    /// Forgets everything of the sender, which began again or is not a member any more.
+    /// Forgets all state of the sender, which has restarted or is no longer a member.
     pub(crate) fn reset(&mut self, shared: &mut Shared) {
         for (_, item) in std::mem::take(&mut self.items) {
             shared.items -= 1;
@@ -70,14 +72,16 @@ impl Origin {
         self.restart = Watch::default();
     }
 
-    /// The sender is silent: asks it for nothing until it announces again. What came stays.
+    /// The sender is silent: requests nothing from it until it announces again. Received messages
+    /// stay.
     pub(crate) fn silence(&mut self, shared: &mut Shared) {
         self.abandon(shared, |_| true);
         self.backoff = None;
         self.near = None;
     }
 
-    /// Interest changed: forgets what is not wanted any more, so that it comes anew when it is wanted again.
+    /// Forgets data elements that are no longer wanted, so that they come again when they are
+    /// wanted again.
     pub(crate) fn apply_interest(&mut self, shared: &mut Shared) {
         let interest = std::mem::take(&mut shared.interest);
         let member = self.member;
@@ -98,7 +102,7 @@ impl Origin {
         shared.interest = interest;
     }
 
-    /// Gives up wants and parts.
+    /// Gives up the wants and incomplete messages of unwanted data elements.
     fn abandon(&mut self, shared: &mut Shared, unwanted: impl Fn(DataId) -> bool) {
         for index in 0..self.open.len() {
             let data = self.open[index];

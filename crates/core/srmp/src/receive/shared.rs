@@ -1,4 +1,4 @@
-//! What all senders' states at one receiver have in common.
+//! State that a receiver shares among all its senders.
 
 use crate::Histogram;
 use crate::model::{DataId, MemberId, SnSpace};
@@ -7,22 +7,22 @@ use base::{Moment, Rng, Seed};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// Which data elements this receiver wants. Data elements are named by their sender.
+/// The data elements that this receiver wants, each named together with its sender.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub enum Interest {
-    /// Every one.
+    /// All.
     #[default]
     All,
-    /// Those of some senders.
+    /// All data elements of these senders.
     Members(BTreeSet<MemberId>),
-    /// Some of some senders.
+    /// These data elements of these senders.
     Elements(BTreeSet<(MemberId, DataId)>),
-    /// None: mode 0 and mode 2 only.
+    /// None: only mode 0 and mode 2.
     Nothing,
 }
 
 impl Interest {
-    /// Whether that data element is wanted.
+    /// Whether the data element is wanted.
     pub fn covers(&self, member: MemberId, data: DataId) -> bool {
         match self {
             Self::All => true,
@@ -32,7 +32,7 @@ impl Interest {
         }
     }
 
-    /// Whether every data element of the sender is wanted, so that digests can be compared.
+    /// Whether all data elements of the sender are wanted, so that digests can be compared.
     pub(crate) fn covers_all_of(&self, member: MemberId) -> bool {
         match self {
             Self::All => true,
@@ -41,7 +41,7 @@ impl Interest {
         }
     }
 
-    /// Whether anything of the sender is wanted.
+    /// Whether any data element of the sender is wanted.
     pub(crate) fn covers_some_of(&self, member: MemberId) -> bool {
         match self {
             Self::All => true,
@@ -54,82 +54,83 @@ impl Interest {
     }
 }
 
-/// What a receiver counts of mode 1.
+/// The counters of a receiver in mode 1.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReceiveCounters {
-    /// Messages handed up.
+    /// Messages delivered to the application.
     pub delivered: u64,
-    /// Data of a version that was complete, or older than one that was.
+    /// Data of a version that was complete already, or older than the complete one.
     pub duplicates: u64,
-    /// Messages and announcements beyond what memory is for, or that contradict others.
+    /// Messages and announcements that exceed a limit or contradict earlier ones.
     pub refused: u64,
-    /// Wants: something is missing.
+    /// Wants opened: versions found missing.
     pub wants_opened: u64,
-    /// Wants that data satisfied.
+    /// Wants satisfied by data.
     pub wants_satisfied: u64,
-    /// Wants for a version that a newer one made useless.
+    /// Wants for a version that a newer one replaced.
     pub wants_superseded: u64,
-    /// Wants given up: nobody announces the data element any more, or nobody wants it.
+    /// Wants given up, because the data element is no longer announced or no longer wanted.
     pub wants_abandoned: u64,
     /// Backoffs started.
     pub nacks_scheduled: u64,
-    /// Wishes sent to the group.
+    /// Repair requests sent to the group.
     pub nacks_sent: u64,
-    /// Wishes sent to loggers.
+    /// Repair requests sent to loggers.
     pub nacks_to_loggers: u64,
-    /// Wishes not sent because another member sent them.
+    /// Repair requests not sent because another member sent them.
     pub nacks_suppressed_by_nack: u64,
-    /// Wishes not sent because the data came first.
+    /// Repair requests not sent because the data came first.
     pub nacks_suppressed_by_data: u64,
-    /// Wishes not sent because a logger said that it asks.
+    /// Repair requests not sent because a logger reported that it is fetching the data.
     pub nacks_suppressed_by_pending: u64,
-    /// Wishes of other members heard.
+    /// Repair requests of other members overheard.
     pub nacks_heard: u64,
-    /// Segmented messages put together.
+    /// Segmented messages reassembled.
     pub reassembled: u64,
-    /// Segmented messages given up: a newer one came, or memory was short.
+    /// Segmented messages given up, because a newer one came or memory was short.
     pub parts_discarded: u64,
-    /// Senders that began again.
+    /// Restarts of senders, as detected.
     pub restarts: u64,
-    /// Times that a sender's digest stayed different from ours.
+    /// Persistent differences between a sender's digest and ours.
     pub digest_mismatches: u64,
-    /// From the want to the data.
+    /// The times from opening a want to the arrival of its data.
     pub recovery: Histogram,
 }
 
-/// What does not change.
+/// The settings of a receiver.
 #[derive(Clone, Debug)]
 pub(crate) struct ReceiveConfig {
     pub(crate) timing: Timing,
     pub(crate) space: SnSpace,
-    /// RFC 4410 only.
+    /// RFC 4410 only, without this library's extensions.
     pub(crate) strict: bool,
-    /// Messages are kept after they were handed up, and digests compared.
+    /// Keep messages after their delivery, and compare digests.
     pub(crate) keeps_state: bool,
-    /// Mode 0 of a sender that announces data of which none came is held back.
+    /// Hold back mode 0 of a sender that announces data of which this receiver has none.
     pub(crate) require_mode1_first: bool,
-    /// Mode 0 of a sender that sent no mode 1 is held back.
+    /// Hold back mode 0 of a sender that has sent no mode 1.
     pub(crate) literal_mode0_gate: bool,
-    /// Bytes of messages and parts of all senders.
+    /// The most bytes of messages and parts of all senders.
     pub(crate) bytes_max: usize,
-    /// Data elements per sender.
+    /// The most data elements of one sender.
     pub(crate) items_per_origin_max: usize,
-    /// Data elements of all senders.
+    /// The most data elements of all senders.
     pub(crate) items_max: usize,
-    /// Segments of a message.
+    /// The most segments of a message.
     pub(crate) segments_max: u16,
 }
 
-/// What all [`Origin`](super::Origin)s of a receiver share.
+/// State that all [`Origin`](super::Origin)s of a receiver share.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) config: ReceiveConfig,
     pub(crate) interest: Interest,
-    /// G: members heard of late.
+    /// The number of members heard of lately: the group size G of RFC 5401.
     pub(crate) members: u32,
-    /// When this receiver joined the group.
+    /// The time at which this receiver joined the group.
     pub(crate) joined: Moment,
-    /// Until when the whole state is under way, so that nothing is asked for.
+    /// The end of the transfer of the whole state that is under way; until then nothing is
+    /// requested.
     pub(crate) synchronizing: Option<Moment>,
     pub(crate) rng: Rng,
     /// Bytes held.
@@ -154,12 +155,12 @@ impl Shared {
         }
     }
 
-    /// How long to hold off after a wish: in the extended profile longer with each attempt.
+    /// The hold-off after a request. In the extended profile it grows with each attempt.
     pub(super) fn repeat(&self, r_max: Duration, attempt: u32) -> Duration {
         self.config.timing.nack_repeat(r_max, if self.config.strict { 0 } else { attempt })
     }
 
-    /// Memory is short.
+    /// Whether more memory is in use than allowed.
     pub(crate) fn is_over(&self) -> bool {
         self.bytes > self.config.bytes_max
     }

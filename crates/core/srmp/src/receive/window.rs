@@ -1,22 +1,23 @@
-//! Bundles that came already.
+//! The window of bundles received.
 
 use crate::model::{Seq, SeqSpace};
 
-/// Numbers that are remembered.
+/// Bundle numbers that are remembered.
 const WINDOW: usize = 1024;
-/// A jump by more than this, either way, is a restart or a long outage.
+/// A jump by more than this, in either direction, is a restart or a long outage.
 const JUMP_MAX: i64 = 2048;
-/// This many bundles in a row that look like repeats are a restart: of a duplicated flow every other one is new.
+/// This many repeats in a row are a restart. In a duplicated flow every other bundle is new, so
+/// that it never reaches this number.
 const REPEATS_MAX: u32 = 32;
 
-/// What a number is to the window.
+/// The relation of a number to the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// Never seen.
+    /// Not seen before.
     Fresh,
-    /// Seen, or too old to tell.
+    /// Seen before, or too old to tell.
     Repeat,
-    /// So far from the others that the window begins again with it.
+    /// Too far from the others: the window restarts with it.
     Jump,
 }
 
@@ -30,14 +31,14 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    /// A window that saw one number.
+    /// Creates a window that has seen one number.
     pub(crate) fn new(first: Seq) -> Self {
         let mut window = Self { newest: first, seen: [0; WINDOW / 64], repeats: 0 };
         window.mark(first);
         window
     }
 
-    /// Takes in a number.
+    /// Classifies a number, and marks it as seen.
     pub(crate) fn accept(&mut self, space: SeqSpace, seq: Seq) -> Verdict {
         let ahead = space.offset(seq, self.newest);
         if ahead.abs() > JUMP_MAX || (ahead <= 0 && self.repeats >= REPEATS_MAX) {
@@ -131,7 +132,8 @@ mod tests {
     }
 
     proptest! {
-        /// Against the set of everything seen, as long as no number is farther than the window from the newest.
+        /// Compares with the set of all numbers seen, as long as no number is farther than the
+        /// window from the newest.
         #[test]
         fn agrees_with_a_set(start: u16, steps in proptest::collection::vec(-900i64..100, 0..300)) {
             let mut newest = i64::from(start);
@@ -141,7 +143,7 @@ mod tests {
                 let number = newest + step;
                 let fresh = seen.insert(number);
                 newest = newest.max(number);
-                // Repeats in a row are a restart in the end; here each is followed by a new number.
+                // Many repeats in a row would be a restart, so here a new number follows each one.
                 let verdict = window.accept(V2, Seq(number.rem_euclid(65_536) as u32));
                 prop_assert_eq!(verdict, if fresh { Verdict::Fresh } else { Verdict::Repeat });
                 newest += 1;

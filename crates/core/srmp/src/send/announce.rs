@@ -1,4 +1,4 @@
-//! Which versions a bundle announces.
+//! The choice of versions that a bundle announces.
 
 use super::sender::Sender;
 use super::table::{Element, Table};
@@ -7,26 +7,27 @@ use base::Moment;
 use std::collections::VecDeque;
 use std::ops::Bound;
 
-/// A version is fresh for so many announcements (in the extended profile), and then goes before others.
+/// In the extended profile a version is fresh for this many announcements. Fresh versions go before
+/// others.
 const FRESH: u8 = 3;
 
-/// Where announcing stands.
+/// The state of the announcements.
 #[derive(Debug, Default)]
 pub(super) struct Announcer {
     /// Data elements that are announced.
     pub(super) active: usize,
-    /// The data element that the turn last came to.
+    /// The data element that was announced last when elements took turns.
     turn: Option<DataId>,
-    /// Sent of late.
+    /// Data elements with a fresh version, in the order in which these were sent.
     fresh: VecDeque<DataId>,
-    /// To be announced with the next bundle, which must not wait.
+    /// To be announced with the next bundle, which must leave at once.
     urgent: Vec<DataId>,
     /// Bundles so far.
     bundles: u64,
 }
 
 impl Announcer {
-    /// All of a version was sent.
+    /// The last piece of a version has been sent.
     pub(super) fn now_told(&mut self, element: &mut Element, data: DataId, first: bool) {
         self.active += usize::from(first);
         element.announcements = 0;
@@ -35,7 +36,7 @@ impl Announcer {
         }
     }
 
-    /// A version must be announced at once.
+    /// Announces a version at once.
     pub(super) fn urge(&mut self, data: DataId) {
         self.urgent.push(data);
     }
@@ -45,7 +46,7 @@ impl Announcer {
     }
 }
 
-/// One bundle's announcements.
+/// The announcements of one bundle, while they are chosen.
 struct Choice<'a> {
     now: Moment,
     bundle: u64,
@@ -58,7 +59,7 @@ impl Choice<'_> {
         self.out.len() >= self.max
     }
 
-    /// Announces the version of an element, unless this bundle does already, or carries it.
+    /// Announces the version of an element, unless this bundle already announces or carries it.
     fn announce(&mut self, element: &mut Element) -> bool {
         let Some(told) = element.told.filter(|_| element.bundle != self.bundle && !self.is_full()) else {
             return false;
@@ -72,7 +73,8 @@ impl Choice<'_> {
 }
 
 impl Sender {
-    /// What a bundle that leaves now announces: at most `max` versions, none of those whose data it carries.
+    /// Chooses the announcements of a bundle that leaves now: at most `max` versions, and none of
+    /// the elements whose data it carries.
     pub(crate) fn announce(
         &mut self,
         now: Moment,
@@ -108,7 +110,8 @@ impl Sender {
         self.counters.announced += (choice.out.len() - begin) as u64;
     }
 
-    /// Announces no more what has not been sent for too long. The element stays, without its message, so that its numbers go on.
+    /// Stops announcing elements that have not been sent for `data_timeout`. The element stays,
+    /// without its message, so that its numbers continue.
     fn retire(&mut self, now: Moment) {
         let Some(timeout) = self.config.timing.data_timeout else { return };
         while let Some((updated, data)) = self.by_age.front().copied() {
@@ -134,7 +137,8 @@ impl Sender {
 }
 
 impl Announcer {
-    /// Up to `slots` versions that few bundles announced so far, in the order in which they were sent.
+    /// Announces up to `slots` versions that few bundles have announced so far, in the order in
+    /// which they were sent.
     fn announce_fresh(&mut self, table: &mut Table, choice: &mut Choice<'_>, slots: usize) {
         let end = choice.out.len() + slots;
         for _ in 0..self.fresh.len() {
@@ -153,7 +157,8 @@ impl Announcer {
         }
     }
 
-    /// While all versions fit, nothing is fresh for long.
+    /// Drops versions that are no longer fresh. While every bundle announces all versions, they
+    /// stay fresh only for a few bundles.
     fn forget_stale(&mut self, table: &mut Table) {
         while let Some(data) = self.fresh.front().copied() {
             let Some(element) = table.elements.get_mut(&data) else { return };
@@ -165,7 +170,7 @@ impl Announcer {
         }
     }
 
-    /// The others take turns.
+    /// Announces the other versions in turns.
     fn announce_in_turn(&mut self, table: &mut Table, choice: &mut Choice<'_>) {
         let start = self.turn.map_or(Bound::Unbounded, Bound::Excluded);
         let stop = self.turn.map_or(Bound::Unbounded, Bound::Included);

@@ -1,4 +1,4 @@
-//! The bundle that waits for more.
+//! The bundle that is being filled.
 
 use super::sender::Piece;
 use super::table::Why;
@@ -10,13 +10,14 @@ use std::time::Duration;
 /// A message in a bundle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Message {
-    /// Best effort. `ticket` is the caller's.
+    /// A best-effort message. `ticket` is the caller's.
     Mode0 { stream: StreamKey, body: Bytes, ticket: u64 },
-    /// Reliable as long as it is the newest.
+    /// A message that is reliable as long as it is the newest of its data element.
     Mode1 { piece: Piece, why: Why, ticket: u64 },
 }
 
-/// Messages that leave together, when the first of them has waited long enough, or there is no more room.
+/// Messages that leave together, when the first of them has waited long enough or the room is used
+/// up.
 #[derive(Debug, Default)]
 pub(crate) struct Bundle {
     messages: Vec<(Message, usize)>,
@@ -34,29 +35,30 @@ impl Bundle {
         self.messages.is_empty()
     }
 
-    /// When it has to leave.
+    /// The time at which it has to leave.
     pub(crate) fn flush_at(&self) -> Option<Moment> {
         self.flush_at
     }
 
-    /// Adds a message of so many bytes with its header. The first may wait for `wait`; later ones only shorten that.
+    /// Adds a message that takes `bytes` with its header. The first message may wait for `wait`;
+    /// later ones can only shorten the wait.
     pub(crate) fn push(&mut self, now: Moment, message: Message, bytes: usize, wait: Duration) {
         self.messages.push((message, bytes));
         self.bytes += bytes;
         self.hurry(now + wait);
     }
 
-    /// It has to leave by then.
+    /// Makes it leave by then.
     pub(crate) fn hurry(&mut self, by: Moment) {
         self.flush_at = Some(self.flush_at.map_or(by, |at| at.min(by)));
     }
 
-    /// It need not leave, being empty.
+    /// Cancels the deadline of an empty bundle.
     pub(crate) fn rest(&mut self) {
         self.flush_at = None;
     }
 
-    /// Removes other versions of a data element than this newest one, and says which they were.
+    /// Removes all versions of a data element but this newest one, and reports each to `dropped`.
     pub(crate) fn supersede(&mut self, newest: Dsn, mut dropped: impl FnMut(Message)) {
         let obsolete = |message: &Message| match message {
             Message::Mode1 { piece, .. } => piece.dsn.data == newest.data && piece.dsn.sn != newest.sn,
@@ -65,7 +67,7 @@ impl Bundle {
         self.remove(obsolete, &mut dropped);
     }
 
-    /// Removes older messages of a stream, and says which they were.
+    /// Removes the older messages of a stream, and reports each to `dropped`.
     pub(crate) fn conflate(&mut self, stream: StreamKey, mut dropped: impl FnMut(Message)) {
         self.remove(
             |message| matches!(message, Message::Mode0 { stream: other, .. } if *other == stream),
@@ -93,7 +95,7 @@ impl Bundle {
         self.messages.iter().map(|(message, _)| message)
     }
 
-    /// Takes all messages out; the bundle is as new, and keeps its memory.
+    /// Takes all messages out. The bundle is empty then, and keeps its memory.
     pub(crate) fn drain(&mut self) -> impl Iterator<Item = Message> + '_ {
         self.bytes = 0;
         self.flush_at = None;

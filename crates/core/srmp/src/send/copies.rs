@@ -1,8 +1,9 @@
-//! Copies: a message that somebody would ask for is sent again before anybody does.
+//! Copies: a message that some receiver is likely to miss is sent again before anybody asks for it.
 //!
-//! Where nearly every message is missed by somebody, a copy costs what the repair would, and saves round trips: such copies follow
-//! from loss and the size of the group alone. Where it is only some, a copy makes the state of those who missed the message
-//! fresher, and is paid from a share of what is sent.
+//! Where some receiver misses nearly every message, a copy costs as much as the repair that it
+//! replaces, and saves round trips. Such copies follow from the loss and the size of the group
+//! alone. Where receivers miss only some messages, a copy gives those that missed one the fresh
+//! state sooner. Such copies are paid from a share of the bytes sent.
 
 use super::repair::Since;
 use super::sender::Sender;
@@ -15,49 +16,52 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::Duration;
 
-/// At most so many copies follow a message.
+/// The most copies of a message.
 pub(super) const COPIES_MAX: usize = 10;
-/// One message in so many has a copy less than the others, to measure anew.
+/// One message in this many gets one copy fewer than the others, so that its NACKs show whether the
+/// last copy is still needed.
 const MEASURED_EVERY: u32 = 16;
-/// A message that drew no NACK for this long after its last copy, or four round-trip times, was missed by nobody.
+/// A message that draws no NACK for this long after its last copy, or for four round-trip times if
+/// that is longer, counts as received by all.
 const JUDGED_AFTER: Duration = Duration::from_secs(1);
-/// What is saved up for copies is at most this many bytes.
+/// The most credit for copies, in bytes.
 const CREDIT_MAX: f64 = 16_384.0;
 
-/// What is to happen to a message.
+/// The next step of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Step {
-    /// It is sent once more.
+    /// Send it once more.
     Copy,
-    /// Nobody missed it if nobody asked.
+    /// Decide that nobody missed it, if nobody has asked.
     Judge,
 }
 
-/// How often messages are sent, and what follows from it.
+/// The number of copies of messages, and the statistics that decide it.
 #[derive(Debug, Default)]
 pub(super) struct Copies {
     audience: Audience,
-    /// By how many copies messages had.
+    /// Statistics of messages by their number of copies.
     levels: [Level; COPIES_MAX + 1],
     since_measured: u32,
-    /// Bytes that may be spent on copies.
+    /// Bytes that copies may still take.
     credit: f64,
     due: BinaryHeap<Reverse<(Moment, DataId, u32, Step)>>,
 }
 
 impl Copies {
-    /// A receiver asked for a message.
+    /// A receiver asked for the message.
     pub(super) fn drew_nack(&mut self, now: Moment, element: &mut Element) {
-        // Who asked before the last copy reached him may have it.
+        // A receiver that asked before the last copy could reach it may have that copy by now.
         if let Some(trial) = element.trial.take_if(|trial| trial.from <= now) {
             self.levels[trial.copies].judge(true);
         }
     }
 
-    /// How many copies follow a message of so many bytes. What is paid for is taken from the credit.
+    /// The number of copies for a message of `bytes`. Copies that must be paid for are taken from
+    /// the credit.
     fn plan(&mut self, bytes: usize) -> usize {
         let mut copies = 0;
-        // What the last copy costs of the credit.
+        // The price of the last copy.
         let mut last = 0.0;
         while copies < COPIES_MAX {
             last = match self.levels[copies].worth(self.audience, copies + 1) {
@@ -77,7 +81,7 @@ impl Copies {
         copies
     }
 
-    /// All of a message was sent for the first time.
+    /// The last piece of a message has been sent for the first time.
     pub(super) fn first_sent(
         &mut self,
         now: Moment,
@@ -121,7 +125,7 @@ impl Sender {
                 }
                 Step::Copy => {
                     let pieces = element.pieces.len();
-                    // A repair in between makes the copy useless.
+                    // A repair sent meanwhile makes the copy useless.
                     let held = (Since::SentAgain, self.config.timing.copy_spacing.0 / 2);
                     self.queue_again(now, data, 0..pieces, Why::Copy, held);
                 }
@@ -129,18 +133,18 @@ impl Sender {
         }
     }
 
-    /// What is known of those who listen.
+    /// Sets the size of the audience and its loss.
     pub(crate) fn set_audience(&mut self, audience: Audience) {
         self.copies.audience = audience;
     }
 
-    /// So many bytes were sent, a share of which copies may cost.
+    /// Adds the share that copies may take of `bytes` sent.
     pub(crate) fn earn_copies(&mut self, bytes: usize) {
         let earned = bytes as f64 * self.config.copy_share;
         self.copies.credit = (self.copies.credit + earned).min(CREDIT_MAX);
     }
 
-    /// The share of messages that somebody misses after their first sending.
+    /// The share of messages that some receiver misses after the first sending.
     pub(crate) fn missed_share(&self) -> f64 {
         self.copies.levels[0].share(self.copies.audience.expects(1))
     }

@@ -1,36 +1,36 @@
-//! What a sender counts.
+//! The counters of a sender.
 
-/// What a sender counts of mode 1.
+/// The counters of a sender in mode 1.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SendCounters {
     /// Messages accepted.
     pub messages: u64,
-    /// Messages replaced by a newer one before all of them was sent.
+    /// Messages replaced by a newer one before all of their pieces were sent.
     pub superseded: u64,
     /// Messages and segments sent for the first time.
     pub pieces_new: u64,
-    /// Messages of which something was sent again because somebody asked.
+    /// Messages of which at least one piece was sent again because a receiver asked.
     pub messages_repaired: u64,
-    /// Messages and segments sent again because somebody asked.
+    /// Messages and segments sent again because a receiver asked.
     pub pieces_repaired: u64,
-    /// Messages and segments sent a second time before anybody asked.
+    /// Messages and segments sent again before any receiver asked.
     pub pieces_copied: u64,
     /// Versions announced.
     pub announced: u64,
-    /// Bundles sent for trailing announcements alone.
+    /// Bundles sent only for trailing announcements.
     pub trailing: u64,
-    /// Wishes received.
+    /// Repair requests received, one for each item of a NACK.
     pub nacks: u64,
-    /// Of these, wishes that came to this member alone: of loggers, and of members that went past theirs.
+    /// Of these, requests by unicast: from loggers, and from members that bypassed their logger.
     pub nacks_of_loggers: u64,
-    /// Wishes for what was sent a moment ago, or waits to be sent.
+    /// Requests for pieces that were sent a moment ago or wait to be sent.
     pub nacks_held_off: u64,
-    /// Wishes for versions never sent.
+    /// Requests for versions that were never sent.
     pub nacks_future: u64,
-    /// Wishes for data elements never sent.
+    /// Requests for data elements that were never sent.
     pub nacks_unknown: u64,
-    /// Wishes ignored because everything is being sent.
+    /// Requests ignored because a sweep is sending everything.
     pub nacks_swept: u64,
-    /// Times that everything was sent because most of it was asked for.
+    /// Sweeps: times that everything was sent because most of it was asked for.
     pub sweeps: u64,
 }

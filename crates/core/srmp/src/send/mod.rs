@@ -1,4 +1,4 @@
-//! Mode 1 at a sender, and what every bundle tells of it.
+//! The sender's side of mode 1, and what every bundle announces of it.
 //!
 //! | module | concern |
 //! | --- | --- |
@@ -6,9 +6,9 @@
 //! | [`announce`] | which versions a bundle announces |
 //! | [`trailing`] | announcements after the last message of a silent sender |
 //! | [`repair`] | answers to NACKs, and their share of the rate |
-//! | [`copies`] | copies before anybody asks |
-//! | [`worth`] | when a copy is worth it |
-//! | [`bundle`] | the bundle that waits for more |
+//! | [`copies`] | copies before any receiver asks |
+//! | [`worth`] | the worth of a further copy |
+//! | [`bundle`] | the bundle that is being filled |
 //!
 //! All of it is driven by values, not datagrams.
 

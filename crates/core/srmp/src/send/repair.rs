@@ -9,32 +9,35 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::Duration;
 
-/// NACKs for more than half of the data elements within this time make a sweep: everything is sent once.
+/// NACKs for more than half of the data elements within this time start a sweep, which sends every
+/// element once.
 const SWEEP_WITHIN: Duration = Duration::from_secs(1);
 /// With fewer data elements there is no sweep.
 const SWEEP_MIN: usize = 8;
 
-/// What a hold-off is counted from.
+/// The sending from which a hold-off is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Since {
-    /// The last sending.
+    /// The last one.
     Sent,
-    /// The last sending but for the first.
+    /// The last one, not counting the first.
     SentAgain,
 }
 
-/// A piece that waits to be sent again: those of the newest versions go first, segments in order.
+/// A piece that waits to be sent again. Those of the newest versions go first, and segments in
+/// order.
 type Waiting = (Moment, DataId, Reverse<u16>, u32);
 
-/// What is to be sent again.
+/// The pieces that wait to be sent again.
 #[derive(Debug)]
 pub(super) struct Repairs {
     queue: BinaryHeap<Waiting>,
     share: Share,
-    /// No sooner, for want of a share of the rate.
+    /// No repair leaves before this time, because repairs have used their share of the rate.
     not_before: Option<Moment>,
     sweeping: bool,
-    /// Since when NACKed data elements are counted, how often that began, and how many they are.
+    /// Counts the data elements that were asked for: the start of the count, its generation, and
+    /// the elements counted.
     counted: (Moment, u64, usize),
 }
 
@@ -51,7 +54,7 @@ impl Repairs {
 }
 
 impl Sender {
-    /// A receiver misses something of ours.
+    /// A receiver asks the whole group for a repair of this sender's data.
     pub(crate) fn handle_nack(&mut self, now: Moment, wish: NackItem, r_max: Duration) -> Answer {
         self.counters.nacks += 1;
         let Some(element) = self.table.elements.get_mut(&wish.data).filter(|element| !element.is_retired())
@@ -77,7 +80,8 @@ impl Sender {
         let Some(element) = self.table.elements.get(&wish.data) else { return Answer::Ignored };
         let older = relation == Relation::Older;
         let wished = element.wished(wish.segment, older);
-        // Who names the version knows of it from a later bundle, so its first sending cannot have crossed the wish.
+        // A receiver that names the newest version learned of it from a later bundle, so the first
+        // sending cannot have crossed the request.
         let since = if older { Since::Sent } else { Since::SentAgain };
         let held = (since, self.config.timing.holdoff(r_max));
         let queued = self.queue_again(now, wish.data, wished, Why::Repair, held);
@@ -86,8 +90,9 @@ impl Sender {
         if queued { Answer::Repair } else { Answer::Ignored }
     }
 
-    /// A logger misses something of ours, and is to be answered alone: with which pieces. None when there is nothing to say, or all
-    /// were told within the time that an answer takes.
+    /// A logger requests a repair, which goes to it alone. Returns the pieces to send; `None` when
+    /// this member has no such version, or when one of the pieces is still unsent or was sent again
+    /// within half the hold-off.
     pub(crate) fn handle_child_nack(
         &mut self,
         now: Moment,
@@ -120,7 +125,8 @@ impl Sender {
         Some((element.dsn, wished.start as u16..wished.end as u16))
     }
 
-    /// Queues pieces that were sent, not within `held`, and do not wait to be; says whether there were any.
+    /// Queues pieces that were sent, but not within the hold-off, and do not wait already. Returns
+    /// whether it queued any.
     pub(super) fn queue_again(
         &mut self,
         now: Moment,
@@ -148,7 +154,8 @@ impl Sender {
         any
     }
 
-    /// The next piece to be sent again, and why; none when nothing is to be, or repairs had their share of `rate` bytes per second.
+    /// The next piece to send again, and why; `None` when nothing waits, or when repairs have used
+    /// their share of `rate` bytes per second.
     pub(crate) fn next_again(&mut self, now: Moment, rate: f64) -> Option<(Piece, Why)> {
         while let Some((_, data, Reverse(index), sn)) = self.repairs.queue.peek().copied() {
             let current = self.table.elements.get(&data);
@@ -176,7 +183,7 @@ impl Sender {
         None
     }
 
-    /// When [`Sender::next_again`] may have something: at once, later, or not at all.
+    /// The time from which [`Sender::next_again`] may return a piece: now, later, or never.
     pub(crate) fn again_at(&self, now: Moment) -> Option<Moment> {
         if self.repairs.queue.is_empty() { None } else { Some(self.repairs.not_before.unwrap_or(now)) }
     }
@@ -193,8 +200,8 @@ impl Sender {
         }
     }
 
-    /// When most data elements were asked for, everything is sent, once; not where elements last for a moment, for then most of those
-    /// that there are now were not there when the others were asked for.
+    /// Sends everything once when most data elements were asked for. Momentary elements are not
+    /// swept: most of the current ones did not exist when the others were asked for.
     fn begin_sweep_if_due(&mut self, now: Moment, r_max: Duration) {
         let active = self.active();
         let counted = self.repairs.counted.2;

@@ -14,24 +14,24 @@ use bytes::Bytes;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// What does not change.
+/// The settings of a [`Sender`].
 #[derive(Clone, Debug)]
 pub(crate) struct SendConfig {
     pub(crate) timing: Timing,
     pub(crate) space: SnSpace,
-    /// RFC 4410 only.
+    /// RFC 4410 only, without this library's extensions.
     pub(crate) strict: bool,
     /// Bytes of a segment.
     pub(crate) segment_bytes: usize,
-    /// Bytes of all newest messages.
+    /// The most bytes of all newest messages together.
     pub(crate) buffer_bytes_max: usize,
-    /// Data elements of this sender.
+    /// The most data elements of this sender.
     pub(crate) elements_max: usize,
     /// The share of the rate that repairs may take.
     pub(crate) repair_share: f64,
-    /// Send copies where messages are missed by somebody.
+    /// Send copies of messages that some receiver is likely to miss.
     pub(crate) copies: bool,
-    /// The share of what is sent that copies may cost which save no repair.
+    /// The share of the bytes sent that may go to copies that save no repair.
     pub(crate) copy_share: f64,
 }
 
@@ -43,19 +43,20 @@ pub(crate) struct Piece {
     pub(crate) body: Bytes,
 }
 
-/// What a wish leads to.
+/// The reaction to a repair request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
     /// Something will be sent.
     Repair,
-    /// Nothing.
+    /// Nothing will be sent.
     Ignored,
 }
 
-/// What a member sends in mode 1: it numbers and keeps messages, announces, repairs, and copies.
+/// The sending side of mode 1: numbers and keeps messages, announces, repairs and copies them.
 ///
-/// The caller queues the pieces of a [new version](Sender::update), takes them with [`Sender::take`] when they may go, and says with
-/// [`Sender::sent`] that they went. Repairs and copies are taken with [`Sender::next_again`].
+/// The caller queues the pieces of a [new version](Sender::update), takes each with
+/// [`Sender::take`] when it may leave, and confirms with [`Sender::sent`] that it left. It takes
+/// repairs and copies with [`Sender::next_again`].
 #[derive(Debug)]
 pub(crate) struct Sender {
     pub(super) config: SendConfig,
@@ -65,7 +66,8 @@ pub(crate) struct Sender {
     pub(super) repairs: Repairs,
     pub(super) copies: Copies,
     pub(super) digest: Digest,
-    /// Data elements in the order in which they were sent, where those not sent for long are announced no more.
+    /// Data elements in the order in which they were sent, to find those that are no longer
+    /// announced.
     pub(super) by_age: VecDeque<(Moment, DataId)>,
     pub(super) counters: SendCounters,
 }
@@ -87,7 +89,7 @@ impl Sender {
         }
     }
 
-    /// A new version of a data element: its pieces, from 0, are to be queued.
+    /// Stores a new version of a data element. The caller queues its pieces, counted from 0.
     pub(crate) fn update(&mut self, now: Moment, data: DataId, body: Bytes) -> Result<Dsn, Refused> {
         let (dsn, superseded) = self.table.update(now, data, body)?;
         self.counters.messages += 1;
@@ -98,18 +100,18 @@ impl Sender {
         Ok(dsn)
     }
 
-    /// A data element is sent in mode 2, and in no other from now on.
+    /// Reserves a data element for mode 2.
     pub(crate) fn claim_directed(&mut self, data: DataId) -> Result<(), Refused> {
         self.table.claim_directed(data)
     }
 
-    /// A piece that was queued when its version was new; none when there is a newer one.
+    /// A piece that was queued when its version was new; `None` when there is a newer version.
     pub(crate) fn take(&self, dsn: Dsn, index: u16) -> Option<Piece> {
         let element = self.table.elements.get(&dsn.data).filter(|element| element.dsn.sn == dsn.sn)?;
         Some(Piece { dsn, index, body: self.table.slice(element, index) })
     }
 
-    /// A piece of the newest version of which all was sent.
+    /// A piece of the newest version, if all of that version has been sent.
     pub(crate) fn piece(&self, data: DataId, index: u16) -> Option<Piece> {
         let element = self.table.elements.get(&data)?;
         let told = element.told.filter(|told| told.sn == element.dsn.sn)?;
@@ -120,19 +122,19 @@ impl Sender {
         })
     }
 
-    /// The version of the data element after one, or of the first, that is announced.
+    /// The announced version of the next data element after `data`, or of the first one.
     pub(crate) fn told_after(&self, data: Option<DataId>) -> Option<Dsn> {
         let begin = data.map_or(std::ops::Bound::Unbounded, std::ops::Bound::Excluded);
         let mut after = self.table.elements.range((begin, std::ops::Bound::Unbounded));
         after.find_map(|(_, element)| element.told)
     }
 
-    /// How long a piece of a version is, if it is still the newest.
+    /// The length in bytes of a piece, if its version is still the newest.
     pub(crate) fn piece_len(&self, dsn: Dsn, index: u16) -> Option<usize> {
         self.take(dsn, index).map(|piece| piece.body.len())
     }
 
-    /// A piece left.
+    /// A piece left, for the reason `why`.
     pub(crate) fn sent(&mut self, now: Moment, dsn: Dsn, index: u16, why: Why, r_max: Duration) {
         match why {
             Why::New => self.counters.pieces_new += 1,
@@ -167,28 +169,28 @@ impl Sender {
         }
     }
 
-    /// Something was due, or may be.
+    /// Handles whatever is due: trailing announcements and copies.
     pub(crate) fn expire(&mut self, now: Moment) {
         self.expire_trailing(now);
         self.expire_copies(now);
     }
 
-    /// When to call [`Sender::expire`].
+    /// The time at which to call [`Sender::expire`].
     pub(crate) fn deadline(&self) -> Option<Moment> {
         self.trailing.deadline().into_iter().chain(self.copies.deadline()).min()
     }
 
-    /// Whether a bundle must leave at once, with or without messages, because of what it announces.
+    /// Whether a bundle must leave at once, with or without messages, for its announcements.
     pub(crate) fn must_announce(&self) -> bool {
         self.announcer.must()
     }
 
-    /// How many data elements are announced.
+    /// The number of data elements that are announced.
     pub(crate) fn active(&self) -> usize {
         self.announcer.active
     }
 
-    /// What is announced, in a few bytes.
+    /// The digest of all announced versions.
     pub(crate) fn digest(&self) -> Digest {
         self.digest
     }
@@ -197,7 +199,7 @@ impl Sender {
         &self.counters
     }
 
-    /// Every data element with its newest message.
+    /// Every announced data element with its newest message.
     pub(crate) fn messages(&self) -> impl Iterator<Item = (Dsn, &Bytes)> + '_ {
         self.table.elements.values().filter(|element| element.told.is_some()).map(|e| (e.dsn, &e.body))
     }

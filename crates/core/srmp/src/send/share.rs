@@ -3,10 +3,11 @@
 use base::Moment;
 use std::time::Duration;
 
-/// Repairs per second that are always allowed.
+/// Repairs per second that are always allowed, so that a low rate cannot stop repairs.
 const REPAIRS_MIN: f64 = 10.0;
 
-/// Two budgets of a second each: of bytes, which follows the rate, and of repairs, which does not. Either will do.
+/// Two budgets of one second each: one of bytes, which follows the rate, and one of repairs, which
+/// does not. A repair may leave when either of them allows it.
 #[derive(Clone, Debug)]
 pub(super) struct Share {
     at: Moment,
@@ -20,18 +21,18 @@ impl Share {
         Self { at: now, bytes: 0.0, repairs: REPAIRS_MIN, fresh: true }
     }
 
-    /// Whether so many bytes may go now, at `rate` bytes per second.
+    /// Whether `bytes` may leave now, at `rate` bytes per second.
     pub(super) fn allows(&mut self, now: Moment, rate: f64, bytes: usize) -> bool {
         let time = if self.fresh { 1.0 } else { now.since(self.at).as_secs_f64() };
         self.fresh = false;
         self.at = now;
         self.bytes = (self.bytes + time * rate).min(rate);
         self.repairs = (self.repairs + time * REPAIRS_MIN).min(REPAIRS_MIN);
-        // A budget that is full is enough for one, however long it is.
+        // A full budget allows one repair, however long.
         self.bytes >= (bytes as f64).min(rate) || self.repairs >= 1.0
     }
 
-    /// So many bytes went.
+    /// Takes `bytes` and one repair from the budgets.
     pub(super) fn spend(&mut self, bytes: usize) {
         self.bytes -= bytes as f64;
         if self.repairs >= 1.0 {
@@ -39,12 +40,12 @@ impl Share {
         }
     }
 
-    /// When so many bytes may go.
+    /// The time at which `bytes` may leave.
     pub(super) fn ready(&self, rate: f64, bytes: usize) -> Moment {
         let by_bytes = ((bytes as f64).min(rate) - self.bytes).max(0.0) / rate.max(1.0);
         let by_repairs = (1.0 - self.repairs).max(0.0) / REPAIRS_MIN;
         let wait = Duration::from_secs_f64(by_bytes.min(by_repairs).min(60.0));
-        // Rounded up, so that it is really ready then.
+        // Rounded up, so that the budget is sufficient at that time.
         self.at + wait + Duration::from_nanos(1_000)
     }
 }

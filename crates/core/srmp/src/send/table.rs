@@ -6,34 +6,34 @@ use bytes::Bytes;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-/// Why a piece waits to be sent.
+/// The reason why a piece waits to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Why {
-    /// It never was.
+    /// It has never been sent.
     New,
-    /// Somebody asked.
+    /// A receiver asked for it.
     Repair,
-    /// Somebody would.
+    /// A receiver is likely to ask for it.
     Copy,
 }
 
 /// A message, or a segment of one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PieceState {
-    /// When it was last sent.
+    /// The time of the last sending.
     pub(super) sent: Option<Moment>,
-    /// When it was last sent again.
+    /// The time of the last sending that was not the first.
     pub(super) again: Option<Moment>,
-    /// It waits to be sent.
+    /// The reason why it waits to be sent.
     pub(super) queued: Option<Why>,
 }
 
-/// A message that shows whether its copies were enough.
+/// A message whose NACKs show whether its copies were enough.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Trial {
-    /// Copies that follow it.
+    /// The number of copies that follow it.
     pub(super) copies: usize,
-    /// From when on a NACK says that somebody has none of them.
+    /// A NACK after this time shows that some receiver has none of the copies.
     pub(super) from: Moment,
 }
 
@@ -44,40 +44,41 @@ pub(super) struct Element {
     pub(super) dsn: Dsn,
     pub(super) body: Bytes,
     pub(super) pieces: Vec<PieceState>,
-    /// Pieces never sent.
+    /// The number of pieces that were never sent.
     pub(super) unsent: u16,
-    /// The version that is announced: the newest of which all was sent.
+    /// The announced version: the newest one of which every piece has been sent.
     pub(super) told: Option<Dsn>,
     pub(super) updated: Moment,
-    /// When it was last announced, or sent.
+    /// The time at which it was last announced or sent.
     pub(super) announced: Moment,
-    /// Announcements since it was sent.
+    /// Announcements since the version was sent.
     pub(super) announcements: u8,
-    /// It is among the fresh.
+    /// It is in the list of fresh elements.
     pub(super) listed: bool,
-    /// The last bundle that announces or carries it.
+    /// The last bundle that announced or carried it.
     pub(super) bundle: u64,
-    /// Wishes for it since it was sent, and the last of them.
+    /// The repair requests for the version, and the time of the last one.
     pub(super) nacks: u32,
     pub(super) last_nack: Option<Moment>,
-    /// The count of NACKed data elements it was counted in.
+    /// The generation of the sweep count that last counted it.
     pub(super) counted: u64,
-    /// Nobody asked for it yet, and whoever does shows that copies were too few.
+    /// Present until a receiver asks for the message, which shows that the copies were too few, or
+    /// until nobody has asked for long enough.
     pub(super) trial: Option<Trial>,
-    /// It was repaired.
+    /// It was repaired at least once.
     pub(super) repaired: bool,
 }
 
-/// Why a message cannot be sent.
+/// The reason why a message cannot be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refused {
-    /// The data element is sent in the other reliable mode.
+    /// The data element belongs to the other reliable mode.
     OtherMode,
-    /// The buffer has no room; so many bytes are held.
+    /// The buffer has no room. It holds this many bytes.
     Full(usize),
 }
 
-/// All data elements of a sender, by what they are sent in.
+/// All data elements of a sender, by the mode in which they are sent.
 #[derive(Debug)]
 pub(super) struct Table {
     space: SnSpace,
@@ -103,7 +104,7 @@ impl Table {
         }
     }
 
-    /// A data element is sent in mode 2.
+    /// Reserves a data element for mode 2.
     pub(super) fn claim_directed(&mut self, data: DataId) -> Result<(), Refused> {
         if self.elements.contains_key(&data) {
             return Err(Refused::OtherMode);
@@ -117,7 +118,7 @@ impl Table {
         Ok(())
     }
 
-    /// A new version; says whether some of the one before was never sent.
+    /// Stores a new version. Also returns whether a piece of the previous one was never sent.
     pub(super) fn update(&mut self, now: Moment, data: DataId, body: Bytes) -> Result<(Dsn, bool), Refused> {
         if self.directed.contains_key(&data) {
             return Err(Refused::OtherMode);
@@ -193,12 +194,12 @@ impl Element {
         self.repaired = false;
     }
 
-    /// It was not sent for long, is announced no more, and has no message.
+    /// Whether it has not been sent for `data_timeout`, is no longer announced, and has no message.
     pub(super) fn is_retired(&self) -> bool {
         self.told.is_none() && self.unsent == 0
     }
 
-    /// The pieces that answer a wish; none for a segment that it has not.
+    /// The pieces that answer a repair request; empty when there is no such segment.
     pub(super) fn wished(&self, segment: crate::model::Segment, whole: bool) -> std::ops::Range<usize> {
         match segment {
             crate::model::Segment::Index(index) if !whole && self.dsn.segments > 0 => {

@@ -1,5 +1,7 @@
-//! Trailing announcements: who sent something and then falls silent announces it a few times more, at intervals that double, so that
-//! who lost it learns of it in milliseconds instead of at the next heartbeat. Bundles that leave anyway count.
+//! Trailing announcements: a sender that falls silent after a message announces it a few more
+//! times, at intervals that double. A receiver that lost the message learns of it within
+//! milliseconds instead of at the next heartbeat. Bundles that leave for other reasons count as
+//! announcements.
 
 use super::sender::Sender;
 use crate::model::Dsn;
@@ -9,13 +11,13 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::Duration;
 
-/// What has to be announced by when.
+/// Versions to announce, by the time at which that is due.
 #[derive(Debug, Default)]
 pub(super) struct Trailing {
     slots: BinaryHeap<Reverse<(Moment, Slot)>>,
 }
 
-/// A version, and which announcement of it.
+/// A version, and the number of its trailing announcement, counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Slot {
     data: crate::model::DataId,
@@ -24,7 +26,7 @@ struct Slot {
 }
 
 impl Trailing {
-    /// All of a version was sent.
+    /// The last piece of a version has been sent.
     pub(super) fn begin(&mut self, now: Moment, dsn: Dsn, timing: &Timing) {
         let slot = Slot { data: dsn.data, sn: dsn.sn.0, time: 0 };
         if timing.trailing_times > 0 {

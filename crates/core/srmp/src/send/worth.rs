@@ -1,37 +1,42 @@
-//! When a further sending of a message is worth it.
+//! The worth of sending a message once more.
 //!
-//! After some sendings somebody still misses a message with a probability that is estimated from both what receivers report (the loss
-//! of the slowest, and how many there are) and what NACKs show. Reports come first, with the first second of traffic, and are wrong where receivers
-//! are unlike; NACKs come one by one and are right. So reports count like a few messages, and NACKs take over.
+//! The probability that some receiver still misses a message after so many sendings is estimated
+//! from two sources: receivers' reports (the loss of the slowest, and the number of members) and
+//! NACKs. Reports come first, within the first second of traffic, and are wrong where receivers
+//! differ. NACKs come one by one and are right. So the reports count like a few messages, and NACKs
+//! gain weight as they come.
 
 use std::ops::Range;
 
-/// What reports say counts like so many messages.
+/// The weight of the reports' estimate, in messages.
 const PRIOR: f64 = 4.0;
-/// Reports say nothing of more sendings: they are of the receiver that loses most, which matters more with each.
+/// Reports are used for at most this many sendings: they describe the receiver that loses most, and
+/// the error of taking it for all grows with each sending.
 const TOLD_MAX: usize = 2;
-/// Messages that are remembered.
+/// The number of messages over which the statistics average.
 const MEMORY: f64 = 32.0;
-/// A sending saves a repair where somebody misses the message with more than this probability, until it is less than that.
+/// A sending saves a repair once some receiver misses the message with more than the upper
+/// probability, and until that falls below the lower one.
 const SAVES: Range<f64> = 0.5..0.8;
-/// It is worth being paid for where a receiver misses the message with more than this probability, until it is less than that.
+/// A sending is worth its price once each receiver misses the message with more than the upper
+/// probability, and until that falls below the lower one.
 const PAYS: Range<f64> = 0.004..0.008;
 
-/// What one more sending is.
+/// The worth of one more sending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Worth {
-    /// In vain, most likely.
+    /// None: most likely nobody needs it.
     Nothing,
-    /// Some receiver has the message sooner.
+    /// Some receiver gets the message sooner.
     Something,
-    /// It costs what the repair would that it saves.
+    /// It costs as much as the repair that it saves.
     ItsCost,
 }
 
-/// Messages that were sent the same number of times.
+/// Statistics of messages that were sent the same number of times.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Level {
-    /// How many were judged, and how many of them somebody missed; both fade.
+    /// The number of messages judged, and of those that some receiver missed. Both decay.
     judged: f64,
     missed: f64,
     saves: bool,
@@ -39,19 +44,20 @@ pub(super) struct Level {
 }
 
 impl Level {
-    /// Somebody missed one, or nobody did.
+    /// Counts a message that some receiver missed, or that nobody did.
     pub(super) fn judge(&mut self, missed: bool) {
         let keep = if self.judged >= MEMORY { 1.0 - 1.0 / MEMORY } else { 1.0 };
         self.judged = self.judged * keep + 1.0;
         self.missed = self.missed * keep + f64::from(u8::from(missed));
     }
 
-    /// The share that somebody misses, when `expected` is what reports say.
+    /// The share of messages that some receiver misses; `expected` is the reports' estimate.
     pub(super) fn share(&self, expected: f64) -> f64 {
         (self.missed + PRIOR * expected) / (self.judged + PRIOR)
     }
 
-    /// What one more sending is; neither begins where it would end.
+    /// The worth of one more sending, with hysteresis: the thresholds to begin are above those to
+    /// end.
     pub(super) fn worth(&mut self, audience: Audience, sendings: usize) -> Worth {
         let somebody = self.share(audience.expects(sendings));
         let each = 1.0 - (1.0 - somebody).powf(1.0 / f64::from(audience.members.max(1)));
@@ -67,18 +73,18 @@ impl Level {
     }
 }
 
-/// What is known of those who listen.
+/// The receivers, as reports describe them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Audience {
-    /// How many they are.
+    /// The number of receivers.
     pub(crate) members: u32,
-    /// What the one that limits the rate loses; 0 if nobody says so.
+    /// The loss of the receiver that limits the rate, from 0 to 1; 0 when no report tells it.
     pub(crate) loss: f64,
 }
 
 impl Audience {
-    /// The probability that somebody misses a message after so many sendings, if all lose as much, each by itself; 0 after more than
-    /// [`TOLD_MAX`].
+    /// The probability that some receiver misses a message after `sendings`, if all receivers lose
+    /// as much, independently of each other. 0 after more than [`TOLD_MAX`] sendings.
     pub(super) fn expects(self, sendings: usize) -> f64 {
         if sendings > TOLD_MAX {
             return 0.0;
@@ -110,7 +116,7 @@ mod tests {
 
     #[test]
     fn nacks_take_over_from_reports() {
-        // One of a thousand loses much, which reports take for all.
+        // One receiver in a thousand has a high loss, which the reports' estimate assumes for all.
         let audience = Audience { members: 1_000, loss: 0.05 };
         let mut level = Level::default();
         assert_eq!(level.worth(audience, 1), Worth::ItsCost);
@@ -119,7 +125,8 @@ mod tests {
             level.worth(audience, 1) == Worth::Nothing
         });
         assert_eq!(judged, Some(4));
-        // Of Table 1's receivers one message in seven is missed: nothing begins by chance.
+        // With Table 1's receivers some receiver misses one message in seven. Chance starts no
+        // copies.
         let mut level = Level::default();
         (0..13).for_each(|_| {
             level.judge(true);

@@ -1,4 +1,4 @@
-//! A datagram whose header was read and nothing else.
+//! A datagram of which only the header has been read.
 
 use super::error::WireError;
 use super::format::{Format, Protection, TRAILER_BYTES};
@@ -8,22 +8,24 @@ use super::{v2, v3};
 use crate::model::Profile;
 use bytes::Bytes;
 
-/// A datagram whose header was read. It becomes a [`Packet`] when it is proved, or when its group proves nothing.
+/// A datagram of which only the header has been read. It becomes a [`Packet`] once it is
+/// authenticated, or at once in a group without keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Envelope {
     pub(super) profile: Profile,
     pub(super) header: Header,
-    /// What the tag covers: everything but the tag.
+    /// The bytes that the tag covers: all but the tag.
     pub(super) covered: Bytes,
     pub(super) tag: Option<[u8; TRAILER_BYTES]>,
 }
 
 impl Format {
-    /// Reads the header of a datagram, in constant time and without believing it.
+    /// Reads the header of a datagram in constant time, without trusting it.
     ///
     /// # Errors
-    /// What is wrong with it. Bytes behind the end that a bundle or mode 2 message of v2 gives are ignored, as RFC 4410 does not
-    /// forbid them; in v3 the datagram must be as long as it says.
+    /// [`WireError`] when the header is invalid. In v2, bytes after the end that a bundle or mode 2
+    /// message gives are ignored, since RFC 4410 does not forbid them. In v3 the datagram must have
+    /// exactly the length that it gives.
     pub fn decode(&self, datagram: &Bytes) -> Result<Envelope, WireError> {
         let Some(&first) = datagram.first() else {
             return Err(WireError::Short { need: 1, got: 0 });
@@ -39,7 +41,7 @@ impl Format {
 }
 
 impl Envelope {
-    /// The header, which nobody has proved.
+    /// The header, which is not authenticated.
     pub fn header(&self) -> &Header {
         &self.header
     }
@@ -59,10 +61,10 @@ impl Envelope {
         self.tag.as_ref()
     }
 
-    /// The packet of a group without keys.
+    /// The packet, in a group without keys.
     ///
     /// # Errors
-    /// [`WireError::Flags`] when it has a tag, which a group without keys cannot check.
+    /// [`WireError::Flags`] when the datagram has a tag, which a group without keys cannot check.
     pub fn without_protection(self) -> Result<Packet, WireError> {
         match self.tag {
             Some(_) => Err(WireError::Flags { got: self.header.flags.bits() }),
@@ -70,13 +72,13 @@ impl Envelope {
         }
     }
 
-    /// The packet, its tag being right.
+    /// The packet, after its tag has been verified.
     pub(crate) fn proved(self) -> Packet {
         debug_assert!(!self.header.flags.contains(Flags::ENCRYPTED), "what is encrypted is opened instead");
         Packet { profile: self.profile, header: self.header, bytes: self.covered }
     }
 
-    /// The packet, opened: `bytes` are the header and the records in clear.
+    /// The packet, after decryption; `bytes` are the header and the records in clear text.
     pub(crate) fn opened(self, bytes: Bytes) -> Packet {
         Packet { profile: self.profile, header: self.header, bytes }
     }

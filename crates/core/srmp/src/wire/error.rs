@@ -1,28 +1,28 @@
-//! What is wrong with a datagram, and where.
+//! Errors of reading and writing datagrams.
 
 use crate::fault::Fault;
 
-/// A datagram, or one record of it, cannot be read. Positions are offsets in the datagram.
+/// A datagram or one of its records cannot be read. Positions are offsets in the datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WireError {
-    /// It is shorter than its header.
+    /// The datagram is shorter than its header.
     #[error("datagram of {got} bytes, its header needs {need}")]
     Short {
         /// Bytes needed.
         need: usize,
-        /// Bytes there.
+        /// Bytes received.
         got: usize,
     },
-    /// The first byte of the datagram, or of a message in it, says another version than 2 and 3.
+    /// The first byte of the datagram, or of a message in it, has a version other than 2 and 3.
     #[error("version {got} at byte {at}")]
     Version {
-        /// Where.
+        /// The position.
         at: usize,
         /// The version.
         got: u8,
     },
-    /// It is of the other profile.
+    /// The datagram is of the other profile.
     #[error("a datagram of profile version {got}")]
     OtherProfile {
         /// The version.
@@ -34,25 +34,25 @@ pub enum WireError {
         /// The type.
         got: u8,
     },
-    /// It belongs to another session.
+    /// The datagram belongs to another session.
     #[error("session {got:#010x}, this is {want:#010x}")]
     Session {
-        /// The tag it has.
+        /// The tag in the datagram.
         got: u32,
-        /// Our tag.
+        /// The tag of this session.
         want: u32,
     },
-    /// Its length field contradicts what came or what it must hold.
+    /// The length field contradicts the bytes received or the least that the header needs.
     #[error("length field says {said}, there are {got} bytes and at least {need} are needed")]
     Length {
-        /// The field.
+        /// The value of the field.
         said: usize,
-        /// What came.
+        /// Bytes received.
         got: usize,
         /// The least that the header needs.
         need: usize,
     },
-    /// Flags that do not exist, or exclude each other.
+    /// The flags do not exist, or exclude each other.
     #[error("flags {got:#04x}")]
     Flags {
         /// The flags.
@@ -61,31 +61,31 @@ pub enum WireError {
     /// The sender is member 0.
     #[error("the sender is member 0")]
     Sender,
-    /// A message or record, or a field of it, runs over its end.
+    /// A message, a record or a field of it runs beyond its end.
     #[error("at byte {at}: {need} bytes needed, {left} left")]
     Truncated {
-        /// Where it starts.
+        /// The position of its start.
         at: usize,
         /// Bytes needed.
         need: usize,
-        /// Bytes there.
+        /// Bytes left.
         left: usize,
     },
-    /// A message or record of an unknown kind. In profile v3 it is skipped; in v2, where its length is not known, the rest
-    /// of the bundle is.
+    /// The kind of a message or record is unknown. Profile v3 skips it. In v2 its length is
+    /// unknown, so the rest of the bundle is skipped.
     #[error("unknown kind {kind:#04x} at byte {at}")]
     Kind {
-        /// Where it starts.
+        /// The position of its start.
         at: usize,
-        /// The kind; in v2 type and mode.
+        /// The kind; in v2, the type and the mode.
         kind: u8,
     },
-    /// A field has a value that it cannot have; the record is skipped.
+    /// A field has an invalid value; the record is skipped.
     #[error("at byte {at}: {what}")]
     Value {
-        /// Where the message or record starts.
+        /// The position of the start of the message or record.
         at: usize,
-        /// What is wrong.
+        /// The problem.
         what: &'static str,
     },
 }
@@ -113,7 +113,7 @@ impl WireError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WriteError {
-    /// There is no room for it in this datagram.
+    /// The datagram has no room for the record.
     #[error("{need} bytes needed, {room} left")]
     Full {
         /// Bytes needed.
@@ -121,20 +121,20 @@ pub enum WriteError {
         /// Bytes left.
         room: usize,
     },
-    /// More announcements than were reserved.
+    /// There are more announcements than were reserved.
     #[error("{got} announcements, {reserved} were reserved")]
     Announcements {
-        /// How many were given.
+        /// The number given.
         got: usize,
-        /// How many were reserved.
+        /// The number reserved.
         reserved: usize,
     },
-    /// The profile's wire has no form for it.
+    /// The profile's wire format cannot represent the record.
     #[error("profile {profile:?} cannot carry {what}")]
     Unrepresentable {
         /// The profile.
         profile: crate::model::Profile,
-        /// What it cannot carry.
+        /// The part that it cannot carry.
         what: &'static str,
     },
 }

@@ -1,14 +1,15 @@
 //! Rates and round-trip times in 16 bits, profile v2.
 //!
-//! RFC 4410, sections 3.2 and 3.3, gives an "8-bit unsigned exponent, 8-bit unsigned mantissa" and no more. Read here as: the high octet
-//! e is the power of two, the low octet m the fraction of a mantissa with a leading one, value = (1 + m/256) * 2^e.
-//! So every value from 1 up has one form, numerically greater for greater values, and is off by less than 0.2 %.
+//! RFC 4410, sections 3.2 and 3.3, defines only an "8-bit unsigned exponent, 8-bit unsigned
+//! mantissa". It is read here as follows: the high octet e is the power of two, the low octet m the
+//! fraction of a mantissa with a leading one, and the value is (1 + m/256) * 2^e. So every value
+//! from 1 up has one form, greater values have greater forms, and the error is below 0.2 %.
 
-/// What a number without limit looks like; `X_supp` at the start of a feedback round.
+/// The form of a value without limit: `X_supp` at the start of a feedback round.
 pub const NO_LIMIT: u16 = 0xffff;
 
-/// The nearest 16-bit form. Below 1 (and for what is not a number) it is that of 1; infinity is [`NO_LIMIT`]; what is too great
-/// and finite is the greatest finite one.
+/// The nearest 16-bit form. Values below 1 and NaN get the form of 1, and infinity gets
+/// [`NO_LIMIT`]. Finite values that are too great get the greatest finite form.
 pub fn encode(value: f64) -> u16 {
     if value == f64::INFINITY {
         return NO_LIMIT;
@@ -17,15 +18,15 @@ pub fn encode(value: f64) -> u16 {
         return 0;
     }
     let bits = value.to_bits();
-    // An f64 holds just this: a power of two and 52 bits of fraction, of which 8 are kept, rounded half up. The carry of
-    // the fraction goes into the exponent by itself.
+    // An f64 has the same structure: a power of two, and a fraction of 52 bits. Eight of these are
+    // kept, rounded half up. A carry of the fraction increments the exponent.
     let exponent = ((bits >> 52) & 0x7ff) - 1023;
     let fraction = bits & ((1 << 52) - 1);
     let rounded = (exponent << 8) + ((fraction + (1 << 43)) >> 44);
     u16::try_from(rounded).unwrap_or(NO_LIMIT).min(NO_LIMIT - 1)
 }
 
-/// The value of a 16-bit form: at least 1; infinity for [`NO_LIMIT`].
+/// The value of a 16-bit form: at least 1, and infinity for [`NO_LIMIT`].
 pub fn decode(form: u16) -> f64 {
     if form == NO_LIMIT {
         return f64::INFINITY;

@@ -1,21 +1,23 @@
-//! What the datagrams of a group look like, and how long everything in them is.
+//! The format of a group's datagrams, and the length of everything in them.
 
 use super::header::Kind;
 use super::record::{Mode1, Record, SIGNATURE_BYTES};
 use super::{v2, v3};
 use crate::model::Profile;
 
-/// `LENGTH_MAX`: bytes of the longest bundle unless configured (RFC 4410, section 3.2, which calls it the MTU of Ethernet
-/// without the headers of IP and UDP, though that is 1472).
+/// `LENGTH_MAX`: bytes of the longest bundle by default (RFC 4410, section 3.2). The RFC calls it
+/// the Ethernet MTU without the headers of IP and UDP, although that is 1472.
 pub const LENGTH_DEFAULT: usize = 1454;
 
-/// The shortest limit for datagrams that can be configured.
+/// The shortest limit that can be configured for datagrams, in bytes.
 pub const LENGTH_MIN: usize = 256;
 
-/// Bytes of the longest payload of UDP over IPv4; the limit of mode 2 datagrams, which rely on fragments.
+/// Bytes of the longest UDP payload over IPv4. It is the limit of mode 2 datagrams, which rely on
+/// IP fragmentation.
 pub const LENGTH_UDP_MAX: usize = 65_507;
 
-/// Bytes of the longest mode 0 message of v2: 11 bits (RFC 4410, section 3.4).
+/// Bytes of the longest mode 0 message of v2, whose length field has 11 bits (RFC 4410,
+/// section 3.4).
 pub const MODE0_BYTES_MAX_V2: usize = 2_047;
 
 /// Bytes of the longest mode 2 message, in either profile.
@@ -24,27 +26,27 @@ pub const MODE2_BYTES_MAX: usize = 65_000;
 /// Bytes of the tag that ends a protected datagram.
 pub const TRAILER_BYTES: usize = 16;
 
-/// How datagrams are protected; the same in the whole group.
+/// The protection of datagrams, the same in the whole group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Protection {
-    /// Not at all.
+    /// No protection.
     #[default]
     None,
-    /// Readable, with a tag. In v2 the tag lies behind the end of the bundle, which RFC 4410 does not know: all members must
-    /// do it.
+    /// A tag; records stay readable. RFC 4410 does not know tags: in v2 the tag follows the end of
+    /// the bundle, and all members must use it.
     Mac,
-    /// Encrypted, with a tag; v3 only.
+    /// Encryption and a tag; v3 only.
     Encrypted,
 }
 
-/// A format that cannot be.
+/// An invalid format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FormatError {
-    /// The limit of datagrams is out of its bounds.
+    /// The limit of datagrams is out of bounds.
     #[error("datagrams of {got} bytes: the limit must be from {LENGTH_MIN} to {LENGTH_UDP_MAX}")]
     Length {
-        /// What was given.
+        /// The given limit in bytes.
         got: usize,
     },
     /// Profile v2 has no encryption.
@@ -62,12 +64,16 @@ pub struct Format {
 }
 
 impl Format {
-    /// A format. `session` is the [tag](crate::auth::session_tag) of session and group that every v3 datagram carries;
-    /// `length_max` the most bytes of a datagram, tag included, [`LENGTH_DEFAULT`] by default: the path's MTU less 28 (IPv4)
-    /// or 48 (IPv6) at most, if nothing is to be sent in fragments.
+    /// Creates a format.
+    ///
+    /// `session` is the [tag](crate::auth::session_tag) of session and group that every v3 datagram
+    /// carries. `length_max` is the most bytes of a datagram including its tag, by default
+    /// [`LENGTH_DEFAULT`]. To avoid IP fragmentation it must not exceed the path's MTU less 28
+    /// (IPv4) or 48 (IPv6).
     ///
     /// # Errors
-    /// [`FormatError`] when the limit is out of bounds or the profile cannot do it.
+    /// [`FormatError`] when the limit is out of bounds, or when the profile does not support the
+    /// protection.
     pub fn new(
         profile: Profile,
         session: u32,
@@ -93,12 +99,12 @@ impl Format {
         self.session
     }
 
-    /// The most bytes of a datagram, but for mode 2.
+    /// The most bytes of a datagram, except in mode 2.
     pub const fn length_max(&self) -> usize {
         self.length_max
     }
 
-    /// How datagrams are protected.
+    /// The protection of datagrams.
     pub const fn protection(&self) -> Protection {
         self.protection
     }
@@ -119,7 +125,7 @@ impl Format {
         }
     }
 
-    /// The limit of a datagram of some kind.
+    /// The most bytes of a datagram of this kind.
     pub(super) const fn limit(&self, kind: Kind) -> usize {
         match kind {
             Kind::Mode2 => LENGTH_UDP_MAX,
@@ -127,7 +133,7 @@ impl Format {
         }
     }
 
-    /// Bytes that so many announcements take.
+    /// Bytes of `count` announcements.
     pub const fn announcements_bytes(&self, count: usize) -> usize {
         match (self.profile, count) {
             (Profile::V2, _) => v2::DSN_BYTES * count,
@@ -136,8 +142,8 @@ impl Format {
         }
     }
 
-    /// How many announcements fit into `room` bytes, and into a bundle: in v2 at most 255 (RFC 4410, which says 255 twice
-    /// and 256 once).
+    /// The number of announcements that fit into `room` bytes and into a bundle. At most 255 in v2;
+    /// RFC 4410 says 255 twice and 256 once.
     pub fn announcements_in(&self, room: usize) -> usize {
         let fit = room.min(self.bundle_room(0));
         match self.profile {
@@ -146,14 +152,15 @@ impl Format {
         }
     }
 
-    /// Bytes left for records in an empty bundle with so many announcements.
+    /// Bytes left for records in an empty bundle with `announcements` announcements.
     pub const fn bundle_room(&self, announcements: usize) -> usize {
         let taken = self.header_bytes() + self.announcements_bytes(announcements) + self.trailer_bytes();
         self.length_max.saturating_sub(taken)
     }
 
-    /// Bytes of the longest mode 0 message that fits a bundle with so many announcements and everything that steers the protocol:
-    /// 1298 in v2 with 32 and the default limit.
+    /// Bytes of the longest mode 0 message that fits into a bundle beside `announcements`
+    /// announcements and the control records: 1298 in v2 with 32 announcements and the default
+    /// limit.
     pub fn mode0_bytes_max(&self, announcements: usize) -> usize {
         let room = self.bundle_room(announcements);
         match self.profile {
@@ -162,9 +169,10 @@ impl Format {
         }
     }
 
-    /// Bytes of a segment of a mode 1 message: what fits a bundle with so many announcements and everything that steers the protocol.
-    /// In v3 that includes room for the name of its origin, so that a logger can pass the segment on as it is. 1294
-    /// in v2 with 32 announcements and the default limit.
+    /// Bytes of a segment of a mode 1 message, so that it fits into a bundle beside `announcements`
+    /// announcements and the control records. In v3 there is also room for the origin, so that a
+    /// logger can relay the segment unchanged. 1294 in v2 with 32 announcements and the default
+    /// limit.
     pub fn segment_bytes(&self, announcements: usize, signed: bool) -> usize {
         let room = self.bundle_room(announcements);
         match self.profile {
@@ -178,8 +186,9 @@ impl Format {
         }
     }
 
-    /// Bytes that a record takes of a datagram's room; 0 for what lies in v2 in the header. For relayed data it includes the
-    /// name of the origin, which is written once for all records in a row.
+    /// Bytes that a record takes of a datagram's room; 0 for records that lie in the header in v2.
+    /// For relayed data they include the ORIGIN record, which is written only once for consecutive
+    /// records.
     pub fn record_bytes(&self, record: &Record<'_>) -> usize {
         match self.profile {
             Profile::V2 => v2::record_bytes(record),
@@ -187,7 +196,7 @@ impl Format {
         }
     }
 
-    /// Bytes that a mode 0 message of `body` bytes takes of a bundle's room.
+    /// Bytes that a mode 0 message with a body of `body` bytes takes of a bundle's room.
     pub const fn mode0_bytes(&self, body: usize) -> usize {
         body + match self.profile {
             Profile::V2 => v2::MODE0_HEAD_BYTES,
@@ -203,7 +212,7 @@ impl Format {
         }
     }
 
-    /// Bytes that a NACK of so many items takes of a bundle's room.
+    /// Bytes that a NACK of `items` items takes of a bundle's room.
     pub const fn nack_bytes(&self, items: usize) -> usize {
         match self.profile {
             Profile::V2 => v2::NACK_BYTES * items,

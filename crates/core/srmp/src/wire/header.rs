@@ -1,8 +1,8 @@
-//! What every datagram says about itself.
+//! The header of a datagram.
 
 use crate::model::{Epoch, MemberId, Seq, Stamp};
 
-/// What a datagram is.
+/// The kind of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// Messages, NACKs and announcements, to the group (RFC 4410, section 3.2).
@@ -11,38 +11,38 @@ pub enum Kind {
     Feedback,
     /// A mode 2 message or its acknowledgement, to one address (RFC 4410, section 3.6).
     Mode2,
-    /// Between loggers and those they serve; v3 only.
+    /// Traffic between loggers and the members that they serve; v3 only.
     Logger,
-    /// State for who joins; v3 only.
+    /// State for a joining member; v3 only.
     Sync,
 }
 
 impl Kind {
-    /// All of them, in the order of their numbers on the wire.
+    /// All kinds, in the order of their numbers on the wire.
     pub const ALL: [Kind; 5] = [Kind::Bundle, Kind::Feedback, Kind::Mode2, Kind::Logger, Kind::Sync];
 
-    /// Its number, the low half of the first byte.
+    /// The number of the kind, which is the low half of the first byte.
     pub const fn number(self) -> u8 {
         self as u8
     }
 
-    /// The kind with a number.
+    /// The kind with this number.
     pub fn of(number: u8) -> Option<Self> {
         Self::ALL.get(usize::from(number)).copied()
     }
 }
 
 bitflags::bitflags! {
-    /// What a v3 header says besides; empty in v2.
+    /// The flags of a v3 header; empty in v2.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
     pub struct Flags: u8 {
         /// A tag of 16 bytes ends the datagram. The writer sets it.
         const AUTH = 0x80;
         /// The records are encrypted; only with `AUTH`. The writer sets it.
         const ENCRYPTED = 0x40;
-        /// For the site only.
+        /// The datagram is only for the sender's site.
         const LOCAL = 0x20;
-        /// A logger sends mode 1 data of others: an ORIGIN record goes before them.
+        /// A logger relays mode 1 data of other members; an ORIGIN record precedes it.
         const RELAY = 0x10;
         /// The sender's congestion control allows more than the application sends.
         const APP_LIMITED = 0x08;
@@ -51,29 +51,30 @@ bitflags::bitflags! {
     }
 }
 
-/// The head of a datagram, of either profile.
+/// The header of a datagram of either profile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// What it is.
+    /// The kind of the datagram.
     pub kind: Kind,
-    /// Empty in v2.
+    /// The flags; empty in v2.
     pub flags: Flags,
-    /// Who sent it; [`MemberId::NOBODY`] in mode 2 datagrams of v2, which do not say it.
+    /// The sender; [`MemberId::NOBODY`] in mode 2 datagrams of v2, which do not carry it.
     pub sender: MemberId,
-    /// The sender's life; 0 in v2.
+    /// The sender's epoch; 0 in v2.
     pub epoch: Epoch,
-    /// The datagram's number; in v2 only bundles have one, else it is 0.
+    /// The datagram's number. In v2 only bundles have one; it is 0 otherwise.
     pub seq: Seq,
-    /// The sender's clock at transmission; 0 in mode 2 datagrams of v2.
+    /// The sender's clock at the time of sending; 0 in mode 2 datagrams of v2.
     pub stamp: Stamp,
-    /// The sender's feedback round, modulo 16; 0 in v2 but for bundles. The round that a report answers is in the report.
+    /// The sender's feedback round, modulo 16; in v2 only in bundles, and 0 otherwise. A report
+    /// carries the round that it answers itself.
     pub round: u8,
-    /// Under which group key; 0 in v2.
+    /// The number of the group key that protects the datagram; 0 in v2.
     pub key: u8,
 }
 
 impl Header {
-    /// A header with zeros for what is not given.
+    /// Creates a header in which all other fields are zero.
     pub fn new(kind: Kind, sender: MemberId) -> Self {
         Self {
             kind,

@@ -1,14 +1,15 @@
-//! Lists that are read where they lie.
+//! Lists that are read in place.
 
 use std::fmt;
 
-/// Entries of a record: a view of a datagram, or given by a caller for writing. Iterating allocates nothing.
+/// The entries of a record: a view of a datagram, or a slice given for writing. Iterating allocates
+/// nothing.
 #[derive(Clone, Copy)]
 pub struct List<'a, T>(Source<'a, T>);
 
 #[derive(Clone, Copy)]
 enum Source<'a, T> {
-    /// Entries of `stride` bytes each, and how to read one.
+    /// Entries of `stride` bytes each, and the function that reads one.
     Wire {
         bytes: &'a [u8],
         stride: usize,
@@ -18,17 +19,17 @@ enum Source<'a, T> {
 }
 
 impl<'a, T: Copy> List<'a, T> {
-    /// Of entries in memory.
+    /// A list of entries in memory.
     pub const fn of(entries: &'a [T]) -> Self {
         Self(Source::Plain(entries))
     }
 
-    /// Of a datagram's bytes, a multiple of `stride`.
+    /// A list over a datagram's bytes, the number of which is a multiple of `stride`.
     pub(super) fn on_wire(bytes: &'a [u8], stride: usize, read: fn(&[u8]) -> T) -> Self {
         Self(Source::Wire { bytes, stride, read })
     }
 
-    /// How many there are.
+    /// The number of entries.
     pub fn len(&self) -> usize {
         match self.0 {
             Source::Wire { bytes, stride, .. } => bytes.len() / stride,
@@ -36,12 +37,12 @@ impl<'a, T: Copy> List<'a, T> {
         }
     }
 
-    /// Whether there is none.
+    /// Whether there are no entries.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The entry at a place.
+    /// The entry at an index.
     pub fn get(&self, index: usize) -> Option<T> {
         match self.0 {
             Source::Wire { bytes, stride, read } => {

@@ -1,15 +1,17 @@
-//! Both wire formats behind one set of types.
+//! Both wire formats, behind one set of types.
 //!
-//! Reading goes in steps, so that nothing is believed before it is checked: [`Format::decode`] looks at the header alone and
-//! gives an [`Envelope`]; [`auth`](crate::auth), or [`Envelope::without_protection`] where a group has no keys, turns it into a
-//! [`Packet`]; [`Packet::records`] reads the records, lazily and in place. Whatever is wrong is a [`WireError`] with its
-//! position, and with a [`Fault`](crate::Fault) to count it by.
+//! Datagrams are read in steps, so that no field is trusted before it is checked.
+//! [`Format::decode`] reads only the header and returns an [`Envelope`]. [`auth`](crate::auth)
+//! turns it into a [`Packet`], or [`Envelope::without_protection`] does in a group without keys.
+//! [`Packet::records`] reads the records, lazily and in place. Every failure is a [`WireError`]
+//! with its position and a [`Fault`](crate::Fault) to count it by.
 //!
-//! Writing goes through a [`Writer`], which knows the room left, reserves space for announcements, and fills header and
-//! announcements in last. It writes datagrams one after the other into one buffer and allocates again only when that is
-//! used up while datagrams of it are still held.
+//! Datagrams are written by a [`Writer`]. It knows the room that is left, reserves space for
+//! announcements, and fills in header and announcements at the end. It writes one datagram after
+//! the other into one buffer, and allocates only when that is used up while its datagrams are still
+//! in use.
 //!
-//! All integers are big-endian. Records of a datagram lie back to back without padding.
+//! All integers are big-endian. The records of a datagram follow each other without padding.
 
 mod envelope;
 mod error;

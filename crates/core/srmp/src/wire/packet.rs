@@ -1,4 +1,4 @@
-//! A datagram that may be believed, and its records.
+//! An authenticated datagram and its records.
 
 use super::error::WireError;
 use super::header::Header;
@@ -7,12 +7,12 @@ use super::{v2, v3};
 use crate::model::Profile;
 use bytes::Bytes;
 
-/// A datagram that may be read: proved, or of a group that proves nothing.
+/// A datagram whose records may be read: authenticated, or of a group without keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Packet {
     pub(super) profile: Profile,
     pub(super) header: Header,
-    /// Header and records.
+    /// The header and the records.
     pub(super) bytes: Bytes,
 }
 
@@ -27,12 +27,12 @@ impl Packet {
         self.profile
     }
 
-    /// Its bytes without the tag.
+    /// The bytes of the datagram without the tag.
     pub fn bytes(&self) -> &Bytes {
         &self.bytes
     }
 
-    /// Its records in order, but announcements last. See [`Records`].
+    /// The records in order, except that announcements come last. See [`Records`].
     pub fn records(&self) -> Records<'_> {
         match self.profile {
             Profile::V2 => v2::records(self),
@@ -41,22 +41,25 @@ impl Packet {
     }
 }
 
-/// The records of a packet. An error is to be counted; what can be read comes nevertheless: after a bad value and, in v3, after an
-/// unknown kind the next record, after anything else the announcements. It always ends.
+/// The records of a packet.
+///
+/// An error concerns one record, and is to be counted. Reading goes on: after a bad value, or an
+/// unknown kind in v3, with the next record, and after any other error with the announcements. It
+/// always ends.
 #[derive(Clone, Debug)]
 pub struct Records<'a> {
     pub(super) packet: &'a Packet,
     pub(super) stage: Stage,
     pub(super) at: usize,
-    /// Where records end: the end of the packet, or the first that cannot be delimited.
+    /// The end of the records: the end of the packet, or the first record that cannot be delimited.
     pub(super) end: usize,
-    /// Announcements were passed over, so that it is worth coming back for them.
+    /// Whether announcements were skipped, so that a second pass has to read them.
     pub(super) passed: bool,
-    /// Of relayed records that follow.
+    /// The source of the relayed records that follow.
     pub(super) origin: Option<Origin>,
 }
 
-/// What comes next.
+/// The next part to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
     Echo,

@@ -1,4 +1,4 @@
-//! What datagrams carry, the same for both profiles.
+//! The contents of datagrams, the same for both profiles.
 
 use super::list::List;
 pub use crate::model::Echo;
@@ -9,19 +9,21 @@ use std::time::Duration;
 /// Bytes of an Ed25519 signature.
 pub const SIGNATURE_BYTES: usize = 64;
 
-/// One thing that a datagram says. Bodies are slices of the datagram, lists are views of it: reading copies nothing.
+/// One record of a datagram. Bodies are slices of the datagram and lists are views of it, so that
+/// reading copies nothing.
 ///
-/// What profile v2 has in its bundle header is read, and written, as records too: [`Echo`], [`Congestion`] and the announcements.
+/// The fields of the bundle header of profile v2 are read and written as records too: [`Echo`],
+/// [`Congestion`] and the announcements.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Record<'a> {
     /// A best-effort message.
     Mode0(Mode0),
     /// A message, or a segment of one, that is reliable as long as it is the newest.
     Mode1(Mode1),
-    /// The newest versions of the sender's data elements. Always read last: what a datagram carries is never missed for
-    /// what it announces.
+    /// The newest versions of the sender's data elements. Always read last, so that a datagram's
+    /// own messages are not reported missing because of its announcements.
     Announcements(List<'a, Dsn>),
-    /// What somebody misses.
+    /// Requests for missing data.
     Nack(Nack<'a>),
     /// A receiver's time stamp, sent back.
     Echo(Echo),
@@ -33,23 +35,23 @@ pub enum Record<'a> {
     Mode2(Mode2),
     /// Its acknowledgement.
     Ack(Ack),
-    /// All of a sender's state in a few bytes; v3.
+    /// A digest of all of a sender's state; v3.
     Digest(Digest),
-    /// A logger is fetching what others miss; v3.
+    /// A logger's notice that it is fetching data which others miss; v3.
     Pending(Pending),
-    /// A logger shows itself, or wants to become one; v3.
+    /// A logger's advertisement, or a candidate's claim to become the logger; v3.
     Advertisement(Advertisement),
-    /// Asks for a [`Record::Reply`] with the same content; v3.
+    /// A request for a [`Record::Reply`] with the same content; v3.
     Probe(Probe),
-    /// Answers a [`Record::Probe`]; v3.
+    /// The answer to a [`Record::Probe`]; v3.
     Reply(Probe),
-    /// What who joins has already, per origin; v3.
+    /// The state that a joining member has already, for each origin; v3.
     SyncRequest(List<'a, Held>),
-    /// What somebody has of an origin, version by version; v3.
+    /// The versions of an origin's data that the sender of the datagram holds; v3.
     Index(Index<'a>),
-    /// That was all: so many messages; v3.
+    /// The end of a state transfer; v3.
     SyncEnd {
-        /// Messages sent.
+        /// The number of messages sent.
         sent: u32,
     },
     /// The sender leaves the group; v3.
@@ -59,28 +61,28 @@ pub enum Record<'a> {
 /// A best-effort message (RFC 4410, section 3.4).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mode0 {
-    /// What it is about; 0 in v2, which does not carry it.
+    /// The subject of the message; 0 in v2, which does not carry it.
     pub stream: StreamKey,
-    /// The application's bytes: at most 2047 in v2.
+    /// The application's bytes; at most 2047 in v2.
     pub body: Bytes,
 }
 
-/// Who first sent what a logger passes on.
+/// The member that first sent the data which a logger relays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Origin {
     /// The source.
     pub member: MemberId,
-    /// Its life at that time.
+    /// The source's epoch at that time.
     pub epoch: Epoch,
 }
 
 bitflags::bitflags! {
-    /// Why mode 1 data is sent once more; for statistics. v2 does not carry it.
+    /// The reason why mode 1 data is sent again, for statistics. v2 does not carry it.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
     pub struct Mode1Flags: u8 {
-        /// Somebody asked for it.
+        /// A receiver asked for it.
         const REPAIR = 1;
-        /// Nobody asked yet, but somebody would.
+        /// A receiver is likely to ask for it.
         const COPY = 2;
     }
 }
@@ -94,11 +96,11 @@ pub struct Signature(pub [u8; SIGNATURE_BYTES]);
 pub struct Mode1 {
     /// The source if it is not the sender of the datagram; v3 datagrams with the flag `RELAY`.
     pub origin: Option<Origin>,
-    /// Which version of which data element.
+    /// The version of the data element.
     pub dsn: Dsn,
-    /// Which segment, below `dsn.segments`; 0 when it is not segmented.
+    /// The number of the segment, below `dsn.segments`; 0 when the message is not segmented.
     pub index: u16,
-    /// Why it is sent.
+    /// The reason why it is sent.
     pub flags: Mode1Flags,
     /// The application's bytes.
     pub body: Bytes,
@@ -106,42 +108,44 @@ pub struct Mode1 {
     pub signature: Option<Signature>,
 }
 
-/// What somebody misses (RFC 4410, section 3.7). In v2 each item is a NACK of its own.
+/// Requests for missing data (RFC 4410, section 3.7). In v2 each item is a NACK of its own.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Nack<'a> {
-    /// Whose data.
+    /// The source of the data.
     pub origin: MemberId,
-    /// In which life; 0 in v2.
+    /// The source's epoch; 0 in v2.
     pub epoch: Epoch,
-    /// What of it.
+    /// The missing versions and segments.
     pub items: List<'a, NackItem>,
 }
 
 /// The sender's congestion control (RFC 4410, section 3.2).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Congestion {
-    /// `X_supp`, bit/s: receivers that would report more stay silent. Infinity: no limit yet.
+    /// `X_supp` in bit/s: receivers that would report a higher rate stay silent. Infinite while
+    /// there is no limit.
     pub suppress: f64,
     /// `R_max`: the longest round-trip time of a receiver. At most 4294 s.
     pub rtt_max: Duration,
-    /// The rate allowed, bit/s; v3.
+    /// The allowed rate in bit/s; v3.
     pub rate: Option<f64>,
-    /// The mean size of a bundle, bytes; v3.
+    /// The mean size of a bundle in bytes; v3.
     pub mean_bytes: Option<u16>,
-    /// The number of this bundle among those to the group, modulo 2^16, by which receivers measure loss: v3 numbers every
-    /// datagram, and not all go to all. 0 in v2, where bundles have numbers of their own.
+    /// The number of this bundle among those to the whole group, modulo 2^16, by which receivers
+    /// measure loss. v3 needs it because it numbers every datagram, and not every datagram goes to
+    /// all members. 0 in v2, where only bundles are numbered.
     pub bundle: u16,
 }
 
 bitflags::bitflags! {
-    /// What a report tells besides rates.
+    /// The state of a receiver in its report.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
     pub struct FeedbackFlags: u8 {
         /// The receiver has measured its round-trip time.
         const HAVE_RTT = 1;
-        /// The receiver has lost something: its rate comes from the equation.
+        /// The receiver has lost bundles, so that its rate comes from the equation.
         const HAVE_LOSS = 2;
-        /// The receiver leaves.
+        /// The receiver leaves the group.
         const LEAVING = 4;
     }
 }
@@ -149,21 +153,21 @@ bitflags::bitflags! {
 /// A receiver's report (RFC 4410, section 3.3); the receiver is the sender of the datagram.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Feedback {
-    /// Whom it is for.
+    /// The sender that the report is for.
     pub sender: MemberId,
-    /// The sender's round that it answers, modulo 16.
+    /// The sender's round that the report answers, modulo 16.
     pub round: u8,
-    /// What it tells besides.
+    /// The state of the receiver.
     pub flags: FeedbackFlags,
-    /// `X_r`, the rate that the receiver calculates, bit/s.
+    /// `X_r`: the rate that the receiver calculates, in bit/s.
     pub rate: f64,
-    /// The loss event rate, 0 to 1; v3.
+    /// The loss event rate, from 0 to 1; v3.
     pub loss: Option<f64>,
     /// The receiver's round-trip time; v3.
     pub rtt: Option<Duration>,
-    /// The sender's last stamp, plus the time the receiver held it.
+    /// The sender's last time stamp, plus the time for which the receiver held it.
     pub echo: Stamp,
-    /// The receiver's clock at transmission.
+    /// The receiver's clock at the time of sending.
     pub stamp: Stamp,
 }
 
@@ -174,20 +178,20 @@ pub struct Mode2 {
     pub transaction: Transaction,
     /// Its data element.
     pub data: DataId,
-    /// The application's bytes: never empty, since an empty one is an acknowledgement in v2.
+    /// The application's bytes. Never empty, since an empty message is an acknowledgement in v2.
     pub body: Bytes,
 }
 
-/// What became of a mode 2 message; always `Delivered` in v2.
+/// The outcome of a mode 2 message; always `Delivered` in v2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AckStatus {
-    /// An application has it.
+    /// An application has received it.
     Delivered,
-    /// No application wants it.
+    /// No application takes such messages.
     NotWanted,
-    /// Not now.
+    /// The receiver is too busy now.
     Busy,
-    /// Something that a later version means.
+    /// A status that a later version defines.
     Other(u16),
 }
 
@@ -196,23 +200,23 @@ pub enum AckStatus {
 pub struct Ack {
     /// The message's number.
     pub transaction: Transaction,
-    /// What became of it.
+    /// The outcome.
     pub status: AckStatus,
 }
 
-/// All of a sender's mode 1 state in a few bytes, so that a receiver can tell whether it has everything even while the list of
-/// announcements goes round.
+/// A digest of a sender's whole mode 1 state. A receiver can tell by it whether it has everything,
+/// even while the announcements take turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Digest {
-    /// How many data elements are active.
+    /// The number of active data elements.
     pub active: u32,
-    /// The exclusive or of [`Digest::hash`] over them.
+    /// The exclusive or of [`Digest::hash`] over these.
     pub hash: u64,
 }
 
 impl Digest {
-    /// FNV-1a, 64 bits, of data element and version as on the wire. Only against accidents: who can forge a
-    /// datagram can forge this.
+    /// The 64-bit FNV-1a hash of data element and version as on the wire. It protects against
+    /// accidents only: an attacker who can forge a datagram can forge this as well.
     pub fn hash(data: DataId, sn: Sn) -> u64 {
         let bytes = data.0.to_be_bytes().into_iter().chain(sn.0.to_be_bytes());
         bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
@@ -221,85 +225,86 @@ impl Digest {
     }
 }
 
-/// A logger is fetching a message: ask it no more.
+/// A logger's notice that it is fetching a message; it is not to be asked again meanwhile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pending {
-    /// Whose message.
+    /// The source of the message.
     pub origin: Origin,
-    /// Which data element.
+    /// The data element.
     pub data: DataId,
-    /// Which version.
+    /// The version.
     pub sn: Sn,
-    /// The logger's round-trip time to where it asks.
+    /// The logger's round-trip time to the member that it asks.
     pub upstream: Duration,
 }
 
-/// What a logger is about to be.
+/// The state that a logger advertises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LoggerState {
-    /// It wants to become the logger.
+    /// It claims the role of the logger.
     Claim,
     /// It is the logger.
     Active,
-    /// It is the next.
+    /// It stands by to become the logger next.
     Standby,
-    /// It is no longer.
+    /// It is no longer the logger.
     Resign,
 }
 
 bitflags::bitflags! {
-    /// What is the matter with a logger.
+    /// The problems of a logger.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
     pub struct LoggerFlags: u8 {
-        /// It has too much to do.
+        /// It is overloaded.
         const OVERLOADED = 1;
-        /// It could not keep everything.
+        /// It could not keep all data.
         const PARTIAL = 2;
     }
 }
 
-/// A logger shows itself.
+/// A logger's advertisement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Advertisement {
-    /// What it is.
+    /// The state of the logger.
     pub state: LoggerState,
-    /// 1 for a region's, 2 for a site's.
+    /// 1 for the logger of a region, 2 for that of a site.
     pub tier: u8,
-    /// Who should be the logger: the greatest.
+    /// The rank in the election: the candidate with the greatest one becomes the logger.
     pub rank: u128,
-    /// How many ask it.
+    /// The number of members that ask it.
     pub children: u8,
-    /// What is the matter with it.
+    /// The problems of the logger.
     pub flags: LoggerFlags,
-    /// Whom it asks; [`MemberId::NOBODY`] for the source.
+    /// The logger that it asks; [`MemberId::NOBODY`] for the source.
     pub parent: MemberId,
-    /// Its round-trip time there.
+    /// Its round-trip time to that logger.
     pub parent_rtt: Duration,
 }
 
-/// A question for the round-trip time, and its answer.
+/// A request for the round-trip time, or its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Probe {
-    /// Who asks knows the answer by it.
+    /// The number by which the requester recognizes the answer.
     pub nonce: u32,
-    /// The clock of who asks.
+    /// The requester's clock.
     pub stamp: Stamp,
 }
 
-/// Versions that somebody can give of an origin, so that who gets only some of the messages knows what to ask for.
+/// Versions of an origin's data that the sender of the datagram can supply. A joining member that
+/// receives only some of the messages learns from it what to request.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Index<'a> {
-    /// How much there is of the origin, and which.
+    /// The origin, and a digest of all versions held.
     pub held: Held,
-    /// Some of it.
+    /// Some of the versions.
     pub versions: List<'a, Dsn>,
 }
 
-/// What somebody has of an origin.
+/// The state that a member has of an origin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Held {
-    /// Whose data.
+    /// The source of the data.
     pub origin: Origin,
-    /// How much of it, and which.
+    /// The digest of the versions held.
     pub digest: Digest,
 }

@@ -1,4 +1,4 @@
-//! Datagrams, written record by record.
+//! The writer of datagrams, record by record.
 
 use super::error::WriteError;
 use super::format::Format;
@@ -8,20 +8,22 @@ use super::{v2, v3};
 use crate::model::{Dsn, Profile};
 use bytes::{Buf, BytesMut};
 
-/// Bytes of the buffer that datagrams are cut from.
+/// Bytes of the buffer from which datagrams are split off.
 const ARENA_BYTES: usize = 128 * 1024;
 
-/// Writes datagrams: [`Writer::begin`], [`Writer::push`] as long as there is [`Writer::room`], [`Writer::finish`].
+/// Writes datagrams: call [`Writer::begin`], then [`Writer::push`] as long as there is
+/// [`Writer::room`], then [`Writer::finish`].
 ///
-/// Datagrams lie in one buffer, one after the other. When it is used up it is used again if the datagrams cut from it are gone, else
-/// there is a new one: no allocation per datagram.
+/// Datagrams lie in one buffer, one after the other. When the buffer is used up it is reused if all
+/// of its datagrams have been dropped, and replaced otherwise. So there is no allocation for each
+/// datagram.
 #[derive(Debug)]
 pub struct Writer {
     format: Format,
-    /// The datagram being written; before it, given away, those that were.
+    /// The datagram being written; the bytes before it belong to datagrams that were handed out.
     arena: BytesMut,
     kind: Kind,
-    /// How many announcements have their room.
+    /// The number of announcements for which there is room.
     reserved: usize,
     /// Records that lie in the header in v2.
     echo: Option<Echo>,
@@ -30,19 +32,19 @@ pub struct Writer {
     relay: Relay,
 }
 
-/// Whose mode 1 data a datagram carries.
+/// The source of the mode 1 data in a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Relay {
-    /// Nobody's yet.
+    /// No mode 1 data yet.
     Open,
-    /// The sender's own.
+    /// The sender's own data.
     Own,
-    /// Others', the last being this one.
+    /// Relayed data, most recently of this origin.
     Of(Origin),
 }
 
 impl Writer {
-    /// A writer of such datagrams, with an empty bundle begun.
+    /// Creates a writer for datagrams of this format, which has begun an empty bundle.
     pub fn new(format: Format) -> Self {
         let mut writer = Self {
             format,
@@ -63,8 +65,8 @@ impl Writer {
         &self.format
     }
 
-    /// Begins a datagram, with room for so many announcements or as many as fit; only bundles have them. What was begun before and not
-    /// finished is dropped.
+    /// Begins a datagram with room for `announcements` announcements, or as many as fit; only
+    /// bundles have them. An unfinished datagram is dropped.
     pub fn begin(&mut self, kind: Kind, announcements: usize) {
         self.kind = kind;
         self.reserved = match kind {
@@ -90,7 +92,7 @@ impl Writer {
         }
     }
 
-    /// Whether nothing was pushed but what lies in the header in v2.
+    /// Whether nothing was pushed, except for records that lie in the header in v2.
     pub fn is_empty(&self) -> bool {
         self.arena.len() == self.head_bytes() && self.feedback.is_none()
     }
@@ -105,11 +107,12 @@ impl Writer {
         self.format.limit(self.kind).saturating_sub(taken)
     }
 
-    /// Appends a record. What lies in the header in v2 is kept for it, the last one if there are several.
+    /// Appends a record. A record that lies in the header in v2 replaces an earlier one of its
+    /// kind.
     ///
     /// # Errors
-    /// [`WriteError::Full`] when there is no room, [`WriteError::Unrepresentable`] when the profile or this kind of datagram
-    /// cannot carry it. Nothing was appended then.
+    /// [`WriteError::Full`] when there is no room, [`WriteError::Unrepresentable`] when the profile
+    /// or this kind of datagram cannot carry it. Nothing has been appended then.
     pub fn push(&mut self, record: &Record<'_>) -> Result<(), WriteError> {
         let need = self.format.record_bytes(record);
         if need > self.room() {
@@ -155,7 +158,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Own and relayed data cannot share a datagram: one flag tells which it is.
+    /// Own and relayed data cannot share a datagram, since one flag tells them apart.
     fn relay_with(&self, message: &Mode1) -> Result<Relay, WriteError> {
         match (self.relay, message.origin) {
             (Relay::Open | Relay::Of(_), Some(origin)) => Ok(Relay::Of(origin)),
@@ -164,13 +167,15 @@ impl Writer {
         }
     }
 
-    /// Ends the datagram: header, announcements, and zeros for the tag, if the format has one, for
-    /// [`Sealer::seal`](crate::auth::Sealer::seal). The flags `AUTH`, `ENCRYPTED` and `RELAY` are set as they must be. The kind is that of
-    /// [`Writer::begin`], which is to be called again before the next datagram.
+    /// Ends the datagram: writes the header, the announcements and, if the format has a tag, zeros
+    /// for [`Sealer::seal`](crate::auth::Sealer::seal) to replace. Sets the flags `AUTH`,
+    /// `ENCRYPTED` and `RELAY` as needed. The kind is that of [`Writer::begin`], which must be
+    /// called again before the next datagram.
     ///
     /// # Errors
-    /// [`WriteError::Announcements`] when there are more than were reserved, [`WriteError::Unrepresentable`] when the header does not
-    /// fit the profile, or nothing was pushed into what must have something. The datagram is still there then.
+    /// [`WriteError::Announcements`] when there are more than were reserved,
+    /// [`WriteError::Unrepresentable`] when the profile cannot represent the header, or when a
+    /// required record is missing. The datagram is kept then.
     pub fn finish(&mut self, header: &Header, announcements: &[Dsn]) -> Result<BytesMut, WriteError> {
         if announcements.len() > self.reserved {
             return Err(WriteError::Announcements { got: announcements.len(), reserved: self.reserved });
@@ -190,7 +195,8 @@ impl Writer {
         Ok(datagram)
     }
 
-    /// Gives how many bytes to leave out at the start: announcements that were reserved and not made.
+    /// Returns the number of bytes to skip at the start: those of announcements that were reserved
+    /// and not made.
     fn finish_v2(&mut self, header: &Header, announcements: &[Dsn]) -> Result<usize, WriteError> {
         if self.kind == Kind::Bundle {
             let skip = self.format.announcements_bytes(self.reserved - announcements.len());

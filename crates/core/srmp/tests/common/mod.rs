@@ -1,5 +1,5 @@
-//! A network of endpoints in virtual time: what one multicasts reaches the others late, twice, in another order, or not at all,
-//! as a seed decides.
+//! A network of endpoints in virtual time. The seed decides whether a multicast datagram arrives
+//! late, twice, out of order, or not at all.
 #![allow(dead_code, reason = "every test binary uses its own part")]
 
 use base::{Moment, Rng, Seed};
@@ -21,12 +21,12 @@ pub(crate) fn address(node: usize) -> SocketAddr {
     SocketAddr::from(([10, 0, (node / 250) as u8, (node % 250) as u8 + 1], 5_000))
 }
 
-/// How lines behave.
+/// The behaviour of lines.
 #[derive(Clone, Debug)]
 pub(crate) struct Lines {
-    /// One way.
+    /// The one-way delay.
     pub(crate) delay: Duration,
-    /// Up to so much more, which lets datagrams overtake each other.
+    /// The most additional delay, which lets datagrams overtake each other.
     pub(crate) jitter: Duration,
     pub(crate) loss: f64,
     pub(crate) duplicate: f64,
@@ -52,20 +52,20 @@ pub(crate) struct Node {
 
 type Flying = Reverse<(Moment, u64, usize, SocketAddr, u8, Bytes)>;
 
-/// On what a datagram comes, as something that has an order.
+/// The channels, by an index that has an order.
 const CHANNELS: [Channel; 3] = [Channel::Group, Channel::Site, Channel::Unicast];
 
 pub(crate) struct Net {
     pub(crate) now: Moment,
     pub(crate) nodes: Vec<Option<Node>>,
     pub(crate) lines: Lines,
-    /// The site of each node; 0 unless told.
+    /// The site of each node, 0 by default.
     pub(crate) site: Vec<u32>,
-    /// Lines within a site, if they are others.
+    /// Lines within a site, if they differ from the others.
     pub(crate) near: Option<Lines>,
     /// Nodes with different numbers do not hear each other.
     pub(crate) island: Vec<u32>,
-    /// Every datagram sent: when, by whom, where to, what.
+    /// Every datagram sent: time, node, destination, and bytes.
     pub(crate) sent: Vec<(Moment, usize, Destination, Bytes)>,
     flying: BinaryHeap<Flying>,
     order: u64,
@@ -90,12 +90,12 @@ impl Net {
         }
     }
 
-    /// Adds a node; its number.
+    /// Adds a node. Returns its number.
     pub(crate) fn join(&mut self, config: Config) -> usize {
         self.join_at(0, config)
     }
 
-    /// Adds a node at a site; its number.
+    /// Adds a node at a site. Returns its number.
     pub(crate) fn join_at(&mut self, site: u32, config: Config) -> usize {
         self.nodes.push(None);
         self.island.push(0);
@@ -105,7 +105,7 @@ impl Net {
         node
     }
 
-    /// Starts a node anew, in the place of what was there.
+    /// Starts a node, in place of the previous one if there was one.
     pub(crate) fn start(&mut self, node: usize, config: Config) {
         self.order += 1;
         let seed = self.seed.split_index(self.order);
@@ -122,7 +122,7 @@ impl Net {
         self.nodes[node].as_ref().expect("the node lives")
     }
 
-    /// Does something with an endpoint, at the present.
+    /// Acts on an endpoint at the current time.
     pub(crate) fn with<T>(&mut self, node: usize, act: impl FnOnce(&mut Endpoint, Moment) -> T) -> T {
         let now = self.now;
         let result = act(&mut self.nodes[node].as_mut().expect("the node lives").endpoint, now);
@@ -215,13 +215,13 @@ impl Net {
         share > 0.0 && self.uniform() < share
     }
 
-    /// How many of these events a node had.
+    /// The number of matching events at a node.
     pub(crate) fn count(&self, node: usize, what: impl Fn(&Event) -> bool) -> usize {
         self.node(node).events.iter().filter(|(_, event)| what(event)).count()
     }
 }
 
-/// Numbers of a data element only grow, within a life of its sender.
+/// The numbers of a data element only grow within an epoch of its sender.
 fn note(newest: &mut BTreeMap<(MemberId, DataId), (Sn, Bytes)>, event: &Event) {
     match event {
         Event::Mode1 { from, data, sn, body } => {

@@ -4,10 +4,10 @@ use base::{Moment, Rng, Seed};
 use rand_core::RngCore;
 use std::time::Duration;
 
-/// Which bundles are lost on the way to one receiver.
+/// The losses of bundles on the way to one receiver.
 pub(crate) enum Losses {
     None,
-    /// Every so-manieth.
+    /// One in every so many.
     Every(u64, u64),
     /// Each with this probability.
     Random(f64, Box<Rng>),
@@ -39,7 +39,7 @@ impl Losses {
 
 /// A line with a capacity and a drop-tail queue.
 pub(crate) struct Line {
-    /// bit/s.
+    /// In bit/s.
     capacity: f64,
     queue_bytes: f64,
     free_at: Moment,
@@ -50,7 +50,7 @@ impl Line {
         Self { capacity, queue_bytes: queue_bytes as f64, free_at: Moment::ZERO }
     }
 
-    /// When a packet that comes now has left, or `None` when the queue is full.
+    /// The time at which a packet that arrives now has left; `None` when the queue is full.
     pub(crate) fn pass(&mut self, now: Moment, bytes: usize) -> Option<Moment> {
         if self.waiting(now) + bytes as f64 > self.queue_bytes {
             return None;
@@ -59,7 +59,7 @@ impl Line {
         Some(self.free_at)
     }
 
-    /// From now on the line carries another rate; what waits, waits accordingly.
+    /// Changes the rate of the line. The waiting packets leave at the new rate.
     pub(crate) fn set_capacity(&mut self, now: Moment, capacity: f64) {
         let waiting = self.waiting(now);
         self.capacity = capacity;

@@ -14,17 +14,17 @@ use tcp::Tcp;
 
 /// Bytes of a bundle.
 pub(crate) const BYTES: usize = 1_000;
-/// Bytes of the headers of IP and UDP, on the lines.
+/// Bytes of the headers of IP and UDP on the lines.
 const HEADERS: usize = 28;
 const SENDER: MemberId = MemberId(1);
 
-/// A receiver and its way to the sender.
+/// A receiver and its path to the sender.
 pub(crate) struct Peer {
     pub(crate) machine: Receiver,
     pub(crate) losses: Losses,
-    /// One way, either direction.
+    /// The one-way delay in either direction.
     pub(crate) delay: Duration,
-    /// Nothing comes in or goes out any more.
+    /// Whether nothing arrives or leaves any longer.
     pub(crate) dead: bool,
     armed: Option<Moment>,
 }
@@ -40,10 +40,10 @@ enum Event {
     TcpTimer,
 }
 
-/// What was seen in a span of time.
+/// Measurements over a span of time.
 #[derive(Default)]
 pub(crate) struct Seen {
-    /// X times seconds.
+    /// The integral of X over time.
     integral: f64,
     since: Moment,
     pub(crate) reports: u64,
@@ -51,7 +51,8 @@ pub(crate) struct Seen {
     pub(crate) tcp_packets: u64,
 }
 
-/// A sender that always has something to send, at its rate with spacings of half to one and a half of the mean, a shared line, and receivers behind it.
+/// A sender, a shared line, and receivers behind it. The sender always has something to send; the
+/// spacing of its bundles is half to one and a half of the mean.
 pub(crate) struct World {
     pub(crate) now: Moment,
     pub(crate) sender: Sender,
@@ -67,7 +68,7 @@ pub(crate) struct World {
     planned: (Moment, u64),
     sender_armed: Option<Moment>,
     rng: Rng,
-    /// How much of its interval the next bundle takes.
+    /// The share of its interval that the next bundle takes.
     share: f64,
 }
 
@@ -111,7 +112,7 @@ impl World {
         self
     }
 
-    /// Runs on, and says the mean of X in bit/s.
+    /// Runs for `time`. Returns the mean of X in bit/s.
     pub(crate) fn run(&mut self, time: Duration) -> f64 {
         let end = self.now + time;
         self.seen = Seen { since: self.now, ..Seen::default() };
@@ -196,7 +197,8 @@ impl World {
                 }
             }
         }
-        // Flows of perfectly even packets would lock into the phase of a queue, so that one of them never loses.
+        // Flows of perfectly even packets would lock into the phase of a queue, so that one of them
+        // never loses.
         self.share = 0.5 + (self.rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
         self.planned.0 = Moment::MAX;
         self.after_sender();
@@ -233,7 +235,8 @@ impl World {
         }
     }
 
-    /// The next bundle leaves when the rate says so; a rate that rose brings it forward.
+    /// Plans the next bundle for the time that the rate allows. A rate that has risen brings it
+    /// forward.
     fn plan_send(&mut self) {
         let at = self.last_sent + self.sender.rate().time_of(self.share * BYTES as f64);
         if at < self.planned.0 {

@@ -1,24 +1,25 @@
-//! A model of a TCP flow that always has data: what Reno with selective acknowledgements does to a window, not an
-//! implementation of TCP.
+//! A model of a TCP flow that always has data. It models the effect of Reno with selective
+//! acknowledgements on the window, and is not an implementation of TCP.
 //!
-//! One packet more per round-trip time; half the window per loss event, seen when three later packets are acknowledged; one
-//! packet after a second without acknowledgements; slow start below the threshold. Acknowledgements are never lost.
+//! The window grows by one packet per round-trip time. It is halved per loss event, detected when
+//! three later packets are acknowledged. After a second without acknowledgements it is one packet.
+//! Below the threshold there is slow start. Acknowledgements are never lost.
 
 use base::Moment;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Later packets that must be acknowledged for one to count as lost.
+/// The number of later packets that must be acknowledged before one counts as lost.
 const LATER: u32 = 3;
 const TIMEOUT: Duration = Duration::from_secs(1);
 
 pub(crate) struct Tcp {
-    /// Without queueing.
+    /// The round-trip time without queueing.
     rtt: Duration,
     window: f64,
     threshold: f64,
     next: u64,
-    /// Packets on their way, and how many later ones were acknowledged.
+    /// Packets under way, with the number of later ones that were acknowledged.
     flying: BTreeMap<u64, u32>,
     /// Losses before this packet belong to the last event.
     recover: u64,

@@ -49,6 +49,8 @@ pub struct Config {
     pub access: Access,
     /// The life of a Federate Protocol session.
     pub session: Session,
+    /// Federation executions that are created here.
+    pub federation: Federation,
     /// Where FOM modules that federates only name are looked for.
     pub fom: Fom,
     /// How the node stops.
@@ -65,6 +67,7 @@ impl Default for Config {
             limits: Limits::default(),
             access: Access::default(),
             session: Session::default(),
+            federation: Federation::default(),
             fom: Fom::default(),
             shutdown: Shutdown::default(),
             network: None,
@@ -213,6 +216,34 @@ impl Default for Session {
             unjoined_window: Duration::from_secs(2),
         }
     }
+}
+
+/// `[federation]`: federation executions that are created here.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Federation {
+    /// The automatic resign directive of their federates, at whatever node, unless the FOM modules set one. Default
+    /// `NoAction`, the standard's.
+    pub automatic_resign: AutomaticResign,
+}
+
+/// What becomes of the objects of a federate that is lost, by the names that the standard has for it (1516.2-2025, switches
+/// table).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+pub enum AutomaticResign {
+    /// All its attributes become unowned.
+    UnconditionallyDivestAttributes,
+    /// Objects that it may delete are deleted.
+    DeleteObjects,
+    /// What it has asked to own is no longer asked for.
+    CancelPendingOwnershipAcquisitions,
+    /// Objects that it may delete are deleted, its other attributes become unowned.
+    DeleteObjectsThenDivest,
+    /// All of these.
+    CancelThenDeleteThenDivest,
+    /// Nothing: its objects stay, without an owner.
+    #[default]
+    NoAction,
 }
 
 /// `[fom]`: FOM modules, and where those that federates only name are looked for.

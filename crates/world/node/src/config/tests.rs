@@ -90,3 +90,12 @@ fn addresses_that_are_none() {
     assert!(error("host:http").contains("`http` is no port"));
     assert!(error("host:65536").contains("`65536` is no port"));
 }
+
+#[test]
+fn a_directive_has_one_of_the_standards_names() {
+    let text = |name: &str| format!("[federation]\nautomatic-resign = \"{name}\"\n");
+    let config = Config::parse(&text("DeleteObjectsThenDivest"), "x.toml").unwrap();
+    assert_eq!(config.federation.automatic_resign, AutomaticResign::DeleteObjectsThenDivest);
+    let error = Config::parse(&text("Delete"), "x.toml").unwrap_err().to_string();
+    assert!(error.contains("`NoAction`") && error.contains("`DeleteObjects`"), "{error}");
+}

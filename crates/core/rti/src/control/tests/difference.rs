@@ -146,7 +146,13 @@ fn an_outcome_that_is_remembered_no_more_is_said_to_be_lost() {
         Command::AchieveSync { execution, federate, label, success: true }
     };
     let mut commands = vec![
-        Command::Create { federation: "F".to_owned(), mim: None, modules: Vec::new(), time },
+        Command::Create {
+            federation: "F".to_owned(),
+            mim: None,
+            modules: Vec::new(),
+            time,
+            directive: ResignAction::NoAction,
+        },
         join(),
         join(),
         register("P", &[b]),
@@ -171,7 +177,13 @@ fn an_outcome_that_is_remembered_no_more_is_said_to_be_lost() {
 #[test]
 fn publications_of_a_node_that_came_and_went_between_are_withdrawn() {
     let mut commands = vec![
-        Command::Create { federation: "F".to_owned(), mim: None, modules: Vec::new(), time: String::new() },
+        Command::Create {
+            federation: "F".to_owned(),
+            mim: None,
+            modules: Vec::new(),
+            time: String::new(),
+            directive: ResignAction::NoAction,
+        },
         Command::Publishes {
             execution: ExecutionId(1),
             node: NodeId(1),

@@ -44,7 +44,9 @@ fn check(folder: &str) {
     let later = modules.split_off(modules.len() / 2);
     let (federation, time) = ("F".to_owned(), String::new());
     let mut plane = plane();
-    plane.apply(Command::Create { federation, mim: None, modules, time }).unwrap();
+    plane
+        .apply(Command::Create { federation, mim: None, modules, time, directive: ResignAction::NoAction })
+        .unwrap();
     let (twos, ones) = later.split_at(later.len() / 2);
     let batches = twos.chunks(2).chain(ones.rchunks(1)).map(<[ModuleText]>::to_vec);
     let mut versions = vec![plane.snapshot()];

@@ -109,7 +109,7 @@ fn life() -> impl Strategy<Value = Command> {
     prop_oneof![
         2 => create.prop_map(|(federation, own, modules)| {
             let mim = own.then(own_mim);
-            Command::Create { federation, mim, modules, time: "HLAinteger64Time".to_owned() }
+            Command::Create { federation, mim, modules, time: "HLAinteger64Time".to_owned(), directive: ResignAction::NoAction }
         }),
         1 => name_of(&FEDERATIONS).prop_map(|federation| Command::Destroy { federation }),
         8 => join.prop_map(|(federation, name, modules, known, node)| {
@@ -195,7 +195,13 @@ fn add(key: u64, name: &str) -> Command {
 /// A history that begins with a federation execution, and mostly with two nodes and three federates.
 fn history() -> impl Strategy<Value = Vec<Command>> {
     let (federation, time) = ("F".to_owned(), String::new());
-    let create = Command::Create { federation, mim: None, modules: Vec::new(), time };
+    let create = Command::Create {
+        federation,
+        mim: None,
+        modules: Vec::new(),
+        time,
+        directive: ResignAction::DeleteObjectsThenDivest,
+    };
     let begin = [create, add(1, "P"), add(2, "Q"), join(1), join(2), join(2)];
     let rest = proptest::collection::vec(command(), 0..80);
     (prop_oneof![1 => Just(1), 3 => Just(begin.len())], rest)

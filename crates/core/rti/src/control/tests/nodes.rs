@@ -10,7 +10,13 @@ const C: FederateHandle = FederateHandle(3);
 /// Nodes `N` (key 10, federate `A`) and `M` (key 20, federates `B` and `C`).
 fn two_nodes() -> ControlPlane {
     let (federation, time) = ("F".to_owned(), String::new());
-    let create = Command::Create { federation, mim: None, modules: modules(), time };
+    let create = Command::Create {
+        federation,
+        mim: None,
+        modules: modules(),
+        time,
+        directive: ResignAction::NoAction,
+    };
     run(&[add(10, "N"), create, add(20, "M"), join(1), join(2), join(2)])
 }
 
@@ -128,7 +134,15 @@ fn a_single_node_needs_no_node() {
     let mut plane = plane();
     assert_eq!(plane.nodes().len(), 0);
     let (federation, time) = ("F".to_owned(), String::new());
-    plane.apply(Command::Create { federation, mim: None, modules: Vec::new(), time }).unwrap();
+    plane
+        .apply(Command::Create {
+            federation,
+            mim: None,
+            modules: Vec::new(),
+            time,
+            directive: ResignAction::NoAction,
+        })
+        .unwrap();
     plane.apply(join(1)).unwrap();
     let member = plane.execution(EXECUTION).and_then(|federation| federation.member(A));
     assert_eq!(member.map(|member| member.node), Some(NodeId(1)));
@@ -170,7 +184,15 @@ fn a_join_without_known_modules_is_for_the_execution_that_has_them() {
     let gone = plane.apply(command.clone()).unwrap_err();
     assert_eq!(gone.exception, Exception::FederationExecutionDoesNotExist);
     let (federation, time) = ("F".to_owned(), String::new());
-    plane.apply(Command::Create { federation, mim: None, modules: Vec::new(), time }).unwrap();
+    plane
+        .apply(Command::Create {
+            federation,
+            mim: None,
+            modules: Vec::new(),
+            time,
+            directive: ResignAction::NoAction,
+        })
+        .unwrap();
     let other = plane.apply(command).unwrap_err();
     assert!(other.details.contains("created again meanwhile"), "{other}");
 }

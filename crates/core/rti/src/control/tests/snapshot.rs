@@ -84,11 +84,12 @@ fn refusals_say_what_is_wrong() {
         mim: None,
         modules: modules()[..2].to_vec(),
         time: String::new(),
+        directive: ResignAction::NoAction,
     };
     let snapshot = run(std::slice::from_ref(&create)).snapshot().to_vec();
     assert_eq!(refusal(&snapshot), "taken");
     assert_eq!(refusal(&[]), "no snapshot: it is empty");
-    assert_eq!(refusal(&[9, 1, 2]), "a snapshot in version 9 of its form; this node reads version 2");
+    assert_eq!(refusal(&[9, 1, 2]), "a snapshot in version 9 of its form; this node reads version 3");
     let longer = [&snapshot[..], b"xyz"].concat();
     assert_eq!(refusal(&longer), format!("no snapshot: 3 of its {} octets are left over", longer.len()));
     assert!(refusal(&snapshot[..40]).starts_with("no snapshot: "), "{}", refusal(&snapshot[..40]));
@@ -117,8 +118,13 @@ fn limits_on_modules_are_those_of_the_node_that_began() {
     let strict = Limits { classes: 1, ..Limits::default() };
     let mut began = ControlPlane::new(strict);
     let mut joined = ControlPlane::restore(&began.snapshot(), &plane()).unwrap();
-    let create =
-        Command::Create { federation: "F".to_owned(), mim: None, modules: modules(), time: String::new() };
+    let create = Command::Create {
+        federation: "F".to_owned(),
+        mim: None,
+        modules: modules(),
+        time: String::new(),
+        directive: ResignAction::NoAction,
+    };
     let refused = began.apply(create.clone()).unwrap_err();
     assert_eq!(joined.apply(create.clone()), Err(refused));
     assert!(plane().apply(create).is_ok());

@@ -1,4 +1,4 @@
-//! What hostile datagrams cost, counted, and that none is believed.
+//! The cost of hostile datagrams, counted; all of them are refused.
 
 use super::*;
 
@@ -21,8 +21,8 @@ fn no_flipped_bit_is_believed() {
     }
 }
 
-/// A valid datagram of a known sender costs one tag. What is refused for less than that costs none, and what is forged no more but for
-/// the key of a sender that is not known.
+/// A valid datagram of a known sender costs one tag. A datagram that the cheap checks refuse costs
+/// none. A forged one costs one tag, and one key derivation if its sender is unknown.
 #[test]
 fn refusing_costs_no_more_than_believing() {
     for protection in [Protection::Mac, Protection::Encrypted] {
@@ -111,7 +111,8 @@ fn senders_are_bounded() {
     assert!(open(&mut opener, &format, NOW, &from(1, 7)).is_ok());
 }
 
-/// Real time, for a look: `cargo test --release -p meshrti-srmp -- --ignored --nocapture what_it_takes`.
+/// Measures real time: `cargo test --release -p meshrti-srmp -- --ignored --nocapture
+/// what_it_takes`.
 #[test]
 #[ignore = "measures real time"]
 #[allow(clippy::disallowed_methods, clippy::print_stdout)]
@@ -136,7 +137,7 @@ fn what_it_takes() {
             let forged = datagrams.iter().enumerate().map(|(n, datagram)| {
                 let mut bytes = datagram.to_vec();
                 bytes[byte] ^= mask;
-                // Numbers above all that were heard, and many names for who is not known.
+                // Numbers above all received ones, and many sender ids for the unknown senders.
                 bytes[20] = 0x7f;
                 if byte == 8 {
                     bytes[9..12].copy_from_slice(&(n as u32).to_be_bytes()[1..]);

@@ -1,4 +1,5 @@
-//! Protected datagrams, frozen. They were computed with other libraries: Python's hashlib and cryptography 48.
+//! Protected datagrams, frozen. Other libraries computed them: Python's hashlib and cryptography
+//! 48.
 
 use super::*;
 
@@ -8,7 +9,8 @@ fn hex(text: &str) -> Vec<u8> {
     digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect()
 }
 
-/// The secret is the bytes 0 to 31, the key's number 5, the session "exercise" in the group 239.1.2.3:5000.
+/// The secret is the bytes 0 to 31, the key's number is 5, and the session "exercise" is in the
+/// group 239.1.2.3:5000.
 const MAC: &str = "
     32 80 0043 6e033362 000000000a000001 00000007 0000000b 0001e240 05 00 0000
     08 00 000f 0000000000000001 00000101 484954
@@ -24,7 +26,7 @@ const CHACHA: &str = "
     47a03db5b18ad4a59d0b2cb2aea19250ddb300
     c78beeda2a013dcd2d61d5a0848f37f6";
 
-/// Vector F of RFC 4410's format with a tag behind its end.
+/// Vector F of RFC 4410's format, with a tag after its end.
 const V2: &str = "
     20000002 0a000001 00000000 03e80000 ffff08f4 0100001c 00080000
     c3f26e01219d82c5cf1d0ccb2de471af";

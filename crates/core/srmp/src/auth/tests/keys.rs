@@ -1,4 +1,4 @@
-//! Keys that change, and keys that cannot be.
+//! Key changes, and invalid keys.
 
 use super::*;
 use std::time::Duration;
@@ -22,7 +22,8 @@ fn a_key_changes_without_a_gap() {
             assert_eq!((datagram[28], peer.sealer.key()), if seq < 13 { (5, 5) } else { (6, 6) });
             assert!(open(&mut opener, &format, now, &datagram).is_ok(), "number {seq}");
             if seq == 13 {
-                // The first under the new key: others have 60 s.
+                // The first datagram under the new key: senders that still use the old one have
+                // 60 s.
                 let (in_time, too_late) = (now + Duration::from_secs(59), now + KEY_OVERLAP);
                 assert!(open(&mut opener, &format, in_time, &late.message(1)).is_ok());
                 assert_eq!(
@@ -57,7 +58,7 @@ fn two_keys_are_live_and_no_more() {
     assert_eq!(open(&mut opener, &format, NOW, &peer.message(4)), Err(Fault::AuthFailed));
 }
 
-/// Changes one soon after the other: what goes is always the key before.
+/// Of several changes in quick succession, each drops the oldest key.
 #[test]
 fn keys_change_again_before_the_old_one_ends() {
     let (mut peer, mut opener) = pair(Protection::Mac);
@@ -111,7 +112,7 @@ fn secrets_stay_secret_and_are_long_enough() {
     assert!(Sealer::new(&keyring, &open, SENDER, EPOCH).is_none());
 }
 
-/// Who has the key of one group, or of one life, cannot speak in another.
+/// A key of one group or epoch gives no access to another.
 #[test]
 fn keys_are_of_one_life_and_one_group() {
     let (mut peer, mut opener) = pair(Protection::Mac);

@@ -1,4 +1,4 @@
-//! What is believed and what is not; what hostile datagrams cost.
+//! Tests of accepted and refused datagrams, and of the cost of hostile ones.
 
 mod cost;
 mod golden;
@@ -44,7 +44,7 @@ impl Peer {
         Self { writer: Writer::new(format), sealer, header }
     }
 
-    /// A mode 2 message, sealed.
+    /// A sealed mode 2 message.
     fn message(&mut self, seq: u32) -> Bytes {
         self.writer.begin(Kind::Mode2, 0);
         let (transaction, body) = (Transaction(1), Bytes::from_static(b"HIT"));
@@ -57,14 +57,14 @@ impl Peer {
     }
 }
 
-/// A sender with key 5, and who hears it.
+/// A sender with key 5, and its receiver.
 fn pair(protection: Protection) -> (Peer, Opener) {
     let (format, keyring) = (format(Profile::V3, protection), Keyring::new(group_key(5)));
     let peer = Peer::new(format, &keyring, SENDER, EPOCH);
     (peer, Opener::new(&keyring, &format, OpenerLimits::default()))
 }
 
-/// What becomes of a datagram: its packet, or the counter that counts it.
+/// The result of a datagram: its packet, or the counter of its fault.
 fn open(opener: &mut Opener, format: &Format, now: Moment, datagram: &Bytes) -> Result<Packet, Fault> {
     let envelope = format.decode(datagram).map_err(|error| error.fault())?;
     opener.open(now, envelope).map_err(|error| error.fault())

@@ -1,4 +1,4 @@
-//! Nothing is heard twice.
+//! No datagram is accepted twice.
 
 use super::*;
 use proptest::prelude::*;
@@ -38,7 +38,8 @@ fn forgotten_senders_come_back_in_a_new_life_too() {
 }
 
 proptest! {
-    /// Datagrams in any order, repeated at will: each at most once, and all that are not far behind.
+    /// Datagrams arrive in any order with any repetitions. Each is accepted at most once, and
+    /// always unless it is far behind.
     #[test]
     fn each_once(order in proptest::collection::vec(0usize..1500, 1..300)) {
         let (mut peer, mut opener) = pair(Protection::Mac);

@@ -1,4 +1,4 @@
-//! Who is the source of a message.
+//! Tests of signatures: the source of a message.
 
 use super::*;
 

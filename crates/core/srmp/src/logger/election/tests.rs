@@ -1,4 +1,4 @@
-//! Whole sites of candidates, without anything else.
+//! Whole sites of candidates, without other parts of the protocol.
 
 use super::*;
 use base::{Rng, Seed};
@@ -11,14 +11,14 @@ struct Candidate {
     rank: Rank,
 }
 
-/// Candidates that hear each other after a while, or not.
+/// Candidates that hear each other after a delay, unless a message is lost.
 struct Site {
     now: Moment,
     all: BTreeMap<u64, Candidate>,
     flying: Vec<(Moment, u64, MemberId, Rank, LoggerState)>,
     loss: f64,
     rng: Rng,
-    /// Messages so far.
+    /// The number of messages so far.
     said: u64,
     /// Members that hear only each other.
     island: BTreeMap<u64, u32>,
@@ -99,7 +99,8 @@ impl Site {
     }
 }
 
-/// What they say of themselves is less than what they take themselves for, so that each thinks itself the best.
+/// The candidates advertise less than the rank that they assume, so that each considers itself the
+/// best.
 #[test]
 fn answers_do_not_multiply_though_each_thinks_itself_the_best() {
     for seed in 0..20 {
@@ -129,7 +130,8 @@ fn who_is_given_the_state_of_the_site_claims_nothing() {
         election.hear_walk(at, MemberId(2));
         assert!(!claims(&mut election, at));
     }
-    // Nobody said to be the logger: when the walk is over somebody has to be.
+    // No member has advertised itself as the logger: when the transfer is over, one has to become
+    // it.
     let later = (30..90).map(|tenth| Moment::from_millis(100 * tenth));
     assert!(later.into_iter().any(|at| claims(&mut election, at)));
 }
@@ -164,7 +166,7 @@ fn who_stands_by_follows_within_the_time_of_an_election() {
         site.run(ms(8_000));
         let (next, stands_by) = site.loggers();
         assert_eq!((next.len(), stands_by.len()), (1, 1), "{standby:?} and then {next:?}");
-        // Both at once.
+        // Logger and standby disappear together.
         site.all.remove(&next[0]);
         site.all.remove(&stands_by[0]);
         site.run(ms(20_000));
@@ -182,7 +184,8 @@ fn one_alone_is_its_own_logger() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// However members come, go, lose each other and lose datagrams, in the end there is one logger and, of two, one that stands by.
+    /// Members come, go, lose each other and lose datagrams. In the end there is one logger, and
+    /// one standby if there are two members.
     #[test]
     fn there_is_one_in_the_end(
         seed: u64,

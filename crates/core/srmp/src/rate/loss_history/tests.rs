@@ -3,7 +3,7 @@ use proptest::prelude::*;
 
 const RTT: Duration = Duration::from_millis(100);
 
-/// A flow of bundles 10 ms apart, some of which are lost.
+/// A flow of bundles that are 10 ms apart; some of them are lost.
 struct Flow {
     history: LossHistory,
     sent: u32,
@@ -60,7 +60,8 @@ fn losses_within_a_round_trip_are_one_event() {
     }
     flow.receive(30);
     assert_eq!(flow.intervals(), [50.0]);
-    // 30 bundles are 300 ms: events 11 bundles apart are more than one round trip apart.
+    // Thirty bundles take 300 ms: events that are 11 bundles apart are more than one round trip
+    // apart.
     flow.lose(30);
     flow.receive(3);
     assert_eq!(flow.intervals(), [11.0, 11.0, 39.0, 50.0]);
@@ -76,7 +77,7 @@ fn a_late_bundle_repairs_the_record() {
     flow.receive(50);
     assert_eq!(flow.intervals(), [51.0, 50.0]);
     let now = flow.now();
-    // Number 101 was the first loss: the second becomes the first, with its guess.
+    // Number 101 was the first loss. The second becomes the first and takes over the estimate.
     assert_eq!(flow.history.arrive(now, Seq(101), RTT, || 1.0), Observation::Late);
     assert_eq!(flow.intervals(), [50.0]);
     assert_eq!(flow.history.arrive(now, Seq(152), RTT, || 1.0), Observation::Late);
@@ -119,7 +120,7 @@ fn intervals_are_weighted_and_a_long_quiet_time_counts_at_once() {
     let quiet = flow.history.mean_interval().expect("losses");
     // Without discounting: (999 + 5 * 100) / 6 = 249.8.
     assert!(quiet > 300.0 && quiet < 999.0, "{quiet}");
-    // The next loss makes the discount last.
+    // The next loss makes the discount permanent.
     flow.lose(1);
     flow.receive(99);
     let after = flow.history.mean_interval().expect("losses");
@@ -158,7 +159,8 @@ fn a_jump_starts_anew() {
 }
 
 proptest! {
-    /// Any order of numbers, with duplicates and jumps: the rate stays one and the state bounded.
+    /// For numbers in any order, with duplicates and jumps, the rate is from 0 to 1 and the state
+    /// bounded.
     #[test]
     fn any_numbers_leave_a_bounded_record(
         steps in prop::collection::vec((-40i64..3_000, 0u64..50_000, 1u64..300), 0..400),
@@ -170,7 +172,7 @@ proptest! {
         let (mut now, mut seq) = (Moment::ZERO, 5i64);
         for (step, micros, rtt) in steps {
             now += Duration::from_micros(micros);
-            // Mostly small steps.
+            // Most steps are small.
             seq += if step > 100 && step < 2_900 { 1 } else { step };
             let number = Seq(seq as u32 & space.max().0);
             history.arrive(now, number, Duration::from_millis(rtt), || first);
@@ -180,7 +182,8 @@ proptest! {
         }
     }
 
-    /// Losses at least one round trip apart make one event each, wherever the numbers wrap.
+    /// Losses that are at least one round trip apart make one event each, also where the numbers
+    /// wrap.
     #[test]
     fn spaced_losses_are_counted_exactly(start in 65_000u32..66_000, gap in 12u32..200) {
         let mut flow = Flow::new(SeqSpace::V2, start);

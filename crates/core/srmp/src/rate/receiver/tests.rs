@@ -7,7 +7,7 @@ const ME: MemberId = MemberId(2);
 const SENDER: MemberId = MemberId(1);
 const BYTES: usize = 1_000;
 
-/// A sender that the test plays: 50 ms away either way, one bundle in 10 ms.
+/// A sender that the test plays: 50 ms away in each direction, with one bundle every 10 ms.
 struct Played {
     receiver: Receiver,
     clock: Clock,
@@ -46,7 +46,7 @@ impl Played {
         self.sent += self.spacing * bundles;
     }
 
-    /// Bundles arrive; reports of that time.
+    /// Lets bundles arrive; returns the reports meanwhile.
     fn receive(&mut self, bundles: u32) -> Vec<Feedback> {
         let mut reports = Vec::new();
         for _ in 0..bundles {
@@ -69,7 +69,7 @@ impl Played {
         reports
     }
 
-    /// The sender answers a report with the next bundle, and with none after.
+    /// The sender answers a report with the next bundle, and with none after it.
     fn answer(&mut self, is_clr: bool) -> Vec<Feedback> {
         let asked = Moment::ZERO + ((self.sent + self.spacing - Moment::ZERO) - ONE_WAY);
         self.info.echo = Some(Echo { receiver: ME, stamp: self.clock.stamp(asked), is_clr });
@@ -94,7 +94,7 @@ fn takes_the_longest_time_of_the_group_until_it_has_its_own() {
         assert_eq!(played.receiver.rtt(), Duration::from_millis(100));
         played.receive(100);
         assert_eq!(played.receiver.rtt(), Duration::from_millis(100));
-        // The way here takes 40 ms more: seen without another echo.
+        // The way here takes 40 ms more, which shows without another echo.
         played.sent += Duration::from_secs(100);
         let late = Duration::from_millis(40);
         for _ in 0..100 {
@@ -124,7 +124,7 @@ fn reports_twice_what_it_receives_before_any_loss_and_the_equation_after() {
     played.lose(1);
     played.receive(10);
     let p = played.receiver.loss_event_rate();
-    // The guess: what a TCP flow at this rate, which the loss lowered a little, would see.
+    // The estimate: the interval of a TCP flow at this rate, which the loss lowered a little.
     assert!((1.0 / p / (10.28f64.powi(2) / 1.5) - 1.0).abs() < 0.1, "{p}");
     let expected = throughput(BYTES as f64, Duration::from_millis(100), p);
     assert_eq!(played.receiver.rate(), expected);
@@ -158,14 +158,14 @@ fn the_clr_reports_once_per_round_trip_within_its_budget() {
     played.receive(50);
     played.answer(true);
     let reports = played.receive(1_000);
-    // One for 20 bundles, and what was saved up.
+    // One report for every 20 bundles, and those that were saved up.
     assert!((50..=60).contains(&reports.len()), "{} in 10 s", reports.len());
-    // Slow senders hear of it too, but not more often than every 5 s.
+    // Slow senders get reports too, but at most one in 5 s.
     played.spacing = Duration::from_secs(1);
     let reports = played.receive(60);
     assert!((11..=14).contains(&reports.len()), "{} in 60 s", reports.len());
 
-    // Somebody else becomes the CLR.
+    // Another receiver becomes the CLR.
     played.info.echo = Some(Echo { receiver: MemberId(9), stamp: Stamp(0), is_clr: true });
     played.receive(1);
     assert!(!played.receiver.is_clr());
@@ -181,13 +181,13 @@ fn others_report_once_per_round_unless_somebody_is_slower() {
         reports += played.receive(81).len();
     }
     assert_eq!(reports, 20);
-    // A bundle says that somebody is slower.
+    // A bundle tells that another receiver is slower.
     played.info.round = played.info.round.next();
     played.receive(1);
     played.info.suppression = Rate::new(1_000.0).expect("a rate");
     assert!(played.receive(100).is_empty());
     assert_eq!(played.receiver.stats().suppressed, 1);
-    // A report says so, of anybody but the CLR.
+    // So does the report of any receiver but the CLR.
     played.info.round = played.info.round.next();
     played.info.suppression = Rate::UNLIMITED;
     played.receive(1);
@@ -207,13 +207,13 @@ fn others_report_once_per_round_unless_somebody_is_slower() {
     played.receiver.handle_feedback(&heard);
     assert!(played.receive(100).is_empty());
     assert_eq!(played.receiver.stats().suppressed, 2);
-    // A faster one does not count.
+    // A faster receiver does not suppress the report.
     played.info.round = played.info.round.next();
     played.receive(1);
     heard.rate = Rate::UNLIMITED;
     played.receiver.handle_feedback(&heard);
     assert_eq!(played.receive(100).len(), 1);
-    // Who is further away than the sender knows speaks in any case.
+    // A receiver that is further away than the sender knows reports in any case.
     played.answer(false);
     played.info.rtt_max = Duration::from_millis(60);
     played.info.suppression = Rate::new(1_000.0).expect("a rate");
@@ -291,7 +291,7 @@ fn hostile() -> impl Strategy<Value = Hostile> {
 }
 
 proptest! {
-    /// Whatever a sender tells, a receiver's reports are sound, and no more than its budget.
+    /// Whatever a sender announces, a receiver's reports are valid and within its budget.
     #[test]
     fn no_bundle_leads_a_receiver_astray(bundles in prop::collection::vec(hostile(), 1..300), v2: bool) {
         let profile = if v2 { Profile::V2 } else { Profile::V3 };
@@ -328,7 +328,7 @@ proptest! {
                 prop_assert!(feedback.rtt >= RTT_MIN && feedback.rtt <= RTT_MAX);
             }
         }
-        // What was saved up, the share, and one in 5 s.
+        // The reports saved up, the share of bundles, and one in 5 s.
         let allowed = 9 + count / 20 + (now - Moment::ZERO).as_secs() as usize / 5;
         prop_assert!(reports <= allowed, "{reports} of {allowed}");
     }

@@ -1,4 +1,4 @@
-//! The current limiting receiver, and what its silence means.
+//! The current limiting receiver and its silence.
 
 use super::super::config::BUNDLES_PER_REPORT;
 use super::super::{CLR_INTERVAL_MAX, CLR_INTERVAL_MIN, Config, Feedback, Rate};
@@ -7,24 +7,24 @@ use crate::model::MemberId;
 use base::Moment;
 use std::time::Duration;
 
-/// The receiver that the rate follows.
+/// The receiver that determines the rate.
 #[derive(Clone, Debug)]
 pub(super) struct Clr {
     pub(super) receiver: MemberId,
     pub(super) since: Moment,
-    /// What it reported last.
+    /// The rate in its last report.
     pub(super) rate: Rate,
     pub(super) have_loss: bool,
     /// Its loss event rate; 0 where the wire does not carry it.
     pub(super) loss: f64,
     pub(super) silence: Silence,
-    /// The rate was halved in this silence, or would have been if the CLR were older.
+    /// Whether the rate was halved during this silence, or would have been if the CLR were older.
     pub(super) halved: bool,
-    /// Its last report, to be answered, again and again.
+    /// Its last report, which is echoed again and again.
     pub(super) echo: Waiting,
-    /// Its echo comes before all others.
+    /// Whether its echo goes before all others.
     pub(super) echo_first: bool,
-    /// The round of its last echo.
+    /// The round in which it was last echoed.
     pub(super) echo_round: u64,
 }
 
@@ -59,11 +59,12 @@ impl Clr {
     }
 }
 
-/// A time without reports. Only what was sent can be reported about, so that a sender that says nothing is told nothing.
+/// A time without reports. Receivers can report only about bundles, so a sender that sends none
+/// cannot expect any report.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Silence {
     since: Moment,
-    /// Bundles sent before.
+    /// The number of bundles sent before.
     sent: u64,
 }
 
@@ -72,8 +73,9 @@ impl Silence {
         Self { since: now, sent }
     }
 
-    /// When a receiver that reports once in a round-trip time has missed `times` reports, with `sent` bundles so far: never
-    /// while it had too few bundles to report about.
+    /// The time at which a receiver that reports once per round-trip time has missed `times`
+    /// reports; `sent` is the number of bundles so far. `None` while it has had too few bundles to
+    /// report about.
     pub(super) fn deadline(&self, times: u32, rtt: Duration, sent: u64, config: &Config) -> Option<Moment> {
         let (bundles, needed) = (sent - self.sent, u64::from(times));
         if bundles < needed {

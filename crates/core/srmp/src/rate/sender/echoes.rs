@@ -1,20 +1,21 @@
-//! Which receiver's stamp a bundle answers (RFC 4654, section 3.5).
+//! The choice of the receiver whose time stamp a bundle echoes (RFC 4654, section 3.5).
 
 use super::super::Rate;
 use crate::model::{Clock, MemberId, Stamp};
 use base::Moment;
 
-/// Reports that wait for their echo. When more come, the least urgent is dropped: its receiver will report again.
+/// The most reports that wait for their echo. Beyond that the least urgent is dropped, since its
+/// receiver will report again.
 const WAITING_MAX: usize = 64;
 
-/// How urgent an echo is; the first is the most urgent.
+/// The urgency of an echo, most urgent first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Urgency {
-    /// A receiver that has just become the CLR.
+    /// The receiver has just become the CLR.
     NewClr,
-    /// A receiver without a round-trip time: the oldest round first.
+    /// The receiver has no round-trip time; the oldest round goes first.
     NoRtt(u64),
-    /// Another receiver.
+    /// Any other receiver.
     Other,
 }
 
@@ -29,13 +30,13 @@ pub(super) struct Waiting {
 }
 
 impl Waiting {
-    /// The stamp as if the report had come just now.
+    /// The time stamp, advanced by the time since the report arrived.
     pub(super) fn held(&self, clock: Clock, now: Moment) -> Stamp {
         clock.add(self.stamp, now - self.at)
     }
 }
 
-/// Reports of receivers other than the CLR that wait for their echo, one per receiver.
+/// Reports of receivers other than the CLR that wait for their echo, one for each receiver.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Echoes {
     waiting: Vec<Waiting>,
@@ -52,7 +53,7 @@ impl Echoes {
         }
     }
 
-    /// Takes the most urgent; of equally urgent ones the slowest receiver's.
+    /// Takes the most urgent report; among equally urgent ones, that of the slowest receiver.
     pub(super) fn pop(&mut self) -> Option<Waiting> {
         let key = |entry: &Waiting| (entry.urgency, entry.rate, entry.receiver);
         let first = (0..self.waiting.len()).min_by_key(|&index| key(&self.waiting[index]))?;

@@ -1,4 +1,4 @@
-//! A limit on how much one receiver can take from the rate.
+//! A limit on the share of the rate that one receiver can take away.
 
 use super::super::Rate;
 use super::super::config::ROUND_RTTS;
@@ -7,29 +7,31 @@ use base::Moment;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// Rounds in which one receiver can halve the rate once.
+/// One receiver can halve the rate once in this many rounds.
 const ROUNDS: u32 = 2;
-/// These rounds count as no longer than this: a queue that fills makes them long just when the rate has to fall.
+/// The most time for which these rounds count. A queue that fills makes rounds long just when the
+/// rate has to fall.
 const WINDOW_MAX: Duration = Duration::from_secs(2);
-/// Receivers that are remembered; more than this many lower the rate in two rounds only when they are many together.
+/// The number of receivers remembered. Only when more than this many lower the rate within two
+/// rounds can one of them lower it again too soon.
 const REMEMBERED_MAX: usize = 64;
 
 #[derive(Clone, Copy, Debug)]
 struct Fall {
     receiver: MemberId,
     until: Moment,
-    /// Half of the rate before.
+    /// Half of the rate before the fall.
     floor: Rate,
 }
 
-/// Who lowered the rate of late, oldest first.
+/// The receivers that lowered the rate recently, oldest first.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Falls {
     falls: VecDeque<Fall>,
 }
 
 impl Falls {
-    /// How far `receiver` may lower the rate from `rate` now.
+    /// The lowest rate to which `receiver` may lower the current `rate` now.
     pub(super) fn floor(&mut self, now: Moment, receiver: MemberId, rate: Rate, rtt_max: Duration) -> Rate {
         self.falls.retain(|fall| fall.until > now);
         if let Some(fall) = self.falls.iter().find(|fall| fall.receiver == receiver) {
@@ -62,7 +64,7 @@ mod tests {
         assert_eq!(floor(400, 2, 40.0, rtt), rate(20.0));
         assert_eq!(floor(800, 1, 20.0, rtt), rate(10.0));
         assert_eq!(floor(800, 2, 20.0, rtt), rate(20.0));
-        // Long rounds are cut.
+        // Long rounds are cut to two seconds.
         assert_eq!(floor(10_000, 1, 20.0, rtt * 100), rate(10.0));
         assert_eq!(floor(11_999, 1, 10.0, rtt * 100), rate(10.0));
         assert_eq!(floor(12_000, 1, 10.0, rtt * 100), rate(5.0));

@@ -1,4 +1,4 @@
-//! One member's sending rate in one group (RFC 4654, section 3).
+//! The sending rate of one member in one group (RFC 4654, section 3).
 
 mod clr;
 mod echoes;
@@ -17,19 +17,21 @@ use falls::Falls;
 use rounds::Rounds;
 use std::time::Duration;
 
-/// A sender that used less than half of its rate for this many round-trip times is limited by its application.
+/// A sender that has used less than half of its rate for this many round-trip times is limited by
+/// its application.
 const LIMITED_RTTS: u32 = 10;
 
-/// What became of a report.
+/// The outcome of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It was taken into account.
+    /// The report was taken into account.
     Accepted,
-    /// It is for somebody else, of an old round, from a receiver that had to keep quiet, or its echo is none of ours.
+    /// The report is for another sender, is of an old round, comes from a receiver that should not
+    /// have reported, or has an echo that this sender did not send.
     Ignored,
 }
 
-/// What a sender met.
+/// The counters of a sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SenderStats {
     /// Reports taken into account.
@@ -38,21 +40,22 @@ pub struct SenderStats {
     pub ignored: u64,
     /// Changes of the current limiting receiver.
     pub clr_changes: u64,
-    /// Halvings for want of reports.
+    /// Halvings of the rate because no reports came.
     pub silent_halvings: u64,
-    /// Times that the halving guard held the rate up.
+    /// Times that the halving guard kept the rate up.
     pub guarded: u64,
 }
 
 /// The TFMCC sender of one member in one group.
 ///
-/// Call [`info`](Self::info) for every bundle right before it is sent and [`handle_sent`](Self::handle_sent) after,
-/// [`handle_feedback`](Self::handle_feedback) for every report to this member, and
-/// [`handle_timeout`](Self::handle_timeout) when [`poll_timeout`](Self::poll_timeout) is due. Keeping to
-/// [`rate`](Self::rate) is the matter of the [`Shaper`](super::Shaper).
+/// Call [`info`](Self::info) for every bundle right before it is sent and
+/// [`handle_sent`](Self::handle_sent) after that, [`handle_feedback`](Self::handle_feedback) for
+/// every report to this member, and [`handle_timeout`](Self::handle_timeout) when
+/// [`poll_timeout`](Self::poll_timeout) is due. The [`Shaper`](super::Shaper) keeps to the
+/// [`rate`](Self::rate).
 ///
-/// Before anybody has ever reported, and after the last known receiver said it goes, the rate stays as it is: with nobody
-/// there nothing is congested.
+/// The rate does not change before the first report, nor after the last known receiver has
+/// announced that it leaves: without receivers there is no congestion to react to.
 #[derive(Debug)]
 pub struct Sender {
     config: Config,
@@ -63,28 +66,28 @@ pub struct Sender {
     sizes: MeanSize,
     sent: Sent,
     clr: Option<Clr>,
-    /// Without a CLR: since when nobody reports, if somebody should.
+    /// Without a CLR: the time without reports, if some receiver should report.
     nobody: Option<Silence>,
     echoes: Echoes,
     falls: Falls,
-    /// The rate rises from the growth allowed since here.
+    /// The time from which the allowed growth of the rate is counted.
     grown: Moment,
-    /// No rise before this round.
+    /// The rate does not rise before this round.
     held_until: u64,
     stats: SenderStats,
 }
 
-/// What was sent.
+/// The bundles sent.
 #[derive(Clone, Debug)]
 struct Sent {
     meter: Meter,
     bundles: u64,
-    /// Since when the sender has used less than half of its rate.
+    /// The time since which the sender has used less than half of its rate.
     limited_since: Option<Moment>,
 }
 
 impl Sender {
-    /// A sender that starts with one bundle per [`Config::rtt_initial`].
+    /// Creates a sender that starts with one bundle per [`Config::rtt_initial`].
     pub fn new(config: Config, me: MemberId, now: Moment) -> Self {
         let sizes = MeanSize::new(config.bundle_bytes);
         let mut sender = Self {
@@ -107,12 +110,13 @@ impl Sender {
         sender
     }
 
-    /// `X`: how fast this member may send to the group.
+    /// `X`: the rate at which this member may send to the group.
     pub fn rate(&self) -> Rate {
         self.rate
     }
 
-    /// `R_max`: the longest round-trip time of the group, and at least the time between two bundles.
+    /// `R_max`: the longest round-trip time of the group, and at least the time between two
+    /// bundles.
     pub fn rtt_max(&self) -> Duration {
         let spacing = self.rate.time_of(self.sizes.bytes()).saturating_add(self.config.clock.granularity());
         self.rounds.rtt_max.max(spacing).min(RTT_MAX)
@@ -133,34 +137,36 @@ impl Sender {
         self.clr.as_ref().map(|clr| clr.receiver)
     }
 
-    /// Loss events per bundle at the current limiting receiver; 0 without one, or where the wire does not carry it.
+    /// Loss events per bundle at the current limiting receiver; 0 without one, or where the wire
+    /// does not carry it.
     pub fn loss(&self) -> f64 {
         self.clr.as_ref().filter(|clr| clr.have_loss).map_or(0.0, |clr| clr.loss)
     }
 
-    /// Whether the sender still looks for its rate, with no loss reported.
+    /// Whether the sender still looks for its rate and no loss has been reported.
     pub fn is_slow_start(&self) -> bool {
         self.slow_start
     }
 
-    /// The mean size of the latest bundles in bytes, the `s` of the equation.
+    /// The mean size of the latest bundles in bytes: the `s` of the equation.
     pub fn bundle_bytes(&self) -> f64 {
         self.sizes.bytes()
     }
 
-    /// Whether this member has sent less than half of its rate for ten round-trip times. Never without a CLR: then
-    /// everybody's reports are welcome.
+    /// Whether this member has used less than half of its rate for ten round-trip times. False
+    /// without a CLR, since the report of any receiver is welcome then.
     pub fn is_application_limited(&self, now: Moment) -> bool {
         let since = self.sent.limited_since.filter(|_| self.clr.is_some());
         since.is_some_and(|since| now - since >= self.rtt_max() * LIMITED_RTTS)
     }
 
-    /// Counters.
+    /// The counters.
     pub fn stats(&self) -> SenderStats {
         self.stats
     }
 
-    /// What the bundle that is sent now tells. Takes the echo: once per bundle.
+    /// The congestion control information for the bundle that is sent now. Call it once per bundle,
+    /// since it takes the next echo.
     pub fn info(&mut self, now: Moment) -> SenderInfo {
         SenderInfo {
             round: self.rounds.number,
@@ -171,7 +177,8 @@ impl Sender {
         }
     }
 
-    /// A bundle of `bytes` bytes, without the headers of IP and UDP, was sent to the group.
+    /// Records that a bundle was sent to the group. `bytes` does not include the headers of IP and
+    /// UDP.
     pub fn handle_sent(&mut self, now: Moment, bytes: usize) {
         self.sizes.record(bytes);
         self.sent.bundles += 1;
@@ -185,7 +192,7 @@ impl Sender {
         }
     }
 
-    /// A receiver reported.
+    /// Handles a receiver's report.
     pub fn handle_feedback(&mut self, now: Moment, feedback: &Feedback) -> Verdict {
         if feedback.sender == self.me && self.clr() != Some(feedback.receiver) {
             self.rounds.answered();
@@ -208,7 +215,7 @@ impl Sender {
         Verdict::Accepted
     }
 
-    /// A member is gone: when it was the CLR, another one is looked for.
+    /// Forgets a member that is gone. If it was the CLR, another one has to report.
     pub fn forget(&mut self, now: Moment, member: MemberId) {
         self.echoes.forget(member);
         if self.clr() == Some(member) {
@@ -217,7 +224,7 @@ impl Sender {
         }
     }
 
-    /// When [`handle_timeout`](Self::handle_timeout) is due.
+    /// The time at which [`handle_timeout`](Self::handle_timeout) is due.
     pub fn poll_timeout(&self) -> Option<Moment> {
         let unit = self.rtt_max();
         let silence = match (&self.clr, &self.nobody) {
@@ -232,7 +239,7 @@ impl Sender {
         silence.into_iter().chain([self.rounds.deadline(unit, sent)]).min()
     }
 
-    /// Time has passed.
+    /// Handles the timers that have expired.
     pub fn handle_timeout(&mut self, now: Moment) {
         self.advance(now);
         self.notice_silence(now);
@@ -243,8 +250,9 @@ impl Sender {
         self.rounds.advance(now, unit, self.sent.bundles, self.config.feedback_budget);
     }
 
-    /// RFC 4410, section 4.4, says that feedback of receivers "not selected" is ignored: selected are the CLR, and whoever
-    /// answers the current round or the one before and is slower or further away than what has been heard.
+    /// RFC 4410, section 4.4, ignores the feedback of receivers "not selected". Selected are the
+    /// CLR, and each receiver that answers the current round or the one before and is slower or
+    /// further away than all heard so far.
     fn accepts(&self, feedback: &Feedback, rtt: Duration) -> bool {
         if feedback.sender != self.me || feedback.receiver == self.me {
             return false;
@@ -253,10 +261,10 @@ impl Sender {
         self.clr() == Some(feedback.receiver) || (self.rounds.is_current(feedback.round) && selected)
     }
 
-    /// Lets an accepted report act on the CLR and the rate.
+    /// Applies an accepted report to the CLR and the rate.
     fn apply(&mut self, now: Moment, feedback: &Feedback, rtt: Duration, rtt_max: Duration) {
         let receiver = feedback.receiver;
-        // A receiver without a round-trip time took the longest of the group for it.
+        // A receiver without a round-trip time assumed the longest one of the group.
         let rate = if feedback.have_loss && !feedback.have_rtt {
             feedback.rate.times(rtt_max.as_secs_f64() / rtt.as_secs_f64())
         } else {
@@ -291,18 +299,20 @@ impl Sender {
         self.plan_echo(now, feedback, rate, takes_over);
     }
 
-    /// Whether a receiver that is not the CLR becomes it.
+    /// Whether a receiver that is not the CLR becomes the CLR.
     fn takes_over(&self, feedback: &Feedback, rate: Rate) -> bool {
         match &self.clr {
             None => true,
             Some(clr) if clr.receiver == feedback.receiver => false,
-            // Twice what is received is no limit where others have seen loss: it only says how little was sent.
+            // Where others have seen loss, twice the received rate is no limit: it only shows how
+            // little was sent.
             Some(clr) if clr.have_loss => feedback.have_loss && rate < self.rate,
             Some(clr) => rate < clr.rate,
         }
     }
 
-    /// Moves the rate towards what the CLR can take: down at once, up no faster than TCP would.
+    /// Moves the rate towards the one that the CLR can take: down at once, up no faster than TCP
+    /// would.
     fn steer(&mut self, now: Moment, receiver: MemberId, target: Rate, have_loss: bool) {
         if have_loss && target < self.rate {
             self.lower(now, receiver, target);
@@ -315,12 +325,12 @@ impl Sender {
         let limit = if self.slow_start {
             self.rate.times(2.0)
         } else {
-            // One bundle per round-trip time more in every round-trip time.
+            // TCP grows by one bundle per round-trip time in every round-trip time.
             let step = Rate::of(self.sizes.bytes(), self.rtt_max());
             let elapsed = (now - since).min(CLR_INTERVAL_MAX);
             self.rate.plus(step.times(elapsed.as_secs_f64() / self.rtt_max().as_secs_f64()))
         };
-        // What has not been tried is not known to fit.
+        // A rate that has not been tried is not known to fit.
         let used = self.sent.meter.rate_at(now).unwrap_or(self.rate).times(2.0);
         self.set_rate(target.min(limit).min(used).max(self.rate));
     }
@@ -341,7 +351,8 @@ impl Sender {
         self.rate = rate.max(floor).min(self.config.rate_max);
     }
 
-    /// Nobody says anything: halves the rate when the CLR is late, and gives it up when it is later.
+    /// Handles the absence of reports: halves the rate when the CLR is late, and gives the CLR up
+    /// when it is later still.
     fn notice_silence(&mut self, now: Moment) {
         let (unit, sent) = (self.rtt_max(), self.sent.bundles);
         let overdue = |silence: &Silence, times: u32, config: &Config| {
@@ -381,14 +392,15 @@ impl Sender {
         match &mut self.clr {
             Some(clr) if clr.receiver == feedback.receiver => {
                 clr.echo = entry;
-                // Its first echo goes before all others, later ones after them.
+                // Its first echo goes before all others, later ones go after them.
                 clr.echo_first |= new_clr;
             }
             _ => self.echoes.push(entry),
         }
     }
 
-    /// A new CLR goes first, and so does one that was not answered in this round; then the others; then the CLR again.
+    /// The next echo. A new CLR goes first, and so does one that has not been echoed in this round.
+    /// Then the others follow, and then the CLR again.
     fn next_echo(&mut self, now: Moment) -> Option<Echo> {
         let clock = self.config.clock;
         let others_turn =

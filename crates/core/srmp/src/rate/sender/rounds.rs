@@ -5,26 +5,27 @@ use super::super::{RTT_MIN, Rate, Round};
 use base::Moment;
 use std::time::Duration;
 
-/// What is left of the longest round-trip time in every round that measured less.
+/// The factor on the longest round-trip time for every round in which all measurements were
+/// shorter.
 const RTT_DECAY: f64 = 0.9;
 
-/// The round that runs, and what was heard in it.
+/// The current round, and the reports heard in it.
 #[derive(Clone, Debug)]
 pub(super) struct Rounds {
     pub(super) number: Round,
-    /// Rounds so far; does not wrap.
+    /// The number of rounds so far, unwrapped.
     pub(super) count: u64,
     started: Moment,
-    /// Somebody other than the CLR reported in this round, and it counted.
+    /// Whether an accepted report of a receiver other than the CLR has arrived in this round.
     heard: bool,
-    /// Reports of others than the CLR in this round, whether they counted or not.
+    /// The reports of receivers other than the CLR in this round, accepted or not.
     answers: u64,
-    /// Bundles sent before it.
+    /// The number of bundles sent before it.
     sent: u64,
     pub(super) suppression: Rate,
-    /// The longest round-trip time, by measurement.
+    /// The longest round-trip time measured, decayed.
     pub(super) rtt_max: Duration,
-    /// The longest of this round.
+    /// The longest round-trip time measured in this round.
     peak: Option<Duration>,
 }
 
@@ -43,43 +44,44 @@ impl Rounds {
         }
     }
 
-    /// Whether a report of this round is still looked at: of the current one or the one before.
+    /// Whether reports of `round` are still accepted: the current round or the one before.
     pub(super) fn is_current(&self, round: Round) -> bool {
         round == self.number || round.next() == self.number
     }
 
-    /// A round-trip time was measured.
+    /// Records a measured round-trip time.
     pub(super) fn measured(&mut self, rtt: Duration) {
         self.rtt_max = self.rtt_max.max(rtt);
         self.peak = self.peak.max(Some(rtt));
     }
 
-    /// A receiver other than the CLR reported `rate`: from now on only slower ones do. The first one ends a round that is over
-    /// its time.
+    /// Records the `rate` that a receiver other than the CLR reported: from now on only slower ones
+    /// report. The first report ends a round that has lasted its time.
     pub(super) fn heard(&mut self, rate: Rate) {
         self.heard = true;
         self.suppression = self.suppression.min(rate.times(1.0 - SUPPRESSION_SLACK));
     }
 
-    /// Somebody other than the CLR reported.
+    /// Counts a report of a receiver other than the CLR.
     pub(super) fn answered(&mut self) {
         self.answers += 1;
     }
 
-    /// When the round ends: after its time when somebody was heard, else after twice that. `unit` is `R_max`. With a budget, of which `sent`
-    /// are the bundles so far, no sooner than enough of them were sent for the reports.
+    /// The end of the round: after its normal length when a report was heard, otherwise after twice
+    /// that. `unit` is `R_max`. With a budget, `sent` is the number of bundles so far, and the
+    /// round does not end before enough were sent for its reports, up to [`ROUND_MAX`].
     pub(super) fn deadline(&self, unit: Duration, sent: Option<u64>) -> Moment {
         let time = unit * if self.heard { ROUND_RTTS } else { 2 * ROUND_RTTS };
         let owes = sent.is_some_and(|sent| sent < self.sent + self.answers * BUNDLES_PER_REPORT);
         self.started + if owes { time.max(ROUND_MAX) } else { time }
     }
 
-    /// Starts the next round when this one is over. `sent` are the bundles so far.
+    /// Starts the next round when this one is over. `sent` is the number of bundles so far.
     pub(super) fn advance(&mut self, now: Moment, unit: Duration, sent: u64, has_budget: bool) {
         if now < self.deadline(unit, has_budget.then_some(sent)) {
             return;
         }
-        // Without any measurement there is no reason to think that the group has become smaller.
+        // Without any measurement there is no reason to assume that the group has become smaller.
         if let Some(peak) = self.peak.take() {
             let rounds = (now - self.started).as_secs_f64() / (unit * ROUND_RTTS).as_secs_f64();
             let left = RTT_DECAY.powf(rounds.max(1.0));

@@ -13,7 +13,7 @@ fn config() -> Config {
     Config { bundle_bytes: SIZE, ..Config::new(Profile::V3) }
 }
 
-/// A report that took `rtt` back and forth.
+/// A report with a round-trip time of `rtt` milliseconds.
 fn report(sender: &Sender, now: Moment, receiver: u64, bits_per_second: f64, rtt: u64) -> Feedback {
     let clock = Clock::V3;
     Feedback {
@@ -31,7 +31,7 @@ fn report(sender: &Sender, now: Moment, receiver: u64, bits_per_second: f64, rtt
     }
 }
 
-/// A sender at 1 Mbit/s with member 2 as its CLR, 100 ms away, which has used its rate so far.
+/// A sender at 1 Mbit/s that has used its rate so far. Its CLR is member 2, 100 ms away.
 fn settled() -> (Sender, Moment) {
     let mut sender = Sender::new(config(), ME, Moment::ZERO);
     sender.set_rate(rate(1e6));
@@ -49,7 +49,7 @@ fn settled() -> (Sender, Moment) {
     (sender, now)
 }
 
-/// The next round: nothing heard in it yet.
+/// Moves on to the next round, in which no report has been heard.
 fn next_round(sender: &mut Sender, now: Moment) -> Moment {
     let now = now + sender.rtt_max() * 4;
     sender.handle_timeout(now);
@@ -73,14 +73,14 @@ fn a_slower_receiver_takes_over_at_once() {
     assert_eq!(sender.handle_feedback(now, &feedback), Verdict::Accepted);
     assert_eq!((sender.clr(), sender.rate()), (Some(MemberId(3)), rate(600_000.0)));
     assert_eq!(sender.suppression(), rate(540_000.0));
-    // A faster one has to keep quiet.
+    // A faster receiver should not have reported.
     let feedback = report(&sender, now, 4, 700_000.0, 50);
     assert_eq!(sender.handle_feedback(now, &feedback), Verdict::Ignored);
-    // An echo that is none of ours is no report.
+    // A report with an echo that this sender did not send is invalid.
     let mut feedback = report(&sender, now, 4, 1_000.0, 50);
     feedback.echo = Clock::V3.stamp(now + Duration::from_secs(3));
     assert_eq!(sender.handle_feedback(now, &feedback), Verdict::Ignored);
-    // Nor is one of a round long past.
+    // So is one of a round long past.
     let mut feedback = report(&sender, now, 4, 1_000.0, 50);
     feedback.round = Round::new(sender.round().get() + 9);
     assert_eq!(sender.handle_feedback(now, &feedback), Verdict::Ignored);
@@ -120,7 +120,7 @@ fn the_rate_rises_by_one_bundle_per_round_trip() {
     let gained = sender.rate().bits_per_second() - before.bits_per_second();
     let expected = 8.0 * SIZE as f64 / rtt / rtt;
     assert!(gained > expected * 0.95 && gained < expected * 1.6, "{gained} {expected}");
-    // What has not been used does not grow.
+    // An unused rate does not grow.
     now += Duration::from_secs(60);
     let before = sender.rate();
     let feedback = report(&sender, now, 2, 1e9, 100);
@@ -140,7 +140,7 @@ fn a_silent_clr_halves_once_and_is_given_up() {
         }
         now
     };
-    // It has to be older than ten round-trip times: it reports for a while.
+    // The CLR has to be older than ten round-trip times, so it reports for a while.
     let mut now = start;
     for _ in 0..60 {
         now = run(&mut sender, now, Duration::from_millis(100));
@@ -156,7 +156,7 @@ fn a_silent_clr_halves_once_and_is_given_up() {
     assert_eq!((sender.rate(), sender.clr()), (before.times(0.5), None));
     now = run(&mut sender, now, Duration::from_secs(600));
     assert!(sender.rate() <= rate(SIZE as f64 * 1.01), "{}", sender.rate());
-    // Somebody answers, and the rate comes back.
+    // Another receiver reports, and the rate comes back.
     let feedback = report(&sender, now, 5, 1e6, 100);
     assert_eq!(sender.handle_feedback(now, &feedback), Verdict::Accepted);
     assert_eq!(sender.clr(), Some(MemberId(5)));
@@ -213,7 +213,7 @@ fn echoes_go_by_urgency() {
 #[test]
 fn a_receiver_without_a_round_trip_time_is_judged_by_its_own() {
     let (mut sender, now) = settled();
-    // It took the longest of the group, 5 times its own, and so reports a fifth of its rate.
+    // It assumed the longest of the group, 5 times its own, and so reports a fifth of its rate.
     let longest = sender.rtt_max().as_secs_f64() * 1e3;
     let mut feedback = report(&sender, now, 3, 800_000.0 / (longest / 50.0), 50);
     feedback.have_rtt = false;
@@ -260,7 +260,7 @@ fn hostile() -> impl Strategy<Value = Hostile> {
 }
 
 proptest! {
-    /// Whatever is reported, the rate stays within its limits and the state bounded.
+    /// Whatever receivers report, the rate stays within its limits and the state bounded.
     #[test]
     fn no_report_leads_the_rate_astray(reports in prop::collection::vec(hostile(), 1..300), v2: bool, guard: bool) {
         let profile = if v2 { Profile::V2 } else { Profile::V3 };

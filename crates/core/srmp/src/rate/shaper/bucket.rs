@@ -4,16 +4,17 @@ use super::super::Rate;
 use base::Moment;
 use std::time::Duration;
 
-/// The bucket holds what is sent in this time at least, and so does what it is filled with.
+/// The bucket holds at least what the rate carries in this time.
 const DEPTH: Duration = Duration::from_millis(20);
-/// Classes that do not wait leave a debt of at most what is sent in this time.
+/// The longest debt that classes which do not wait for tokens may leave, as time at the rate.
 const DEBT: Duration = Duration::from_millis(250);
-/// More debt than is sent in this time is forgiven: else a burst, or a rate that fell, would silence mode 0 long after.
+/// Debt beyond this time at the rate is forgiven. Otherwise a burst or a falling rate would silence
+/// mode 0 for long.
 const DEBT_KEPT: Duration = Duration::from_secs(1);
-/// Bits by which sums of floats may be wrong.
+/// The rounding error that sums of floats may have, in bits.
 const ROUNDING: f64 = 1e-3;
 
-/// Bits that may be sent now; below zero after classes that do not wait.
+/// The bits that may be sent now; negative after classes that do not wait.
 #[derive(Clone, Debug)]
 pub(super) struct Bucket {
     rate: f64,
@@ -23,7 +24,7 @@ pub(super) struct Bucket {
 }
 
 impl Bucket {
-    /// A full bucket that holds `datagram_bytes` twice at least.
+    /// Creates a full bucket that holds at least twice `datagram_bytes`.
     pub(super) fn new(rate: Rate, datagram_bytes: usize, now: Moment) -> Self {
         let mut bucket = Self { rate: 0.0, depth_min: 16.0 * datagram_bytes as f64, bits: 0.0, at: now };
         bucket.set_rate(now, rate);
@@ -33,7 +34,7 @@ impl Bucket {
 
     pub(super) fn set_rate(&mut self, now: Moment, rate: Rate) {
         self.refill(now);
-        // Without a limit there would be nothing to compute with.
+        // An infinite rate would make the arithmetic meaningless.
         self.rate = rate.min(Rate::TEN_GIGABIT).bits_per_second();
         self.settle();
     }
@@ -53,12 +54,13 @@ impl Bucket {
         self.depth_min.max(self.rate * DEPTH.as_secs_f64())
     }
 
-    /// The level that a class which may go into debt needs.
+    /// The level that a class needs which may go into debt.
     pub(super) fn debt_level(&self) -> f64 {
         1.0 - self.rate * DEBT.as_secs_f64()
     }
 
-    /// The level that a message which waits for its tokens needs; a message larger than the bucket needs a full one.
+    /// The level that a message needs which waits for its tokens. A message larger than the bucket
+    /// needs a full one.
     pub(super) fn level_for(&self, bytes: usize) -> f64 {
         (8.0 * bytes as f64).min(self.depth())
     }
@@ -67,12 +69,12 @@ impl Bucket {
         self.bits + ROUNDING >= level
     }
 
-    /// Bits that are sent in `time`.
+    /// The bits that the rate carries in `time`.
     pub(super) fn rate_in(&self, time: Duration) -> f64 {
         self.rate * time.as_secs_f64()
     }
 
-    /// When the bucket has `level`, if nothing is taken; `None` when it never will.
+    /// The time at which the bucket reaches `level` if nothing is taken; `None` when it never does.
     pub(super) fn when(&self, level: f64) -> Option<Moment> {
         if self.has(level) {
             return Some(self.at);
@@ -103,7 +105,7 @@ mod tests {
         bucket.take(3_000);
         assert!(!bucket.has(0.0));
         assert!(bucket.has(bucket.debt_level()), "8000 of 20 000 bits of debt");
-        // 24 000 bits less than full, and 1000 bytes wanted: from -8000 to 8000.
+        // 24 000 bits less than full, and 1000 bytes requested: from -8000 to 8000.
         let at = bucket.when(bucket.level_for(1_000)).expect("some time");
         assert_eq!(at.as_nanos() / 1_000_000, 200);
         bucket.refill(at);

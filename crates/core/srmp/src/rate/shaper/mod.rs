@@ -1,4 +1,4 @@
-//! Keeping to the rate (RFC 4410, section 4.7): mode 0 gives way.
+//! The shaper, which keeps to the rate (RFC 4410, section 4.7): mode 0 gives way.
 
 mod bucket;
 mod random;
@@ -16,55 +16,61 @@ use std::collections::VecDeque;
 use std::time::Duration;
 use streams::Streams;
 
-/// What is sent, in the order in which it goes.
+/// The classes of traffic, in order of precedence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Class {
-    /// NACKs, feedback, mode 2 and its acknowledgements: never wait.
+    /// NACKs, feedback, mode 2 and its acknowledgements. Never waits.
     Control,
-    /// Retransmissions: never wait here.
+    /// Retransmissions. Never waits here.
     Repair,
-    /// New mode 1 messages: wait while the debt of tokens is more than is sent in 250 ms, and only the newest version of each
-    /// data element then. The guard for those who send mode 1 instead of mode 0.
+    /// New mode 1 messages. Waits while the debt of tokens exceeds 250 ms at the rate; meanwhile
+    /// only the newest version of each data element is kept. That protects against applications
+    /// that use mode 1 instead of mode 0.
     Reliable,
-    /// Mode 0: waits for tokens, and is dropped.
+    /// Mode 0. Waits for tokens, and may be dropped.
     BestEffort,
 }
 
 impl Class {
-    /// All classes, in order.
+    /// All classes, in order of precedence.
     pub const ALL: [Class; 4] = [Self::Control, Self::Repair, Self::Reliable, Self::BestEffort];
 }
 
-/// Which mode 0 messages give way.
+/// The choice of mode 0 messages that give way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Policy {
-    /// Any, at random (RFC 4410, section 4.7).
+    /// Any messages, at random (RFC 4410, section 4.7).
     Random,
-    /// Older ones of a stream for the newest; the stream that was served longest ago goes first. When too much waits, the
-    /// lowest priority is dropped. So every stream is updated less often, and none is left out.
+    /// Older messages of a stream give way to its newest one. The stream that was served longest
+    /// ago goes first; when too many messages wait, the lowest priority is dropped. Every stream is
+    /// updated less often then, and none is left out.
     Conflate,
-    /// Older ones of a stream for the newest; the highest priority goes first, but every stream once in
-    /// [`ShaperConfig::floor`].
+    /// Older messages of a stream give way to its newest one. The highest priority goes first, but
+    /// every stream is served once in [`ShaperConfig::floor`].
     Floor,
 }
 
-/// Settings of a [`Shaper`].
+/// The settings of a [`Shaper`].
 #[derive(Clone, Debug)]
 pub struct ShaperConfig {
-    /// Which mode 0 messages give way. Default: [`Policy::Conflate`].
+    /// The choice of mode 0 messages that give way. Default: [`Policy::Conflate`].
     pub policy: Policy,
-    /// The longest datagram; the bucket holds two. Default: 1454 bytes.
+    /// Bytes of the longest datagram; the bucket holds at least two. Default: 1454.
     pub datagram_bytes: usize,
-    /// Mode 0 messages that may wait. Default: 4096.
+    /// The most mode 0 messages that wait. Default: 4096.
     pub queue_max: usize,
-    /// Mode 0 messages of no stream are dropped when they waited longer. Default: 1 s.
+    /// Mode 0 messages without a stream are dropped after waiting longer than this. Default: 1 s.
     pub stale_after: Duration,
-    /// What waits of a stream leaves within this time, whatever mode 1 is offered, where the rate carries that: where three eighths of it
-    /// carry a message of each stream in a quarter of this, and control and repairs take no more than a fourth. With less, streams
-    /// take turns. [`Policy::Floor`] serves the least important once in this time, and not sooner. Not with [`Policy::Random`]. Default: 5 s, the
-    /// heartbeat of DIS.
+    /// The waiting message of a stream leaves within this time, however much mode 1 is offered, if
+    /// the rate suffices: three eighths of the rate carry one message of each stream in a quarter
+    /// of this time, and control and repairs take at most a fourth of the rate. At lower rates the
+    /// streams take turns.
+    ///
+    /// [`Policy::Floor`] serves the least important stream once in this time, and not sooner.
+    /// [`Policy::Random`] does not use it. Default: 5 s, the heartbeat of DIS.
     pub floor: Duration,
-    /// Streams that are told apart; messages of more are taken as of no stream. Default: 65 536.
+    /// The most streams that are told apart; messages of further streams count as without a stream.
+    /// Default: 65 536.
     pub streams_max: usize,
 }
 
@@ -81,48 +87,49 @@ impl Default for ShaperConfig {
     }
 }
 
-/// Why a message is not sent.
+/// The reason why a message is not sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Discard {
-    /// By chance, because more was offered than the rate carries.
+    /// Chance, because more was offered than the rate carries.
     Random,
-    /// A newer message of the same stream or data element came.
+    /// A newer message of the same stream or data element.
     Superseded,
-    /// Too much waited.
+    /// Too many waiting messages.
     Overflow,
-    /// It waited too long.
+    /// A wait that was too long.
     Stale,
 }
 
-/// A message that is not sent.
+/// A message that will not be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dropped<M> {
     /// The message.
     pub message: M,
-    /// Why.
+    /// The reason.
     pub why: Discard,
 }
 
-/// What a shaper let pass and what not.
+/// The counters of a shaper.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ShaperStats {
-    /// Bytes by [`Class`], in the order of [`Class::ALL`].
+    /// Bytes sent by [`Class`], in the order of [`Class::ALL`].
     pub bytes: [u64; 4],
-    /// Messages dropped by chance.
+    /// Messages dropped at random.
     pub random: u64,
     /// Messages replaced by newer ones.
     pub superseded: u64,
-    /// Messages dropped because too much waited.
+    /// Messages dropped because too many waited.
     pub overflow: u64,
     /// Messages dropped because they waited too long.
     pub stale: u64,
 }
 
-/// A token bucket with messages `M` that wait for it.
+/// A token bucket, with the messages `M` that wait for tokens.
 ///
-/// What does not wait is reported with [`charge`](Self::charge), and so are headers. The rest is offered, and taken with
-/// [`poll`](Self::poll) whenever [`poll_timeout`](Self::poll_timeout) is due; what is dropped comes from
-/// [`poll_dropped`](Self::poll_dropped), so that every message offered comes out once.
+/// Callers report traffic that does not wait with [`charge`](Self::charge), and headers as well.
+/// They offer all other messages and take them with [`poll`](Self::poll) whenever
+/// [`poll_timeout`](Self::poll_timeout) is due. [`poll_dropped`](Self::poll_dropped) returns the
+/// dropped ones, so that every message offered comes out once.
 #[derive(Debug)]
 pub struct Shaper<M> {
     config: ShaperConfig,
@@ -130,16 +137,17 @@ pub struct Shaper<M> {
     reliable: Reliable<M>,
     streams: Streams<M>,
     random: Random<M>,
-    /// Bytes by which mode 1 is ahead of mode 0 that is overdue, where both go on debt.
+    /// Bytes by which mode 1 is ahead of overdue mode 0 messages, when both are sent on debt.
     ahead: i64,
-    /// Tokens for a whole datagram were there, and mode 0 messages leave until there are none left.
+    /// Whether there were tokens for a whole datagram; mode 0 messages then leave until the tokens
+    /// are used up.
     releasing: bool,
     dropped: VecDeque<Dropped<M>>,
     stats: ShaperStats,
 }
 
 impl<M> Shaper<M> {
-    /// A shaper with a full bucket.
+    /// Creates a shaper with a full bucket.
     pub fn new(config: ShaperConfig, rate: Rate, seed: Seed, now: Moment) -> Self {
         Self {
             bucket: Bucket::new(rate, config.datagram_bytes, now),
@@ -154,19 +162,20 @@ impl<M> Shaper<M> {
         }
     }
 
-    /// The rate is another one from now on.
+    /// Changes the rate.
     pub fn set_rate(&mut self, now: Moment, rate: Rate) {
         self.bucket.set_rate(now, rate);
     }
 
-    /// `bytes` bytes leave without waiting: messages of [`Class::Control`] or [`Class::Repair`], or the headers around
-    /// messages of any class.
+    /// Takes tokens for `bytes` that leave without waiting: messages of [`Class::Control`] or
+    /// [`Class::Repair`], or the headers around messages of any class.
     pub fn charge(&mut self, now: Moment, class: Class, bytes: usize) {
         self.bucket.refill(now);
         self.spend(class, bytes);
     }
 
-    /// Offers a new mode 1 message, or a segment of one. What waits of another version of the data element is dropped.
+    /// Offers a new mode 1 message, or a segment of one. Waiting segments of other versions of the
+    /// data element are dropped.
     pub fn offer_reliable(&mut self, data: DataId, sn: Sn, bytes: usize, message: M) {
         let dropped = &mut self.dropped;
         self.reliable.push(data, sn, bytes, message, |message| {
@@ -174,7 +183,7 @@ impl<M> Shaper<M> {
         });
     }
 
-    /// Offers a mode 0 message: of a stream, or of none. The higher the priority, the more important.
+    /// Offers a mode 0 message, with or without a stream. Higher priorities are more important.
     pub fn offer_best_effort(
         &mut self,
         now: Moment,
@@ -202,7 +211,7 @@ impl<M> Shaper<M> {
         Some((class, message))
     }
 
-    /// The next message that is not sent.
+    /// The next message that will not be sent.
     pub fn poll_dropped(&mut self) -> Option<Dropped<M>> {
         let dropped = self.dropped.pop_front()?;
         match dropped.why {
@@ -214,7 +223,7 @@ impl<M> Shaper<M> {
         Some(dropped)
     }
 
-    /// When [`poll`](Self::poll) has a message, if nothing else happens.
+    /// The time at which [`poll`](Self::poll) has a message, if nothing else happens.
     pub fn poll_timeout(&self) -> Option<Moment> {
         let debt = self.bucket.when(self.bucket.debt_level());
         let reliable = debt.filter(|_| !self.reliable.is_empty());
@@ -227,18 +236,20 @@ impl<M> Shaper<M> {
         [reliable, overdue, ordinary].into_iter().flatten().min()
     }
 
-    /// When something may leave that can wait: when what was sent beyond the rate is made up for. Not while messages wait, with which it can go.
+    /// The time at which the debt is paid, so that a bundle which can wait may leave. `None` while
+    /// messages wait, with which it can leave.
     pub fn solvent_at(&self) -> Option<Moment> {
         let waits = !self.reliable.is_empty() || self.streams.len() + self.random.len() > 0;
         if waits { None } else { self.bucket.when(0.0) }
     }
 
-    /// Messages that wait: mode 1, and mode 0.
+    /// The number of messages that wait, in mode 1 and in mode 0.
     pub fn waiting(&self) -> (usize, usize) {
         (self.reliable.len(), self.streams.len() + self.random.len())
     }
 
-    /// Counters. Dropped messages count when they are taken with [`poll_dropped`](Self::poll_dropped).
+    /// The counters. A dropped message counts once it is taken with
+    /// [`poll_dropped`](Self::poll_dropped).
     pub fn stats(&self) -> ShaperStats {
         self.stats
     }
@@ -253,7 +264,7 @@ impl<M> Shaper<M> {
 
     fn select(&mut self, now: Moment) -> Option<(Class, (usize, M))> {
         if self.bucket.has(self.bucket.debt_level()) {
-            // Both have the same share, by bytes.
+            // Mode 1 and overdue mode 0 have equal shares, in bytes.
             let overdue = self.overdue(now).filter(|_| self.reliable.is_empty() || self.ahead >= 0);
             let most = self.config.datagram_bytes as i64;
             if let Some(index) = overdue {
@@ -269,18 +280,19 @@ impl<M> Shaper<M> {
         self.select_ordinary(now).map(|next| (Class::BestEffort, next))
     }
 
-    /// When a stream goes before mode 1. By turns that is early enough for all of them to be served in the other half of the floor.
+    /// The time without service after which a stream goes before mode 1. With turns, the other half
+    /// of the floor is long enough to serve all of them.
     fn overdue_after(&self) -> Duration {
         if self.config.policy == Policy::Conflate { self.config.floor / 2 } else { self.config.floor }
     }
 
-    /// A stream that has not been served for so long.
+    /// A stream that has not been served for that long.
     fn overdue(&self, now: Moment) -> Option<u32> {
         let (index, served) = self.streams.overdue_first()?;
         (now - served >= self.overdue_after()).then_some(index)
     }
 
-    /// The mode 0 message whose turn it is, if there are tokens for it.
+    /// The next mode 0 message, if there are tokens for it.
     fn select_ordinary(&mut self, now: Moment) -> Option<(usize, M)> {
         if self.config.policy == Policy::Random {
             let ready = self.bucket.has(self.bucket.level_for(self.random.bytes()?));
@@ -292,7 +304,8 @@ impl<M> Shaper<M> {
         if self.releasing { self.streams.take(index?, Some(now)) } else { None }
     }
 
-    /// What belongs to no stream ranks by its age, so that all that is too old is found at the front.
+    /// Drops messages that are too old. A message without a stream ranks by its age, so that those
+    /// too old are found at the front.
     fn drop_stale(&mut self, now: Moment) {
         while let Some(index) =
             self.streams.oldest().filter(|&at| self.streams.is_stale(at, now, &self.config))
@@ -309,13 +322,14 @@ impl<M> Shaper<M> {
         }
     }
 
-    /// Bytes for which there must be tokens before the next mode 0 message leaves.
+    /// The bytes for which there must be tokens before the next mode 0 message leaves.
     fn ordinary_bytes(&self) -> Option<usize> {
         match self.config.policy {
             Policy::Random => self.random.bytes(),
             Policy::Conflate | Policy::Floor => {
                 let next = self.streams.bytes(self.turn()?);
-                // Of what waits a datagram's worth leaves together: its head and its announcements are paid for once.
+                // Waiting messages leave by the datagram, so that its header and its announcements
+                // are paid for once.
                 let together = self.streams.bytes_waiting().min(self.config.datagram_bytes);
                 Some(if self.releasing { next } else { next.max(together) })
             }

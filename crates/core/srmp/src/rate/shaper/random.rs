@@ -1,4 +1,4 @@
-//! Mode 0 as RFC 4410, section 4.7, recommends it: messages are dropped at random until the rest fits.
+//! Mode 0 as RFC 4410, section 4.7, recommends: messages are dropped at random until the rest fits.
 
 use super::bucket::Bucket;
 use super::{Discard, Dropped, ShaperConfig};
@@ -7,10 +7,10 @@ use rand_core::RngCore;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// How often the share that fits is computed.
+/// The interval at which the share that fits is computed.
 const WINDOW: Duration = Duration::from_millis(100);
 
-/// Messages that were not dropped, and the share of those that are.
+/// The messages that were not dropped, and the share of those that are.
 #[derive(Clone, Debug)]
 pub(super) struct Random<M> {
     rng: Rng,
@@ -24,7 +24,7 @@ pub(super) struct Random<M> {
 struct Window {
     start: Moment,
     offered_bits: f64,
-    /// Bits of other classes.
+    /// Bits that other classes sent.
     other_bits: f64,
 }
 
@@ -43,7 +43,7 @@ impl<M> Random<M> {
         self.queue.len()
     }
 
-    /// Another class used some of the rate.
+    /// Counts bytes of another class, which reduce the rate left for this one.
     pub(super) fn note_other(&mut self, bytes: usize) {
         self.window.other_bits += 8.0 * bytes as f64;
     }
@@ -71,7 +71,7 @@ impl<M> Random<M> {
         dropped.push_back(Dropped { message, why });
     }
 
-    /// Bytes of the next message.
+    /// The bytes of the next message.
     pub(super) fn bytes(&self) -> Option<usize> {
         self.queue.front().map(|&(bytes, _)| bytes)
     }
@@ -82,7 +82,8 @@ impl<M> Random<M> {
         Some(next)
     }
 
-    /// Ends the window when its time is over: the share that fitted, with what still waits, is that of the next one.
+    /// Ends the window when its time is over. The share that fitted in it, less the waiting
+    /// messages, determines the share dropped in the next one.
     fn roll(&mut self, now: Moment, bucket: &Bucket) {
         let elapsed = now - self.window.start;
         if elapsed < WINDOW {

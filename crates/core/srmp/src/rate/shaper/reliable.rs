@@ -1,18 +1,19 @@
-//! Mode 1 messages that wait because there is more mode 1 than the rate carries.
+//! Mode 1 messages that wait because more mode 1 is offered than the rate carries.
 
 use crate::model::{DataId, Sn};
 use smallvec::SmallVec;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Segments of one message that wait, in order, with their sizes.
+/// The waiting segments of one message in order, with their sizes in bytes.
 type Segments<M> = SmallVec<[(usize, M); 1]>;
 
-/// Per data element the newest version that waits; data elements in the order in which they started to.
+/// The newest waiting version of each data element. Data elements go in the order in which they
+/// started to wait.
 #[derive(Clone, Debug)]
 pub(super) struct Reliable<M> {
     waiting: BTreeMap<DataId, (Sn, Segments<M>)>,
     order: VecDeque<DataId>,
-    /// Segments in all.
+    /// The number of all waiting segments.
     len: usize,
 }
 
@@ -21,7 +22,8 @@ impl<M> Reliable<M> {
         Self { waiting: BTreeMap::new(), order: VecDeque::new(), len: 0 }
     }
 
-    /// Adds a segment, or a whole message. What waits of another version of the data element is superseded.
+    /// Adds a segment or a whole message. Waiting segments of another version of the data element
+    /// are superseded.
     pub(super) fn push(
         &mut self,
         data: DataId,
@@ -51,7 +53,7 @@ impl<M> Reliable<M> {
         self.len
     }
 
-    /// The next segment, of the data element that waits longest.
+    /// The next segment, of the data element that has waited longest.
     pub(super) fn pop(&mut self) -> Option<(usize, M)> {
         let data = *self.order.front()?;
         let (_, segments) = self.waiting.get_mut(&data)?;

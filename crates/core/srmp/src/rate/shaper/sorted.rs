@@ -1,9 +1,10 @@
-//! A set in order whose ends are cheap.
+//! A sorted set with cheap operations at both ends.
 
 use std::collections::VecDeque;
 
-/// Values in order, each once. What is served longest ago leaves at the front, and what was just served comes back at the end; so both
-/// cost a search and hardly a move, and nothing is allocated once the set was as large as it becomes.
+/// Sorted values without duplicates. The value served longest ago leaves at the front, and a value
+/// that was just served returns at the end. Both cost a search and hardly any move. Nothing is
+/// allocated once the set has reached its largest size.
 #[derive(Clone, Debug)]
 pub(super) struct Sorted<T> {
     values: VecDeque<T>,

@@ -1,4 +1,4 @@
-//! Mode 0 messages that wait, by what they are about.
+//! Mode 0 messages that wait, by stream.
 
 use super::sorted::Sorted;
 use super::{Discard, Dropped, ShaperConfig};
@@ -7,15 +7,15 @@ use base::Moment;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Streams without a message for as long as this many times the floor make room for others.
+/// Streams without a message for this many times the floor make room for others.
 const IDLE_FLOORS: u32 = 4;
 
-/// A stream, or a message that belongs to none.
+/// A stream, or a message without a stream.
 #[derive(Clone, Debug)]
 struct Slot<M> {
     key: Option<StreamKey>,
     waiting: Option<Message<M>>,
-    /// When a message of it was sent last; until then, when its first one came.
+    /// The time at which a message of it was last sent; before that, the time of its first message.
     served: Moment,
 }
 
@@ -23,24 +23,26 @@ struct Slot<M> {
 struct Message<M> {
     message: M,
     bytes: usize,
-    /// Of the message that started to wait: one that replaces it inherits the place.
+    /// The priority of the message that started to wait; a message that replaces it keeps the
+    /// place.
     priority: u8,
     since: Moment,
 }
 
 type Index = u32;
 
-/// Streams with at most one message each, which is the newest.
+/// Streams, each with at most one waiting message, the newest.
 #[derive(Clone, Debug)]
 pub(super) struct Streams<M> {
     slots: Vec<Slot<M>>,
     free: Vec<Index>,
     by_key: BTreeMap<StreamKey, Index>,
-    /// What waits, the one that was served longest ago first.
+    /// The slots with a waiting message; the one served longest ago comes first.
     by_age: Sorted<(Moment, Index)>,
-    /// What waits, the highest priority first and then the one served longest ago.
+    /// The slots with a waiting message; the highest priority comes first, then the one served
+    /// longest ago.
     by_priority: Sorted<(Reverse<u8>, Moment, Index)>,
-    /// Bytes of what waits.
+    /// Bytes of all waiting messages.
     bytes: usize,
     swept: Moment,
 }
@@ -62,7 +64,8 @@ impl<M> Streams<M> {
         self.by_age.len()
     }
 
-    /// Adds a message; what it replaces, or what has to give way to it, goes to `dropped`.
+    /// Adds a message. The message that it replaces, or one that has to give way to it, goes to
+    /// `dropped`.
     pub(super) fn push(
         &mut self,
         now: Moment,
@@ -84,7 +87,7 @@ impl<M> Streams<M> {
         self.by_age.insert((slot.served, index));
         self.by_priority.insert((Reverse(priority), slot.served, index));
         if self.by_age.len() > config.queue_max {
-            // Of the lowest priority the one served last misses least.
+            // Within the lowest priority, the stream served last loses least.
             if let Some(&(_, _, victim)) = self.by_priority.last() {
                 let message = self.take(victim, None);
                 dropped.extend(message.map(|(_, message)| Dropped { message, why: Discard::Overflow }));
@@ -92,40 +95,42 @@ impl<M> Streams<M> {
         }
     }
 
-    /// The stream that was served longest ago.
+    /// The slot that was served longest ago.
     pub(super) fn oldest(&self) -> Option<Index> {
         self.by_age.first().map(|&(_, index)| index)
     }
 
-    /// The most important stream, of equals the one served longest ago.
+    /// The most important slot; among equals, the one served longest ago.
     pub(super) fn most_important(&self) -> Option<Index> {
         self.by_priority.first().map(|&(_, _, index)| index)
     }
 
-    /// The stream that was served longest ago, if it is one, and when that was.
+    /// The slot that was served longest ago and the time of that, if it is a stream.
     pub(super) fn overdue_first(&self) -> Option<(Index, Moment)> {
         let &(served, index) = self.by_age.first()?;
         self.slots[index as usize].key.map(|_| (index, served))
     }
 
-    /// Bytes of the message that waits there.
+    /// Bytes of the message that waits in the slot.
     pub(super) fn bytes(&self, index: Index) -> usize {
         self.slots[index as usize].waiting.as_ref().map_or(0, |waiting| waiting.bytes)
     }
 
-    /// Bytes of all that waits.
+    /// Bytes of all waiting messages.
     pub(super) fn bytes_waiting(&self) -> usize {
         self.bytes
     }
 
-    /// Whether the message belongs to no stream, so that nothing newer can replace it, and is too old to be sent.
+    /// Whether the message has no stream, so that no newer one can replace it, and is too old to be
+    /// sent.
     pub(super) fn is_stale(&self, index: Index, now: Moment, config: &ShaperConfig) -> bool {
         let slot = &self.slots[index as usize];
         slot.key.is_none()
             && slot.waiting.as_ref().is_some_and(|waiting| now - waiting.since > config.stale_after)
     }
 
-    /// Takes the message that waits there, to send it (`served`: now) or not.
+    /// Takes the waiting message out of the slot. `served` is the current time if the message is
+    /// sent.
     pub(super) fn take(&mut self, index: Index, served: Option<Moment>) -> Option<(usize, M)> {
         let slot = &mut self.slots[index as usize];
         let waiting = slot.waiting.take()?;
@@ -146,7 +151,7 @@ impl<M> Streams<M> {
         if key.is_some() && self.by_key.len() >= config.streams_max {
             self.sweep(now, config);
         }
-        // Beyond the limit messages are taken as they come, each for itself.
+        // Beyond the limit, each message is treated as one without a stream.
         let key = key.filter(|_| self.by_key.len() < config.streams_max);
         let slot = Slot { key, waiting: None, served: now };
         let index = match self.free.pop() {
@@ -166,7 +171,8 @@ impl<M> Streams<M> {
         index
     }
 
-    /// Forgets streams that have been silent for long. Not more often than that, so that its cost stays small.
+    /// Forgets streams that have been silent for long. It runs at most once in that time, so that
+    /// its cost stays small.
     fn sweep(&mut self, now: Moment, config: &ShaperConfig) {
         let idle = config.floor * IDLE_FLOORS;
         if now - self.swept < idle && self.swept != Moment::ZERO {

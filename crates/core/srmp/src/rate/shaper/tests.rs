@@ -14,10 +14,10 @@ fn shaper<M>(policy: Policy) -> Shaper<M> {
     Shaper::new(config, rate(RATE), Seed(1), Moment::ZERO)
 }
 
-/// What is offered: which stream, with which priority.
+/// An offered message: its stream and its priority.
 type Offer = (Option<StreamKey>, u8);
 
-/// Times at which a shaper let messages of each stream pass, when `offers` are made 1 ms apart.
+/// The times at which messages of each stream leave, when `offers` are made 1 ms apart.
 fn run(shaper: &mut Shaper<Offer>, offers: impl Iterator<Item = Offer>) -> BTreeMap<Offer, Vec<Moment>> {
     let mut passed: BTreeMap<Offer, Vec<Moment>> = BTreeMap::new();
     let mut now = Moment::ZERO;
@@ -52,7 +52,7 @@ fn mean_interval(times: &[Moment]) -> f64 {
 fn twice_the_rate_offered_the_rate_sent() {
     for policy in [Policy::Random, Policy::Conflate, Policy::Floor] {
         let mut shaper = shaper(policy);
-        // 400 kbit/s of 20 streams. Each loses updates or more of them: 1 ms apart is 2 Mbit/s.
+        // 20 streams, and 2000 bits every millisecond: 2 Mbit/s, ten times the rate.
         let offers = (0..10_000u32).map(|i| (Some(StreamKey(i % 20)), 0));
         let passed = run(&mut shaper, offers);
         let sent = sent_bits(&passed) / 10.0;
@@ -64,7 +64,8 @@ fn twice_the_rate_offered_the_rate_sent() {
 #[test]
 fn conflation_slows_all_streams_alike() {
     let mut shaper = shaper(Policy::Conflate);
-    // Streams with very different rates, all above what each can get: 100 messages per second for 10 streams.
+    // Streams with very different rates, all above their share: 100 messages per second for 10
+    // streams.
     let offers = (0..20_000u32).map(|i| {
         let stream = if i % 2 == 0 { i / 2 % 3 } else { 3 + i / 2 % 7 };
         (Some(StreamKey(stream)), 0)
@@ -126,7 +127,7 @@ fn mode_1_does_not_wait_until_the_debt_is_large() {
     }
     let at_once = std::iter::from_fn(|| shaper.poll(Moment::ZERO)).count();
     assert_eq!(at_once, 37);
-    // What waits is conflated, and leaves at the rate.
+    // Waiting messages are conflated, and leave at the rate.
     shaper.offer_reliable(DataId(40), Sn(1), BYTES, 140);
     assert_eq!(shaper.poll_dropped(), Some(Dropped { message: 40, why: Discard::Superseded }));
     let mut now = Moment::ZERO;
@@ -222,7 +223,8 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 proptest! {
-    /// Every message offered comes out once, sent or dropped, and what waits is bounded.
+    /// Every message offered comes out once, sent or dropped, and the number of waiting ones is
+    /// bounded.
     #[test]
     fn every_message_comes_out_once(
         steps in prop::collection::vec(step(), 1..200),
@@ -252,7 +254,7 @@ proptest! {
             out.extend(std::iter::from_fn(|| shaper.poll_dropped()).map(|dropped| dropped.message));
             prop_assert!(shaper.waiting().1 <= 6);
         }
-        // With a rate everything leaves, at the times promised.
+        // At a positive rate everything leaves, at the times promised.
         shaper.set_rate(now, rate(1e6));
         let mut turns = 0;
         while let Some(at) = shaper.poll_timeout() {
@@ -269,7 +271,8 @@ proptest! {
     }
 }
 
-/// A load that changes from step to step, each 20 ms long: messages per stream, mode 1 messages, control bytes.
+/// A load that changes from step to step, each 20 ms long: messages per stream, mode 1 messages and
+/// control bytes.
 #[derive(Clone, Debug)]
 struct Load {
     offers: Vec<(u32, u8)>,
@@ -285,7 +288,8 @@ fn load(streams: u32) -> impl Strategy<Value = Load> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
-    /// Whatever is offered, what waits of a stream, or something newer of it, leaves within the floor, where the rate is for that.
+    /// Whatever is offered, the waiting message of a stream or a newer one leaves within the floor,
+    /// if the rate suffices for that.
     #[test]
     fn no_stream_is_silent_for_longer_than_the_floor(
         (streams, loads) in (1u32..60).prop_flat_map(|streams| (Just(streams), prop::collection::vec(load(streams), 1..12))),
@@ -331,7 +335,7 @@ proptest! {
     }
 }
 
-/// Fifteen times the rate, and only messages: a stream is served as often as turns allow.
+/// Fifteen times the rate, and mode 0 only: each stream is served as often as turns allow.
 #[test]
 fn a_crowd_takes_turns() {
     let mut shaper = shaper(Policy::Conflate);

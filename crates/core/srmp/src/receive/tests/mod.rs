@@ -1,4 +1,4 @@
-//! One sender's state, driven by hand.
+//! Tests of one sender's state, driven by hand.
 
 mod detection;
 mod suppression;
@@ -12,7 +12,7 @@ use bytes::Bytes;
 
 const SENDER: MemberId = MemberId(7);
 
-/// A receiver that has long been in its group.
+/// A receiver that joined its group long ago.
 struct Rig {
     now: Moment,
     shared: Shared,
@@ -96,7 +96,7 @@ impl Rig {
         self.now = end;
     }
 
-    /// The wishes to be sent now.
+    /// Takes the repair requests that are due now.
     fn wishes(&mut self) -> Vec<NackItem> {
         let mut out = Vec::new();
         self.origin.expire(self.now, &mut self.shared);
@@ -104,7 +104,7 @@ impl Rig {
         out
     }
 
-    /// The wishes of the next `time`, and when they were due.
+    /// Takes the repair requests of the next `time`, each with the time at which it was due.
     fn wishes_within(&mut self, time: std::time::Duration) -> Vec<(Moment, NackItem)> {
         let end = self.now + time;
         let mut all = Vec::new();
@@ -120,7 +120,7 @@ impl Rig {
     }
 }
 
-/// Without how a message was cut, which other tests look at.
+/// Replaces the segmentation, which other tests check.
 fn plain(received: Received) -> Received {
     match received {
         Received::Message(body, _) => message(body),
@@ -128,7 +128,7 @@ fn plain(received: Received) -> Received {
     }
 }
 
-/// A message came.
+/// A received message.
 fn message(body: impl Into<Bytes>) -> Received {
     Received::Message(body.into(), Shape::default())
 }

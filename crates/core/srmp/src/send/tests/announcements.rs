@@ -84,7 +84,8 @@ fn what_is_not_sent_for_long_is_not_announced_when_so_configured() {
 }
 
 proptest! {
-    /// Every data element has its turn within one round of bundles, or two where fresh ones go first.
+    /// Every data element is announced within one round of bundles, or two where fresh ones go
+    /// first.
     #[test]
     fn turns_come_round(
         count in 2u32..200, max in 1usize..40, strict: bool,
@@ -97,7 +98,7 @@ proptest! {
             rig.announce(max, &[]);
         }
         let bundles = (count as usize).div_ceil(max) * if strict { 1 } else { 2 };
-        // With one place there is none for fresh ones.
+        // With room for one announcement no fresh version is preferred.
         let mut seen = BTreeSet::new();
         for _ in 0..bundles {
             let announced = rig.announce(max, &carried);

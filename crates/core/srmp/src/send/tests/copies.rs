@@ -2,7 +2,8 @@ use super::*;
 use crate::send::Audience;
 
 impl Rig {
-    /// A message, and copies of it as they become due; the first `missed` sendings are missed by somebody, who asks once no more can come.
+    /// Sends a message, and copies of it as they become due. Some receiver misses the first
+    /// `missed` sendings, and asks when no further copy can come.
     fn round(&mut self, missed: usize) -> usize {
         let dsn = self.send(1, b"x");
         let sent = self.now;
@@ -22,7 +23,7 @@ impl Rig {
         copies
     }
 
-    /// The mean of copies over so many rounds.
+    /// The mean number of copies over `count` rounds.
     fn rounds(&mut self, count: usize, missed: impl Fn(usize) -> usize) -> f64 {
         (0..count).map(|round| self.round(missed(round))).sum::<usize>() as f64 / count as f64
     }
@@ -46,9 +47,9 @@ fn reports_of_a_large_group_make_copies_at_once() {
     rig.sender.config.copy_share = 0.0;
     rig.sender.set_audience(Audience { members: 1_000, loss: 0.05 });
     assert_eq!(rig.rounds(15, |_| 2), 2.0);
-    // One message in sixteen shows whether one copy would do.
+    // One message in sixteen tests whether one copy would be enough.
     assert_eq!(rig.round(2), 1);
-    // Reports are of one that loses more than all others.
+    // The reports were of one receiver that loses more than all others.
     rig.rounds(300, |_| 0);
     assert_eq!(rig.rounds(100, |_| 0), 0.0);
 }
@@ -56,7 +57,7 @@ fn reports_of_a_large_group_make_copies_at_once() {
 #[test]
 fn fresher_state_is_paid_from_a_share_of_what_is_sent() {
     let mut rig = Rig::new(false);
-    // One message in four is missed.
+    // Some receiver misses one message in four.
     let missed = |round: usize| usize::from(round.is_multiple_of(4));
     rig.rounds(40, missed);
     assert_eq!(rig.rounds(100, missed), 0.0, "nothing was sent but these");

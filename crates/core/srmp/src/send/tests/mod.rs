@@ -1,4 +1,4 @@
-//! One sender, driven by hand.
+//! Tests of one sender, driven by hand.
 
 mod announcements;
 mod copies;
@@ -44,7 +44,7 @@ impl Rig {
         Self { now, sender: Sender::new(now, config) }
     }
 
-    /// A new version, sent at once.
+    /// Sends a new version at once.
     fn send(&mut self, data: u32, body: &[u8]) -> Dsn {
         let body = Bytes::copy_from_slice(body);
         let dsn = self.sender.update(self.now, DataId(data), body).unwrap();
@@ -60,7 +60,7 @@ impl Rig {
         self.sender.handle_nack(self.now, wish(data, sn), R_MAX)
     }
 
-    /// What is sent again now.
+    /// Sends everything that waits to be sent again.
     fn again(&mut self) -> Vec<(u32, u32, u16, Why)> {
         let mut sent = Vec::new();
         while let Some((piece, why)) = self.sender.next_again(self.now, 1e6) {
@@ -76,7 +76,7 @@ impl Rig {
         out.iter().map(|dsn| dsn.data.0).collect()
     }
 
-    /// Lets time pass; gives the moments at which an announcement was due, after which one is made.
+    /// Lets time pass. Returns the times at which an announcement was due; one is made at each.
     fn trail(&mut self, time: Duration) -> Vec<Moment> {
         let end = self.now + time;
         let mut urged = Vec::new();

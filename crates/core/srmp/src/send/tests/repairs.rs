@@ -73,7 +73,7 @@ fn repairs_have_their_share() {
         assert!(rig.sender.again_at(rig.now).is_none_or(|at| at > rig.now));
         rig.now += ms(10);
     }
-    // 5000 bytes a second for ten seconds, and a second's worth at first.
+    // 5000 bytes a second for ten seconds, and one second's worth at the start.
     assert!((500..=561).contains(&sent), "{sent}");
 }
 

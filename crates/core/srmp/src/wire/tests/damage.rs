@@ -1,10 +1,11 @@
-//! Datagrams cut short, with bits flipped, and of noise: refused or read, never a panic, and always an end.
+//! Truncated datagrams, flipped bits and noise are refused or read. They never panic, and reading
+//! ends.
 
 use super::*;
 use crate::Fault;
 use proptest::prelude::*;
 
-/// Takes everything that can be taken from a datagram; gives what went wrong.
+/// Reads everything from a datagram; returns the errors.
 fn devour(format: &Format, bytes: &[u8]) -> Vec<WireError> {
     let packet = match format.decode(&Bytes::copy_from_slice(bytes)).and_then(Envelope::without_protection) {
         Ok(packet) => packet,
@@ -65,7 +66,7 @@ fn every_sample_with_up_to_two_bits_flipped_ends() {
     }
 }
 
-/// Each damage with what it is said to be.
+/// Each kind of damage with the error that is reported.
 #[test]
 fn what_is_wrong_is_said() {
     let v2 = "20000002 0a000001 00000000 03e80000 ffff08f4 0100001c 00080000";
@@ -129,7 +130,7 @@ fn what_is_wrong_is_said() {
     }
 }
 
-/// A bad record does not take the others with it where its end is known.
+/// A bad record does not affect the others when its end is known.
 #[test]
 fn what_can_be_read_is_read() {
     let text = "30000035 cafef00d 0000000000000001 00000002 00000003 00000004 00000000
@@ -145,7 +146,7 @@ fn what_can_be_read_is_read() {
     assert!(matches!(got[2], Err(WireError::Value { at: 46, .. })));
     assert_eq!(got.len(), 3);
 
-    // In v2 nothing behind an unknown message can be found, but the announcements lie before it.
+    // In v2 nothing after an unknown message can be found. The announcements precede it.
     let text = "20000002 0a000001 00000000 03e80000 ffff08f4 01000028 00080000 20400000 20000004 504f5331";
     let packet = super::packet(&format(Profile::V2), &hex(text));
     let got: Vec<_> = packet.records().collect();

@@ -1,4 +1,4 @@
-//! Datagrams of profile v3 written out by hand: who changes them changes the protocol.
+//! Hand-written datagrams of profile v3. A change here changes the protocol.
 
 use super::*;
 use std::time::Duration;
@@ -47,14 +47,14 @@ const INDEX: &str = "
     16 00 002c 000000000a000002 00000005 00000001 0123456789abcdef
       00000007 00000005 0000 00000009 000001ff 0003";
 
-/// All of them.
+/// All of these datagrams.
 pub(super) const PLAIN: [&str; 7] = [BUNDLE, REPORT, MESSAGE, ACK, LOGGER, SYNC, INDEX];
 
 const ONE: MemberId = MemberId(0x0a00_0001);
 const TWO: MemberId = MemberId(0x0a00_0002);
 const DIGEST: Digest = Digest { active: 1, hash: 0x0123_4567_89ab_cdef };
 
-/// The datagram says this, and this is written as the datagram.
+/// The datagram is read as these records, and these records are written as the datagram.
 fn same(text: &str, header: &Header, said: &[Record<'_>], announcements: &[Dsn]) {
     let (format, bytes) = (format(Profile::V3), hex(text));
     let header = Header { epoch: Epoch(7), stamp: Stamp(123_456), ..*header };
@@ -193,7 +193,7 @@ fn an_index_of_what_there_is() {
     );
 }
 
-/// FNV-1a as others compute it: of eight bytes, four of the data element and four of the version.
+/// FNV-1a as specified elsewhere, of eight bytes: four of the data element and four of the version.
 #[test]
 fn a_digest() {
     let mut expected = 0xcbf2_9ce4_8422_2325_u64;

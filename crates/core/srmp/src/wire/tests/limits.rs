@@ -1,4 +1,4 @@
-//! The writer at the ends of its room, and steady state.
+//! The writer at the limits of its room, and its steady state.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Both formats against vectors written by hand, against themselves, and against damage.
+//! Tests of both formats: against hand-written vectors, round trips, and damage.
 
 mod damage;
 mod golden;
@@ -16,7 +16,7 @@ fn format(profile: Profile) -> Format {
     Format::new(profile, SESSION, LENGTH_DEFAULT, Protection::None).expect("sound")
 }
 
-/// Bytes of hexadecimal digits, blanks ignored.
+/// The bytes of hexadecimal digits; blanks are ignored.
 fn hex(text: &str) -> Vec<u8> {
     let digits: Vec<u8> =
         text.chars().filter_map(|c| c.to_digit(16)).map(|digit| u8::try_from(digit).unwrap()).collect();

@@ -1,11 +1,11 @@
-//! What is written is what is read, for all that can be written.
+//! Everything that can be written is read back unchanged.
 
 use super::*;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use std::time::Duration;
 
-/// A record with its lists in memory of its own.
+/// A record that owns its lists.
 #[derive(Clone, Debug)]
 enum Owned {
     Record(Record<'static>),
@@ -31,7 +31,7 @@ fn body(from: usize) -> impl Strategy<Value = Bytes> {
     vec(any::<u8>(), from..40).prop_map(Bytes::from)
 }
 
-/// Values that `f32` and microseconds hold exactly.
+/// Values that `f32` and microseconds represent exactly.
 fn rate() -> impl Strategy<Value = f64> {
     (1u32..1 << 24).prop_map(f64::from)
 }
@@ -174,7 +174,7 @@ fn steering() -> impl Strategy<Value = Owned> {
     ]
 }
 
-/// What a bundle of a profile may carry behind its header.
+/// The records that a bundle of a profile may carry after its header.
 fn message(profile: Profile) -> impl Strategy<Value = Owned> {
     prop_oneof![
         mode0(profile).prop_map(|record| Owned::Record(Record::Mode0(record))),

@@ -1,4 +1,4 @@
-//! Datagrams of RFC 4410 written out by hand.
+//! Hand-written datagrams of RFC 4410.
 
 use super::*;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 const ONE: MemberId = MemberId(0x0a00_0001);
 const TWO: MemberId = MemberId(0x0a00_0002);
 
-/// The datagram says this, and this is written as the datagram.
+/// The datagram is read as these records, and these records are written as the datagram.
 fn same(text: &str, header: &Header, said: &[Record<'_>], announcements: &[Dsn]) {
     let (format, bytes) = (format(Profile::V2), hex(text));
     let packet = packet(&format, &bytes);
@@ -108,7 +108,7 @@ fn lengths_of_the_default_bundle() {
     assert_eq!(MESSAGE_BYTES_MAX.div_ceil(v2.segment_bytes(32, false)), 102);
 }
 
-/// The reading of forms that are wrong or odd, but clear.
+/// Forms that are wrong or odd, but unambiguous, are read.
 #[test]
 fn odd_forms() {
     let format = format(Profile::V2);

@@ -91,7 +91,7 @@ fn mode2_header(datagram: &Bytes) -> Result<(Header, usize), WireError> {
     Ok((Header::new(Kind::Mode2, MemberId::NOBODY), said))
 }
 
-/// How an unknown message is named in an error: type and mode as in its first two bytes.
+/// The name of an unknown message in an error: type and mode as in its first two bytes.
 const fn kind_and_mode(kind: u32, mode: u32) -> u8 {
     (kind << 4 | mode) as u8
 }
@@ -156,12 +156,12 @@ fn next_of_bundle<'a>(records: &mut Records<'a>) -> Option<Result<Record<'a>, Wi
     None
 }
 
-/// A round-trip time of so many milliseconds; the form allows for absurd ones.
+/// The round-trip time of `value` milliseconds, limited because the form allows absurd ones.
 fn millis(value: f64) -> Duration {
     Duration::from_micros((value * 1e3).min(f64::from(u32::MAX)) as u64)
 }
 
-/// Reads the next message of a bundle. What cannot be delimited ends the messages.
+/// Reads the next message of a bundle. A message that cannot be delimited ends the messages.
 fn message<'a>(records: &mut Records<'a>) -> Result<Record<'a>, WireError> {
     let (at, packet) = (records.at, records.packet);
     let left = &packet.bytes[at..records.end];
@@ -174,7 +174,8 @@ fn message<'a>(records: &mut Records<'a>) -> Result<Record<'a>, WireError> {
 
 type Delimited<'a> = (usize, Result<Record<'a>, WireError>);
 
-/// The length of a message, and what it says; an error when the length cannot be told.
+/// Reads a message, and returns its length and content; an error when its length cannot be
+/// determined.
 fn read_message<'a>(packet: &'a Packet, at: usize, left: &'a [u8]) -> Result<Delimited<'a>, WireError> {
     let need = |need: usize| match left.len() {
         len if len < need => Err(WireError::Truncated { at, need, left: len }),
@@ -188,8 +189,9 @@ fn read_message<'a>(packet: &'a Packet, at: usize, left: &'a [u8]) -> Result<Del
     }
     match (kind, mode) {
         (DATA, MODE_0) => {
-            // RFC 4410's fields add up to 30 bits: the length has 11, or 13 if the rest is one field. Right-aligned both agree on every
-            // legal length, and on nothing else.
+            // RFC 4410's fields add up to 30 bits: the length has 11, or 13 if the rest is one
+            // field. When right-aligned, both readings agree on every legal length, and on nothing
+            // else.
             if first & 0x1800 != 0 {
                 return Err(WireError::Value { at, what: "a mode 0 length of more than 11 bits" });
             }
@@ -224,7 +226,7 @@ fn read_message<'a>(packet: &'a Packet, at: usize, left: &'a [u8]) -> Result<Del
     }
 }
 
-/// `NoSegs` 1 is illegal and read as 0.
+/// `NoSegs` 1 is illegal, and read as 0.
 fn read_dsn(word: u32) -> Dsn {
     let segments = match word & 0x7f {
         1 => 0,
@@ -233,7 +235,8 @@ fn read_dsn(word: u32) -> Dsn {
     Dsn { data: DataId(word >> 16), sn: Sn(word >> 7 & 0x1ff), segments }
 }
 
-/// RFC 4410, section 3.7, has no field for the segment that its text demands: it is read from the bits of `NoSegs`.
+/// RFC 4410, section 3.7, has no field for the segment, although its text demands one. It is read
+/// from the bits of `NoSegs`.
 fn read_item(word: u32) -> NackItem {
     let segment = match word & 0x7f {
         WHOLE => Segment::Whole,
@@ -260,7 +263,7 @@ fn feedback(packet: &Packet) -> Result<Record<'_>, WireError> {
     }))
 }
 
-/// An acknowledgement has the form of a message (RFC 4410, section 5.3.2): it is one when it is empty.
+/// An acknowledgement has the form of a message (RFC 4410, section 5.3.2), but is empty.
 fn mode2(packet: &Packet) -> Record<'_> {
     let transaction = Transaction((&packet.bytes[4..]).get_u32().into());
     let body = packet.bytes.slice(MODE2_HEAD_BYTES..);

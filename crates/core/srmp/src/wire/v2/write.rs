@@ -72,7 +72,7 @@ fn item(item: NackItem) -> Result<u32, WriteError> {
     versioned(item.data, item.sn, low)
 }
 
-/// Appends a message whose room was checked; nothing when it cannot be written.
+/// Appends a message after the room was checked. Appends nothing when it cannot be represented.
 pub(in crate::wire) fn put_message(out: &mut BytesMut, record: &Record<'_>) -> Result<(), WriteError> {
     match record {
         Record::Mode0(message) => {
@@ -140,7 +140,7 @@ fn put_mode2_head(out: &mut BytesMut, transaction: Transaction, len: usize) -> R
     Ok(())
 }
 
-/// Writes the header of a bundle and its announcements into the bytes left for them.
+/// Writes the header of a bundle and its announcements into the bytes reserved for them.
 pub(in crate::wire) fn put_bundle_head(
     mut out: &mut [u8],
     header: &Header,

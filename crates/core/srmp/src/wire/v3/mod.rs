@@ -1,5 +1,6 @@
-//! Profile v3: this library's own format. A header of 32 bytes, the same in every datagram, then records, each with its kind
-//! and length, so that a receiver can skip what it does not know.
+//! Profile v3: this library's own format. A header of 32 bytes, the same in every datagram,
+//! precedes the records. Each record has its kind and length, so that a receiver can skip unknown
+//! ones.
 //!
 //! | Offset | Bytes | Header field |
 //! |---|---|---|
@@ -33,7 +34,8 @@ pub(super) const MODE0_HEAD_BYTES: usize = RECORD_HEAD_BYTES + 4;
 pub(super) const MODE1_HEAD_BYTES: usize = RECORD_HEAD_BYTES + 12;
 pub(super) const NACK_HEAD_BYTES: usize = RECORD_HEAD_BYTES + 12;
 pub(super) const ORIGIN_BYTES: usize = RECORD_HEAD_BYTES + ORIGIN_VALUE;
-/// An echo, congestion control and a digest, which any bundle may have to carry.
+/// Bytes of the control records that any bundle may have to carry: an echo, congestion control and
+/// a digest.
 pub(super) const CONTROL_BYTES: usize = 3 * RECORD_HEAD_BYTES + ECHO_VALUE + CONGESTION_VALUE + DIGEST_VALUE;
 
 const VERSION: u8 = 3;
@@ -70,9 +72,10 @@ const ADVERTISEMENT_VALUE: usize = 32;
 const PROBE_VALUE: usize = 8;
 const HELD_BYTES: usize = 24;
 
-/// Record flag of mode 1 data whose last 64 bytes are a signature; the others are those of [`Mode1Flags`](super::Mode1Flags).
+/// The record flag of mode 1 data whose last 64 bytes are a signature. The other flags are
+/// [`Mode1Flags`](super::Mode1Flags).
 const SIGNED: u8 = 4;
-/// Flag of an echo to the receiver that limits the rate.
+/// The flag of an echo to the current limiting receiver.
 const IS_CLR: u32 = 1;
-/// The segment number that means all of them.
+/// The segment number that stands for all segments.
 const WHOLE: u16 = u16::MAX;

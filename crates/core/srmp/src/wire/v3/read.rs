@@ -72,7 +72,7 @@ pub(in crate::wire) fn records(packet: &Packet) -> Records<'_> {
     }
 }
 
-/// Goes over the records twice: first for everything but announcements, then for these.
+/// Passes over the records twice: first for all but announcements, then for the announcements.
 pub(in crate::wire) fn next<'a>(records: &mut Records<'a>) -> Option<Result<Record<'a>, WireError>> {
     loop {
         if records.at >= records.end {
@@ -106,7 +106,7 @@ pub(in crate::wire) fn next<'a>(records: &mut Records<'a>) -> Option<Result<Reco
     }
 }
 
-/// A record that is delimited and no more.
+/// A record that has been delimited, but not read.
 struct Raw<'a> {
     kind: u8,
     flags: u8,
@@ -131,7 +131,7 @@ impl<'a> Raw<'a> {
         Err(WireError::Value { at: self.at, what })
     }
 
-    /// The value, which must have this length.
+    /// The value, which must have this length in bytes.
     fn exact(&self, bytes: usize) -> Result<&'a [u8], WireError> {
         match self.value.len() {
             len if len < bytes => self.short(bytes),
@@ -144,7 +144,7 @@ impl<'a> Raw<'a> {
         Err(WireError::Truncated { at: self.at + RECORD_HEAD_BYTES, need: bytes, left: self.value.len() })
     }
 
-    /// The value's head and where in the datagram what follows it lies.
+    /// The head of the value, and the range of the rest in the datagram.
     fn headed(&self, bytes: usize) -> Result<(&'a [u8], Range<usize>), WireError> {
         let Some((head, rest)) = self.value.split_at_checked(bytes) else {
             return self.short(bytes);
@@ -153,7 +153,7 @@ impl<'a> Raw<'a> {
         Ok((head, start..start + rest.len()))
     }
 
-    /// A list of entries of `stride` bytes after a head of `head`.
+    /// The list of entries of `stride` bytes after a head of `head` bytes.
     fn list<T: Copy>(
         &self,
         head: usize,
@@ -169,13 +169,13 @@ impl<'a> Raw<'a> {
         Ok(List::on_wire(entries, stride, read))
     }
 
-    /// A rate or other size: not negative, and a number.
+    /// A rate or other size, which must be neither negative nor NaN.
     fn size(&self, value: f32) -> Result<f64, WireError> {
         if value >= 0.0 { Ok(value.into()) } else { self.bad("a rate that is negative or no number") }
     }
 }
 
-/// Reads a record; nothing of an origin, which the records behind it have.
+/// Reads a record. An origin gives `None`; it applies to the records that follow.
 fn read<'a>(records: &mut Records<'a>, raw: &Raw<'a>) -> Result<Option<Record<'a>>, WireError> {
     let packet = records.packet;
     let record = match raw.kind {
@@ -227,7 +227,8 @@ fn read<'a>(records: &mut Records<'a>, raw: &Raw<'a>) -> Result<Option<Record<'a
     Ok(Some(record))
 }
 
-/// Records between loggers and those they serve, and what tells of a sender's whole state.
+/// Reads records between loggers and the members that they serve, and those about a sender's whole
+/// state.
 fn steering<'a>(raw: &Raw<'a>) -> Result<Record<'a>, WireError> {
     Ok(match raw.kind {
         DIGEST => Record::Digest(read_digest(raw.exact(DIGEST_VALUE)?)),
@@ -340,7 +341,7 @@ fn status(number: u16) -> AckStatus {
     }
 }
 
-/// One segment is none, as in v2.
+/// A message in one segment counts as unsegmented, as in v2.
 fn segments_of(number: u16) -> u16 {
     if number == 1 { 0 } else { number }
 }

@@ -55,12 +55,12 @@ fn segments_of(dsn: Dsn) -> u16 {
     if dsn.segments == 1 { 0 } else { dsn.segments }
 }
 
-/// A time in microseconds; more than 71 minutes are 71 minutes.
+/// A time in microseconds, at most 71 minutes.
 fn micros(time: Duration) -> u32 {
     u32::try_from(time.as_micros()).unwrap_or(u32::MAX)
 }
 
-/// A rate, rounded to 24 bits of mantissa; what is no rate is 0.
+/// A rate, rounded to a mantissa of 24 bits; 0 for NaN and negative values.
 fn rate(rate: f64) -> f32 {
     if rate >= 0.0 { rate as f32 } else { 0.0 }
 }
@@ -72,8 +72,8 @@ fn put_record_head(out: &mut BytesMut, kind: u8, flags: u8, len: usize) {
     out.put_u16(u16::try_from(len).expect("a record fits a datagram"));
 }
 
-/// Appends a record, except announcements, whose room was checked; nothing when it cannot be written. The origin of relayed data
-/// is not written here.
+/// Appends a record other than announcements after the room was checked. Appends nothing when it
+/// cannot be represented. Does not write the origin of relayed data.
 pub(in crate::wire) fn put_record(out: &mut BytesMut, record: &Record<'_>) -> Result<(), WriteError> {
     let head = |out: &mut BytesMut, kind| {
         put_record_head(out, kind, 0, record_bytes(record) - RECORD_HEAD_BYTES);
@@ -126,7 +126,7 @@ pub(in crate::wire) fn put_record(out: &mut BytesMut, record: &Record<'_>) -> Re
     Ok(())
 }
 
-/// Appends a record of loggers, or of a sender's whole state.
+/// Appends a record of loggers, or one about a sender's whole state.
 fn put_steering(out: &mut BytesMut, record: &Record<'_>, head: impl Fn(&mut BytesMut, u8)) {
     match record {
         Record::Digest(digest) => {
@@ -214,7 +214,7 @@ fn put_nack(out: &mut BytesMut, nack: &Nack<'_>) -> Result<(), WriteError> {
     Ok(())
 }
 
-/// What is not known is 0, which neither a rate nor a size is.
+/// An unknown rate or size is written as 0, which is no valid value of either.
 fn put_congestion(out: &mut BytesMut, said: &Congestion) {
     out.put_f32(rate(said.suppress));
     out.put_f32(said.rate.map_or(0.0, rate));
@@ -274,7 +274,7 @@ fn put_origin_value(out: &mut BytesMut, origin: Origin) {
     out.put_u32(origin.epoch.0);
 }
 
-/// Appends the name of the source of the mode 1 records that follow.
+/// Appends the ORIGIN record, which names the source of the mode 1 records that follow.
 pub(in crate::wire) fn put_origin(out: &mut BytesMut, origin: Origin) {
     put_record_head(out, ORIGIN, 0, ORIGIN_VALUE);
     put_origin_value(out, origin);
@@ -295,16 +295,16 @@ fn put_dsn(out: &mut BytesMut, dsn: Dsn) {
     out.put_u16(segments_of(dsn));
 }
 
-/// What a header says that its [`Header`] does not.
+/// The fields of a header that its [`Header`] does not have.
 pub(in crate::wire) struct Heading {
     pub(in crate::wire) session: u32,
     pub(in crate::wire) protection: Protection,
     pub(in crate::wire) relay: bool,
-    /// Of the datagram, tag included.
+    /// The length of the datagram in bytes, tag included.
     pub(in crate::wire) len: usize,
 }
 
-/// Writes the header into the bytes left for it.
+/// Writes the header into the bytes reserved for it.
 pub(in crate::wire) fn put_head(
     mut out: &mut [u8],
     header: &Header,

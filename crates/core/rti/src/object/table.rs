@@ -1,0 +1,85 @@
+//! The table of instances: by handle, without a moment at which all of them move.
+//!
+//! A hash table that grows moves all that it holds. With a million instances that took 100 ms, during which everybody waits. So a large table that is full is put aside, and its instances move to a new one a few
+//! at a time. Only then are there two places to look.
+
+use super::instance::Instance;
+use base::HandleMap;
+use hla::handle::ObjectInstanceHandle;
+
+/// Instances from which on a table is put aside: moving so many at once takes a millisecond.
+const LARGE: usize = 14_000;
+
+/// See the module.
+#[derive(Default)]
+pub(super) struct Table {
+    instances: HandleMap<ObjectInstanceHandle, Instance>,
+    /// Those that have not moved yet.
+    aside: Option<HandleMap<ObjectInstanceHandle, Instance>>,
+}
+
+impl Table {
+    #[inline]
+    pub(super) fn get(&self, handle: ObjectInstanceHandle) -> Option<&Instance> {
+        match self.instances.get(&handle) {
+            None => self.aside.as_ref()?.get(&handle),
+            found => found,
+        }
+    }
+
+    #[inline]
+    pub(super) fn get_mut(&mut self, handle: ObjectInstanceHandle) -> Option<&mut Instance> {
+        match self.instances.get_mut(&handle) {
+            None => self.aside.as_mut()?.get_mut(&handle),
+            found => found,
+        }
+    }
+
+    pub(super) fn insert(&mut self, instance: Instance) {
+        if let Some(aside) = &mut self.aside {
+            aside.remove(&instance.handle);
+        }
+        self.instances.insert(instance.handle, instance);
+    }
+
+    pub(super) fn remove(&mut self, handle: ObjectInstanceHandle) -> Option<Instance> {
+        let removed = self.instances.remove(&handle);
+        removed.or_else(|| self.aside.as_mut()?.remove(&handle))
+    }
+
+    /// Puts a large table aside that would grow with the next instance. True if it did: then every instance is to be
+    /// [moved](Self::move_over), and [`end_move`](Self::end_move) to be called.
+    pub(super) fn begin_move(&mut self) -> bool {
+        let len = self.instances.len();
+        if len < LARGE || len < self.instances.capacity() || self.aside.is_some() {
+            return false;
+        }
+        let room = HandleMap::with_capacity_and_hasher(len * 2, Default::default());
+        self.aside = Some(std::mem::replace(&mut self.instances, room));
+        true
+    }
+
+    /// Moves an instance, if it has not moved yet.
+    pub(super) fn move_over(&mut self, handle: ObjectInstanceHandle) {
+        if let Some(instance) = self.aside.as_mut().and_then(|aside| aside.remove(&handle)) {
+            self.instances.insert(handle, instance);
+        }
+    }
+
+    /// All instances have moved.
+    pub(super) fn end_move(&mut self) {
+        let left = self.aside.take();
+        debug_assert!(left.is_none_or(|left| left.is_empty()), "every instance was moved");
+    }
+
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.instances.len() + self.aside.as_ref().map_or(0, HandleMap::len)
+    }
+
+    /// Whether there are two places to look.
+    #[cfg(test)]
+    pub(super) fn is_moving(&self) -> bool {
+        self.aside.is_some()
+    }
+}
