@@ -10,6 +10,7 @@
 
 use base::{Moment, NodeKey};
 use bytes::Bytes;
+use hla::api::ResignAction;
 use libfuzzer_sys::fuzz_target;
 use meshrti_fuzz::chunks;
 use rti::Outgoing;
@@ -55,8 +56,13 @@ impl World {
         for node in 0..3 {
             world.commit(node, &Command::AddNode { key: key(node), name: format!("N{node}") }.to_bytes());
         }
-        let create =
-            Command::Create { federation: "F".to_owned(), mim: None, modules: small(), time: String::new() };
+        let create = Command::Create {
+            federation: "F".to_owned(),
+            mim: None,
+            modules: small(),
+            time: String::new(),
+            directive: ResignAction::NoAction,
+        };
         world.commit(0, &create.to_bytes());
         for node in 0..3 {
             let join = Command::Join {
@@ -156,8 +162,8 @@ fn drain(node: &mut Rti) {
 /// The entry, with a valid FOM module in place of the modules that it brings, if any.
 fn with_sound_modules(entry: &[u8]) -> Bytes {
     match Command::from_bytes(entry) {
-        Ok(Command::Create { federation, time, .. }) => {
-            Command::Create { federation, mim: None, modules: small(), time }.to_bytes()
+        Ok(Command::Create { federation, time, directive, .. }) => {
+            Command::Create { federation, mim: None, modules: small(), time, directive }.to_bytes()
         }
         Ok(Command::Join { federation, name, federate_type, known, node, .. }) => {
             Command::Join { federation, name, federate_type, modules: small(), known, node }.to_bytes()

@@ -1,5 +1,6 @@
 //! `meshrti status`: what runs on a server.
 
+mod memory;
 mod network;
 
 use std::collections::BTreeMap;
@@ -93,6 +94,7 @@ async fn status(args: &Args) -> Outcome {
         })?
         .map_err(|error| Failure::bad_news(format_args!("{}: {error}", args.host)))?;
     let refusals = node.as_ref().map(|node| node.refusals).unwrap_or_default();
+    let memory = node.as_ref().map(|node| node.memory.clone()).unwrap_or_default();
     let (queues, federations) = node.map(|node| (node.federates, node.federations)).unwrap_or_default();
     found.instances = federations.into_iter().map(|known| (known.name.clone(), known)).collect();
     found.queues =
@@ -104,9 +106,10 @@ async fn status(args: &Args) -> Outcome {
         if refusals != RefusalReport::default() {
             say(format_args!("  refused so far: {}", describe_refusals(refusals)));
         }
+        memory::print(&memory);
     }
     rows(&found, &mut report);
-    report.summary(json!({ "refused": refusals }));
+    report.summary(json!({ "refused": refusals, "memory": memory }));
     report.note(format!("server {}: {} federation executions", args.host, found.federations.len()));
     args.json.write(&report)?;
     Ok(Status::Done)

@@ -1,5 +1,6 @@
-//! What every MeshRTI machine needs and nothing more: time as a number, deadlines,
-//! typed ids, seeds, fingerprints of runs, sequence numbers that wrap, and who may wait for a place.
+//! What every MeshRTI machine needs and nothing more: time as a number, deadlines, typed ids,
+//! seeds, fingerprints of runs, sequence numbers that wrap, places for peers that wait, and a
+//! budget for memory.
 //!
 //! Nothing here reads a clock, draws from ambient randomness or depends on hash order.
 
@@ -8,6 +9,7 @@ mod deadlines;
 mod digest;
 mod handle_map;
 mod id;
+mod memory;
 mod moment;
 mod network;
 mod node;
@@ -19,6 +21,7 @@ pub use address::Address;
 pub use deadlines::Deadlines;
 pub use digest::Digest;
 pub use handle_map::{HandleHasher, HandleMap, HandleState};
+pub use memory::{MemoryActions, MemoryBudget, MemoryStatus, MemoryUse, Room};
 pub use moment::Moment;
 pub use network::{is_same_founder, network_number, network_since, successor_number};
 pub use node::NodeKey;

@@ -9,6 +9,10 @@ use std::collections::VecDeque;
 /// Queues longer than this give memory back when they have emptied.
 const KEPT_CAPACITY: usize = 256;
 
+/// Memory that a message takes beside its bytes on the wire: its place in a queue that has grown,
+/// and the allocation of its body.
+const ENTRY_OVERHEAD: usize = 96;
+
 /// How much of what was written is kept for a resume.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HistoryLimits {
@@ -83,11 +87,13 @@ impl Outbox {
         number
     }
 
-    /// Queues a message that gets its number when it is written.
-    pub(crate) fn push(&mut self, kind: MessageType, response_to: Option<Serial31>, body: Bytes) {
+    /// Queues a message that gets its number when it is written; the memory that it takes.
+    pub(crate) fn push(&mut self, kind: MessageType, response_to: Option<Serial31>, body: Bytes) -> usize {
         let entry = Entry { body, kind, response_to, number: None, last_received: None };
-        self.unsent_bytes += entry.bytes();
+        let bytes = entry.bytes();
+        self.unsent_bytes += bytes;
         self.log.push_back(entry);
+        bytes + ENTRY_OVERHEAD
     }
 
     /// Queues a message that gets its number now.
@@ -108,6 +114,27 @@ impl Outbox {
     /// Bytes of messages not yet written.
     pub(crate) const fn unsent_bytes(&self) -> usize {
         self.unsent_bytes
+    }
+
+    /// Memory that messages take which are not yet written.
+    pub(crate) fn unsent_memory(&self) -> usize {
+        self.unsent_bytes + (self.log.len() - self.sent) * ENTRY_OVERHEAD
+    }
+
+    /// Memory that written messages take which are kept.
+    pub(crate) const fn history_memory(&self) -> usize {
+        self.history_bytes + self.sent * ENTRY_OVERHEAD
+    }
+
+    /// Forgets the oldest written messages until they take at most `bytes` of memory; says how
+    /// many.
+    pub(crate) fn trim_history(&mut self, bytes: usize) -> u64 {
+        let before = self.sent;
+        while self.history_memory() > bytes && self.sent > 0 {
+            self.drop_front();
+        }
+        self.give_back_memory();
+        (before - self.sent) as u64
     }
 
     /// Whether everything has been written.

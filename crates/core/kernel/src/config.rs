@@ -20,6 +20,13 @@ pub struct Config {
     pub passwords_wrong_max: u32,
     /// How long wrong passwords of an address count. Default 60 s.
     pub password_window: Duration,
+    /// Memory that clients may take together, in bytes: their messages, what waits for them, object
+    /// models, objects, and what is kept for resumes and repairs. Default 8 GiB; a world that knows
+    /// its machine sets a part of that.
+    pub memory_bytes_max: usize,
+    /// When memory for messages of clients is short, those with long ones wait for so long; then
+    /// one of them is ended. Default 5 s.
+    pub input_pause_max: Duration,
 }
 
 impl Default for Config {
@@ -34,6 +41,8 @@ impl Default for Config {
             unjoined_window: Duration::from_secs(2),
             passwords_wrong_max: 10,
             password_window: Duration::from_secs(60),
+            memory_bytes_max: 8 << 30,
+            input_pause_max: Duration::from_secs(5),
         }
     }
 }

@@ -2,9 +2,10 @@
 
 use crate::admission::Standing;
 use crate::held::Held;
+use crate::memory::Memory;
 use crate::network::{Network, NetworkConfig, NetworkError, Verdict};
 use crate::password_failures::PasswordFailures;
-use crate::report::{NetworkReport, REPORT_SETTING, SlowTurnsReport};
+use crate::report::{MemoryReport, NetworkReport, REPORT_SETTING, SlowTurnsReport};
 use crate::sessions::Sessions;
 use crate::turn::{SlowTurns, Turn};
 use crate::{Config, ConnId, FomSource, Status, Transmit};
@@ -35,6 +36,7 @@ pub struct Kernel {
     /// Federates of whom nothing is read for now, see [`Kernel::is_held`].
     pub(crate) held: Held,
     pub(crate) password_failures: PasswordFailures,
+    pub(crate) memory: Box<Memory>,
     /// Whose call was served last: what it said may still wait for more of its messages, to leave with them.
     speaker: Option<CallerId>,
     pub(crate) turn: Turn,
@@ -54,6 +56,7 @@ impl Kernel {
             network: None,
             held: Held::default(),
             password_failures: PasswordFailures::new(config.passwords_wrong_max, config.password_window),
+            memory: Box::new(Memory::new(config.memory_bytes_max, config.input_pause_max)),
             speaker: None,
             turn: Turn::default(),
             slow_turns: SlowTurns::default(),
@@ -89,6 +92,7 @@ impl Kernel {
         self.rti.take_read_modules(&mut last);
         self.sessions.set_closed(true);
         self.held = Held::default();
+        self.memory.review_next();
         self.speaker = None;
         self.network = Some(Box::new(network));
     }
@@ -180,6 +184,7 @@ impl Kernel {
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Moment> {
         let own = Moment::sooner(self.endpoint.poll_timeout(), self.rti.poll_timeout());
+        let own = Moment::sooner(own, self.memory.poll_timeout());
         let Some(network) = &self.network else { return own };
         let refusing = self.refusing_at().filter(|_| self.sessions.are_waiting());
         Moment::sooner(Moment::sooner(own, network.poll_timeout()), refusing)
@@ -205,6 +210,7 @@ impl Kernel {
     pub fn status(&self) -> Status {
         Status {
             federations: self.rti.status(),
+            memory: self.memory(),
             sessions: self.endpoint.sessions(),
             connections: self.endpoint.connections(),
             endpoint: self.endpoint.stats(),
@@ -236,7 +242,7 @@ impl Kernel {
                 self.disconnect(now, caller, reason);
             } else if let Some((caller, reason)) = self.rti.poll_lost() {
                 self.disconnect(now, caller, reason);
-            } else if !moved && !self.endpoint.has_events() {
+            } else if !moved && !self.endpoint.has_events() && !self.review_memory(now) {
                 break;
             }
         }
@@ -439,6 +445,7 @@ impl Kernel {
         };
         report.slow_turns = SlowTurnsReport::of(&self.slow_turns);
         report.refusals = self.refusals();
+        report.memory = MemoryReport::of(self);
         let result = result.get_or_insert_default();
         result.set_additional_settings_result_code(api::AdditionalSettingsResultCode::SettingsApplied);
         result.message = report.to_json();

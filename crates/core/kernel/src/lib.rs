@@ -10,6 +10,7 @@ mod config;
 mod held;
 mod kernel;
 mod links;
+mod memory;
 mod network;
 mod password_failures;
 pub mod report;

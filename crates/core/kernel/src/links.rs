@@ -80,11 +80,13 @@ impl Kernel {
         frame
     }
 
-    /// Whether to pause reading from a federate: what it sent reliably waits in a congested link. It is named by
-    /// [`Kernel::poll_released`] when that is over.
+    /// Whether to pause reading from a federate: what it sent reliably waits in a congested link,
+    /// or memory for what it sends or takes is short. It is named by [`Kernel::poll_released`] when
+    /// that is over.
     #[must_use]
     pub fn is_held(&self, conn: ConnId) -> bool {
-        self.held.callers().any(|caller| self.sessions.conn(caller) == Some(conn))
+        self.endpoint.is_paused(conn)
+            || self.held.callers().any(|caller| self.sessions.conn(caller) == Some(conn))
     }
 
     /// The next connection that may be read again.
@@ -95,7 +97,13 @@ impl Kernel {
                 return Some(conn);
             }
         }
-        None
+        self.endpoint.poll_released()
+    }
+
+    /// The socket of a connection is full, and has yet to take `bytes` that were given for it; 0
+    /// when it has taken them.
+    pub fn set_socket_bytes(&mut self, conn: ConnId, bytes: usize) {
+        self.endpoint.set_socket_bytes(conn, bytes);
     }
 
     /// The next state that is to survive a crash, for nodes with a place to keep it ([`NetworkConfig::kept`]): to be stored

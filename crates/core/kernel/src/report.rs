@@ -6,10 +6,12 @@
 mod channel;
 mod group;
 mod link;
+mod memory;
 
 pub use channel::ChannelReport;
 pub use group::GroupReport;
 pub use link::{DatagramReport, LinkEndReport};
+pub use memory::{MemoryReport, MemoryUseReport};
 
 use crate::SlowTurns;
 use crate::network::NetworkStatus;
@@ -52,6 +54,9 @@ pub struct NetworkReport {
     /// Refusals of the node that was asked.
     #[serde(default)]
     pub refusals: RefusalReport,
+    /// Memory of the node that was asked.
+    #[serde(default)]
+    pub memory: MemoryReport,
 }
 
 /// Refusals of a node since it was started, and sessions ended because their place was needed.
@@ -206,6 +211,7 @@ impl NetworkReport {
             federations: federations.iter().map(federation).collect(),
             slow_turns: SlowTurnsReport::default(),
             refusals: RefusalReport::default(),
+            memory: MemoryReport::default(),
         }
     }
 
@@ -250,6 +256,7 @@ impl NetworkReport {
             federations: federations.iter().map(federation).collect(),
             slow_turns: SlowTurnsReport::default(),
             refusals: RefusalReport::default(),
+            memory: MemoryReport::default(),
         }
     }
 

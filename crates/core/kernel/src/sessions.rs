@@ -1,8 +1,10 @@
 //! What the sessions are to the services, and the calls that wait for their turn.
 
 use base::Serial31;
+use bytes::Bytes;
 use fedpro::server::{ConnId, SessionKey};
 use hla::api::call_request::CallRequest as Call;
+use hla::api::{CallRequest, Message as _};
 use rti::CallerId;
 use std::collections::VecDeque;
 
@@ -16,7 +18,8 @@ pub(crate) struct Session {
     /// calls of one federate are served in their order.
     waiting: bool,
     /// Bounded by the endpoint's limit on outstanding calls.
-    later: VecDeque<(Serial31, Call)>,
+    /// Encoded, as they came: what a call takes when it is read may be a multiple of that.
+    later: VecDeque<(Serial31, Bytes)>,
 }
 
 /// The sessions, by slot of their key.
@@ -94,7 +97,7 @@ impl Sessions {
 
     /// Takes a call that waits, whatever it waits for.
     pub(crate) fn take_call(&mut self, caller: CallerId) -> Option<(Serial31, Call)> {
-        self.of_mut(caller)?.later.pop_front()
+        self.of_mut(caller)?.later.pop_front().and_then(read)
     }
 
     /// Gives the call back if it may be served now; otherwise it waits for its turn. `early`: it need not wait for this
@@ -109,7 +112,7 @@ impl Sessions {
         let closed = self.closed;
         let session = self.of_mut(caller)?;
         if session.waiting || closed && !(early && session.later.is_empty()) {
-            session.later.push_back((number, call));
+            session.later.push_back((number, encode(call)));
             return None;
         }
         Some(call)
@@ -133,7 +136,7 @@ impl Sessions {
     pub(crate) fn next_call(&mut self, caller: CallerId) -> Option<(Serial31, Call)> {
         let closed = self.closed;
         let session = self.of_mut(caller).filter(|session| !session.waiting && !closed)?;
-        session.later.pop_front()
+        session.later.pop_front().and_then(read)
     }
 
     fn of(&self, caller: CallerId) -> Option<&Session> {
@@ -145,6 +148,15 @@ impl Sessions {
         let session = self.slots.get_mut(slot(caller))?.as_mut()?;
         (session.caller == caller).then_some(session)
     }
+}
+
+fn encode(call: Call) -> Bytes {
+    CallRequest { call_request: Some(call) }.encode_to_vec().into()
+}
+
+fn read((number, body): (Serial31, Bytes)) -> Option<(Serial31, Call)> {
+    let request = CallRequest::decode(body).expect("it was encoded here");
+    Some((number, request.call_request?))
 }
 
 fn slot(caller: CallerId) -> usize {

@@ -9,6 +9,8 @@ pub struct Status {
     pub sessions: usize,
     /// Connections.
     pub connections: usize,
+    /// What memory is used for.
+    pub memory: Vec<base::MemoryStatus>,
     /// Counters of the sessions' endpoint.
     pub endpoint: fedpro::server::Stats,
     /// Connect calls with a wrong password.

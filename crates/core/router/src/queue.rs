@@ -11,6 +11,10 @@ use std::collections::{HashMap, VecDeque};
 /// Emptied places in a lane are swept when they outnumber the filled ones by this many.
 const SWEEP_SLACK: usize = 32;
 
+/// A lane that has emptied keeps room for so many messages; a longer one gives the rest of its
+/// memory back.
+const KEPT_CAPACITY: usize = 4_096;
+
 /// The lanes of [`Queue::filled`] whose messages may be dropped: every second one.
 const DROPPABLE_LANES: u16 = 0xaaaa;
 
@@ -309,6 +313,9 @@ impl<M: Message> Queue<M> {
         if *filled == 0 {
             // From its beginning again: a ring that turns through all it ever had room for finds nothing in the cache.
             entries.clear();
+            if entries.capacity() > KEPT_CAPACITY {
+                entries.shrink_to(KEPT_CAPACITY / 4);
+            }
             self.filled &= !bit;
             return;
         }
@@ -381,11 +388,24 @@ impl<M: Message> Queue<M> {
         self.held_messages -= 1;
     }
 
+    /// Drops the droppable messages, and says how many.
+    pub(crate) fn drop_droppable(&mut self, stats: &mut PipeStats) -> u64 {
+        let mut dropped = 0;
+        for victim in Priority::ALL {
+            let lane = kind_of(victim, true);
+            while self.take_first(lane).is_some() {
+                stats.drop(victim, DropReason::Displaced);
+                dropped += 1;
+            }
+        }
+        dropped
+    }
+
     /// Empties the queue, counting what is lost.
     pub(crate) fn clear(&mut self, stats: &mut PipeStats) {
         for (index, lane) in self.lanes.iter_mut().enumerate() {
             stats.dropped[index / 2][DropReason::Gone as usize] += lane.filled as u64;
-            lane.entries.clear();
+            lane.entries = VecDeque::new();
             (lane.bytes, lane.filled) = (0, 0);
         }
         self.by_key.clear();

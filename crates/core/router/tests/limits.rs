@@ -15,13 +15,15 @@ use router::{
 enum Op {
     Push { class: usize, droppable: bool, bytes: usize, key: Option<u8> },
     Pop(usize),
+    DropDroppable,
 }
 
 fn op() -> impl Strategy<Value = Op> {
     prop_oneof![
-        5 => (0usize..4, prop::bool::weighted(0.7), 0usize..120, prop::option::of(0u8..6))
+        50 => (0usize..4, prop::bool::weighted(0.7), 0usize..120, prop::option::of(0u8..6))
             .prop_map(|(class, droppable, bytes, key)| Op::Push { class, droppable, bytes, key }),
-        1 => (1usize..6).prop_map(Op::Pop),
+        10 => (1usize..6).prop_map(Op::Pop),
+        1 => Just(Op::DropDroppable),
     ]
 }
 
@@ -145,6 +147,7 @@ proptest! {
             prop_assert_eq!(a.push(Moment::ZERO, to_b, note.clone()), Ok(model.push(note)));
         }
         while let Some(frame) = a.poll_frame(Moment::ZERO, to_b) {
+            prop_assert_eq!(a.queued_bytes(), a.queued(to_b).map_or(0, |(_, bytes)| bytes));
             let _ = b.handle_frame(Moment::ZERO, to_a, frame).expect("well spoken");
         }
         while let Some(note) = b.poll_message(sink) {
@@ -168,6 +171,11 @@ proptest! {
                     refused += u32::from(got == Enqueued::Refused);
                     prop_assert_eq!(got, model.push(note));
                 }
+                Op::DropDroppable => {
+                    let before = model.waiting.len();
+                    model.waiting.retain(|note| !note.droppable);
+                    prop_assert_eq!(router.drop_droppable(client), (before - model.waiting.len()) as u64);
+                }
                 Op::Pop(times) => for _ in 0..times {
                     let got = router.poll_message(client);
                     popped += u32::from(got.is_some());
@@ -176,6 +184,7 @@ proptest! {
             }
             let (messages, bytes) = router.queued(client).expect("there");
             prop_assert_eq!((messages, bytes), (model.waiting.len(), model.bytes()));
+            prop_assert_eq!(router.queued_bytes(), bytes, "the sum of one pipe");
             prop_assert!(bytes <= pipe.bytes_max && messages <= pipe.messages_max);
         }
         // Everything is accounted for.
@@ -183,6 +192,8 @@ proptest! {
         let lost = u32::try_from(stats.dropped_messages()).expect("few");
         prop_assert_eq!(pushed, popped + lost + refused + model.waiting.len() as u32);
         prop_assert!(stats.queued_bytes_max <= pipe.bytes_max as u64);
+        router.remove_client(Moment::ZERO, client);
+        prop_assert_eq!(router.queued_bytes(), 0);
     }
 }
 

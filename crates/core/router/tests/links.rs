@@ -103,7 +103,7 @@ fn a_persistent_client_is_reached_again_and_its_interest_is_told_again() {
     pair.a.handle_link(now, pair.to_b, LinkChange::Down).expect("a link");
     pair.b.handle_link(now, pair.to_a, LinkChange::Down).expect("a link");
     assert_eq!(drain(&mut pair.a), [Event::Lost { client: pair.to_b, why: Gone::LinkDown }]);
-    assert_eq!(pair.a.queued(pair.to_b), Some((0, 0)));
+    assert_eq!((pair.a.queued(pair.to_b), pair.a.queued_bytes()), (Some((0, 0)), 0));
     assert_eq!(
         pair.a.submit(now, pair.source, note(1, 1, Priority::Reliable, 2)).expect("a source").queued,
         0

@@ -35,6 +35,6 @@ pub use hla::fom::Limits as FomLimits;
 pub use modules::{FomSource, Job, JobDone, JobId, ModuleText, NoFoms};
 pub use proposal::{CallId, CallerId, Proposal};
 pub use replica::{NetworkCounters, NetworkLimits, Outgoing};
-pub use rti::{Completion, Rti};
+pub use rti::{Completion, MemoryBounds, MemorySums, Rti};
 pub use status::{FederateStatus, FederationStatus, InstanceStatus};
 pub use wire::{NetTopic, Packet};

@@ -3,6 +3,7 @@
 //! They are checked where a call comes in, and not when its command is applied: nodes with other limits stay
 //! equal all the same.
 
+use base::MemoryUse;
 use hla::{Exception, RtiError};
 
 /// The longest name of a federation execution, a federate, a federate type or an object instance, and the longest
@@ -14,6 +15,37 @@ pub const SYNC_TAG_BYTES_MAX: usize = 64 << 10;
 pub const SYNC_POINTS_MAX: usize = 10_000;
 /// Names of object instances in one federation execution, reserved or in use, at most.
 pub const INSTANCE_NAMES_MAX: usize = 4_000_000;
+
+/// Memory that calls of federates may make this node keep for good, as far as it is left.
+#[derive(Debug)]
+pub(crate) struct Growth<'a> {
+    /// Its name in messages.
+    pub(crate) of: MemoryUse,
+    /// What may be used, in bytes.
+    pub(crate) bound: usize,
+    /// What is used.
+    pub(crate) used: usize,
+    /// Calls refused so far.
+    pub(crate) refused: &'a mut u64,
+}
+
+impl Growth<'_> {
+    /// Checks that there is room for `bytes` more.
+    ///
+    /// # Errors
+    /// `RTIinternalError`, which names the limit.
+    pub(crate) fn check(&mut self, bytes: usize) -> Result<(), RtiError> {
+        let Self { of, bound, used, .. } = *self;
+        if used.saturating_add(bytes) <= bound {
+            return Ok(());
+        }
+        *self.refused += 1;
+        Err(RtiError::internal(format!(
+            "no memory for this: {used} of {bound} bytes for {of} are used, and {bytes} more are needed \
+             (limits.memory of this RTI node)"
+        )))
+    }
+}
 
 /// Checks the length of a name that a federate gives to `what`.
 ///

@@ -3,6 +3,7 @@
 mod commit;
 mod execution;
 mod jobs;
+mod memory;
 mod network;
 mod restore;
 mod shared;
@@ -29,6 +30,7 @@ use hla::api::call_response::CallResponse as Answer;
 use hla::api::{SERVICES, Service};
 use hla::{Exception, RtiError, match_call};
 use jobs::Jobs;
+pub use memory::{MemoryBounds, MemorySums};
 use shared::Shared;
 use std::collections::BTreeMap;
 
@@ -59,6 +61,7 @@ pub struct Rti {
     /// Calls that wait for the outcome of a proposal.
     waiting: BTreeMap<CallerId, CallId>,
     jobs: Jobs,
+    memory: memory::Memory,
     /// How often each service was called, by its place in the call table.
     calls: Box<[u64]>,
     /// The last call that was served, until it is forgotten.
@@ -78,6 +81,7 @@ impl Rti {
             callers: BTreeMap::new(),
             waiting: BTreeMap::new(),
             jobs: Jobs::default(),
+            memory: memory::Memory::default(),
             calls: vec![0; SERVICES.len()].into(),
             last_call: None,
             config,
@@ -168,8 +172,12 @@ impl Rti {
         self.last_call = Some((caller, R::SERVICE));
         let client = admit(&mut self.callers, &mut self.calls, caller, R::SERVICE)?.client;
         let (mut effects, mut to_read) = (Effects::default(), None);
+        let used = self.control.bytes() + self.shared.object_bytes;
+        let (models, federations) = self.memory.both(self.control.model_bytes(), used);
         let reception = Reception {
             control: &self.control,
+            models,
+            federations,
             effects: &mut effects,
             source: &*self.source,
             to_read: &mut to_read,
@@ -191,7 +199,7 @@ impl Rti {
 
     fn serve_joined<R: Serve>(&mut self, caller: CallerId, call: CallId, request: R) -> Served<Answer> {
         self.last_call = Some((caller, R::SERVICE));
-        let Self { callers, calls, control, executions, shared, .. } = self;
+        let Self { callers, calls, control, executions, shared, memory, .. } = self;
         let &mut Caller { standing, evolved, .. } = admit(callers, calls, caller, R::SERVICE)?;
         let joined = match standing {
             Standing::Joined(execution, who) => executions.get_mut(&execution).zip(Some(who)),
@@ -200,8 +208,9 @@ impl Rti {
         let Some((execution, who)) = joined else {
             return Err(RtiError::new(Exception::FederateNotExecutionMember, "this federate is not joined"));
         };
+        let growth = memory.federations(control.bytes() + shared.object_bytes);
         let served = execution.act(shared, |objects, effects| {
-            request.serve(Context { control, objects, effects, caller, call, who, evolved })
+            request.serve(Context { control, objects, effects, growth, caller, call, who, evolved })
         });
         Ok(served?.map(R::response))
     }

@@ -14,6 +14,8 @@ mod federation;
 mod interactions;
 #[path = "services/limits.rs"]
 mod limits;
+#[path = "services/memory.rs"]
+mod memory;
 #[path = "services/names.rs"]
 mod names;
 #[path = "services/objects.rs"]

@@ -10,6 +10,7 @@ use kernel::{
 use crate::config::network::{DropFirst, NetworkPlan, PlanError, PlannedLink, Topology};
 use crate::config::{AutomaticResign, Network};
 use crate::driver::{Input, Output, StartError};
+use crate::machine_memory::machine_memory;
 use crate::state::{self, StateError, StateFile};
 use crate::{Background, Config, FomFiles, Machine};
 use srmp::frames::FRAME_BYTES;
@@ -173,6 +174,8 @@ fn settings(config: &Config) -> kernel::Config {
         unjoined_window: config.session.unjoined_window,
         passwords_wrong_max: config.access.wrong_passwords,
         password_window: config.access.password_window,
+        memory_bytes_max: config.limits.memory.of_machine(machine_memory()),
+        input_pause_max: config.session.message_timeout,
     }
 }
 
@@ -230,6 +233,10 @@ impl Machine for Kernel {
 
     fn is_held(&self, conn: ConnId) -> bool {
         self.is_held(conn)
+    }
+
+    fn set_socket_bytes(&mut self, conn: ConnId, bytes: usize) {
+        self.set_socket_bytes(conn, bytes);
     }
 
     fn note_slow_turn(&mut self, now: Moment, took: std::time::Duration) -> String {

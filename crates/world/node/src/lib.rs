@@ -23,6 +23,7 @@ pub mod driver;
 mod fom_files;
 mod kernel_machine;
 pub mod link;
+mod machine_memory;
 pub mod srmp;
 mod state;
 

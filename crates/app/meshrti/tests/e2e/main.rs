@@ -19,6 +19,7 @@ mod limits;
 mod logging;
 #[path = "../common/loopback.rs"]
 mod loopback;
+mod memory;
 mod modules;
 #[cfg(feature = "mpi")]
 mod mpi;

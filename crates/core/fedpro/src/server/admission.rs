@@ -5,10 +5,10 @@
 //! ([`Pending`]). The share of its address bounds the sessions of a federate, and some sessions are kept for addresses
 //! that have none.
 
-use super::connection::{Connection, State};
+use super::connection::Connection;
 use super::endpoint::Timer;
 use super::{Config, ConnId, EndReason, Endpoint, Event, Refusal, SessionKey};
-use crate::frame::{Decoder, FIRST_MESSAGE_BYTES_MAX, NewSessionReason, PROTOCOL_VERSION};
+use crate::frame::{FIRST_MESSAGE_BYTES_MAX, NewSessionReason, PROTOCOL_VERSION};
 use base::{Address, Moment, Pending};
 use bytes::Bytes;
 use std::collections::BTreeMap;
@@ -101,8 +101,7 @@ impl Endpoint {
     pub fn handle_open(&mut self, now: Moment, conn: ConnId, address: Address, session_id: u64) {
         self.observe(now);
         self.handle_closed(now, conn); // the world used the name again without closing it
-        let decoder = Decoder::new(FIRST_MESSAGE_BYTES_MAX);
-        self.connections.insert(conn, Connection { address, decoder, state: State::Fresh { session_id } });
+        self.connections.insert(conn, Connection::new(address, FIRST_MESSAGE_BYTES_MAX, session_id));
         self.timers.set(Timer::Connection(conn), now + self.config.first_message_timeout);
         // A client speaks at once, so the silent ones must keep nobody out.
         if let Some(evicted) = self.admission.silent.insert(now, conn, address) {

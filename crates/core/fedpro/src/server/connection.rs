@@ -34,6 +34,18 @@ pub(crate) struct Connection {
     pub(crate) address: Address,
     pub(crate) decoder: Decoder,
     pub(crate) state: State,
+    /// Bytes that its full socket has yet to take.
+    pub(crate) socket_bytes: usize,
+    /// Bytes of the tail, when it is closing.
+    pub(crate) tail_bytes: usize,
+}
+
+impl Connection {
+    /// A connection that has said nothing.
+    pub(crate) fn new(address: Address, message_bytes_max: usize, session_id: u64) -> Self {
+        let (decoder, state) = (Decoder::new(message_bytes_max), State::Fresh { session_id });
+        Self { address, decoder, state, socket_bytes: 0, tail_bytes: 0 }
+    }
 }
 
 #[derive(Debug)]

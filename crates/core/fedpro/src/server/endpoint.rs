@@ -2,6 +2,7 @@
 
 use super::admission::Admission;
 use super::connection::{Connection, State};
+use super::memory::{Pause, Usage};
 use super::session::Session;
 use super::slots::Slots;
 use super::{Config, ConnId, EndReason, Event, Overload, Refusal, SessionKey};
@@ -11,7 +12,7 @@ use base::{Address, Deadlines, HandleMap, Moment, Serial31};
 use bytes::Bytes;
 use hla::RtiError;
 use hla::api::CallResponse;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::time::Duration;
 
 /// All sessions of one process, and the connections that carry them.
@@ -35,6 +36,8 @@ use std::time::Duration;
 pub struct Endpoint {
     pub(super) config: Config,
     pub(super) connections: HandleMap<ConnId, Connection>,
+    /// Those that are being closed.
+    pub(super) closing: BTreeSet<ConnId>,
     pub(super) admission: Admission,
     pub(super) sessions: Slots<Session>,
     pub(super) by_id: HashMap<u64, SessionKey>,
@@ -42,6 +45,8 @@ pub struct Endpoint {
     pub(super) ready: VecDeque<ConnId>,
     pub(super) timers: Deadlines<Timer>,
     pub(super) stats: Stats,
+    pub(super) usage: Usage,
+    pub(super) pause: Pause,
     now: Moment,
 }
 
@@ -71,6 +76,10 @@ pub struct Stats {
     pub repeated_messages: u64,
     /// Calls answered with RTIinternalError because their content could not be read.
     pub unreadable_calls: u64,
+    /// Times that a client was paused because input takes too much memory.
+    pub paused_for_input: u64,
+    /// Times that a client was paused because what waits for clients takes too much memory.
+    pub paused_for_output: u64,
 }
 
 impl Endpoint {
@@ -80,12 +89,15 @@ impl Endpoint {
             admission: Admission::new(&config),
             config,
             connections: HandleMap::default(),
+            closing: BTreeSet::new(),
             sessions: Slots::new(),
             by_id: HashMap::new(),
             events: VecDeque::new(),
             ready: VecDeque::new(),
             timers: Deadlines::new(),
             stats: Stats::default(),
+            usage: Usage::default(),
+            pause: Pause::default(),
             now: Moment::ZERO,
         }
     }
@@ -194,11 +206,14 @@ impl Endpoint {
     pub fn respond_encoded(&mut self, now: Moment, session: SessionKey, call: Serial31, body: Bytes) -> bool {
         self.observe(now);
         let Some(s) = self.sessions.get_mut(session) else { return false };
-        if !s.take_call(call) {
-            return false;
-        }
+        let Some(bytes) = s.take_call(call) else { return false };
+        self.usage.input -= bytes;
         let body = if body.len() > BODY_BYTES_LIMIT { too_long(body.len()) } else { body };
-        let pushed = s.push_hla(MessageType::CallResponse, Some(call), body, &self.config);
+        let (bytes, pushed) = s.push_hla(MessageType::CallResponse, Some(call), body, &self.config);
+        self.usage.unsent += bytes;
+        if s.paused {
+            self.review_pause(session);
+        }
         self.pushed(now, session, pushed)
     }
 
@@ -210,7 +225,8 @@ impl Endpoint {
             return false;
         }
         let Some(s) = self.sessions.get_mut(session) else { return false };
-        let pushed = s.push_hla(MessageType::CallbackRequest, None, body, &self.config);
+        let (bytes, pushed) = s.push_hla(MessageType::CallbackRequest, None, body, &self.config);
+        self.usage.unsent += bytes;
         self.pushed(now, session, pushed)
     }
 
@@ -290,13 +306,9 @@ impl Endpoint {
     }
 
     fn connection_timeout(&mut self, now: Moment, conn: ConnId) {
-        match self.connections.get_mut(&conn).map(|c| &mut c.state) {
+        match self.connections.get(&conn).map(|c| &c.state) {
             Some(State::Fresh { .. }) => self.refuse(now, conn, Refusal::Silent, None),
-            Some(State::Closing { tail, discard }) => {
-                tail.clear();
-                *discard = true;
-                self.ready.push_back(conn);
-            }
+            Some(State::Closing { .. }) => self.discard_tail(conn),
             Some(State::Attached(_)) | None => {}
         }
     }
@@ -338,6 +350,7 @@ impl Endpoint {
 
     pub(super) fn remove_session(&mut self, key: SessionKey, reason: EndReason) -> Option<Session> {
         let session = self.sessions.remove(key)?;
+        self.usage.remove(session.usage());
         self.by_id.remove(&session.id);
         self.admission.ended(session.address);
         self.admission.unconnected.remove(key);
@@ -353,8 +366,15 @@ impl Endpoint {
     pub(super) fn close(&mut self, now: Moment, conn: ConnId, tail: VecDeque<Bytes>, discard: bool) {
         let Some(connection) = self.connections.get_mut(&conn) else { return };
         self.admission.silent.remove(conn);
+        self.closing.insert(conn);
+        let before = connection.usage();
         connection.decoder = Decoder::default();
+        connection.tail_bytes = tail.iter().map(Bytes::len).sum();
+        if discard {
+            connection.socket_bytes = 0;
+        }
         connection.state = State::Closing { tail, discard };
+        self.usage.replace(before, connection.usage());
         self.timers.set(Timer::Connection(conn), now + self.config.close_timeout);
         self.ready.push_back(conn);
     }
@@ -362,6 +382,8 @@ impl Endpoint {
     /// The connection is closed; which session it carried.
     pub(super) fn forget_connection(&mut self, conn: ConnId) -> Option<SessionKey> {
         let connection = self.connections.remove(&conn)?;
+        self.closing.remove(&conn);
+        self.usage.remove(connection.usage());
         self.timers.clear(Timer::Connection(conn));
         self.admission.silent.remove(conn);
         match connection.state {

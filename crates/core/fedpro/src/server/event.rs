@@ -122,6 +122,22 @@ pub enum Overload {
         /// The limit.
         limit: usize,
     },
+    /// The memory for input is used up, and the client's address has the most of it.
+    #[error("memory: messages and calls of clients take over {limit} bytes, {bytes} of them this client's")]
+    Input {
+        /// What the client had.
+        bytes: usize,
+        /// What all may have.
+        limit: usize,
+    },
+    /// The memory for what waits for clients is used up, and most of it waits for this one.
+    #[error("memory: over {limit} bytes wait for clients, {bytes} of them for this one")]
+    Output {
+        /// What waited for the client.
+        bytes: usize,
+        /// What may wait for all.
+        limit: usize,
+    },
     /// [`Config::control_messages_max`](super::Config::control_messages_max).
     #[error("the client does not read: over {limit} control messages wait to be sent")]
     ControlMessages {

@@ -27,6 +27,7 @@ impl Endpoint {
             State::Closing { .. } => return,
         };
         let mut decoder = std::mem::take(&mut connection.decoder);
+        self.usage.input -= decoder.buffered();
         decoder.push(bytes);
         loop {
             let frame = match decoder.next_frame() {
@@ -50,7 +51,11 @@ impl Endpoint {
             }
         }
         if let Some(connection) = self.connections.get_mut(&conn) {
+            self.usage.input += decoder.buffered();
             connection.decoder = decoder;
+        }
+        if let Some(key) = session.filter(|_| self.pause.is_active()) {
+            self.review_pause(key);
         }
     }
 
@@ -160,7 +165,9 @@ impl Endpoint {
         session.conn = Some(conn);
         session.last_heard = now;
         session.inbox.guard();
+        let before = session.usage();
         let rewound = session.outbox.rewind(last_received);
+        self.usage.replace(before, session.usage());
         let status = Control::ResumeStatus { status: ResumeStatus::Ok, last_received: session.inbox.last() };
         let queued = session.push_control(status, usize::MAX);
         debug_assert!(rewound && queued.is_ok(), "the status said that it is possible");
@@ -181,7 +188,9 @@ impl Endpoint {
         }
         session.last_heard = now;
         if let Some(number) = header.numbers.last_received {
+            let before = session.outbox.history_memory();
             session.outbox.acknowledge(number);
+            self.usage.history -= before - session.outbox.history_memory();
         }
         match frame.message()? {
             Message::CallRequest(body) => self.handle_call(now, key, number_of(&header)?, body),
@@ -231,9 +240,12 @@ impl Endpoint {
             self.stats.repeated_messages += 1;
             return;
         }
-        if let Err(overload) = session.push_call(call, self.config.calls_max) {
-            self.end(now, key, EndReason::Overload(overload));
-            return;
+        match session.push_call(call, body.len(), self.config.calls_max) {
+            Ok(bytes) => self.usage.input += bytes,
+            Err(overload) => {
+                self.end(now, key, EndReason::Overload(overload));
+                return;
+            }
         }
         let first_key = prost::encoding::decode_key(&mut body.as_ref());
         let problem = match CallRequest::decode(body) {

@@ -1,6 +1,6 @@
 //! One session of an endpoint.
 
-use super::{Config, ConnId, Overload};
+use super::{Config, ConnId, Overload, Usage};
 use crate::frame::{Control, MessageType, Numbers, put_control};
 use crate::inbox::Inbox;
 use crate::outbox::{HistoryLimits, Outbox};
@@ -11,6 +11,10 @@ use std::time::Duration;
 
 /// Queues longer than this give memory back when they have emptied.
 const KEPT_CAPACITY: usize = 256;
+
+/// Bytes that a call takes beside its body while it waits for its response: where it is queued and
+/// decoded.
+const CALL_OVERHEAD: usize = 256;
 
 #[derive(Debug)]
 pub(crate) struct Session {
@@ -23,9 +27,11 @@ pub(crate) struct Session {
     pub(crate) outbox: Outbox,
     /// Control messages to write, ahead of everything else.
     control: VecDeque<Control>,
-    /// Calls not yet answered, in the order they came. Numbers may repeat with clients that count
-    /// in their own way.
-    calls: VecDeque<Serial31>,
+    /// Calls not yet answered with their bytes, in the order they came. Numbers may repeat with
+    /// clients that count in their own way.
+    calls: VecDeque<(Serial31, u32)>,
+    /// Bytes that they take.
+    calls_bytes: usize,
     pub(crate) last_heard: Moment,
     /// When the connection was lost; only with `conn == None`.
     pub(crate) interrupted: Moment,
@@ -37,6 +43,8 @@ pub(crate) struct Session {
     pub(crate) announced: bool,
     /// Over the high watermark, and not yet under the low one.
     pub(crate) held: bool,
+    /// Nothing is read from its client for now.
+    pub(crate) paused: bool,
 }
 
 impl Session {
@@ -50,6 +58,7 @@ impl Session {
             outbox: Outbox::new(config.first_sequence, limits),
             control: VecDeque::new(),
             calls: VecDeque::new(),
+            calls_bytes: 0,
             last_heard: now,
             interrupted: now,
             linger: config.resume_window,
@@ -57,6 +66,7 @@ impl Session {
             connect_by: None,
             announced: false,
             held: false,
+            paused: false,
         }
     }
 
@@ -86,40 +96,55 @@ impl Session {
         Ok(())
     }
 
-    pub(crate) fn push_call(&mut self, call: Serial31, limit: usize) -> Result<(), Overload> {
+    /// A call of `body_bytes` waits for its response; what it takes.
+    pub(crate) fn push_call(
+        &mut self,
+        call: Serial31,
+        body_bytes: usize,
+        limit: usize,
+    ) -> Result<usize, Overload> {
         if self.calls.len() >= limit {
             return Err(Overload::Calls { limit });
         }
-        self.calls.push_back(call);
-        Ok(())
+        let bytes = u32::try_from(body_bytes + CALL_OVERHEAD).unwrap_or(u32::MAX);
+        self.calls.push_back((call, bytes));
+        self.calls_bytes += bytes as usize;
+        Ok(bytes as usize)
     }
 
-    /// Strikes `call` from the calls to be answered; false when it is not one. Answers in the order
-    /// of the calls cost O(1).
-    pub(crate) fn take_call(&mut self, call: Serial31) -> bool {
-        let Some(index) = self.calls.iter().position(|&c| c == call) else { return false };
-        self.calls.remove(index);
+    /// What the session takes without its connection.
+    pub(crate) fn usage(&self) -> Usage {
+        let (unsent, history) = (self.outbox.unsent_memory(), self.outbox.history_memory());
+        Usage { input: self.calls_bytes, unsent, history }
+    }
+
+    /// Strikes `call` from the calls to be answered, and says what it took; `None` when it is not
+    /// one. Answers in the order of the calls cost O(1).
+    pub(crate) fn take_call(&mut self, call: Serial31) -> Option<usize> {
+        let index = self.calls.iter().position(|&(c, _)| c == call)?;
+        let (_, bytes) = self.calls.remove(index)?;
+        self.calls_bytes -= bytes as usize;
         if self.calls.is_empty() && self.calls.capacity() > KEPT_CAPACITY {
             self.calls = VecDeque::new();
         }
-        true
+        Some(bytes as usize)
     }
 
-    /// Queues an HLA message.
+    /// Queues an HLA message; what it takes.
     pub(crate) fn push_hla(
         &mut self,
         kind: MessageType,
         to: Option<Serial31>,
         body: Bytes,
         config: &Config,
-    ) -> Result<(), Overload> {
-        self.outbox.push(kind, to, body);
+    ) -> (usize, Result<(), Overload>) {
+        let bytes = self.outbox.push(kind, to, body);
         let unsent = self.outbox.unsent_bytes();
         self.held |= unsent >= config.unsent_bytes_high;
         if unsent > config.unsent_bytes_max {
-            return Err(Overload::UnsentBytes { limit: config.unsent_bytes_max });
+            return (bytes, Err(Overload::UnsentBytes { limit: config.unsent_bytes_max }));
         }
-        Ok(())
+        (bytes, Ok(()))
     }
 
     pub(crate) fn has_output(&self) -> bool {

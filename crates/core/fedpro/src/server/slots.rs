@@ -79,6 +79,19 @@ impl<T> Slots<T> {
         Some(value)
     }
 
+    /// The keys of all values, by slot.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = SessionKey> + '_ {
+        self.iter().map(|(key, _)| key)
+    }
+
+    /// All values with their keys, by slot.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (SessionKey, &T)> {
+        let key = |(slot, entry): (u32, &Slot<T>)| SessionKey { slot, generation: entry.generation };
+        (0..)
+            .zip(&self.slots)
+            .filter_map(move |(slot, entry)| Some((key((slot, entry)), entry.value.as_ref()?)))
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.slots.len() - self.free.len()
     }

@@ -63,6 +63,8 @@ impl Endpoint {
                         return Transmit { bytes: written, more: true, ..Transmit::default() };
                     }
                     out.extend_from_slice(frame);
+                    connection.tail_bytes -= frame.len();
+                    self.usage.unsent -= frame.len();
                     tail.pop_front();
                 }
                 self.forget_connection(conn);
@@ -74,6 +76,7 @@ impl Endpoint {
     fn transmit_session(&mut self, key: super::SessionKey, out: &mut BytesMut, budget: usize) -> Transmit {
         let start = out.len();
         let Some(session) = self.sessions.get_mut(key) else { return Transmit::default() };
+        let (unsent, history) = (session.outbox.unsent_memory(), session.outbox.history_memory());
         loop {
             let written = out.len() - start;
             if written >= budget {
@@ -86,9 +89,12 @@ impl Endpoint {
         }
         let more = session.has_output();
         session.announced = more;
+        self.usage.unsent -= unsent - session.outbox.unsent_memory();
+        self.usage.history = self.usage.history + session.outbox.history_memory() - history;
         if session.held && session.outbox.unsent_bytes() <= self.config.unsent_bytes_low {
             session.held = false;
             self.events.push_back(Event::Writable { session: key });
+            self.review_pause(key);
         }
         Transmit { bytes: out.len() - start, more, ..Transmit::default() }
     }

@@ -226,6 +226,11 @@ impl Network {
         self.membership.standing == Standing::Member
     }
 
+    /// Bytes that wait for other nodes.
+    pub(crate) fn queued_bytes(&self) -> usize {
+        self.fabric.queued_bytes()
+    }
+
     /// The network that it is a member of.
     pub(crate) fn member_of(&self) -> Option<u64> {
         self.is_member().then(|| self.overlay.network())

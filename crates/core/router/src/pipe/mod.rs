@@ -85,6 +85,11 @@ impl<M: Message, I: Interest> Pipe<M, I> {
         enqueued
     }
 
+    /// Drops the droppable messages that wait; says how many.
+    pub(crate) fn drop_droppable(&mut self) -> u64 {
+        self.queue.drop_droppable(&mut self.stats)
+    }
+
     /// True when a message that must not be dropped finds no room now, but will.
     pub(crate) fn is_full_for(&self, class: Priority, bytes: usize) -> bool {
         self.queue.is_full_for(class, bytes, &self.config)

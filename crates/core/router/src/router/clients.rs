@@ -52,6 +52,7 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         self.told_sinks.remove(&id);
         let mut client = self.clients.remove(id)?;
         self.release(id);
+        self.queued_bytes -= client.pipe.queued_bytes();
         client.pipe.clear();
         Some(client.pipe.stats)
     }
@@ -115,6 +116,7 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         let was_up = std::mem::replace(&mut client.up, false);
         client.peer = None;
         client.ready = Ready::Idle;
+        self.queued_bytes -= client.pipe.queued_bytes();
         client.pipe.clear();
         client.reassembly.clear();
         client.loose_reassembly.clear();

@@ -148,6 +148,8 @@ pub struct Router<M: Message, I: Interest<Topic = M::Topic>> {
     mark: u64,
     /// Pipes that stand for several clients; topics are spread over them.
     casts: Vec<ClientId>,
+    /// Bytes that wait in all pipes.
+    queued_bytes: usize,
     stats: RouterStats,
 }
 
@@ -170,6 +172,7 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
             events: VecDeque::new(),
             scratch: Vec::new(),
             mark: 0,
+            queued_bytes: 0,
             stats: RouterStats::default(),
             config,
         }
@@ -193,6 +196,11 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
     /// Messages and bytes that wait in a client's pipe.
     pub fn queued(&self, client: ClientId) -> Option<(usize, usize)> {
         self.clients.get(client).map(|client| (client.pipe.queued_messages(), client.pipe.queued_bytes()))
+    }
+
+    /// Bytes that wait in the pipes of all clients together. Cost: none.
+    pub const fn queued_bytes(&self) -> usize {
+        self.queued_bytes
     }
 
     /// True when the pipe is congested: see [`Event::Congested`].
@@ -270,7 +278,9 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
     fn enqueue(&mut self, id: ClientId, envelope: crate::Envelope<M>) -> Result<Enqueued, ClientError> {
         let now = self.now;
         let client = self.clients.get_mut(id).ok_or(ClientError::Unknown(id))?;
+        let before = client.pipe.queued_bytes();
         let enqueued = client.pipe.push(now, envelope);
+        self.queued_bytes = self.queued_bytes + client.pipe.queued_bytes() - before;
         if matches!(enqueued, Enqueued::Queued { .. } | Enqueued::Replaced) {
             self.stats.forwarded_messages += 1;
             if client.pipe.rises() {

@@ -48,6 +48,11 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
         self.poll(id, local, |client| client.pipe.poll_message())
     }
 
+    /// Drops the droppable messages that wait for a client; says how many.
+    pub fn drop_droppable(&mut self, id: ClientId) -> u64 {
+        self.poll(id, |_| true, |client| Some(client.pipe.drop_droppable())).unwrap_or(0)
+    }
+
     /// The next parcel for the other end of a memory pipe.
     #[must_use]
     pub fn poll_parcel(&mut self, id: ClientId) -> Option<Parcel<M, I>> {
@@ -125,7 +130,10 @@ impl<M: Message, I: Interest<Topic = M::Topic>> Router<M, I> {
     ) -> Option<T> {
         let now = self.now;
         let client = self.clients.get_mut(id).filter(|client| client.up && kind(client.kind))?;
+        let before = client.pipe.queued_bytes();
         let taken = take(client);
+        // A message that leaves in fragments counts until its last one.
+        self.queued_bytes = self.queued_bytes + client.pipe.queued_bytes() - before;
         // Who is still to be named may have been asked for one part while another waits.
         if taken.is_none() && (client.ready == Ready::Told || !client.pipe.is_due(now)) {
             client.ready = Ready::Idle;

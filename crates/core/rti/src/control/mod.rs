@@ -9,6 +9,7 @@ mod command;
 mod difference;
 mod event;
 mod federation;
+mod memory;
 mod models;
 mod names;
 mod nodes;
@@ -18,7 +19,9 @@ mod wire;
 
 pub use command::{Command, PublishedClass};
 pub use event::Event;
+pub(crate) use federation::{FEDERATION_BYTES, MEMBER_BYTES};
 pub use federation::{Federation, Member};
+pub(crate) use memory::{model_bytes_of, octet_bytes};
 pub use names::NameTable;
 pub use nodes::NodeRecord;
 pub use sync::{SyncPoints, SyncRefusal, Synchronized};
@@ -61,6 +64,7 @@ pub struct ControlPlane {
     last_execution: u32,
     nodes: Nodes,
     modules: ModuleCache,
+    memory: memory::Memory,
 }
 
 impl ControlPlane {
@@ -153,6 +157,14 @@ impl ControlPlane {
     /// # Errors
     /// The exception for the federate that asked. A command that fails changes nothing.
     pub fn apply(&mut self, command: Command) -> Result<Vec<Event>, RtiError> {
+        let concerned = command.concerned();
+        let before = self.federation_bytes(concerned);
+        let applied = self.apply_uncounted(command);
+        self.count_memory(concerned, before);
+        applied
+    }
+
+    fn apply_uncounted(&mut self, command: Command) -> Result<Vec<Event>, RtiError> {
         match command {
             Command::Create { federation, mim, modules, time, directive } => {
                 self.create(federation, mim.as_ref(), &modules, &time, directive)

@@ -18,9 +18,29 @@ enum State {
 ///
 /// Names that the RTI makes are not listed: they start with `HLA`, which no federate may reserve.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(from = "Names")]
 pub struct NameTable {
     names: BTreeMap<String, State>,
+    /// Octets of the names, which follow from them.
+    #[serde(skip_serializing)]
+    octets: usize,
 }
+
+/// A name table on the wire.
+#[derive(Deserialize)]
+struct Names {
+    names: BTreeMap<String, State>,
+}
+
+impl From<Names> for NameTable {
+    fn from(Names { names }: Names) -> Self {
+        Self { octets: names.keys().map(String::len).sum(), names }
+    }
+}
+
+/// Memory that an entry costs beside the octets of its name: its place in a tree that is two thirds
+/// full, and the head of the allocation for the name.
+const NAME_OVERHEAD: usize = 80;
 
 impl NameTable {
     /// Refuses names that no federate may choose.
@@ -48,7 +68,7 @@ impl NameTable {
         if !self.is_free(name) {
             return false;
         }
-        self.names.insert(name.to_owned(), State::Reserved(federate));
+        self.put(name, State::Reserved(federate));
         true
     }
 
@@ -66,7 +86,7 @@ impl NameTable {
     pub fn release(&mut self, name: &str, federate: FederateHandle) -> bool {
         let held = self.is_reserved_by(name, federate);
         if held {
-            self.names.remove(name);
+            self.remove(name);
         }
         held
     }
@@ -86,7 +106,7 @@ impl NameTable {
             Some(State::Used(other)) if *other != instance => format!("by {other:?}"),
             Some(State::Reserved(federate)) if adopted => format!("by a reservation of {federate:?}"),
             _ => {
-                self.names.insert(name.to_owned(), State::Used(instance));
+                self.put(name, State::Used(instance));
                 return Ok(());
             }
         };
@@ -97,7 +117,7 @@ impl NameTable {
     /// `instance`, called `name`, is gone; the name is free again, unless another instance has it.
     pub fn free(&mut self, name: &str, instance: ObjectInstanceHandle) {
         if self.instance(name) == Some(instance) {
-            self.names.remove(name);
+            self.remove(name);
         }
     }
 
@@ -134,7 +154,34 @@ impl NameTable {
 
     /// Drops the unused reservations of `federate`.
     pub fn resign(&mut self, federate: FederateHandle) {
-        self.names.retain(|_, state| *state != State::Reserved(federate));
+        let octets = &mut self.octets;
+        self.names.retain(|name, state| {
+            let stays = *state != State::Reserved(federate);
+            *octets -= if stays { 0 } else { name.len() };
+            stays
+        });
+    }
+
+    fn put(&mut self, name: &str, state: State) {
+        if self.names.insert(name.to_owned(), state).is_none() {
+            self.octets += name.len();
+        }
+    }
+
+    fn remove(&mut self, name: &str) {
+        if self.names.remove(name).is_some() {
+            self.octets -= name.len();
+        }
+    }
+
+    /// Memory that the names take, about. Cost: none.
+    pub(crate) fn bytes(&self) -> usize {
+        self.octets + self.names.len() * NAME_OVERHEAD
+    }
+
+    /// Memory that these names would take, about.
+    pub(crate) fn bytes_of<'a>(names: impl IntoIterator<Item = &'a String>) -> usize {
+        names.into_iter().map(|name| name.len() + NAME_OVERHEAD).sum()
     }
 
     /// How many names are not free.
@@ -188,6 +235,25 @@ mod tests {
         assert!(names.use_for("x", two, true).is_err() && names.use_for("x", two, false).is_err());
         assert_eq!(names.used_at(NodeId(2)).collect::<Vec<_>>(), [("x", one)]);
         assert_eq!(names.used_at(NodeId(1)).count(), 0);
+    }
+
+    #[test]
+    fn the_memory_of_names_is_counted_and_returns_to_nothing() {
+        let instance = ObjectInstanceHandle(1);
+        let mut names = NameTable::default();
+        for name in ["a", "bb", "ccc"] {
+            names.reserve(name, A);
+            names.reserve(name, B);
+        }
+        assert_eq!(names.bytes(), 6 + 3 * NAME_OVERHEAD);
+        names.use_for("bb", instance, false).unwrap();
+        assert_eq!(names.bytes(), 6 + 3 * NAME_OVERHEAD, "a name that is used is the one that was reserved");
+        names.release("ccc", A);
+        names.resign(A);
+        assert_eq!(names.bytes(), 2 + NAME_OVERHEAD);
+        assert_eq!(NameTable::from(Names { names: names.names.clone() }), names);
+        names.free("bb", instance);
+        assert_eq!(names.bytes(), 0);
     }
 
     #[test]

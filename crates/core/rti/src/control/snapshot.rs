@@ -119,6 +119,7 @@ impl ControlPlane {
             }
         }
         plane.modules = reader.modules.with_limits(limits);
+        plane.recount_memory();
         Ok(plane)
     }
 

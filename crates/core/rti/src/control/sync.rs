@@ -10,6 +10,13 @@ const FINISHED_MAX: usize = 256;
 /// What these points may take, in octets; the last one is kept in any case.
 const FINISHED_BYTES_MAX: usize = 1 << 20;
 
+/// Memory that a point costs beside its label, its tag and its members: its place in a tree and
+/// three allocations.
+const POINT_OVERHEAD: usize = 192;
+
+/// Memory that a member of the set of a point costs.
+const SET_MEMBER_BYTES: usize = 16;
+
 /// Why a synchronization point could not be registered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SyncRefusal {
@@ -49,12 +56,32 @@ impl Point {
 
 /// The synchronization points of one federation execution that are not yet synchronized.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(from = "Points")]
 pub struct SyncPoints {
     points: BTreeMap<String, Point>,
     /// The number given last.
     last: u64,
     /// The points synchronized last, in that order.
     finished: VecDeque<Finished>,
+    /// Octets of labels and tags of the points that are not yet synchronized, which follow from
+    /// them.
+    #[serde(skip_serializing)]
+    octets: usize,
+}
+
+/// Synchronization points on the wire.
+#[derive(Deserialize)]
+struct Points {
+    points: BTreeMap<String, Point>,
+    last: u64,
+    finished: VecDeque<Finished>,
+}
+
+impl From<Points> for SyncPoints {
+    fn from(Points { points, last, finished }: Points) -> Self {
+        let octets = points.iter().map(|(label, point)| label.len() + point.tag.len()).sum();
+        Self { points, last, finished, octets }
+    }
 }
 
 /// A point that the federation has synchronized at, as it is remembered.
@@ -89,6 +116,17 @@ impl SyncPoints {
         self.points.len()
     }
 
+    /// Memory that the points that are not yet synchronized take, about, in a federation with so
+    /// many members. Cost: none.
+    pub(crate) fn bytes(&self, members: usize) -> usize {
+        self.octets + self.points.len() * (POINT_OVERHEAD + members * SET_MEMBER_BYTES)
+    }
+
+    /// Memory that one more point would take, about.
+    pub(crate) fn bytes_of(label: &str, tag: &[u8], members: usize) -> usize {
+        POINT_OVERHEAD + label.len() + tag.len() + members * SET_MEMBER_BYTES
+    }
+
     /// Whether all points are synchronized.
     pub fn is_empty(&self) -> bool {
         self.points.is_empty()
@@ -121,6 +159,7 @@ impl SyncPoints {
             whole_federation,
             members: members.iter().map(|&federate| (federate, None)).collect(),
         };
+        self.octets += label.len() + tag.len();
         self.points.insert(label.to_owned(), point);
         Ok(members)
     }
@@ -171,7 +210,12 @@ impl SyncPoints {
                 concerned.push(label.clone());
             }
         }
-        self.points.retain(|_, point| !point.members.is_empty());
+        let octets = &mut self.octets;
+        self.points.retain(|label, point| {
+            let stays = !point.members.is_empty();
+            *octets -= if stays { 0 } else { label.len() + point.tag.len() };
+            stays
+        });
         concerned.iter().filter_map(|label| self.take_if_complete(label)).collect()
     }
 
@@ -185,6 +229,7 @@ impl SyncPoints {
             return None;
         }
         let point = self.points.remove(label)?;
+        self.octets -= label.len() + point.tag.len();
         let members: BTreeSet<_> = point.members.keys().copied().collect();
         let failed = point.members.iter().filter(|(_, answer)| **answer == Some(false)).map(|(&f, _)| f);
         let done = Synchronized { label: label.to_owned(), failed: failed.collect(), members };

@@ -53,6 +53,14 @@ impl Inbox {
         self.receive_order.push_back(arrival);
     }
 
+    /// Drops what is best effort; says how many messages that were.
+    pub(crate) fn drop_best_effort(&mut self) -> u64 {
+        let before = self.receive_order.len();
+        self.receive_order.retain(|arrival| !arrival.best_effort);
+        self.bytes = self.receive_order.iter().map(|arrival| arrival.body.len() + ARRIVAL_OVERHEAD).sum();
+        (before - self.receive_order.len()) as u64
+    }
+
     /// All that waits, in the order in which it came.
     pub(crate) fn release(self) -> impl Iterator<Item = Arrival> {
         self.receive_order.into_iter()

@@ -106,6 +106,8 @@ pub(crate) struct Delivery {
     callers: HandleMap<ClientId, CallerId>,
     /// Inboxes of federates that do not get everything at once; nearly always empty.
     held: HandleMap<ClientId, Inbox>,
+    /// Bytes in all inboxes.
+    held_bytes: usize,
     pipe: PipeConfig,
     overloaded: Vec<CallerId>,
     /// Callers that are to be disconnected, and why.
@@ -125,6 +127,7 @@ impl Delivery {
             pipes,
             callers: HandleMap::default(),
             held: HandleMap::default(),
+            held_bytes: 0,
             pipe,
             overloaded: Vec::new(),
             lost: VecDeque::new(),
@@ -152,7 +155,7 @@ impl Delivery {
             tracing::warn!(%caller, dropped, "best-effort callbacks of this federate were dropped: it did not keep up");
         }
         self.callers.remove(&client);
-        self.held.remove(&client);
+        self.held_bytes -= self.held.remove(&client).map_or(0, |inbox| inbox.bytes());
         self.pipes.remove_client(now, client);
     }
 
@@ -182,7 +185,9 @@ impl Delivery {
         let (messages, bytes) = self.queued(to);
         if bytes + arrival.body.len() <= self.pipe.bytes_max && messages < self.pipe.messages_max {
             if let Some(inbox) = self.held.get_mut(&to) {
+                let before = inbox.bytes();
                 inbox.hold(arrival);
+                self.held_bytes += inbox.bytes() - before;
             }
         } else if arrival.best_effort {
             self.count_dropped(1);
@@ -196,6 +201,7 @@ impl Delivery {
         if on {
             self.held.entry(client).or_default();
         } else if let Some(inbox) = self.held.remove(&client) {
+            self.held_bytes -= inbox.bytes();
             for arrival in inbox.release() {
                 self.pipe(now, client, arrival);
             }
@@ -274,6 +280,23 @@ impl Delivery {
     pub(crate) fn is_congested(&self, client: ClientId) -> bool {
         let (messages, bytes) = self.queued(client);
         bytes > CONGESTED_BYTES.min(self.pipe.bytes_max / 4) || messages > self.pipe.messages_max / 4
+    }
+
+    /// Bytes that wait for all clients. A body that several of them share counts for each.
+    pub(crate) fn queued_bytes(&self) -> usize {
+        self.pipes.queued_bytes() + self.held_bytes
+    }
+
+    /// Drops the best-effort callbacks that wait for a client; says how many.
+    pub(crate) fn drop_best_effort(&mut self, client: ClientId) -> u64 {
+        let mut dropped = self.pipes.drop_droppable(client);
+        if let Some(inbox) = self.held.get_mut(&client) {
+            let before = inbox.bytes();
+            dropped += inbox.drop_best_effort();
+            self.held_bytes -= before - inbox.bytes();
+        }
+        self.count_dropped(u32::try_from(dropped).unwrap_or(u32::MAX));
+        dropped
     }
 
     /// Messages and bytes that wait for a client.

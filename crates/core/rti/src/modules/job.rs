@@ -47,6 +47,14 @@ pub(crate) struct Opened {
     pub(crate) new: Vec<usize>,
 }
 
+impl Opened {
+    /// Octets of text that the base has not.
+    pub(crate) fn new_octets(&self) -> usize {
+        let new = self.new.iter().filter_map(|&place| self.modules.get(place));
+        new.chain(&self.mim).map(|module| module.text.len()).sum()
+    }
+}
+
 /// The outcome of a [`Job`].
 pub struct JobDone {
     pub(crate) id: JobId,

@@ -27,8 +27,11 @@ impl Objects {
         }
         let privilege = self.privilege;
         let published = self.federate_mut(who).publications.entry(class).or_default();
+        let before = published.len();
         published.extend(attributes);
         published.insert(privilege);
+        let more = published.len() - before;
+        self.declarations += more;
         self.refresh_publication(effects, PublishedClass::Objects(class));
         self.refresh_registration(effects, who, class);
         Ok(())
@@ -60,6 +63,7 @@ impl Objects {
             federate.publications.remove(&class);
             federate.registration_on.remove(&class);
         }
+        self.declarations -= gone.len();
         self.divest_class_attributes(effects, who, class, &gone);
         self.refresh_publication(effects, PublishedClass::Objects(class));
         if self.federate(who).publishes(class) {
@@ -93,6 +97,8 @@ impl Objects {
         if *entry == before {
             return Ok(());
         }
+        let more = entry.len() - before.len();
+        self.declarations += more;
         if is_new {
             self.cover_objects(effects, who, class);
         }
@@ -116,10 +122,12 @@ impl Objects {
         if *entry == before {
             return Ok(());
         }
+        let fewer = before.len() - entry.len();
         if entry.is_empty() {
             federate.subscriptions.remove(&class);
             self.withdraw_object_interest(effects, who, class);
         }
+        self.declarations -= fewer;
         self.subscription_changed(effects, who, class, &before);
         Ok(())
     }

@@ -29,6 +29,10 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 /// 16 bits, beside two values of its own.
 const RATES_MAX: usize = u16::MAX as usize - 2;
 
+/// Memory that an attribute of a class costs which a federate publishes or subscribes: its places
+/// in a set and in the index of interest.
+pub(crate) const DECLARATION_BYTES: usize = 64;
+
 /// The federates of this node in one federation execution, and the instances that they may know.
 ///
 /// A machine: its methods change nothing else, and say by [`Effects`] what they want done.
@@ -65,6 +69,9 @@ pub(crate) struct Objects {
     pub(crate) rates: Vec<Rate>,
     pub(crate) privilege: AttributeHandle,
     pub(crate) last_instance: u32,
+    /// Attributes that the federates of this node publish, and those that they subscribe; each
+    /// counts for each federate and class.
+    pub(super) declarations: usize,
     mom_objects: Option<ObjectClassHandle>,
     mom_interactions: Option<InteractionClassHandle>,
 }
@@ -101,7 +108,19 @@ impl Objects {
             replicated: false,
             rates: Vec::new(),
             last_instance: 0,
+            declarations: 0,
         }
+    }
+
+    /// Memory that instances and declarations take here, about. Cost: none.
+    pub(crate) fn bytes(&self) -> usize {
+        self.instances.bytes() + self.declarations * DECLARATION_BYTES
+    }
+
+    /// Memory that one more instance of a class would take, about.
+    pub(crate) fn bytes_of_instance(&self, class: Option<ObjectClassHandle>, name: &str) -> usize {
+        let class = self.model.object_class(class.unwrap_or_default());
+        Instance::bytes_of(name.len(), class.map_or(0, |class| class.attributes.len()))
     }
 
     /// A federate of this node joined.

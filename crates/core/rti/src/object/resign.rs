@@ -282,6 +282,9 @@ impl Objects {
     /// Forgets a federate whose objects were dealt with: its declarations vanish, and others are advised.
     pub(crate) fn remove_federate(&mut self, effects: &mut Effects, who: FederateHandle) {
         let Some(federate) = self.federates.remove(&who) else { return };
+        let subscribed: usize = federate.subscriptions.values().map(|class| class.len()).sum();
+        let published: usize = federate.publications.values().map(|class| class.len()).sum();
+        self.declarations -= subscribed + published;
         self.reviews.remove_federate(who);
         for &class in federate.subscriptions.keys() {
             self.declare_objects(effects, who, class);

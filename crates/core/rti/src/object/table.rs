@@ -35,11 +35,10 @@ impl Table {
         }
     }
 
-    pub(super) fn insert(&mut self, instance: Instance) {
-        if let Some(aside) = &mut self.aside {
-            aside.remove(&instance.handle);
-        }
-        self.instances.insert(instance.handle, instance);
+    /// Returns the instance that had the handle before.
+    pub(super) fn insert(&mut self, instance: Instance) -> Option<Instance> {
+        let aside = self.aside.as_mut().and_then(|aside| aside.remove(&instance.handle));
+        self.instances.insert(instance.handle, instance).or(aside)
     }
 
     pub(super) fn remove(&mut self, handle: ObjectInstanceHandle) -> Option<Instance> {

@@ -118,6 +118,16 @@ impl Peers {
         }
     }
 
+    /// Bytes of messages kept for repairs.
+    pub(crate) fn history_bytes(&self) -> usize {
+        self.history.bytes()
+    }
+
+    /// Forgets the oldest messages kept for repairs until they take at most `bytes`; says how many.
+    pub(crate) fn trim_history(&mut self, bytes: usize) -> u64 {
+        self.history.trim(bytes)
+    }
+
     /// Keeps a numbered message, and sends it if the routers know of somebody who wants it; a follower that wants it
     /// all the same learns of it by the high-water mark. `write` gives the message.
     pub(crate) fn append(

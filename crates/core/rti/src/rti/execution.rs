@@ -15,6 +15,8 @@ use router::WireError;
 pub(crate) struct Execution {
     pub(crate) objects: Objects,
     pub(crate) replication: Replication,
+    /// Memory of the objects, as it is part of the sum of all executions.
+    counted_bytes: usize,
 }
 
 impl Execution {
@@ -23,6 +25,7 @@ impl Execution {
         Self {
             objects: Objects::new(id, node, federation.model.clone(), federation.time),
             replication: Replication::new(id),
+            counted_bytes: 0,
         }
     }
 
@@ -83,6 +86,8 @@ impl Execution {
             }
             shared.effects.reuse(effects);
         }
+        let bytes = self.objects.bytes();
+        shared.object_bytes = shared.object_bytes + bytes - std::mem::replace(&mut self.counted_bytes, bytes);
         if shared.effects.take_review_following() {
             shared.reviews.insert(self.id());
         }
@@ -226,7 +231,8 @@ impl Execution {
 
     /// The federation execution is at its end.
     pub(super) fn end(self, shared: &mut Shared) {
-        let Self { objects, replication } = self;
+        let Self { objects, replication, counted_bytes } = self;
+        shared.object_bytes -= counted_bytes;
         let Shared { now, peers, timers, .. } = shared;
         replication.end(&mut Context { now: *now, peers, timers, objects: &objects });
         let mut instances = objects.instances;

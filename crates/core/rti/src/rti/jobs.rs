@@ -170,6 +170,12 @@ impl Rti {
             self.jobs.push_front(call);
             return None;
         }
+        let growth = call.growth(opened.new_octets());
+        if let Err(error) = self.memory.models(self.control.model_bytes()).check(growth) {
+            let models = built.into_iter().filter_map(|(_, model)| model.ok());
+            models.for_each(|model| self.control.discard_model(model));
+            return self.answer(&call, error);
+        }
         for (build, model) in built {
             match model {
                 Ok(model) => self.control.keep_model(build, Ok(model)),

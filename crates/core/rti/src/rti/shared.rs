@@ -21,6 +21,8 @@ pub(crate) struct Shared {
     pub(super) proposals: VecDeque<Proposal>,
     /// Calls that are refused after they have waited.
     pub(super) refusals: VecDeque<(Waiting, RtiError)>,
+    /// Memory that the objects of all executions take.
+    pub(super) object_bytes: usize,
     /// Effects that are not applied yet.
     pub(super) effects: Effects,
     /// Classes that federates here have begun, or ceased, to be interested in.
@@ -49,6 +51,7 @@ impl Shared {
             discarded: VecDeque::new(),
             last_worked: ExecutionId(0),
             effects: Effects::default(),
+            object_bytes: 0,
             covers: VecDeque::new(),
             reviews: BTreeSet::new(),
         }

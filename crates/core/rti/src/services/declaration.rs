@@ -1,11 +1,18 @@
 //! Declaration management (clause 5).
 
 use super::{Context, Reply, Serve, Served};
+use crate::object::objects::DECLARATION_BYTES;
 use hla::api::*;
 
+/// Memory that a declaration of these attributes takes at most.
+fn bytes_of(attributes: Option<&AttributeHandleSet>) -> usize {
+    attributes.map_or(0, |set| set.attribute_handle.len() * DECLARATION_BYTES)
+}
+
 impl Serve for PublishObjectClassAttributesRequest {
-    fn serve(self, Context { objects, effects, who, .. }: Context<'_>) -> Served<()> {
+    fn serve(self, Context { objects, effects, mut growth, who, .. }: Context<'_>) -> Served<()> {
         let attributes = self.attributes.as_ref();
+        growth.check(bytes_of(attributes))?;
         objects.publish_attributes(effects, who, self.object_class, attributes).map(Reply::Now)
     }
 }
@@ -54,29 +61,33 @@ impl Serve for UnsubscribeInteractionClassRequest {
 }
 
 impl Serve for SubscribeObjectClassAttributesRequest {
-    fn serve(self, Context { objects, effects, who, .. }: Context<'_>) -> Served<()> {
+    fn serve(self, Context { objects, effects, mut growth, who, .. }: Context<'_>) -> Served<()> {
         let attributes = self.attributes.as_ref();
+        growth.check(bytes_of(attributes))?;
         objects.subscribe_attributes(effects, who, self.object_class, attributes, true, "").map(Reply::Now)
     }
 }
 
 impl Serve for SubscribeObjectClassAttributesWithRateRequest {
-    fn serve(self, Context { objects, effects, who, .. }: Context<'_>) -> Served<()> {
+    fn serve(self, Context { objects, effects, mut growth, who, .. }: Context<'_>) -> Served<()> {
         let (attributes, rate) = (self.attributes.as_ref(), &self.update_rate_designator);
+        growth.check(bytes_of(attributes))?;
         objects.subscribe_attributes(effects, who, self.object_class, attributes, true, rate).map(Reply::Now)
     }
 }
 
 impl Serve for SubscribeObjectClassAttributesPassivelyRequest {
-    fn serve(self, Context { objects, effects, who, .. }: Context<'_>) -> Served<()> {
+    fn serve(self, Context { objects, effects, mut growth, who, .. }: Context<'_>) -> Served<()> {
         let attributes = self.attributes.as_ref();
+        growth.check(bytes_of(attributes))?;
         objects.subscribe_attributes(effects, who, self.object_class, attributes, false, "").map(Reply::Now)
     }
 }
 
 impl Serve for SubscribeObjectClassAttributesPassivelyWithRateRequest {
-    fn serve(self, Context { objects, effects, who, .. }: Context<'_>) -> Served<()> {
+    fn serve(self, Context { objects, effects, mut growth, who, .. }: Context<'_>) -> Served<()> {
         let (attributes, rate) = (self.attributes.as_ref(), &self.update_rate_designator);
+        growth.check(bytes_of(attributes))?;
         objects.subscribe_attributes(effects, who, self.object_class, attributes, false, rate).map(Reply::Now)
     }
 }

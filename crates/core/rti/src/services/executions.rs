@@ -3,9 +3,9 @@
 
 use super::module_call::{ModuleCall, Purpose};
 use super::{FromOutcome, Reply, Served, propose, waiting};
-use crate::control::{Command, ControlPlane, NodeId};
+use crate::control::{Command, ControlPlane, FEDERATION_BYTES, MEMBER_BYTES, NodeId};
 use crate::effect::{Effect, Effects};
-use crate::limits::{check_count, check_name};
+use crate::limits::{Growth, check_count, check_name};
 use crate::modules::{FomSource, SentModule};
 use crate::proposal::{CallId, CallerId, Proposal, Report};
 use hla::api::callback_request::CallbackRequest as Callback;
@@ -22,6 +22,10 @@ pub(crate) trait ServeConnected: Request {
 pub(crate) struct Reception<'a> {
     pub(crate) control: &'a ControlPlane,
     pub(crate) effects: &'a mut Effects,
+    /// Room for object models.
+    pub(crate) models: Growth<'a>,
+    /// Room for federation executions and their members.
+    pub(crate) federations: Growth<'a>,
     pub(crate) source: &'a dyn FomSource,
     /// The call, when the modules that it brings have to be read first.
     pub(crate) to_read: &'a mut Option<ModuleCall>,
@@ -105,6 +109,7 @@ impl Reception<'_> {
         let name = &create.federation_name;
         check_name(Exception::RTIinternalError, "the name of a federation execution", name)?;
         check_count("federation executions", self.control.federations().count(), self.federations_max)?;
+        self.federations.check(FEDERATION_BYTES)?;
         let mim = create.mim_module.map(|module| self.mim(module)).transpose()?;
         let modules = SentModule::set_from_federate(create.fom_modules, self.source)?;
         let (federation, time) = (create.federation_name, create.logical_time_implementation_name);
@@ -127,6 +132,7 @@ impl Reception<'_> {
         let internal = Exception::RTIinternalError;
         check_name(internal, "the name of a federate", federate_name.as_deref().unwrap_or_default())?;
         check_name(internal, "the type of a federate", &federate_type)?;
+        self.federations.check(MEMBER_BYTES)?;
         let modules = SentModule::set_from_federate(additional_fom_modules, self.source)?;
         let name = federate_name.filter(|name| !name.is_empty());
         self.bring::<R>(None, modules, Purpose::Join { federation, name, federate_type })
@@ -143,11 +149,16 @@ impl Reception<'_> {
         let call = ModuleCall { waiting, mim, modules, purpose };
         match call.open_at_once(self.control)? {
             Some(opened) => {
+                self.models.check(call.growth(opened.new_octets()))?;
                 let command = call.purpose.command(self.control, self.node, opened);
                 let proposal = Proposal { command, waiting: Some(waiting), report: None };
                 self.effects.push(Effect::Propose(Box::new(proposal)));
             }
-            None => *self.to_read = Some(call),
+            // Its modules may be known, or unpack to more: it is checked again when they are read.
+            None => {
+                self.models.check(call.growth(0))?;
+                *self.to_read = Some(call);
+            }
         }
         Ok(Reply::Later)
     }

@@ -1,7 +1,7 @@
 //! Federation management of joined federates (4.12 to 4.18).
 
 use super::{Context, Reply, Serve, Served};
-use crate::control::Command;
+use crate::control::{Command, SyncPoints};
 use crate::limits::{SYNC_POINTS_MAX, SYNC_TAG_BYTES_MAX, check_count, check_name, check_octets};
 use bytes::Bytes;
 use hla::api::*;
@@ -53,6 +53,8 @@ impl Context<'_> {
         check_name(internal, "the label of a synchronization point", &label)?;
         check_octets(internal, "the tag of a synchronization point", tag.len(), SYNC_TAG_BYTES_MAX)?;
         check_count("synchronization points", self.federation().sync.len(), SYNC_POINTS_MAX)?;
+        let members = if set.is_empty() { self.federation().member_count() } else { set.len() };
+        self.growth.check(SyncPoints::bytes_of(&label, tag, members))?;
         let (execution, federate, tag) = (self.objects.id, self.who, tag.to_vec());
         self.propose::<R>(Command::RegisterSync { execution, federate, label, tag, set })
     }

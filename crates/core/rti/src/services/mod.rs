@@ -21,6 +21,7 @@ mod unbuilt;
 
 use crate::control::{Command, ControlPlane, Federation};
 use crate::effect::{Effect, Effects};
+use crate::limits::Growth;
 use crate::object::objects::Objects;
 use crate::proposal::{CallId, CallerId, Outcome, Proposal, Report, Waiting};
 use hla::RtiError;
@@ -57,6 +58,8 @@ pub(crate) struct Context<'a> {
     pub(crate) control: &'a ControlPlane,
     pub(crate) objects: &'a mut Objects,
     pub(crate) effects: &'a mut Effects,
+    /// Room for what the call makes this node keep.
+    pub(crate) growth: Growth<'a>,
     pub(crate) caller: CallerId,
     pub(crate) call: CallId,
     /// The federate that calls.

@@ -1,6 +1,6 @@
 //! Calls that bring FOM modules.
 
-use crate::control::{Command, ControlPlane, NodeId};
+use crate::control::{Command, ControlPlane, NodeId, model_bytes_of, octet_bytes};
 use crate::modules::{Build, Opened, SentModule, has_text};
 use crate::proposal::Waiting;
 use hla::RtiError;
@@ -58,6 +58,15 @@ impl ModuleCall {
     /// How many octets it brings, as they were sent.
     pub(crate) fn bytes(&self) -> usize {
         self.modules.iter().chain(&self.mim).map(SentModule::len).sum()
+    }
+
+    /// Memory that its object model takes beyond what is there, when the modules that are new have
+    /// so many octets of text.
+    pub(crate) fn growth(&self, new_octets: usize) -> usize {
+        match self.purpose {
+            Purpose::Create { .. } => model_bytes_of(new_octets),
+            Purpose::Join { .. } => octet_bytes(new_octets),
+        }
     }
 
     /// Its modules, if going on with them takes little time: they are short, known, or not needed.

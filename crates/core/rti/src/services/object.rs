@@ -67,7 +67,8 @@ impl Serve for SendDirectedInteractionWithTimeRequest {
 impl Serve for RegisterObjectInstanceRequest {
     fn serve(self, context: Context<'_>) -> Served<ObjectInstanceHandle> {
         let names = context.names();
-        let Context { objects, effects, who, .. } = context;
+        let Context { objects, effects, mut growth, who, .. } = context;
+        growth.check(objects.bytes_of_instance(self.object_class, ""))?;
         objects.register(effects, names, who, self.object_class, None).map(Reply::Now)
     }
 }
@@ -75,7 +76,8 @@ impl Serve for RegisterObjectInstanceRequest {
 impl Serve for RegisterObjectInstanceWithNameRequest {
     fn serve(self, context: Context<'_>) -> Served<ObjectInstanceHandle> {
         let names = context.names();
-        let Context { objects, effects, who, .. } = context;
+        let Context { objects, effects, mut growth, who, .. } = context;
+        growth.check(objects.bytes_of_instance(self.object_class, &self.object_instance_name))?;
         let name = Some(self.object_instance_name.as_str());
         objects.register(effects, names, who, self.object_class, name).map(Reply::Now)
     }
@@ -128,6 +130,7 @@ impl<'a> Context<'a> {
     ) -> Served<()> {
         names.iter().try_for_each(|name| NameTable::check_legal(name))?;
         check_count("names of object instances", self.names().len() + names.len() - 1, INSTANCE_NAMES_MAX)?;
+        self.growth.check(NameTable::bytes_of(&names))?;
         let (execution, federate) = (self.objects.id, self.who);
         self.propose::<R>(Command::ReserveNames { execution, federate, names, multiple })
     }

@@ -58,6 +58,27 @@ fn best_effort_values_that_find_no_room_are_dropped_and_counted() -> Refused {
 }
 
 #[test]
+fn when_memory_is_short_best_effort_values_go_and_reliable_ones_stay() -> Refused {
+    let (world, a, b) = slow_receiver()?;
+    update(&world, &a, "b", 0..2);
+    update(&world, &a, "a", 0..2);
+    let queues = || world.0.borrow().rti.memory().queues;
+    let before = queues();
+    assert_eq!(world.0.borrow().rti.queued_bytes(b.caller), before, "nothing waits for anybody else");
+    assert_eq!(world.0.borrow_mut().rti.drop_best_effort(b.caller), 2);
+    assert_eq!(world.0.borrow().rti.status()[0].federates[1].dropped, 2, "they are counted");
+    assert!(queues() < before && queues() > 0);
+    a.update(1, "a=2")?;
+    assert_eq!(b.callbacks(), (0..3).map(|n| format!("reflect(1, a={n}, reliable, A)")).collect::<Vec<_>>());
+    assert_eq!(queues(), 0);
+    update(&world, &a, "a", 0..3);
+    assert!(queues() > 0);
+    world.lose(&b);
+    assert_eq!(queues(), 0, "what waited for it is gone");
+    Ok(())
+}
+
+#[test]
 fn reliable_values_displace_best_effort_ones() -> Refused {
     let (world, a, b) = slow_receiver()?;
     update(&world, &a, "b", 0..4);

@@ -18,6 +18,7 @@
 
 mod error;
 mod listen;
+mod memory;
 mod name;
 pub mod network;
 pub(crate) mod units;
@@ -30,6 +31,7 @@ use serde::Deserialize;
 pub use error::ConfigError;
 pub(crate) use listen::split_host;
 pub use listen::{DEFAULT_PORT, ListenAddress, ListenAddressError};
+pub use memory::MemoryLimit;
 pub use network::Network;
 
 /// What a node calls itself unless told otherwise.
@@ -79,6 +81,10 @@ impl Default for Config {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Limits {
+    /// Memory that clients may take together, as a size (`4GiB`) or as a part of what the process
+    /// may use of this machine (`50%`): the machine's memory, or less where a control group has a
+    /// limit. Default `50%`.
+    pub memory: MemoryLimit,
     /// TCP connections open at a time; the next one is closed at once. More than sessions, as there are silent
     /// connections and ones that are being closed. Default 6144.
     pub connections: usize,
@@ -123,6 +129,7 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
+            memory: MemoryLimit::default(),
             connections: 6144,
             sessions: 4096,
             sessions_per_address: None,
@@ -188,6 +195,10 @@ pub struct Session {
     /// A session without a connect call by then, or so long after a disconnect call, is ended. Default `10s`.
     #[serde(deserialize_with = "units::duration")]
     pub connect_timeout: Duration,
+    /// When memory for messages of federates is short, those with long ones wait for so long; then
+    /// the one with the most is disconnected. Default `5s`.
+    #[serde(deserialize_with = "units::duration")]
+    pub message_timeout: Duration,
     /// A federate that was silent for this long is taken for disconnected; its session may still be resumed.
     /// Must exceed the heartbeat interval of the federates, 60 s by default. `"never"` is for federates that send
     /// no heartbeats. Default `180s`.
@@ -210,6 +221,7 @@ impl Default for Session {
         Self {
             handshake_timeout: Duration::from_secs(10),
             connect_timeout: Duration::from_secs(10),
+            message_timeout: Duration::from_secs(5),
             heartbeat_timeout: Some(Duration::from_secs(180)),
             resume_window: Duration::from_secs(600),
             closed_window: Duration::from_secs(15),
@@ -366,6 +378,7 @@ impl Config {
         for (key, value) in [
             ("session.handshake-timeout", Some(self.session.handshake_timeout)),
             ("session.connect-timeout", Some(self.session.connect_timeout)),
+            ("session.message-timeout", Some(self.session.message_timeout)),
             ("session.heartbeat-timeout", self.session.heartbeat_timeout),
         ] {
             if value.is_some_and(|value| value.is_zero()) {

@@ -39,10 +39,10 @@ fn a_misspelt_key_is_shown_with_the_keys_that_exist() {
     assert_eq!(
         error(text),
         "meshrti.toml:2:1\n2 | lisen = []\n  | ^^^^^ unknown field `lisen`, expected one of `name`, `listen`, `limits`, \
-         `access`, `session`, `fom`, `shutdown`, `network`"
+         `access`, `session`, `federation`, `fom`, `shutdown`, `network`"
     );
     assert!(error("[limits]\nsesions = 3").contains("meshrti.toml:2:1"));
-    assert!(error("[limits]\nsesions = 3").contains("expected one of `connections`, `sessions`"));
+    assert!(error("[limits]\nsesions = 3").contains("expected one of `memory`, `connections`"));
 }
 
 #[test]

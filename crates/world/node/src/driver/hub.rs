@@ -290,6 +290,7 @@ impl<M: Machine> Core<M> {
                 Ok(true) => outbound.acknowledged = true,
                 Ok(false) => {
                     outbound.unsent.extend_from_slice(&self.write_buffer);
+                    self.machine.set_socket_bytes(conn, outbound.unsent.len());
                     outbound.wake();
                     more = false;
                 }
@@ -314,8 +315,11 @@ impl<M: Machine> Core<M> {
     pub(super) fn write_more(&mut self, now: Moment, conn: ConnId) {
         let Some(outbound) = self.table.get_mut(conn) else { return };
         match send(&outbound.socket, &mut outbound.unsent, &mut self.stats) {
-            Ok(false) => return,
-            Ok(true) => outbound.unsent = BytesMut::new(),
+            Ok(false) => return self.machine.set_socket_bytes(conn, outbound.unsent.len()),
+            Ok(true) => {
+                outbound.unsent = BytesMut::new();
+                self.machine.set_socket_bytes(conn, 0);
+            }
             Err(error) => {
                 outbound.end = Some(End::Failed(error.to_string()));
                 return;

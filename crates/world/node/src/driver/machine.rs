@@ -89,6 +89,10 @@ pub trait Machine {
         false
     }
 
+    /// The socket of `conn` is full, and has yet to take `bytes` that
+    /// [`poll_transmit`](Machine::poll_transmit) gave; 0 when it has taken them.
+    fn set_socket_bytes(&mut self, _conn: ConnId, _bytes: usize) {}
+
     /// The turn that has just ended took so long that federates may have noticed. Returns its cause, for the log.
     fn note_slow_turn(&mut self, _now: Moment, _took: Duration) -> String {
         String::new()

@@ -141,8 +141,19 @@ impl Server {
     /// Its memory in RAM, in KiB.
     #[cfg(target_os = "linux")]
     pub(crate) fn resident_kib(&self) -> u64 {
+        self.memory_kib("VmRSS:")
+    }
+
+    /// The most memory in RAM that it ever had, in KiB.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn resident_peak_kib(&self) -> u64 {
+        self.memory_kib("VmHWM:")
+    }
+
+    #[cfg(target_os = "linux")]
+    fn memory_kib(&self, of: &str) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.id())).expect("it runs");
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("a process has memory");
+        let line = status.lines().find_map(|line| line.strip_prefix(of)).expect("a process has memory");
         line.trim().trim_end_matches(" kB").parse().expect("it is a number")
     }
 

@@ -111,6 +111,11 @@ impl Fabric {
         }
     }
 
+    /// Bytes that wait in all pipes.
+    pub(super) fn queued_bytes(&self) -> usize {
+        self.routers.iter().map(Router::queued_bytes).sum()
+    }
+
     /// The router whose messages go to neighbours.
     fn speaks(&self) -> usize {
         if self.kind == TopologyKind::Mesh { POP_UP } else { PRIMARY }

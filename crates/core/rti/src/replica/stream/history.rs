@@ -121,6 +121,17 @@ impl<K: Ord + Copy> History<K> {
         }
     }
 
+    /// Forgets the oldest messages until they take at most `bytes`; says how many, a batch counting
+    /// as one.
+    pub(crate) fn trim(&mut self, bytes: usize) -> u64 {
+        let mut trimmed = 0;
+        while self.bytes > bytes && !self.order.is_empty() {
+            self.drop_oldest();
+            trimmed += 1;
+        }
+        trimmed
+    }
+
     /// Whether nothing is kept.
     pub(crate) fn is_empty(&self) -> bool {
         self.order.is_empty()

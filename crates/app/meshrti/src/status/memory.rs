@@ -1,0 +1,31 @@
+//! What the memory of a server is used for.
+
+use kernel::report::{MemoryReport, MemoryUseReport};
+
+use crate::exit::say;
+
+/// Prints a line for each use of memory.
+pub(super) fn print(memory: &MemoryReport) {
+    if memory.uses.is_empty() {
+        return; // a server of an older version, or of somebody else
+    }
+    say(format_args!("  memory for clients, of {}: used, most so far, bound now", size(memory.total)));
+    for of in &memory.uses {
+        let MemoryUseReport { of: name, used, peak, bound, .. } = of;
+        let (used, peak, bound) = (size(*used), size(*peak), size(*bound));
+        say(format_args!("    {name:<11} {used:>12} {peak:>12} {bound:>12}{}", actions(of)));
+    }
+}
+
+/// What followed from too little memory; nothing for what never happened.
+fn actions(of: &MemoryUseReport) -> String {
+    let counts =
+        [(of.held_back, "held back"), (of.refused, "refused"), (of.dropped, "dropped"), (of.ended, "ended")];
+    let counts = counts.iter().filter(|(count, _)| *count > 0);
+    counts.map(|(count, name)| format!("  {name}: {count}")).collect()
+}
+
+/// In MiB, as a person compares them.
+fn size(bytes: usize) -> String {
+    format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20))
+}

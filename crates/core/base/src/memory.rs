@@ -1,0 +1,257 @@
+//! The memory of one process, divided among its uses.
+
+use std::fmt;
+
+/// A use of memory that grows with what clients and other nodes do.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum MemoryUse {
+    /// Messages of clients that are not complete, and calls that wait for their answer.
+    Input,
+    /// Callbacks and answers that wait for clients.
+    Queues,
+    /// Messages that were written to clients and are kept for a resume.
+    History,
+    /// Object models of federation executions.
+    Models,
+    /// Object instances, names, synchronization points and members.
+    Federations,
+    /// Queues to other nodes, and messages kept for repairs.
+    Links,
+}
+
+impl MemoryUse {
+    /// All of them, in their order.
+    pub const ALL: [Self; 6] =
+        [Self::Input, Self::Queues, Self::History, Self::Models, Self::Federations, Self::Links];
+
+    /// Its name in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Input => "input",
+            Self::Queues => "queues",
+            Self::History => "history",
+            Self::Models => "models",
+            Self::Federations => "federations",
+            Self::Links => "links",
+        }
+    }
+
+    /// Sixteenths of the budget that no other use can take. Together they are one half; the other
+    /// half is for whatever needs it.
+    const fn guaranteed_parts(self) -> usize {
+        match self {
+            // Most of what a federation needs at a time waits in queues, or is its objects.
+            Self::Queues | Self::Federations => 2,
+            Self::Input | Self::History | Self::Models | Self::Links => 1,
+        }
+    }
+}
+
+impl fmt::Display for MemoryUse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Whether there is room for more.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Room {
+    /// There is.
+    Fits,
+    /// There is, but little: hold back what can be held back.
+    HoldBack,
+    /// There is not: refuse it, or end somebody.
+    Refuse,
+}
+
+/// Counters of one use; they only rise.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct MemoryActions {
+    /// Times that clients had to wait because little was left.
+    pub held_back: u64,
+    /// Calls refused.
+    pub refused: u64,
+    /// Messages dropped from queues and histories.
+    pub dropped: u64,
+    /// Sessions and connections ended.
+    pub ended: u64,
+}
+
+/// One use of a [`MemoryBudget`], in bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MemoryStatus {
+    /// Which.
+    pub of: MemoryUse,
+    /// Used now.
+    pub used: usize,
+    /// Used at most so far.
+    pub peak: usize,
+    /// What it may use now. It changes with what the others use, and never falls below the
+    /// guaranteed part.
+    pub bound: usize,
+    /// Consequences so far.
+    pub actions: MemoryActions,
+}
+
+/// The memory that a process may use for its clients, in bytes, and how much of it is in use.
+///
+/// Each use has a guaranteed part, and all share the rest: one use that takes all it can get leaves
+/// the others their parts. The machine counts what it is told, and allocates nothing. Places that
+/// grow know their bytes; the owner of the budget tells it their sums, and acts on the answer.
+///
+/// While each use grows only by what [fits](MemoryBudget::room), the sum of all uses stays within
+/// the total. What grows within one step of its owner, before the budget is told, comes on top.
+///
+/// Cost: a few additions.
+#[derive(Clone, Debug)]
+pub struct MemoryBudget {
+    total: usize,
+    used: [usize; MemoryUse::ALL.len()],
+    /// What all uses take beyond their guaranteed parts.
+    common_used: usize,
+    peak: [usize; MemoryUse::ALL.len()],
+    actions: [MemoryActions; MemoryUse::ALL.len()],
+}
+
+impl MemoryBudget {
+    /// A budget of `total` bytes, none of them in use.
+    pub const fn new(total: usize) -> Self {
+        const N: usize = MemoryUse::ALL.len();
+        let none = MemoryActions { held_back: 0, refused: 0, dropped: 0, ended: 0 };
+        Self { total, used: [0; N], common_used: 0, peak: [0; N], actions: [none; N] }
+    }
+
+    /// All bytes that may be used.
+    pub const fn total(&self) -> usize {
+        self.total
+    }
+
+    /// `of` takes `bytes` now.
+    pub fn set_used(&mut self, of: MemoryUse, bytes: usize) {
+        let guaranteed = self.guaranteed(of);
+        let before = std::mem::replace(&mut self.used[of as usize], bytes);
+        self.common_used -= before.saturating_sub(guaranteed);
+        self.common_used += bytes.saturating_sub(guaranteed);
+        let peak = &mut self.peak[of as usize];
+        *peak = (*peak).max(bytes);
+    }
+
+    /// What `of` takes.
+    pub const fn used(&self, of: MemoryUse) -> usize {
+        self.used[of as usize]
+    }
+
+    /// What `of` may take now: its guaranteed part, and what the others leave of the common one.
+    pub const fn bound(&self, of: MemoryUse) -> usize {
+        // One half is guaranteed; what does not divide by sixteen is common.
+        let (guaranteed, common) = (self.guaranteed(of), self.total - self.total / 16 * 8);
+        let of_others = self.common_used - self.used(of).saturating_sub(guaranteed);
+        guaranteed + common.saturating_sub(of_others)
+    }
+
+    /// What `of` may take in any case.
+    pub const fn guaranteed(&self, of: MemoryUse) -> usize {
+        self.total / 16 * of.guaranteed_parts()
+    }
+
+    /// What is left of the bound of `of`.
+    pub fn left(&self, of: MemoryUse) -> usize {
+        self.bound(of).saturating_sub(self.used(of))
+    }
+
+    /// Whether there is room for `more` bytes of `of`. Little is left when three quarters of its
+    /// bound are taken.
+    pub fn room(&self, of: MemoryUse, more: usize) -> Room {
+        let (bound, wanted) = (self.bound(of), self.used(of).saturating_add(more));
+        match wanted {
+            wanted if wanted > bound => Room::Refuse,
+            wanted if wanted > bound / 4 * 3 => Room::HoldBack,
+            _ => Room::Fits,
+        }
+    }
+
+    /// Counts consequences.
+    pub fn count(&mut self, of: MemoryUse, more: MemoryActions) {
+        let actions = &mut self.actions[of as usize];
+        actions.held_back += more.held_back;
+        actions.refused += more.refused;
+        actions.dropped += more.dropped;
+        actions.ended += more.ended;
+    }
+
+    /// All uses, in their order.
+    pub fn status(&self) -> impl Iterator<Item = MemoryStatus> + '_ {
+        MemoryUse::ALL.into_iter().map(|of| MemoryStatus {
+            of,
+            used: self.used(of),
+            peak: self.peak[of as usize],
+            bound: self.bound(of),
+            actions: self.actions[of as usize],
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Rng, Seed};
+    use rand_core::RngCore;
+
+    const MIB: usize = 1 << 20;
+
+    #[test]
+    fn one_use_may_take_its_part_and_all_that_is_common() {
+        let mut budget = MemoryBudget::new(16 * MIB);
+        assert_eq!(budget.bound(MemoryUse::Input), 9 * MIB);
+        assert_eq!(budget.bound(MemoryUse::Queues), 10 * MIB);
+        budget.set_used(MemoryUse::Input, 9 * MIB);
+        assert_eq!(budget.room(MemoryUse::Input, 0), Room::HoldBack);
+        assert_eq!(budget.room(MemoryUse::Input, 1), Room::Refuse);
+        assert_eq!((budget.bound(MemoryUse::Queues), budget.bound(MemoryUse::Links)), (2 * MIB, MIB));
+        assert_eq!(budget.room(MemoryUse::Queues, 2 * MIB), Room::HoldBack);
+        assert_eq!(budget.room(MemoryUse::Queues, 3 * MIB / 2), Room::Fits);
+        budget.set_used(MemoryUse::Input, MIB);
+        assert_eq!(budget.left(MemoryUse::Queues), 10 * MIB);
+        let input = budget.status().next().unwrap();
+        assert_eq!((input.used, input.peak, input.bound), (MIB, 9 * MIB, 9 * MIB));
+    }
+
+    #[test]
+    fn consequences_are_counted_by_use() {
+        let mut budget = MemoryBudget::new(16 * MIB);
+        budget.count(MemoryUse::Models, MemoryActions { refused: 2, ..MemoryActions::default() });
+        budget.count(MemoryUse::Models, MemoryActions { refused: 1, ended: 1, ..MemoryActions::default() });
+        let counted: Vec<_> = budget.status().filter(|status| status.actions.refused > 0).collect();
+        assert_eq!((counted.len(), counted[0].of.to_string().as_str()), (1, "models"));
+        assert_eq!((counted[0].actions.refused, counted[0].actions.ended), (3, 1));
+    }
+
+    #[test]
+    fn what_fits_never_exceeds_the_total_and_guaranteed_parts_always_fit() {
+        for seed in 0..200 {
+            let mut rng = Seed(seed).rng();
+            let total = 1 + draw(&mut rng, 1 << 24);
+            let mut budget = MemoryBudget::new(total);
+            for _ in 0..500 {
+                let of = MemoryUse::ALL[draw(&mut rng, MemoryUse::ALL.len())];
+                let (used, more) = (budget.used(of), draw(&mut rng, total / 2 + 1));
+                if draw(&mut rng, 3) == 0 {
+                    budget.set_used(of, used.saturating_sub(more));
+                } else if budget.room(of, more) != Room::Refuse {
+                    budget.set_used(of, used + more);
+                } else {
+                    assert!(used + more > budget.guaranteed(of), "its own part was refused");
+                }
+                let all: usize = budget.status().map(|status| status.used).sum();
+                assert!(all <= total, "seed {seed}: {all} of {total}");
+                assert!(budget.status().all(|status| status.bound >= budget.guaranteed(status.of)));
+            }
+            MemoryUse::ALL.into_iter().for_each(|of| budget.set_used(of, 0));
+            assert!(budget.status().all(|status| status.used == 0 && status.bound > total / 2));
+        }
+    }
+
+    fn draw(rng: &mut Rng, below: usize) -> usize {
+        (rng.next_u64() % below as u64) as usize
+    }
+}

@@ -1,0 +1,292 @@
+//! The memory of the process: what each use of it takes, and what follows when there is too much of
+//! one.
+//!
+//! The [budget](MemoryBudget) is told the sums after each turn, so that within a turn no call has
+//! to look at it. A use exceeds its bound by what one turn adds, which a read of a connection
+//! bounds.
+
+use crate::Kernel;
+use base::{MemoryActions, MemoryBudget, MemoryStatus, MemoryUse, Moment, Room};
+use fedpro::server::{EndReason, Overload};
+use rti::MemoryBounds;
+use std::time::Duration;
+
+/// A client with less input is never paused: calls that do not carry object models fit.
+const SMALL_INPUT_BYTES: usize = 64 << 10;
+
+/// A client with more input is paused when memory for input is short, however few clients there
+/// are.
+const LARGE_INPUT_BYTES: usize = 1 << 20;
+
+/// The memory budget of a kernel.
+#[derive(Debug)]
+pub(crate) struct Memory {
+    budget: MemoryBudget,
+    /// How long clients may be paused before one of them has to go.
+    pause_max: Duration,
+    /// Since when clients with much input are paused, or the last one of them was ended.
+    input_paused: Option<Moment>,
+    output_paused: bool,
+    /// The budget is not reviewed before a use takes more than this. `None`: it is reviewed after
+    /// the next turn.
+    review_above: Option<Sums>,
+}
+
+/// What each use takes, in bytes, by [`MemoryUse`].
+type Sums = [usize; MemoryUse::ALL.len()];
+
+/// The most that a use may grow by before the budget is told again: the precision of the peaks in
+/// reports.
+const REVIEW_STEP_BYTES_MAX: usize = 1 << 20;
+
+impl Memory {
+    pub(crate) const fn new(bytes: usize, pause_max: Duration) -> Self {
+        Self {
+            budget: MemoryBudget::new(bytes),
+            pause_max,
+            input_paused: None,
+            output_paused: false,
+            review_above: None,
+        }
+    }
+
+    /// When a client that does not complete its messages has to go.
+    pub(crate) fn poll_timeout(&self) -> Option<Moment> {
+        Some(self.input_paused? + self.pause_max)
+    }
+
+    /// Tells the budget what each use takes.
+    fn set_used(&mut self, sums: Sums) {
+        for (of, bytes) in MemoryUse::ALL.into_iter().zip(sums) {
+            self.budget.set_used(of, bytes);
+        }
+    }
+
+    /// What the uses may grow to before the budget has to be told again; `None` while clients are
+    /// paused, as less of something may end that.
+    fn next_review(&self, sums: Sums) -> Option<Sums> {
+        if self.input_paused.is_some() || self.output_paused {
+            return None;
+        }
+        // One use that grows lowers the bounds of the others. If each grows by an eighth of what is
+        // least left, nothing becomes short. Calls that need more memory for models and federations
+        // are refused when they come.
+        let left = |of: MemoryUse, parts: usize| {
+            (self.budget.bound(of) / 4 * parts).saturating_sub(self.budget.used(of))
+        };
+        let input_or_queues = left(MemoryUse::Input, 3).min(left(MemoryUse::Queues, 3));
+        let least = input_or_queues.min(left(MemoryUse::History, 4)).min(left(MemoryUse::Links, 4));
+        Some(sums.map(|used| used + (least / 8).min(REVIEW_STEP_BYTES_MAX)))
+    }
+
+    /// The services were replaced, and have yet to be told what they may take.
+    pub(crate) fn review_next(&mut self) {
+        self.review_above = None;
+    }
+
+    /// Whether clients that are paused may go on: an eighth of the bound below the mark from which
+    /// on they are paused, so that they are not paused again at once.
+    fn is_relieved(&self, of: MemoryUse) -> bool {
+        self.budget.used(of) <= self.budget.bound(of) / 8 * 5
+    }
+
+    fn ended(&mut self, of: MemoryUse, ended: u64) {
+        self.budget.count(of, MemoryActions { ended, ..MemoryActions::default() });
+    }
+
+    fn dropped(&mut self, of: MemoryUse, dropped: u64) {
+        self.budget.count(of, MemoryActions { dropped, ..MemoryActions::default() });
+    }
+}
+
+impl Kernel {
+    /// Every use of memory: what it takes, and what followed so far.
+    pub fn memory(&self) -> Vec<MemoryStatus> {
+        let stats = self.endpoint.stats();
+        let (refused_models, refused_federations) = self.rti.refused_for_memory();
+        let mut budget = self.memory.budget.clone();
+        MemoryUse::ALL.into_iter().zip(self.memory_sums()).for_each(|(of, bytes)| budget.set_used(of, bytes));
+        let mut all: Vec<_> = budget.status().collect();
+        for status in &mut all {
+            let actions = &mut status.actions;
+            match status.of {
+                MemoryUse::Input => actions.held_back = stats.paused_for_input,
+                MemoryUse::Queues => actions.held_back = stats.paused_for_output,
+                MemoryUse::Models => actions.refused = refused_models,
+                MemoryUse::Federations => actions.refused = refused_federations,
+                MemoryUse::History | MemoryUse::Links => {}
+            }
+        }
+        all
+    }
+
+    /// All memory that clients may take, in bytes.
+    pub fn memory_total(&self) -> usize {
+        self.memory.budget.total()
+    }
+
+    /// Looks at what memory is used for, and makes clients wait, drops or ends what is too much.
+    /// True when a session ended.
+    pub(crate) fn review_memory(&mut self, now: Moment) -> bool {
+        let sums = self.memory_sums();
+        if let Some(limits) = &self.memory.review_above
+            && sums.iter().zip(limits).all(|(used, limit)| used <= limit)
+        {
+            return false;
+        }
+        self.settle_memory(now, sums)
+    }
+
+    fn settle_memory(&mut self, now: Moment, sums: Sums) -> bool {
+        self.memory.set_used(sums);
+        let (models, federations) =
+            (self.memory.budget.bound(MemoryUse::Models), self.memory.budget.bound(MemoryUse::Federations));
+        self.rti.set_memory_bounds(MemoryBounds { models, federations });
+        let mut ended = self.review_input(now);
+        ended |= self.review_output(now);
+        let trimmed = self.review_history() | self.review_links();
+        // What was freed may be used again at once, so that nothing is known of the next turn.
+        self.memory.review_above = if ended || trimmed { None } else { self.memory.next_review(sums) };
+        ended
+    }
+
+    fn review_history(&mut self) -> bool {
+        if self.memory.budget.room(MemoryUse::History, 0) != Room::Refuse {
+            return false;
+        }
+        let bound = self.memory.budget.bound(MemoryUse::History);
+        // A quarter is free afterwards, so that this is seldom done.
+        let dropped = self.endpoint.trim_history(bound / 4 * 3);
+        self.memory.dropped(MemoryUse::History, dropped);
+        tracing::warn!(
+            dropped,
+            "memory for resumes is used up: clients that lose their connection may have to start again"
+        );
+        true
+    }
+
+    fn review_links(&mut self) -> bool {
+        if self.memory.budget.room(MemoryUse::Links, 0) != Room::Refuse {
+            return false;
+        }
+        let (budget, kept) = (&self.memory.budget, self.rti.memory().repairs);
+        let over = budget.used(MemoryUse::Links) - budget.bound(MemoryUse::Links) / 4 * 3;
+        let dropped = self.rti.trim_repairs(kept.saturating_sub(over));
+        self.memory.dropped(MemoryUse::Links, dropped);
+        if dropped > 0 {
+            tracing::warn!(
+                dropped,
+                "memory for links is used up: nodes that lost a message may have to start again"
+            );
+        }
+        true
+    }
+
+    fn memory_sums(&self) -> Sums {
+        let (clients, services) = (self.endpoint.usage(), self.rti.memory());
+        let queued_for_nodes = self.network.as_ref().map_or(0, |network| network.queued_bytes());
+        let queues = clients.unsent + services.queues;
+        let links = queued_for_nodes + services.repairs;
+        [clients.input, queues, clients.history, services.models, services.federations, links]
+    }
+
+    /// Clients with much input wait while memory for input is short. One that does not complete
+    /// what it has begun keeps the others waiting only for a while.
+    fn review_input(&mut self, now: Moment) -> bool {
+        let of = MemoryUse::Input;
+        let mut any = false;
+        while self.memory.budget.room(of, 0) == Room::Refuse && self.end_heaviest_input(now) {
+            any = true;
+        }
+        match self.memory.input_paused {
+            None if self.memory.budget.room(of, 0) == Room::Fits => {}
+            None => {
+                self.memory.input_paused = Some(now);
+                let fair = self.memory.budget.bound(of) / 4 / self.endpoint.sessions().max(1);
+                self.endpoint.pause_input(Some(fair.clamp(SMALL_INPUT_BYTES, LARGE_INPUT_BYTES)));
+                tracing::warn!("memory for messages of clients is short: those with long ones wait");
+            }
+            Some(_) if self.memory.is_relieved(of) => {
+                self.memory.input_paused = None;
+                self.endpoint.pause_input(None);
+            }
+            Some(since) if since + self.memory.pause_max <= now => {
+                self.memory.input_paused = Some(now);
+                any |= self.end_heaviest_input(now);
+            }
+            Some(_) => {}
+        }
+        any
+    }
+
+    fn end_heaviest_input(&mut self, now: Moment) -> bool {
+        let Some((session, bytes)) = self.endpoint.heaviest_input() else { return false };
+        let limit = self.memory.budget.bound(MemoryUse::Input);
+        self.memory.ended(MemoryUse::Input, 1);
+        self.endpoint.end(now, session, EndReason::Overload(Overload::Input { bytes, limit }));
+        self.memory.budget.set_used(MemoryUse::Input, self.endpoint.usage().input);
+        true
+    }
+
+    /// Clients that do not take what waits for them are not read while memory for that is short.
+    /// When there is none left, the one for which most waits loses it.
+    fn review_output(&mut self, now: Moment) -> bool {
+        let of = MemoryUse::Queues;
+        let room = self.memory.budget.room(of, 0);
+        let relieved = self.memory.output_paused && self.memory.is_relieved(of);
+        if room == Room::Fits {
+            if relieved {
+                self.memory.output_paused = false;
+                self.endpoint.pause_output(false);
+            }
+            return false;
+        }
+        if !std::mem::replace(&mut self.memory.output_paused, true) {
+            self.endpoint.pause_output(true);
+            tracing::warn!(
+                "memory for what waits for clients is short: those that do not take it are not read"
+            );
+        }
+        if room != Room::Refuse {
+            return false;
+        }
+        let closing = self.endpoint.discard_tails();
+        self.memory.ended(of, closing);
+        self.count_output();
+        let mut any = false;
+        while self.memory.budget.room(of, 0) == Room::Refuse && self.relieve_output(now) {
+            self.count_output();
+            any = true;
+        }
+        any
+    }
+
+    fn count_output(&mut self) {
+        let bytes = self.endpoint.usage().unsent + self.rti.memory().queues;
+        self.memory.budget.set_used(MemoryUse::Queues, bytes);
+    }
+
+    /// Takes best-effort callbacks from the client for which most waits, or else ends it. False
+    /// when nothing waits for any client.
+    fn relieve_output(&mut self, now: Moment) -> bool {
+        let queued =
+            |session| self.sessions.caller(session).map_or(0, |caller| self.rti.queued_bytes(caller));
+        let Some((session, bytes)) = self.endpoint.heaviest_output(queued) else { return false };
+        let caller = self.sessions.caller(session);
+        let dropped = caller.map_or(0, |caller| self.rti.drop_best_effort(caller));
+        if dropped > 0 {
+            self.memory.dropped(MemoryUse::Queues, dropped);
+            return true;
+        }
+        let limit = self.memory.budget.bound(MemoryUse::Queues);
+        self.memory.ended(MemoryUse::Queues, 1);
+        self.endpoint.end(now, session, EndReason::Overload(Overload::Output { bytes, limit }));
+        // What waits for its federate goes with the event of its end; until then it would be
+        // counted again.
+        if let Some(caller) = self.sessions.close(session) {
+            self.held.forget(caller);
+            self.rti.close(now, caller);
+        }
+        true
+    }
+}

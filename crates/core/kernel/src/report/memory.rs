@@ -1,0 +1,50 @@
+//! What the memory of a node is used for.
+
+use crate::Kernel;
+use base::MemoryStatus;
+use serde::{Deserialize, Serialize};
+
+/// The memory that clients of a node may take, and what it is used for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemoryReport {
+    /// All that may be used, in bytes.
+    pub total: usize,
+    /// Each use.
+    pub uses: Vec<MemoryUseReport>,
+}
+
+/// One use of memory.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemoryUseReport {
+    /// Its name: input, queues, history, models, federations or links.
+    pub of: String,
+    /// Bytes used now.
+    pub used: usize,
+    /// Bytes used at most so far.
+    pub peak: usize,
+    /// Bytes that it may use now.
+    pub bound: usize,
+    /// Times that clients had to wait because little was left.
+    pub held_back: u64,
+    /// Calls refused because nothing was left.
+    pub refused: u64,
+    /// Messages dropped because nothing was left.
+    pub dropped: u64,
+    /// Sessions and connections ended because nothing was left.
+    pub ended: u64,
+}
+
+impl MemoryReport {
+    pub(crate) fn of(kernel: &Kernel) -> Self {
+        Self { total: kernel.memory_total(), uses: kernel.memory().iter().map(MemoryUseReport::of).collect() }
+    }
+}
+
+impl MemoryUseReport {
+    fn of(status: &MemoryStatus) -> Self {
+        let MemoryStatus { of, used, peak, bound, actions } = *status;
+        let (held_back, refused) = (actions.held_back, actions.refused);
+        let (dropped, ended) = (actions.dropped, actions.ended);
+        Self { of: of.to_string(), used, peak, bound, held_back, refused, dropped, ended }
+    }
+}

@@ -1,0 +1,105 @@
+//! The memory that the services take, and what they may take.
+
+use super::Rti;
+use crate::limits::Growth;
+use crate::proposal::CallerId;
+use base::MemoryUse;
+
+/// What may be kept for good, in bytes; calls that need more are refused.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MemoryBounds {
+    /// Object models of federation executions.
+    pub models: usize,
+    /// Object instances, names, synchronization points, declarations and members.
+    pub federations: usize,
+}
+
+impl Default for MemoryBounds {
+    /// No bounds.
+    fn default() -> Self {
+        Self { models: usize::MAX, federations: usize::MAX }
+    }
+}
+
+/// What the services take, in bytes, about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct MemorySums {
+    /// Callbacks that wait for federates. One that waits for several counts for each.
+    pub queues: usize,
+    /// Object models of federation executions. A module that several of them have counts for each.
+    pub models: usize,
+    /// Object instances, names, synchronization points, declarations and members.
+    pub federations: usize,
+    /// Messages that are kept so that other nodes can ask for them again.
+    pub repairs: usize,
+}
+
+/// Bounds, and how often they refused a call.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Memory {
+    pub(super) bounds: MemoryBounds,
+    pub(super) refused_models: u64,
+    pub(super) refused_federations: u64,
+}
+
+impl Rti {
+    /// What the services take. Cost: none.
+    pub fn memory(&self) -> MemorySums {
+        MemorySums {
+            queues: self.shared.delivery.queued_bytes(),
+            models: self.control.model_bytes(),
+            federations: self.control.bytes() + self.shared.object_bytes,
+            repairs: self.shared.peers.history_bytes(),
+        }
+    }
+
+    /// Sets what may be kept for good. What is there already stays.
+    pub fn set_memory_bounds(&mut self, bounds: MemoryBounds) {
+        self.memory.bounds = bounds;
+    }
+
+    /// Calls refused because there was no memory for an object model, and for what belongs to a
+    /// federation execution.
+    pub fn refused_for_memory(&self) -> (u64, u64) {
+        (self.memory.refused_models, self.memory.refused_federations)
+    }
+
+    /// Callbacks that wait for a caller, in bytes.
+    pub fn queued_bytes(&self, caller: CallerId) -> usize {
+        self.callers.get(&caller).map_or(0, |caller| self.shared.delivery.queued(caller.client).1)
+    }
+
+    /// Drops the best-effort callbacks that wait for a caller; says how many.
+    pub fn drop_best_effort(&mut self, caller: CallerId) -> u64 {
+        let client = self.callers.get(&caller).map(|caller| caller.client);
+        client.map_or(0, |client| self.shared.delivery.drop_best_effort(client))
+    }
+
+    /// Forgets the oldest messages kept for repairs until they take at most `bytes`. A node that
+    /// asks for them later gets the state instead.
+    pub fn trim_repairs(&mut self, bytes: usize) -> u64 {
+        self.shared.peers.trim_history(bytes)
+    }
+}
+
+impl Memory {
+    /// Room for object models, of which `used` bytes are there.
+    pub(super) fn models(&mut self, used: usize) -> Growth<'_> {
+        self.both(used, 0).0
+    }
+
+    /// Room for what belongs to federation executions, of which `used` bytes are there.
+    pub(super) fn federations(&mut self, used: usize) -> Growth<'_> {
+        self.both(0, used).1
+    }
+
+    /// Room for both.
+    pub(super) fn both(&mut self, models: usize, federations: usize) -> (Growth<'_>, Growth<'_>) {
+        let Self { bounds, refused_models, refused_federations } = self;
+        let growth = |of, bound, used, refused| Growth { of, bound, used, refused };
+        (
+            growth(MemoryUse::Models, bounds.models, models, refused_models),
+            growth(MemoryUse::Federations, bounds.federations, federations, refused_federations),
+        )
+    }
+}
