@@ -297,7 +297,8 @@ impl World {
         self.settle();
     }
 
-    /// Delivers all messages. The honest nodes understand each other, and their callbacks are valid.
+    /// Delivers all messages. The honest nodes understand each other, and their callbacks are
+    /// valid.
     fn settle(&mut self) {
         let now = self.now;
         for _ in 0..1_000 {

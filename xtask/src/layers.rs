@@ -39,7 +39,8 @@ struct CrateRule {
     tests_may_use: Vec<String>,
     #[serde(default)]
     forbid: Vec<String>,
-    /// Its top modules from the bottom up; their imports run down only. Without the key they are not checked.
+    /// Its top modules from the bottom up; their imports run down only. Without the key they are
+    /// not checked.
     #[serde(default)]
     modules: Vec<String>,
 }

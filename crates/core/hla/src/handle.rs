@@ -152,7 +152,8 @@ handles! {
     InteractionClassHandle(u32) as "ic";
     /// A parameter; the same at the class that declares it and at every subclass.
     ParameterHandle(u32) as "pa";
-    /// An object instance. High half: the node that registered it; low half: a counter of that node.
+    /// An object instance. High half: the node that registered it; low half: a counter of that
+    /// node.
     ObjectInstanceHandle(u64) as "oi";
     /// A message that can be retracted.
     MessageRetractionHandle(u64) as "mr";

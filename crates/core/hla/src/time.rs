@@ -85,8 +85,8 @@ impl TimeKind {
     /// The interval with these octets.
     ///
     /// # Errors
-    /// CouldNotDecode unless there are 8 octets; InvalidLogicalTimeInterval when they hold a negative
-    /// or non-finite number.
+    /// CouldNotDecode unless there are 8 octets; InvalidLogicalTimeInterval when they hold a
+    /// negative or non-finite number.
     pub fn decode_interval(self, octets: &[u8]) -> Result<LogicalTimeInterval, RtiError> {
         let number = Number::decode(self, octets, "interval")?;
         number.map(LogicalTimeInterval).map_err(|n| invalid_interval(&n))
@@ -149,7 +149,8 @@ impl LogicalTime {
     /// This time minus `interval`; strictly less than `self` for any interval above zero.
     ///
     /// # Errors
-    /// IllegalTimeArithmetic before the initial time; InvalidLogicalTimeInterval when the kinds differ.
+    /// IllegalTimeArithmetic before the initial time; InvalidLogicalTimeInterval when the kinds
+    /// differ.
     pub fn subtract(self, interval: LogicalTimeInterval) -> Result<Self, RtiError> {
         self.0.same_kind(interval.0, Exception::InvalidLogicalTimeInterval)?;
         self.0.subtract(interval.0).map(Self)
@@ -196,7 +197,8 @@ impl LogicalTimeInterval {
     /// The sum of both; strictly greater than `self` for any `other` above zero.
     ///
     /// # Errors
-    /// IllegalTimeArithmetic beyond the largest interval; InvalidLogicalTimeInterval when the kinds differ.
+    /// IllegalTimeArithmetic beyond the largest interval; InvalidLogicalTimeInterval when the kinds
+    /// differ.
     #[expect(clippy::should_implement_trait, reason = "the standard's name; `+` cannot fail")]
     pub fn add(self, other: Self) -> Result<Self, RtiError> {
         self.0.same_kind(other.0, Exception::InvalidLogicalTimeInterval)?;
@@ -206,7 +208,8 @@ impl LogicalTimeInterval {
     /// This interval minus `other`; strictly less than `self` for any `other` above zero.
     ///
     /// # Errors
-    /// IllegalTimeArithmetic when `other` is the longer; InvalidLogicalTimeInterval when the kinds differ.
+    /// IllegalTimeArithmetic when `other` is the longer; InvalidLogicalTimeInterval when the kinds
+    /// differ.
     pub fn subtract(self, other: Self) -> Result<Self, RtiError> {
         self.0.same_kind(other.0, Exception::InvalidLogicalTimeInterval)?;
         self.0.subtract(other.0).map(Self)

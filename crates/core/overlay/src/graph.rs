@@ -1,4 +1,5 @@
-//! Routes and the spanning tree, computed from the map. Pure functions: nodes with the same map agree.
+//! Routes and the spanning tree, computed from the map. Pure functions: nodes with the same map
+//! agree.
 
 use crate::map::Map;
 use base::NodeKey;

@@ -180,7 +180,8 @@ impl State {
         FederateError::Disconnected(reason)
     }
 
-    /// Wakes the task of `cx` when a callback comes, when the session ends, or when callbacks are enabled.
+    /// Wakes the task of `cx` when a callback comes, when the session ends, or when callbacks are
+    /// enabled.
     pub(crate) fn await_callback(&mut self, cx: &Context<'_>) {
         match &mut self.callback_task {
             Some(task) => task.clone_from(cx.waker()),

@@ -60,7 +60,8 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Classes with 0, 1, 2, 4, ... publishing nodes, and with all but one; two federates at each node.
+    /// Classes with 0, 1, 2, 4, ... publishing nodes, and with all but one; two federates at each
+    /// node.
     pub fn new(shape: Shape, nodes: usize) -> Self {
         let doubling = std::iter::successors(Some(1), |count| Some(2 * count));
         let mut publishers: Vec<usize> = doubling.take_while(|count| *count < nodes - 1).collect();

@@ -46,7 +46,8 @@ pub enum Kind {
     Authenticated,
     /// The same, and encrypted for members with the key.
     Encrypted,
-    /// SRMP mode 0, one message at a time: each in a datagram of its own, with system calls of its own.
+    /// SRMP mode 0, one message at a time: each in a datagram of its own, with system calls of its
+    /// own.
     Single,
 }
 

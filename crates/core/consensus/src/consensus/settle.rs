@@ -61,7 +61,8 @@ impl Consensus {
         self.tell();
     }
 
-    /// Overwrites the election timeout that the library drew when it entered a term or lost its leader.
+    /// Overwrites the election timeout that the library drew when it entered a term or lost its
+    /// leader.
     fn draw_timeout(&mut self) {
         let term = self.node.raft.term;
         if self.drawn.0 != term {

@@ -121,7 +121,8 @@ pub(crate) enum Packet {
     Accepted { term: u64, next: u64 },
     /// To the leader: nodes to be added or removed.
     Requests(Vec<(Wish, NodeKey)>),
-    /// From a member that has applied the log up to `applied` and hears no leader: am I still a member?
+    /// From a member that has applied the log up to `applied` and hears no leader: am I still a
+    /// member?
     Probe { applied: u64 },
     /// To a node that is not a member and will not be one again.
     Removed,

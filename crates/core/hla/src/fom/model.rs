@@ -441,7 +441,8 @@ impl Fdd {
         at(&self.tables.interaction_classes, handle.0)
     }
 
-    /// The interaction class with this name, given with or without the leading `HLAinteractionRoot.`.
+    /// The interaction class with this name, given with or without the leading
+    /// `HLAinteractionRoot.`.
     pub fn interaction_class_by_name(&self, name: &str) -> Option<InteractionClassHandle> {
         by_name(&self.tables.interaction_class_names, INTERACTION_ROOT, name)
     }
@@ -518,8 +519,8 @@ impl Fdd {
         &self.tables.switches
     }
 
-    /// The automatic resign directive that the model sets, if it sets one. The `NoAction` of the MIM is the standard's
-    /// default and sets nothing; that of a FOM module does.
+    /// The automatic resign directive that the model sets, if it sets one. The `NoAction` of the
+    /// MIM is the standard default and sets nothing; the `NoAction` of a FOM module does.
     pub fn automatic_resign_directive(&self) -> Option<ResignAction> {
         let action = self.tables.switches.automatic_resign_action;
         let origin = self.tables.switch_origins.get(super::read_tables::RESIGN_SWITCH);

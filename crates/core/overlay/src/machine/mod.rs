@@ -108,8 +108,7 @@ pub struct Overlay {
     stale: bool,
     /// Announcements of this node.
     announcing: Throttle,
-    /// The next announcement is made even if nothing changed: a link came up again, and its other
-    /// end waits for the announcement.
+    /// Announce even if nothing changed: a link came up again, and its other end waits for that.
     renewed: bool,
     /// When the information blob was last announced.
     informed: Moment,
@@ -230,8 +229,7 @@ impl Overlay {
         Ok(())
     }
 
-    /// Sets the network that this node has founded. From now on, links to nodes of other networks
-    /// are refused.
+    /// Sets the network that this node has founded. Links to other networks are refused from now on.
     pub fn set_network(&mut self, now: Moment, network: u64) {
         if network != self.network {
             self.network = network;
@@ -303,8 +301,7 @@ impl Overlay {
         self.events.pop_front()
     }
 
-    /// The next link that has frames. Each link is named once, until
-    /// [`poll_frame`](Self::poll_frame) returns `None` for it.
+    /// The next link with frames. Named once, until [`poll_frame`](Self::poll_frame) returns `None`.
     pub fn poll_ready(&mut self) -> Option<LinkId> {
         while let Some(id) = self.ready.pop_front() {
             if let Some(link) = self.links.get_mut(&id)
@@ -357,8 +354,7 @@ impl Overlay {
         self.map.get(key).map(|entry| (entry.name.as_str(), entry.urls.as_slice()))
     }
 
-    /// Whether `key` cannot be reached and another node of that name can. Names are unique, so the
-    /// node with that key was restarted.
+    /// Whether `key` is unreachable and another node of its name is not: it was restarted, then.
     pub fn is_restarted(&self, key: NodeKey, name: &str) -> bool {
         !self.is_reachable(key)
             && self.map.named(name).any(|other| other != key && self.routes.reaches(other))

@@ -149,8 +149,8 @@ impl Federation {
         }
     }
 
-    /// Owned attributes of instances known as exactly this class become unowned; the privilege goes with
-    /// the last of the others (5.3).
+    /// Owned attributes of instances known as exactly this class become unowned; the privilege goes
+    /// with the last of the others (5.3).
     fn unpublish(
         &mut self,
         who: FederateHandle,

@@ -99,8 +99,7 @@ impl Federation {
         Ok(None)
     }
 
-    /// The registering federate owns the attributes that it publishes at the class. Names that the
-    /// RTI makes contain node and number.
+    /// The registrant owns the attributes that it publishes. The RTI's names contain node and number.
     fn register(
         &mut self,
         who: FederateHandle,
@@ -229,8 +228,7 @@ impl Federation {
         Ok(None)
     }
 
-    /// Asks the owners, other than the requesting federate, for the values that they own (6.21,
-    /// 6.22).
+    /// Asks the owners, except the requesting federate, for their values (6.21, 6.22).
     fn request_instance(
         &self,
         who: FederateHandle,

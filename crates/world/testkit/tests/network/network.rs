@@ -88,7 +88,8 @@ impl Network {
         self.record(name).is_some()
     }
 
-    /// Whether these nodes have the votes of a majority in the latest network that any disk knows of.
+    /// Whether these nodes have the votes of a majority in the latest network that any disk knows
+    /// of.
     pub(crate) fn has_majority(&self, names: &[&str]) -> bool {
         let records: Vec<_> = self.names.iter().filter_map(|name| self.record(name)).collect();
         let Some(latest) = records.iter().map(|record| &record.head).max_by_key(|head| head.version()) else {

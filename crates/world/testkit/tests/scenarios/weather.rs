@@ -30,8 +30,8 @@ fn attribute(cluster: &Cluster, of: Of) -> AttributeHandle {
     model.attribute_by_name(class(cluster), name).expect("weather has it")
 }
 
-/// Has all federates join, then lets the first `publishers` register an instance each, and the others
-/// subscribe and discover them. Returns the instances.
+/// Has all federates join, then lets the first `publishers` register an instance each, and the
+/// others subscribe and discover them. Returns the instances.
 pub(crate) fn prepare(
     cluster: &mut Cluster,
     publishers: usize,

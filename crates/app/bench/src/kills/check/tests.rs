@@ -258,7 +258,8 @@ fn what_is_not_promised_may_be_missing() {
     let harmless: &[(usize, &[(&str, &str)])] = &[
         // The last update of a federate whose node was killed, without its answer.
         (1, &[("19999 reflects 102 2.1.3", "")]),
-        // An interaction before anything else of the sender was heard, within the grace of its beginning.
+        // An interaction before anything else of the sender was heard, within the grace of its
+        // beginning.
         (1, &[("205 receives 1.1.1", "")]),
         // The second life of a federate discovers the object of its first one, which is not
         // resigned yet, and gets the last message of that life.
