@@ -67,7 +67,7 @@ impl Pair {
         Ok(pair)
     }
 
-    /// Waits until each member has heard the other.
+    /// Waits until the receiving member has heard the sending one.
     fn meet(&mut self) -> Result<(), BenchError> {
         let Self { runtime, hears_events, .. } = self;
         let seen =

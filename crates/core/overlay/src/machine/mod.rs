@@ -229,7 +229,7 @@ impl Overlay {
         Ok(())
     }
 
-    /// Sets the network that this node has founded. Links to other networks are refused from now on.
+    /// Sets the network that this node founded. Links to other networks are refused from now on.
     pub fn set_network(&mut self, now: Moment, network: u64) {
         if network != self.network {
             self.network = network;
@@ -301,7 +301,7 @@ impl Overlay {
         self.events.pop_front()
     }
 
-    /// The next link with frames. Named once, until [`poll_frame`](Self::poll_frame) returns `None`.
+    /// The next link with frames, named once until [`poll_frame`](Self::poll_frame) says `None`.
     pub fn poll_ready(&mut self) -> Option<LinkId> {
         while let Some(id) = self.ready.pop_front() {
             if let Some(link) = self.links.get_mut(&id)

@@ -99,7 +99,7 @@ impl Federation {
         Ok(None)
     }
 
-    /// The registrant owns the attributes that it publishes. The RTI's names contain node and number.
+    /// The registrant owns the attributes that it publishes. Names by the RTI have node and number.
     fn register(
         &mut self,
         who: FederateHandle,

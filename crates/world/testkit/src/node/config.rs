@@ -118,8 +118,8 @@ fn of_sessions(options: &Options) -> Config {
         ..Config::default()
     };
     config.sessions.heart_timeout = Some(timeouts.heart);
-    // Scripted federates may connect at any time. A federate that died silently before then must
-    // not be reported within the silence that ends a run.
+    // Scripted federates may connect at any time, and the timeout of one that died before its first
+    // message must not fall into the silence that ends a run.
     config.sessions.connect_timeout = None;
     config.sessions.resume_window = timeouts.resume_window;
     config.sessions.unsent_bytes_high = limits.unsent_bytes_high;

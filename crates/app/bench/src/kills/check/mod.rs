@@ -1,7 +1,7 @@
 //! The judge of a run: it looks at the logs only.
 //!
-//! Promises (in the words of the guide, `docs/guide/failures.md`), with the *grace* as the longest
-//! time that anything may take, and a federate *standing* as long as its node is not killed:
+//! The guide states the promises in prose (`docs/guide/failures.md`). The *grace* is the longest
+//! time that anything may take, and a federate is *standing* as long as its node is not killed:
 //!
 //! - **sessions**: a session ends only when its node is killed, and then within the grace. Its
 //!   federate is joined at another node within the grace. A node that has been up for the grace
