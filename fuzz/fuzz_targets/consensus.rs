@@ -1,9 +1,10 @@
-//! Arbitrary messages at the members of a group: a leader, two followers and a node that is not yet a member.
+//! Arbitrary messages to the members of a group: a leader, two followers and a node that is not yet
+//! a member.
 //!
-//! Input: chunks, each a control byte, a length byte and so many bytes. The two low bits of the control byte say
-//! to whom, the next two from whom. Bit 4: the bytes are a whole message; else they get the head of a message of this
-//! group, of the kind that their first byte says. Bit 5: time passes first. Bit 6: the receiver proposes the bytes
-//! instead.
+//! Input: chunks, each a control byte, a length byte and that many bytes. The two low bits of the
+//! control byte select the receiver, the next two the sender. Bit 4: the bytes are a whole message;
+//! otherwise they get the head of a message of this group, of the kind given by their first byte.
+//! Bit 5: time passes first. Bit 6: the receiver proposes the bytes instead.
 #![no_main]
 
 use base::{Moment, NodeKey, Seed};
@@ -16,7 +17,8 @@ use std::time::Duration;
 
 type Group = BTreeMap<NodeKey, Consensus>;
 
-/// Carries messages between the members; the founder's first messages make two of the others members.
+/// Delivers messages between the members. The founder's first messages make two of the others
+/// members.
 fn settle(group: &mut Group, now: Moment) {
     for _ in 0..20 {
         let mut mail = Vec::new();

@@ -1,9 +1,11 @@
-//! Arbitrary entries of the replicated log at nodes of a network, and arbitrary snapshots of what they agree on.
+//! Arbitrary entries of the replicated log at nodes of a network, and arbitrary snapshots of the
+//! agreed state.
 //!
-//! Input: chunks, each a control byte, a length byte and so many bytes. The two low bits of the control byte say
-//! what for: 0 the wire form of a command without its version, 1 a whole entry, 2 a snapshot: the sound one with the bytes laid over
-//! it (behind two bytes that say where), 3 that a node that was behind takes the sound snapshot. Bits 2 and 3: who proposes,
-//! of three nodes and a stranger. Bit 4: FOM modules that the command brings are replaced by a sound one.
+//! Input: chunks, each a control byte, a length byte and that many bytes. The two low bits of the
+//! control byte select the action: 0 the wire form of a command without its version; 1 a whole
+//! entry; 2 a snapshot, which is the valid one with the bytes laid over it (behind two bytes with
+//! the position); 3 a node that was behind takes the valid snapshot. Bits 2 and 3: the proposer,
+//! one of three nodes or a stranger. Bit 4: FOM modules in the command are replaced by a valid one.
 #![no_main]
 
 use base::{Moment, NodeKey};
@@ -19,15 +21,15 @@ const SMALL: &[u8] = include_bytes!("small.xml");
 /// The version of a command's wire form.
 const VERSION: u8 = 2;
 
-/// State as large as this is more than an input can have caused.
+/// A state as large as this is more than an input can have caused.
 const SNAPSHOT_MAX: usize = 4 << 20;
 
 struct World {
     now: Moment,
-    /// A node, and the plain state of another one that applies the same commands.
+    /// A node, and the plain state of another node that applies the same commands.
     node: Rti,
     other: ControlPlane,
-    /// A node that only hears of the state by snapshots.
+    /// A node that learns the state from snapshots only.
     late: Rti,
 }
 
@@ -90,7 +92,7 @@ impl World {
         }
     }
 
-    /// An entry has its turn at the node and the other one: both understand it alike.
+    /// Commits an entry at the node and at the other state, which must interpret it alike.
     fn commit(&mut self, sender: u8, entry: &[u8]) {
         let understood = self.node.commit_remote(self.now, key(sender), entry);
         match Command::from_bytes(entry) {
@@ -102,7 +104,7 @@ impl World {
             }
             Err(error) => assert_eq!(understood, Err(error)),
         }
-        // What follows at the node itself is a proposal, too.
+        // Consequences at the node itself are proposals, too.
         while let Some(proposal) = self.node.poll_proposal() {
             let command = Command::from_bytes(&proposal.to_bytes()).expect("what is written can be read");
             assert!(self.node.commit(self.now, proposal).is_none(), "nobody waits");
@@ -122,7 +124,8 @@ impl World {
         assert_eq!(self.late.snapshot(), sound, "a snapshot is the whole state");
     }
 
-    /// A snapshot that nobody made, at a node that nobody needs: either it is refused, or it is a state like any other.
+    /// Restores a forged snapshot at a separate node: either it is refused, or it is a state like
+    /// any other.
     fn forge(&mut self, bytes: &[u8]) {
         let [high, low, over @ ..] = bytes else { return };
         let mut forged = self.other.snapshot().to_vec();
@@ -145,7 +148,7 @@ impl World {
     }
 }
 
-/// Takes everything out of a node.
+/// Takes all outputs of a node.
 fn drain(node: &mut Rti) {
     while node.poll_proposal().is_some() {}
     while node.poll_lost().is_some() {}
@@ -156,7 +159,7 @@ fn drain(node: &mut Rti) {
     }
 }
 
-/// The entry, with a sound FOM module in place of those that it brings, should it bring any.
+/// The entry, with a valid FOM module in place of the modules that it brings, if any.
 fn with_sound_modules(entry: &[u8]) -> Bytes {
     match Command::from_bytes(entry) {
         Ok(Command::Create { federation, time, directive, .. }) => {

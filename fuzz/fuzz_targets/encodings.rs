@@ -1,5 +1,5 @@
-//! Values of arbitrary datatypes from arbitrary octets: what can be decoded can be encoded, and decoded
-//! again as the same.
+//! Values of arbitrary datatypes from arbitrary octets: every decoded value can be encoded, and
+//! decodes again to the same value.
 //!
 //! Input: the datatype, see [`Shape`], then the octets.
 #![no_main]
@@ -26,8 +26,9 @@ const STANDARD: [&str; 16] = [
     "HLAtoken",
 ];
 
-/// Reads a datatype: one byte whose high half says what it is (0 to 9: the standard one of the low half; then
-/// arrays, records and variants of what follows, so many as the low half says).
+/// Reads a datatype. The high half of its first byte is the kind (0 to 9: the standard one of the
+/// low half; then arrays, records and variants of the following datatypes, as many as the low half
+/// says).
 struct Shape<'a> {
     rest: &'a [u8],
     depth: u8,
@@ -93,6 +94,7 @@ fuzz_target!(|data: &[u8]| {
     let Ok(value) = data_type.decode(octets) else { return };
     let encoded = data_type.encode(&value).expect("what was decoded can be encoded");
     let again = data_type.decode(&encoded).expect("what was encoded can be decoded");
-    // Compared as octets: NaN is not equal to itself. Padding in `octets` may hold anything.
+    // Compared as octets, since NaN is not equal to itself. Padding in `octets` may contain
+    // anything.
     assert_eq!(data_type.encode(&again).expect("encoded before"), encoded);
 });

@@ -1,8 +1,9 @@
-//! Arbitrary bytes in arbitrary chunks, over connections that come and go, at the server's endpoint.
+//! Arbitrary bytes in arbitrary chunks, over connections that come and go, at the server's
+//! endpoint.
 //!
-//! Input: chunks, each a control byte, a length byte and so many bytes. The two low bits of the
-//! control byte say which of three connections they come on (3: time passes); bit 2 breaks that
-//! connection first, bit 3 holds the answers to calls back, bit 4 gives each chunk byte by byte.
+//! Input: chunks, each a control byte, a length byte and that many bytes. The two low bits of the
+//! control byte select one of three connections (3: time passes). Bit 2 breaks that connection
+//! first, bit 3 holds back the answers to calls, bit 4 delivers each chunk byte by byte.
 #![no_main]
 
 use base::{Address, Moment, Serial31};
@@ -14,7 +15,7 @@ use fedpro::service::response_field;
 use libfuzzer_sys::fuzz_target;
 use std::time::Duration;
 
-/// Ids of sessions as the seed corpus has them.
+/// Ids of sessions as in the seed corpus.
 const IDS: [u64; 3] = [0x1122_3344_5566_7788, 0x11, 0x99];
 
 struct World {
@@ -73,7 +74,7 @@ impl World {
         while let Some(conn) = self.endpoint.poll_ready() {
             while self.endpoint.poll_transmit(self.now, conn, &mut out, 64).more {}
         }
-        // What the endpoint writes is well-formed.
+        // The endpoint's output must be well-formed.
         let mut decoder = Decoder::new(usize::MAX);
         decoder.push(out.freeze());
         while let Some(frame) = decoder.next_frame().expect("sound frames") {

@@ -1,9 +1,10 @@
 //! Arbitrary service calls on two sessions of one federation, through the kernel.
 //!
-//! Input: calls, each a control byte, the number of the call's field in `CallRequest` (two bytes), a length
-//! byte and so many bytes of the encoded message of that field; so whatever can be decoded reaches the
-//! services. Of the control byte, bit 0 chooses the session; bit 1 breaks its connection and resumes it first; bit 2 lets time pass first (bits 4 to
-//! 7, times 4 s); bit 3 ends the session instead and opens another one, which joins.
+//! Input: calls, each a control byte, the number of the call's field in `CallRequest` (two bytes),
+//! a length byte and that many bytes of the encoded message of that field; so every decodable
+//! message reaches the services. Bit 0 of the control byte selects the session. Bit 1 breaks its
+//! connection and resumes it first. Bit 2 lets time pass first (bits 4 to 7, times 4 s). Bit 3
+//! instead ends the session and opens another one, which joins.
 #![no_main]
 
 use base::{Address, Moment, Serial31};
@@ -25,13 +26,13 @@ const SMALL: &[u8] = include_bytes!("small.xml");
 struct Client {
     conn: u64,
     session: u64,
-    /// Number of the last message sent, and of the last received.
+    /// Number of the last message sent.
     sent: u32,
     received: u32,
     /// The call that waits for its response.
     call: Option<u32>,
     answer: Option<call_response::CallResponse>,
-    /// The kernel has ended the session, or the client has.
+    /// The session was ended by the kernel or by the client.
     over: bool,
 }
 
@@ -95,7 +96,7 @@ impl World {
         self.settle();
     }
 
-    /// Makes one call: it is answered, once, or the session is over.
+    /// Makes one call. It must be answered once, or the session must be over.
     fn call(&mut self, index: usize, body: &[u8]) {
         let client = &mut self.clients[index];
         client.sent += 1;
@@ -144,7 +145,7 @@ impl World {
         }
     }
 
-    /// Reads everything that the kernel wants to send.
+    /// Reads all output of the kernel.
     fn settle(&mut self) {
         while let Some(job) = self.kernel.poll_job() {
             self.kernel.finish_job(self.now, job.run());
@@ -159,7 +160,7 @@ impl World {
                     break;
                 }
             }
-            // An old connection of a session has nothing to say.
+            // An old connection of a session must have no output.
             let Some(client) = self.clients.iter_mut().find(|client| client.conn == conn.0) else { continue };
             client.read(out.freeze());
             client.over |= closed;
@@ -218,7 +219,7 @@ fuzz_target!(|data: &[u8]| {
         world.step(control, u16::from_be_bytes([high, low]), body);
     }
     let _ = world.kernel.status();
-    // Whatever was done, what is left goes away with the last federate.
+    // Whatever was done, all state goes away with the last federate.
     for index in 0..2 {
         if !world.clients[index].over {
             world.terminate(index);

@@ -1,6 +1,6 @@
-//! Every message that can be read can be written again and read again as the same.
+//! Every message that can be decoded can be encoded, and decodes again to the same message.
 //!
-//! Input: one byte that chooses the message, then its encoding.
+//! Input: one byte that selects the message, then its encoding.
 #![no_main]
 
 use fedpro::response::encode_response;
@@ -8,7 +8,8 @@ use fedpro::service::{request_field, response_field, service_name};
 use hla::api::{CallRequest, CallResponse, CallbackRequest, CallbackResponse, Message};
 use libfuzzer_sys::fuzz_target;
 
-/// The message in `bytes`, having made the round trip. Compared as bytes: NaN is not equal to itself.
+/// Decodes the message in `bytes` and checks its round trip. Compared as bytes, since NaN is not
+/// equal to itself.
 fn round_trip<M: Message + Default>(bytes: &[u8]) -> Option<M> {
     let message = M::decode(bytes).ok()?;
     let encoded = message.encode_to_vec();

@@ -1,14 +1,15 @@
-//! FOM modules, packed or not, read and merged; what is merged can be written and read again.
+//! FOM modules, packed or not, are read and merged. Every merged model can be written and read
+//! again.
 //!
-//! Input: one byte, then one or two modules: bit 0 says that the second half, behind a zero byte, is one more;
-//! bit 1 that the (first) module is packed; bit 2 asks for the 2010 edition.
+//! Input: one byte, then one or two modules. Bit 0: the second half, behind a zero byte, is another
+//! module. Bit 1: the (first) module is packed. Bit 2: the 2010 edition is used.
 #![no_main]
 
 use hla::fom::{self, Diagnostic, Edition, Fdd, Limits, Module};
 use libfuzzer_sys::fuzz_target;
 use std::sync::LazyLock;
 
-/// Small, so that the limits are met.
+/// Small, so that inputs reach the limits.
 static LIMITS: LazyLock<Limits> = LazyLock::new(|| Limits {
     module_bytes: 64 << 10,
     call_modules: 4,
@@ -26,7 +27,7 @@ static LIMITS: LazyLock<Limits> = LazyLock::new(|| Limits {
     diagnostics: 20,
 });
 
-/// A complaint points into the text it is about.
+/// Checks that a finding points into the text that it concerns.
 fn check(diagnostics: &[Diagnostic]) {
     assert!(!fom::render(diagnostics).is_empty() || diagnostics.is_empty());
 }
@@ -82,7 +83,7 @@ fuzz_target!(|data: &[u8]| {
     let edition = if control & 4 != 0 { Edition::Hla2010 } else { Edition::Hla2025 };
     let standard = Fdd::standard(edition);
     let Some(model) = extend(&standard, &modules) else { return };
-    // The order does not decide whether modules fit, and what is merged is merged.
+    // The order must not decide whether modules fit, and merging them again must change nothing.
     modules.reverse();
     assert!(extend(&standard, &modules).is_some(), "the order of modules matters");
     assert_eq!(extend(&model, &modules).map(|model| model.modules().len()), Some(model.modules().len()));

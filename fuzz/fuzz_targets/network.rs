@@ -1,12 +1,14 @@
-//! Arbitrary frames, letters, datagrams and multicast from a member of the network, at the node that founded it.
+//! Arbitrary frames, peer messages (letters), datagrams and multicast from a member of the network,
+//! at the node that founded it.
 //!
-//! Input: chunks, each a control byte, a length byte and so many bytes. The two low bits of the control byte say how they come: 0 over
-//! the link, 1 as a datagram beside it, 2 by a multicast group, 3 not at all, but time passes (bits 4 to 7, times 100 ms). Over the
-//! link, bits 2 and 3 say what they are: 0 a whole frame, with the channel first; 1 a frame of the overlay; 2 a letter from node to
-//! node, with its kind first; 3 a frame of a router, on the channel from PopUp to PullDown. By a group, bit 2 says that its member is heard
-//! (bit 3) or no longer.
+//! Input: chunks, each a control byte, a length byte and that many bytes. The two low bits of the
+//! control byte select the way: 0 over the link; 1 as a datagram beside it; 2 by a multicast group;
+//! 3 none, but time passes (bits 4 to 7, times 100 ms). Over the link, bits 2 and 3 select the
+//! contents: 0 a whole frame, with the channel first; 1 a frame of the overlay; 2 a letter from
+//! node to node, with its kind first; 3 a frame of a router, on the channel from PopUp to PullDown.
+//! By a group, bit 2 makes it a report of whether the member is heard (bit 3).
 //!
-//! Whatever comes, the node neither ends nor loops, and keeps to the longest frame.
+//! Whatever comes, the node neither ends nor loops, and sends no frame over the longest length.
 #![no_main]
 
 use base::{Moment, NodeKey, Seed};
@@ -22,12 +24,12 @@ use std::time::Duration;
 const FRAME_MAX: usize = (1 << 20) + 64;
 const GROUPS: usize = 4;
 const KEYS: [NodeKey; 2] = [NodeKey(11), NodeKey(22)];
-/// Frames that one chunk may lead to, there and back.
+/// Frames that one chunk may cause, in both directions.
 const EXCHANGES_MAX: usize = 10_000;
 
 struct World {
     now: Moment,
-    /// The node in question, and the member whose link the frames come over.
+    /// The node under test, and the member whose link the frames use.
     nodes: [Kernel; 2],
     /// The link between them: the same number at both ends.
     link: Option<LinkId>,
@@ -36,7 +38,7 @@ struct World {
 }
 
 impl World {
-    /// The second has joined the network of the first.
+    /// The second node has joined the network of the first.
     fn new() -> Self {
         let now = Moment::ZERO;
         let node = |index: usize| {
@@ -114,7 +116,7 @@ impl World {
         out.freeze()
     }
 
-    /// Does what both want, until they want nothing more.
+    /// Carries out the outputs of both nodes, until there are none.
     fn settle(&mut self) {
         let mut exchanges = 0;
         while self.serve(0) | self.serve(1) {
@@ -178,7 +180,7 @@ impl World {
         }
     }
 
-    /// The second connects to the first.
+    /// The second node connects to the first.
     fn raise(&mut self, target: TargetId) {
         if let Some(old) = self.link.take() {
             for node in &mut self.nodes {

@@ -1,9 +1,10 @@
 //! Arbitrary frames at a node with honest neighbours and a hostile one.
 //!
-//! Input: chunks, each a control byte, a length byte and so many bytes. The two low bits of the control byte say
-//! what for: 0 a frame of the hostile neighbour, 1 a message of a tunnel that it sends in the name of another node, 2 a
-//! call of the node's application, 3 that time passes. Bit 2: the hostile link is made anew before. Bit 3: the hostile
-//! link is made by the node itself. Bit 4: a sound greeting and acceptance first.
+//! Input: chunks, each a control byte, a length byte and that many bytes. The two low bits of the
+//! control byte select the action: 0 a frame of the hostile neighbour; 1 a message of a tunnel that
+//! it sends in the name of another node; 2 a call of the node's application; 3 time passes. Bit 2:
+//! the hostile link is replaced first. Bit 3: the node itself initiates the hostile link. Bit 4: a
+//! valid greeting and acceptance come first.
 #![no_main]
 
 use base::{Moment, NodeKey, Seed};
@@ -13,15 +14,16 @@ use meshrti_fuzz::chunks;
 use overlay::{Config, Event, LinkId, Overlay, Target, TargetId, TopologyKind};
 use std::time::Duration;
 
-/// The hostile one's key: the largest, so that it opens tunnels.
+/// The hostile node's key: the largest, so that it opens tunnels.
 const HOSTILE: u64 = u64::MAX;
 
 struct World {
     now: Moment,
-    /// The node in question, and an honest neighbour that checks what comes.
+    /// The node under test, and an honest neighbour that checks the frames that it gets.
     nodes: [Overlay; 2],
     hostile: Option<LinkId>,
-    /// The link to the honest neighbour: who is in the network can lie about others, so it may be given up.
+    /// The link to the honest neighbour. A node of the network can lie about others, so the link
+    /// may be given up.
     honest: LinkId,
     next: u64,
 }
@@ -48,7 +50,7 @@ impl World {
         world
     }
 
-    /// A new link to the honest neighbour.
+    /// Makes a new link to the honest neighbour.
     fn join(&mut self) {
         let old = self.honest;
         self.honest = LinkId(self.next);
@@ -106,7 +108,7 @@ impl World {
         };
     }
 
-    /// Takes everything out; the honest neighbour reads what is for it.
+    /// Takes all outputs; the honest neighbour reads its frames.
     fn settle(&mut self) {
         for _ in 0..1_000 {
             let mut quiet = true;
@@ -145,7 +147,7 @@ impl World {
     }
 }
 
-/// A greeting of the hostile node, of a mesh.
+/// A greeting of the hostile node, in a mesh.
 fn greeting() -> Bytes {
     let mut out = BytesMut::new();
     out.put_u8(1);
@@ -164,7 +166,7 @@ fn greeting() -> Bytes {
     out.freeze()
 }
 
-/// A unicast to the node, from the node that the first byte names.
+/// A unicast to the node from the node named by the first byte.
 fn tunnelled(bytes: &[u8]) -> Bytes {
     let (from, body) = bytes.split_first().unwrap_or((&0, &[]));
     let mut out = BytesMut::new();

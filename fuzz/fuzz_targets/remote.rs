@@ -1,9 +1,12 @@
-//! Arbitrary packets and letters of a hostile node at the services of a node with an honest neighbour, in one federation execution.
+//! Arbitrary packets and peer messages (letters) of a hostile node at the services of a node with
+//! an honest neighbour, in one federation execution.
 //!
-//! Input: chunks, each a control byte, a length byte and so many bytes. The three low bits of the control byte say
-//! what for: 0 something said in one of the hostile node's streams (bits 3 and 4 say which, bit 5 that it is best effort, bit 6
-//! that a number is left out), 1 a whole packet, 2 a letter, 3 a whole frame of letters, 4 that the hostile node wants or no longer wants a
-//! topic, or publishes it or no longer, 5 that time passes, 6 a call of a federate of the node, 7 of its neighbour.
+//! Input: chunks, each a control byte, a length byte and that many bytes. The three low bits of the
+//! control byte select the action: 0 an event in one of the hostile node's streams (bits 3 and 4:
+//! the stream; bit 5: best effort; bit 6: a number is left out); 1 a whole packet; 2 a letter; 3 a
+//! whole frame of letters; 4 the hostile node subscribes or unsubscribes a topic, or publishes or
+//! unpublishes it; 5 time passes; 6 a call of a federate of the node; 7 a call of one of its
+//! neighbour.
 #![no_main]
 
 use base::{Moment, NodeKey};
@@ -28,13 +31,13 @@ const SMALL: &[u8] = include_bytes!("small.xml");
 const EXECUTION: ExecutionId = ExecutionId(1);
 const HOSTILE: NodeId = NodeId(3);
 
-/// More than an input can have caused to be kept for others.
+/// More memory than an input can have caused to be kept for others.
 const MEMORY_MAX: usize = 1 << 20;
 
 /// The handles of the object model.
 struct Model {
     class: ObjectClassHandle,
-    /// A reliable attribute, and one of best effort.
+    /// A reliable attribute, and a best-effort one.
     attributes: [AttributeHandle; 2],
     interaction: InteractionClassHandle,
     topics: [NetTopic; 4],
@@ -63,10 +66,10 @@ static MODEL: LazyLock<Model> = LazyLock::new(|| {
 
 struct World {
     now: Moment,
-    /// The node in question, and its honest neighbour.
+    /// The node under test, and its honest neighbour.
     nodes: [Rti; 2],
     calls: u32,
-    /// Numbers of what the hostile node said, by topic, and of its letters.
+    /// Numbers of the hostile node's stream events by topic. `letters`: number of its letters.
     said: [u64; 4],
     letters: u64,
     /// Instances that federates registered, the latest last.
@@ -118,7 +121,7 @@ impl World {
             world.enter(node);
         }
         world.pass(Duration::from_millis(500));
-        // It lets the node follow its streams, which are empty so far.
+        // It lets the node follow its streams, which are still empty.
         for topic in MODEL.topics {
             let mut letter = BytesMut::new();
             letter.put_u8(4);
@@ -130,7 +133,7 @@ impl World {
         world
     }
 
-    /// A federate joins, publishes and subscribes all, and registers an instance.
+    /// A federate joins, publishes and subscribes everything, and registers an instance.
     fn enter(&mut self, node: usize) {
         let join = api::JoinFederationExecutionRequest {
             federate_type: "T".to_owned(),
@@ -165,7 +168,7 @@ impl World {
         answer.expect("a call is answered once its proposals are committed").ok()
     }
 
-    /// A command has its turn at both nodes.
+    /// Commits a command at both nodes.
     fn commit(&mut self, from: usize, command: &Command) {
         for node in &mut self.nodes {
             node.commit_remote(self.now, key(from), &command.to_bytes()).expect("a sound command");
@@ -204,7 +207,7 @@ impl World {
         self.settle();
     }
 
-    /// The hostile node says something in a stream.
+    /// The hostile node appends an event to a stream.
     fn say(&mut self, stream: usize, loose: bool, gap: bool, bytes: &[u8]) {
         let mut packet = BytesMut::new();
         packet.put_u8(EXECUTION.0 as u8);
@@ -225,7 +228,7 @@ impl World {
         let _misunderstood = self.nodes[0].handle_packet(self.now, packet);
     }
 
-    /// The hostile node writes a letter, behind a head that is always ready.
+    /// The hostile node sends a letter, behind a head that says that it is always ready.
     fn letter(&mut self, bytes: &[u8]) {
         self.letters += 1;
         let mut frame = BytesMut::new();
@@ -238,7 +241,7 @@ impl World {
         self.settle();
     }
 
-    /// An honest federate does something.
+    /// An honest federate makes a call.
     fn act(&mut self, node: usize, bytes: &[u8]) {
         let (what, which) = (bytes.first().copied().unwrap_or(0), bytes.get(1).copied().unwrap_or(0));
         let known = self.instances.concat();
@@ -295,7 +298,8 @@ impl World {
         self.settle();
     }
 
-    /// What the honest two say to each other is understood; their callbacks are sound.
+    /// Delivers all messages. The honest nodes understand each other, and their callbacks are
+    /// valid.
     fn settle(&mut self) {
         let now = self.now;
         for _ in 0..1_000 {
@@ -341,7 +345,7 @@ impl World {
     }
 }
 
-/// To publish (or subscribe) objects, interactions or directed ones.
+/// A call that publishes or subscribes objects, interactions or directed interactions.
 fn declaration(what: u8, publish: bool) -> Call {
     let (object_class, interaction_class) = (Some(MODEL.class), Some(MODEL.interaction));
     let interaction_classes =

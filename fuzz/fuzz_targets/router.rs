@@ -1,11 +1,13 @@
-//! Arbitrary records in frames and datagrams, over links that come and go, at a router between two others.
+//! Arbitrary records in frames and datagrams, over links that come and go, at a router between two
+//! others.
 //!
-//! Input: chunks, each a control byte, a length byte and so many bytes. The two low bits of the control byte say
-//! where to: a link from below, a link from above, a local client (which wants, offers or sends what the bytes
-//! hold), or that time passes. Bit 2: the bytes are a whole frame; else they are records and get a head. Bit 3
-//! takes what comes out only later. Bit 4: the bytes come as a datagram; at the local client, an interest is offered. Bit 5: the bytes come
-//! by a cast of the router behind the link. When time passes, bit 2 says that the router's own two casts reach both neighbours (bit 3), or
-//! neither.
+//! Input: chunks, each a control byte, a length byte and that many bytes. The two low bits of the
+//! control byte select the destination: a link from below, a link from above, a local client (which
+//! subscribes, advertises or sends the contents of the bytes), or none, and time passes. Bit 2: the
+//! bytes are a whole frame; otherwise they are records and get a head. Bit 3: outputs are taken
+//! only later. Bit 4: the bytes come as a datagram; at the local client, an interest is advertised.
+//! Bit 5: the bytes come by a cast of the router behind the link. When time passes, bit 2 says that
+//! the router's own two casts reach both neighbours (bit 3) or neither.
 //!
 //! The link from above has credit, and best effort leaves over it in datagrams.
 #![no_main]
@@ -68,7 +70,8 @@ impl Wire for Note {
     }
 }
 
-/// One topic and those above it, as many as `more` says; filed under the topic divided by 16, or under "any".
+/// One topic and as many above it as `more` says. Filed under the topic divided by 16, or under
+/// "any".
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Want {
     any_key: bool,
@@ -150,7 +153,7 @@ fn link(flags: ClientFlags) -> ClientConfig {
     ClientConfig { pipe: PipeConfig { credit_bytes, ..pipe() }, ..ClientConfig::link(flags) }
 }
 
-/// The other end takes all that comes to this router from its other clients.
+/// The other end accepts everything that comes to this router from its other clients.
 fn other_end() -> ClientConfig {
     let pipe = PipeConfig { interests_max: 64, offers_max: 64, ..pipe() };
     ClientConfig { pipe, ..ClientConfig::link(BOTH) }
@@ -158,12 +161,13 @@ fn other_end() -> ClientConfig {
 
 const BOTH: ClientFlags = ClientFlags::SOURCE.union(ClientFlags::SINK);
 
-/// The router in question, and behind each of its links another one that checks what comes.
+/// The router under test, and behind each of its links another one that checks the frames that it
+/// gets.
 struct World {
     now: Moment,
     router: Router<Note, Want>,
     local: ClientId,
-    /// Each reaches both of the others, or nobody.
+    /// Each reaches both of the others, or none.
     casts: [ClientId; 2],
     links: [(ClientFlags, ClientId); 2],
     peers: [(Router<Note, Want>, ClientId); 2],
@@ -190,7 +194,7 @@ impl World {
         world
     }
 
-    /// Both ends of a link come up.
+    /// Brings up both ends of a link.
     fn raise(&mut self, index: usize) {
         let now = self.now;
         self.router.handle_link(now, self.links[index].1, LinkChange::Up).expect("a link that was down");
@@ -198,7 +202,7 @@ impl World {
         peer.handle_link(now, *client, LinkChange::Up).expect("a link that was down");
     }
 
-    /// A link breaks, and another takes its place.
+    /// Breaks a link and replaces it.
     fn renew(&mut self, index: usize) {
         let now = self.now;
         let (flags, id) = self.links[index];
@@ -221,7 +225,7 @@ impl World {
                 let frame =
                     if control & 4 != 0 { Bytes::copy_from_slice(bytes) } else { framed(bytes, loose) };
                 if loose {
-                    // Whatever it holds, the link lives on.
+                    // Whatever the frame contains, the link stays up.
                     let link = self.links[index].1;
                     let was_up = self.router.is_up(link);
                     let _ignored = match cast {
@@ -247,7 +251,7 @@ impl World {
         }
     }
 
-    /// The casts reach both neighbours, or nobody.
+    /// Makes the casts reach both neighbours, or none.
     fn cover(&mut self, covered: bool) {
         for (cast, (_, link)) in (0..2).flat_map(|cast| self.links.map(|link| (cast, link))) {
             self.router.set_covered(link, cast, covered);
@@ -269,7 +273,7 @@ impl World {
         }
     }
 
-    /// Takes everything out that is for a link.
+    /// Takes all output for a link.
     fn send(&mut self, index: usize, client: ClientId) {
         let (peer, end) = &mut self.peers[index];
         let ordered = if index == 0 { Lanes::ALL } else { Lanes::RELIABLE };
@@ -285,7 +289,7 @@ impl World {
         }
     }
 
-    /// Takes everything out of a cast: each of the others gets it.
+    /// Takes all output of a cast: each of the others gets it.
     fn send_all(&mut self, cast: ClientId) {
         while let Some(frame) = self.router.poll_frame_of(self.now, cast, Lanes::ALL, 128) {
             assert!(frame.len() <= 128, "a frame of {} bytes", frame.len());
@@ -295,7 +299,7 @@ impl World {
         }
     }
 
-    /// Takes everything out, and lets the others read it.
+    /// Takes all outputs, and lets the other routers read them.
     fn settle(&mut self) {
         while self.router.poll_event().is_some() {}
         for index in 0..2 {
@@ -319,7 +323,7 @@ impl World {
             if client == self.local {
                 assert_eq!((messages, bytes), (0, 0), "the local client is drained");
             } else {
-                // What must arrive may wait for credit, which the peer's greeting limits.
+                // Reliable messages may wait for credit, which the peer's greeting limits.
                 assert!(messages <= 20 && bytes <= 8_192, "{messages} messages, {bytes} bytes for {client}");
             }
             let (_, stalled) = self.router.stalled(client).expect("it is there");
@@ -331,7 +335,7 @@ impl World {
     }
 }
 
-/// Records behind a right head.
+/// Records behind a valid head.
 fn framed(records: &[u8], loose: bool) -> Bytes {
     let mut frame = BytesMut::new();
     frame.put_u16(MAGIC);

@@ -1,4 +1,4 @@
-//! Arbitrary datagrams of profile v2: read, written again, and read again; and at a group with a key.
+//! Arbitrary datagrams of profile v2 are read, written and read again, also at a group with a key.
 #![no_main]
 
 use base::Moment;
@@ -12,7 +12,7 @@ fn format(protection: Protection) -> Format {
     Format::new(Profile::V2, 0, LENGTH_UDP_MAX, protection).expect("sound")
 }
 
-/// What the packet says, in the one form that this writer has for it.
+/// The contents of the packet, in the one form that this writer uses for them.
 fn rewritten(packet: &Packet) -> BytesMut {
     let mut writer = Writer::new(format(Protection::None));
     let announced: Vec<_> = packet
@@ -39,7 +39,7 @@ fuzz_target!(|data: &[u8]| {
     {
         let packet = envelope.without_protection().expect("v2 without protection has no tag");
         assert!(packet.records().count() <= data.len() + 3);
-        // A report whose only record has a bad value cannot be written.
+        // A report with only one record, which has an invalid value, cannot be written.
         if packet.records().all(|record| record.is_err()) {
             return;
         }

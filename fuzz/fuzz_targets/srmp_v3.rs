@@ -1,7 +1,7 @@
-//! Arbitrary datagrams of profile v3: read, written again, and read again; and at a group with a key.
+//! Arbitrary datagrams of profile v3 are read, written and read again, also at a group with a key.
 //!
-//! Input: a datagram. Its version, length and session are put right, so that what lies behind is reached, unless its first byte has
-//! the top bit.
+//! Input: a datagram. Unless the top bit of its first byte is set, its version, length and session
+//! are corrected, so that the code behind these checks is reached.
 #![no_main]
 
 use base::Moment;
@@ -27,7 +27,7 @@ fn put_right(data: &[u8]) -> Bytes {
     bytes.freeze()
 }
 
-/// What the packet says, in the one form that this writer has for it.
+/// The contents of the packet, in the one form that this writer uses for them.
 fn rewritten(packet: &Packet) -> BytesMut {
     let mut writer = Writer::new(format(Protection::None));
     let mut announced = Vec::new();
@@ -36,7 +36,7 @@ fn rewritten(packet: &Packet) -> BytesMut {
             announced.extend(list.iter());
         }
     }
-    // Only bundles announce.
+    // Only bundles contain announcements.
     if packet.header().kind != Kind::Bundle {
         announced.clear();
     }

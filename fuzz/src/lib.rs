@@ -1,7 +1,7 @@
-//! What fuzz targets share.
+//! Code shared by the fuzz targets.
 
-/// Cuts an input into chunks: `N` control bytes, a length byte, and so many bytes, or as many as are left. What does not make a
-/// whole head at the end is no chunk.
+/// Cuts an input into chunks: `N` control bytes, a length byte, and that many bytes, or as many as
+/// are left. An incomplete head at the end is no chunk.
 pub fn chunks<const N: usize>(data: &[u8]) -> impl Iterator<Item = ([u8; N], &[u8])> {
     let mut rest = data;
     std::iter::from_fn(move || {

@@ -5,7 +5,7 @@ use crate::workspace::root;
 use anyhow::{Context, bail, ensure};
 use std::process::Command;
 
-/// The cargo that runs this program, so that one toolchain does everything.
+/// The cargo that runs this program, so that one toolchain is used for everything.
 pub(crate) fn cargo(arguments: &[&str]) -> Command {
     let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(program);
@@ -13,7 +13,7 @@ pub(crate) fn cargo(arguments: &[&str]) -> Command {
     command
 }
 
-/// Runs `command` with our own output, and fails when it does.
+/// Runs `command` with our own output, and fails if the command does.
 pub(crate) fn call(command: &mut Command) -> anyhow::Result<()> {
     let status = command.status().with_context(|| format!("cannot start {}", spelled(command)))?;
     if !status.success() {
@@ -22,7 +22,7 @@ pub(crate) fn call(command: &mut Command) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What `cargo ARGUMENTS` prints.
+/// The output of `cargo ARGUMENTS`.
 pub(crate) fn output(arguments: &[&str]) -> anyhow::Result<String> {
     let mut command = cargo(arguments);
     let output = command.output().with_context(|| format!("cannot start {}", spelled(&command)))?;
@@ -49,18 +49,20 @@ pub(crate) fn clippy() -> anyhow::Result<()> {
     call(&mut cargo(&arguments.concat()))
 }
 
-/// Where proptest takes the seed of its cases from.
+/// The variable with the seed of proptest's cases.
 const SEED: &str = "PROPTEST_RNG_SEED";
-/// Where the simulated runs take their fresh seeds from.
+/// The variable with the base of the simulated runs' fresh seeds.
 const SEED_BASE: &str = "MESHRTI_SEED_BASE";
 
-/// The tests as the gate runs them: the property tests draw the same cases on every machine; new ones are what [`explore`]
-/// is for. The simulated runs draw fresh seeds beside fixed ones, as they find what no fixed set does.
+/// The tests as the gate runs them. The property tests draw the same cases on every machine;
+/// [`explore`] draws new ones. The simulated runs draw fresh seeds in addition to fixed ones, since
+/// these find faults that no fixed set does.
 pub(crate) fn test() -> anyhow::Result<()> {
     test_with(&std::env::var(SEED).unwrap_or_else(|_| "1".to_owned()))
 }
 
-/// The tests `rounds` times, each time with property cases that nobody has seen; says the seed that repeats a round.
+/// Runs the tests `rounds` times, each time with new property cases, and prints the seed that
+/// repeats each round.
 pub(crate) fn explore(rounds: u32) -> anyhow::Result<()> {
     for round in 1..=rounds {
         let seed = number_of_now()?;
@@ -70,7 +72,7 @@ pub(crate) fn explore(rounds: u32) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Another number each time.
+/// A different number each time.
 fn number_of_now() -> anyhow::Result<u64> {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH)?;
     Ok(now.as_nanos() as u64)
@@ -83,8 +85,9 @@ fn test_with(seed: &str) -> anyhow::Result<()> {
         Err(_) => format!("{:#x}", number_of_now()? >> 10 & 0xffff_ffff),
     };
     println!("fresh seeds of the simulated runs: {SEED_BASE}={base}");
-    // Not `--all-targets`: the fuzz targets, which are no tests, have a `main` of their own that would explore. All packages
-    // are there in each step that builds programs, so that nothing is built again with other features.
+    // Not `--all-targets`: the fuzz targets are no tests, and their own `main` would explore. All
+    // packages are named in each step that builds programs, so that nothing is built again with
+    // other features.
     let of_all = ["test", "--workspace", "--tests", "--examples", "--benches", "--locked", "--no-fail-fast"];
     let arguments = [&of_all[..], &features];
     call(cargo(&arguments.concat()).env(SEED, seed).env(SEED_BASE, base))

@@ -1,4 +1,5 @@
-//! Repairs, in the order in which one may undo another: generated code, lints, formatting.
+//! Repairs: generated code, lints, formatting, in this order because a later one cleans up after an
+//! earlier one.
 
 use crate::cargo::{call, cargo};
 

@@ -1,8 +1,8 @@
-//! The fuzz targets: replay of what was found, and exploration.
+//! The fuzz targets: replay of known inputs, and exploration.
 //!
-//! Replay needs no nightly compiler: libFuzzer's own `main` runs given files one by one, whether
-//! or not the code is instrumented. So the gate compiles every target and repeats every input that ever
-//! mattered; only looking for new ones needs cargo-fuzz.
+//! Replay needs no nightly compiler: libFuzzer's own `main` runs the given files one by one,
+//! whether or not the code is instrumented. So the gate compiles every target and repeats every
+//! input that ever mattered; only the search for new ones needs cargo-fuzz.
 
 use crate::cargo::{call, cargo, spelled};
 use crate::mpi;
@@ -13,15 +13,16 @@ use std::process::Command;
 
 const PACKAGE: &str = "meshrti-fuzz";
 const CORPUS: &str = "fuzz/corpus";
-/// What exploring gathers: thousands of inputs, kept for the next time and not committed.
+/// The folder of inputs found by exploring: thousands, kept for the next time and not committed.
 const EXPLORED: &str = "fuzz/target/explored";
-/// Files per call, well under every system's limit for arguments.
+/// Number of files per call, well below every system's limit for arguments.
 const BATCH: usize = 500;
 /// An input that takes longer is a hang; most take well under a millisecond.
 const TIMEOUT: &str = "-timeout=30";
 
-/// Builds all targets with the compiler of the workspace and runs each over its committed corpus. All programs and
-/// tests of the workspace are asked for, as before, so that nothing is built again with other features.
+/// Builds all targets with the compiler of the workspace, and runs each over its committed corpus.
+/// All programs and tests of the workspace are requested, as in earlier steps, so that nothing is
+/// built again with other features.
 pub(crate) fn replay() -> anyhow::Result<()> {
     let features = mpi::features()?;
     call(&mut cargo(&[&["build", "--workspace", "--bins", "--tests", "--locked"], &features[..]].concat()))?;
@@ -37,8 +38,9 @@ pub(crate) fn replay() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Runs every target, or those named, for `seconds` each, from its corpus on. What fails goes to
-/// fuzz/artifacts; to keep it from coming back, commit it to the corpus with the repair.
+/// Runs every target, or those named, for `seconds` each, starting from its corpus. Failing inputs
+/// go to fuzz/artifacts; commit them to the corpus with the repair, so that the fault does not come
+/// back.
 pub(crate) fn explore(seconds: u64, only: &[String]) -> anyhow::Result<()> {
     let mut probe = nightly_fuzz(&["--version"]);
     let installed = probe.output().is_ok_and(|output| output.status.success());
@@ -52,7 +54,7 @@ pub(crate) fn explore(seconds: u64, only: &[String]) -> anyhow::Result<()> {
         let limit = format!("-max_total_time={seconds}");
         let (explored, corpus) = (format!("{EXPLORED}/{target}"), format!("{CORPUS}/{target}"));
         std::fs::create_dir_all(root().join(&explored)).with_context(|| format!("cannot make {explored}"))?;
-        // libFuzzer writes new inputs to the first folder and only reads the others.
+        // libFuzzer writes new inputs to the first folder, and only reads the others.
         let folders = [target, explored.as_str(), corpus.as_str()];
         let arguments = [&["run", "--fuzz-dir", "fuzz"], &folders[..], &["--", &limit, TIMEOUT]].concat();
         call(&mut nightly_fuzz(&arguments))?;
@@ -63,7 +65,8 @@ pub(crate) fn explore(seconds: u64, only: &[String]) -> anyhow::Result<()> {
 fn nightly_fuzz(arguments: &[&str]) -> Command {
     let mut command = Command::new("rustup");
     command.args(["run", "nightly", "cargo", "fuzz"]).args(arguments).current_dir(root()).env_remove("CARGO");
-    // The releases of the workspace are optimised as a whole, which takes minutes for each target.
+    // The workspace's release profile optimises whole programs, which would take minutes for each
+    // target.
     command.env("CARGO_PROFILE_RELEASE_LTO", "off").env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16");
     command
 }
@@ -79,7 +82,8 @@ fn targets(metadata: &Metadata) -> anyhow::Result<Vec<String>> {
     Ok(names)
 }
 
-/// Files of a corpus in the order of their names; an empty one would prove nothing.
+/// Files of a corpus in the order of their names. An empty corpus is an error: it would prove
+/// nothing.
 fn corpus(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let entries = std::fs::read_dir(folder).with_context(|| format!("no corpus in {}", folder.display()))?;
     let mut files = Vec::new();
@@ -94,7 +98,7 @@ fn corpus(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// libFuzzer names each input as it runs it; that is shown only when one fails.
+/// libFuzzer prints the name of each input as it runs it; this is shown only if one fails.
 fn replay_batch(program: &Path, files: &[PathBuf]) -> anyhow::Result<()> {
     let mut command = Command::new(program);
     let output = command.arg(TIMEOUT).args(files).current_dir(root()).output();

@@ -21,7 +21,7 @@ const STEPS: [Step; 11] = [
     ("unchanged", unchanged),
 ];
 
-/// Runs every step; stops at the first that fails, unless `keep_going`.
+/// Runs every step. Stops at the first one that fails, unless `keep_going`.
 pub(crate) fn run(keep_going: bool) -> anyhow::Result<()> {
     run_steps(&STEPS, keep_going)
 }
@@ -62,8 +62,8 @@ fn seconds(time: Duration) -> String {
     format!("{:.1} s", time.as_secs_f64())
 }
 
-/// In a fresh clone (`CI` is set) no tracked file may differ after the steps: a stale Cargo.lock or
-/// a test that writes into the sources shows here. Elsewhere edits are what one expects.
+/// In a fresh clone (`CI` is set) no tracked file may differ after the steps: this reveals a stale
+/// Cargo.lock, or a test that writes into the sources. Elsewhere local edits are expected.
 fn unchanged() -> anyhow::Result<()> {
     if std::env::var_os("CI").is_none() {
         println!("skipped: only a fresh clone (CI set) has nothing to differ from");

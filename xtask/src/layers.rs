@@ -1,4 +1,4 @@
-//! The dependency arrows of the workspace against those written in `layers.toml`.
+//! Compares the dependencies of the workspace with those written in `layers.toml`.
 
 mod modules;
 #[cfg(test)]
@@ -39,12 +39,13 @@ struct CrateRule {
     tests_may_use: Vec<String>,
     #[serde(default)]
     forbid: Vec<String>,
-    /// Its top modules from the bottom up; their imports run down only. Without the key they are not checked.
+    /// Its top modules from the bottom up; their imports run down only. Without the key they are
+    /// not checked.
     #[serde(default)]
     modules: Vec<String>,
 }
 
-/// Fails with the list of arrows and crates that differ from the written ones.
+/// Fails with the list of dependencies and crates that differ from the written ones.
 pub(crate) fn run() -> anyhow::Result<()> {
     let text = std::fs::read_to_string(root().join(RULES)).with_context(|| format!("cannot read {RULES}"))?;
     let rules: Rules = toml::from_str(&text).with_context(|| RULES.to_owned())?;
@@ -93,7 +94,7 @@ fn check_modules(rules: &Rules, metadata: &Metadata) -> anyhow::Result<Vec<Strin
     Ok(violations)
 }
 
-/// What is wrong with the rules themselves: names nobody has, arrows in a circle.
+/// The errors in the rules themselves: unknown names, and circular dependencies.
 fn check_rules(rules: &Rules) -> Vec<String> {
     let mut violations = Vec::new();
     for (name, rule) in &rules.crates {
@@ -109,7 +110,7 @@ fn check_rules(rules: &Rules) -> Vec<String> {
     violations
 }
 
-/// Takes away crates that use no crate left, until none is left or none can be taken.
+/// Removes crates that use no remaining crate, until none is left or none can be removed.
 fn in_a_circle(rules: &Rules) -> Option<String> {
     let mut left: BTreeSet<&str> = rules.crates.keys().map(String::as_str).collect();
     loop {
@@ -154,7 +155,7 @@ fn is_written(rule: &CrateRule, used: &str, dependency: &Dependency) -> bool {
     has(&rule.may_use) || (dependency.kind == Some(Kind::Dev) && has(&rule.tests_may_use))
 }
 
-/// No written arrow points to a higher layer.
+/// Checks that no written dependency points to a higher layer.
 fn check_direction(rules: &Rules, layer_of: &BTreeMap<&str, usize>, violations: &mut Vec<String>) {
     for (name, rule) in &rules.crates {
         for used in &rule.may_use {

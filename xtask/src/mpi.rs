@@ -1,5 +1,5 @@
-//! What needs MPI: the feature `mpi`, which the lints and the tests have on where there is an MPI library, so that
-//! nothing is built twice; and what is said where there is none.
+//! Steps that need MPI. Lints and tests enable the feature `mpi` where there is an MPI library, so
+//! that nothing is built twice; where there is none, they say so.
 
 use crate::cargo::{call, cargo};
 use anyhow::bail;
@@ -7,13 +7,15 @@ use std::process::Command;
 
 const FEATURES: &str = "--features=meshrti/mpi,meshrti-link-mpi/mpi";
 
-/// `required`: the step fails where there is no MPI, as in the gate, which installs it. `skip`: it does nothing.
+/// `required`: the step fails without MPI, as in the gate, which installs it. `skip`: the step does
+/// nothing.
 const WISH: &str = "MESHRTI_MPI";
 
-/// What `cargo clippy` and `cargo test` of the workspace are told besides: the features, where there is MPI.
+/// Additional arguments of the workspace's `cargo clippy` and `cargo test`: the features, where
+/// there is MPI.
 ///
 /// # Errors
-/// MPI is missing and must not be, or the wish is none.
+/// MPI is required and missing, or the variable has an unknown value.
 pub(crate) fn features() -> anyhow::Result<Vec<&'static str>> {
     let wish = std::env::var(WISH).unwrap_or_default();
     Ok(match why_not(&wish)? {
@@ -25,7 +27,7 @@ pub(crate) fn features() -> anyhow::Result<Vec<&'static str>> {
     })
 }
 
-/// The tests with MPI alone, for who works on them.
+/// Runs the tests with MPI alone, for work on them.
 pub(crate) fn run() -> anyhow::Result<()> {
     let features = features()?;
     if features.is_empty() {
@@ -36,7 +38,8 @@ pub(crate) fn run() -> anyhow::Result<()> {
     call(&mut cargo(&arguments.concat()))
 }
 
-/// Lints what is built without MPI, which is what most users have. Where there is no MPI, the step before has done that.
+/// Lints the code without MPI, which is what most users build. Where there is no MPI, the previous
+/// step has already done so.
 pub(crate) fn without() -> anyhow::Result<()> {
     if features()?.is_empty() {
         return Ok(());
@@ -44,10 +47,10 @@ pub(crate) fn without() -> anyhow::Result<()> {
     call(&mut cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"]))
 }
 
-/// Why there is nothing to do.
+/// The reason why there is nothing to do.
 ///
 /// # Errors
-/// MPI is missing and must not be, or the wish is none.
+/// MPI is required and missing, or the variable has an unknown value.
 fn why_not(wish: &str) -> anyhow::Result<Option<String>> {
     if !["", "required", "skip"].contains(&wish) {
         bail!("{WISH} is `{wish}`; it may be `required` or `skip`");

@@ -26,7 +26,8 @@ pub(crate) struct Soak {
     release: bool,
 }
 
-/// Runs fresh seeds, and fails when a run did. The runs, their failures and the commands that repeat them are printed.
+/// Runs fresh seeds, and fails if a run did. Prints the runs, their failures and the commands that
+/// repeat them.
 pub(crate) fn run(soak: &Soak) -> anyhow::Result<()> {
     let program = ["run", "--package", "meshrti-testkit", "--example", "soak", "--locked"];
     let mut command = cargo(&program);
@@ -37,7 +38,7 @@ pub(crate) fn run(soak: &Soak) -> anyhow::Result<()> {
     call(&mut command)
 }
 
-/// The arguments of the program that does it.
+/// The arguments of the example that makes the runs.
 fn arguments(soak: &Soak) -> anyhow::Result<Vec<String>> {
     let (name, value) = match (soak.hours, soak.seeds) {
         (_, Some(seeds)) => ("--seeds", seeds),

@@ -1,4 +1,4 @@
-//! Checks over the sources as text: what no compiler and no lint looks at.
+//! Checks of the sources as text, for rules that no compiler and no lint checks.
 
 mod links;
 #[cfg(test)]
@@ -7,14 +7,15 @@ mod tests;
 use crate::workspace::{Package, files, metadata, root};
 use anyhow::{Context, bail};
 
-/// A file longer than this is split, unless it is generated.
+/// A longer file is an error, unless it is generated.
 const LINES_MAX: usize = 600;
-/// A file longer than this is named, so that it is split before it must be.
+/// A longer file is a warning, so that it is split before it must be.
 const LINES_WARN: usize = 400;
-/// What is unfinished belongs in an issue. Spelled in halves: this file is checked as well.
+/// Markers of unfinished work, which belongs in an issue. Spelled in halves, since this file is
+/// checked too.
 const MARKERS: [&str; 4] =
     [concat!("TO", "DO"), concat!("FIX", "ME"), concat!("todo", "!("), concat!("unimplemented", "!(")];
-/// Folders that exist on somebody's machine only.
+/// Folders that exist only on somebody's machine.
 const PLACES: [&str; 4] =
     [concat!("/ho", "me/"), concat!("/Us", "ers/"), concat!("/wo", "rk/"), concat!("C:", "\\Users")];
 /// Kinds of files that people write. Corpora, snapshots and lock files are not among them.
@@ -37,7 +38,7 @@ impl Source {
     }
 }
 
-/// What the checks found; warnings close no gate.
+/// The findings of the checks; warnings do not fail the gate.
 #[derive(Default)]
 struct Findings {
     errors: Vec<String>,
@@ -66,7 +67,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Every file people write. A file that git lists and somebody has just deleted is left out.
+/// Every file that people write. A file that git lists and somebody has just deleted is left out.
 fn read_sources() -> anyhow::Result<Vec<Source>> {
     let mut sources = Vec::new();
     for path in files()?.into_iter().filter(|path| KINDS.iter().any(|kind| path.ends_with(kind))) {
@@ -121,7 +122,7 @@ fn check_lines(source: &Source, findings: &mut Findings) {
     }
 }
 
-/// Every crate has a licence and takes the lints of the workspace.
+/// Checks that a crate has a licence and takes the lints of the workspace.
 fn check_manifest(package: &Package, sources: &[Source], findings: &mut Findings) {
     let name = &package.name;
     if package.license.is_none() {
@@ -139,7 +140,7 @@ fn takes_workspace_lints(manifest: &str) -> bool {
     lints.and_then(toml::Value::as_bool) == Some(true)
 }
 
-/// The changelog exists and has a section to write into.
+/// Checks that the changelog exists and has a section to write into.
 fn check_changelog(sources: &[Source], findings: &mut Findings) {
     let changelog = sources.iter().find(|source| source.path == "CHANGELOG.md");
     if !changelog.is_some_and(|changelog| changelog.text.lines().any(is_release)) {

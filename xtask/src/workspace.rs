@@ -1,4 +1,4 @@
-//! What the workspace holds: its root, its packages as `cargo metadata` tells them, its files.
+//! The workspace: its root, its packages as reported by `cargo metadata`, and its files.
 
 use anyhow::{Context, ensure};
 use serde::Deserialize;
@@ -25,7 +25,7 @@ pub(crate) struct Package {
 
 #[derive(Debug, Deserialize)]
 pub(crate) struct Dependency {
-    /// The package's own name, whatever the dependent calls it.
+    /// The package's own name, whatever name the dependent gives it.
     pub(crate) name: String,
     /// `None` for a normal dependency.
     #[serde(default)]
@@ -57,7 +57,8 @@ pub(crate) fn metadata(manifest: &str) -> anyhow::Result<Metadata> {
     serde_json::from_str(&text).with_context(|| format!("cargo metadata of {manifest}"))
 }
 
-/// Every file that belongs to the project, relative to the root: those git tracks and new ones it does not ignore.
+/// Every file that belongs to the project, relative to the root: files that git tracks, and new
+/// ones that it does not ignore.
 pub(crate) fn files() -> anyhow::Result<Vec<String>> {
     let arguments = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
     let output = std::process::Command::new("git")

@@ -1,7 +1,8 @@
 //! The methods of `federate::Federate`: one for each service, in a file for each service group.
 //!
 //! A method is named after the service and takes the fields of its request, in their order. It
-//! takes whatever turns into a field: a text, octets, a logical time, the items of a list.
+//! accepts every type that converts to a field: a text, octets, a logical time, the items of a
+//! list.
 
 use super::names::{snake_case, title};
 use super::protos::{Field, Kind};
@@ -13,7 +14,7 @@ const WIDTH: usize = 110;
 /// Columns of a line of documentation.
 const DOC_WIDTH: usize = 100;
 
-/// The files: name, title, main clause, and which sub-clauses of it.
+/// The files: name, title, main clause, and range of sub-clauses.
 const FILES: [(&str, &str, &str, std::ops::RangeInclusive<u32>); 8] = [
     ("federation", "Federation management", "4", 1..=u32::MAX),
     ("declaration", "Declaration management", "5", 1..=u32::MAX),
@@ -84,7 +85,7 @@ fn method(service: &Service) -> String {
     out
 }
 
-/// The items between `start` and `end`: in one line, or each in its own.
+/// Writes the items between `start` and `end`: on one line, or each on its own.
 fn list(start: &str, items: impl Iterator<Item = String>, end: &str, out: &mut String) {
     let items: Vec<String> = items.collect();
     let line = format!("{start}{}{end}", items.join(", "));

@@ -1,4 +1,4 @@
-//! Generated code: what follows from the `.proto` files of the HLA API and from its table of
+//! Generated code: output derived from the `.proto` files of the HLA API and from its table of
 //! services.
 //!
 //! - [`protos`]: the messages, and their Rust types;
@@ -16,7 +16,7 @@ use crate::workspace::root;
 use anyhow::{Context, bail};
 use std::path::Path;
 
-/// A file as it should be: its path from the root of the workspace, and its text.
+/// A generated file: its path from the root of the workspace, and its text.
 struct Generated {
     path: String,
     text: String,
@@ -31,7 +31,7 @@ pub(crate) fn write() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Fails when a generated file differs from what would be written.
+/// Fails if a generated file differs from the one that would be written.
 pub(crate) fn check() -> anyhow::Result<()> {
     let is_stale =
         |file: &Generated| std::fs::read_to_string(root().join(&file.path)).unwrap_or_default() != file.text;

@@ -1,5 +1,5 @@
-//! The messages of the `.proto` files: the Rust types made of them, and what other generators ask
-//! about them.
+//! The messages of the `.proto` files: their Rust types, and queries of other generators about
+//! them.
 
 use super::names::{snake_case, type_name};
 use anyhow::{Context, bail};
@@ -39,7 +39,7 @@ pub(super) fn rust(set: FileDescriptorSet) -> anyhow::Result<String> {
     std::fs::read_to_string(out.0.join("rti1516_2025.fedpro.rs")).context("one package, one file")
 }
 
-/// A folder that goes when its owner does.
+/// A folder that is removed when this is dropped.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -64,7 +64,7 @@ pub(super) struct Field {
     pub(super) kind: Kind,
 }
 
-/// The type of a field, as far as the code for it differs.
+/// The type of a field, as far as the generated code depends on it.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Kind {
     /// A Rust type that is the same on the wire: `bool`, `u32`, `f64`.
@@ -74,7 +74,7 @@ pub(super) enum Kind {
     Octets,
     Enumeration(String),
     Handle(String),
-    /// A logical time or interval: there are Rust types that turn into it.
+    /// A logical time or interval: some Rust types convert to it.
     Time(String),
     /// A message that only wraps a list of these items.
     Collection(String),
@@ -136,7 +136,7 @@ impl<'a> Messages<'a> {
         })
     }
 
-    /// The Rust type of what a message lists, if it wraps a list and nothing else.
+    /// The Rust type of a message's items, if the message wraps a list and nothing else.
     fn item(&self, message: &str) -> anyhow::Result<Option<String>> {
         let [list] = self.get(message)?.field.as_slice() else { return Ok(None) };
         if list.label() != Label::Repeated || list.r#type() != Type::Message {

@@ -1,9 +1,9 @@
-//! The services: what the `.proto` files say of them, joined with the rows of `services.tsv`.
+//! The services: the content of the `.proto` files, joined with the rows of `services.tsv`.
 //!
-//! A row names the service, its clause in IEEE 1516.1-2025 and the exceptions it may raise. From
-//! the exceptions follows when the service may be called: a service that may raise `NotConnected`
-//! needs a connection, one that may raise `FederateNotExecutionMember` a membership, and one that
-//! may raise `SaveInProgress` or `RestoreInProgress` is refused meanwhile.
+//! A row names the service, its clause in IEEE 1516.1-2025 and the exceptions that it may raise.
+//! The exceptions determine when the service may be called. A service that may raise `NotConnected`
+//! needs a connection; one that may raise `FederateNotExecutionMember` needs a membership; and one
+//! that may raise `SaveInProgress` or `RestoreInProgress` is refused meanwhile.
 
 use super::names::type_name;
 use super::protos::{Field, Kind, Messages};
@@ -23,11 +23,11 @@ pub(super) struct Service {
     pub(super) request: String,
     pub(super) response: String,
     pub(super) parameters: Vec<Field>,
-    /// The one field of its response, if there is any.
+    /// The one field of its response, if it has one.
     pub(super) result: Option<Field>,
 }
 
-/// What a caller must be for a service, as the call table spells it.
+/// The state of a caller that a service requires, as the call table spells it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Needs {
     Nothing,

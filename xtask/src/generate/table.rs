@@ -14,7 +14,7 @@ use crate::Exception::*;
 use crate::handle::*;
 ";
 
-/// The file with the table and what else follows from it.
+/// The file with the table and the code that follows from it.
 pub(super) fn rust(services: &[Service]) -> String {
     let mut out = HEAD.to_owned();
     rows(services, &mut out);

@@ -1,4 +1,4 @@
-//! The arrows between the top modules of a crate: they run down only.
+//! The imports between the top modules of a crate: they must run down only.
 
 use anyhow::Context;
 use std::collections::BTreeSet;
@@ -33,7 +33,8 @@ pub(super) fn check(name: &str, written: &[String], imports: &BTreeSet<Import>) 
     violations
 }
 
-/// All imports between top modules of the crate whose sources lie in `folder`; those of tests do not count.
+/// All imports between top modules of the crate with its sources in `folder`, except those of
+/// tests.
 pub(super) fn imports(folder: &Path) -> anyhow::Result<BTreeSet<Import>> {
     let mut imports = BTreeSet::new();
     for file in files(folder)? {

@@ -1,4 +1,4 @@
-//! The checker on made-up workspaces: each kind of violation must be found, and nothing else.
+//! The checker on made-up workspaces: it must find each kind of violation, and nothing else.
 
 use super::*;
 use serde_json::{Value, json};

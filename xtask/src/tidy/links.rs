@@ -2,7 +2,7 @@
 
 use super::Source;
 
-/// Links of `page` to local files that `exists` denies, one message each.
+/// Links of `page` to local files for which `exists` is false, one message each.
 pub(super) fn broken(page: &Source, exists: impl Fn(&str) -> bool) -> Vec<String> {
     let mut messages = Vec::new();
     let mut in_fence = false;

@@ -1,4 +1,4 @@
-//! Each check on a source made to fail it, and on one that passes.
+//! Each check on a source that is made to fail it, and on one that passes.
 
 use super::*;
 use std::path::PathBuf;

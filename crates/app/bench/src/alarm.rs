@@ -1,14 +1,16 @@
-//! Moments that are kept. The runtime's own timers count in milliseconds, in which many updates can be due; the system's are finer.
+//! Alarms at exact moments. The runtime's own timers count in milliseconds, within which many
+//! updates can be due; the system's timers are finer.
 
 use std::io;
 use std::time::Instant;
 
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
-/// Sends something at each of these moments, or at once when one is over. A thread of its own sleeps in between, until the receiver is gone.
+/// Sends a signal at each of these moments, or at once if it is over. A thread of its own sleeps in
+/// between; it ends when the receiver is gone.
 ///
 /// # Errors
-/// The system gives no thread.
+/// The system cannot start a thread.
 pub(crate) fn at(moments: Vec<Instant>) -> io::Result<UnboundedReceiver<()>> {
     let (sender, receiver) = unbounded_channel();
     std::thread::Builder::new().name("alarm".to_owned()).spawn(move || {

@@ -1,13 +1,15 @@
-//! Cores of this machine: processes that stay on one, and cores that do not sleep.
+//! Cores of this machine: processes pinned to a core, and cores that are kept awake.
 
 use std::fs::File;
 use std::io::Write as _;
 
-/// While this lives, the calling thread, and processes that it starts, run on one core only; then where they could before.
+/// Pins the calling thread, and processes that it starts, to one core while this lives. Afterwards
+/// they run where they could before.
 pub(crate) struct OnCore(#[cfg(target_os = "linux")] rustix::thread::CpuSet);
 
 impl OnCore {
-    /// On the core of that number of those that this process may use, counted around. Nothing where the system does not let us.
+    /// Pins to the core `number` of those that this process may use, counted modulo their number.
+    /// `None` if the system refuses.
     #[cfg(target_os = "linux")]
     pub(crate) fn new(number: usize) -> Option<Self> {
         use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -19,7 +21,7 @@ impl OnCore {
         Some(Self(before))
     }
 
-    /// On the core of that number. This system has no call for it.
+    /// `None`: this system has no call for it.
     #[cfg(not(target_os = "linux"))]
     pub(crate) fn new(_number: usize) -> Option<Self> {
         None
@@ -28,22 +30,23 @@ impl OnCore {
 
 impl Drop for OnCore {
     fn drop(&mut self) {
-        // Fails if all of those cores were taken from this process meanwhile; the one that it has is then as good.
+        // Fails if all of those cores were taken from this process meanwhile; the present one is
+        // then as good.
         #[cfg(target_os = "linux")]
         let _ = rustix::thread::sched_setaffinity(None, &self.0);
     }
 }
 
-/// Whether processes can be kept on cores here.
+/// Whether processes can be pinned to cores here.
 pub fn can_pin() -> bool {
     OnCore::new(0).is_some()
 }
 
-/// While this lives, idle cores of this machine wait awake, so that nobody pays for their sleep (Linux: the latency that
-/// `/dev/cpu_dma_latency` allows is zero, as `cyclictest` has it).
+/// Keeps idle cores of this machine awake while this lives, so that no measurement includes their
+/// wake-up. (Linux: the latency that `/dev/cpu_dma_latency` allows is zero, as with `cyclictest`.)
 #[derive(Debug)]
 pub struct Awake(
-    /// The wish ends when this is closed.
+    /// The setting ends when this file is closed.
     #[allow(dead_code)]
     File,
 );
@@ -52,7 +55,7 @@ impl Awake {
     /// Keeps cores awake.
     ///
     /// # Errors
-    /// The system does not let us, or does not know of this; on Linux it takes the rights of an administrator.
+    /// The system refuses or does not support this; on Linux it takes administrator rights.
     pub fn keep() -> std::io::Result<Self> {
         let mut file = File::options().write(true).open("/dev/cpu_dma_latency")?;
         file.write_all(&0_i32.to_ne_bytes())?;

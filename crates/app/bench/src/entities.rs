@@ -1,4 +1,5 @@
-//! Federates that update entities as a script has it, and federates that want them: how late updates are.
+//! Federates that update entities by a script, and federates that subscribe them: the delay of
+//! updates.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -15,29 +16,30 @@ use crate::{BenchError, Rounds, role};
 /// An update of an entity.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Update {
-    /// From the beginning.
+    /// Time from the beginning.
     pub at: Duration,
-    /// Which of the entities, from 0.
+    /// The entity, from 0.
     pub object: u32,
     /// Payload, in bytes; at least [`SIZE_BYTES_MIN`](crate::latency::SIZE_BYTES_MIN).
     pub size: u32,
-    /// It is promised to arrive.
+    /// Whether it is sent reliably.
     pub reliable: bool,
 }
 
-/// What came of them.
+/// The results of the subscribers.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Seen {
-    /// Reflects, of all subscribers.
+    /// Number of reflects of all subscribers.
     pub(crate) reflects: u64,
-    /// Quantiles of the time from an update to its reflects: 50, 90 and 99 %, in microseconds; none without reflects.
+    /// Quantiles of the time from an update to its reflects: 50, 90 and 99 %, in microseconds;
+    /// `None` without reflects.
     pub(crate) quantiles_us: Option<[f64; 3]>,
 }
 
-/// How long it is waited for the last updates.
+/// Wait for the last updates to arrive.
 const SETTLE: Duration = Duration::from_secs(1);
 
-/// Gives the player its script, and lets it begin.
+/// Sends the script to the player, and starts it.
 pub(crate) async fn begin(player: &mut Process, script: &[Update]) -> Result<(), BenchError> {
     for Update { at, object, size, reliable } in script {
         player.tell(&format!("update {} {object} {size} {}", at.as_micros(), u8::from(*reliable))).await?;
@@ -45,7 +47,7 @@ pub(crate) async fn begin(player: &mut Process, script: &[Update]) -> Result<(),
     player.tell("play").await
 }
 
-/// Waits until all is sent, and for what came of it at all processes of watchers.
+/// Waits until all updates are sent, and collects the results of all processes of watchers.
 pub(crate) async fn end(
     player: &mut Process,
     watchers: &mut [Process],
@@ -59,7 +61,7 @@ pub(crate) async fn end(
         return Err(BenchError::Lossy { sent, received: sent - failed, failed });
     }
     tokio::time::sleep(SETTLE).await;
-    // Updates have sizes of their own.
+    // 0: the sizes of the updates differ.
     let mut times = Rounds::new(0);
     for watchers in watchers {
         watchers.tell("report").await?;
@@ -72,7 +74,8 @@ pub(crate) async fn end(
     Ok(Seen { reflects: times.samples(), quantiles_us: (times.samples() > 0).then_some(quantiles) })
 }
 
-/// Registers so many entities. `update MICROS OBJECT SIZE RELIABLE` adds to the script, and `play` is answered by `sent COUNT FAILED`.
+/// Registers `objects` entities. `update MICROS OBJECT SIZE RELIABLE` adds to the script; `play` is
+/// answered by `sent COUNT FAILED`.
 pub(crate) async fn play_player(
     server: String,
     federation: String,
@@ -101,24 +104,25 @@ pub(crate) async fn play_player(
         let moments = script.iter().map(|(at, ..)| begun + *at).collect();
         let mut ticks = alarm::at(moments).map_err(BenchError::system("thread"))?;
         for (_, object, size, reliable) in &script {
-            let _ = ticks.recv().await; // one for each
+            let _ = ticks.recv().await; // one signal for each update
             let unknown = || BenchError::Unusable(format!("there is no entity {object}"));
             let handle = *handles.get(*object).ok_or_else(unknown)?;
             let value = (entity.attributes[usize::from(!reliable)], stamped(*size));
             updates.update_attribute_values(handle, [value], "").await?;
             updates.flush();
         }
-        // What failed is told; it is no error of this process.
+        // Failures are reported as a number; they are no error of this process.
         let _ = updates.drained().await;
         say(&format!("sent {} {}", script.len(), updates.counts().failed));
     }
     Ok(())
 }
 
-/// Many federates that want all entities: `report` is answered by `got` and all times, as [`Rounds`] has them in words.
+/// Federates that subscribe all entities: `report` is answered by `got` and all times, in the words
+/// of [`Rounds`].
 pub(crate) async fn play_watchers(server: &str, federation: &str, count: usize) -> Result<(), BenchError> {
     let mut orders = orders();
-    // Updates have sizes of their own.
+    // 0: the sizes of the updates differ.
     let times = Rc::new(RefCell::new(Rounds::new(0)));
     for _ in 0..count {
         let member = Member::join(server, federation).await?;
@@ -143,14 +147,14 @@ pub(crate) async fn play_watchers(server: &str, federation: &str, count: usize) 
     Ok(())
 }
 
-/// A payload that holds this moment.
+/// A payload that contains the current time.
 fn stamped(size: usize) -> Bytes {
     let mut payload = BytesMut::zeroed(size.max(8));
     (&mut payload[..8]).put_u64(now_ns());
     payload.freeze()
 }
 
-/// How long ago the update of a reflect was made.
+/// The time since the update of a reflect was made.
 fn age_of(callback: &Callback) -> Option<Duration> {
     let Callback::ReflectAttributeValues(hla::api::ReflectAttributeValues { attribute_values, .. }) =
         callback

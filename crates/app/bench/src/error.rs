@@ -1,44 +1,44 @@
-//! Why a benchmark cannot be run.
+//! Errors of benchmarks.
 
 use std::io;
 
 use federate::{ConnectError, FederateError};
 
-/// Why a benchmark cannot be run, or its result cannot be trusted.
+/// The reason why a benchmark cannot be run, or its result cannot be trusted.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BenchError {
-    /// The server takes no federate.
+    /// The server does not accept a federate.
     #[error(transparent)]
     Connect(#[from] ConnectError),
-    /// The server refuses a service that the benchmark needs.
+    /// The server refused a service that the benchmark needs.
     #[error("the server: {0}")]
     Federate(#[from] FederateError),
-    /// The system gives no process or socket, or not what was asked of it.
+    /// The system refused a process, a socket or another request.
     #[error("{what}: {source}")]
     System {
-        /// What was tried.
+        /// The request.
         what: String,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
-    /// One of the benchmark's processes failed; it has told why on its standard error.
+    /// One of the benchmark's processes failed; its standard error has the reason.
     #[error("the process `{role}` {what}")]
     Process {
         /// Its role.
         role: String,
-        /// What it did instead of its work.
+        /// Its output or event in place of the expected one.
         what: String,
     },
-    /// Nothing came for so long that waiting makes no sense.
+    /// Nothing came for so long that waiting is pointless.
     #[error("nothing for {seconds} s while waiting for {what}")]
     Stalled {
-        /// What did not come.
+        /// The expected event.
         what: String,
-        /// How long it was waited for, in seconds.
+        /// Length of the wait in seconds.
         seconds: u64,
     },
-    /// The server lost, doubled or invented messages: there is no figure for that.
+    /// The server lost, duplicated or invented messages, so there is no result.
     #[error("the server delivered {received} of {sent} reliable updates ({failed} were refused)")]
     Lossy {
         /// Updates sent.
@@ -54,7 +54,7 @@ pub enum BenchError {
 }
 
 impl BenchError {
-    /// Makes an error of the system one that says what was tried.
+    /// Turns an error of the system into one that names the request.
     pub(crate) fn system(what: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
         let what = what.into();
         move |source| Self::System { what, source }

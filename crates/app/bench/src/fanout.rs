@@ -1,7 +1,7 @@
-//! One update to many subscribers, against as many updates to one.
+//! One update to many subscribers, against as many updates to one subscriber.
 //!
-//! In both cases the subscribers' process gets the same number of reflects; the difference is what it costs to take an
-//! update in, find out who wants it, encode it, and hand it out.
+//! In both cases the subscribers' process gets the same number of reflects. The difference is the
+//! cost of receiving an update, finding its subscribers, encoding it, and sending it out.
 
 use std::time::Instant;
 
@@ -11,52 +11,52 @@ use crate::process::Process;
 use crate::server::{Server, federation_name};
 use crate::{BenchError, Launcher, role};
 
-/// What to measure.
+/// The settings of the benchmark.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// Payload, in bytes.
     pub size: usize,
     /// Subscribing federates, all in one process.
     pub subscribers: usize,
-    /// Updates that go to all of them.
+    /// Number of updates that go to all of them.
     pub updates: u64,
-    /// Slices that the updates are cut into; fan-out and single sends take turns.
+    /// Number of slices of the updates; fan-out and single sends take turns.
     pub slices: u64,
 }
 
-/// What an update costs.
+/// The cost of an update.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Fanout {
     /// Payload, in bytes.
     pub size_bytes: usize,
     /// Subscribing federates.
     pub subscribers: usize,
-    /// Updates that went to all of them.
+    /// Number of updates that went to all of them.
     pub updates: u64,
     /// Seconds for an update to reach every subscriber, in a flood.
     pub fanout_s: f64,
     /// Seconds for an update to reach the one subscriber, in a flood.
     pub single_s: f64,
-    /// The same in processor time of the server, if it is ours.
+    /// The same two values in processor time of the server, if this benchmark started it.
     pub server_cpu_s: Option<(f64, f64)>,
 }
 
 impl Fanout {
-    /// An update to all subscribers against as many single sends.
+    /// Cost of an update to all subscribers, relative to as many single sends.
     pub fn ratio(&self) -> f64 {
         self.fanout_s / (self.single_s * self.subscribers as f64)
     }
 
-    /// The same in processor time of the server.
+    /// The same ratio in processor time of the server.
     pub fn server_cpu_ratio(&self) -> Option<f64> {
         self.server_cpu_s.map(|(fanout, single)| fanout / (single * self.subscribers as f64))
     }
 }
 
-/// Measures as planned. `progress` is told how many updates of how many are done.
+/// Runs the plan. `progress` gets the number of finished updates and their total.
 ///
 /// # Errors
-/// The server or the system does not what is asked of it; an update was lost or doubled.
+/// The server or the system fails or refuses a request; an update was lost or duplicated.
 pub async fn measure(
     launcher: &Launcher,
     server: &Server,
@@ -110,12 +110,12 @@ pub async fn measure(
 struct Flood {
     payload: Payload,
     object: hla::handle::ObjectInstanceHandle,
-    /// How many federates get each.
+    /// Number of federates that get each update.
     reach: u64,
 }
 
 impl Flood {
-    /// Sends `count` updates: the seconds until everybody has them.
+    /// Sends `count` updates. Returns the seconds until all federates have them.
     async fn send(
         &self,
         publisher: &Member,

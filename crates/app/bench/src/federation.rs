@@ -1,4 +1,5 @@
-//! A network of nodes and what federates do there, each process by itself: what the simulator of whole federations predicts, measured.
+//! A network of nodes and federates, each in a process of its own: measures what the simulator of
+//! whole federations predicts.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,102 +15,106 @@ use crate::process::{Process, orders, say};
 use crate::server::{Joined, Server, federation_name};
 use crate::{BenchError, Launcher, role, usage};
 
-/// What federates do.
+/// The work of federates.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Task {
-    /// One updates, another one answers each reflect by an update with the same payload.
+    /// One federate updates; another one answers each reflect by an update with the same payload.
     RoundTrips {
-        /// How many are measured.
+        /// Number of measured round trips.
         count: u64,
-        /// Before these, so many that are not.
+        /// Number of round trips before these that are not measured.
         warm_up: u64,
     },
-    /// One updates as fast as it is let.
+    /// One federate updates as fast as it can.
     Flood {
-        /// Updates.
+        /// Number of updates.
         count: u64,
-        /// Subscribing federates, in one process at each node of the others.
+        /// Number of subscribing federates, in one process at each node of the others.
         subscribers: usize,
     },
-    /// One updates entities at given moments.
+    /// One federate updates entities at given moments.
     Entities {
-        /// How many.
+        /// Number of entities.
         objects: usize,
-        /// What it does, in order.
+        /// The updates, in order.
         script: Arc<[Update]>,
-        /// Subscribing federates, in one process at each node of the others.
+        /// Number of subscribing federates, in one process at each node of the others.
         subscribers: usize,
     },
 }
 
-/// A task, and where it happens.
+/// A task and its nodes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Work {
-    /// What is done.
+    /// The task.
     pub task: Task,
     /// Payload, in bytes; at least [`SIZE_BYTES_MIN`](crate::latency::SIZE_BYTES_MIN).
     pub size: usize,
     /// The node of the federate that begins, from 0.
     pub from: usize,
-    /// The nodes of the others; of round trips one.
+    /// The nodes of the other federates; for round trips exactly one.
     pub to: Vec<usize>,
 }
 
-/// What to measure.
+/// The settings of a measurement.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Nodes; each is a process.
+    /// Number of nodes; each is a process.
     pub nodes: usize,
-    /// How they are joined.
+    /// The links between the nodes.
     pub joined: Joined,
-    /// What nodes share beside links.
+    /// The multicast groups that nodes share in addition to links.
     pub groups: Option<Groups>,
-    /// What federates do, all at the same time, each task in a federation execution and with processes of its own: one of who begins, and
-    /// one at each node of the others.
+    /// The tasks, all done at the same time. Each has a federation execution and processes of its
+    /// own: one for the federate that begins, and one at each node of the others.
     pub work: Vec<Work>,
-    /// Where processes stay; anywhere without.
+    /// The cores of the processes; `None`: any core.
     pub cores: Option<Cores>,
 }
 
-/// The core on which each process stays, by its number among those that this process may use, counted around.
+/// The core of each process, as a number among the cores that this process may use, counted modulo
+/// their number.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Cores {
-    /// By node.
+    /// The core of each node.
     pub nodes: Vec<usize>,
-    /// By task: of the process of the one who begins, and of those of the others.
+    /// For each task: the core of the process of the federate that begins, then those of the
+    /// others.
     pub federates: Vec<Vec<usize>>,
 }
 
-/// What came of a task.
+/// The results of a task.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Done {
-    /// Quantiles of round trips, or of the time from an update of an entity to its reflects: 50, 90 and 99 %, in microseconds.
+    /// Quantiles of round trips, or of the time from an update of an entity to its reflects: 50, 90
+    /// and 99 %, in microseconds.
     pub quantiles_us: Option<[f64; 3]>,
-    /// Reflects per second of each subscriber, of a flood.
+    /// For floods: reflects per second of each subscriber.
     pub per_s: Option<f64>,
-    /// Reflects, of entities.
+    /// For entities: number of reflects.
     pub reflects: Option<u64>,
-    /// Processor time of the process of the one who began, and of those of the others, in seconds, where the system says it.
+    /// Processor time of the process of the federate that began, and of those of the others, in
+    /// seconds, where the system reports it.
     pub cpu_s: Vec<Option<f64>>,
 }
 
-/// What came of all.
+/// The results of a measurement.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Measured {
-    /// By task.
+    /// The results of each task.
     pub done: Vec<Done>,
-    /// Processor time of each node while the tasks were done, in seconds, where the system says it.
+    /// Processor time of each node during the tasks, in seconds, where the system reports it.
     pub nodes_cpu_s: Vec<Option<f64>>,
-    /// How long that was.
+    /// Duration of the tasks.
     pub took: Duration,
-    /// What nodes counted meanwhile, and some seconds around it, where they share groups.
+    /// Counters of the nodes for this time and some seconds around it, if they share groups.
     pub counts: Option<Counts>,
 }
 
-/// Starts nodes and federates, lets all begin, and ends them.
+/// Starts nodes and federates, runs all tasks, and ends the processes.
 ///
 /// # Errors
-/// The system or a node does not what is asked of it; an update was lost or refused.
+/// The system or a node fails or refuses a request; an update was lost or refused.
 pub async fn measure(launcher: &Launcher, plan: &Plan) -> Result<Measured, BenchError> {
     let nodes = plan.cores.as_ref().map_or(&[][..], |cores| &cores.nodes);
     let server = Server::network(launcher, plan.nodes, plan.joined, plan.groups.as_ref(), nodes).await?;
@@ -119,7 +124,7 @@ pub async fn measure(launcher: &Launcher, plan: &Plan) -> Result<Measured, Bench
         let launcher = |place: usize| launcher.on_core(cores.and_then(|cores| cores.get(place)).copied());
         crews.push(Crew::start(launcher, &server, index, work.clone()).await?);
     }
-    // What comes of joining is over.
+    // Time for the traffic of joining to end.
     tokio::time::sleep(CALM).await;
     if plan.groups.is_some() {
         await_reach(server.addresses(), plan.joined).await?;
@@ -138,7 +143,7 @@ pub async fn measure(launcher: &Launcher, plan: &Plan) -> Result<Measured, Bench
     Ok(Measured { done: ended.into_iter().map(|(_, done)| done).collect(), nodes_cpu_s, took, counts })
 }
 
-/// What nodes have counted, where they share groups.
+/// The nodes' counters, if they share groups.
 async fn counts(plan: &Plan, server: &Server) -> Result<Option<Counts>, BenchError> {
     match plan.groups {
         Some(_) => Counts::read(server.addresses()).await.map(Some),
@@ -146,7 +151,8 @@ async fn counts(plan: &Plan, server: &Server) -> Result<Option<Counts>, BenchErr
     }
 }
 
-/// Lets all tasks be done at the same time, each on a clock of its own. They are given back, since federations end with them.
+/// Runs all tasks at the same time, each with a clock of its own. Returns the crews too, since
+/// federations end with them.
 async fn all_at_once(crews: Vec<Crew>) -> Result<Vec<(Crew, Done)>, BenchError> {
     let mut running = JoinSet::new();
     for (index, mut crew) in crews.into_iter().enumerate() {
@@ -168,20 +174,20 @@ async fn all_at_once(crews: Vec<Crew>) -> Result<Vec<(Crew, Done)>, BenchError> 
     Ok(ended.into_iter().map(|(_, crew, done)| (crew, done)).collect())
 }
 
-/// Between joining and the beginning.
+/// Wait between joining and the beginning of the tasks.
 const CALM: Duration = Duration::from_millis(300);
 
 fn difference(after: Option<f64>, before: Option<f64>) -> Option<f64> {
     after.zip(before).map(|(after, before)| after - before)
 }
 
-/// Where federates of a task find a node.
+/// The address of a node for federates of a task.
 fn address_of(server: &Server, task: usize, node: usize) -> Result<&str, BenchError> {
     let none = || BenchError::Unusable(format!("task {} is at node {node}, which is not", task + 1));
     server.address_of(node).ok_or_else(none)
 }
 
-/// Starts the processes of a task but that of who begins, node by node.
+/// Starts the processes of a task, except that of the federate that begins, node by node.
 async fn start_others(
     launcher: &impl Fn(usize) -> Launcher,
     server: &Server,
@@ -206,14 +212,15 @@ async fn start_others(
 struct Crew {
     work: Work,
     near: Process,
-    /// By node of the others.
+    /// The process at each node of the others.
     far: Vec<Process>,
-    /// Keeps the federation execution.
+    /// Keeps the federation execution in existence.
     _founder: Federate,
 }
 
 impl Crew {
-    /// `launcher` is that of the process of who begins (0) and those of the others.
+    /// `launcher` gets 0 for the process of the federate that begins, and then the numbers of the
+    /// others.
     async fn start(
         launcher: impl Fn(usize) -> Launcher,
         server: &Server,
@@ -230,7 +237,8 @@ impl Crew {
             Task::Entities { objects, .. } => role::player(near, &federation, objects),
         };
         let others = start_others(&launcher, server, &federation, index, &work);
-        // Who asks is there before the one who answers; in other tasks those who listen are there first.
+        // The asking federate starts before the answering one; in other tasks the subscribers start
+        // first.
         let (near, far) = if let Task::RoundTrips { .. } = work.task {
             let near = launcher(0).start(&begins).await?.0;
             (near, others.await?)
@@ -241,12 +249,13 @@ impl Crew {
         Ok(Self { work, near, far, _founder: founder })
     }
 
-    /// A short run that is not measured: everybody knows everybody then.
+    /// A short run that is not measured, after which all federates have discovered each other's
+    /// objects.
     async fn warm_up(&mut self) -> Result<(), BenchError> {
         let task = match self.work.task {
             Task::RoundTrips { .. } => Task::RoundTrips { count: 1, warm_up: 100 },
             Task::Flood { count, subscribers } => Task::Flood { count: count / 20 + 1, subscribers },
-            // What it does it does as often as it says.
+            // A script cannot be shortened.
             Task::Entities { .. } => return Ok(()),
         };
         let whole = std::mem::replace(&mut self.work.task, task);
@@ -276,7 +285,7 @@ impl Crew {
         }
     }
 
-    /// Waits until it is done, and for what came of it; processor times are not read.
+    /// Waits until the task is done, and collects its results without processor times.
     async fn end(&mut self, begun: Instant) -> Result<Done, BenchError> {
         let nothing = Done { quantiles_us: None, per_s: None, reflects: None, cpu_s: Vec::new() };
         match &self.work.task {
@@ -316,7 +325,8 @@ impl Crew {
     }
 }
 
-/// Asks: `rounds SIZE WARM_UP COUNT` is answered by `took P50 P90 P99`, in microseconds.
+/// The asking federate: `rounds SIZE WARM_UP COUNT` is answered by `took P50 P90 P99`, in
+/// microseconds.
 pub(crate) async fn play_asker(server: String, federation: String) -> Result<(), BenchError> {
     let mut orders = orders();
     let mut member = Member::join(&server, &federation).await?;

@@ -1,8 +1,9 @@
-//! The floor: the same bytes over the same number of hops with nothing in between that has to think.
+//! The floor: the same bytes over the same number of hops, with no processing in between.
 //!
-//! Three processes as with an RTI: this one, a relay, and the far end. All use blocking threads, `TCP_NODELAY` and plain
-//! reads and writes; the relay writes whatever it reads, one thread for each direction. No server that has to look at
-//! messages, and to serve many federates from one thread, can be faster; how close it comes is the question.
+//! There are three processes, as with an RTI: this one, a relay, and the far end. All use blocking
+//! threads, `TCP_NODELAY` and plain reads and writes. The relay writes everything that it reads,
+//! with one thread for each direction. No server that has to parse messages, and to serve many
+//! federates from one thread, can be faster; the question is how close it comes.
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -11,7 +12,8 @@ use std::time::{Duration, Instant};
 use crate::process::{Process, orders, say};
 use crate::{BenchError, Launcher, Rounds, role};
 
-/// What a relay reads at a time, and a flood writes: what the federate library and the node use.
+/// Bytes that a relay reads at a time, and (`BATCH_BYTES`) a flood writes at a time: the same as in
+/// the federate library and the node.
 const READ_BYTES: usize = 256 << 10;
 const BATCH_BYTES: usize = 64 << 10;
 
@@ -27,7 +29,7 @@ impl Floor {
     /// Starts a chain of `links` + 1 relays and the far end.
     ///
     /// # Errors
-    /// The system gives no process or socket.
+    /// The system cannot start a process or open a socket.
     pub async fn start(launcher: &Launcher, links: usize) -> Result<Self, BenchError> {
         let (relay, words) = launcher.start(&role::relay(None)).await?;
         let near = words.first().cloned().unwrap_or_default();
@@ -38,15 +40,15 @@ impl Floor {
             last = words.first().cloned().unwrap_or_default();
             relays.push(relay);
         }
-        // A relay joins the first connection with the second.
+        // A relay joins its first connection with its second one.
         let (far, _) = launcher.start(&role::floor_end(&last)).await?;
         let socket =
             connect(&near).map_err(BenchError::system(format!("cannot reach the relay at {near}")))?;
         Ok(Self { socket, far, _relays: relays })
     }
 
-    /// Makes `warm_up` and then `count` round trips of messages of `message_bytes`; the latter are recorded under the
-    /// size `payload`.
+    /// Makes `warm_up` and then `count` round trips of messages of `message_bytes`. The latter are
+    /// recorded under the size `payload`.
     ///
     /// # Errors
     /// The far end or the relay has gone.
@@ -78,7 +80,8 @@ impl Floor {
         Ok(rounds)
     }
 
-    /// Receives a flood of `count` messages of `message_bytes`: the time from the first bytes to the last.
+    /// Receives a flood of `count` messages of `message_bytes`. Returns the time from the first
+    /// bytes to the last ones.
     ///
     /// # Errors
     /// The far end or the relay has gone.
@@ -121,10 +124,10 @@ fn connect(address: &str) -> std::io::Result<TcpStream> {
     Ok(socket)
 }
 
-/// The role of the relay: joins every two connections, or each with one that it makes `onward`.
+/// The role of the relay: joins connections in pairs, or each with one that it makes to `onward`.
 pub(crate) fn relay(onward: Option<&str>) -> std::io::Result<()> {
     let listener = TcpListener::bind(("127.0.0.1", 0))?;
-    let _orders = orders(); // nobody gives any, but the end of the pipe is the end of the relay
+    let _orders = orders(); // no orders; the end of the pipe ends the relay
     say(&format!("ready {}", listener.local_addr()?));
     loop {
         let (first, _) = listener.accept()?;
@@ -139,7 +142,7 @@ pub(crate) fn relay(onward: Option<&str>) -> std::io::Result<()> {
     }
 }
 
-/// Writes whatever it reads, until either end has gone.
+/// Writes everything that it reads, until either end has gone.
 fn pass_on(mut from: TcpStream, mut to: TcpStream) {
     let mut buffer = vec![0; READ_BYTES];
     while let Ok(read @ 1..) = from.read(&mut buffer) {
@@ -147,10 +150,10 @@ fn pass_on(mut from: TcpStream, mut to: TcpStream) {
             break;
         }
     }
-    let _ = to.shutdown(std::net::Shutdown::Write); // the other end is to notice; it may have gone already
+    let _ = to.shutdown(std::net::Shutdown::Write); // tells the other end, if it is still there
 }
 
-/// The role of the far end: echoes or floods as it is told.
+/// The role of the far end: echoes or floods as ordered.
 pub(crate) fn far_end(address: &str) -> std::io::Result<()> {
     let mut orders = orders();
     let mut socket = connect(address)?;

@@ -1,4 +1,4 @@
-//! Multicast groups that nodes share on the loopback interface, and what they say of them.
+//! Multicast groups that nodes share on the loopback interface, and their counters.
 
 use std::net::UdpSocket;
 use std::time::{Duration, Instant};
@@ -11,58 +11,59 @@ use crate::process::PATIENCE;
 use crate::server::Joined;
 use crate::status::report;
 
-/// How old what a node says of itself can be.
+/// Largest age of a node's report.
 pub(crate) const STALE: Duration = Duration::from_millis(1_500);
-/// How often a node is asked whether its groups reach all.
+/// Interval between two checks whether a node's groups reach all others.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// The groups of nodes on this machine.
+/// The multicast groups of nodes on this machine.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Groups {
-    /// How many.
+    /// Number of groups.
     pub count: u16,
-    /// Congestion control does not send slower than this, in bit/s; without, as nodes do unless they are told otherwise.
+    /// The lowest rate of congestion control, in bit/s; `None`: the default of nodes.
     pub rate_min: Option<u64>,
-    /// The share of datagrams that each node loses of what comes to it (0 to 1).
+    /// The share of incoming datagrams that each node loses (0 to 1).
     pub loss: f64,
 }
 
 impl Groups {
-    /// Groups on the loopback interface that nobody else has, with an emulated line to each node, as nodes take them.
+    /// The URL of groups on the loopback interface that nobody else uses, with an emulated line to
+    /// each node.
     pub(crate) fn url(&self) -> Result<String, BenchError> {
         let port = UdpSocket::bind("127.0.0.1:0").and_then(|socket| socket.local_addr());
         let port = port.map_err(BenchError::system("a port for a multicast group"))?.port();
         let rate = self.rate_min.map_or(String::new(), |rate| format!(",rate-min={rate}bit/s"));
-        // In steps of 10^-9, as lines have them.
+        // In steps of 10^-9, as lines count losses.
         let percent = (self.loss * 1e9).round() / 1e7;
         let loss = if percent > 0.0 { format!(",loss={percent}%") } else { String::new() };
         Ok(format!("srmp://239.255.44.42:{port},interface=lo,groups={}{rate}{loss}", self.count))
     }
 }
 
-/// What nodes counted, all together.
+/// The sums of the nodes' counters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counts {
-    /// Frames sent to groups, once each.
+    /// Frames sent to groups; each counts once.
     pub frames: u64,
-    /// Datagrams sent to groups, once each.
+    /// Datagrams sent to groups; each counts once.
     pub datagrams: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Datagrams that emulated lines lost, once for each node that missed one.
+    /// Datagrams lost by emulated lines; each counts once for each node that missed it.
     pub lost_datagrams: u64,
-    /// Frames that groups were given again.
+    /// Frames that were sent to groups again.
     pub repaired_frames: u64,
-    /// Frames that nodes missed and had from a group after all.
+    /// Frames that nodes missed and then received from a group.
     pub recovered_frames: u64,
-    /// Messages that nodes asked for over links.
+    /// Messages that nodes requested over links.
     pub asked_again: u64,
     /// Bytes sent over links.
     pub link_bytes: u64,
 }
 
 impl Counts {
-    /// What nodes have counted so far.
+    /// Reads the present counters of the nodes.
     pub(crate) async fn read(addresses: &[String]) -> Result<Self, BenchError> {
         tokio::time::sleep(STALE).await;
         let mut counts = Self::default();
@@ -81,7 +82,7 @@ impl Counts {
         Ok(counts)
     }
 
-    /// What came since.
+    /// The increase since `before`.
     pub(crate) fn since(self, before: Self) -> Self {
         Self {
             frames: self.frames.saturating_sub(before.frames),
@@ -96,9 +97,9 @@ impl Counts {
     }
 }
 
-/// Waits until the groups of each node reach all nodes next to it that are in them.
+/// Waits until the groups of each node reach all adjacent nodes that are in them.
 pub(crate) async fn await_reach(addresses: &[String], joined: Joined) -> Result<(), BenchError> {
-    // Who has just joined a group may not have said so.
+    // A node that has just joined a group may not have reported it yet.
     tokio::time::sleep(STALE).await;
     let begun = Instant::now();
     loop {
@@ -116,7 +117,7 @@ pub(crate) async fn await_reach(addresses: &[String], joined: Joined) -> Result<
     }
 }
 
-/// Whether that is so, by what each node says of its groups.
+/// Whether the groups reach these nodes, according to each node's report of its groups.
 fn all_reached(groups: &[Vec<GroupReport>], joined: Joined) -> bool {
     let is_in = |node: usize, group| groups[node].iter().any(|own| own.group == group);
     let reaches_all = |node: usize, own: &GroupReport| {
@@ -127,10 +128,10 @@ fn all_reached(groups: &[Vec<GroupReport>], joined: Joined) -> bool {
         && (0..groups.len()).all(|node| groups[node].iter().all(|own| reaches_all(node, own)))
 }
 
-/// What a node says of itself.
+/// The summary in a node's own report.
 pub(crate) async fn summary(address: &str) -> Result<NodeSummary, BenchError> {
     let begun = Instant::now();
-    // A node that has just become a member has yet to make one.
+    // A node that has just become a member does not have one yet.
     while begun.elapsed() < PATIENCE {
         let report = report(address, PATIENCE).await.ok_or_else(|| stalled("the report of a node"))?;
         let own = report.nodes.into_iter().find(|node| node.name == report.node);

@@ -1,8 +1,9 @@
 //! Round trips: update → reflect → update → reflect.
 //!
-//! This process updates a ping, the server reflects it to a federate in another process, that one updates its pong with
-//! the same payload, and the server reflects it to this process: two hops each way, as in BMLatency of the RTI benchmark
-//! suite. The floor takes turns with the server, in slices, so that whatever else the machine does meets both.
+//! This process updates a ping, and the server reflects it to a federate in another process. That
+//! one updates its pong with the same payload, and the server reflects it to this process. So there
+//! are two hops each way, as in BMLatency of the RTI benchmark suite. The floor takes turns with
+//! the server, in slices, so that any other load of the machine affects both.
 
 use std::time::{Duration, Instant};
 
@@ -17,42 +18,43 @@ use crate::server::{Server, federation_name};
 use crate::wire::message_bytes;
 use crate::{BenchError, Launcher, Rounds, role};
 
-/// The least payload: a round is known by its number.
+/// The smallest payload, in bytes: a round is identified by its number.
 pub const SIZE_BYTES_MIN: usize = 8;
 
-/// What to measure.
+/// The settings of the benchmark.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// Payloads, in bytes; at least [`SIZE_BYTES_MIN`].
     pub sizes: Vec<usize>,
-    /// Round trips of each size.
+    /// Number of round trips of each size.
     pub samples: u64,
-    /// Round trips before every slice that are not counted.
+    /// Number of round trips before every slice that are not counted.
     pub warm_up: u64,
-    /// Slices that the samples of each size are cut into; between two of them the floor has its turn.
+    /// Number of slices of the samples of each size; the floor has its turn between two of them.
     pub slices: u64,
-    /// Numbers of other objects that exist while all sizes are measured: registered by this federate, discovered by
-    /// the other. Rising.
+    /// Numbers of other objects that exist while all sizes are measured, in rising order:
+    /// registered by this federate, discovered by the other.
     pub objects: Vec<usize>,
 }
 
 /// The round trips of one size.
 #[derive(Clone, Debug)]
 pub struct Latency {
-    /// Other objects that existed.
+    /// Number of other objects that existed.
     pub objects: usize,
-    /// Through the server.
+    /// Round trips through the server.
     pub rounds: Rounds,
-    /// Through the relay.
+    /// Round trips through the relay.
     pub floor: Rounds,
-    /// Processor time that the server used per round trip, in seconds, warm-up included; if it is ours.
+    /// Processor time of the server per round trip, in seconds, warm-up included; if this benchmark
+    /// started the server.
     pub server_cpu_s: Option<f64>,
 }
 
-/// Measures as planned. `progress` is told how many round trips of how many are done.
+/// Runs the plan. `progress` gets the number of finished round trips and their total.
 ///
 /// # Errors
-/// The server or the system does not what is asked of it.
+/// The server or the system fails or refuses a request.
 pub async fn measure(
     launcher: &Launcher,
     server: &Server,
@@ -92,7 +94,7 @@ pub async fn measure(
     Ok(results)
 }
 
-/// How many of `whole` things are in part `index` of `parts`.
+/// The size of part `index` of `parts` nearly equal parts of `whole`.
 pub(crate) fn share(whole: u64, parts: u64, index: u64) -> u64 {
     whole * (index + 1) / parts - whole * index / parts
 }
@@ -103,7 +105,7 @@ struct Ring {
     ping: ObjectInstanceHandle,
     others: usize,
     number: u64,
-    /// Ends the other federate when it goes.
+    /// Ends the other federate when it is dropped.
     echo: crate::process::Process,
 }
 
@@ -117,8 +119,8 @@ impl Ring {
         Ok(Self { member, ping, others: 0, number: 0, echo })
     }
 
-    /// Registers objects of the class that is measured until there are `count` beside the one that is updated, and
-    /// waits until the other federate has discovered them.
+    /// Registers objects of the measured class until there are `count` besides the one that is
+    /// updated, and waits until the other federate has discovered them.
     async fn populate(mut self, count: usize) -> Result<Self, BenchError> {
         let updates = self.member.federate.updates();
         let object_class = Some(self.member.ping.class);
@@ -127,7 +129,7 @@ impl Ring {
         }
         updates.drained().await?;
         self.others = self.others.max(count);
-        self.rounds(SIZE_BYTES_MIN, 1, 0).await.map(|(ring, _)| ring) // it has them when it answers what was sent after them
+        self.rounds(SIZE_BYTES_MIN, 1, 0).await.map(|(ring, _)| ring) // an answer shows that it has them
     }
 
     async fn rounds(mut self, size: usize, warm_up: u64, count: u64) -> Result<(Self, Rounds), BenchError> {
@@ -155,7 +157,8 @@ impl Ring {
     }
 }
 
-/// Round trips with a federate that answers: some that are not counted, and some that are. `number` is that of the last one, ever.
+/// Makes round trips with a federate that answers: first some that are not counted, then some that
+/// are. `number` is that of the last round trip ever.
 pub(crate) async fn round_trips(
     member: &mut Member,
     ping: ObjectInstanceHandle,

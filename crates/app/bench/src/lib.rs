@@ -1,22 +1,24 @@
-//! Measuring any Federate Protocol server against the floor of the bare network.
+//! Measures any Federate Protocol server against the floor of the bare network.
 //!
-//! A benchmark here is a conversation of separate processes over loopback or a network: the one that measures, and its
-//! [`role`]s, which it starts from its own program and which end with it. What is measured is always put beside a
-//! *floor* measured in the same run, with the same bytes: two sockets and the smallest honest relay between them. A
-//! number of microseconds says something about a machine; its ratio to the floor says something about the RTI.
+//! A benchmark here is a conversation of separate processes over loopback or a network: the
+//! measuring one, and its [`role`]s, which it starts from its own program and which end with it.
+//! Every result is put beside a *floor* measured in the same run with the same bytes: two sockets
+//! and the smallest honest relay between them. A number of microseconds characterizes a machine;
+//! its ratio to the floor characterizes the RTI.
 //!
 //! - [`latency`]: update → reflect → update → reflect round trips;
-//! - [`throughput`]: one federate floods, one counts;
-//! - [`federation`]: a network of nodes, and what federates do there, as the simulator has it;
+//! - [`throughput`]: one federate floods, another one counts;
+//! - [`federation`]: a network of nodes and federates, as in the simulator;
 //! - [`fanout`]: one update to many subscribers, against as many single updates;
-//! - [`memory`]: what idle federates and registered objects cost the server;
-//! - [`objects`]: very many objects of one federate, and what the others notice;
-//! - [`kills`]: what a federation over many nodes promises while nodes are killed;
-//! - [`site`]: nodes of one site, over links and through multicast groups that lose;
+//! - [`memory`]: the cost of idle federates and registered objects for the server;
+//! - [`objects`]: very many objects of one federate, and their effect on others;
+//! - [`kills`]: the promises of a federation over many nodes while nodes are killed;
+//! - [`site`]: nodes of one site, over links and through lossy multicast groups;
 //! - [`srmp`]: multicast on real sockets, against bare UDP multicast;
-//! - [`floor`]: the relay and what talks through it, by itself.
+//! - [`floor`]: the relay and its ends, by themselves.
 //!
-//! Nothing here prints or decides: [`Rounds`] and plain structs come out, and the command makes tables of them.
+//! Nothing here prints or decides: [`Rounds`] and plain structs come out, and the command makes
+//! tables of them.
 
 mod alarm;
 pub mod cores;

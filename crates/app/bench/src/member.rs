@@ -19,13 +19,13 @@ pub(crate) struct Payload {
     pub(crate) attribute: AttributeHandle,
 }
 
-/// A joined federate and the handles it works with.
+/// A joined federate with the handles that it uses.
 pub(crate) struct Member {
     pub(crate) federate: Federate,
     pub(crate) callbacks: Callbacks,
-    /// What the measuring side updates.
+    /// The class that the measuring side updates.
     pub(crate) ping: Payload,
-    /// What the answering side updates.
+    /// The class that the answering side updates.
     pub(crate) pong: Payload,
 }
 
@@ -80,13 +80,14 @@ impl Member {
         }
     }
 
-    /// The next callback, for which nobody waits longer than is reasonable.
+    /// The next callback; an error if none comes within [`PATIENCE`].
     pub(crate) async fn next(&mut self, what: &str) -> Result<Callback, BenchError> {
         let callback = tokio::time::timeout(PATIENCE, self.callbacks.recv()).await;
         received(callback.map_err(|_| stalled(what))?)
     }
 
-    /// Leaves, with the objects, and destroys the federation execution if nobody else is in it.
+    /// Resigns, deletes the objects, and destroys the federation execution if no federate is left
+    /// in it.
     pub(crate) async fn leave(self, federation: &str) -> Result<(), BenchError> {
         let Self { federate, callbacks, .. } = self;
         federate.resign_federation_execution(ResignAction::DeleteObjects).await?;
@@ -104,7 +105,7 @@ impl Member {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entity {
     pub(crate) class: ObjectClassHandle,
-    /// What is reliable, and what goes by best effort.
+    /// The reliable attribute and the best-effort one.
     pub(crate) attributes: [AttributeHandle; 2],
 }
 

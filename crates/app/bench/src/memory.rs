@@ -1,4 +1,4 @@
-//! What federates and objects cost the server when they do nothing.
+//! The cost of idle federates and objects for the server.
 
 use std::time::Duration;
 
@@ -8,26 +8,26 @@ use crate::member::Member;
 use crate::server::{Server, federation_name};
 use crate::{BenchError, Launcher, role};
 
-/// How many attributes the class of the registered objects has.
+/// Number of attributes of the class of the registered objects.
 pub const ATTRIBUTES: usize = 40;
 
-/// What to measure.
+/// The settings of the benchmark.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Joined federates that do nothing.
+    /// Number of joined federates that do nothing.
     pub federates: usize,
-    /// Registered objects of a class with [`ATTRIBUTES`] attributes.
+    /// Number of registered objects of a class with [`ATTRIBUTES`] attributes.
     pub objects: usize,
-    /// How long the idle server is watched.
+    /// Time for which the idle server is watched.
     pub idle: Duration,
 }
 
-/// What they cost.
+/// The costs.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Memory {
-    /// Joined federates that did nothing.
+    /// Number of joined federates that did nothing.
     pub federates: usize,
-    /// Registered objects.
+    /// Number of registered objects.
     pub objects: usize,
     /// Memory of the server before, in bytes.
     pub empty_bytes: u64,
@@ -35,14 +35,14 @@ pub struct Memory {
     pub federate_bytes: f64,
     /// Additional memory of the server per object, in bytes.
     pub object_bytes: f64,
-    /// Part of a processor that the server used while nobody did anything.
+    /// Share of a processor that the server used while nothing happened.
     pub idle_cpu: Option<f64>,
 }
 
-/// Measures as planned, on a server of its own.
+/// Runs the plan on a server of its own.
 ///
 /// # Errors
-/// The system does not say how much memory a process uses; the server does not what is asked of it.
+/// The system does not report the memory of processes; the server fails or refuses a request.
 pub async fn measure(launcher: &Launcher, plan: &Plan) -> Result<Memory, BenchError> {
     let server = Server::start(launcher).await?;
     let federation = federation_name("memory");

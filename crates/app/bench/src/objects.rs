@@ -1,8 +1,9 @@
-//! Very many objects of one federate, and what the other federates notice.
+//! Very many objects of one federate, and their effect on other federates.
 //!
-//! A canary exchanges round trips with an echo through the same server all the time. Meanwhile one federate registers
-//! its objects, another one subscribes late and discovers all of them, the owner resigns and deletes them, and a second
-//! owner does the same and is then lost. The round trips of the canary tell whom that has held up.
+//! A canary exchanges round trips with an echo through the same server all the time. Meanwhile one
+//! federate registers its objects, another one subscribes late and discovers all of them, the owner
+//! resigns and deletes them, and a second owner does the same and is then lost. The round trips of
+//! the canary show which of these steps held up others.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -23,7 +24,7 @@ use crate::{BenchError, Launcher, Rounds, role};
 const VALUE: &[u8] = b"canary";
 /// Pause between two round trips of the canary.
 const BEAT: Duration = Duration::from_millis(5);
-/// How long the canary is undisturbed at first.
+/// Time for which the canary is undisturbed at first.
 const QUIET: Duration = Duration::from_secs(2);
 /// The longest time that one phase may take.
 const PHASE_MAX: Duration = Duration::from_secs(600);
@@ -33,17 +34,19 @@ const PHASE_MAX: Duration = Duration::from_secs(600);
 pub struct Phase {
     /// Its name, for a table.
     pub name: &'static str,
-    /// Objects that it happened to.
+    /// Number of objects in the phase.
     pub objects: usize,
-    /// How long it took.
+    /// Duration of the phase.
     pub took: Duration,
     /// The round trips that began in it.
     pub canary: Rounds,
 }
 
-/// Measures with `objects` objects of each owner, on a server of its own. `progress` is told the name of each phase.
+/// Measures with `objects` objects of each owner, on a server of its own. `progress` gets the name
+/// of each phase.
 ///
 /// # Errors
+/// The server or the system fails or refuses a request.
 /// The server or the system does not what is asked of it.
 pub async fn measure(
     launcher: &Launcher,
@@ -103,7 +106,7 @@ async fn run_phases(
 /// The federate whose round trips are measured.
 struct Canary {
     rounds: Rc<RefCell<Vec<Duration>>>,
-    /// When the round trip began that is under way.
+    /// The beginning of the round trip in progress.
     under_way: Rc<Cell<Option<Instant>>>,
     task: JoinHandle<Result<(), BenchError>>,
     _echo: Process,
@@ -141,12 +144,13 @@ impl Canary {
         Ok(Self { rounds, under_way, task, _echo: echo })
     }
 
-    /// Round trips count from now on.
+    /// Counts round trips from now on.
     fn begin(&self) {
         self.rounds.borrow_mut().clear();
     }
 
-    /// The round trips of a phase that has just ended; one that is still under way belongs to it, however long it takes.
+    /// The round trips of a phase that has just ended. One that is still in progress belongs to the
+    /// phase, however long it takes.
     async fn phase(&self, name: &'static str, objects: usize, took: Duration) -> Phase {
         let end = Instant::now();
         while self.under_way.get().is_some_and(|begin| begin < end) && !self.task.is_finished() {
@@ -157,7 +161,7 @@ impl Canary {
         Phase { name, objects, took, canary }
     }
 
-    /// Ends it, unless it has failed.
+    /// Ends the canary, unless it has failed.
     async fn stop(self) -> Result<(), BenchError> {
         if self.task.is_finished() {
             return self.task.await.map_err(|error| BenchError::Unusable(error.to_string()))?;
@@ -198,7 +202,8 @@ pub(crate) async fn play_owner(server: &str, federation: &str) -> Result<(), Ben
     Ok(())
 }
 
-/// A late subscriber: `discover COUNT` and `remove COUNT` are answered when so many have been discovered or removed.
+/// A late subscriber: `discover COUNT` and `remove COUNT` are answered when that many have been
+/// discovered or removed.
 pub(crate) async fn play_late(server: &str, federation: &str) -> Result<(), BenchError> {
     let mut orders = orders();
     let mut member = Member::join(server, federation).await?;

@@ -1,4 +1,5 @@
-//! Processes of a benchmark: started from its own program, spoken to in lines, gone when it is gone.
+//! Processes of a benchmark: started from its own program, controlled by lines of text, and ended
+//! with it.
 
 use std::ffi::OsString;
 use std::io::Write as _;
@@ -13,7 +14,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use crate::BenchError;
 use crate::cores::OnCore;
 
-/// Longest silence of a process, or of the server, that still may be work.
+/// Longest silence of a process, or of the server, that may still mean work.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// How the program starts itself in a [`role`](crate::role).
@@ -21,12 +22,13 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 pub struct Launcher {
     program: PathBuf,
     arguments: Vec<OsString>,
-    /// Where processes are to stay; anywhere without.
+    /// The core of the processes; `None`: any core.
     core: Option<usize>,
 }
 
 impl Launcher {
-    /// `program` with `arguments` and then the words of a role has to call [`role::play`](crate::role::play).
+    /// `program` with `arguments`, followed by the words of a role, must call
+    /// [`role::play`](crate::role::play).
     pub fn new(
         program: impl Into<PathBuf>,
         arguments: impl IntoIterator<Item = impl Into<OsString>>,
@@ -35,12 +37,14 @@ impl Launcher {
         Self { program: program.into(), arguments, core: None }
     }
 
-    /// The same, but processes stay on one core, by its number among those that this process may use, counted around; anywhere without.
+    /// The same, but processes are pinned to one core: a number among those that this process may
+    /// use, counted modulo their number. `None`: any core.
     pub(crate) fn on_core(&self, core: Option<usize>) -> Self {
         Self { core, ..self.clone() }
     }
 
-    /// The same, but inside of a network namespace of this machine (`ip netns`), which takes the rights for that.
+    /// The same, but inside a network namespace of this machine (`ip netns`), which takes the
+    /// rights for that.
     pub(crate) fn inside(&self, namespace: &str) -> Self {
         let mut arguments: Vec<OsString> = ["netns", "exec", namespace].map(OsString::from).to_vec();
         arguments.push(self.program.clone().into_os_string());
@@ -48,12 +52,12 @@ impl Launcher {
         Self { program: "ip".into(), arguments, core: self.core }
     }
 
-    /// Starts the role of `words` and waits until it is ready; the words that it says then come with it.
+    /// Starts the role of `words` and waits until it is ready. Returns the words after `ready` too.
     pub(crate) async fn start(&self, words: &[String]) -> Result<(Process, Vec<String>), BenchError> {
         self.start_with(words, Stdio::inherit()).await
     }
 
-    /// The same for a process whose log is added to a file.
+    /// The same for a process whose log is appended to a file.
     pub(crate) async fn start_logging(
         &self,
         words: &[String],
@@ -74,7 +78,7 @@ impl Launcher {
         command.args(&self.arguments).args(words);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(stderr).kill_on_drop(true);
         let spawned = {
-            // A process begins where the thread is that starts it.
+            // A process inherits the cores of the thread that starts it.
             let _here = self.core.and_then(OnCore::new);
             command.spawn()
         };
@@ -89,7 +93,8 @@ impl Launcher {
     }
 }
 
-/// A running role. It is killed, by its own process id, when this is dropped, and ends by itself when this process dies.
+/// A running role. It is killed, by its own process id, when this is dropped, and ends by itself
+/// when this process dies.
 #[derive(Debug)]
 pub(crate) struct Process {
     role: String,
@@ -112,7 +117,7 @@ impl Process {
             .map_err(BenchError::system(format!("cannot kill the process `{}`", self.role)))
     }
 
-    /// Gives an order.
+    /// Sends an order.
     pub(crate) async fn tell(&mut self, order: &str) -> Result<(), BenchError> {
         self.stdin
             .write_all(format!("{order}\n").as_bytes())
@@ -120,12 +125,12 @@ impl Process {
             .map_err(BenchError::system(format!("the process `{}` takes no orders", self.role)))
     }
 
-    /// Waits for a line that begins with `word`, and gives the words behind it.
+    /// Waits for a line that begins with `word`, and returns the words after it.
     pub(crate) async fn hear(&mut self, word: &str) -> Result<Vec<String>, BenchError> {
         self.hear_within(word, PATIENCE).await
     }
 
-    /// The same, for something that may take longer.
+    /// The same, for an answer that may take longer.
     pub(crate) async fn hear_within(
         &mut self,
         word: &str,
@@ -155,13 +160,15 @@ impl Process {
     }
 }
 
-/// Says a line to the process that started this one. A closed pipe is the end of the role, which the orders notice.
+/// Sends a line to the process that started this one. A closed pipe means the end of the role,
+/// which [`orders`] notices.
 pub(crate) fn say(line: &str) {
     let mut stdout = std::io::stdout().lock();
     let _ = writeln!(stdout, "{line}").and_then(|()| stdout.flush());
 }
 
-/// The orders that come from the process that started this one. When it closes the pipe or dies, this process ends.
+/// The orders of the process that started this one. When that process closes the pipe or dies, this
+/// process ends.
 pub(crate) fn orders() -> UnboundedReceiver<Vec<String>> {
     let (sender, receiver) = tokio::sync::mpsc::unbounded_channel();
     std::thread::spawn(move || {

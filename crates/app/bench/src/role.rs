@@ -1,7 +1,7 @@
-//! What the processes of a benchmark do.
+//! The roles of the processes of a benchmark.
 //!
-//! A role is a few words: its name and its arguments. It says `ready`, follows the orders it gets on its standard input,
-//! answers on its standard output, and ends when the standard input does.
+//! A role is a few words: its name and its arguments. It prints `ready`, follows the orders on its
+//! standard input, answers on its standard output, and ends when the standard input does.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -84,7 +84,8 @@ fn words<const N: usize>(words: [&str; N]) -> Vec<String> {
     words.map(str::to_owned).to_vec()
 }
 
-/// Plays the role that `words` name; a [`Launcher`](crate::Launcher) of another process has written them.
+/// Plays the role named by `words`, which a [`Launcher`](crate::Launcher) of another process has
+/// made.
 ///
 /// # Errors
 /// There is no such role, or it cannot be played.
@@ -136,8 +137,9 @@ fn run(role: impl Future<Output = Result<(), BenchError>>) -> Result<(), BenchEr
     node::runtime().map_err(BenchError::system("event queue"))?.block_on(role)
 }
 
-/// Runs `work` as a task. A runtime looks at its sockets before it comes back to the future it was started with, but
-/// not between two tasks: what the driver of a federate receives reaches a task one system call sooner.
+/// Runs `work` as a task. A runtime looks at its sockets before it returns to the future with which
+/// it was started, but not between two tasks. So bytes that the driver of a federate receives reach
+/// a task one system call sooner.
 pub(crate) async fn spawned<T: Send + 'static>(
     work: impl Future<Output = Result<T, BenchError>> + Send + 'static,
 ) -> Result<T, BenchError> {
@@ -156,14 +158,14 @@ fn serve() -> Result<(), BenchError> {
         let node = node::Node::bind(&config, kernel)
             .await
             .map_err(|error| BenchError::Unusable(error.to_string()))?;
-        let _orders = orders(); // nobody gives any, but the end of the pipe is the end of the server
+        let _orders = orders(); // no orders; the end of the pipe ends the server
         say(&format!("ready {}", node.addresses()[0]));
         node.run(std::future::pending()).await;
         Ok(())
     })
 }
 
-/// A node of a network on loopback: the first founds it, others join.
+/// A node of a network on loopback: the first one founds the network, others join.
 fn serve_node(number: &str, join: Option<&str>, network: node::config::Network) -> Result<(), BenchError> {
     let unusable = |error: &dyn std::fmt::Display| BenchError::Unusable(error.to_string());
     let loopback = "tcp://127.0.0.1:0";
@@ -188,12 +190,12 @@ fn serve_node(number: &str, join: Option<&str>, network: node::config::Network) 
     })
 }
 
-/// What a word says; `-` is nothing.
+/// The content of a word; `-` means nothing.
 fn given(word: &str) -> Option<&str> {
     Some(word).filter(|word| *word != "-")
 }
 
-/// A network of a shape, whose nodes share these groups.
+/// A network with this topology whose nodes share these groups.
 fn sharing(groups: &str, topology: Option<Topology>) -> Result<node::config::Network, BenchError> {
     let groups = given(groups).map(str::parse).transpose();
     Ok(node::config::Network {
@@ -234,7 +236,7 @@ async fn play_publisher(server: String, federation: String) -> Result<(), BenchE
         let [_, size, count] = &order[..] else { continue };
         let count = number(count)?;
         flood(&updates, object, ping, number(size)?, count).await?;
-        // What failed is told; it is no error of this process.
+        // Failures are reported as a number; they are no error of this process.
         let _ = updates.drained().await;
         let failures = updates.counts().failed;
         say(&format!("sent {count} {}", failures - failed));
@@ -259,8 +261,8 @@ pub(crate) async fn flood(
     Ok(())
 }
 
-/// Many federates that count what they get: `expect COUNT` is answered by `got COUNT` when so many more have come. All
-/// of them want pings, only the first one wants pongs.
+/// Federates that count reflects: `expect COUNT` is answered by `got COUNT` when that many more
+/// have come. All of them subscribe to pings, only the first one to pongs.
 async fn play_sinks(server: &str, federation: &str, count: usize) -> Result<(), BenchError> {
     let mut orders = orders();
     let received_all = Rc::new(Cell::new(0_u64));
@@ -296,7 +298,7 @@ async fn play_sinks(server: &str, federation: &str, count: usize) -> Result<(), 
     Ok(())
 }
 
-/// Many federates that are joined and do nothing.
+/// Federates that are joined and do nothing.
 async fn play_idlers(server: &str, federation: &str, count: usize) -> Result<(), BenchError> {
     let mut orders = orders();
     let mut joined = Vec::with_capacity(count);

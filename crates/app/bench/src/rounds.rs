@@ -1,15 +1,15 @@
-//! Round trips as numbers: the same keys wherever round trips are reported.
+//! Round trips as numbers, with the same keys wherever round trips are reported.
 
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
 use serde_json::{Value, json};
 
-/// Longest round trip that is told from longer ones: a minute, in nanoseconds.
+/// Longest round trip that is distinguished from longer ones: a minute, in nanoseconds.
 const LONGEST_NS: u64 = 60_000_000_000;
 
-/// Round-trip times of messages of one size: to a nanosecond where they are short, to 0.1 % where they are not, up to
-/// a minute; a longer one counts as a minute.
+/// Round-trip times of messages of one size: exact to a nanosecond where they are short, otherwise
+/// to 0.1 %, up to a minute; a longer one counts as a minute.
 #[derive(Clone, Debug)]
 pub struct Rounds {
     size_bytes: usize,
@@ -17,7 +17,7 @@ pub struct Rounds {
 }
 
 impl Rounds {
-    /// No round trips yet, of messages with `size_bytes` of payload.
+    /// No round trips yet, for messages with `size_bytes` of payload.
     pub fn new(size_bytes: usize) -> Self {
         let histogram = Histogram::new_with_bounds(1, LONGEST_NS, 3).expect("the bounds are in order");
         Self { size_bytes, histogram }
@@ -33,13 +33,13 @@ impl Rounds {
         self.histogram.add(&other.histogram).expect("all histograms of this type have the same bounds");
     }
 
-    /// All of them as words, for another process: nanoseconds and how many.
+    /// All of them as words for another process: nanoseconds and count.
     pub(crate) fn words(&self) -> impl Iterator<Item = String> + '_ {
         let recorded = self.histogram.iter_recorded();
         recorded.map(|step| format!("{}:{}", step.value_iterated_to(), step.count_at_value()))
     }
 
-    /// Adds what another process said; whether the word says anything.
+    /// Adds a word of another process. Returns whether the word is well-formed.
     pub(crate) fn add_word(&mut self, word: &str) -> bool {
         let numbers =
             word.split_once(':').and_then(|(nanos, count)| Some((nanos.parse().ok()?, count.parse().ok()?)));
@@ -54,23 +54,24 @@ impl Rounds {
         self.size_bytes
     }
 
-    /// How many round trips there are.
+    /// Number of round trips.
     pub fn samples(&self) -> u64 {
         self.histogram.len()
     }
 
-    /// The value below which `quantile` (0 to 1) of the round trips lie, in microseconds; 0 without any.
+    /// The value below which `quantile` (0 to 1) of the round trips lie, in microseconds; 0 if
+    /// there are none.
     pub fn quantile_us(&self, quantile: f64) -> f64 {
         micros(self.histogram.value_at_quantile(quantile) as f64)
     }
 
-    /// The longest, in microseconds; 0 without any.
+    /// The longest round trip, in microseconds; 0 if there are none.
     pub fn max_us(&self) -> f64 {
         micros(self.histogram.max() as f64)
     }
 
-    /// The row of a report, a flat JSON object. Against `floor`, the round trips of the bare network, there are
-    /// ratios; without they are null.
+    /// The row of a report, a flat JSON object. With `floor`, the round trips of the bare network,
+    /// it has ratios; otherwise these are null.
     pub fn row(&self, floor: Option<&Rounds>) -> Value {
         let ratio = |quantile| floor.map(|floor| self.quantile_us(quantile) / floor.quantile_us(quantile));
         json!({

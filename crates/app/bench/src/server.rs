@@ -4,22 +4,23 @@ use crate::groups::Groups;
 use crate::process::Process;
 use crate::{BenchError, Launcher, role, usage};
 
-/// The server under test: one of our own, in a process of its own, a chain of nodes of our own, or any other server.
+/// The server under test: one that the benchmark starts in a process of its own, a network of such
+/// nodes, or any other server.
 #[derive(Debug)]
 pub struct Server {
-    /// Where federates find its nodes; never empty.
+    /// The addresses of its nodes for federates; never empty.
     addresses: Vec<String>,
     own: Vec<Process>,
 }
 
-/// How nodes of one network are joined.
+/// The links between the nodes of one network.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Joined {
-    /// Each to the one before it.
+    /// Each node to the one before it.
     Chain,
-    /// Each to the first.
+    /// Each node to the first one.
     Star,
-    /// Each to every other one.
+    /// Each node to every other one.
     Mesh,
 }
 
@@ -35,28 +36,30 @@ impl Joined {
 }
 
 impl Server {
-    /// Starts a server on loopback, on a port that the system chooses. It ends when this is dropped.
+    /// Starts a server on loopback, on a port that the system chooses. It ends when this is
+    /// dropped.
     ///
     /// # Errors
-    /// The system gives no process.
+    /// The system cannot start a process.
     pub async fn start(launcher: &Launcher) -> Result<Self, BenchError> {
         Self::chain(launcher, 1).await
     }
 
-    /// Starts a chain of `nodes` servers on loopback that are one network: each has a link to the one before. They end when
-    /// this is dropped.
+    /// Starts a chain of `nodes` servers on loopback that are one network: each has a link to the
+    /// one before. They end when this is dropped.
     ///
     /// # Errors
-    /// The system gives no process.
+    /// The system cannot start a process.
     pub async fn chain(launcher: &Launcher, nodes: usize) -> Result<Self, BenchError> {
         Self::network(launcher, nodes, Joined::Chain, None, &[]).await
     }
 
-    /// Starts `nodes` servers on loopback that are one network, and share groups if there are any. They end when this is dropped. Each
-    /// stays on the core of `cores`, by node, which is counted around among those that this process may use; one that has none there runs anywhere.
+    /// Starts `nodes` servers on loopback that are one network, and share `groups` if given. They
+    /// end when this is dropped. Each node is pinned to its core in `cores`, a number among those
+    /// that this process may use, counted modulo their number; a node without one runs on any core.
     ///
     /// # Errors
-    /// The system gives no process.
+    /// The system cannot start a process.
     pub async fn network(
         launcher: &Launcher,
         nodes: usize,
@@ -89,42 +92,44 @@ impl Server {
         Ok(Self { addresses, own })
     }
 
-    /// A server that runs already, at `HOST` or `HOST:PORT`.
+    /// A running server at `HOST` or `HOST:PORT`.
     pub fn at(address: impl Into<String>) -> Self {
         Self { addresses: vec![address.into()], own: Vec::new() }
     }
 
-    /// Two nodes of one network that run already, with a link between them: one for each federate of a pair.
+    /// Two running nodes of one network with a link between them: one for each federate of a pair.
     pub fn between(address: impl Into<String>, far_address: impl Into<String>) -> Self {
         Self { addresses: vec![address.into(), far_address.into()], own: Vec::new() }
     }
 
-    /// Where federates find it: `HOST` or `HOST:PORT`.
+    /// Its address for federates: `HOST` or `HOST:PORT`.
     pub fn address(&self) -> &str {
         &self.addresses[0]
     }
 
-    /// Where federates find its nodes.
+    /// The addresses of its nodes for federates.
     pub(crate) fn addresses(&self) -> &[String] {
         &self.addresses
     }
 
-    /// Where federates find one of its nodes, by its number from 0.
+    /// The address of one of its nodes, by its number from 0.
     pub(crate) fn address_of(&self, node: usize) -> Option<&str> {
         self.addresses.get(node).map(String::as_str)
     }
 
-    /// Where the other federate of a pair finds it: another node, or the same as [`Server::address`].
+    /// The address for the other federate of a pair: another node, or the same as
+    /// [`Server::address`].
     pub fn far_address(&self) -> &str {
         &self.addresses[self.addresses.len() - 1]
     }
 
-    /// Links between the two, of a chain.
+    /// Number of links between the two, in a chain.
     pub fn links(&self) -> usize {
         self.addresses.len() - 1
     }
 
-    /// Processor time it has used, all nodes together, in seconds, if it is ours and the system says so.
+    /// Processor time of all its nodes together, in seconds, if the benchmark started it and the
+    /// system reports it.
     pub fn cpu_s(&self) -> Option<f64> {
         if self.own.is_empty() {
             return None;
@@ -132,15 +137,16 @@ impl Server {
         self.cpu_s_of_nodes().sum()
     }
 
-    /// Processor time that each of its nodes has used, in seconds, as far as the system says so; nothing if it is not ours.
+    /// Processor time of each of its nodes, in seconds, where the system reports it; empty if the
+    /// benchmark did not start it.
     pub fn cpu_s_of_nodes(&self) -> impl Iterator<Item = Option<f64>> {
         self.own.iter().map(|process| usage::cpu_s(process.id()))
     }
 
-    /// Its memory in RAM, in bytes.
+    /// Its resident memory, in bytes.
     ///
     /// # Errors
-    /// It is not ours, or the system does not say.
+    /// The benchmark did not start it, or the system does not report the memory.
     pub fn resident_bytes(&self) -> Result<u64, BenchError> {
         let own = self.own.first().ok_or_else(|| {
             BenchError::Unusable("the memory of a server can be read only if the benchmark started it".into())
@@ -149,7 +155,8 @@ impl Server {
     }
 }
 
-/// Starts the role of a node: its process, where federates find it, and where other nodes do.
+/// Starts the role of a node. Returns its process, its address for federates, and its address for
+/// other nodes.
 pub(crate) async fn start_node(
     launcher: &Launcher,
     number: usize,
@@ -162,7 +169,7 @@ pub(crate) async fn start_node(
     Ok((process, address.clone(), links.clone()))
 }
 
-/// A name for a federation execution that nobody else uses.
+/// A name for a federation execution that no other benchmark uses.
 pub(crate) fn federation_name(benchmark: &str) -> String {
     format!("MeshRTI bench {benchmark} {}", std::process::id())
 }

@@ -1,7 +1,8 @@
-//! Nodes of one site: updates of a federate at one of them, heard by federates at all others, over links and through multicast
-//! groups that lose datagrams.
+//! Nodes of one site: a federate at one node updates, and federates at all others receive, over
+//! links and through multicast groups that lose datagrams.
 //!
-//! Delays are from the call at the sender until the reflect is at the listener, by the clock of the machine that all run on.
+//! Delays are from the call at the sender to the reflect at the listener, by the clock of the one
+//! machine on which all run.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -13,59 +14,59 @@ use crate::process::{Process, orders, say};
 use crate::server::{Joined, federation_name, start_node};
 use crate::{BenchError, Launcher, Rounds, role, usage};
 
-/// Bytes of the time in a payload.
+/// Bytes of the time stamp in a payload.
 const TIME_BYTES: usize = 8;
-/// Updates before those that count.
+/// Number of updates before those that count.
 const WARM_UP: u64 = 50;
 
-/// What to measure.
+/// The settings of the benchmark.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Nodes, at least two.
+    /// Number of nodes, at least two.
     pub nodes: usize,
     /// Payload, in bytes; at least 8.
     pub size: usize,
-    /// Updates, all reliable.
+    /// Number of updates, all reliable.
     pub updates: u64,
-    /// Updates in a second.
+    /// Updates per second.
     pub rate: f64,
 }
 
-/// What carries messages between the nodes.
+/// The carrier of messages between the nodes.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Carrier {
     /// A link for each pair of nodes.
     Links,
-    /// A multicast group, of which each node loses this share of the datagrams (0 to 1).
+    /// A multicast group of which each node loses a share of the datagrams.
     Group {
-        /// The share.
+        /// The lost share (0 to 1).
         loss: f64,
     },
 }
 
-/// What came of it.
+/// The results of the benchmark.
 #[derive(Clone, Debug)]
 pub struct Site {
-    /// What carried messages.
+    /// The carrier of messages.
     pub carrier: Carrier,
-    /// From the update to each reflect.
+    /// Times from the update to each reflect.
     pub delays: Rounds,
-    /// Bytes that the first node put into links and groups, for each update.
+    /// Bytes that the first node sent over links and to groups, per update.
     pub sent_bytes: f64,
-    /// Frames of the first node that the group was given again, because somebody missed them.
+    /// Frames of the first node that were sent to the group again because a node missed them.
     pub repaired: u64,
-    /// Frames that nodes missed and had from the group after all.
+    /// Frames that nodes missed and then received from the group.
     pub recovered: u64,
-    /// Messages that nodes asked for over links.
+    /// Messages that nodes requested over links.
     pub asked_again: u64,
-    /// Processor time of all nodes for each update, in seconds.
+    /// Processor time of all nodes per update, in seconds.
     pub cpu_s: Option<f64>,
 }
 
-/// Measures one carrier. `progress` is told how many updates of how many were sent.
+/// Measures one carrier. `progress` gets the number of updates sent and their total.
 ///
 /// # Errors
-/// The nodes or the system do not what is asked of them; an update was lost.
+/// The nodes or the system fail or refuse a request; an update was lost.
 pub async fn measure(
     launcher: &Launcher,
     plan: &Plan,
@@ -102,7 +103,7 @@ pub async fn measure(
     })
 }
 
-/// Sends so many updates, and waits until all listeners have all of them: the delays.
+/// Sends `updates` updates, and waits until all listeners have all of them. Returns the delays.
 async fn exchange(
     publisher: &Member,
     object: hla::handle::ObjectInstanceHandle,
@@ -124,7 +125,7 @@ async fn exchange(
     Ok(delays)
 }
 
-/// Updates at the plan's rate, each with the time at which it was sent.
+/// Sends updates at the plan's rate, each with the time at which it was sent.
 async fn send(
     publisher: &Member,
     object: hla::handle::ObjectInstanceHandle,
@@ -145,7 +146,7 @@ async fn send(
     Ok(updates.drained().await?)
 }
 
-/// The time now, filled up to `size` bytes.
+/// The current time, padded to `size` bytes.
 fn payload(size: usize) -> Bytes {
     let mut bytes = BytesMut::with_capacity(size.max(TIME_BYTES));
     bytes.put_u64(now_ns());
@@ -153,12 +154,13 @@ fn payload(size: usize) -> Bytes {
     bytes.freeze()
 }
 
-/// Nanoseconds since 1970, as all processes of a machine have them.
+/// Nanoseconds since 1970, by the clock that all processes of a machine share.
 fn now_ns() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64)
 }
 
-/// The role of a listener: `expect COUNT` is answered by `delays` and so many delays in nanoseconds.
+/// The role of a listener: `expect COUNT` is answered by `delays` and that many delays in
+/// nanoseconds.
 pub(crate) async fn listen(server: &str, federation: &str) -> Result<(), BenchError> {
     let mut orders = orders();
     let mut member = Member::join(server, federation).await?;
@@ -182,7 +184,7 @@ pub(crate) async fn listen(server: &str, federation: &str) -> Result<(), BenchEr
     Ok(())
 }
 
-/// What nodes counted so far.
+/// Counters of the nodes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counts {
     sent_bytes: u64,

@@ -1,4 +1,4 @@
-//! What a node says of its network.
+//! The report of a node about its network.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use federate::{Federate, Options};
 use hla::api::RtiConfiguration;
 use kernel::report::{NetworkReport, REPORT_SETTING};
 
-/// The report of the node at `address`, if it gives one in time.
+/// The report of the node at `address`; `None` if it gives none in time.
 pub(crate) async fn report(address: &str, patience: Duration) -> Option<NetworkReport> {
     tokio::time::timeout(patience, ask(address, patience)).await.ok()?
 }

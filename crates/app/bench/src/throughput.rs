@@ -1,4 +1,4 @@
-//! A flood: one federate updates as fast as it can, one counts what is reflected to it.
+//! A flood: one federate updates as fast as it can, another one counts the reflects.
 
 use std::time::Instant;
 
@@ -12,14 +12,14 @@ use crate::server::{Server, federation_name};
 use crate::wire::message_bytes;
 use crate::{BenchError, Launcher, role, usage};
 
-/// What to measure.
+/// The settings of the benchmark.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// Payloads, in bytes.
     pub sizes: Vec<usize>,
-    /// Updates of each size.
+    /// Number of updates of each size.
     pub updates: u64,
-    /// Slices that the updates of each size are cut into; between two of them the floor has its turn.
+    /// Number of slices of the updates of each size; the floor has its turn between two of them.
     pub slices: u64,
 }
 
@@ -28,32 +28,33 @@ pub struct Plan {
 pub struct Throughput {
     /// Payload, in bytes.
     pub size_bytes: usize,
-    /// Updates sent, warm-up not included.
+    /// Number of updates sent, without the warm-up.
     pub sent: u64,
-    /// Reflects received; equal to `sent`, else there is an error.
+    /// Number of reflects received; equal to `sent`, otherwise there is an error.
     pub received: u64,
-    /// Reflects per second, from the first to the last of a slice.
+    /// Reflects per second, from the first to the last one of a slice.
     pub received_per_s: f64,
     /// Messages of the same length per second through the relay.
     pub floor_per_s: f64,
-    /// Processor time per update, in seconds, of the server if it is ours, the publisher and the subscriber.
+    /// Processor time per update, in seconds: of the server if the benchmark started it, of the
+    /// publisher and of the subscriber.
     pub cpu_s: [Option<f64>; 3],
-    /// The same of the one process, of all nodes of the server, publisher and subscriber, that needs most: with a core for each
-    /// of them no flood is faster than one update in that time.
+    /// The same for the busiest process among all nodes of the server, publisher and subscriber.
+    /// With a core for each of them, no flood is faster than one update in that time.
     pub busiest_cpu_s: Option<f64>,
 }
 
 impl Throughput {
-    /// The part of the floor's rate that the server reaches.
+    /// The share of the floor's rate that the server reaches.
     pub fn ratio(&self) -> f64 {
         self.received_per_s / self.floor_per_s
     }
 }
 
-/// Measures as planned. `progress` is told how many updates of how many are done.
+/// Runs the plan. `progress` gets the number of finished updates and their total.
 ///
 /// # Errors
-/// The server or the system does not what is asked of it; an update was lost, doubled or refused.
+/// The server or the system fails or refuses a request; an update was lost, duplicated or refused.
 pub async fn measure(
     launcher: &Launcher,
     server: &Server,
@@ -100,17 +101,17 @@ pub async fn measure(
     Ok(results)
 }
 
-/// Processor time in seconds, where the system says it.
+/// Processor times in seconds, where the system reports them.
 #[derive(Clone, PartialEq, Default, Debug)]
 struct Clocks {
-    /// Of each node, if the server is ours.
+    /// Times of the nodes, if the benchmark started the server.
     nodes: Vec<Option<f64>>,
     publisher: Option<f64>,
     subscriber: Option<f64>,
 }
 
 impl Clocks {
-    /// What was used so far; the subscriber is this process.
+    /// Times used so far; the subscriber is this process.
     fn read(server: &Server, publisher: &Process) -> Self {
         Self {
             nodes: server.cpu_s_of_nodes().collect(),
@@ -136,12 +137,12 @@ impl Clocks {
         self.zip(other, |a, b| a + b)
     }
 
-    /// For each of so many updates.
+    /// Times per update, for this many updates.
     fn over(&self, updates: f64) -> Self {
         self.zip(self, |time, _| time / updates)
     }
 
-    /// All nodes together.
+    /// Time of all nodes together.
     fn server(&self) -> Option<f64> {
         if self.nodes.is_empty() { None } else { self.nodes.iter().copied().sum() }
     }
@@ -152,7 +153,8 @@ impl Clocks {
     }
 }
 
-/// Has `count` updates sent and counts them: the seconds from the first to the last.
+/// Makes the publisher send `count` updates, and counts them. Returns the seconds from the first to
+/// the last one.
 async fn flood(
     subscriber: &mut Member,
     publisher: &mut Process,
@@ -164,7 +166,7 @@ async fn flood(
     let words = publisher.hear("sent").await?;
     let failed = words.get(1).and_then(|word| word.parse().ok()).unwrap_or(0);
     let (received, begun, ended) = counted.map_err(|_| stalled("reflects"))??;
-    // Anything beyond the last update would be one that nobody sent.
+    // A reflect beyond the last update would be one that nobody sent.
     let surplus = std::iter::from_fn(|| subscriber.callbacks.try_recv()).filter(is_reflect).count() as u64;
     if received + surplus != count || failed != 0 {
         return Err(BenchError::Lossy { sent: count, received: received + surplus, failed });

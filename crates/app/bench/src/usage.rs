@@ -1,26 +1,28 @@
-//! What a process uses, as Linux's `/proc` tells it.
+//! Resource usage of a process, from Linux's `/proc`.
 
 use crate::BenchError;
 
-/// Clock ticks per second in `/proc/PID/stat`: fixed by the kernel's interface to programs on all common machines.
+/// Clock ticks per second in `/proc/PID/stat`: fixed by the kernel's interface on all common
+/// machines.
 const TICKS_PER_S: f64 = 100.0;
 
-/// Processor time that process `id` has used so far, user and system, in seconds. `None` where the system does not say.
+/// Processor time that process `id` has used so far, user and system, in seconds. `None` if the
+/// system does not report it.
 pub(crate) fn cpu_s(id: u32) -> Option<f64> {
     cpu_in(&std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?)
 }
 
-/// Memory of process `id` that is in RAM, in bytes.
+/// Resident memory of process `id`, in bytes.
 ///
 /// # Errors
-/// The system does not say.
+/// The system does not report it.
 pub(crate) fn resident_bytes(id: u32) -> Result<u64, BenchError> {
     let path = format!("/proc/{id}/status");
     let text = std::fs::read_to_string(&path).map_err(BenchError::system(path.as_str()))?;
     resident_in(&text).ok_or_else(|| BenchError::Unusable(format!("{path} does not say VmRSS")))
 }
 
-/// The 14th and 15th field; the second is a name in parentheses that may hold anything.
+/// Fields 14 and 15. The second field is a name in parentheses that may contain anything.
 fn cpu_in(stat: &str) -> Option<f64> {
     let (_, fields) = stat.rsplit_once(')')?;
     let mut fields = fields.split_whitespace().skip(11);

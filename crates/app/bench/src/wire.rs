@@ -1,4 +1,4 @@
-//! How long the messages of a benchmark are on the wire.
+//! Lengths of the messages of a benchmark on the wire.
 
 use bytes::Bytes;
 use federate::hla::api::{
@@ -8,8 +8,9 @@ use federate::hla::api::{
 use fedpro::frame::HEADER_BYTES;
 use hla::handle::{AttributeHandle, FederateHandle, ObjectInstanceHandle, TransportationTypeHandle};
 
-/// Bytes of the longer one of an Update Attribute Values request and the Reflect Attribute Values callback it causes,
-/// with one attribute of `payload` bytes, no tag, and handles as MeshRTI makes them: what a floor has to carry.
+/// Length of the longer one of an Update Attribute Values request and the Reflect Attribute Values
+/// callback that it causes, in bytes, with one attribute of `payload` bytes, no tag, and handles as
+/// MeshRTI makes them. A floor has to carry this many bytes.
 pub fn message_bytes(payload: usize) -> usize {
     update_bytes(payload).max(reflect_bytes(payload))
 }

@@ -1,9 +1,9 @@
-//! Changes of who is a member, and as what.
+//! Changes of the membership: its members and their roles.
 
 use base::NodeKey;
 use raft::eraftpb::{ConfChangeSingle, ConfChangeTransition, ConfChangeType, ConfChangeV2};
 
-/// What a member of a group may do.
+/// The rights of a member of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Role {
     /// Gets the log and proposes, but does not count for majorities.
@@ -12,12 +12,12 @@ pub enum Role {
     Voter,
 }
 
-/// What becomes of one node.
+/// A change of the membership of one node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Change {
-    /// It is a member with this role from now on.
+    /// The node is a member with this role from now on.
     Set(NodeKey, Role),
-    /// It is no member any more, ever.
+    /// The node is no longer a member, and never becomes one again.
     Remove(NodeKey),
 }
 
@@ -29,9 +29,10 @@ impl Change {
     }
 }
 
-/// One step of the membership as the library writes it into its log. A single change takes effect at once; with several
-/// the group is joint until the next step: both the old voters and the new ones must agree (Raft dissertation, section
-/// 4.3). No change at all ends that.
+/// One membership change as the library writes it into its log. A single change takes effect at
+/// once. With several changes the group is joint until the next membership change: majorities of
+/// the old voters and of the new ones must both agree (Raft dissertation, section 4.3). A
+/// membership change without any change ends the joint phase.
 pub(crate) fn to_raft(changes: &[Change]) -> ConfChangeV2 {
     let mut step = ConfChangeV2::default();
     for change in changes {
@@ -49,7 +50,7 @@ pub(crate) fn to_raft(changes: &[Change]) -> ConfChangeV2 {
     step
 }
 
-/// Reads back what [`to_raft`] made; `None` for anything else.
+/// Reads the result of [`to_raft`] back; `None` for anything else.
 pub(crate) fn from_raft(step: &ConfChangeV2) -> Option<Vec<Change>> {
     let changes: Vec<Change> = step
         .get_changes()

@@ -1,16 +1,18 @@
-//! What a group is configured with, and the limits that cannot be configured.
+//! The settings of a group, and the limits that cannot be configured.
 
 use std::time::Duration;
 
-/// Members of one group, at most: numbers of nodes are 16 bits wide, and a leader talks to every member.
+/// Largest number of members of one group: numbers of nodes are 16 bits wide, and a leader talks to
+/// every member.
 pub const MEMBERS_MAX: usize = 4_096;
-/// Keys of removed nodes that are remembered, so that a late request cannot add one again: the newest ones.
+/// Largest number of tombstones: keys of removed nodes that are remembered so that a late request
+/// cannot add one again. The newest ones are kept.
 pub const TOMBSTONES_MAX: usize = 4_096;
 /// The largest [`Config::entry_bytes_max`]: 256 MiB.
 pub const ENTRY_BYTES_MAX: usize = 256 << 20;
 /// The largest state of an application that fits a snapshot: 1 GiB.
 pub const SNAPSHOT_BYTES_MAX: usize = 1 << 30;
-/// Proposals of one node that wait to be committed, at most.
+/// Largest number of proposals of one node that wait to be committed.
 pub const PENDING_MAX: usize = 65_536;
 
 /// The settings of one member. All members should have the same ones.
@@ -20,37 +22,41 @@ pub struct Config {
     pub tick: Duration,
     /// Ticks between two heartbeats of the leader. Default 2.
     pub heartbeat_ticks: u32,
-    /// Ticks between two heartbeats to a learner that has all there is, while the group has all its voters; more when there are
-    /// many learners, so that a leader sends to at most five of them in a tick. Default 10.
+    /// Ticks between two heartbeats to a learner that has the whole log, while the group has all
+    /// its voters. With many learners the interval is longer, so that a leader sends to about five
+    /// of them in a tick. Default 10.
     pub learner_ticks: u32,
-    /// The least election timeout, in ticks; a follower waits between one and two of these for its leader. It must be
-    /// longer than the longest round trip between members. Default 8 (400 ms).
+    /// The shortest election timeout, in ticks; a follower waits between one and two of these for
+    /// its leader. It must be longer than the longest round trip between members. Default 8 (400
+    /// ms).
     pub election_ticks: u32,
-    /// Voters of the group, at most; all further members are learners. An even number of voters bears no more losses
-    /// than one less, so a group keeps an odd number of them. Default 9.
+    /// Largest number of voters of the group; all further members are learners. An even number of
+    /// voters tolerates no more losses than one voter less, so a group keeps an odd number of them.
+    /// Default 9.
     pub voters_max: usize,
-    /// A voter that has been silent for so long gives its place to a learner that is well. Default 5 s.
+    /// A voter that has been silent for this long is replaced by a healthy learner. Default 5 s.
     pub voter_lost_after: Duration,
     /// The longest body of a proposal, in bytes. Default 64 MiB, limit [`ENTRY_BYTES_MAX`].
     pub entry_bytes_max: usize,
     /// Bodies of this node's proposals that wait to be committed, in bytes. Default 128 MiB.
     pub pending_bytes_max: usize,
-    /// Proposals sent to the leader and not yet taken by it, in bytes; a longer one goes alone. Default 1 MiB.
+    /// Proposals in flight to the leader, in bytes; a longer one travels alone. Default 1 MiB.
     pub window_bytes: usize,
-    /// Proposals or entries in one message, in bytes; a longer one goes alone. Default 256 KiB.
+    /// Proposals or entries in one message, in bytes; a longer one travels alone. Default 256 KiB.
     pub message_bytes: usize,
-    /// Messages with entries on the way to one follower, at most. Default 64.
+    /// Largest number of messages with entries in flight to one follower. Default 64.
     pub inflight_messages: usize,
-    /// Entries the leader takes before they are committed, in bytes. Default 128 MiB.
+    /// Uncommitted entries that the leader accepts, in bytes. Default 128 MiB.
     pub uncommitted_bytes_max: usize,
-    /// Entries kept in memory before a snapshot is asked for. Default 8,192.
+    /// Entries kept in memory before a snapshot is requested. Default 8,192.
     pub log_entries_max: usize,
-    /// Bytes of entries kept in memory before a snapshot is asked for. Default 32 MiB.
+    /// Bytes of entries kept in memory before a snapshot is requested. Default 32 MiB.
     pub log_bytes_max: usize,
-    /// First time before proposals and requests are sent again; it doubles up to sixteen times this. Default 250 ms.
+    /// First wait before proposals and requests are sent again. It doubles up to sixteen times
+    /// this. Default 250 ms.
     pub retry: Duration,
-    /// First time a follower has to take in a snapshot before it is sent again; it doubles up to a minute.
-    /// Default 2 s.
+    /// First time that a follower has to take in a snapshot before it is sent again; it doubles up
+    /// to a minute. Default 2 s.
     pub snapshot_retry: Duration,
 }
 
@@ -77,13 +83,13 @@ impl Default for Config {
     }
 }
 
-/// A setting that makes no sense.
+/// A setting that is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("consensus setting `{setting}`: {why}")]
 pub struct ConfigError {
     /// Its name in [`Config`], or `key`.
     pub setting: &'static str,
-    /// What is wrong with it.
+    /// The rule that it breaks.
     pub why: &'static str,
 }
 
@@ -91,7 +97,7 @@ impl Config {
     /// Checks every setting.
     ///
     /// # Errors
-    /// The first setting that makes no sense.
+    /// The first invalid setting.
     pub fn check(&self) -> Result<(), ConfigError> {
         let wrong = |setting, why| Err(ConfigError { setting, why });
         if self.tick.is_zero() {
@@ -133,7 +139,7 @@ impl Config {
         Ok(())
     }
 
-    /// The least election timeout as time: contact older than this counts as lost.
+    /// The shortest election timeout as a duration: older contact counts as lost.
     pub fn election_timeout(&self) -> Duration {
         self.tick.saturating_mul(self.election_ticks)
     }

@@ -19,13 +19,13 @@ pub struct Configuration {
     pub index: u64,
     /// The voters.
     pub voters: BTreeSet<NodeKey>,
-    /// In a joint step, the voters before it, of whom a majority has to agree as well. Otherwise
+    /// In a joint step, the previous voters, of whom a majority must agree as well. Otherwise
     /// empty.
     pub outgoing: BTreeSet<NodeKey>,
 }
 
 impl Configuration {
-    /// The one that a group starts with.
+    /// The configuration with which a group starts.
     pub fn initial(voters: BTreeSet<NodeKey>) -> Self {
         Self { term: 1, index: crate::log::FOUNDING_INDEX, voters, outgoing: BTreeSet::new() }
     }
@@ -35,15 +35,15 @@ impl Configuration {
         (self.term, self.index)
     }
 
-    /// Whether the voters that `agrees` names are a majority; in a joint step, one of the voters
-    /// before it as well. Nobody is no majority of nobody.
+    /// Whether the voters for which `agrees` returns true are a majority, and in a joint step also
+    /// a majority of the previous voters. An empty set of voters has no majority.
     pub fn is_majority(&self, agrees: impl Fn(NodeKey) -> bool) -> bool {
         let most =
             |voters: &BTreeSet<NodeKey>| voters.iter().filter(|key| agrees(**key)).count() > voters.len() / 2;
         most(&self.voters) && (self.outgoing.is_empty() || most(&self.outgoing))
     }
 
-    /// Whether the node votes, in a joint step before or after it.
+    /// Whether the node is a voter, in a joint step also if it is a previous one.
     pub fn is_voter(&self, key: NodeKey) -> bool {
         self.voters.contains(&key) || self.outgoing.contains(&key)
     }
@@ -53,8 +53,8 @@ impl Configuration {
         Self { term, index, voters: set(conf.get_voters()), outgoing: set(conf.get_voters_outgoing()) }
     }
 
-    /// The configuration after an entry with these changes; `None` when the library refuses them,
-    /// at every member alike.
+    /// The configuration after an entry with these changes; `None` if the library refuses them, as
+    /// it does at every member alike.
     pub(crate) fn changed(&self, changes: &[Change], (term, index): (u64, u64)) -> Option<Self> {
         let joint = !self.outgoing.is_empty();
         let mut next = Self { term, index, ..self.clone() };

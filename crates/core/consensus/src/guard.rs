@@ -1,8 +1,10 @@
-//! Keeps from the Raft library what it would answer with a panic.
+//! Keeps messages from the Raft library that it would answer with a panic.
 //!
-//! A peer that follows the algorithm never sends such a message: a leader knows by an answer what a follower has, and a
-//! follower has only what the leader of the term sent. What is wrong whoever reads it is refused by the decoder
-//! (`wire`): terms and indices out of range, entries with holes or falling terms, members of snapshots.
+//! A peer that follows the algorithm never sends such a message: a leader knows from
+//! acknowledgements which entries a follower has, and a follower has only entries that the leader
+//! of the term sent. The decoder (`wire`) refuses messages that are invalid for every receiver:
+//! terms and indices out of range, entries with gaps or falling terms, invalid members in
+//! snapshots.
 
 use raft::eraftpb::{Message, MessageType};
 use raft::{Raft, StateRole};
@@ -10,10 +12,10 @@ use raft::{Raft, StateRole};
 use crate::log::Log;
 use crate::wire::MessageError;
 
-/// Checks a message against what this member knows.
+/// Checks a message against the state of this member.
 ///
 /// # Errors
-/// [`MessageError::Impossible`] when no peer that follows the algorithm can have sent it.
+/// [`MessageError::Impossible`] if no peer that follows the algorithm can have sent it.
 pub(crate) fn check(raft: &Raft<Log>, m: &Message) -> Result<(), MessageError> {
     let last = raft.raft_log.last_index();
     match m.get_msg_type() {
@@ -25,7 +27,7 @@ pub(crate) fn check(raft: &Raft<Log>, m: &Message) -> Result<(), MessageError> {
         {
             Err(MessageError::Impossible { why: "has what this leader never sent", value: m.index })
         }
-        // Two leaders in one term cannot be: the library would take the second one's word.
+        // There cannot be two leaders in one term; the library would obey the second one.
         MessageType::MsgAppend | MessageType::MsgHeartbeat | MessageType::MsgSnapshot
             if m.term == raft.term && raft.leader_id != 0 && raft.leader_id != m.from =>
         {

@@ -1,31 +1,39 @@
 //! One ordered log for all nodes of a federation.
 //!
-//! A [`Consensus`] is one member of a group. What any member [proposes](Consensus::propose) comes out at every member,
-//! in one order, exactly once; proposals of one member in the order in which it proposed them. That holds while
-//! messages are lost, delayed, doubled and reordered, while the network is split, and while any minority of the voters
-//! stops for good. Without a majority nothing is decided, and nothing is undone.
+//! A [`Consensus`] is one member of a group. A body that any member [proposes](Consensus::propose)
+//! comes out at every member, in one order, exactly once. Proposals of one member come out in the
+//! order in which it proposed them. That holds while messages are lost, delayed, duplicated and
+//! reordered, while the network is split, and while any minority of the voters stops for good.
+//! Without a majority nothing is decided, and nothing is undone.
 //!
-//! The algorithm is Raft (Ongaro and Ousterhout 2014) in the library `raft`, with pre-votes and a leader that steps down
-//! without a majority. This crate adds what a node needs around it:
+//! The algorithm is Raft (Ongaro and Ousterhout 2014) in the library `raft`, with pre-votes and a
+//! leader that steps down without a majority. This crate adds the parts that a node needs around
+//! it:
 //!
-//! - proposals are numbered by their proposer, sent again until they are in the log, and filtered when they are applied;
-//! - whoever joins learns first and votes when it has the log; a group keeps an odd number of voters, replaces
-//!   lost ones, and hands the leadership over when the leader leaves ([`Consensus::add`], [`Consensus::remove`]);
-//! - the log is in memory and bounded: the application gives its state when asked ([`Event::SnapshotWanted`]), and who is
-//!   too far behind gets that ([`Committed::Restore`]);
-//! - messages of peers are checked before the library sees them, which would panic at some.
+//! - Proposals are numbered by their proposer, sent again until they are in the log, and filtered
+//!   when they are applied.
+//! - A joining node is a learner first, and votes when it has the log. A group keeps an odd number
+//!   of voters, replaces lost ones, and hands the leadership over when the leader leaves
+//!   ([`Consensus::add`], [`Consensus::remove`]).
+//! - The log is in memory and bounded. The application provides its state when asked
+//!   ([`Event::SnapshotWanted`]), and a member that is too far behind gets that state
+//!   ([`Committed::Restore`]).
+//! - Messages of peers are checked before they reach the library, which would panic at some of
+//!   them.
 //!
-//! No sockets, no clock, no threads. Time comes in as [`base::Moment`], election timeouts from a [`base::Seed`].
-//! The library draws election timeouts from the thread's generator; each is overwritten before it is looked at. Its
-//! hash maps have a fixed hasher, and messages are sorted by receiver before they go out.
+//! No sockets, no clock, no threads. Time comes in as [`base::Moment`], election timeouts from a
+//! [`base::Seed`]. The library draws election timeouts from the thread's generator; each is
+//! overwritten before it is used. Its hash maps have a fixed hasher, and messages are sorted by
+//! receiver before they go out.
 //!
-//! A group of one commits at once: no message, no tick.
+//! A group of one commits at once, without a message or a tick.
 //!
 //! # Driving it
 //!
-//! After every call take what there is: [`Consensus::poll_committed`] until `None`, then [`Consensus::poll_event`],
-//! [`Consensus::poll_message`] and [`Consensus::poll_timeout`]. Messages may be lost, doubled, reordered and late; they
-//! must not be altered, and must come from whom they are said to come.
+//! After every call take all outputs: [`Consensus::poll_committed`] until `None`, then
+//! [`Consensus::poll_event`], [`Consensus::poll_message`] and [`Consensus::poll_timeout`]. Messages
+//! may be lost, duplicated, reordered and late. They must not be altered, and each must come from
+//! the sender that it claims.
 //!
 //! ```
 //! use base::{Moment, NodeKey, Seed};

@@ -1,5 +1,6 @@
-//! The log of one member, in memory: a process that stops is gone for good and starts again under another key, so no entry is
-//! written to a disk. The set of voters is: see [`crate::reformation`].
+//! The log of one member, in memory. A process that stops is gone for good and starts again under
+//! another key, so no entry is written to a disk. The set of voters is written: see
+//! [`crate::reformation`].
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, VecDeque};
@@ -8,23 +9,23 @@ use base::NodeKey;
 use raft::eraftpb::{ConfState, Entry, HardState, Snapshot};
 use raft::{Error, GetEntriesContext, RaftState, Storage, StorageError};
 
-/// What an entry costs besides its data.
+/// Approximate memory of an entry besides its data, in bytes.
 const ENTRY_OVERHEAD: usize = 96;
-/// The index a founder starts at. It is not 0, so that whoever joins needs a snapshot first: the founder's own membership
-/// stands in no entry.
+/// The index at which a founder starts. It is not 0, so that every joiner needs a snapshot first:
+/// no entry contains the founder's own membership.
 pub(crate) const FOUNDING_INDEX: u64 = 1;
 
-/// Entries from `first` on, and the snapshot that laggards get.
+/// The entries from `first` on, and the snapshot for members that are far behind.
 #[derive(Debug, Default)]
 pub(crate) struct Log {
     hard: HardState,
     conf: ConfState,
     entries: VecDeque<Entry>,
-    /// Index of the entry before the first, and its term.
+    /// Index and term of the entry before the first.
     base: (u64, u64),
     bytes: usize,
     snapshot: Option<Snapshot>,
-    /// Peers that wait for a snapshot that is not there.
+    /// Peers that wait for a snapshot that does not exist yet.
     wanted_by: RefCell<BTreeSet<u64>>,
 }
 
@@ -82,7 +83,7 @@ impl Log {
         &self.conf
     }
 
-    /// Appends entries; those of the same or a later index go.
+    /// Appends entries. Existing entries at or after their first index are removed.
     pub(crate) fn append(&mut self, entries: Vec<Entry>) {
         let Some(first) = entries.first().map(|entry| entry.index) else { return };
         while self.last() >= first {
@@ -96,7 +97,7 @@ impl Log {
         }
     }
 
-    /// Starts anew at a snapshot.
+    /// Restarts the log at a snapshot.
     pub(crate) fn restore(&mut self, snapshot: Snapshot) {
         let meta = snapshot.get_metadata();
         self.entries.clear();
@@ -106,7 +107,8 @@ impl Log {
         self.snapshot = Some(snapshot);
     }
 
-    /// Keeps a snapshot for laggards, and drops entries it covers until at most `entries` and `bytes` are left.
+    /// Keeps a snapshot for members that are far behind, and drops entries that it covers until at
+    /// most `entries` entries and `bytes` bytes are left.
     pub(crate) fn compact(&mut self, snapshot: Snapshot, entries: usize, bytes: usize) {
         let covered = snapshot.get_metadata().index;
         self.snapshot = Some(snapshot);
@@ -121,12 +123,12 @@ impl Log {
         self.snapshot.as_ref().map_or(0, |snapshot| snapshot.get_metadata().index)
     }
 
-    /// Whether a peer waits for a snapshot that is not there.
+    /// Whether a peer waits for a snapshot that does not exist yet.
     pub(crate) fn is_snapshot_wanted(&self) -> bool {
         !self.wanted_by.borrow().is_empty()
     }
 
-    /// Who waited for a snapshot.
+    /// Removes and returns the peers that waited for a snapshot.
     pub(crate) fn take_wanted_by(&mut self) -> BTreeSet<u64> {
         std::mem::take(&mut self.wanted_by.borrow_mut())
     }
@@ -178,7 +180,8 @@ impl Storage for Log {
     }
 
     fn snapshot(&self, request_index: u64, to: u64) -> raft::Result<Snapshot> {
-        // A node takes only a snapshot that has it as a member: the one at hand may be older than its joining.
+        // A node takes only a snapshot that contains it as a member; the present one may be older
+        // than its joining.
         if let Some(snapshot) = &self.snapshot {
             let meta = snapshot.get_metadata();
             let conf = meta.get_conf_state();

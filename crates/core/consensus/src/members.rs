@@ -1,8 +1,8 @@
-//! What the leader does about the membership next: a pure function of what it sees.
+//! The leader's decision on the next membership change: a pure function of its view.
 //!
-//! A group has an odd number of voters at any time: one more would bear no further loss. So voters come and go in pairs,
-//! or one takes the place of another, in a joint step; the group is never one loss away from standing still because it was
-//! about to grow.
+//! A group has an odd number of voters at any time: one more would tolerate no further loss. So
+//! voters come and go in pairs, or one replaces another, in a joint step. Thus growing never brings
+//! the group to one loss from a standstill.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,15 +12,15 @@ use crate::change::{Change, Role};
 use crate::config::MEMBERS_MAX;
 use crate::wire::Wish;
 
-/// How the leader sees one member.
+/// One member as the leader sees it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seen {
     pub(crate) role: Role,
-    /// It has all but the last few entries.
+    /// The member has all but the last few entries.
     pub(crate) follows: bool,
-    /// It was heard within the election timeout.
+    /// The member was heard within the election timeout.
     pub(crate) heard: bool,
-    /// It has been silent for [`crate::Config::voter_lost_after`].
+    /// The member has been silent for [`crate::Config::voter_lost_after`].
     pub(crate) lost: bool,
 }
 
@@ -34,24 +34,25 @@ impl Seen {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Joint {
     No,
-    /// The leader is still a member when it ends.
+    /// The leader will still be a member when the step ends.
     WithMe,
     WithoutMe,
 }
 
-/// What the leader sees.
+/// The leader's view of the group.
 pub(crate) struct View<'a> {
     /// The leader.
     pub(crate) me: NodeKey,
     pub(crate) joint: Joint,
-    /// The members; in a joint step with the roles they will have.
+    /// The members, in a joint step with their future roles.
     pub(crate) members: &'a BTreeMap<NodeKey, Seen>,
-    /// Who asked to be added or removed, or for whom others did. Not: members to be added, removed nodes.
+    /// Requests to add or remove nodes, from the nodes themselves or from others. Never contains
+    /// requests to add a member or a removed node.
     pub(crate) asked: &'a BTreeMap<NodeKey, Wish>,
     pub(crate) voters_max: usize,
 }
 
-/// What to do.
+/// A step of the leader.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     Propose(Vec<Change>),
@@ -59,14 +60,14 @@ pub(crate) enum Step {
     Transfer(NodeKey),
 }
 
-/// How many voters a group of so many members has.
+/// Number of voters of a group of `members` members: odd, and at least 1.
 pub(crate) fn voters_of(members: usize, voters_max: usize) -> usize {
     let most = members.min(voters_max).max(1);
     most - (1 - most % 2)
 }
 
 impl View<'_> {
-    /// What to do next, if anything.
+    /// The next step, if there is one.
     pub(crate) fn next_step(&self) -> Option<Step> {
         match self.joint {
             Joint::WithMe => return Some(Step::Propose(Vec::new())),
@@ -90,7 +91,7 @@ impl View<'_> {
         if votes { None } else { self.transfer() }
     }
 
-    /// Whether the leader wants to go, and there is nobody to lead and nobody who comes.
+    /// Whether the leader wants to leave, and there is no other member and no joiner.
     pub(crate) fn is_over(&self) -> bool {
         let comers = self.asked.values().any(|wish| *wish == Wish::Add);
         self.members.len() == 1 && self.goes(self.me) && !comers
@@ -100,13 +101,14 @@ impl View<'_> {
         self.asked.get(&key) == Some(&Wish::Remove)
     }
 
-    /// What makes the members what they should be.
+    /// The changes that turn the present members into the desired ones.
     fn changes(&self) -> Vec<Change> {
         let voters = self.voters();
         let mut changes = Vec::new();
         for (key, seen) in self.members {
             let role = if voters.contains(key) { Role::Voter } else { Role::Learner };
-            // A leader that goes becomes a learner first, then hands over; its successor removes it.
+            // A leader that leaves becomes a learner first, then hands over; its successor removes
+            // it.
             if *key != self.me && self.goes(*key) && role == Role::Learner {
                 changes.push(Change::Remove(*key));
             } else if role != seen.role {
@@ -116,7 +118,7 @@ impl View<'_> {
         changes
     }
 
-    /// Who should vote: first those who do, then learners that are well, then voters that are lost.
+    /// The desired voters: first the present ones, then healthy learners, then lost voters.
     fn voters(&self) -> BTreeSet<NodeKey> {
         let stay = || self.members.iter().filter(|(key, _)| **key != self.me && !self.goes(**key));
         let rank = |role, pass: fn(&Seen) -> bool| {
@@ -124,7 +126,7 @@ impl View<'_> {
         };
         let well = || rank(Role::Voter, |seen| !seen.lost).chain(rank(Role::Learner, Seen::is_well));
         let heirs = stay().filter(|(_, seen)| seen.is_well()).count();
-        // It goes only when somebody can take over.
+        // The leader leaves only when another member can take over.
         let goes = self.goes(self.me) && heirs > 0;
         let me = (!goes).then_some(self.me);
         let members = stay().count() + me.iter().count();
@@ -132,7 +134,8 @@ impl View<'_> {
             me.into_iter().chain(well()).chain(rank(Role::Voter, |seen| seen.lost)).collect();
         let count = voters_of(members, self.voters_max).min(voters_of(ranked.len(), self.voters_max));
         let voters: BTreeSet<NodeKey> = ranked.into_iter().take(count).collect();
-        // They must be able to go on by themselves. Else all stays as it is, with who wants to go.
+        // The new voters must have a majority present. Otherwise all voters stay, even those that
+        // want to leave.
         let there = voters.iter().filter(|key| **key == self.me || self.members[*key].heard).count();
         if there > voters.len() / 2 {
             return voters;

@@ -1,4 +1,5 @@
-//! The proposer's side: what this node has proposed and not yet seen committed, and what of it the leader has.
+//! The proposer's side: the proposals of this node that it has not yet seen committed, and how many
+//! of them the leader has.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -8,27 +9,27 @@ use bytes::Bytes;
 
 use crate::config::{Config, PENDING_MAX};
 
-/// How often the time before sending again doubles.
+/// The wait before sending again doubles this many times at most.
 const DOUBLINGS: u32 = 4;
 
-/// Why a proposal was not taken. Nothing of it will be committed.
+/// The reason why a proposal was not taken. Nothing of it will be committed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProposeError {
-    /// Longer than [`Config::entry_bytes_max`].
+    /// The body is longer than [`Config::entry_bytes_max`].
     #[error("proposal of {len} bytes, the limit is {limit}")]
     TooLarge {
         /// Its length in bytes.
         len: usize,
-        /// The limit.
+        /// The limit in bytes.
         limit: usize,
     },
-    /// As much waits to be committed as may wait.
+    /// As many proposals wait to be committed as the limits allow.
     #[error("{waiting} proposals wait to be committed already, with {bytes} bytes")]
     Full {
-        /// How many.
+        /// Number of waiting proposals.
         waiting: usize,
-        /// Their bytes.
+        /// Bytes of these proposals.
         bytes: usize,
     },
     /// The node was removed from the group.
@@ -42,13 +43,13 @@ pub(crate) struct Proposals {
     queue: VecDeque<Bytes>,
     bytes: usize,
     first: u64,
-    /// The leader, and its term, that the rest is about.
+    /// The leader that the fields below concern, and its term.
     to: Option<(NodeKey, u64)>,
-    /// Serials below stand in that leader's log. `first <= acked <= sent`.
+    /// Serials below this are in that leader's log. `first <= acked <= sent`.
     acked: u64,
-    /// Serials below were sent to it.
+    /// Serials below this were sent to it.
     sent: u64,
-    /// Bytes from `acked` to `sent`.
+    /// Bytes of the proposals from `acked` to `sent`.
     flight: usize,
     retry_at: Moment,
     retries: u32,
@@ -100,7 +101,7 @@ impl Proposals {
         self.queue.get(usize::try_from(serial.checked_sub(self.first)?).ok()?)
     }
 
-    /// Everything below `next` is committed.
+    /// Removes the proposals below `next`, which are committed.
     pub(crate) fn committed(&mut self, next: u64) {
         let next = next.min(self.next());
         self.acked(next);
@@ -111,15 +112,16 @@ impl Proposals {
         }
     }
 
-    /// The leader has said that everything below `next` stands in its log.
+    /// Handles the leader's report that all proposals below `next` are in its log.
     pub(crate) fn answered(&mut self, now: Moment, next: u64, first_wait: Duration) {
         self.acked(next);
-        // The path to the leader is there again: what it lacks need not wait for as long as while it was not.
+        // The path to the leader works again. Proposals that the leader lacks need not wait as long
+        // as while it did not.
         self.retries = 0;
         self.retry_at = self.retry_at.min(now + first_wait);
     }
 
-    /// Everything below `next` stands in the log of the leader.
+    /// All proposals below `next` are in the log of the leader.
     pub(crate) fn acked(&mut self, next: u64) {
         let next = next.min(self.next());
         if next > self.acked {
@@ -134,8 +136,8 @@ impl Proposals {
         self.sent = self.sent.max(self.acked);
     }
 
-    /// From now on this is the leader: it may have nothing of what another had.
-    /// Returns whether it is another one.
+    /// Sets the leader. A new one may have none of the proposals that another one had. Returns
+    /// whether it is another leader.
     pub(crate) fn set_leader(&mut self, to: Option<(NodeKey, u64)>) -> bool {
         if self.to == to {
             return false;
@@ -176,7 +178,7 @@ impl Proposals {
         self.get(self.sent).map(|body| (self.sent, body.clone()))
     }
 
-    /// Forgets that it sent what the leader has not said to have, when it has had its time.
+    /// Marks proposals that the leader has not acknowledged in time as unsent.
     pub(crate) fn retry(&mut self, now: Moment, first_wait: Duration) {
         if self.acked < self.sent && now >= self.retry_at {
             self.sent = self.acked;

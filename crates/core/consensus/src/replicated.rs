@@ -1,5 +1,5 @@
-//! What every member knows from the log alone, besides the state of the application: who may propose, which proposals
-//! were taken, and who was removed.
+//! State that every member derives from the log alone, besides the state of the application: the
+//! nodes that may propose, the proposals that were taken, and the removed nodes.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -10,28 +10,28 @@ use crate::change::Change;
 use crate::config::{MEMBERS_MAX, TOMBSTONES_MAX};
 use crate::wire::{INDEX_MAX, MessageError, Reader, put_len};
 
-/// The version of the form in snapshots.
+/// The version of the encoding in snapshots.
 const VERSION: u8 = 1;
 
-/// A fold over the log: members that applied the same entries hold the same.
+/// A fold over the log: members that applied the same entries hold the same state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Replicated {
-    /// For each member the serial its next proposal must have.
+    /// For each member, the serial that its next proposal must have.
     serials: BTreeMap<NodeKey, u64>,
-    /// Who was removed, the newest last.
+    /// Removed nodes, the newest last.
     removed: VecDeque<NodeKey>,
 }
 
-/// What became of a proposal in the log.
+/// The decision on a proposal in the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Taken {
-    /// It is the next one of its proposer.
+    /// The proposal is the next one of its proposer.
     Yes,
-    /// It stood in the log before.
+    /// The proposal was in the log before.
     Duplicate,
-    /// One or more before it are missing.
+    /// One or more proposals before it are missing.
     Gap,
-    /// Its proposer is no member.
+    /// Its proposer is not a member.
     Stranger,
 }
 
@@ -46,8 +46,8 @@ impl Replicated {
         Self { serials: voters.iter().map(|key| (*key, 1)).collect(), removed: VecDeque::new() }
     }
 
-    /// Takes a proposal, if it is the next one of its proposer. The rule that makes proposals apply exactly once and
-    /// in order however often they stand in the log.
+    /// Takes a proposal if it is the next one of its proposer. This rule makes proposals apply
+    /// exactly once and in order, however often they are in the log.
     pub(crate) fn take(&mut self, from: NodeKey, serial: u64) -> Taken {
         match self.serials.get_mut(&from) {
             None => Taken::Stranger,
@@ -60,7 +60,7 @@ impl Replicated {
         }
     }
 
-    /// Takes what becomes of a node.
+    /// Applies a change of the membership.
     pub(crate) fn change(&mut self, change: Change) {
         match change {
             Change::Set(key, _) => {
@@ -78,17 +78,17 @@ impl Replicated {
         }
     }
 
-    /// The serial the next proposal of a member must have.
+    /// The serial that the next proposal of a member must have.
     pub(crate) fn next_of(&self, key: NodeKey) -> Option<u64> {
         self.serials.get(&key).copied()
     }
 
-    /// Whether the node was removed, as far as is remembered.
+    /// Whether the node was removed, as far as the tombstones reach.
     pub(crate) fn was_removed(&self, key: NodeKey) -> bool {
         self.removed.contains(&key)
     }
 
-    /// The data of a snapshot: this and the state of the application.
+    /// Encodes the data of a snapshot: this state and that of the application.
     pub(crate) fn encode(&self, application: &[u8]) -> Bytes {
         let len = 9 + self.serials.len() * 16 + self.removed.len() * 8 + application.len();
         let mut out = BytesMut::with_capacity(len);
@@ -104,10 +104,10 @@ impl Replicated {
         out.freeze()
     }
 
-    /// Reads the data of a snapshot.
+    /// Decodes the data of a snapshot.
     ///
     /// # Errors
-    /// What no member can have written, with its position in the data.
+    /// A value that no member can have written, with its position in the data.
     pub(crate) fn decode(data: Bytes) -> Result<(Self, Bytes), MessageError> {
         let mut reader = Reader::new(data);
         let got = reader.u8("version of the snapshot")?;

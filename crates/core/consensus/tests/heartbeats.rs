@@ -1,4 +1,4 @@
-//! What a large group says while nothing happens.
+//! The traffic of a large group while nothing happens.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -35,7 +35,7 @@ impl Group {
         self.members.get_mut(&NodeKey(key)).expect("a member")
     }
 
-    /// Carries messages until there are none; those to the dead are counted too.
+    /// Delivers messages until there are none; those to dead members are counted too.
     fn settle(&mut self) {
         loop {
             let mut mail = Vec::new();
@@ -93,17 +93,18 @@ fn a_hundred_members_at_rest_say_little_and_know_their_leader() {
         assert!(group.all_have_quorum());
     }
     let per_second = (group.messages - before) / 10;
-    // Eight voters ten times a second, ninety-one learners about once, and all of them answer.
+    // Eight voters get heartbeats ten times a second, ninety-one learners about once, and all
+    // answer.
     assert!(per_second <= 2 * (80 + 110), "{per_second} messages a second");
 
-    // What is proposed goes to all at once, as ever.
+    // Proposals still reach all members at once.
     let (now, before) = (group.now, group.applied.clone());
     group.at(77).propose(now, "news".into()).expect("a member");
     group.settle();
     group.run(100);
     assert!(group.applied.iter().all(|(key, count)| *count == before.get(key).unwrap_or(&0) + 1));
 
-    // The leader dies: learners know the next one as soon as there is one.
+    // The leader dies: learners know the next leader as soon as there is one.
     let leader = group.at(50).leader().expect("there is one");
     group.members.remove(&leader);
     group.run(1_500);

@@ -1,4 +1,4 @@
-//! Messages that no member would send: whatever they say, they are refused or taken, and the member goes on.
+//! Messages that no member would send: each is refused or taken, and the member goes on.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -8,18 +8,18 @@ use bytes::{Bytes, BytesMut};
 use consensus::{Committed, Config, Consensus, Event, MessageError};
 use rand_core::RngCore;
 
-/// A group whose messages pass through the hands of somebody who changes some.
+/// A group whose messages pass an attacker that alters some of them.
 struct Group {
     members: BTreeMap<NodeKey, Consensus>,
     now: Moment,
     rng: Rng,
-    /// Messages of before, to be altered and sent again, to anybody.
+    /// Earlier messages, to be altered and sent again to any member.
     seen: Vec<Bytes>,
     refused: usize,
     taken: usize,
 }
 
-/// Numbers where something might go wrong.
+/// Numbers at boundaries.
 const NUMBERS: [u64; 12] =
     [0, 1, 2, 3, 1 << 31, 1 << 47, 1 << 48, (1 << 48) + 1, 1 << 59, 1 << 60, u64::MAX - 1, u64::MAX];
 
@@ -101,7 +101,7 @@ impl Group {
         }
     }
 
-    /// The message, or an earlier one, with a few bytes or numbers replaced, or cut, or with a tail.
+    /// The message or an earlier one, with a few bytes or numbers replaced, cut short, or extended.
     fn alter(&mut self, message: &Bytes) -> Bytes {
         let earlier = self.below(self.seen.len().max(1));
         let from = if self.below(2) == 0 { self.seen.get(earlier).unwrap_or(message) } else { message };
@@ -162,7 +162,7 @@ fn noise_is_refused() {
         let mut bytes = vec![0; len % 300];
         rng.fill_bytes(&mut bytes);
         if len % 2 == 0 && bytes.len() > 2 {
-            // Right version, a kind that exists.
+            // The right version and an existing kind.
             (bytes[0], bytes[1]) = (consensus::VERSION, 1 + bytes[1] % 6);
         }
         let member = group.members.get_mut(&NodeKey(1)).unwrap();

@@ -15,7 +15,7 @@ macro_rules! exceptions {
             /// Every exception, in alphabetical order.
             pub const ALL: &[Exception] = &[$(Exception::$name),+];
 
-            /// The name as it goes over the wire.
+            /// The name on the wire.
             pub const fn name(self) -> &'static str {
                 match self { $(Exception::$name => stringify!($name)),+ }
             }
@@ -65,22 +65,22 @@ impl fmt::Display for Exception {
     }
 }
 
-/// A service failed: which exception of the standard, and what exactly was wrong.
+/// A failed service: the exception of the standard, and the precise reason.
 #[derive(Clone, PartialEq, Eq)]
 pub struct RtiError {
     /// The exception that the federate sees.
     pub exception: Exception,
-    /// What was wrong, for a person: which value, what was expected.
+    /// The reason, in readable form: the value at fault and the expected one.
     pub details: Cow<'static, str>,
 }
 
 impl RtiError {
-    /// The exception `exception` with a text for a person.
+    /// The exception `exception` with a readable reason.
     pub fn new(exception: Exception, details: impl Into<Cow<'static, str>>) -> Self {
         Self { exception, details: details.into() }
     }
 
-    /// RTIinternalError with a text for a person.
+    /// RTIinternalError with a readable reason.
     pub fn internal(details: impl Into<Cow<'static, str>>) -> Self {
         Self::new(Exception::RTIinternalError, details)
     }

@@ -1,19 +1,20 @@
 //! Typed handles of the HLA API.
 //!
 //! On the wire a handle is a message with one field of opaque bytes. Ours are big-endian numbers of
-//! fixed width, counted from 1; the *invalid* handle is 0 here and empty bytes there.
+//! fixed width, counted from 1. The *invalid* handle is 0 here and empty bytes on the wire.
 //!
-//! Handles of other RTIs may have another width, or count from 0. A federate only has to give them back as
-//! they came, so that octets of any width up to 15 are kept: as the number they stand for, with the
-//! width in the top octet, `0xf0 | width`. To our own services such a handle is one that they never
-//! gave out, which ends in an exception. Octets that do not fit (a longer handle, or a foreign one whose number
-//! needs the top octet) decode to the invalid handle.
+//! Handles of other RTIs may have another width, or count from 0. A federate only has to give them
+//! back unchanged, so octets of any width up to 15 are kept: as the number that they represent,
+//! with the width in the top octet, `0xf0 | width`. For our own services such a handle is one that
+//! they never gave out, which ends in an exception. Octets that do not fit (a longer handle, or a
+//! foreign one whose number needs the top octet) decode to the invalid handle.
 
 use bytes::{Buf, BufMut};
 use prost::encoding::{DecodeContext, WireType, encode_key, skip_field};
 use prost::{DecodeError, Message};
 
-/// From this top octet on, a number is a handle of a foreign width, which is in the low half of the octet.
+/// From this top octet on, a number is a handle of a foreign width; the low half of the octet is
+/// the width.
 const FOREIGN: u8 = 0xf0;
 /// Octets of the longest handle that is kept.
 const WIDTH_MAX: usize = 15;
@@ -27,28 +28,29 @@ macro_rules! handles {
         )+}
 
         $(impl $name {
-            /// The handle that names nothing.
+            /// The handle of nothing.
             pub const INVALID: Self = Self(0);
 
-            /// True unless this is the invalid handle.
+            /// Whether this is not the invalid handle.
             pub const fn is_valid(self) -> bool {
                 self.0 != 0
             }
 
-            /// The octets a federate sees when it encodes the handle; empty when invalid.
+            /// The octets that a federate gets when it encodes the handle; empty if invalid.
             pub fn to_octets(self) -> Vec<u8> {
                 let (octets, width) = self.octets();
                 octets[octets.len() - width..].to_vec()
             }
 
-            /// The handle with these octets; invalid when they do not fit.
+            /// The handle with these octets; invalid if they do not fit.
             pub fn from_octets(octets: &[u8]) -> Self {
                 let value_octets = size_of::<$int>() - 1;
                 let (high, low) = octets.split_at(octets.len().saturating_sub(value_octets));
                 let value = low.iter().fold(0, |value, &octet| value << 8 | <$int>::from(octet));
                 match (octets.len(), high) {
                     (0, _) => Self::INVALID,
-                    // A native width: the top octet is part of the number, unless it looks like a width.
+                    // A native width: the top octet is part of the number, unless it could be
+                    // mistaken for a width.
                     (width, &[top]) if width == size_of::<$int>() && top < FOREIGN => {
                         let native = <$int>::from(top) << (8 * value_octets) | value;
                         if native == 0 { Self::foreign(width, 0) } else { Self(native) }
@@ -64,7 +66,7 @@ macro_rules! handles {
                 Self(((FOREIGN as usize | width) as $int) << (<$int>::BITS - 8) | value)
             }
 
-            /// The octets, right-aligned, and how many of them count.
+            /// The octets, right-aligned, and their number.
             fn octets(self) -> ([u8; 16], usize) {
                 let mut octets = [0; 16];
                 let native = self.0.to_be_bytes();
@@ -133,7 +135,7 @@ macro_rules! handles {
     };
 }
 
-/// prost builds its errors only itself: let it fail on a message that is cut short.
+/// prost alone can build its errors, so let it fail on a message that is cut short.
 fn truncated() -> DecodeError {
     let mut one_byte: &[u8] = &[0x80];
     prost::encoding::decode_varint(&mut one_byte).expect_err("a lone continuation byte is no number")
@@ -150,7 +152,8 @@ handles! {
     InteractionClassHandle(u32) as "ic";
     /// A parameter; the same at the class that declares it and at every subclass.
     ParameterHandle(u32) as "pa";
-    /// An object instance. High half: the node that registered it; low half: a counter of that node.
+    /// An object instance. High half: the node that registered it; low half: a counter of that
+    /// node.
     ObjectInstanceHandle(u64) as "oi";
     /// A message that can be retracted.
     MessageRetractionHandle(u64) as "mr";
@@ -163,9 +166,9 @@ handles! {
 }
 
 impl TransportationTypeHandle {
-    /// HLAreliable. Clients of the Federate Protocol know it by this very number.
+    /// HLAreliable. Clients of the Federate Protocol rely on this very number.
     pub const RELIABLE: Self = Self(1);
-    /// HLAbestEffort. Clients of the Federate Protocol know it by this very number.
+    /// HLAbestEffort. Clients of the Federate Protocol rely on this very number.
     pub const BEST_EFFORT: Self = Self(2);
 }
 

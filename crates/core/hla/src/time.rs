@@ -1,9 +1,9 @@
 //! Logical time: HLAinteger64Time and HLAfloat64Time with their intervals (1516.1-2025, clause on
 //! standardized time types), which every RTI has to offer.
 //!
-//! One value type serves both kinds. Of a non-negative finite `f64` the bit pattern, read as an
-//! integer, orders as the number does; so a time of either kind is kept as its 64 bits, compares
-//! with one integer comparison, and its encoding (8 octets, big endian) is those bits.
+//! One value type serves both kinds. Non-negative finite doubles order as their bit patterns do
+//! when these are read as integers. So a time of either kind is kept as its 64 bits, compares with
+//! one integer comparison, and is encoded as those bits (8 octets, big endian).
 
 use crate::{Exception, RtiError, api};
 use bytes::Bytes;
@@ -12,16 +12,16 @@ use std::fmt;
 #[cfg(test)]
 mod tests;
 
-/// Octets of every encoded time and interval.
+/// Length of every encoded time and interval, in octets.
 pub const ENCODED_LEN: usize = 8;
 
-/// Which implementation of logical time a federation uses; fixed when it is created.
+/// The implementation of logical time of a federation; fixed when the federation is created.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum TimeKind {
     /// HLAinteger64Time: 0 to 2⁶³−1, epsilon 1.
     Integer64,
-    /// HLAfloat64Time: 0.0 to the largest finite double, epsilon the smallest positive double.
-    /// It is what a federation gets that names none.
+    /// HLAfloat64Time: 0.0 to the largest finite double, epsilon the smallest positive double. The
+    /// default of a federation that names none.
     Float64,
 }
 
@@ -34,7 +34,7 @@ impl TimeKind {
         }
     }
 
-    /// The implementation called `name` (case-sensitive); the empty name means the default,
+    /// The implementation with this name (case-sensitive). The empty name means the default,
     /// HLAfloat64Time.
     ///
     /// # Errors
@@ -85,8 +85,8 @@ impl TimeKind {
     /// The interval with these octets.
     ///
     /// # Errors
-    /// CouldNotDecode unless there are 8 octets; InvalidLogicalTimeInterval when they hold a negative
-    /// or non-finite number.
+    /// CouldNotDecode unless there are 8 octets; InvalidLogicalTimeInterval when they hold a
+    /// negative or non-finite number.
     pub fn decode_interval(self, octets: &[u8]) -> Result<LogicalTimeInterval, RtiError> {
         let number = Number::decode(self, octets, "interval")?;
         number.map(LogicalTimeInterval).map_err(|n| invalid_interval(&n))
@@ -108,8 +108,8 @@ impl fmt::Display for TimeKind {
 
 /// A point on a federation's time axis; never negative, never NaN or infinite.
 ///
-/// `Ord` is the order of time between times of one kind, the only ones that meet in a federation.
-/// (Between kinds it is arbitrary but total: integer before float.)
+/// `Ord` is the order of time between times of one kind, and all times of a federation are of one
+/// kind. Between kinds the order is arbitrary but total: integer before float.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LogicalTime(Number);
 
@@ -135,11 +135,11 @@ impl LogicalTime {
         Number::float64(value).map(Self).map_err(|n| invalid_time(&n))
     }
 
-    /// This time plus `interval`. A float sum that rounding would leave at `self` is the next
-    /// representable time instead: adding anything above zero gives a strictly greater time.
+    /// This time plus `interval`. A float sum that rounding would leave at `self` becomes the next
+    /// representable time: adding an interval above zero gives a strictly greater time.
     ///
     /// # Errors
-    /// IllegalTimeArithmetic beyond the final time; InvalidLogicalTimeInterval when the kinds differ.
+    /// IllegalTimeArithmetic beyond the final time; InvalidLogicalTimeInterval if the kinds differ.
     #[expect(clippy::should_implement_trait, reason = "the standard's name; `+` cannot fail")]
     pub fn add(self, interval: LogicalTimeInterval) -> Result<Self, RtiError> {
         self.0.same_kind(interval.0, Exception::InvalidLogicalTimeInterval)?;
@@ -149,13 +149,14 @@ impl LogicalTime {
     /// This time minus `interval`; strictly less than `self` for any interval above zero.
     ///
     /// # Errors
-    /// IllegalTimeArithmetic before the initial time; InvalidLogicalTimeInterval when the kinds differ.
+    /// IllegalTimeArithmetic before the initial time; InvalidLogicalTimeInterval when the kinds
+    /// differ.
     pub fn subtract(self, interval: LogicalTimeInterval) -> Result<Self, RtiError> {
         self.0.same_kind(interval.0, Exception::InvalidLogicalTimeInterval)?;
         self.0.subtract(interval.0).map(Self)
     }
 
-    /// The distance between the two times, whichever is the later.
+    /// The absolute distance between the two times.
     ///
     /// # Errors
     /// InvalidLogicalTime when the kinds differ.
@@ -165,12 +166,12 @@ impl LogicalTime {
         high.difference(low).map(LogicalTimeInterval)
     }
 
-    /// True for the first time of its kind.
+    /// Whether this is the first time of its kind.
     pub const fn is_initial(self) -> bool {
         self.0.bits == 0
     }
 
-    /// True for the last time of its kind.
+    /// Whether this is the last time of its kind.
     pub const fn is_final(self) -> bool {
         self.0.bits == self.0.kind.bits_max()
     }
@@ -196,7 +197,8 @@ impl LogicalTimeInterval {
     /// The sum of both; strictly greater than `self` for any `other` above zero.
     ///
     /// # Errors
-    /// IllegalTimeArithmetic beyond the largest interval; InvalidLogicalTimeInterval when the kinds differ.
+    /// IllegalTimeArithmetic beyond the largest interval; InvalidLogicalTimeInterval when the kinds
+    /// differ.
     #[expect(clippy::should_implement_trait, reason = "the standard's name; `+` cannot fail")]
     pub fn add(self, other: Self) -> Result<Self, RtiError> {
         self.0.same_kind(other.0, Exception::InvalidLogicalTimeInterval)?;
@@ -206,18 +208,19 @@ impl LogicalTimeInterval {
     /// This interval minus `other`; strictly less than `self` for any `other` above zero.
     ///
     /// # Errors
-    /// IllegalTimeArithmetic when `other` is the longer; InvalidLogicalTimeInterval when the kinds differ.
+    /// IllegalTimeArithmetic when `other` is the longer; InvalidLogicalTimeInterval when the kinds
+    /// differ.
     pub fn subtract(self, other: Self) -> Result<Self, RtiError> {
         self.0.same_kind(other.0, Exception::InvalidLogicalTimeInterval)?;
         self.0.subtract(other.0).map(Self)
     }
 
-    /// True for the interval of length zero.
+    /// Whether this is the interval of length zero.
     pub const fn is_zero(self) -> bool {
         self.0.bits == 0
     }
 
-    /// True for the smallest interval above zero.
+    /// Whether this is the smallest interval above zero.
     pub const fn is_epsilon(self) -> bool {
         self.0.bits == 1
     }
@@ -226,12 +229,12 @@ impl LogicalTimeInterval {
 macro_rules! number_faces {
     ($($name:ident)+) => {$(
         impl $name {
-            /// Which implementation of logical time it belongs to.
+            /// The implementation of logical time that it belongs to.
             pub const fn kind(self) -> TimeKind {
                 self.0.kind
             }
 
-            /// The number as an integer; `None` when it is of the float kind.
+            /// The number as an integer; `None` if it is of the float kind.
             pub const fn as_integer64(self) -> Option<i64> {
                 match self.0.kind {
                     TimeKind::Integer64 => Some(self.0.bits as i64),
@@ -239,7 +242,7 @@ macro_rules! number_faces {
                 }
             }
 
-            /// The number as a double; `None` when it is of the integer kind.
+            /// The number as a double; `None` if it is of the integer kind.
             pub const fn as_float64(self) -> Option<f64> {
                 match self.0.kind {
                     TimeKind::Integer64 => None,
@@ -247,7 +250,7 @@ macro_rules! number_faces {
                 }
             }
 
-            /// The octets that a federate sees: 8, big endian.
+            /// The octets that a federate gets: 8, big endian.
             pub const fn encode(self) -> [u8; ENCODED_LEN] {
                 self.0.bits.to_be_bytes()
             }
@@ -275,20 +278,20 @@ macro_rules! number_faces {
 
 number_faces! { LogicalTime LogicalTimeInterval }
 
-/// What times and intervals share. Invariant: `bits <= kind.bits_max()`, which for floats excludes
-/// everything negative (top bit set), infinite or NaN (exponent all ones).
+/// The common part of times and intervals. Invariant: `bits <= kind.bits_max()`, which for floats
+/// excludes negative numbers (top bit set), infinities and NaN (exponent all ones).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Number {
     kind: TimeKind,
     bits: u64,
 }
 
-/// Eight octets that are no number of the kind; printed in the error.
+/// Eight octets that are no number of the kind; the error prints them.
 struct OutOfRange(Number);
 
 impl Number {
     fn new(kind: TimeKind, bits: u64) -> Result<Self, OutOfRange> {
-        // −0.0 equals 0.0 and is therefore a legal way to write it.
+        // −0.0 equals 0.0, so it is a legal encoding of it.
         let bits = if kind == TimeKind::Float64 && bits == (-0.0f64).to_bits() { 0 } else { bits };
         let number = Self { kind, bits };
         if bits <= kind.bits_max() { Ok(number) } else { Err(OutOfRange(number)) }
@@ -317,11 +320,12 @@ impl Number {
         Err(RtiError::new(exception, format!("{} and {} do not mix", self.kind, other.kind)))
     }
 
-    /// The sum; strictly greater than `self` unless `other` is zero. Kinds are equal.
+    /// The sum; strictly greater than `self` unless `other` is zero. The kinds must be equal.
     fn add(self, other: Self) -> Result<Self, RtiError> {
         let sum = match self.kind {
             TimeKind::Integer64 => self.bits + other.bits, // two 63-bit numbers
-            // An infinite sum has bits above the maximum, and so has the successor of the maximum.
+            // The bits of an infinite sum exceed the maximum, and so does the successor of the
+            // maximum.
             TimeKind::Float64 => {
                 let sum = (f64::from_bits(self.bits) + f64::from_bits(other.bits)).to_bits();
                 if other.bits > 0 { sum.max(self.bits + 1) } else { sum }
@@ -330,14 +334,14 @@ impl Number {
         self.checked(sum, "+", other)
     }
 
-    /// The difference; strictly less than `self` unless `other` is zero. Kinds are equal.
+    /// The difference; strictly less than `self` unless `other` is zero. The kinds must be equal.
     fn subtract(self, other: Self) -> Result<Self, RtiError> {
         let less = self.difference(other)?;
         let strictly = if other.bits > 0 { less.bits.min(self.bits - 1) } else { less.bits };
         Ok(Self { bits: strictly, ..self })
     }
 
-    /// The rounded difference. Kinds are equal.
+    /// The rounded difference. The kinds must be equal.
     fn difference(self, other: Self) -> Result<Self, RtiError> {
         let difference = match self.kind {
             _ if other.bits > self.bits => u64::MAX,
@@ -365,7 +369,7 @@ impl fmt::Display for Number {
 }
 
 impl fmt::Debug for Number {
-    /// Like `Display`, but a huge or tiny double in scientific notation.
+    /// Like `Display`, but with huge and tiny doubles in scientific notation.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kind {
             TimeKind::Integer64 => fmt::Debug::fmt(&(self.bits as i64), f),

@@ -1,4 +1,4 @@
-//! Modules that mean harm: each is refused with a precise error, at little cost.
+//! Malicious modules: each is refused with a precise error, at little cost.
 
 use std::io::{Cursor, Write as _};
 
@@ -76,7 +76,7 @@ fn deep_nesting() {
     };
     let error = invalid(nested(100_000, "objectClass").as_bytes());
     assert!(error.contains("more than") || error.contains("deeper than the 128 levels"), "{error}");
-    // Elements that nobody looks at may nest as they like.
+    // Elements that the RTI ignores may nest to any depth.
     let error = unreadable(nested(200_000, "odd").replace("</objectModel>", "").as_bytes());
     assert!(error.contains("not well-formed XML"), "{error}");
     assert!(read(nested(200_000, "odd").as_bytes()).is_ok());
@@ -90,7 +90,7 @@ fn crowded_tags() {
     let nested: String = (0..60_000).map(|n| format!("<x xmlns:n{n}=\"urn:{n}\">")).collect();
     let error = unreadable(format!("<objectModel {NAMESPACE}>{nested}").as_bytes());
     assert!(error.contains("257 namespace declarations, more than the 256 allowed"), "{error}");
-    // What only looks like tags is none of this.
+    // Text that only resembles tags is not charged.
     let quiet = "= xmlns ".repeat(1_000);
     let text = format!(
         "<objectModel {NAMESPACE}><!-- <x {quiet}> --><x a='{quiet}>'><![CDATA[<x {quiet}>]]></x></objectModel>"
@@ -139,11 +139,11 @@ fn reading_is_linear_in_the_text() {
     let one = read(crowded_within_limits(1).as_bytes()).unwrap().cost();
     let ten = read(crowded_within_limits(10).as_bytes()).unwrap().cost();
     assert_eq!(ten.lookups - one.lookups, 9 * 250 * (249 + 251));
-    // 21.7 s for everybody, once: 20,000 such tags in 63 MiB.
+    // 20,000 such tags in 63 MiB once stopped every federate of the node for 21.7 s.
     let error = unreadable(crowded_within_limits(20_000).as_bytes());
     assert!(error.contains("bad.xml:160:1: error:"), "{error}");
     assert!(error.contains("more than the 20000000 look-ups of names allowed together (lookups)"), "{error}");
-    // Plain tags cost a constant each, with a namespace or two.
+    // Each plain tag costs a constant number of look-ups, with one or two namespaces.
     let plain = format!("<objectModel {NAMESPACE}>{}</objectModel>", "<x a=\"\" b=\"\"/>".repeat(100_000));
     assert_eq!(read(plain.as_bytes()).unwrap().cost().lookups, 4 + 100_000 * 3 * 3);
 }
@@ -160,7 +160,7 @@ fn long_namespaces_and_what_stands_before_the_root() {
     let error =
         unreadable(format!("<objectModel {NAMESPACE}>\n<x xmlns:a='{long}'/></objectModel>").as_bytes());
     assert!(error.contains("bad.xml:2:1: error: the name of an XML namespace has 1025 octets"), "{error}");
-    // Were the root looked for from each element, these would be 10^10 steps.
+    // If the root were looked up from each element, this would take 10^10 steps.
     let comments = "<!---->".repeat(100_000);
     let foreign = "<a:b/>".repeat(100_000);
     let text = format!("{comments}<objectModel {NAMESPACE} xmlns:a='urn:a'>{foreign}</objectModel>");
@@ -237,7 +237,7 @@ fn packed_modules() {
         assert_eq!(unpack(&archive, &limits).unwrap(), ("my.xml".to_owned(), b"<objectModel/>".to_vec()));
     }
     let streamed = {
-        // Sizes follow the data, as a writer that cannot seek leaves them.
+        // The sizes follow the data, as they do from a writer that cannot seek.
         let mut writer = ZipWriter::new_stream(Vec::new());
         writer.start_file("s.xml", SimpleFileOptions::default()).unwrap();
         writer.write_all(b"<objectModel/>").unwrap();

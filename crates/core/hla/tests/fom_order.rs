@@ -1,11 +1,12 @@
-//! Properties of merging: no order of modules is better than another, and what exists stays where it is.
+//! Properties of merging: the order of the modules does not matter, and existing entries keep their
+//! places.
 
 use std::fmt::Write as _;
 
 use hla::fom::{Edition, Fdd, Limits, Module, render};
 use proptest::prelude::*;
 
-/// A class of a generated module: its place in a small tree, and which members it has.
+/// A class of a generated module: its place in a small tree, and its members as bits.
 type Class = (usize, u8);
 
 /// Classes that a generated module may mention, each with its superclass.
@@ -76,7 +77,7 @@ fn modules() -> impl Strategy<Value = Vec<Module>> {
     })
 }
 
-/// Every class with the names of what is available at it.
+/// Every class with the names of its available members.
 fn names(fdd: &Fdd) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for class in fdd.object_classes() {
@@ -95,7 +96,7 @@ fn names(fdd: &Fdd) -> Vec<String> {
     all
 }
 
-/// Everything of `before` is in `after` under the same handles and at the same places.
+/// Checks that everything in `before` is in `after` under the same handles and at the same places.
 fn assert_extends(before: &Fdd, after: &Fdd) {
     for class in before.object_classes() {
         let later = after.object_class(class.handle).unwrap();

@@ -1,5 +1,5 @@
-//! Fielded object models. Set `MESHRTI_FOMS` to a folder with the sub-folders `rpr2`, `rpr3`, `spacefom`,
-//! `netn-hla4`, `hperf` and `mim`; without it these tests say that they skip.
+//! Fielded object models. Set `MESHRTI_FOMS` to a folder with the sub-folders `rpr2`, `rpr3`,
+//! `spacefom`, `netn-hla4`, `hperf` and `mim`; without it these tests report that they skip.
 #![allow(clippy::print_stdout)] // a skipped test must say so
 
 use std::path::{Path, PathBuf};
@@ -45,7 +45,7 @@ fn merge(edition: Edition, modules: &[Module]) -> Fdd {
     }
 }
 
-/// The names in the model and what belongs to them, so that models can be compared.
+/// The names in the model with their details, so that models can be compared.
 fn names(fdd: &Fdd) -> Vec<String> {
     let mut all = Vec::new();
     for class in fdd.object_classes() {
@@ -113,7 +113,7 @@ fn netn_4() {
     assert_eq!(names(&merge(Edition::Hla2025, &modules)), names(&forward));
 }
 
-/// The built-in MIM of 2010 says what the published one says.
+/// The built-in MIM of 2010 has the same content as the published one.
 #[test]
 fn standard_mim_of_2010() {
     let Some(folder) = folder() else { return };
@@ -127,7 +127,7 @@ fn standard_mim_of_2010() {
     assert_eq!(summary(&published), summary(&built_in));
     let kinds = |fdd: &Fdd| fdd.datatypes().map(|d| format!("{d:?}")).collect::<Vec<_>>();
     assert_eq!(kinds(&published), kinds(&built_in));
-    // As a FOM module it clashes in nothing with the built-in MIM either.
+    // As a FOM module it does not clash with the built-in MIM either.
     let (_, warnings) = built_in.extend(&[read(&folder.join("mim/HLAstandardMIM-2010.xml"))]).unwrap();
     assert_eq!(render(&warnings), "");
 }

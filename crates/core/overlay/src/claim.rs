@@ -1,30 +1,34 @@
-//! What a node claims of its network, and which of two networks gives way when they meet.
+//! The claim of a node about its network, and the rule by which one of two networks yields when
+//! they meet.
 //!
-//! A node that founded a network and starts again cannot know whether the network lives on: it founds a second one. The two
-//! have the same founder, which their numbers show, and when they meet one of them ends. Networks of
-//! different founders never give way: a wrong address must not end anybody's work.
+//! A node that founded a network and starts again cannot know whether that network still exists, so
+//! it founds a second one. The numbers of the two networks show that they have the same founder.
+//! When they meet, one of them ends. Networks of different founders never yield: a wrong address
+//! must not end anybody's work.
 
 use base::{is_same_founder, network_since};
 
-/// What a node claims of its network.
+/// The claim of a node about its network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Claim {
-    /// Which network; 0: none.
+    /// Number of the network; 0: none.
     pub(crate) network: u64,
     /// See [`Overlay::set_strength`](crate::Overlay::set_strength).
     pub(crate) strength: u32,
 }
 
 impl Claim {
-    /// Whether these are two networks.
+    /// Whether the two claims name different networks.
     pub(crate) fn conflicts(self, other: Self) -> bool {
         self.network != 0 && other.network != 0 && self.network != other.network
     }
 
-    /// Whether the network of this claim ends for the sake of the other one. Never both for each other's.
+    /// Whether the network of this claim yields to the other one. Never true in both directions.
     ///
-    /// Only for one of the same founder in which a majority is together: what has none may come to nothing, and ends by
-    /// itself. A node that is alone gives way to several; else the younger network to the older.
+    /// A network yields only to one of the same founder that has a majority of its members
+    /// together: a network without a majority may come to nothing, and then ends by itself. A node
+    /// that is alone yields to a network of several nodes; otherwise the younger network yields to
+    /// the older one.
     pub(crate) fn gives_way_to(self, other: Self) -> bool {
         let same_founder = is_same_founder(self.network, other.network);
         if !self.conflicts(other) || !same_founder || other.strength == 0 {

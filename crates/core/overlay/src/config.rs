@@ -13,27 +13,29 @@ pub const FRAME_BYTES_MAX: usize = 1 << 20;
 pub const NAME_BYTES_MAX: usize = 255;
 /// Longest URL that a node may advertise.
 pub const URL_BYTES_MAX: usize = 512;
-/// URLs that a node may advertise.
+/// Largest number of URLs that a node may advertise.
 pub const URLS_MAX: usize = 16;
 /// Longest information blob of a node: 16 KiB.
 pub const INFO_BYTES_MAX: usize = 16 << 10;
-/// Neighbours that a node may have.
+/// Largest number of neighbours of a node.
 pub const NEIGHBOURS_MAX: usize = 1_024;
-/// Longest terms of a link: see [`Target::terms`].
+/// Longest terms of a link, in bytes: see [`Target::terms`].
 pub const TERMS_BYTES_MAX: usize = 256;
-/// Longest sentence of a refusal that is sent; longer ones are cut.
+/// Longest sentence of a refusal on the wire, in bytes; longer ones are cut.
 pub const REFUSAL_BYTES_MAX: usize = 1_024;
-/// A unicast that was relayed this often is dropped: no sound network is that wide.
+/// Largest number of relays of a unicast. A unicast that was relayed this often is dropped: no
+/// sound network is that wide.
 pub const HOPS_MAX: u8 = 64;
-/// Nodes that one frame of digests can name; so the map cannot hold more.
+/// Largest number of nodes that one frame of digests can name, and therefore of nodes in the map.
 pub const NODES_MAX: usize = 16_384;
 
-/// How the nodes of a network are joined. All nodes of a network have the same.
+/// How the nodes of a network are linked. All nodes of a network must have the same setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TopologyKind {
     /// A tree of routers.
     Tree,
-    /// Every node a triad, joined to every other one. Nodes that become known are connected to without being configured.
+    /// Every node a triad, linked to every other one. A node connects to the nodes that it learns
+    /// of, even if nobody configured them.
     Mesh,
     /// A hypercube of routers.
     Hypercube,
@@ -42,10 +44,11 @@ pub enum TopologyKind {
 }
 
 impl TopologyKind {
-    /// All kinds.
+    /// All kinds, in the order of their declaration.
     pub const ALL: [TopologyKind; 4] = [Self::Tree, Self::Mesh, Self::Hypercube, Self::Graph];
 
-    /// Is every link between two nodes a path for messages? Otherwise only those of one spanning tree are.
+    /// Whether every link between two nodes is a path for messages. Otherwise only the links of one
+    /// spanning tree are.
     pub const fn uses_all_links(self) -> bool {
         matches!(self, Self::Mesh | Self::Hypercube)
     }
@@ -70,26 +73,27 @@ impl fmt::Display for TopologyKind {
     }
 }
 
-/// A node that this node connects to, and connects to again when the link breaks.
+/// A node to connect to, and to reconnect to when the link breaks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Target {
-    /// Where to connect to. The overlay hands it to the world and does not read it.
+    /// URL to connect to. The overlay hands it to the world and does not read it.
     pub url: String,
-    /// The name of the node that is expected there; another one is refused.
+    /// Name of the node that is expected there; a node with another name is refused. `None`: any
+    /// name.
     pub name: Option<String>,
-    /// What the other end is told of this link, for example how to set up its router client. At most
-    /// [`TERMS_BYTES_MAX`] bytes; not read by the overlay.
+    /// Terms of this link for the other end, for example how to set up its router client. At most
+    /// [`TERMS_BYTES_MAX`] bytes; the overlay does not read them.
     pub terms: Bytes,
 }
 
-/// When to try again to reach a target.
+/// Waits between the attempts to reach a target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Backoff {
     /// Wait after the first failure; each further wait is twice as long. Default 50 ms.
     pub first: Duration,
     /// Longest wait, before jitter. Default 5 s.
     pub max: Duration,
-    /// Up to this share of the wait, in percent, is added at random. Default 20.
+    /// Largest random addition to a wait, in percent of it. Default 20.
     pub jitter_percent: u8,
 }
 
@@ -102,40 +106,46 @@ impl Default for Backoff {
 /// Intervals.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Timing {
-    /// A link on which nothing but answers was sent for this long carries a keep-alive. Default 500 ms.
+    /// A link on which nothing but answers has been sent for this long carries a keep-alive.
+    /// Default 500 ms.
     pub keep_alive: Duration,
-    /// A link on which nothing was heard for this long is dead. Default 2.5 s.
+    /// A link on which nothing has been heard for this long is dead. Default 2.5 s.
     pub silence_max: Duration,
-    /// A link on which greetings were not exchanged within this time is closed. Default 3 s.
+    /// A link on which no greetings have been exchanged within this time is closed. Default 3 s.
     pub greeting_max: Duration,
-    /// A link that is to be closed gets this long to take the last frames. Default 1 s.
+    /// Time that a link has to take its last frames before it is closed. Default 1 s.
     pub close_max: Duration,
-    /// Shortest time between two announcements of this node, between two computations of routes, and between two
-    /// frames with news of others over a link. Default 10 ms.
+    /// Shortest time between two announcements of this node, between two computations of routes,
+    /// and between two frames with news of other nodes over a link. Default 10 ms.
     pub settle: Duration,
-    /// While news do not cease, the time between announcements and between computations doubles up to this. Default
-    /// 160 ms.
+    /// While changes go on, the time between announcements and between computations doubles up to
+    /// this. Default 160 ms.
     pub settle_max: Duration,
-    /// Shortest time between two announcements for the sake of the information blob alone. Default 1 s.
+    /// Shortest time between two announcements that change nothing but the information blob.
+    /// Default 1 s.
     pub info_interval: Duration,
-    /// A node that cannot be reached is forgotten after this time. Default 5 min.
+    /// A node that has been unreachable for this long is forgotten. Default 5 min.
     pub forget_after: Duration,
-    /// Without redundancy, a link that closes a cycle in the map for this long is refused. Default 200 ms.
+    /// Without redundancy, a link that has closed a cycle in the map for this long is refused.
+    /// Default 200 ms.
     pub cycle_after: Duration,
-    /// Two nodes of a mesh that never had a link get a tunnel after this time. Default 1 s.
+    /// Two nodes of a mesh that have never had a link get a tunnel after this time. Default 1 s.
     pub tunnel_after: Duration,
-    /// What a tunnel sends and nobody acknowledges is sent again after this time. Default 500 ms.
+    /// A tunnel sends its frames again when none has been acknowledged for this long. Default 500
+    /// ms.
     pub tunnel_retry: Duration,
-    /// Of two nodes of a mesh that learn of each other the one with the larger key connects at once, the other after
-    /// this time. Default 2 s.
+    /// When two nodes of a mesh learn of each other, the one with the larger key connects at once,
+    /// and the other one after this time. Default 2 s.
     pub learn_after: Duration,
-    /// A link that was up for this long is a success, after which waits start again from the first. Default 1 s.
+    /// A link that has been up for this long counts as a success: the waits of its target start
+    /// again from the first. Default 1 s.
     pub steady_after: Duration,
-    /// When to try again to reach a target.
+    /// Waits between the attempts to reach a target.
     pub backoff: Backoff,
-    /// Clocks of two nodes that differ by more are worth a warning. Default 1 s.
+    /// A larger difference between the clocks of two nodes causes a warning. Default 1 s.
     pub clock_tolerance: Duration,
-    /// A node that is in no network yet is refused by one that is when their clocks differ by more. Default 60 s.
+    /// A node that is in no network yet is refused by a node that is in one when their clocks
+    /// differ by more than this. Default 60 s.
     pub clock_max: Duration,
 }
 
@@ -162,24 +172,26 @@ impl Default for Timing {
     }
 }
 
-/// Bounds of memory.
+/// Bounds of the memory that the overlay uses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Nodes in the map, this one included; at most [`NODES_MAX`]. Default 4,096.
     pub nodes_max: usize,
     /// Bytes of all entries of the map. Default 64 MiB.
     pub map_bytes_max: usize,
-    /// Links at one time, those that have not greeted included; at most [`NEIGHBOURS_MAX`]. Default 1,024.
+    /// Links at one time, including those without a greeting; at most [`NEIGHBOURS_MAX`]. Default
+    /// 1,024.
     pub links_max: usize,
-    /// Longest body of a unicast. Default 64 MiB.
+    /// Longest body of a unicast, in bytes. Default 64 MiB.
     pub body_bytes_max: usize,
     /// Longest part of a unicast in one frame. Default 16 KiB; kept between 64 bytes and 512 KiB.
     pub piece_bytes_max: usize,
-    /// Bytes of unicasts that wait for one link, by class (urgent, bulk). Default 64 MiB.
+    /// Bytes of unicasts that wait for one link, for each class (urgent, bulk). Default 64 MiB.
     pub queue_bytes_max: usize,
-    /// Bytes of unicasts that are being put together, of all senders. Default 128 MiB.
+    /// Bytes of unicasts that are being reassembled, of all senders. Default 128 MiB.
     pub reassembly_bytes_max: usize,
-    /// Bytes that may be under way in a tunnel; a frame more than that is taken when none is under way. Default 1 MiB.
+    /// Bytes in flight in a tunnel. A longer frame is taken when nothing is in flight. Default 1
+    /// MiB.
     pub tunnel_bytes_max: usize,
 }
 
@@ -201,27 +213,30 @@ impl Default for Limits {
 /// Settings of one node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// The identity of this start of this node.
+    /// The identity of this incarnation of the node.
     pub key: NodeKey,
-    /// The name of the node: unique among the nodes that are there, kept over restarts.
+    /// The name of the node: unique among the live nodes, and kept over restarts.
     pub name: String,
-    /// Where jitter comes from.
+    /// Seed of the jitter.
     pub seed: Seed,
-    /// How the nodes are joined.
+    /// How the nodes are linked.
     pub topology: TopologyKind,
-    /// For tree and graph: loops are wanted, their links stand by.
+    /// For trees and graphs: whether loops are wanted. Links that close a loop then stand by.
     pub redundancy: bool,
-    /// The network that this node is part of; 0: none yet, the first neighbour's is adopted.
+    /// The network of this node; 0: none yet, and the node adopts that of its first neighbour.
     pub network: u64,
-    /// Where others may connect to this node.
+    /// URLs at which others may connect to this node.
     pub urls: Vec<String>,
-    /// Links that this node initiates; the first has the id 0, and so on.
+    /// Links that this node initiates; the first one gets the id 0, and so on.
     pub targets: Vec<Target>,
-    /// Names of nodes that connect to this one, as they are told: in a mesh they are left to it.
+    /// Names of nodes that are configured to connect to this one. In a mesh, connecting is left to
+    /// them.
     pub awaited: BTreeSet<String>,
-    /// A digest of the topology file; 0: there is none. Differences are worth a warning.
+    /// A digest of the topology file; 0: there is none. A node with another digest causes a
+    /// warning.
     pub topology_digest: u64,
-    /// Milliseconds since 1970 at [`Moment::ZERO`](base::Moment::ZERO), to compare clocks; `None`: not compared.
+    /// Milliseconds since 1970 at [`Moment::ZERO`](base::Moment::ZERO), for the comparison of
+    /// clocks; `None`: clocks are not compared.
     pub clock_millis: Option<u64>,
     /// Intervals.
     pub timing: Timing,
@@ -249,7 +264,7 @@ impl Config {
         }
     }
 
-    /// Says what does not fit, and brings limits into their range.
+    /// Checks the settings, and brings limits into their ranges.
     pub(crate) fn checked(mut self) -> Result<Self, ConfigError> {
         check_name(&self.name)?;
         check_urls(&self.urls)?;
@@ -258,7 +273,8 @@ impl Config {
         limits.nodes_max = limits.nodes_max.clamp(1, NODES_MAX);
         limits.links_max = limits.links_max.min(NEIGHBOURS_MAX);
         limits.piece_bytes_max = limits.piece_bytes_max.clamp(64, FRAME_BYTES_MAX / 2);
-        // A frame of a tunnel is a body with a head; and a queue holds the longest body.
+        // A frame of a tunnel travels as a body with a header, and a queue must hold the longest
+        // body.
         limits.body_bytes_max = limits.body_bytes_max.clamp(2 * FRAME_BYTES_MAX, u32::MAX as usize);
         limits.queue_bytes_max = limits.queue_bytes_max.max(limits.body_bytes_max + FRAME_BYTES_MAX);
         Ok(self)

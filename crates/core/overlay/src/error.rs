@@ -1,11 +1,11 @@
-//! Failures: of the configuration, of calls, of neighbours; and why a link is refused.
+//! Errors of the configuration, of calls and of neighbours, and the reasons for refusing a link.
 
 use crate::config::{INFO_BYTES_MAX, NAME_BYTES_MAX, TERMS_BYTES_MAX, TopologyKind, URL_BYTES_MAX, URLS_MAX};
 use crate::wire;
 use base::NodeKey;
 use std::time::Duration;
 
-/// A setting that does not fit.
+/// A setting that is out of range.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfigError {
@@ -18,130 +18,132 @@ pub enum ConfigError {
     /// Too many URLs.
     #[error("a node can advertise {URLS_MAX} URLs, not {count}")]
     Urls {
-        /// How many.
+        /// Number of URLs.
         count: usize,
     },
     /// A URL is too long.
     #[error("a URL of {len} bytes is too long to be advertised, the limit is {URL_BYTES_MAX}")]
     Url {
-        /// How long.
+        /// Length in bytes.
         len: usize,
     },
     /// The terms of a target are too long.
     #[error("the terms of the link to {url} have {len} bytes, the limit is {TERMS_BYTES_MAX}")]
     Terms {
-        /// Where the link leads.
+        /// URL of the target.
         url: String,
-        /// How long.
+        /// Length in bytes.
         len: usize,
     },
     /// The information blob is too long.
     #[error("the information about a node has {len} bytes, the limit is {INFO_BYTES_MAX}")]
     Info {
-        /// How long.
+        /// Length in bytes.
         len: usize,
     },
 }
 
-/// Something cannot be sent.
+/// A message that cannot be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SendError {
     /// No path leads there.
     #[error("no path leads to node {0}")]
     Unreachable(NodeKey),
-    /// Longer than allowed.
+    /// The body or frame is longer than allowed.
     #[error("{len} bytes, the limit is {limit}")]
     TooLong {
-        /// How long.
+        /// Length in bytes.
         len: usize,
-        /// The limit.
+        /// Limit in bytes.
         limit: usize,
     },
-    /// There is no tunnel to that node: it has a link of its own, or none can be made.
+    /// There is no tunnel to that node: it has a link of its own, or no tunnel can be made.
     #[error("there is no tunnel to node {0}")]
     NoTunnel(NodeKey),
-    /// The tunnel has as much under way as it may have; [`Event::TunnelReady`](crate::Event::TunnelReady) follows.
+    /// As much is in flight in the tunnel as its limit allows;
+    /// [`Event::TunnelReady`](crate::Event::TunnelReady) follows.
     #[error("the tunnel to node {0} takes no more for now")]
     Full(NodeKey),
 }
 
-/// A neighbour broke the protocol. Positions are byte offsets in the frame.
+/// A breach of the protocol by a neighbour. Positions are byte offsets in the frame.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FrameError {
-    /// A frame without a byte.
+    /// An empty frame.
     #[error("an empty frame")]
     Empty,
-    /// An unknown type of frame.
+    /// An unknown frame type.
     #[error("a frame of unknown type {got}")]
     Type {
         /// The type.
         got: u8,
     },
-    /// The greeting does not start with the mark of one.
+    /// The greeting does not start with [`MAGIC`](crate::MAGIC).
     #[error("the greeting starts with {got:#010x}, not {:#010x}", wire::MAGIC)]
     Magic {
-        /// What stands there.
+        /// The number that stands there.
         got: u32,
     },
     /// Another version of the protocol.
     #[error("version {got} of the node protocol, this node speaks {}", wire::VERSION)]
     Version {
-        /// What the peer speaks.
+        /// The peer's version.
         got: u8,
     },
-    /// Ends too early.
+    /// The frame ends too early.
     #[error("{what} at byte {at} needs {need} bytes, {left} are left")]
     Truncated {
-        /// What is read.
+        /// The field that was being read.
         what: &'static str,
-        /// Where.
+        /// Offset of the field.
         at: usize,
         /// Bytes needed.
         need: usize,
         /// Bytes left.
         left: usize,
     },
-    /// Has bytes that nothing explains.
+    /// The frame has bytes behind its last field.
     #[error("{extra} bytes too many from byte {at} on")]
     Trailing {
-        /// Where.
+        /// Offset of the first of them.
         at: usize,
-        /// How many.
+        /// Number of them.
         extra: usize,
     },
-    /// Over a limit.
+    /// A length or a number is over its limit.
     #[error("{what} of {len}, the limit is {limit}")]
     TooLong {
-        /// What.
+        /// The field.
         what: &'static str,
-        /// How long, or how many.
+        /// The length in bytes, or the number of elements.
         len: usize,
         /// The limit.
         limit: usize,
     },
-    /// A value that means nothing or contradicts another.
+    /// A value that is invalid or contradicts another one.
     #[error("{what} at byte {at}: {why}")]
     Value {
-        /// What.
+        /// The field.
         what: &'static str,
-        /// Where.
+        /// Offset of the field.
         at: usize,
-        /// In which way.
+        /// The rule that the value breaks.
         why: &'static str,
     },
-    /// A frame at the wrong time.
+    /// A frame that may not come at this time.
     #[error("{what} where {wanted} is due")]
     Unexpected {
-        /// What came.
+        /// The frame that came.
         what: &'static str,
-        /// What should have come.
+        /// The frame that was expected.
         wanted: &'static str,
     },
 }
 
-/// Why a link is refused. The sentence says what is wrong and what to do; both ends learn it.
+/// The reason for refusing a link. The sentence names the problem and the remedy; both ends learn
+/// it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Refusal {
@@ -155,7 +157,7 @@ pub enum Refusal {
         /// This node's.
         ours: u8,
     },
-    /// Two networks that exist already.
+    /// The two nodes are in different networks.
     #[error(
         "network {theirs:016x} and network {ours:016x} are two: a node that is to join another network must be \
          started without one of its own (with --join, not as the first node)"
@@ -166,22 +168,22 @@ pub enum Refusal {
         /// This node's.
         ours: u64,
     },
-    /// Two networks of one founder, of which this node's gives way.
+    /// The two networks have one founder, and this node's network yields.
     #[error(
         "networks {network:016x} and {to:016x} have one founder, which was started again while the first of them lived \
          on: node {name} gives up {network:016x} and joins {to:016x}, that of node {other}"
     )]
     GivesWay {
-        /// The node that gives way.
+        /// Name of the node that yields.
         name: String,
         /// Its network.
         network: u64,
-        /// The node that it gives way to.
+        /// Name of the node that it yields to.
         other: String,
-        /// The network of that one.
+        /// The network of that node.
         to: u64,
     },
-    /// Another live node has the name.
+    /// Another live node has the same name.
     #[error(
         "there are two nodes with the name {name}, the other one has the key {holder}: give each node a name of its \
          own, or stop the other one first"
@@ -198,7 +200,7 @@ pub enum Refusal {
         /// The node.
         name: String,
     },
-    /// Networks of different shape.
+    /// The two nodes are set up for different topologies.
     #[error(
         "one node is set up for the topology {theirs}, the other for {ours}: give all nodes the same topology"
     )]
@@ -208,36 +210,37 @@ pub enum Refusal {
         /// This node's.
         ours: TopologyKind,
     },
-    /// The clock of a node that is to join is off, judged by that of a node that is in the network.
+    /// The clock of a joining node differs too much from that of the node in the network that it
+    /// greets.
     #[error(
         "the clock of node {name} is {} ms {} that of node {by}, more than the {limit_millis} ms that may be: set it \
          by a time service and start the node again",
         ahead_millis.unsigned_abs(), if *ahead_millis < 0 { "behind" } else { "ahead of" }
     )]
     Clock {
-        /// The node that is to join.
+        /// The node that joins.
         name: String,
         /// The node of the network whose clock it was compared with.
         by: String,
-        /// How far the first one's clock is ahead, in milliseconds.
+        /// How far the clock of the joining node is ahead, in milliseconds.
         ahead_millis: i64,
-        /// How far it may be.
+        /// Largest difference allowed, in milliseconds.
         limit_millis: u64,
     },
-    /// One expects loops, the other does not.
+    /// One node allows redundant links, the other does not.
     #[error("one node has redundancy {}, the other {}: give all nodes the same", on(*theirs), on(!*theirs))]
     Redundancy {
         /// The peer's setting.
         theirs: bool,
     },
-    /// Another node than the configured one.
+    /// Another node answered than the one that was configured.
     #[error("at {url} is node {got}, not {expected}: correct the address or the name")]
     OtherNode {
-        /// Where the link leads.
+        /// URL of the target.
         url: String,
         /// The configured name.
         expected: String,
-        /// Who answered.
+        /// The name of the node that answered.
         got: String,
     },
     /// The link would close a loop.
@@ -250,7 +253,7 @@ pub enum Refusal {
         /// The other.
         b: String,
     },
-    /// There is a link between the two already.
+    /// The two nodes already have a link.
     #[error("there is a link between {a} and {b} already; it is kept")]
     AlreadyLinked {
         /// One end.
@@ -258,10 +261,10 @@ pub enum Refusal {
         /// The other.
         b: String,
     },
-    /// The peer breaks the protocol.
+    /// The peer broke the protocol.
     #[error("{0}: check that what connects here is a node of the same release")]
     Hostile(#[from] FrameError),
-    /// The peer did not say who it is.
+    /// The peer sent no greeting in time.
     #[error(
         "no greeting within {0:?}: check that what is at the other end is a node, and that the network between works"
     )]
@@ -272,7 +275,7 @@ pub enum Refusal {
         /// The limit.
         limit: usize,
     },
-    /// The node goes away.
+    /// The node is leaving the network.
     #[error("the node is leaving the network: connect to another one")]
     Leaving,
 }
@@ -282,7 +285,7 @@ fn on(on: bool) -> &'static str {
 }
 
 impl Refusal {
-    /// Number of the kind of refusal, as the peer is told it.
+    /// Number of the kind of refusal on the wire.
     pub const fn code(&self) -> u8 {
         match self {
             Self::Version { .. } => 1,

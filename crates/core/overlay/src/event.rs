@@ -1,20 +1,21 @@
-//! What the overlay tells its node.
+//! Events of the overlay for its node.
 
 use crate::error::Refusal;
 use crate::{LinkId, TargetId};
 use base::NodeKey;
 use bytes::Bytes;
 
-/// Over what channel frames go to a neighbour.
+/// How channel frames reach a neighbour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Via {
-    /// Its link: send and receive frames of channels there.
+    /// Over the link: send and receive frames of channels there.
     Link(LinkId),
-    /// Other nodes: [`Overlay::send_channel`](crate::Overlay::send_channel) and [`Event::Channel`].
+    /// Over other nodes: [`Overlay::send_channel`](crate::Overlay::send_channel) and
+    /// [`Event::Channel`].
     Tunnel,
 }
 
-/// Something that is worth a warning and stops nothing.
+/// A condition that deserves a warning and stops nothing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Warning {
@@ -38,22 +39,24 @@ pub enum Warning {
     },
 }
 
-/// News, in the order in which they came about.
+/// Events, in the order in which they occurred.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Event {
-    /// Connect to the URL; answer with exactly one of `handle_link_up` and `handle_link_failed`.
+    /// Connect to the URL, and answer with exactly one call of `handle_link_up` or
+    /// `handle_link_failed`.
     Connect {
-        /// For which target.
+        /// The target.
         target: TargetId,
-        /// Where to.
+        /// The URL.
         url: String,
     },
-    /// Close the link after the frames that were taken from it; it is gone for the overlay.
+    /// Close the link after the frames that were taken from it. The overlay has already forgotten
+    /// it.
     Close {
-        /// Which.
+        /// The link.
         link: LinkId,
-        /// Why, for the log.
+        /// The reason, for the log.
         reason: String,
     },
     /// A link is up and both ends accepted each other.
@@ -62,62 +65,62 @@ pub enum Event {
         key: NodeKey,
         /// Its name.
         name: String,
-        /// Over which link.
+        /// The link.
         link: LinkId,
-        /// Did this node connect?
+        /// Whether this node connected.
         initiator: bool,
-        /// For which target; `None`: the other node connected.
+        /// The target; `None`: the other node connected.
         target: Option<TargetId>,
         /// The [terms](crate::Target::terms) of the initiator.
         terms: Bytes,
     },
-    /// There is no link to the node any more.
+    /// There is no longer a link to the node.
     NeighbourDown {
-        /// Which node.
+        /// The node.
         key: NodeKey,
-        /// Why, for the log.
+        /// The reason, for the log.
         why: String,
     },
-    /// From now on channel frames go to the node, in order: make router clients. Both ends are told, and no frame of the
-    /// other end comes before.
+    /// From now on channel frames go to the node, in order: make router clients. Both ends get this
+    /// event, and no channel frame of the other end comes before it.
     PathUp {
-        /// Which node.
+        /// The node.
         neighbour: NodeKey,
-        /// Over what.
+        /// How the frames reach it.
         via: Via,
-        /// Is this node the initiator, as of the link?
+        /// Whether this node is the initiator of the link.
         initiator: bool,
         /// The terms of the initiator.
         terms: Bytes,
     },
-    /// Channel frames no longer go to the node: forget its router clients. Frames of a channel that still come from the link
-    /// before the next `PathUp` are to be dropped.
+    /// Channel frames no longer go to the node: forget its router clients. Channel frames that
+    /// still come from the link before the next `PathUp` are to be dropped.
     PathDown {
-        /// Which node.
+        /// The node.
         neighbour: NodeKey,
     },
     /// A path leads to the node.
     Reachable {
-        /// Which node.
+        /// The node.
         key: NodeKey,
         /// Its name.
         name: String,
     },
-    /// No path leads to the node any more.
+    /// No path leads to the node any longer.
     Unreachable {
-        /// Which node.
+        /// The node.
         key: NodeKey,
     },
     /// A message to this node.
     Received {
-        /// Who sent it.
+        /// The sender.
         from: NodeKey,
-        /// What.
+        /// The message.
         body: Bytes,
     },
     /// A channel frame that came through a tunnel.
     Channel {
-        /// Who sent it.
+        /// The sender.
         from: NodeKey,
         /// The channel.
         channel: u8,
@@ -126,48 +129,49 @@ pub enum Event {
     },
     /// A tunnel that was full has room again.
     TunnelReady {
-        /// To which node.
+        /// The node at its other end.
         neighbour: NodeKey,
     },
-    /// This node was in no network, and now is.
+    /// This node has joined a network; before, it was in none.
     NetworkAdopted {
-        /// Which.
+        /// The network.
         network: u64,
     },
-    /// This node refuses a link. It is wrong here or there; the sentence says what to do.
+    /// This node refuses a link. The fault may be at either end; the sentence names the remedy.
     Refused {
-        /// Which link.
+        /// The link.
         link: LinkId,
-        /// For which target.
+        /// The target, if this node connected.
         target: Option<TargetId>,
-        /// Who is there, when it has greeted.
+        /// Key and name of the other end, if it has greeted.
         peer: Option<(NodeKey, String)>,
-        /// Why.
+        /// The reason.
         refusal: Refusal,
     },
     /// The other node refuses a link.
     RefusedByPeer {
-        /// Which link.
+        /// The link.
         link: LinkId,
-        /// For which target.
+        /// The target, if this node connected.
         target: Option<TargetId>,
-        /// Who refuses.
+        /// The node that refuses.
         peer: NodeKey,
         /// The [code](Refusal::code) of the refusal.
         code: u8,
-        /// Why, in the words of the peer.
+        /// The reason, in the words of the peer.
         text: String,
     },
-    /// Another node that joined at the same time has this node's name, and a smaller key: this node gives up its links.
+    /// Another node that joined at the same time has the same name and a smaller key: this node
+    /// gives up its links.
     NameTaken {
         /// The node that has the name.
         holder: NodeKey,
     },
-    /// Worth a line in the log.
+    /// A condition worth a line in the log.
     Warned {
-        /// The node that it is about.
+        /// The node that the warning concerns.
         key: NodeKey,
-        /// What.
+        /// The warning.
         warning: Warning,
     },
 }

@@ -1,22 +1,23 @@
-//! Routes and the spanning tree, computed from the map. Pure functions: nodes with the same map agree.
+//! Routes and the spanning tree, computed from the map. Pure functions: nodes with the same map
+//! agree.
 
 use crate::map::Map;
 use base::NodeKey;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
-/// How to get to a node.
+/// How to get to another node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Route {
-    /// The neighbour that it goes through, or the node itself.
+    /// The next hop: the neighbour on the way, or the node itself.
     pub(crate) next: NodeKey,
-    /// Links on the way.
+    /// Number of links on the way.
     pub(crate) hops: u32,
-    /// Costs of these links together.
+    /// Sum of the costs of these links.
     pub(crate) cost: u64,
 }
 
-/// A connection that both its ends confirm; the smaller key first.
+/// A connection that both its ends confirm; `low` is the smaller key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Edge {
     pub(crate) cost: u32,
@@ -24,14 +25,14 @@ pub(crate) struct Edge {
     pub(crate) high: NodeKey,
 }
 
-/// What follows from the map, seen from one node.
+/// Routes, spanning tree and edges, computed from the map for one node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Routes {
-    /// Every other node that can be reached.
+    /// Routes to all other nodes that can be reached.
     pub(crate) to: BTreeMap<NodeKey, Route>,
-    /// Edges among the nodes that can be reached that are in the one spanning tree, smaller key first.
+    /// The edges of the spanning tree, the smaller key first.
     pub(crate) tree: BTreeSet<(NodeKey, NodeKey)>,
-    /// All edges among these nodes, in order of cost and keys.
+    /// All edges between nodes that can be reached, in order of cost and keys.
     pub(crate) edges: Vec<Edge>,
 }
 
@@ -49,8 +50,9 @@ impl Routes {
     }
 }
 
-/// Cost of a link by its round trip: 1, and from a millisecond on the power of two below the milliseconds besides,
-/// so that small changes of the round trip move no path.
+/// Cost of a link by its round trip: 1 below a millisecond, otherwise one plus the largest power of
+/// two that is not above the milliseconds. The steps are coarse so that small changes of the round
+/// trip move no path.
 pub(crate) fn cost(rtt_micros: u32) -> u32 {
     match rtt_micros / 1_000 {
         0 => 1,
@@ -58,11 +60,13 @@ pub(crate) fn cost(rtt_micros: u32) -> u32 {
     }
 }
 
-/// Routes from `own`, whose links are those of `links` whatever its own entry says, and the spanning tree.
+/// Computes the routes from `own` and the spanning tree. The links of `own` are `links`, whatever
+/// its entry in the map says.
 ///
-/// O(E log E) for E connections: each change of the map costs that once at every node.
+/// O(E log E) for E connections; every node pays it once for each change of the map.
 pub(crate) fn compute(own: NodeKey, links: &BTreeMap<NodeKey, u32>, map: &Map) -> Routes {
-    // Nodes by their place among the keys: order is the same, and what is known of them is in arrays.
+    // Nodes are represented by their index among the sorted keys, so that their order is the same
+    // and their state fits into arrays.
     let keys: Vec<NodeKey> = map.iter().map(|entry| entry.key).collect();
     let Ok(own) = keys.binary_search(&own) else { return Routes::default() };
     let mut edges = edges(own, links, map, &keys);
@@ -82,7 +86,7 @@ pub(crate) fn compute(own: NodeKey, links: &BTreeMap<NodeKey, u32>, map: &Map) -
     }
 }
 
-/// A connection: cost, and its ends by their place, the smaller first.
+/// A connection: its cost and the indices of its ends, the smaller one first.
 type Step = (u32, usize, usize);
 
 fn edges(own: usize, links: &BTreeMap<NodeKey, u32>, map: &Map, keys: &[NodeKey]) -> Vec<Step> {
@@ -92,7 +96,7 @@ fn edges(own: usize, links: &BTreeMap<NodeKey, u32>, map: &Map, keys: &[NodeKey]
     for (at, entry) in entries.iter().enumerate().filter(|(at, entry)| *at != own && !entry.leaving) {
         for &(other, rtt) in &entry.neighbours {
             let rtt_back = if other == keys[own] {
-                // Advertised first: all nodes are to see the same cost.
+                // The advertised value comes first: all nodes must see the same cost.
                 let told = || own_entry.and_then(|own| own.rtt_to(entry.key));
                 links.get(&entry.key).map(|live| told().unwrap_or(*live))
             } else if entry.key < other {
@@ -109,10 +113,11 @@ fn edges(own: usize, links: &BTreeMap<NodeKey, u32>, map: &Map, keys: &[NodeKey]
     edges
 }
 
-/// Cost, hops and next node of a way.
+/// Cost, hops and next node of a path.
 type Way = (u64, u32, usize);
 
-/// Dijkstra. Of two ways of one cost that with fewer hops, then that through the smaller neighbour.
+/// Dijkstra's algorithm. Of two paths with one cost the one with fewer hops wins, then the one
+/// through the smaller neighbour.
 fn shortest(own: usize, edges: &[Step], nodes: usize) -> Vec<Option<Way>> {
     let mut around: Vec<Vec<(usize, u32)>> = vec![Vec::new(); nodes];
     for &(cost, low, high) in edges {
@@ -138,7 +143,8 @@ fn shortest(own: usize, edges: &[Step], nodes: usize) -> Vec<Option<Way>> {
     best
 }
 
-/// Kruskal: the smallest edges by cost and keys that close no loop. `edges` are sorted.
+/// Kruskal's algorithm: takes the smallest edges, by cost and keys, that close no loop. `edges`
+/// must be sorted.
 fn spanning_tree(edges: &[Step], nodes: usize) -> Vec<(usize, usize)> {
     fn root(parent: &mut [usize], mut at: usize) -> usize {
         while parent[at] != at {
@@ -196,7 +202,7 @@ mod tests {
         compute(NodeKey(own), &links, map)
     }
 
-    /// Costs of all shortest paths, by Floyd and Warshall.
+    /// Costs of all shortest paths, by the algorithm of Floyd and Warshall.
     fn distances(nodes: u64, map: &Map) -> Vec<Vec<Option<u64>>> {
         let all = 0..nodes as usize;
         let mut d = vec![vec![None; nodes as usize]; nodes as usize];
@@ -241,7 +247,7 @@ mod tests {
                     if route.is_none() {
                         continue;
                     }
-                    // Each relay decides by itself; together they get there.
+                    // Each relay decides alone, and their decisions lead to the destination.
                     let (mut at, mut hops) = (a, 0);
                     while at != b {
                         at = all[at as usize].next(NodeKey(b)).expect("the relay knows the way").0;

@@ -1,21 +1,25 @@
-//! The network of nodes: who is there, how they are linked, and how a message gets from any node to any other.
+//! The network of nodes: its members, their links, and the transport of messages from any node to
+//! any other.
 //!
-//! [`Overlay`] is one node's part of it, a machine without sockets, clocks or threads. The world reports links that come and
-//! go, and frames; it polls for [events](Event), for links that are [ready](Overlay::poll_ready) and for
-//! their frames. Contents of the channels of a link (the router's frames) do not come here, except through tunnels.
+//! [`Overlay`] is the part of one node, a machine without sockets, clocks or threads. The world
+//! reports links that come and go, and frames. It polls for [events](Event), for links that are
+//! [ready](Overlay::poll_ready) and for their frames. Contents of the channels of a link (the
+//! router's frames) do not pass through the overlay, except in tunnels.
 //!
-//! - **Links.** The initiator greets, the acceptor answers, the initiator accepts; each may [refuse](Refusal), and the
-//!   other learns why. Of two links between the same nodes one stays. Links that fall silent are given up; the
-//!   initiator connects again, with waits that double.
-//! - **Map.** Every node announces itself and its neighbours to all, when something changed; a connection counts when both
-//!   ends announce it. From the map follow routes and, the same at all nodes, one spanning tree.
-//! - **Paths.** In a tree or graph channel frames use the links of the spanning tree, others stand by (with redundancy) or are
-//!   refused as cycles. In a mesh or hypercube all links are used; while one is down, a tunnel over other nodes
-//!   takes its place.
-//! - **Unicast.** From any node to any other, over relays, in parts; best effort, each loss counted. Urgent messages go first,
-//!   destinations take turns.
+//! - **Links.** The initiator greets, the acceptor answers, the initiator accepts. Each end may
+//!   [refuse](Refusal), and the other one learns why. Of two links between the same nodes one
+//!   stays. Links that fall silent are given up. The initiator then connects again, with waits that
+//!   double.
+//! - **Map.** Every node announces itself and its neighbours to all others whenever something
+//!   changes. A connection counts when both ends announce it. Routes and one spanning tree are
+//!   computed from the map; all nodes with the same map compute the same tree.
+//! - **Paths.** In a tree or graph channel frames use the links of the spanning tree. The other
+//!   links stand by (with redundancy) or are refused as cycles. In a mesh or hypercube all links
+//!   are used; while a link is down, a tunnel over other nodes takes its place.
+//! - **Unicast.** Messages from any node to any other travel over relays, in parts. They are best
+//!   effort, and each loss is counted. Urgent messages go first, and destinations take turns.
 //!
-//! When nothing changes and nobody sends, only keep-alives go over the links.
+//! When nothing changes and nobody sends, only keep-alives use the links.
 //!
 //! Start at [`Overlay`] and [`Event`]; formats are in `wire/mod.rs`.
 
@@ -46,8 +50,9 @@ pub use status::{LinkState, LinkView, NetworkMap, NodeView, OverlayStats, OwnLin
 pub use wire::{Carried, MAGIC, VERSION, carried};
 
 base::id! {
-    /// A link, as the world numbers them: never the same number twice.
+    /// A link, as the world numbers it. No number is used twice.
     pub struct LinkId(u64) as "l";
-    /// A target of this node: those of the configuration in order from 0, those that the overlay made from 2^31 on.
+    /// A target of this node. Configured targets are numbered from 0, in order; targets that the
+    /// overlay makes itself are numbered from 2^31.
     pub struct TargetId(u32) as "t";
 }

@@ -1,4 +1,4 @@
-//! One link: how far it is, what waits for it, what its other end knows.
+//! One link: its stage, the frames that wait for it, and the state of its other end.
 
 use crate::TargetId;
 use crate::queue::FairQueue;
@@ -8,12 +8,12 @@ use bytes::Bytes;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-/// Round trips that are remembered; the shortest of them counts.
+/// Number of the last round trips that are kept; the shortest of them counts.
 const ROUND_TRIPS: usize = 8;
-/// Differences of round trips below this are no news.
+/// Round trips that differ by less than this are not announced.
 const RTT_NEWS_MICROS: u32 = 2_000;
 
-/// How far a link is. The initiator calls, the acceptor answers, the initiator accepts.
+/// The stage of a link. The initiator calls, the acceptor answers, the initiator accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
     /// The initiator sent its greeting.
@@ -24,11 +24,11 @@ pub(crate) enum Stage {
     Answered,
     /// Both ends accepted.
     Up,
-    /// It is closed as soon as it took the last frames.
+    /// The link closes as soon as it has taken the last frames.
     Closing,
 }
 
-/// Where `poll_ready` stands with a link.
+/// State of a link in `poll_ready`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ready {
     Idle,
@@ -36,9 +36,9 @@ pub(crate) enum Ready {
     Told,
 }
 
-/// The agreement of both ends to use a link as a path for channel frames. Each side numbers its willingness; the path
-/// is up when each knows that the other one knows. Since links keep order, no frame of an
-/// earlier agreement comes after a new one.
+/// The agreement of both ends to use a link as a path for channel frames. Each side numbers its
+/// willingness; the path is up when each knows that the other one knows. Since links keep order, no
+/// frame of an earlier agreement arrives after a new agreement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Path {
     /// Number of this side's willingness; 0: not willing.
@@ -51,7 +51,7 @@ pub(crate) struct Path {
 }
 
 impl Path {
-    /// Sets this side's willingness; says whether that is to be told.
+    /// Sets this side's willingness. Returns whether the other side must be told.
     pub(crate) fn want(&mut self, want: bool) -> bool {
         if want == (self.mine != 0) {
             return false;
@@ -63,7 +63,7 @@ impl Path {
         true
     }
 
-    /// What the other side says; says whether an answer is due.
+    /// Handles the numbers of the other side. Returns whether an answer is due.
     pub(crate) fn handle(&mut self, mine: u32, seen: u32) -> bool {
         let news = self.theirs != mine;
         self.theirs = mine;
@@ -78,54 +78,54 @@ impl Path {
 
 #[derive(Debug)]
 pub(crate) struct Link {
-    /// The target that it was made for: this node is the initiator.
+    /// The target that the link was made for; then this node is the initiator.
     pub(crate) target: Option<TargetId>,
     pub(crate) stage: Stage,
     pub(crate) peer: Option<Greeting>,
-    /// Terms that the initiator gave.
+    /// Terms of the initiator.
     pub(crate) terms: Bytes,
-    /// Greeting, acceptance, refusal.
+    /// Greeting, acceptance and refusal that wait to be sent.
     pub(crate) out: VecDeque<Bytes>,
     pub(crate) ping_due: bool,
     pub(crate) pong_due: Option<u32>,
     pub(crate) path_due: bool,
     pub(crate) digest_due: bool,
-    /// The other end said what it has.
+    /// The other end has sent its digest.
     pub(crate) digest_seen: bool,
-    /// The other end's summary of its map and this node's, when they last differed.
+    /// Summaries of the other end's map and of this node's, when they last differed.
     pub(crate) differs: Option<(u64, u64)>,
-    /// The other end was told what is here on account of that difference.
+    /// The other end has been sent a digest because of that difference.
     pub(crate) compared: bool,
-    /// When news of others may go over the link again.
+    /// Earliest moment at which entries of other nodes may go over the link again.
     pub(crate) entries_at: Moment,
-    /// Nodes whose entries are to be sent; true: even when the other end should hear of them elsewhere.
+    /// Nodes whose entries are to be sent; true: even if the other end should get them elsewhere.
     pub(crate) dirty: BTreeMap<NodeKey, bool>,
-    /// Sequences of entries that the other end has, as far as this one knows.
+    /// Sequence numbers of the entries that the other end is known to have.
     pub(crate) told: BTreeMap<NodeKey, u64>,
     pub(crate) urgent: FairQueue,
     pub(crate) bulk: FairQueue,
-    /// Entries and urgent unicasts take turns.
+    /// Entries and urgent unicasts take turns: whether entries are next.
     pub(crate) entries_next: bool,
     pub(crate) ready: Ready,
     pub(crate) last_heard: Moment,
-    /// When something but an answer to a keep-alive was sent.
+    /// When something other than an answer to a keep-alive was last sent.
     pub(crate) last_sent: Moment,
     /// When the last keep-alive was sent.
     pub(crate) last_ping: Moment,
     pub(crate) up_since: Moment,
     pub(crate) path: Path,
-    /// Was `PathUp` said?
+    /// Whether `PathUp` was emitted.
     pub(crate) path_told: bool,
-    /// The number of the other end's entry that was known when the link came up: what that one and earlier ones say of
-    /// links was before this link.
+    /// The sequence number of the other end's entry when the link came up. Its links in this entry
+    /// and in earlier ones are older than this link.
     pub(crate) sequence_before: u64,
-    /// The entry of the other end, made since the link is up, names this node as a neighbour.
+    /// An entry that the other end made since the link came up names this node as a neighbour.
     pub(crate) confirmed: bool,
     pub(crate) close_reason: String,
     rtts: VecDeque<u32>,
-    /// The round trip that this node advertises.
+    /// The round trip that this node advertises, in microseconds.
     pub(crate) rtt_told: Option<u32>,
-    /// Token and moment of the last question.
+    /// Token and moment of the last ping.
     pub(crate) asked: Option<(u32, Moment)>,
     pub(crate) token: u32,
     pub(crate) sent_frames: u64,
@@ -192,7 +192,8 @@ impl Link {
         self.rtts.iter().copied().min().unwrap_or(0)
     }
 
-    /// What to advertise as round trip: what was told, until it is off by more than its half or double.
+    /// The round trip to advertise, in microseconds: the advertised one, until the measured one is
+    /// more than double or less than half of it, by [`RTT_NEWS_MICROS`] at least.
     pub(crate) fn rtt_to_tell(&self) -> u32 {
         let rtt = self.rtt_micros();
         match self.rtt_told {
@@ -206,7 +207,7 @@ impl Link {
         }
     }
 
-    /// Nothing that waits is worth anything any more.
+    /// Discards everything that waits to be sent, since the link is going away.
     pub(crate) fn clear(&mut self) {
         self.ping_due = false;
         self.pong_due = None;
@@ -223,9 +224,9 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Two ends change their minds at will, over a link that keeps order. While an end has the path, all that
-        /// comes is of the present agreement; and what the other sends meets an end without the path
-        /// only when that end changed its mind. In the end both have it or neither.
+        /// Two ends change their minds at will, over a link that keeps order. While an end has the
+        /// path, all data that arrive belong to the present agreement. Data meet an end without the
+        /// path only when that end changed its mind. In the end both have the path or neither.
         #[test]
         fn both_ends_agree_and_nothing_old_comes_late(steps in prop::collection::vec((0usize..2, 0u8..4), 0..150)) {
             #[derive(Clone, Copy)]

@@ -1,44 +1,45 @@
-//! The link-state map: what every node says of itself, the newest of each.
+//! The link-state map: the newest announcement of every node.
 
 use base::NodeKey;
 use bytes::Bytes;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// No node counts this far; what claims more is hostile.
+/// Largest sequence number. No node counts this far, so an entry with a larger one is hostile.
 pub(crate) const SEQUENCE_MAX: u64 = 1 << 62;
 
-/// What a node says of itself.
+/// The announcement of a node about itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) key: NodeKey,
-    /// Greater with every change.
+    /// Sequence number, greater with every change.
     pub(crate) sequence: u64,
     pub(crate) network: u64,
-    /// It is a member of that network, and not only on its way: others may take it for theirs.
+    /// The node is a member of that network and not only joining it, so others may adopt the
+    /// network.
     pub(crate) member: bool,
-    /// It goes away for good.
+    /// The node leaves for good.
     pub(crate) leaving: bool,
     pub(crate) name: String,
     pub(crate) urls: Vec<String>,
-    /// Keys in order, with the round trip in microseconds.
+    /// Keys in order, each with the round trip in microseconds.
     pub(crate) neighbours: Vec<(NodeKey, u32)>,
     pub(crate) info: Bytes,
 }
 
 impl Entry {
-    /// Memory that it takes, and about the bytes of its wire form.
+    /// Memory that the entry takes, in bytes; about the length of its wire form.
     pub(crate) fn bytes(&self) -> usize {
         let urls: usize = self.urls.iter().map(|url| url.len() + 8).sum();
         64 + self.name.len() + urls + 16 * self.neighbours.len() + self.info.len()
     }
 
-    /// The round trip to a neighbour, in microseconds; `None`: it is none.
+    /// The round trip to a neighbour, in microseconds; `None`: that node is not a neighbour.
     pub(crate) fn rtt_to(&self, neighbour: NodeKey) -> Option<u32> {
         let at = self.neighbours.binary_search_by_key(&neighbour, |known| known.0).ok()?;
         Some(self.neighbours[at].1)
     }
 
-    /// Does it say the same, sequence aside?
+    /// Whether the entry equals the other one, sequence number aside.
     pub(crate) fn says_the_same(&self, other: &Entry) -> bool {
         self.key == other.key
             && self.network == other.network
@@ -51,21 +52,21 @@ impl Entry {
     }
 }
 
-/// What became of an entry.
+/// The outcome of an insertion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Inserted {
     Newer,
-    /// The same or a newer one is here.
+    /// The same or a newer entry is here.
     Known,
-    /// There is no room.
+    /// There is no room for the entry.
     Full,
 }
 
-/// The newest entry of every node that is known, this one included.
+/// The newest entry of every known node, this one included.
 #[derive(Clone, Debug)]
 pub(crate) struct Map {
     entries: BTreeMap<NodeKey, Entry>,
-    /// Who has a name; after a restart a node has another key and the same name.
+    /// Nodes by name. After a restart a node has another key and the same name.
     names: BTreeMap<String, BTreeSet<NodeKey>>,
     bytes: usize,
     nodes_max: usize,
@@ -89,7 +90,7 @@ impl Map {
         Inserted::Newer
     }
 
-    /// Is there room for the entry?
+    /// Whether there is room for the entry.
     pub(crate) fn has_room(&self, entry: &Entry) -> bool {
         let known = self.entries.get(&entry.key);
         let nodes = self.entries.len() + usize::from(known.is_none());
@@ -97,7 +98,7 @@ impl Map {
         nodes <= self.nodes_max && bytes <= self.bytes_max
     }
 
-    /// Puts in the entry of this node itself, room or not.
+    /// Inserts the entry of this node itself, whether there is room or not.
     pub(crate) fn insert_always(&mut self, entry: Entry) {
         self.remove(entry.key);
         self.bytes += entry.bytes();
@@ -135,7 +136,7 @@ impl Map {
         self.get(key).map_or_else(|| key.to_string(), |entry| entry.name.clone())
     }
 
-    /// In order of the keys.
+    /// All entries, in order of their keys.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Entry> {
         self.entries.values()
     }

@@ -1,17 +1,18 @@
-//! Unicasts that wait for a link: fair among destinations, bounded, the oldest go first when there is no room.
+//! Unicasts that wait for a link. The queue is fair among destinations and bounded; when it is
+//! full, the oldest pieces of the longest queue are dropped.
 
 use crate::wire::Piece;
 use base::NodeKey;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Bytes that a waiting piece counts beside its part.
+/// Bytes that a waiting piece counts in addition to its part.
 const PIECE_BYTES: usize = 64;
 
 /// Waiting unicasts of one class.
 #[derive(Debug, Default)]
 pub(crate) struct FairQueue {
     waiting: BTreeMap<NodeKey, Waiting>,
-    /// Destinations with something waiting, in the order of their turns.
+    /// Destinations with waiting pieces, in the order of their turns.
     turns: VecDeque<NodeKey>,
     bytes: usize,
 }
@@ -45,8 +46,8 @@ impl FairQueue {
         waiting.pieces.push_back(piece);
     }
 
-    /// The next piece, with a part of at most `part_max` bytes; what is longer keeps its rest here. Destinations take
-    /// turns.
+    /// The next piece, with a part of at most `part_max` bytes; the rest of a longer one stays
+    /// here. Destinations take turns.
     pub(crate) fn pop(&mut self, part_max: usize) -> Option<Piece> {
         let destination = self.turns.pop_front()?;
         let waiting = self.waiting.get_mut(&destination)?;
@@ -72,7 +73,7 @@ impl FairQueue {
         Some(piece)
     }
 
-    /// Makes room: the oldest piece of the destination for which most bytes wait.
+    /// Makes room: removes the oldest piece of the destination with the most waiting bytes.
     pub(crate) fn drop_oldest(&mut self) -> Option<Piece> {
         let (&destination, _) = self.waiting.iter().max_by_key(|(_, waiting)| waiting.bytes)?;
         let waiting = self.waiting.get_mut(&destination)?;
@@ -86,7 +87,7 @@ impl FairQueue {
         Some(piece)
     }
 
-    /// Everything, in the order of its destinations.
+    /// Removes and returns all pieces, in the order of their destinations.
     pub(crate) fn take_all(&mut self) -> Vec<Piece> {
         self.bytes = 0;
         self.turns.clear();

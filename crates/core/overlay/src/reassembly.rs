@@ -1,11 +1,12 @@
-//! Putting unicasts together. Parts come in order or are lost: links keep order, and a path that changes costs a message.
+//! Reassembly of unicasts. Parts come in order or are lost: links keep order, and a path that
+//! changes costs a message.
 
 use crate::wire::Piece;
 use base::NodeKey;
 use bytes::{Bytes, BytesMut};
 use std::collections::BTreeMap;
 
-/// What is being put together: by sender and class, one at a time.
+/// The messages that are being reassembled: one at a time for each sender and class.
 #[derive(Debug)]
 pub(crate) struct Reassembly {
     partial: BTreeMap<(NodeKey, bool), Partial>,
@@ -22,12 +23,12 @@ struct Partial {
     started: u64,
 }
 
-/// What a piece led to.
+/// The result of adding a piece.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Put {
-    /// A message is complete.
+    /// The message that the piece completes.
     pub(crate) whole: Option<Bytes>,
-    /// Messages that will not be complete, or parts that belong to none.
+    /// Number of messages that will never be complete, and of parts that belong to no message.
     pub(crate) lost: u64,
 }
 
@@ -53,7 +54,7 @@ impl Reassembly {
         let fits =
             |p: &Partial| p.id == piece.id && p.total == total && p.body.len() == piece.offset as usize;
         if !self.partial.get(&slot).is_some_and(fits) {
-            // The parts that follow a lost one belong to nothing: only the first of them is counted.
+            // Parts that follow a lost one belong to no message: only the first of them is counted.
             return Put { whole: None, lost: self.discard(slot) };
         }
         let lost = self.append(slot, &piece.part);
@@ -66,7 +67,8 @@ impl Reassembly {
         Put { whole, lost }
     }
 
-    /// Appends and makes room: the message that was begun first goes, be it this one. Returns how many went.
+    /// Appends the part and makes room: the message that was begun first is dropped, even if it is
+    /// this one. Returns the number of dropped messages.
     fn append(&mut self, slot: (NodeKey, bool), part: &[u8]) -> u64 {
         if let Some(partial) = self.partial.get_mut(&slot) {
             partial.body.extend_from_slice(part);
@@ -91,7 +93,8 @@ impl Reassembly {
         }
     }
 
-    /// Nothing more will come from there.
+    /// Drops the partial messages of a node from which nothing more will come. Returns their
+    /// number.
     pub(crate) fn forget(&mut self, origin: NodeKey) -> u64 {
         self.discard((origin, false)) + self.discard((origin, true))
     }

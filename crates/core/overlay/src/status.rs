@@ -8,9 +8,9 @@ use std::time::Duration;
 /// The whole network, as the node that was asked knows it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NetworkMap {
-    /// Nodes in order of their keys, this one included, and those that went and are not yet forgotten.
+    /// Nodes in order of their keys: this one, and also those that are gone and not yet forgotten.
     pub nodes: Vec<NodeView>,
-    /// Links between nodes that at least one end reports, in order of their ends.
+    /// Links that at least one end reports, in order of their ends.
     pub links: Vec<LinkView>,
 }
 
@@ -23,15 +23,16 @@ pub struct NodeView {
     pub name: String,
     /// Where others may connect to it.
     pub urls: Vec<String>,
-    /// What its application says of it.
+    /// The information blob of its application.
     pub info: Bytes,
-    /// Does a path lead there? True for the node that was asked.
+    /// Whether a path leads there. True for the node that was asked.
     pub reachable: bool,
-    /// It said good-bye.
+    /// The node has announced that it leaves.
     pub leaving: bool,
-    /// Links on the shortest path; 0 for the node that was asked and for those out of reach.
+    /// Number of links on the shortest path; 0 for the node that was asked and for nodes out of
+    /// reach.
     pub hops: u32,
-    /// The neighbour that the path goes through.
+    /// The neighbour through which the path leads.
     pub through: Option<NodeKey>,
 }
 
@@ -42,9 +43,9 @@ pub struct LinkView {
     pub a: NodeKey,
     /// The end with the larger key.
     pub b: NodeKey,
-    /// Both ends report it; otherwise one of them is out of reach, or has given it up.
+    /// Both ends report the link; otherwise one of them is out of reach or has given it up.
     pub confirmed: bool,
-    /// It is up but carries no channel frames, since other links do.
+    /// The link is up but carries no channel frames, since other links do.
     pub standby: bool,
     /// Round trip, as the ends report it.
     pub rtt: Duration,
@@ -53,62 +54,63 @@ pub struct LinkView {
 /// A link of this node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnLink {
-    /// Which.
+    /// The link.
     pub link: LinkId,
     /// The target that it was made for; `None`: the other end connected.
     pub target: Option<TargetId>,
     /// The node at the other end, when it has greeted.
     pub peer: Option<(NodeKey, String)>,
-    /// How far it is.
+    /// Its stage.
     pub state: LinkState,
     /// The shortest of the last round trips.
     pub rtt: Duration,
-    /// Bytes of urgent unicasts that wait for it.
+    /// Bytes of urgent unicasts that wait for the link.
     pub urgent_bytes: usize,
-    /// Bytes of other unicasts that wait for it.
+    /// Bytes of other unicasts that wait for the link.
     pub bulk_bytes: usize,
-    /// Frames of the overlay handed to it.
+    /// Frames of the overlay that were handed to the link.
     pub sent_frames: u64,
-    /// Frames of the overlay that came from it.
+    /// Frames of the overlay that came from the link.
     pub received_frames: u64,
 }
 
-/// How far a link is.
+/// The stage of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkState {
     /// Greetings are being exchanged.
     Greeting,
-    /// It is up and carries channel frames.
+    /// The link is up and carries channel frames.
     Active,
-    /// It is up and carries no channel frames.
+    /// The link is up and carries no channel frames.
     Standby,
-    /// It is being closed.
+    /// The link is being closed.
     Closing,
 }
 
 /// A target of this node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TargetView {
-    /// Which.
+    /// The target.
     pub target: TargetId,
-    /// Where it leads.
+    /// Its URL.
     pub url: String,
     /// The node that is or was there.
     pub peer: Option<NodeKey>,
-    /// Did the overlay make it, for a node that it learned of?
+    /// Whether the overlay made the target for a node that it learned of.
     pub learned: bool,
-    /// How it goes.
+    /// Its phase.
     pub state: TargetPhase,
-    /// Attempts since it was last up for a while.
+    /// Attempts since its link was last up for
+    /// [`Timing::steady_after`](crate::Timing::steady_after).
     pub attempts: u32,
-    /// Why the last attempt failed or the link ended.
+    /// The reason why the last attempt failed or the link ended.
     pub last_error: Option<String>,
 }
 
-/// How it goes with a target.
+/// The phase of a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TargetPhase {
-    /// It is tried again in a while.
+    /// The next attempt follows after a wait.
     Waiting,
     /// The world is connecting.
     Connecting,
@@ -123,21 +125,21 @@ pub enum TargetPhase {
 pub struct OverlayStats {
     /// Frames handed to links.
     pub sent_frames: u64,
-    /// Of these, signs of life.
+    /// Keep-alives among these.
     pub sent_keep_alives: u64,
     /// Bytes of the frames handed to links.
     pub sent_bytes: u64,
-    /// Frames that came.
+    /// Frames received from links.
     pub received_frames: u64,
-    /// Bytes of the frames that came.
+    /// Bytes of these frames.
     pub received_bytes: u64,
     /// Entries of the map handed to links.
     pub sent_entries: u64,
-    /// Entries that came and were news.
+    /// Entries received that were news.
     pub new_entries: u64,
-    /// Entries that found no room in the map.
+    /// Entries for which the map had no room.
     pub entries_without_room: u64,
-    /// Times that a neighbour's map differed for long, and was compared.
+    /// Times that a neighbour's map differed from this node's for long and the two were compared.
     pub repairs: u64,
     /// Announcements of this node.
     pub announcements: u64,
@@ -149,17 +151,17 @@ pub struct OverlayStats {
     pub received_messages: u64,
     /// Pieces passed on for others.
     pub relayed_pieces: u64,
-    /// Pieces that no path leads on for.
+    /// Pieces to which no path led on.
     pub undeliverable_pieces: u64,
-    /// Pieces that went round too often.
+    /// Pieces that were relayed too often.
     pub hops_exceeded: u64,
-    /// Urgent pieces dropped since a queue was full.
+    /// Urgent pieces dropped because a queue was full.
     pub dropped_urgent: u64,
-    /// Other pieces dropped since a queue was full.
+    /// Other pieces dropped because a queue was full.
     pub dropped_bulk: u64,
-    /// Messages that were not complete, or too long to be put together.
+    /// Messages that stayed incomplete or were too long to be reassembled.
     pub lost_messages: u64,
-    /// Messages of tunnels that mean nothing.
+    /// Malformed messages of tunnels.
     pub bad_tunnel_messages: u64,
     /// Links that this node refused.
     pub refused_links: u64,

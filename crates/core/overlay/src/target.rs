@@ -1,4 +1,4 @@
-//! Targets: whom this node connects to, and when again.
+//! Targets: the nodes that this node connects to, and the waits between attempts.
 
 use crate::config::{Backoff, Target};
 use crate::{LinkId, TargetId};
@@ -9,28 +9,28 @@ use std::time::Duration;
 /// Ids of targets that the overlay made itself start here.
 const LEARNED_FROM: u32 = 1 << 31;
 
-/// Where an attempt stands.
+/// The phase of a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
-    /// Tried at some moment.
+    /// The next attempt is scheduled.
     Waiting,
     /// The world was asked to connect.
     Connecting,
     /// There is a link.
     Linked(LinkId),
-    /// The node has another link, which does.
+    /// Another link to this node exists, so the target needs none.
     Covered(NodeKey),
 }
 
 #[derive(Debug)]
 pub(crate) struct TargetState {
     pub(crate) target: Target,
-    /// The node that it is for, when the overlay made the target.
+    /// The node that the target is for, if the overlay made the target.
     pub(crate) learned: Option<NodeKey>,
     pub(crate) stage: Stage,
-    /// Attempts since it was last up for a while.
+    /// Attempts since its link was last up for a while.
     pub(crate) attempts: u32,
-    /// Which node was there.
+    /// The node that was last found there.
     pub(crate) peer: Option<NodeKey>,
     pub(crate) last_error: Option<String>,
 }
@@ -80,23 +80,23 @@ impl Targets {
         self.states.remove(&id);
     }
 
-    /// Is some target meant for that node?
+    /// Whether some target is meant for that node.
     pub(crate) fn is_for(&self, key: NodeKey) -> bool {
         self.states.values().any(|state| state.peer == Some(key))
     }
 
-    /// Is some target that was given meant for a node of that name?
+    /// Whether some configured target is meant for a node of that name.
     pub(crate) fn is_for_name(&self, name: &str) -> bool {
         let given = |state: &TargetState| state.learned.is_none();
         self.states.values().any(|state| given(state) && state.target.name.as_deref() == Some(name))
     }
 
-    /// Targets that leave it to another link to `key`.
+    /// Targets that are covered by another link to `key`.
     pub(crate) fn covered_by(&self, key: NodeKey) -> Vec<TargetId> {
         self.iter().filter(|(_, state)| state.stage == Stage::Covered(key)).map(|(id, _)| id).collect()
     }
 
-    /// How long to wait after the attempts so far.
+    /// The wait before the next attempt, after the attempts so far.
     pub(crate) fn wait(&mut self, id: TargetId, backoff: &Backoff) -> Duration {
         let attempts = self.get(id).map_or(0, |state| state.attempts);
         let times = 2u32.saturating_pow(attempts.saturating_sub(1));
@@ -109,7 +109,7 @@ impl Targets {
         wait + Duration::from_nanos(u64::try_from(jitter).unwrap_or(u64::MAX))
     }
 
-    /// The world is asked to connect; where to. `None`: it is not waiting.
+    /// Starts an attempt. Returns the URL to connect to; `None`: the target is not waiting.
     pub(crate) fn attempt(&mut self, id: TargetId) -> Option<String> {
         let state = self.states.get_mut(&id)?;
         if state.stage != Stage::Waiting {

@@ -1,9 +1,10 @@
-//! How often something may be done: at once after a calm, and less and less often while the reasons for it do not cease.
+//! A limit on how often something is done: at once after a calm, and less and less often while the
+//! reasons for it do not cease.
 
 use base::Moment;
 use std::time::Duration;
 
-/// When something was done last, and how long the next time has to wait.
+/// When the action was last done, and the wait before it may be done again.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Throttle {
     last: Option<Moment>,
@@ -11,14 +12,15 @@ pub(crate) struct Throttle {
 }
 
 impl Throttle {
-    /// It is done now. `first` is the wait after a calm; it doubles up to `max`.
+    /// Records that the action is done now. `first` is the wait after a calm; it doubles up to
+    /// `max`.
     pub(crate) fn done(&mut self, now: Moment, first: Duration, max: Duration) {
         let calm = self.last.is_none_or(|last| now.since(last) > 2 * self.wait.max(first));
         self.wait = if calm { first } else { (2 * self.wait).clamp(first, max.max(first)) };
         self.last = Some(now);
     }
 
-    /// When it may be done again.
+    /// The earliest moment at which the action may be done again.
     pub(crate) fn next(&self) -> Moment {
         self.last.map_or(Moment::ZERO, |last| last + self.wait)
     }

@@ -1,7 +1,9 @@
-//! One end of a tunnel: channel frames to a node without a link of its own, in order and without loss, as unicasts
-//! over other nodes. What is not acknowledged is sent again, from the first such frame on.
+//! One end of a tunnel: it carries channel frames to a node without a link, in order and without
+//! loss, as unicasts over other nodes. When acknowledgements fail to come, it sends all frames
+//! again from the first unacknowledged one on.
 //!
-//! Of two ends the one with the larger key opens. Each opening has a new epoch; frames of an old one are not taken.
+//! Of the two ends the one with the larger key opens the tunnel. Each opening has a new epoch;
+//! frames of an old epoch are ignored.
 
 use crate::wire::tunnel::TunnelMessage;
 use base::Moment;
@@ -9,17 +11,17 @@ use bytes::Bytes;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// Bytes that a frame under way counts beside its own.
+/// Bytes that a frame in flight counts in addition to its own.
 const FRAME_BYTES: usize = 64;
-/// Waits double so often.
+/// The wait before a repetition doubles this many times at most.
 const REPEATS_DOUBLING: u32 = 4;
 
-/// How far a tunnel is.
+/// The stage of a tunnel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
-    /// This end opens it, and the other has not answered.
+    /// This end has sent an opening, and the other one has not answered.
     Opening,
-    /// This end waits for the other one to open it.
+    /// This end waits for the other one to open the tunnel.
     Wanted,
     /// Frames go both ways.
     Up,
@@ -29,17 +31,17 @@ pub(crate) enum Stage {
 pub(crate) struct Tunnel {
     pub(crate) stage: Stage,
     pub(crate) epoch: u32,
-    /// Did this node initiate the link that the tunnel stands for?
+    /// Whether this node initiated the link that the tunnel replaces.
     pub(crate) initiator: bool,
     pub(crate) terms: Bytes,
     /// Number of the first frame of `unacknowledged`.
     first: u64,
     unacknowledged: VecDeque<(u8, Bytes)>,
     bytes: usize,
-    /// A frame was turned away: say when there is room.
+    /// A frame was turned away: report when there is room.
     pub(crate) owed: bool,
     pub(crate) last_progress: Moment,
-    /// How often everything was sent again since then.
+    /// Number of repetitions since the last progress.
     pub(crate) repeats: u32,
     /// Number of the next frame from the other end.
     wanted: u64,
@@ -62,12 +64,12 @@ impl Tunnel {
         }
     }
 
-    /// Is there room for one more frame?
+    /// Whether there is room for one more frame.
     pub(crate) fn has_room(&self, bytes_max: usize) -> bool {
         self.stage == Stage::Up && (self.bytes < bytes_max || self.unacknowledged.is_empty())
     }
 
-    /// Takes a frame; the caller asked for room.
+    /// Takes a frame. The caller has checked that there is room.
     pub(crate) fn push(&mut self, now: Moment, channel: u8, frame: Bytes) -> TunnelMessage {
         if self.unacknowledged.is_empty() {
             self.last_progress = now;
@@ -79,8 +81,8 @@ impl Tunnel {
         TunnelMessage::Data { epoch: self.epoch, number, channel, frame }
     }
 
-    /// When everything is sent again, if nothing is acknowledged: each time after twice the wait, so that a slow path
-    /// is not choked with repetitions.
+    /// The moment at which everything is sent again if nothing is acknowledged. The wait doubles
+    /// each time, so that repetitions do not choke a slow path.
     pub(crate) fn repeat_at(&self, retry: Duration) -> Moment {
         self.last_progress + retry * (1 << self.repeats.min(REPEATS_DOUBLING))
     }
@@ -89,7 +91,7 @@ impl Tunnel {
         self.unacknowledged.is_empty()
     }
 
-    /// Everything that the other end has not acknowledged.
+    /// All frames that the other end has not acknowledged.
     pub(crate) fn resend(&self) -> Vec<TunnelMessage> {
         let epoch = self.epoch;
         let data = |(number, (channel, frame)): (u64, &(u8, Bytes))| TunnelMessage::Data {
@@ -101,8 +103,8 @@ impl Tunnel {
         (self.first..).zip(&self.unacknowledged).map(data).collect()
     }
 
-    /// The other end has everything in front of `next`. Returns whether that is news. Numbers that were never sent
-    /// count for nothing.
+    /// The other end has all frames before `next`. Returns whether that is news. Numbers that were
+    /// never sent are ignored.
     pub(crate) fn acknowledge(&mut self, now: Moment, next: u64) -> bool {
         let end = self.first + self.unacknowledged.len() as u64;
         if next <= self.first || next > end {
@@ -119,7 +121,8 @@ impl Tunnel {
         true
     }
 
-    /// Is this the next frame? Others are not taken; the sender repeats them in order.
+    /// Whether this is the next frame. Other frames are not taken; the sender repeats them in
+    /// order.
     pub(crate) fn take(&mut self, number: u64) -> bool {
         let next = number == self.wanted;
         self.wanted += u64::from(next);
@@ -141,7 +144,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever gets lost on the way, what arrives is what was sent, in order and once.
+        /// Whatever gets lost on the way, all frames that arrive were sent, in order and once.
         #[test]
         fn frames_arrive_in_order_and_once(steps in prop::collection::vec((0u8..4, any::<bool>()), 0..200)) {
             let (mut a, mut b) = (up(), up());

@@ -1,5 +1,5 @@
-//! Seeded runs: cuts, heals, crashes, restarts and joins at random over random topologies; at the end everything is
-//! healed in part or whole, and every node knows the truth.
+//! Seeded runs: cuts, heals, crashes, restarts and joins at random over random topologies. At the
+//! end part or all of the network is healed, and every node must know the truth.
 
 mod common;
 
@@ -36,7 +36,7 @@ fn run(seed: Seed, kind: TopologyKind, steps: usize) -> Net {
     let tweak = if kind == TopologyKind::Mesh { plain } else { redundant };
     let mut net = Net::new(seed, tweak);
     for node in 0..nodes {
-        // Connected to an earlier one and, at times, to any others.
+        // Connected to an earlier node and, at times, to any others.
         let mut targets = Vec::new();
         if node > 0 {
             targets.push(url(dice.below(node)));

@@ -1,7 +1,8 @@
-//! What it costs many nodes to find each other, to lose a link or a node, and to take one more in: counted in messages and
-//! octets, and timed on the clock of the simulation.
+//! The costs for many nodes of finding each other, losing a link or a node, and taking in one more,
+//! counted in messages and octets and timed on the clock of the simulation.
 //!
-//! `cargo test --release -p meshrti-overlay --test figures -- --ignored --nocapture` prints the table of large networks.
+//! `cargo test --release -p meshrti-overlay --test figures -- --ignored --nocapture` prints the
+//! table of large networks.
 #![allow(clippy::print_stdout, reason = "the table is for people")]
 
 mod common;
@@ -12,7 +13,7 @@ use overlay::{Config, TopologyKind};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// Longer than all that a change may take.
+/// Longer than any change may take.
 const CALM: Duration = Duration::from_secs(8);
 
 fn member(_: usize, config: &mut Config) {
@@ -44,7 +45,7 @@ fn two_rings(nodes: usize, seed: Seed) -> Vec<(usize, usize)> {
     first.chain(second).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// What one change cost, all nodes together.
+/// The cost of one change, for all nodes together.
 #[derive(Clone, Copy, Debug)]
 struct Cost {
     /// From the change to the last message.
@@ -60,7 +61,7 @@ struct Run {
     name: String,
 }
 
-/// What every change cost.
+/// The cost of every kind of change.
 struct Costs {
     start: Cost,
     link_lost: Cost,
@@ -83,13 +84,13 @@ impl Run {
         Self { net, name: format!("{name} of {nodes}") }
     }
 
-    /// Announcements and computations of all nodes that live.
+    /// Announcements and computations of all live nodes.
     fn count(&self) -> [u64; 2] {
         let stats = self.net.live().into_iter().map(|index| self.net.node(index).overlay.stats());
         stats.fold([0, 0], |[told, computed], s| [told + s.announcements, computed + s.computations])
     }
 
-    /// Lets something happen, waits for calm, and notes what it cost.
+    /// Does something, waits for calm, and notes the cost.
     fn step(&mut self, what: &'static str, act: impl FnOnce(&mut Net)) -> Cost {
         let (start, frames, bytes) = (self.net.now, self.net.busy_frames, self.net.busy_bytes);
         let before = self.count();
@@ -105,7 +106,7 @@ impl Run {
             announcements: more(0),
             computations: more(1),
         };
-        // A node that is lost may take others with it that had no other way.
+        // A lost node may cut off others that had no other way.
         let nodes = net.component(0);
         for &index in &nodes {
             assert_eq!(net.node(index).overlay.reachable().count(), nodes.len() - 1, "{what}: node {index}");
@@ -121,7 +122,7 @@ impl Run {
         cost
     }
 
-    /// Everything that happens to a network, one after the other.
+    /// All changes that happen to a network, one after the other.
     fn whole(mut self, lost: (usize, usize), kind: TopologyKind) -> Costs {
         println!(
             "| network | change | ms | messages | octets per node | announcements | computations per node |"
@@ -139,13 +140,14 @@ impl Run {
     }
 }
 
-/// A full mesh: a change costs each of its nodes one message to each other one, and nothing is passed on.
+/// A full mesh: a change costs each of its nodes one message to each other node, and nothing is
+/// passed on.
 fn check_mesh(nodes: usize) {
     let costs = Run::mesh(nodes).whole((5, 6), TopologyKind::Mesh);
     let n = nodes as u64;
-    // An entry names all nodes, 12 octets each, and itself.
+    // An entry names all nodes, with 12 octets each, and itself.
     let entry = 12 * n + 150;
-    // Two announcements; what is not passed on may be, to those that the announcer does not tell.
+    // Two announcements, and entries passed on to nodes that the announcer does not send them to.
     assert!(costs.link_lost.frames <= 5 * n, "{:?}", costs.link_lost);
     // Every node has news for every other one.
     assert!(costs.node_lost.bytes <= 2 * n * n * entry, "{:?}", costs.node_lost);
@@ -159,14 +161,14 @@ fn check_mesh(nodes: usize) {
     }
 }
 
-/// A sparse graph: a change is told once over each link, in one direction or both.
+/// A sparse graph: a change is announced once over each link, in one direction or both.
 fn check_graph(name: &str, nodes: usize, edges: &[(usize, usize)], lost: (usize, usize)) {
     let costs = Run::graph(name, nodes, edges).whole(lost, TopologyKind::Graph);
     let (n, e) = (nodes as u64, edges.len() as u64);
     assert!(costs.link_lost.frames <= 4 * e + 100, "{:?}", costs.link_lost);
     assert!(costs.node_lost.frames <= 2 * 8 * e + 100, "{:?}", costs.node_lost);
     assert!(costs.join.frames <= 2 * 4 * e + 100, "{:?}", costs.join);
-    // Each node tells its neighbours twice: alone, and with them.
+    // Each node announces itself twice: alone, and with its neighbours.
     assert!(costs.start.announcements <= 3 * n, "{:?}", costs.start);
     assert!(costs.start.bytes <= 4 * n * e * 100, "{:?}", costs.start);
     assert!(costs.start.computations <= 15 * n, "{:?}", costs.start);

@@ -12,7 +12,8 @@ fn redundant(_: usize, config: &mut Config) {
     config.network = 7;
 }
 
-/// All connected graphs of `nodes` nodes, each node being another one.
+/// All connected graphs of `nodes` nodes. The nodes are distinct: isomorphic graphs count
+/// separately.
 fn connected_graphs(nodes: usize) -> Vec<Vec<(usize, usize)>> {
     let all: Vec<(usize, usize)> = (0..nodes).flat_map(|a| (a + 1..nodes).map(move |b| (a, b))).collect();
     let graphs = (0..1u32 << all.len()).map(|bits| {

@@ -27,7 +27,7 @@ fn events(overlay: &mut Overlay) -> Vec<Event> {
     std::iter::from_fn(|| overlay.poll_event()).collect()
 }
 
-/// Lets two nodes with one link talk until both are quiet.
+/// Lets two nodes with one link exchange frames until both are quiet.
 fn talk(now: Moment, a: &mut Overlay, b: &mut Overlay) {
     loop {
         let (to_b, to_a) = (frames(now, a, L), frames(now, b, L));
@@ -42,7 +42,7 @@ fn talk(now: Moment, a: &mut Overlay, b: &mut Overlay) {
     }
 }
 
-/// Node 1 and node 2, linked, at 1 s.
+/// Node 1 and node 2 with a link, at 1 s.
 fn linked(tweak: fn(&mut Config)) -> (Overlay, Overlay) {
     let mut first = config(1);
     first.targets.push(Target { url: url(2), terms: Bytes::from_static(b"terms"), ..Target::default() });
@@ -117,7 +117,7 @@ fn a_stalled_link_keeps_a_bounded_queue_and_drops_the_oldest_bulk() {
         config.limits.body_bytes_max = 0;
         config.limits.queue_bytes_max = 0;
     });
-    // The least limits: bodies of 2 MiB, queues of 3 MiB.
+    // The smallest limits: bodies of 2 MiB, queues of 3 MiB.
     for i in 0..100u8 {
         a.send(NOW, NodeKey(2), Bytes::from(vec![i; 100_000]), false).expect("reachable");
     }
@@ -185,7 +185,7 @@ fn a_frame_over_the_limit_closes_an_established_link_and_it_comes_back() {
 #[test]
 fn silence_is_death_but_not_when_this_node_slept() {
     let (mut a, mut b) = linked(|_| {});
-    // In time: silent for 2.5 s, looked at every 100 ms.
+    // In time: silent for 2.5 s, checked every 100 ms.
     let mut now = NOW;
     while now < NOW + Duration::from_millis(2_600) {
         now += Duration::from_millis(100);
@@ -195,7 +195,7 @@ fn silence_is_death_but_not_when_this_node_slept() {
     let down = events(&mut a);
     assert!(down.iter().any(|event| matches!(event, Event::Close { link: L, .. })), "{down:?}");
     assert_eq!(a.stats().silent_links, 1);
-    // The other one was stopped for ten seconds; what it missed is read after its timers.
+    // The other node was stopped for ten seconds and reads the missed frames after its timers.
     let late = NOW + Duration::from_secs(10);
     b.handle_timeout(late);
     assert_eq!(b.links().len(), 1, "it gives the link time");

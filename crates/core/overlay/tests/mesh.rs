@@ -19,7 +19,7 @@ fn joiners(index: usize, config: &mut Config) {
 fn mesh(nodes: usize, seed: Seed) -> Net {
     let mut net = Net::new(seed, joiners);
     for node in 0..nodes {
-        // Each knows one other node.
+        // Each node knows one other node.
         let known =
             if node == 0 { vec![] } else { vec![url(seed.split_index(node as u64).0 as usize % node)] };
         net.add(TopologyKind::Mesh, known);
@@ -54,7 +54,7 @@ fn a_link_that_breaks_is_replaced_by_a_tunnel_and_comes_back() {
         net.check_mesh();
         let key = net.key(2);
         assert_eq!(net.node(1).app.sessions[&key].via, Via::Tunnel);
-        // More than the window, all at once.
+        // More frames than the window takes, all at once.
         for (index, other) in [(1, net.key(2)), (2, net.key(1))] {
             net.node_mut(index).app.want(other, 3_000);
             net.settle(index);
@@ -123,7 +123,7 @@ fn both_connect_at_once_and_one_link_stays() {
     }
 }
 
-/// Everybody connects to those after it, and knows who comes before.
+/// Every node connects to the nodes after it, and awaits those before it.
 fn planned(index: usize, config: &mut Config) {
     config.network = 7;
     for target in &mut config.targets {
@@ -140,7 +140,8 @@ fn a_link_that_is_planned_is_not_made_in_another_way() {
         for later in [vec![url(1), url(2)], vec![url(2)], vec![]] {
             net.add(TopologyKind::Mesh, later);
         }
-        // Both hear of each other from the third, and each of them may be the one with the larger key.
+        // Both learn of each other from the third node, and either may be the one with the larger
+        // key.
         net.run_for(Duration::from_secs(5));
         let learned =
             |net: &Net| (0..3).any(|node| net.node(node).overlay.targets().iter().any(|t| t.learned));
@@ -151,7 +152,7 @@ fn a_link_that_is_planned_is_not_made_in_another_way() {
         net.check_mesh();
         assert!(!learned(&net));
         assert_eq!((net.node(1).overlay.links().len(), net.node(2).overlay.links().len()), (2, 2));
-        // Whoever is not in the plan is learned of, as ever.
+        // A node that is not in the plan is learned of, as ever.
         let joiner = net.add(TopologyKind::Mesh, vec![url(0)]);
         net.run_for(Duration::from_secs(3));
         assert_eq!(net.node(joiner).overlay.links().len(), 3);

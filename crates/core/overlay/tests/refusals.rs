@@ -1,4 +1,4 @@
-//! Who does not belong is refused with a sentence, at both ends; the others keep running.
+//! Nodes that do not belong are refused with a sentence at both ends; the others keep running.
 
 mod common;
 
@@ -7,7 +7,7 @@ use common::{Net, url};
 use overlay::{Config, Event, TopologyKind, Warning};
 use std::time::Duration;
 
-/// Two nodes that run, and a third that is set up by `tweak` and connects to the first.
+/// Two running nodes, and a third one that is set up by `tweak` and connects to the first.
 fn third(tweak: fn(usize, &mut Config)) -> Net {
     let mut net = Net::new(Seed(9), tweak);
     net.add(TopologyKind::Tree, vec![]);
@@ -18,7 +18,7 @@ fn third(tweak: fn(usize, &mut Config)) -> Net {
     net
 }
 
-/// The third node learned why it does not belong, in the same words as the one that it called.
+/// The third node learned the reason, in the same words as the node that it called.
 fn told(net: &Net) -> String {
     assert_eq!(net.node(1).overlay.reachable().count(), 1, "the others keep running");
     assert_eq!(net.node(2).overlay.reachable().count(), 0);

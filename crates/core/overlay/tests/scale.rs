@@ -1,4 +1,4 @@
-//! Larger networks: what a change costs, and that they come to rest.
+//! Larger networks: the cost of a change, and their coming to rest.
 
 mod common;
 
@@ -39,7 +39,7 @@ fn a_sparse_graph_is_told_of_a_change_once_over_each_link() {
     let nodes = GRAPH;
     let mut edges: Vec<(usize, usize)> =
         (1..nodes).map(|node| (node, seed.split_index(node as u64).0 as usize % node)).collect();
-    // A tenth more, for redundancy.
+    // A tenth more links, for redundancy.
     for i in 0..GRAPH as u64 / 10 {
         let draw = |end: u64| seed.split("more").split_index(2 * i + end).0 as usize % nodes;
         let edge = (draw(0), draw(1));

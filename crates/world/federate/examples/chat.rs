@@ -1,4 +1,4 @@
-//! A chat room: the smallest federate that does something of everything.
+//! A chat room: the smallest federate that uses a little of everything.
 //!
 //! ```text
 //! meshrti serve                                          # in one terminal
@@ -6,8 +6,9 @@
 //! cargo run -p meshrti-federate --example chat -- Ben    # in a third
 //! ```
 //!
-//! What is typed goes to everybody, `Ann: hello` to Ann alone, a single dot leaves. It shares federation `ChatRoom` and
-//! its object model with the chat samples of other Federate Protocol clients, so that all of them can talk.
+//! A typed line goes to everybody, `Ann: hello` goes to Ann alone, and a single dot leaves. The
+//! example shares federation `ChatRoom` and its object model with the chat samples of other
+//! Federate Protocol clients, so that all of them can talk.
 
 #![allow(clippy::print_stdout)]
 
@@ -27,7 +28,7 @@ use tokio::io::{AsyncBufReadExt as _, BufReader};
 const FEDERATION: &str = "ChatRoom";
 const FOM: &str = include_str!("chat.xml");
 
-/// What the names of the object model are to the RTI.
+/// The handles of the names in the object model.
 struct Model {
     communication: InteractionClassHandle,
     message: ParameterHandle,
@@ -39,7 +40,7 @@ struct Model {
 struct Chat {
     federate: Federate,
     model: Model,
-    /// This person, and the object that stands for it.
+    /// This person's name, and the object that represents the person.
     me: (String, ObjectInstanceHandle),
     others: BTreeMap<ObjectInstanceHandle, String>,
 }
@@ -61,7 +62,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Creates the federation execution unless somebody has, and joins it.
+/// Creates the federation execution unless it exists, and joins it.
 async fn join(federate: &Federate) -> Result<(), FederateError> {
     match federate.create_federation_execution(FEDERATION, fom::content("chat.xml", FOM)).await {
         Err(error) if !error.is(Exception::FederationExecutionAlreadyExists) => return Err(error),
@@ -71,8 +72,8 @@ async fn join(federate: &Federate) -> Result<(), FederateError> {
     Ok(())
 }
 
-/// Looks names up and declares what this federate sends and wants. Calls that do not need each other's results are
-/// under way at the same time.
+/// Looks names up, and declares publications and subscriptions. Calls that do not need each other's
+/// results are in flight at the same time.
 async fn declare(federate: &Federate) -> Result<Model, FederateError> {
     let communication = federate.get_interaction_class_handle("Communication");
     let participant = federate.get_object_class_handle("Participant");
@@ -101,7 +102,7 @@ async fn declare(federate: &Federate) -> Result<Model, FederateError> {
     Ok(model)
 }
 
-/// Takes the name, if it is free, and registers the participant.
+/// Reserves the name, if it is free, and registers the participant.
 async fn enter(
     federate: &Federate,
     callbacks: &mut Callbacks,
@@ -115,7 +116,7 @@ async fn enter(
             Callback::ObjectInstanceNameReservationFailed(_) => {
                 return Err(format!("the name {name} is taken").into());
             }
-            _ => {} // whoever is here is discovered again when its name comes
+            _ => {} // present participants are discovered again when their names come
         }
     }
     let object = federate.register_object_instance_with_name(model.participant, &name).await?;
@@ -190,7 +191,7 @@ impl Chat {
         Ok(())
     }
 
-    /// Says `line` to everybody or, when it starts with a name and a colon, to that person.
+    /// Sends `line` to everybody or, if it starts with a name and a colon, to that person.
     async fn say(&self, line: &str) -> Result<(), Box<dyn Error>> {
         let addressed = line.split_once(": ").and_then(|(name, rest)| {
             let (object, _) = self.others.iter().find(|(_, known)| *known == name)?;
@@ -215,10 +216,11 @@ impl Chat {
         Ok(())
     }
 
-    /// Resigns, and takes the room down if this was the last one.
+    /// Resigns, and destroys the federation execution if this was the last participant.
     async fn leave(&self) -> Result<(), FederateError> {
         self.federate.resign_federation_execution(ResignAction::CancelThenDeleteThenDivest).await?;
-        // Whoever is still there needs it, and of two who leave at once one finds it gone.
+        // Other participants may still be joined; and if two leave at once, one of them finds it
+        // gone.
         let expected = [Exception::FederatesCurrentlyJoined, Exception::FederationExecutionDoesNotExist];
         match self.federate.destroy_federation_execution(FEDERATION).await {
             Err(error) if !expected.iter().any(|exception| error.is(*exception)) => return Err(error),

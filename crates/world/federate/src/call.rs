@@ -1,4 +1,4 @@
-//! The future of a service's result.
+//! The future of the result of a service.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -12,11 +12,12 @@ use hla::api::{CallRequest, Message as _, Request, call_response};
 use crate::error::FederateError;
 use crate::state::Shared;
 
-/// A service under way: a future of its result.
+/// A service call in progress: a future of its result.
 ///
-/// The request was queued when this was made: requests reach the RTI in the order in which their methods were
-/// called, whether and in whatever order their results are awaited. It is written when the driver next runs, or at once
-/// when a call is polled that has to wait, so that calls made together leave together.
+/// The request is queued as soon as this is made. Requests reach the RTI in the order in which
+/// their methods were called, whether and in whatever order their results are awaited. A request is
+/// written when the driver next runs, or at once when a call is polled that has to wait. So calls
+/// made together leave together.
 ///
 /// Dropping it gives up the result, not the service.
 #[must_use = "the service is called anyway, but nobody will know whether it failed"]
@@ -30,11 +31,11 @@ pub struct Call<T> {
 enum Progress {
     /// The session has too much to write; the encoded request waits here.
     Held(Bytes),
-    /// Queued under this number.
+    /// The request is queued under this number.
     Sent(Serial31),
-    /// It cannot be sent.
+    /// The request cannot be sent.
     Failed(FederateError),
-    /// The result was given.
+    /// The result was returned.
     Finished,
 }
 
@@ -74,7 +75,7 @@ impl<T> Call<T> {
     }
 }
 
-/// A request as it is sent.
+/// Encodes a request as it is sent.
 pub(crate) fn encode<R: Request>(request: R) -> Bytes {
     CallRequest { call_request: Some(request.into_call()) }.encode_to_vec().into()
 }

@@ -1,4 +1,4 @@
-//! What the RTI tells the federate.
+//! The callbacks of the RTI to the federate.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -14,19 +14,22 @@ use hla::api::callback_request::CallbackRequest;
 use crate::federate::Guard;
 use crate::state::{Queued, Shared, State};
 
-/// Callbacks taken from the driver at a time.
+/// Largest number of callbacks that are taken from the driver at a time.
 const BATCH: usize = 256;
 
-/// The callbacks of one federate, in the order in which the RTI sent them: a stream, or [`recv`](Callbacks::recv).
+/// The callbacks of one federate, in the order in which the RTI sent them: a stream, or
+/// [`recv`](Callbacks::recv).
 ///
-/// A callback is reported to the RTI as successful when it is taken, a few at a time; with
-/// [`recv_unreported`](Callbacks::recv_unreported) the application reports by itself. The values in a callback share
-/// the memory they were received in; whoever keeps small values for long should copy them.
+/// A callback is reported to the RTI as successful when it is taken, a few at a time. With
+/// [`recv_unreported`](Callbacks::recv_unreported) the application reports by itself. The values in
+/// a callback share the memory into which they were received, so copy small values that are kept
+/// for long.
 ///
-/// In between, delivery can be stopped by [`disable`](Callbacks::disable); federates that were written for the standard's
-/// callback model HLA_EVOKED find [`evoke`](Callbacks::evoke) and [`evoke_multiple`](Callbacks::evoke_multiple).
+/// [`disable`](Callbacks::disable) stops delivery for a while. Federates that were written for the
+/// standard's callback model HLA_EVOKED can use [`evoke`](Callbacks::evoke) and
+/// [`evoke_multiple`](Callbacks::evoke_multiple).
 ///
-/// The stream ends with the session; if that was lost and not closed, the last callback is
+/// The stream ends with the session. If the session was lost and not closed, the last callback is
 /// [`Callback::ConnectionLost`](crate::Callback::ConnectionLost).
 pub struct Callbacks {
     guard: Arc<Guard>,
@@ -36,13 +39,13 @@ pub struct Callbacks {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reports {
-    /// The callbacks of the batch are reported already.
+    /// The callbacks of the batch have been reported.
     Given,
-    /// They are not.
+    /// The callbacks of the batch are still to be reported.
     Due,
 }
 
-/// Stands for a callback that the application has to report. A callback that is never reported harms nothing.
+/// A callback that the application has to report. A callback that is never reported does no harm.
 #[derive(Debug)]
 #[must_use = "the callback is to be reported with `Callbacks::report`"]
 pub struct Ticket(Option<Serial31>);
@@ -52,12 +55,12 @@ impl Callbacks {
         Self { guard, batch: VecDeque::new(), reports: Reports::Given }
     }
 
-    /// The next callback; `None` when there will be none any more.
+    /// The next callback; `None` when no more will come.
     pub async fn recv(&mut self) -> Option<CallbackRequest> {
         poll_fn(|cx| self.poll_recv(cx)).await
     }
 
-    /// The next callback if it is here already.
+    /// The next callback, if it is already here.
     pub fn try_recv(&mut self) -> Option<CallbackRequest> {
         if self.guard.shared.holds_callbacks() {
             return None;
@@ -79,7 +82,8 @@ impl Callbacks {
         Poll::Ready(self.take_reported())
     }
 
-    /// The next callback, which the application reports by [`report`](Callbacks::report) once it has handled it.
+    /// The next callback. The application reports it by [`report`](Callbacks::report) once it has
+    /// handled it.
     pub async fn recv_unreported(&mut self) -> Option<(CallbackRequest, Ticket)> {
         poll_fn(|cx| {
             if self.poll_enabled(cx).is_pending() {
@@ -98,8 +102,9 @@ impl Callbacks {
         .await
     }
 
-    /// Reports a callback: handled, or failed with the text of an error (FederateInternalError).
-    #[allow(clippy::needless_pass_by_value)] // a ticket is good for one report
+    /// Reports a callback as handled, or as failed with the text of an error
+    /// (FederateInternalError).
+    #[allow(clippy::needless_pass_by_value)] // each ticket serves for one report
     pub fn report(&mut self, ticket: Ticket, result: Result<(), String>) {
         let Some(number) = ticket.0 else { return };
         let result = result.map_err(|details| ExceptionData {
@@ -130,7 +135,7 @@ impl Callbacks {
         }
         let mut state = shared.lock();
         if !shared.holds_callbacks() {
-            return Poll::Ready(()); // enabled just now
+            return Poll::Ready(()); // callbacks were enabled just now
         }
         let now = state.now();
         state.await_callback(cx);
@@ -146,7 +151,7 @@ impl Callbacks {
         Some(callback)
     }
 
-    /// Ready when the batch holds a callback or the stream is over.
+    /// Ready when the batch holds a callback or the stream has ended.
     fn poll_refill(&mut self, cx: &mut Context<'_>, reports: Reports) -> Poll<()> {
         self.refill(reports);
         if !self.batch.is_empty() {
@@ -155,14 +160,14 @@ impl Callbacks {
         let mut state = self.guard.shared.lock();
         let now = state.now();
         if !state.callbacks.is_empty() {
-            cx.waker().wake_by_ref(); // it came just now
+            cx.waker().wake_by_ref(); // a callback came just now
             return Poll::Pending;
         }
         if state.ended.is_some() {
             return Poll::Ready(());
         }
         state.await_callback(cx);
-        state.flush(now); // whoever waits for a callback wants the RTI to know all there is
+        state.flush(now); // the application waits now, so its requests must reach the RTI
         Poll::Pending
     }
 

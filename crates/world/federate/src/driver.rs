@@ -1,4 +1,4 @@
-//! The task behind a federate: its connection, and the clock of its session.
+//! The task behind a federate: it drives the connection and the timers of the session.
 
 use std::io;
 use std::pin::{Pin, pin};
@@ -16,14 +16,14 @@ use tracing::debug;
 
 use crate::state::{Shared, State};
 
-/// One read brings this much at most.
+/// Most bytes that one read returns.
 const READ_BYTES: usize = 256 << 10;
 
-/// A read of at most this much is copied out of the read buffer: a few bytes that the application keeps would else
-/// keep the whole buffer.
+/// A read of at most this many bytes is copied out of the read buffer: otherwise a few bytes that
+/// the application keeps would keep the whole buffer alive.
 const COPY_OUT_BYTES: usize = READ_BYTES / 16;
 
-/// Reads in a row before other tasks have their turn.
+/// Number of reads in a row before other tasks have their turn.
 const READS_PER_TURN: usize = 4;
 
 /// The connection of the session.
@@ -33,7 +33,7 @@ enum Link {
     Up(OwnedReadHalf),
 }
 
-/// What one look at the socket brought.
+/// The result of one look at the socket.
 #[derive(Default)]
 enum Read {
     #[default]
@@ -42,29 +42,29 @@ enum Read {
     End(String),
 }
 
-/// What the driver does once all that can be done at present is done.
+/// The driver's next step, once everything that can be done now is done.
 enum Next {
-    /// The session is over, and the driver with it.
+    /// The session has ended, and the driver with it.
     End,
-    /// It waits for the socket and for a moment.
+    /// The driver waits for the socket or for a moment.
     Wait {
-        /// Whether for bytes to read, too.
+        /// Whether it also waits for bytes to read.
         read: bool,
-        /// When the session wants to be woken.
+        /// When the session must be woken up.
         until: Moment,
     },
 }
 
-/// Drives one session to its end.
+/// Drives one session until it ends.
 pub(crate) struct Driver {
     shared: Arc<Shared>,
     host: String,
     port: u16,
     link: Link,
     timer: Pin<Box<Sleep>>,
-    /// What the timer is set to; it may be earlier than the session needs, never later.
+    /// The moment to which the timer is set. It may be earlier than the session needs, never later.
     armed: Moment,
-    /// Bytes are wanted, as of the last look at the state.
+    /// Whether bytes are wanted, as of the last look at the state.
     reads: bool,
     buffer: BytesMut,
 }
@@ -83,7 +83,7 @@ impl Driver {
         }
     }
 
-    /// Does what the session wants done with the connection.
+    /// Carries out the session's actions on the connection.
     fn act(&mut self, state: &mut State, now: Moment) {
         while let Some(action) = state.session.poll_action() {
             match action {
@@ -101,7 +101,7 @@ impl Driver {
         }
     }
 
-    /// The connection is gone, or could not be made.
+    /// Handles the loss of the connection, or the failure to make one.
     fn lost(&mut self, state: &mut State, now: Moment, reason: String) {
         debug!(%reason, "connection closed");
         self.link = Link::Down;
@@ -109,7 +109,7 @@ impl Driver {
         state.session.handle_closed(now, reason);
     }
 
-    /// Brings a connection in the making on its way. True when something changed.
+    /// Advances a connection that is being made. Returns whether something changed.
     fn poll_connecting(&mut self, cx: &mut Context<'_>) -> bool {
         let Link::Connecting(connecting) = &mut self.link else { return false };
         let Poll::Ready(result) = connecting.as_mut().poll(cx) else { return false };
@@ -128,7 +128,7 @@ impl Driver {
         true
     }
 
-    /// Writes what waits; true when the connection broke over it.
+    /// Writes the waiting bytes. Returns whether the connection broke.
     fn poll_write(&mut self, state: &mut State, now: Moment, cx: &mut Context<'_>) -> bool {
         state.flush(now);
         while state.full {
@@ -150,7 +150,7 @@ impl Driver {
         true
     }
 
-    /// One look at the socket.
+    /// Looks at the socket once.
     fn poll_read(&mut self, cx: &mut Context<'_>) -> Read {
         let Link::Up(read) = &mut self.link else { return Read::Nothing };
         if self.buffer.capacity() < READ_BYTES / 4 {
@@ -169,7 +169,7 @@ impl Driver {
         }
     }
 
-    /// Hands on what a look at the socket brought.
+    /// Passes on the result of a look at the socket.
     fn take(&mut self, state: &mut State, now: Moment, read: Read) {
         match read {
             Read::Nothing => {}
@@ -178,8 +178,8 @@ impl Driver {
         }
     }
 
-    /// Does all that needs the state: one lock and one look at the clock for it, as this is done for every message.
-    /// `read` is what the last look at the socket brought.
+    /// Does all work that needs the state, with one lock and one look at the clock, since this is
+    /// done for every message. `read` is the result of the last look at the socket.
     fn attend(&mut self, read: Read, cx: &mut Context<'_>) -> Next {
         let shared = Arc::clone(&self.shared);
         let mut state = shared.lock();
@@ -202,7 +202,7 @@ impl Driver {
         Next::Wait { read: self.reads, until: state.session.poll_timeout().unwrap_or(Moment::MAX) }
     }
 
-    /// Keeps the session's time. True when a timeout was handled.
+    /// Handles the timers of the session. Returns whether a timeout was handled.
     fn poll_time(&mut self, until: Moment, cx: &mut Context<'_>) -> bool {
         if until < self.armed {
             self.arm(until);
@@ -210,7 +210,7 @@ impl Driver {
         if self.timer.as_mut().poll(cx).is_pending() {
             return false;
         }
-        // What came while nothing was read counts as a sign of life.
+        // Bytes that arrived while nothing was read count as a sign of life.
         let read = self.poll_read(cx);
         let shared = Arc::clone(&self.shared);
         let mut state = shared.lock();
@@ -224,7 +224,7 @@ impl Driver {
     }
 
     fn arm(&mut self, wanted: Moment) {
-        /// A session that wants nothing is looked at again after this long.
+        /// A session without a timer is looked at again after this long.
         const FAR: std::time::Duration = std::time::Duration::from_secs(3600);
         let far = tokio::time::Instant::now() + FAR;
         self.armed = wanted;
@@ -237,7 +237,8 @@ impl Future for Driver {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let this = &mut *self;
-        // Most of the time it is woken by bytes: with them it looks at the state once, not before and after.
+        // The driver is mostly woken by bytes: it then looks at the state once, with them, and not
+        // before and after.
         let mut read = if this.reads { this.poll_read(cx) } else { Read::Nothing };
         let mut reads = usize::from(this.reads);
         loop {
@@ -265,7 +266,8 @@ impl Future for Driver {
     }
 }
 
-/// Whether to read: not while the application leaves too many callbacks waiting, unless it waits for an answer.
+/// Whether to read: not while too many callbacks wait for the application, unless the application
+/// waits for an answer.
 fn wants_to_read(state: &mut State) -> bool {
     let waits = state.pending.waiting() > 0 || !state.writers.is_empty();
     state.reading_paused = state.callbacks.len() >= state.callbacks_high && !waits;

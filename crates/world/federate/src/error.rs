@@ -1,21 +1,22 @@
-//! Why a call fails.
+//! Errors of calls and of connecting.
 
 use std::borrow::Cow;
 
 use hla::api::ExceptionData;
 use hla::{Exception, RtiError};
 
-/// Why a call failed.
+/// The reason why a call failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FederateError {
     /// The RTI refused the service with an exception of the standard.
     #[error(transparent)]
     Rti(#[from] RtiError),
-    /// There is no session any more, with the reason; the call may or may not have been executed.
+    /// There is no longer a session, for the reason given; the call may or may not have been
+    /// executed.
     #[error("not connected: {0}")]
     Disconnected(Cow<'static, str>),
-    /// The server answered something that is no answer to this service.
+    /// The server's answer is not one to this service.
     #[error("the server broke the Federate Protocol: {0}")]
     Protocol(String),
 }
@@ -29,13 +30,13 @@ impl FederateError {
         }
     }
 
-    /// True when the RTI raised `exception`.
+    /// Whether the RTI raised `exception`.
     pub fn is(&self, exception: Exception) -> bool {
         self.exception() == Some(exception)
     }
 
-    /// What a server sent in place of a result. A name that the standard does not have becomes RTIinternalError, as
-    /// the clients of the standard's API show it.
+    /// The error for an exception that a server sent in place of a result. A name that the standard
+    /// does not have becomes RTIinternalError, as in clients of the standard's API.
     pub(crate) fn raised(data: ExceptionData) -> Self {
         FederateError::Rti(match Exception::from_name(&data.exception_name) {
             Some(exception) => RtiError::new(exception, data.details),
@@ -46,25 +47,25 @@ impl FederateError {
     }
 }
 
-/// Why a federate could not connect.
+/// The reason why a federate could not connect.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectError {
-    /// The address is none.
+    /// The address is malformed.
     #[error("`{0}` is no address: expected HOST or HOST:PORT, for example `localhost:15164`")]
     Address(String),
-    /// Nobody answers there, or whoever does opens no session.
+    /// Nobody answers there, or the server that does opens no session.
     #[error("no session with `{address}`: {reason}")]
     NoSession {
-        /// The address as it was given.
+        /// The address as given.
         address: String,
-        /// What the system or the server says.
+        /// The message of the system or of the server.
         reason: String,
     },
-    /// A session was opened, and the RTI refused the connect service.
+    /// A session was opened, but the RTI refused the connect service.
     #[error("`{address}` refused the federate: {source}")]
     Service {
-        /// The address as it was given.
+        /// The address as given.
         address: String,
         /// The exception.
         source: FederateError,

@@ -1,5 +1,5 @@
-//! The services of callback delivery, which a client library serves by itself: Evoke Callback, Evoke Multiple
-//! Callbacks, Enable Callbacks and Disable Callbacks (1516.1-2025, clause 10).
+//! The services of callback delivery, which a client library serves by itself: Evoke Callback,
+//! Evoke Multiple Callbacks, Enable Callbacks and Disable Callbacks (1516.1-2025, clause 10).
 
 use std::time::Duration;
 
@@ -8,11 +8,11 @@ use tokio::time::{Instant, timeout_at};
 use crate::{Callback, Callbacks, Federate};
 
 impl Callbacks {
-    /// Evoke Callback: waits at least `min`, if need be, for a callback, and gives at most one to `deliver`. Returns
-    /// whether there are more.
+    /// Evoke Callback: passes one callback to `deliver`, and waits up to `min` for it if there is
+    /// none. Returns whether there are more.
     ///
-    /// `deliver` may call services and wait for them. While callbacks are disabled nothing is delivered, and the answer
-    /// is false: asking again would change nothing.
+    /// `deliver` may call services and wait for them. While callbacks are disabled nothing is
+    /// delivered, and the method returns false: calling it again would change nothing.
     pub async fn evoke(&mut self, min: Duration, deliver: impl AsyncFnOnce(Callback)) -> bool {
         let callback = match end_of(min) {
             Some(end) => timeout_at(end, self.recv()).await.unwrap_or(None),
@@ -24,10 +24,12 @@ impl Callbacks {
         self.is_pending()
     }
 
-    /// Evoke Multiple Callbacks: gives callbacks to `deliver`, one after the other, as long as there are any, and waits
-    /// for them for `min`; but begins none after `max`, except the first. Returns whether there are more.
+    /// Evoke Multiple Callbacks: passes callbacks to `deliver`, one after the other, as long as
+    /// there are any, and waits for further ones for `min`. It begins no delivery after `max`,
+    /// except the first. Returns whether there are more.
     ///
-    /// A `max` under `min` counts for both. See [`evoke`](Callbacks::evoke) for `deliver` and disabled callbacks.
+    /// A `max` below `min` counts for both. See [`evoke`](Callbacks::evoke) for `deliver` and
+    /// disabled callbacks.
     pub async fn evoke_multiple(
         &mut self,
         min: Duration,
@@ -50,16 +52,18 @@ impl Callbacks {
         self.is_pending()
     }
 
-    /// Disable Callbacks: none is delivered until [`enable`](Callbacks::enable). What the RTI sends in the meantime
-    /// waits, up to [`Options::callbacks_high`](crate::Options::callbacks_high) and
+    /// Disable Callbacks: none is delivered until [`enable`](Callbacks::enable). Callbacks that the
+    /// RTI sends in the meantime wait, up to
+    /// [`Options::callbacks_high`](crate::Options::callbacks_high) and
     /// [`Options::callbacks_max`](crate::Options::callbacks_max), and services can be called.
     ///
-    /// Whoever waits in [`recv`](Callbacks::recv) waits on, also beyond the end of the session.
+    /// A task that waits in [`recv`](Callbacks::recv) goes on waiting, even beyond the end of the
+    /// session.
     pub fn disable(&mut self) {
         self.shared().hold_callbacks(true);
     }
 
-    /// Enable Callbacks: everything that waited is delivered, in order.
+    /// Enable Callbacks: delivers all waiting callbacks, in order.
     pub fn enable(&mut self) {
         self.shared().hold_callbacks(false);
     }
@@ -77,7 +81,7 @@ impl Federate {
     }
 }
 
-/// The instant `after` from now; none for one that never comes.
+/// The instant `after` from now; `None` if it never comes.
 fn end_of(after: Duration) -> Option<Instant> {
     Instant::now().checked_add(after)
 }

@@ -15,17 +15,17 @@ use crate::options::Options;
 use crate::state::Shared;
 use crate::updates::Updates;
 
-/// A federate's connection to an RTI: every service is a method, see [`Call`] for what they return.
+/// A federate's connection to an RTI. Every service is a method that returns a [`Call`].
 ///
-/// Clones are the same federate. When the last clone, [`Callbacks`] and [`Updates`] of it are gone, its session is
-/// terminated, and the RTI resigns it by its automatic resign directive; [`disconnect`](Federate::disconnect) is the
-/// orderly way.
+/// Clones are the same federate. When the last of its clones, [`Callbacks`] and [`Updates`] is
+/// gone, its session is terminated, and the RTI resigns it by its automatic resign directive. The
+/// orderly way is [`disconnect`](Federate::disconnect).
 #[derive(Clone)]
 pub struct Federate {
     guard: Arc<Guard>,
 }
 
-/// Ends the session when nobody holds it any more.
+/// Ends the session when nobody holds it any longer.
 pub(crate) struct Guard {
     pub(crate) shared: Arc<Shared>,
 }
@@ -40,13 +40,14 @@ impl Drop for Guard {
 }
 
 impl Federate {
-    /// Opens a session with the RTI and connects to it (Connect, 4.2), with configuration and credentials if
-    /// `options` has them.
+    /// Opens a session with the RTI and connects to it (Connect, 4.2), with the configuration and
+    /// the credentials in `options`, if any.
     ///
-    /// It starts a task on the tokio runtime it is called on; that needs its I/O and time drivers.
+    /// It starts a task on the tokio runtime on which it is called; that runtime needs its I/O and
+    /// time drivers.
     ///
     /// # Errors
-    /// The address is none, nobody answers there, or the RTI does not take this federate.
+    /// The address is malformed, nobody answers there, or the RTI does not accept this federate.
     pub async fn connect(options: Options) -> Result<(Federate, Callbacks), ConnectError> {
         let (federate, callbacks) = Self::open(&options).await?;
         let Options { address, configuration, credentials, .. } = options;
@@ -64,10 +65,11 @@ impl Federate {
         }
     }
 
-    /// Opens a session and calls no service; the services of 4.2 are then the `request_connect…` methods.
+    /// Opens a session and calls no service. The services of 4.2 are then the `request_connect…`
+    /// methods.
     ///
     /// # Errors
-    /// The address is none, or nobody who answers there opens a session.
+    /// The address is malformed, or nobody there opens a session.
     pub async fn open(options: &Options) -> Result<(Federate, Callbacks), ConnectError> {
         let (host, port) = options.target()?;
         let shared = Arc::new(Shared::new(options));
@@ -90,7 +92,7 @@ impl Federate {
         Ok((Federate { guard: Arc::clone(&guard) }, Callbacks::new(guard)))
     }
 
-    /// Calls a service by its request; the methods named after the services do just this.
+    /// Calls a service by its request. The methods named after the services do just this.
     pub fn call<R: Request>(&self, request: R) -> Call<R::Output> {
         Call::start(&self.guard.shared, request)
     }
@@ -109,18 +111,19 @@ impl Federate {
         self.guard.shared.lock().session.id()
     }
 
-    /// Disconnects from the RTI (Disconnect, 4.3) and ends the session. A joined federate has to resign first.
+    /// Disconnects from the RTI (Disconnect, 4.3) and ends the session. A joined federate has to
+    /// resign first.
     ///
     /// # Errors
-    /// FederateIsExecutionMember, with the session still there; or the session was lost before.
+    /// FederateIsExecutionMember, and then the session goes on; or the session was lost before.
     pub async fn disconnect(&self) -> Result<(), FederateError> {
         self.request_disconnect().await?;
         self.terminate().await;
         Ok(())
     }
 
-    /// Ends the session without a word to the RTI, which resigns a joined federate by its automatic resign directive.
-    /// Returns when the server has confirmed it, or does not.
+    /// Ends the session without calling a service. The RTI resigns a joined federate by its
+    /// automatic resign directive. Returns when the server has confirmed the end, or fails to.
     pub async fn terminate(&self) {
         let shared = &self.guard.shared;
         {
@@ -141,7 +144,7 @@ impl Federate {
         .await;
     }
 
-    /// Waits until the session is over, and says why.
+    /// Waits until the session has ended, and returns the reason.
     pub async fn ended(&self) -> String {
         poll_fn(|cx| {
             let mut state = self.guard.shared.lock();

@@ -1,4 +1,4 @@
-//! FOM modules as a federate hands them to the RTI.
+//! FOM modules in the forms in which a federate gives them to the RTI.
 
 use std::io::{self, Cursor, Write as _};
 use std::path::Path;
@@ -16,7 +16,7 @@ pub fn file(path: impl AsRef<Path>) -> io::Result<FomModule> {
     Ok(content(name_of(path), std::fs::read(path)?))
 }
 
-/// Like [`file()`], compressed: worth it over a slow link, as modules are XML.
+/// Like [`file()`], but compressed. Modules are XML, so this pays over a slow link.
 ///
 /// # Errors
 /// The file cannot be read.
@@ -25,15 +25,15 @@ pub fn compressed_file(path: impl AsRef<Path>) -> io::Result<FomModule> {
     compressed(&name_of(path), &std::fs::read(path)?)
 }
 
-/// A module of which the RTI gets the name and the content.
+/// A module that the RTI gets as a name and content.
 pub fn content(name: impl Into<String>, content: impl Into<Bytes>) -> FomModule {
     module(fom_module::FomModule::File(FileFomModule { name: name.into(), content: content.into() }))
 }
 
-/// A module of which the RTI gets a ZIP archive with one entry, called `name`.
+/// A module that the RTI gets as a ZIP archive with one entry, called `name`.
 ///
 /// # Errors
-/// The name is longer than an entry's name may be.
+/// The name is longer than the name of an entry may be.
 pub fn compressed(name: &str, content: &[u8]) -> io::Result<FomModule> {
     let mut archive = zip::ZipWriter::new(Cursor::new(Vec::new()));
     archive.start_file(name, SimpleFileOptions::default()).map_err(io::Error::other)?;
@@ -42,7 +42,7 @@ pub fn compressed(name: &str, content: &[u8]) -> io::Result<FomModule> {
     Ok(module(fom_module::FomModule::CompressedModule(archive.into())))
 }
 
-/// A module that the RTI is to find by itself: a URL, or a name in the RTI's own FOM folders.
+/// A module that the RTI must find by itself: a URL, or a name in the RTI's own FOM folders.
 pub fn url(url: impl Into<String>) -> FomModule {
     module(fom_module::FomModule::Url(url.into()))
 }

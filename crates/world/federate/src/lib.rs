@@ -1,12 +1,15 @@
-//! Federates in async Rust, against any server that speaks the Federate Protocol (IEEE 1516.1-2025, clause 12.13).
+//! Federates in async Rust, against any server that speaks the Federate Protocol (IEEE 1516.1-2025,
+//! clause 12.13).
 //!
-//! [`Federate::connect`] gives two things: a [`Federate`], which has one method for each of the 178 services, and
-//! [`Callbacks`], the stream of what the RTI tells the federate. A service's method queues the request at once and
-//! returns a [`Call`], which is a future of the result; so any number of calls can be under way, and they leave in
-//! as few writes as possible. For a flood of updates there is [`Federate::updates`], which waits for no result.
+//! [`Federate::connect`] returns a [`Federate`], which has one method for each of the 178 services,
+//! and [`Callbacks`], the stream of the RTI's callbacks to the federate. The method of a service
+//! queues the request at once and returns a [`Call`], which is a future of the result. So any
+//! number of calls can be in flight, and they leave in as few writes as possible. For high rates of
+//! updates there is [`Federate::updates`], which waits for no result.
 //!
-//! A lost connection is resumed behind the scenes, and nothing is lost or doubled. When that fails for good, all calls
-//! end with [`FederateError::Disconnected`], and [`Callbacks`] with a last [`Callback::ConnectionLost`].
+//! A lost connection is resumed without the application's help, and nothing is lost or duplicated.
+//! When that fails for good, all calls end with [`FederateError::Disconnected`], and the last of
+//! the [`Callbacks`] is [`Callback::ConnectionLost`].
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -27,8 +30,9 @@
 //! # }
 //! ```
 //!
-//! It is made for one thread: a current-thread runtime gives the shortest round trips and the most updates, as
-//! then neither a call nor a callback crosses threads. A runtime of many threads works as well.
+//! The library is made for one thread. A current-thread runtime gives the shortest round trips and
+//! the most updates, because then neither calls nor callbacks cross threads. A multi-threaded
+//! runtime works as well.
 
 mod call;
 mod callbacks;

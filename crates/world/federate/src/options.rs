@@ -1,4 +1,4 @@
-//! Where and how to connect.
+//! The options of a connection.
 
 use hla::api::{Credentials, RtiConfiguration};
 use hla::encoding::{EncoderError, PLAIN_TEXT_PASSWORD, encode_plain_text_password};
@@ -8,26 +8,27 @@ use crate::error::ConnectError;
 /// The port of the Federate Protocol over TCP.
 pub const DEFAULT_PORT: u16 = 15164;
 
-/// Where and how a federate connects.
+/// The options with which a federate connects.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The server: `HOST` or `HOST:PORT`; an IPv6 address with a port stands in brackets. The default port is
-    /// [`DEFAULT_PORT`].
+    /// The server: `HOST` or `HOST:PORT`; an IPv6 address with a port needs brackets. The default
+    /// port is [`DEFAULT_PORT`].
     pub address: String,
-    /// What the RTI is told about its configuration, if anything.
+    /// The configuration for the RTI; `None`: the RTI's own.
     pub configuration: Option<RtiConfiguration>,
-    /// Who the federate is, if the RTI wants to know.
+    /// The credentials of the federate; `None`: no credentials.
     pub credentials: Option<Credentials>,
     /// Heartbeats, timeouts and limits of the session.
     pub session: fedpro::client::Config,
-    /// Callbacks that may wait for the application. With this many, and no call waiting for its answer, nothing more
-    /// is read from the server until the application has taken some. Default 65,536.
+    /// Number of waiting callbacks at which reading stops: while this many wait and no call waits
+    /// for its answer, nothing more is read from the server until the application has taken some.
+    /// Default 65,536.
     pub callbacks_high: usize,
-    /// Callbacks that wait for the application while it waits for calls; with more the session is ended. Default
-    /// 1,048,576.
+    /// Largest number of callbacks that wait for the application while it waits for calls; with
+    /// more, the session is ended. Default 1,048,576.
     pub callbacks_max: usize,
-    /// Updates and interactions sent by way of [`Federate::updates`](crate::Federate::updates) that may wait for their
-    /// answer. Default 4096.
+    /// Largest number of updates and interactions sent by
+    /// [`Federate::updates`](crate::Federate::updates) that wait for their answers. Default 4096.
     pub updates_window: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Calls that wait for their answer, and answers that wait for their caller.
+//! Calls that wait for their answers, and answers that wait for their callers.
 
 use std::collections::VecDeque;
 use std::task::{Poll, Waker};
@@ -6,64 +6,64 @@ use std::task::{Poll, Waker};
 use base::Serial31;
 use hla::api::call_response::CallResponse;
 
-/// What becomes of an answer.
+/// The state of a call until its answer is used up.
 #[derive(Debug)]
 enum Slot {
-    /// A [`Call`](crate::Call) waits for it.
+    /// A [`Call`](crate::Call) waits for the answer.
     Waiting(Option<Waker>),
-    /// It is here.
+    /// The answer is here.
     Answered(CallResponse),
-    /// It is only counted.
+    /// The answer will only be counted.
     Counted,
-    /// Nobody wants it any more, or it was taken.
+    /// Nobody wants the answer any longer, or it was taken.
     Done,
-    /// Its call was given up while it was on its way.
+    /// The call was given up while it was in flight.
     Abandoned,
 }
 
-/// What kind of call was answered.
+/// The kind of call that was answered.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Answered {
-    /// One with a caller, who was woken, or without.
+    /// A call with a caller, who was woken, or one that was abandoned.
     Call,
-    /// One that is only counted, with its answer.
+    /// A call that is only counted, with its answer.
     Counted(CallResponse),
 }
 
-/// Calls in the order of their numbers; answers come in any order, mostly in this one.
+/// Calls in the order of their numbers. Answers come in any order, mostly in this one.
 #[derive(Debug, Default)]
 pub(crate) struct Pending {
     queue: VecDeque<(Serial31, Slot)>,
-    /// Calls whose caller waits for an answer that is not here.
+    /// Number of calls whose callers still wait for the answer.
     waiting: usize,
-    /// Counted calls without answer.
+    /// Number of counted calls without an answer.
     counted: usize,
 }
 
 impl Pending {
-    /// Adds a call that somebody waits for; `number` is after all others.
+    /// Adds a call with a caller that waits; `number` comes after all others.
     pub(crate) fn push(&mut self, number: Serial31) {
         self.queue.push_back((number, Slot::Waiting(None)));
         self.waiting += 1;
     }
 
-    /// Adds a call that is only counted; `number` is after all others.
+    /// Adds a call that is only counted; `number` comes after all others.
     pub(crate) fn push_counted(&mut self, number: Serial31) {
         self.queue.push_back((number, Slot::Counted));
         self.counted += 1;
     }
 
-    /// How many callers wait.
+    /// Number of callers that wait.
     pub(crate) const fn waiting(&self) -> usize {
         self.waiting
     }
 
-    /// How many counted calls have no answer.
+    /// Number of counted calls without an answer.
     pub(crate) const fn counted(&self) -> usize {
         self.counted
     }
 
-    /// Notes an answer.
+    /// Records an answer; `None` if no call of that number waits for one.
     pub(crate) fn answer(&mut self, number: Serial31, response: CallResponse) -> Option<Answered> {
         let slot = self.find(number)?;
         let answered = match slot {
@@ -91,7 +91,7 @@ impl Pending {
         Some(answered)
     }
 
-    /// Takes the answer to `number` if it is here; else `task` is woken when it comes.
+    /// Takes the answer to `number` if it is here; otherwise wakes `task` when it comes.
     pub(crate) fn poll(&mut self, number: Serial31, task: &Waker) -> Poll<CallResponse> {
         let Some(slot) = self.find(number) else { return Poll::Pending };
         match slot {
@@ -109,7 +109,7 @@ impl Pending {
         Poll::Pending
     }
 
-    /// The caller of `number` has gone.
+    /// Records that the caller of `number` has gone.
     pub(crate) fn abandon(&mut self, number: Serial31) {
         match self.find(number) {
             Some(slot @ Slot::Waiting(_)) => {
@@ -124,7 +124,7 @@ impl Pending {
         }
     }
 
-    /// Wakes every caller: the session is over.
+    /// Wakes every caller, because the session has ended.
     pub(crate) fn wake_all(&mut self) {
         for (_, slot) in &mut self.queue {
             if let Slot::Waiting(task) = slot

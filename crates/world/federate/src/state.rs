@@ -1,4 +1,4 @@
-//! What the handles of a federate and its driver share.
+//! The state that the handles of a federate share with its driver.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -22,27 +22,30 @@ use crate::options::Options;
 use crate::pending::{Answered, Pending};
 use crate::updates::Counts;
 
-/// Bytes that one write call gets at most, when messages are small.
+/// Most bytes that one write call gets while messages are small.
 const WRITE_BYTES: usize = 256 << 10;
 
-/// So many bytes are written at once, even if the application would rather queue more.
+/// When this many bytes wait they are written at once, even if the application is still queueing
+/// more.
 const EAGER_BYTES: usize = 64 << 10;
 
-/// A write buffer that grew over this is given back.
+/// A write buffer that has grown beyond this is freed.
 const KEPT_BUFFER_BYTES: usize = 1 << 20;
 
-/// A callback that waits for the application; without number if it was made here.
+/// A callback that waits for the application; without a number if it was made here.
 pub(crate) type Queued = (Option<Serial31>, CallbackRequest);
 
-/// Shared by [`Federate`](crate::Federate), [`Callbacks`](crate::Callbacks), calls and the driver.
+/// The state shared by [`Federate`](crate::Federate), [`Callbacks`](crate::Callbacks), calls and
+/// the driver.
 pub(crate) struct Shared {
     start: Instant,
     state: Mutex<State>,
-    /// Callbacks are disabled. It changes only while the state is locked, and may be read at any time.
+    /// Callbacks are disabled. It changes only while the state is locked, and may be read at any
+    /// time.
     holds_callbacks: AtomicBool,
 }
 
-/// How a session ended.
+/// The end of a session.
 #[derive(Clone, Debug)]
 pub(crate) struct End {
     pub(crate) reason: Cow<'static, str>,
@@ -55,11 +58,11 @@ pub(crate) struct State {
     pub(crate) session: Session,
     pub(crate) socket: Option<OwnedWriteHalf>,
     unsent_bytes_max: usize,
-    /// Taken from the session, not yet by the socket.
+    /// Bytes taken from the session that the socket has not taken yet.
     unsent: BytesMut,
-    /// The socket is full; the driver waits until it is not.
+    /// The socket is full; the driver waits until it is writable.
     pub(crate) full: bool,
-    /// Writing failed: the connection is to be given up.
+    /// Writing failed, so the connection must be given up.
     pub(crate) broken: Option<String>,
     pub(crate) pending: Pending,
     pub(crate) callbacks: VecDeque<Queued>,
@@ -68,9 +71,9 @@ pub(crate) struct State {
     pub(crate) callback_task: Option<Waker>,
     pub(crate) counts: Counts,
     pub(crate) window: usize,
-    /// Whoever waits for room to send.
+    /// Tasks that wait for room to send.
     pub(crate) writers: Vec<Waker>,
-    /// Whoever waits for the session to open or to end.
+    /// Tasks that wait for the session to open or to end.
     pub(crate) watchers: Vec<Waker>,
     pub(crate) established: bool,
     pub(crate) ended: Option<End>,
@@ -113,7 +116,8 @@ impl Shared {
         }
     }
 
-    /// The state; a panic elsewhere while it was locked leaves it usable, as every change is complete.
+    /// Locks the state. A panic elsewhere while it was locked leaves it usable, as every change is
+    /// complete.
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -132,27 +136,28 @@ impl Shared {
         }
     }
 
-    /// The instant of `moment`; `None` for one that never comes.
+    /// The instant of `moment`; `None` if it never comes.
     pub(crate) fn instant(&self, moment: Moment) -> Option<tokio::time::Instant> {
         self.start.checked_add(moment.since(Moment::ZERO)).map(tokio::time::Instant::from_std)
     }
 }
 
 impl State {
-    /// The present. It is asked for under the lock, so that it never goes back.
+    /// The current moment. It is read under the lock, so that it never goes back.
     pub(crate) fn now(&self) -> Moment {
         let now = Moment::from_nanos(u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX));
         self.seen.set(now);
         now
     }
 
-    /// When somebody last asked what time it is: good enough for what is only queued, and cheaper.
+    /// The moment of the last call of `now`: good enough for calls that are only queued, and
+    /// cheaper.
     pub(crate) fn recently(&self) -> Moment {
         self.seen.get()
     }
 
-    /// Queues an encoded call. The driver is told, and writes it soon; [`State::flush`] writes it at once. The body
-    /// stays with the caller when the session is full.
+    /// Queues an encoded call. The driver is woken and writes it soon; [`State::flush`] writes it
+    /// at once. If the session is full, the body stays with the caller.
     pub(crate) fn call(&mut self, now: Moment, body: &mut Bytes) -> Result<Serial31, CallError> {
         let full = self.session.unsent_bytes() > self.unsent_bytes_max;
         let number =
@@ -161,7 +166,7 @@ impl State {
         Ok(number)
     }
 
-    /// Why a call cannot be made, for its caller.
+    /// The reason why a call cannot be made, for its caller.
     pub(crate) fn refusal(&self, error: CallError) -> FederateError {
         match error {
             CallError::Ended | CallError::Full { .. } => self.disconnected(),
@@ -175,7 +180,8 @@ impl State {
         FederateError::Disconnected(reason)
     }
 
-    /// Wakes the task of `cx` when a callback comes, when the session ends, or when callbacks are enabled.
+    /// Wakes the task of `cx` when a callback comes, when the session ends, or when callbacks are
+    /// enabled.
     pub(crate) fn await_callback(&mut self, cx: &Context<'_>) {
         match &mut self.callback_task {
             Some(task) => task.clone_from(cx.waker()),
@@ -183,7 +189,7 @@ impl State {
         }
     }
 
-    /// Tells the driver to look at the state; once until it has looked.
+    /// Wakes the driver to look at the state, at most once until it has looked.
     pub(crate) fn wake_driver(&mut self) {
         if !self.driver_woken
             && let Some(driver) = &self.driver
@@ -193,7 +199,7 @@ impl State {
         }
     }
 
-    /// The driver looks.
+    /// Records that the driver looks at the state.
     pub(crate) fn attend(&mut self, driver: &Waker) {
         self.driver_woken = false;
         match &mut self.driver {
@@ -202,14 +208,14 @@ impl State {
         }
     }
 
-    /// Writes when so much waits that waiting for more gains nothing.
+    /// Writes when so many bytes wait that waiting for more gains nothing.
     pub(crate) fn flush_if_much(&mut self, now: Moment) {
         if self.session.unsent_bytes() >= EAGER_BYTES {
             self.flush(now);
         }
     }
 
-    /// Writes what waits, from whatever context, until the socket is full.
+    /// Writes the waiting bytes, from any context, until the socket is full.
     pub(crate) fn flush(&mut self, now: Moment) {
         if self.full || self.broken.is_some() {
             return;
@@ -243,13 +249,13 @@ impl State {
         self.drain_events(now);
     }
 
-    /// A new connection starts with nothing half written.
+    /// Attaches a new connection, which starts with nothing half written.
     pub(crate) fn attach(&mut self, socket: OwnedWriteHalf) {
         self.detach();
         self.socket = Some(socket);
     }
 
-    /// The connection is gone; dropping the writing half tells the peer.
+    /// Detaches a lost connection; dropping the writing half tells the peer.
     pub(crate) fn detach(&mut self) {
         self.socket = None;
         self.unsent = BytesMut::new();
@@ -257,7 +263,7 @@ impl State {
         self.broken = None;
     }
 
-    /// Hands what happened to whom it concerns.
+    /// Passes the session's events to the calls, callbacks and tasks that they concern.
     pub(crate) fn drain_events(&mut self, now: Moment) {
         let before = self.callbacks.len();
         while let Some(event) = self.session.poll_event() {
@@ -297,7 +303,7 @@ impl State {
 
     fn called_back(&mut self, now: Moment, callback: Serial31, request: CallbackRequest) {
         if self.ended.is_some() {
-            return; // the application has been told that there is no more
+            return; // the application has been told that no more will come
         }
         let gone = match &request {
             CallbackRequest::ConnectionLost(lost) => Some(lost.fault_description.clone()),
@@ -305,7 +311,7 @@ impl State {
         };
         self.callbacks.push_back((Some(callback), request));
         if let Some(fault) = gone {
-            // The server is there, the RTI behind it is not: there is nothing to resume.
+            // The server is there but the RTI behind it is not, so there is nothing to resume.
             warn!(reason = %fault, "the RTI is gone");
             self.session.terminate(now);
             self.end(fault.into(), false);
@@ -325,7 +331,7 @@ impl State {
         }
     }
 
-    /// The session is over: nothing will be answered any more.
+    /// Ends the session: nothing will be answered any longer.
     fn end(&mut self, reason: Cow<'static, str>, lost: bool) {
         if self.ended.is_some() {
             return;

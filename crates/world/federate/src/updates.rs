@@ -1,4 +1,4 @@
-//! Sending much, without waiting for each result.
+//! Sending many updates and interactions without waiting for each result.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -16,25 +16,27 @@ use crate::federate::Guard;
 
 /// Sends updates and interactions without waiting for their results.
 ///
-/// A method waits only while too many results are due, [`Options::updates_window`](crate::Options::updates_window), or
-/// the network takes no more: a publisher runs at the pace of the RTI and holds a bounded amount of memory.
-/// What is queued leaves together: when much of it is there, when the task next waits for anything, or by
+/// A method waits only while too many results are outstanding
+/// ([`Options::updates_window`](crate::Options::updates_window)) or the network takes no more. So a
+/// publisher runs at the pace of the RTI and uses a bounded amount of memory. Queued messages leave
+/// together: when many bytes wait, when the task next waits for anything, or on
 /// [`flush`](Updates::flush).
 ///
-/// A failed service shows in [`counts`](Updates::counts) and as the error of [`drained`](Updates::drained).
+/// Failed services are counted in [`counts`](Updates::counts), and [`drained`](Updates::drained)
+/// returns the first error.
 #[derive(Clone)]
 pub struct Updates {
     guard: Arc<Guard>,
 }
 
-/// What became of services sent by way of [`Updates`], since the federate connected.
+/// Outcomes of the services called through [`Updates`] since the federate connected.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UpdateCounts {
-    /// Queued or sent, without result yet.
+    /// Services queued or sent, without a result yet.
     pub outstanding: usize,
-    /// Done.
+    /// Services that succeeded.
     pub succeeded: u64,
-    /// Ended with an exception.
+    /// Services that ended with an exception.
     pub failed: u64,
     /// The last exception.
     pub last_error: Option<FederateError>,
@@ -46,7 +48,7 @@ pub(crate) struct Counts {
     succeeded: u64,
     failed: u64,
     last_error: Option<FederateError>,
-    /// The first exception since `drained` last gave one.
+    /// The first exception since `drained` last returned one.
     unreported: Option<FederateError>,
 }
 
@@ -71,7 +73,7 @@ impl Updates {
     /// Update Attribute Values (6.10) without waiting for its result.
     ///
     /// # Errors
-    /// The session is over, or the update is longer than a message can be.
+    /// The session has ended, or the update is longer than a message may be.
     pub async fn update_attribute_values(
         &self,
         object_instance: ObjectInstanceHandle,
@@ -89,7 +91,7 @@ impl Updates {
     /// Send Interaction (6.12) without waiting for its result.
     ///
     /// # Errors
-    /// The session is over, or the interaction is longer than a message can be.
+    /// The session has ended, or the interaction is longer than a message may be.
     pub async fn send_interaction(
         &self,
         interaction_class: InteractionClassHandle,
@@ -107,14 +109,14 @@ impl Updates {
     /// Any service without waiting for its result, which is only counted.
     ///
     /// # Errors
-    /// The session is over, or the request is longer than a message can be.
+    /// The session has ended, or the request is longer than a message may be.
     pub fn send<R: Request>(&self, request: R) -> impl Future<Output = Result<(), FederateError>> + use<R> {
         let mut body = encode(request);
         let guard = Arc::clone(&self.guard);
         async move { poll_fn(|cx| poll_send(&guard, &mut body, cx)).await }
     }
 
-    /// Writes what is queued, as far as the network takes it now.
+    /// Writes the queued messages, as far as the network takes them now.
     pub fn flush(&self) {
         let mut state = self.guard.shared.lock();
         let now = state.now();
@@ -124,7 +126,7 @@ impl Updates {
     /// Waits until every result is here.
     ///
     /// # Errors
-    /// The first exception since this was last asked, or the session is over.
+    /// The first exception since this was last called, or the session has ended.
     pub async fn drained(&self) -> Result<(), FederateError> {
         poll_fn(|cx| {
             let mut state = self.guard.shared.lock();
@@ -142,7 +144,7 @@ impl Updates {
         .await
     }
 
-    /// What became of everything sent this way.
+    /// The outcomes of all services called through [`Updates`].
     pub fn counts(&self) -> UpdateCounts {
         let state = self.guard.shared.lock();
         UpdateCounts {

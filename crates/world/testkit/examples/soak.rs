@@ -1,7 +1,8 @@
-//! Fresh seeds until the time is over, or so many of them: what `cargo xtask soak` runs.
+//! Runs fresh seeds for a given time, or a given number of them. `cargo xtask soak` runs this.
 //!
-//! `soak (--seconds N | --seeds N) --base SEED [SETUP ...]`. Prints each failure with the command that repeats it, then runs,
-//! failures and failure rates by setup. Exits with 1 when a run failed, with 2 when the arguments make no sense.
+//! `soak (--seconds N | --seeds N) --base SEED [SETUP ...]`. Prints each failure with the command
+//! that repeats it, then runs, failures and failure rates by setup. Exits with 1 if a run failed,
+//! and with 2 if the arguments are invalid.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command speaks to its user")]
 #![allow(clippy::disallowed_methods, reason = "the time of a soak is that of its user")]
 
@@ -10,14 +11,14 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use testkit::{FailedRun, Setup, parse_number, soak};
 
-/// After so many runs each it says how far it is: every minute or two on one core.
+/// Runs between two reports of progress: every minute or two on one core.
 const PROGRESS: u64 = 1_000;
 
-/// What is to be run.
+/// The runs to make.
 struct Arguments {
     setups: Vec<Setup>,
     base: Seed,
-    /// Until then, or so many runs in all.
+    /// The limit: a time, or a total number of runs.
     limit: Limit,
 }
 

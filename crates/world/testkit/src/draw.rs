@@ -9,7 +9,7 @@ use std::time::Duration;
 pub struct Draw(Rng);
 
 impl Draw {
-    /// Choices of the part `label` of a run.
+    /// The choices of the part `label` of a run.
     pub fn new(seed: Seed, label: &str) -> Self {
         Self(seed.split(label).rng())
     }
@@ -19,7 +19,7 @@ impl Draw {
         ((u128::from(self.0.next_u64()) * u128::from(n)) >> 64) as u64
     }
 
-    /// A number from `low` to `high`, both possible.
+    /// A number from `low` to `high`, both included.
     pub fn between(&mut self, low: u64, high: u64) -> u64 {
         low + self.below(high.saturating_sub(low) + 1)
     }
@@ -29,7 +29,7 @@ impl Draw {
         self.below(100) < percent
     }
 
-    /// One of `items`; `None` when there is none.
+    /// One of `items`; `None` if there are none.
     pub fn pick<'a, T>(&mut self, items: &'a [T]) -> Option<&'a T> {
         items.get(self.below(items.len() as u64) as usize)
     }

@@ -15,10 +15,10 @@ use netsim::{HostEvent, HostId, Port, SocketId};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// A federate that acts by a script, and the session and socket it acts through.
+/// A scripted federate, with its session and its socket.
 pub(crate) struct Federate {
     server: HostId,
-    /// Where it may begin another session, if there is a choice.
+    /// Other servers at which it may begin another session.
     servers: Vec<HostId>,
     config: Config,
     session: Option<Session>,
@@ -29,18 +29,19 @@ pub(crate) struct Federate {
     pace: Duration,
     burst: u64,
     restart: bool,
-    /// Makes no more calls.
+    /// It makes no more calls of its own.
     calm: bool,
     /// When it acts next.
     next: Moment,
-    /// Calls that wait for an answer.
+    /// Calls that wait for an answer, by number.
     asked: BTreeMap<u32, Call>,
     reading: bool,
     seen: Vec<Observation>,
 }
 
 impl Federate {
-    /// The federate number `number` of the run, with its server and the hosts among which it chooses another one.
+    /// The federate `number` of the run, with its server and the hosts from which it may choose
+    /// another one.
     pub(crate) fn new(
         options: &Options,
         number: usize,
@@ -79,49 +80,50 @@ impl Federate {
         }
     }
 
-    /// All servers that it may have a session with.
+    /// All servers with which it may have a session.
     pub(crate) fn servers(&self) -> impl Iterator<Item = HostId> {
         std::iter::once(self.server).chain(self.servers.iter().copied())
     }
 
-    /// The server that its session is with.
+    /// The server of its session.
     pub(crate) fn server(&self) -> HostId {
         self.server
     }
 
-    /// What was seen since the last call.
+    /// The observations since the last call.
     pub(crate) fn take_seen(&mut self) -> Vec<Observation> {
         std::mem::take(&mut self.seen)
     }
 
-    /// What it knows.
+    /// Its knowledge.
     pub(crate) fn known(&self) -> &Knowledge {
         &self.known
     }
 
-    /// Its session, once there is one.
+    /// The id of its session, once it has one.
     pub(crate) fn session_id(&self) -> Option<SessionId> {
         let id = self.session.as_ref()?.id();
         (id != 0).then_some(SessionId(id))
     }
 
-    /// True when its session runs, or it has none, and nothing is under way from it.
+    /// Whether no call of it waits for an answer, and its session, if it has one, is over or has
+    /// nothing to send.
     pub(crate) fn is_settled(&self) -> bool {
         self.asked.is_empty()
             && self.session.as_ref().is_none_or(|session| session.is_ended() || !session.has_output())
     }
 
-    /// True when it has a session that is not over.
+    /// Whether it has a session that is not over.
     pub(crate) fn is_alive(&self) -> bool {
         self.session.as_ref().is_some_and(|session| session.id() != 0 && !session.is_ended())
     }
 
-    /// From now on it makes no calls.
+    /// Stops it from making calls of its own.
     pub(crate) fn calm_down(&mut self) {
         self.calm = true;
     }
 
-    /// The next stamp for a call of [`Federate::act`].
+    /// The next stamp, for a call by [`Federate::act`].
     pub(crate) fn stamp(&mut self) -> bytes::Bytes {
         self.known.stamp()
     }
@@ -146,7 +148,7 @@ impl Federate {
         self.drain(port);
     }
 
-    /// Its process was killed.
+    /// Records that its process was killed.
     pub(crate) fn die(&mut self) {
         let session = self.session_id();
         self.session = None;
@@ -157,7 +159,7 @@ impl Federate {
         self.seen.push(Observation::Killed { session });
     }
 
-    /// Stops or goes on taking bytes from its socket.
+    /// Makes it stop or resume reading from its socket.
     pub(crate) fn set_reading(&mut self, port: &mut Port<'_>, reading: bool) {
         self.reading = reading;
         if let Some(socket) = self.socket {
@@ -231,7 +233,7 @@ impl Federate {
                 let op = script::draw_op(&self.mix, &mut self.draw);
                 op.and_then(|op| script::make(op, &mut self.known, &mut self.draw))
             }
-            // One step at a time, most of the time: some calls come too early on purpose.
+            // Mostly one step at a time; some calls come too early on purpose.
             _ if self.asked.is_empty() || self.draw.chance(self.known.mistakes) => self.step_in(),
             _ => None,
         };
@@ -262,7 +264,7 @@ impl Federate {
         }
     }
 
-    /// Does all that the session's contract asks for.
+    /// Does all that the contract of the session requires.
     fn drain(&mut self, port: &mut Port<'_>) {
         let now = port.now();
         while let Some(mut session) = self.session.take() {
@@ -308,7 +310,7 @@ impl Federate {
         let mut out = BytesMut::new();
         let written = session.poll_transmit(port.now(), &mut out, port.room(socket));
         if written > 0 {
-            // A connection that has broken meanwhile says so by its own event.
+            // The socket reports a connection that has broken meanwhile by its own event.
             let _ = port.send(socket, out.freeze());
         }
         written > 0

@@ -1,5 +1,5 @@
-//! The object model that simulated federations use: small, with every kind of inheritance,
-//! transportation and advisory that the services distinguish.
+//! The object model of simulated federations: small, with every kind of inheritance, transportation
+//! and advisory that the services distinguish.
 
 use hla::fom::{Edition, Fdd, Limits, Module};
 use hla::handle::{InteractionClassHandle, ObjectClassHandle};
@@ -8,21 +8,21 @@ use std::fmt::Write as _;
 /// The switches of the model that a run draws.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Switches {
-    /// Ask owners for values as soon as somebody discovers their instances.
+    /// Ask owners for values as soon as another federate discovers their instances.
     pub auto_provide: bool,
-    /// Advisories at join.
+    /// Initial state of the attribute scope advisory.
     pub attribute_scope: bool,
-    /// Advisories at join.
+    /// Initial state of the attribute relevance advisory.
     pub attribute_relevance: bool,
-    /// Advisories at join.
+    /// Initial state of the object class relevance advisory.
     pub object_class_relevance: bool,
-    /// Advisories at join.
+    /// Initial state of the interaction relevance advisory.
     pub interaction_relevance: bool,
-    /// The automatic resign directive at join, as the model spells it.
+    /// The initial automatic resign directive, as object models spell it.
     pub resign: &'static str,
 }
 
-/// Resign directives as models spell them.
+/// Resign directives as object models spell them.
 pub const RESIGN: [&str; 6] = [
     "UnconditionallyDivestAttributes",
     "DeleteObjects",
@@ -108,7 +108,7 @@ fn write_switches(xml: &mut String, switches: &Switches) {
     let _ = write!(xml, "<automaticResignAction resignAction=\"{}\"/></switches>", switches.resign);
 }
 
-/// A second module, for federates that bring one: a subclass and an interaction of its own.
+/// A second module, for federates that provide one: a subclass and an interaction.
 pub const EXTENSION: &str = "<objectModel xmlns=\"http://standards.ieee.org/IEEE1516-2025\">\
     <objects><objectClass><name>HLAobjectRoot</name><objectClass><name>Entity</name>\
     <objectClass><name>Ship</name><attribute><name>draught</name><dataType>HLAopaqueData</dataType>\
@@ -138,7 +138,7 @@ fn write_below(
     }
 }
 
-/// The object model of a federation made with a module.
+/// The object model of a federation that was created with this module.
 pub fn of_module(text: &str) -> Fdd {
     merged(&Fdd::standard(Edition::Hla2025), "base.xml", text)
 }
@@ -165,13 +165,13 @@ pub fn interaction_class_names() -> impl Iterator<Item = &'static str> {
     INTERACTIONS.iter().map(|(name, ..)| *name)
 }
 
-/// `class` and its superclasses, most specific first; nothing for a class that there is not.
+/// `class` and its superclasses, most specific first; empty if there is no such class.
 pub fn lineage(model: &Fdd, class: ObjectClassHandle) -> Vec<ObjectClassHandle> {
     let parent = |class: &ObjectClassHandle| model.object_class(*class)?.parent;
     std::iter::successors(model.object_class(class).map(|class| class.handle), parent).collect()
 }
 
-/// The same of interaction classes.
+/// As [`lineage`], for interaction classes.
 pub fn interaction_lineage(model: &Fdd, class: InteractionClassHandle) -> Vec<InteractionClassHandle> {
     let parent = |class: &InteractionClassHandle| model.interaction_class(*class)?.parent;
     std::iter::successors(model.interaction_class(class).map(|class| class.handle), parent).collect()

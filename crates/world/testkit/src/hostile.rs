@@ -1,4 +1,5 @@
-//! A client that means harm: it sends nonsense to the ports of nodes, and what a federate would send at the wrong time.
+//! A malicious client: it sends garbage to the ports of nodes, and valid messages at the wrong
+//! time.
 
 use crate::draw::Draw;
 use crate::node::{LINK_PORT, PORT};
@@ -11,14 +12,14 @@ use netsim::{HostEvent, HostId, Port, SocketId};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Connections that it has at a time.
+/// Largest number of its connections at a time.
 const CONNECTIONS_MAX: usize = 40;
-/// Bytes of a piece of nonsense.
+/// Longest piece of garbage in bytes.
 const NONSENSE_MAX: u64 = 3_000;
-/// Federations and federates whose names it makes up: none that others use.
+/// Names of federations and federates that it invents; no federate of the run uses them.
 const NAMES: [&str; 3] = ["nobody's", "", "\u{1f980}"];
 
-/// A client that means harm. It is no member of a federation, and what it is told is nothing to anybody.
+/// A malicious client. It is not a member of a federation, and ignores the answers that it gets.
 pub(crate) struct Hostile {
     nodes: Vec<HostId>,
     draw: Draw,
@@ -26,7 +27,7 @@ pub(crate) struct Hostile {
     open: BTreeMap<SocketId, Talk>,
 }
 
-/// What was said on a connection.
+/// The state of a conversation on a connection.
 #[derive(Clone, Copy, Default)]
 struct Talk {
     /// The number of its session, once the node has begun one.
@@ -36,7 +37,7 @@ struct Talk {
 }
 
 impl Hostile {
-    /// One that draws what it does from `draw`, about every `pace`.
+    /// A client that draws its actions from `draw`, about every `pace`.
     pub(crate) fn new(nodes: Vec<HostId>, pace: Duration, draw: Draw) -> Self {
         Self { nodes, draw, pace, open: BTreeMap::new() }
     }
@@ -47,11 +48,11 @@ impl Hostile {
             HostEvent::Woken => self.act(port),
             HostEvent::Opened { socket, .. } => {
                 self.open.insert(socket, Talk::default());
-                // Its answers pile up at the node.
+                // If it does not read, its answers pile up at the node.
                 port.set_reading(socket, self.draw.chance(70));
                 self.say(socket, port);
             }
-            // Nodes connect to nobody but nodes, and say nothing to clients that ends their socket otherwise.
+            // The node ended its side, so this one closes too.
             HostEvent::Ended { socket } => {
                 self.open.remove(&socket);
                 port.close(socket);
@@ -91,7 +92,7 @@ impl Hostile {
         }
     }
 
-    /// Says something on a connection: well-formed messages, which may be cut short or damaged.
+    /// Sends well-formed messages on a connection, which may be cut short or damaged.
     fn say(&mut self, socket: SocketId, port: &mut Port<'_>) {
         let Some(mut talk) = self.open.get(&socket).copied() else { return };
         let mut out = BytesMut::new();
@@ -106,7 +107,7 @@ impl Hostile {
             let at = self.draw.below(out.len() as u64) as usize;
             out[at] = self.draw.below(256) as u8;
         }
-        // A connection that has broken meanwhile says so by its own event.
+        // The socket reports a connection that has broken meanwhile by its own event.
         let _ = port.send(socket, out.freeze());
     }
 
@@ -162,5 +163,5 @@ impl Hostile {
     }
 }
 
-/// When the first one acts: nodes have begun to find each other.
+/// When the first one acts: nodes have then begun to find each other.
 pub(crate) const BEGIN: Moment = Moment::from_millis(50);

@@ -1,5 +1,5 @@
-//! What is known for sure from what the federates saw: who is joined where, what each subscribes, publishes, knows and owns,
-//! and what was sent.
+//! Facts that follow from the observations of the federates: joined federates, their subscriptions,
+//! publications, known and owned instances, and the messages sent.
 
 use crate::fom;
 use crate::observation::{Observation, Seen, SessionId};
@@ -18,7 +18,7 @@ use hla::handle::{
 use netsim::HostId;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// One start of one node: which node, and which start of it.
+/// One start of one node.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Run {
     /// The node.
@@ -27,129 +27,133 @@ pub struct Run {
     pub start: u32,
 }
 
-/// Between the name of a federation and its network, when that is not the first.
+/// Separates the name of a federation from its network, if that is not the first network.
 const NETWORK_MARK: char = '#';
 
-/// A session.
+/// A session of a federate.
 #[derive(Clone, Debug)]
 pub struct Life {
     /// The federate's host.
     pub host: HostId,
-    /// The start of a node that it is with.
+    /// The start of a node at which it has its session.
     pub run: Run,
-    /// When it was over.
+    /// When the session ended.
     pub over: Option<Moment>,
-    /// As what it is joined, as far as it knows.
+    /// Its membership, as far as it knows.
     pub joined: Option<Membership>,
-    /// Calls that wait for an answer.
+    /// Calls that wait for an answer, by number, with the times at which they were made.
     pub asked: BTreeMap<u32, (Moment, Call)>,
 }
 
-/// A federate that is joined.
+/// A joined federate.
 #[derive(Clone, Debug)]
 pub struct Membership {
     /// Its federation [execution](Ledger::execution).
     pub federation: String,
     /// Its handle.
     pub handle: FederateHandle,
-    /// Its name, when it chose one.
+    /// Its name, if it chose one.
     pub name: Option<String>,
-    /// What becomes of its objects when it is lost.
+    /// Its automatic resign directive, which decides the fate of its objects when it is lost.
     pub directive: i32,
-    /// That is certain: no call that sets it has ended in an internal error.
+    /// The directive is certain: no call that sets it has ended in an internal error.
     certain: bool,
-    /// It has asked to resign.
+    /// The federate has asked to resign.
     pub leaving: bool,
-    /// What it subscribes without a break since when.
+    /// Attributes that it subscribes without a break, and since when.
     pub subscribed: BTreeMap<(ObjectClassHandle, AttributeHandle), Moment>,
-    /// The same of interactions.
+    /// Interaction classes that it subscribes without a break, and since when.
     pub subscribed_interactions: BTreeMap<InteractionClassHandle, Moment>,
-    /// What it publishes without a break since when.
+    /// Attributes that it publishes without a break, and since when.
     pub published: BTreeMap<(ObjectClassHandle, AttributeHandle), Moment>,
-    /// The same of interactions.
+    /// Interaction classes that it publishes without a break, and since when.
     pub published_interactions: BTreeMap<InteractionClassHandle, Moment>,
-    /// Instances that it discovered: as what, and when.
+    /// Instances that it discovered: the class and the time of the discovery.
     pub known: BTreeMap<ObjectInstanceHandle, (ObjectClassHandle, Moment)>,
-    /// Instances that it deleted locally at some time.
+    /// Instances that it has ever deleted locally.
     pub doubtful: BTreeSet<ObjectInstanceHandle>,
-    /// The privilege to delete: it comes with any other attribute and goes with the last, so that it is not counted.
+    /// The privilege to delete. It comes with any other attribute and goes with the last one, so it
+    /// is not counted.
     privilege: AttributeHandle,
-    /// Classes of which it has unpublished the privilege by itself at some time.
+    /// Classes whose privilege it has ever unpublished by name.
     unprivileged: BTreeSet<ObjectClassHandle>,
-    /// Attributes of which it may have changed the transportation.
+    /// Attributes whose transportation it may have changed.
     pub odd: BTreeSet<AttributeHandle>,
-    /// Interaction classes of which it may have changed the transportation.
+    /// Interaction classes whose transportation it may have changed.
     pub odd_interactions: BTreeSet<InteractionClassHandle>,
 }
 
 /// An object instance.
 #[derive(Clone, Debug)]
 pub struct Instance {
-    /// The class it was registered at.
+    /// The class at which it was registered.
     pub class: ObjectClassHandle,
-    /// Who registered it.
+    /// The federate that registered it.
     pub owner: SessionId,
-    /// When its registration was asked for.
+    /// When its registration was requested.
     pub asked: Moment,
     /// When its registration was answered.
     pub since: Moment,
-    /// Attributes that its owner owns for sure, the privilege to delete not included.
+    /// Attributes that its owner certainly owns, without the privilege to delete.
     pub owned: BTreeSet<AttributeHandle>,
-    /// Its owner has not by itself unpublished the privilege to delete: who still owns an attribute has that, too.
+    /// Whether its owner has never unpublished the privilege to delete by name: then an owner that
+    /// still owns an attribute has the privilege too.
     pub privileged: bool,
-    /// What has become of it.
+    /// Its fate.
     pub fate: Fate,
 }
 
-/// What has become of an instance.
+/// The fate of an instance.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fate {
     /// It exists, and belongs to its owner.
     Exists,
-    /// Its owner deleted it, or resigned and had it deleted. Should the owner's node die before everybody has heard of it,
-    /// it is open after all.
+    /// Its owner deleted it, or resigned and had it deleted. If the owner's node dies before all
+    /// others have heard of it, the fate is open after all.
     Deleted,
-    /// Its owner was lost, with a directive to delete it.
+    /// Its owner was lost with a directive to delete it.
     Lost,
-    /// It may exist or not: deletion is under way, or its owner went in a manner that leaves it open.
+    /// It may exist or not: its deletion is under way, or the way in which its owner left leaves
+    /// this open.
     Open,
 }
 
-/// Something sent.
+/// A message that was sent.
 #[derive(Clone, Debug)]
 pub struct Sent {
-    /// By whom.
+    /// The sender.
     pub by: SessionId,
-    /// When.
+    /// The time of the call.
     pub at: Moment,
-    /// What.
+    /// The message.
     pub what: Message,
 }
 
-/// What is known for sure.
+/// The known facts of a run.
 pub struct Ledger {
-    /// The model of the federations, with every module that anybody adds.
+    /// The model of the federations, with every module that any federate adds.
     pub model: Fdd,
     privilege: AttributeHandle,
     directive: i32,
-    /// All sessions that ever were.
+    /// All sessions of the run.
     pub lives: BTreeMap<SessionId, Life>,
     networks: BTreeMap<SessionId, u64>,
     first_network: Option<u64>,
-    /// All instances that ever were, by federation execution and handle.
+    /// All instances of the run, by federation execution and handle.
     pub instances: BTreeMap<(String, ObjectInstanceHandle), Instance>,
-    /// Everything sent.
+    /// All messages sent.
     pub sent: BTreeMap<Stamp, Sent>,
-    /// Since when nothing goes wrong, and nobody does anything but what it is told.
+    /// The time since which there are no faults, and federates do only what they are told.
     pub calm: Option<Moment>,
-    /// Starts of nodes that are members of the network since they began, and still are at the end.
+    /// Starts of nodes that have been members of the network since they began, and still are at the
+    /// end.
     pub lived: BTreeSet<Run>,
     /// Federation executions that were destroyed, or may have been.
     destroyed: BTreeSet<String>,
 }
 
 impl Ledger {
-    /// Nothing is known.
+    /// A ledger without facts.
     pub fn new(known: &Knowledge) -> Self {
         let model = fom::extended(&known.model);
         let root = model.object_class_by_name(OBJECT_ROOT).expect("every model has the root class");
@@ -169,24 +173,25 @@ impl Ledger {
         }
     }
 
-    /// A session began.
+    /// Records that a session began.
     pub fn established(&mut self, session: SessionId, host: HostId, run: Run) {
         let life = Life { host, run, over: None, joined: None, asked: BTreeMap::new() };
         self.lives.insert(session, life);
     }
 
-    /// A session is served by a network.
+    /// Records the network that serves a session.
     pub fn served(&mut self, session: SessionId, network: u64) {
         self.first_network.get_or_insert(network);
         self.networks.insert(session, network);
     }
 
-    /// How many networks served sessions.
+    /// Number of networks that served sessions.
     pub fn networks(&self) -> usize {
         self.networks.values().collect::<BTreeSet<_>>().len()
     }
 
-    /// The federation execution that `session` means by a name: that of its network; there may be two for a while.
+    /// The federation execution that `session` means by a name: the one in its network. For a while
+    /// there may be two of that name.
     pub fn execution(&self, session: SessionId, federation: &str) -> String {
         match self.networks.get(&session).filter(|network| Some(**network) != self.first_network) {
             Some(network) => format!("{federation}{NETWORK_MARK}{network:x}"),
@@ -194,7 +199,8 @@ impl Ledger {
         }
     }
 
-    /// Whether a federation execution was destroyed at some time, as far as anybody knows: its handles begin anew.
+    /// Whether a federation execution was ever destroyed, as far as any federate knows. Its handles
+    /// then start again.
     pub fn is_destroyed(&self, execution: &str) -> bool {
         let name = federation_of(execution);
         let destroys = |call: &Call| matches!(call, Call::DestroyFederationExecutionRequest(r) if r.federation_name == name);
@@ -217,34 +223,34 @@ impl Ledger {
         self.instances.get(&(self.member(session)?.federation.clone(), handle))
     }
 
-    /// Whether the start of the node of a session was a member all along.
+    /// Whether the node of a session was a member all the time.
     pub fn lived(&self, session: SessionId) -> bool {
         self.lives.get(&session).is_some_and(|life| self.lived.contains(&life.run))
     }
 
-    /// Whether the model has values of `attribute` carried reliably.
+    /// Whether the transportation of `attribute` in the model is reliable.
     pub fn is_reliable(&self, attribute: AttributeHandle) -> bool {
         let transportation = self.model.attribute(attribute).map(|attribute| attribute.transportation);
         transportation == Some(TransportationTypeHandle::RELIABLE)
     }
 
-    /// Whether the model has interactions of `class` carried reliably.
+    /// Whether the transportation of interactions of `class` in the model is reliable.
     pub fn is_reliable_interaction(&self, class: InteractionClassHandle) -> bool {
         let transportation = self.model.interaction_class(class).map(|class| class.transportation);
         transportation == Some(TransportationTypeHandle::RELIABLE)
     }
 
-    /// `class` and its superclasses, nearest first.
+    /// `class` and its superclasses, most specific first.
     pub fn lineage(&self, class: ObjectClassHandle) -> Vec<ObjectClassHandle> {
         fom::lineage(&self.model, class)
     }
 
-    /// `class` and its superclasses, nearest first.
+    /// `class` and its superclasses, most specific first.
     pub fn interaction_lineage(&self, class: InteractionClassHandle) -> Vec<InteractionClassHandle> {
         fom::interaction_lineage(&self.model, class)
     }
 
-    /// Takes in what was seen.
+    /// Records an observation.
     pub fn learn(&mut self, seen: &Seen) {
         match &seen.what {
             Observation::Made { session, call, request } => {
@@ -281,7 +287,7 @@ impl Ledger {
         }
     }
 
-    /// Who stops publishing an attribute no longer owns it.
+    /// A federate that stops publishing an attribute no longer owns it.
     fn disown(&mut self, session: SessionId, class: ObjectClassHandle, gone: Option<&[AttributeHandle]>) {
         for instance in self.instances.values_mut().filter(|i| i.owner == session && i.class == class) {
             instance.owned.retain(|attribute| gone.is_some_and(|gone| !gone.contains(attribute)));
@@ -299,7 +305,8 @@ impl Ledger {
                 Membership::new(federation, handle, name, self.directive, self.privilege)
             });
             self.lives.entry(session).and_modify(|life| {
-                // Calls that it has made since without waiting for this answer, a resignation among them, count already.
+                // Calls that the federate has made since, without waiting for this answer, already
+                // count; a resignation may be among them.
                 if let Some(member) = &mut joined {
                     life.asked.range(call..).for_each(|(_, (_, later))| member.asked(later));
                 }
@@ -315,11 +322,12 @@ impl Ledger {
         let Some(member) = &mut life.joined else { return };
         match (&request, refused) {
             (Call::ResignFederationExecutionRequest(_), true) => {
-                // Another resignation may have been asked for since, before this answer came.
+                // Another resignation may have been requested since, before this answer came.
                 let resigns =
                     |(_, call): &(Moment, Call)| matches!(call, Call::ResignFederationExecutionRequest(_));
                 member.leaving = life.asked.values().any(resigns);
-                // Whether an internal error came before the objects were dealt with, or after it, nobody is told.
+                // Nobody learns whether an internal error came before the objects were dealt with
+                // or after it.
                 if is_internal(answer) {
                     let federation = member.federation.clone();
                     self.doubt(session, &federation);
@@ -344,7 +352,8 @@ impl Ledger {
             (_, true) => {}
             (_, false) => {
                 member.answered(at, &request);
-                // Calls follow each other without waiting for answers: what a later one takes away stays away.
+                // Calls may follow each other without waiting for answers. An attribute that a
+                // later call removes stays removed.
                 life.asked.range(call..).for_each(|(_, (_, later))| member.asked(later));
                 if let Some((class, handle)) = registered(&request, answer) {
                     let owned =
@@ -398,7 +407,7 @@ impl Ledger {
         }
     }
 
-    /// Whether the instances of a federate exist, and which attributes it owns, is open from now on.
+    /// Marks the existence of a federate's instances and its ownership of their attributes as open.
     fn doubt(&mut self, session: SessionId, federation: &str) {
         let own = self.instances.iter_mut().filter(|((of, _), i)| of == federation && i.owner == session);
         for (_, instance) in own.filter(|(_, instance)| instance.fate == Fate::Exists) {
@@ -407,7 +416,8 @@ impl Ledger {
         }
     }
 
-    /// What becomes of the instances of somebody who resigned, or was lost: `fate` if the action deletes.
+    /// Sets the fate of the instances of a federate that resigned or was lost: `fate` if the action
+    /// deletes.
     fn orphan(&mut self, session: SessionId, federation: &str, action: i32, fate: Fate) {
         let deletes = matches!(
             ResignAction::try_from(action),
@@ -417,7 +427,8 @@ impl Ledger {
         );
         let own = self.instances.iter_mut().filter(|((of, _), i)| of == federation && i.owner == session);
         for (_, instance) in own.filter(|(_, instance)| instance.fate != Fate::Deleted) {
-            // Who still owns an attribute has the privilege to delete as well, unless it gave that up by itself.
+            // A federate that still owns an attribute also has the privilege to delete, unless it
+            // gave that up by name.
             let owns = instance.privileged && !instance.owned.is_empty();
             let sure = deletes && instance.fate == Fate::Exists && owns;
             instance.fate = if sure { fate } else { Fate::Open };
@@ -454,7 +465,7 @@ impl Membership {
         }
     }
 
-    /// A call was made: what it takes away counts from now.
+    /// Records that a call was made: it takes things away from now on.
     fn asked(&mut self, request: &Call) {
         match Declaration::of(request) {
             Some(Declaration::Unsubscribe(class, gone)) => {
@@ -496,7 +507,7 @@ impl Membership {
         }
     }
 
-    /// A call was answered: what it adds counts from now.
+    /// Records that a call was answered: it adds things from now on.
     fn answered(&mut self, at: Moment, request: &Call) {
         match Declaration::of(request) {
             Some(Declaration::Subscribe(class, attributes, _)) => {
@@ -523,7 +534,7 @@ impl Membership {
     }
 }
 
-/// Whether a call ended in an internal error: it may have had an effect all the same.
+/// Whether a call ended in an internal error. It may have had an effect nevertheless.
 fn is_internal(answer: &Answer) -> bool {
     matches!(answer, Answer::ExceptionData(exception) if exception.exception_name == "RTIinternalError")
 }

@@ -1,17 +1,18 @@
-//! Scripted federates on whole kernels in virtual time, watched by invariants and held against a
-//! reference model: a run is a seed.
+//! Scripted federates on whole kernels in virtual time, checked by invariants and compared with a
+//! reference model. A run is determined by its seed.
 //!
-//! - [`Options`]: everything that is drawn before a run (the *swarm*), printed when it fails.
-//! - [`Cluster`]: nodes and federates on a [`netsim`] network. A single node by itself is a cluster of one. First a
-//!   safety phase with faults, in which every invariant is asked after every event; then a liveness phase without, in
-//!   which everything must be answered and delivered in bounded time, and then nothing be said but signs of life.
-//! - [`model`]: the services in their dumbest form, compared in the order in which a kernel executed the
-//!   calls, which a tap at the server's side of the wire reads along.
-//! - [`invariants`]: what must always hold, one property to a file, with its clause; and [`ledger`], what is known for
-//!   sure from what the federates saw.
-//! - [`check_seeds`]: many runs; a failing one says how to run it again.
+//! - [`Options`]: everything that is drawn before a run (the *swarm*); printed when the run fails.
+//! - [`Cluster`]: nodes and federates on a [`netsim`] network. A single node by itself is a cluster
+//!   of one. A safety phase with faults comes first, in which every invariant is checked after
+//!   every event. Then comes a liveness phase without faults, in which everything must be answered
+//!   and delivered in bounded time; after that only keep-alives may be sent.
+//! - [`model`]: the services in their simplest form, compared in the order in which a kernel
+//!   executed the calls. A tap at the server's side of the wire observes that order.
+//! - [`invariants`]: properties that must always hold, one in each file, with the clause of the
+//!   standard; and [`ledger`], the facts that follow from the observations of the federates.
+//! - [`check_seeds`]: many runs; a failing one prints the command that repeats it.
 //!
-//! With `MESHRTI_LOG=info` (or `warn`, `debug`) a run prints what its nodes log.
+//! With `MESHRTI_LOG=info` (or `warn`, `debug`) a run prints the logs of its nodes.
 
 pub mod cluster;
 mod draw;

@@ -1,4 +1,4 @@
-//! What the nodes of a simulated cluster log, with the time and the node, for looking into a run.
+//! Logs of the nodes of a simulated cluster, with time and node, for examining a run.
 
 use base::Moment;
 use std::cell::Cell;
@@ -8,19 +8,20 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};
 
 thread_local! {
-    /// What runs now, and when.
+    /// The current time, and the node that runs.
     static PRESENT: Cell<(Moment, usize)> = const { Cell::new((Moment::ZERO, 0)) };
 }
 
-/// The variable that says from which level on the nodes' log is printed: `warn`, `info`, `debug`.
+/// The variable with the lowest level at which the nodes' logs are printed: `warn`, `info`,
+/// `debug`.
 const LEVEL: &str = "MESHRTI_LOG";
 
-/// From now on it is `node` that logs, and it is `now`.
+/// Sets the time and the node of the log lines that follow.
 pub(crate) fn set_present(now: Moment, node: usize) {
     PRESENT.with(|present| present.set((now, node)));
 }
 
-/// Prints what this thread's nodes log, if the environment says so, while `run` runs.
+/// Prints the logs of this thread's nodes while `run` runs, if the environment asks for it.
 pub(crate) fn with_log<R>(run: impl FnOnce() -> R) -> R {
     match std::env::var(LEVEL).ok().and_then(|level| level.parse().ok()) {
         Some(level) => tracing::subscriber::with_default(Log(level), run),
@@ -54,7 +55,7 @@ impl Subscriber for Log {
 
     fn record_follows_from(&self, _: &Id, _: &Id) {}
 
-    #[allow(clippy::print_stderr)] // this is what it is for
+    #[allow(clippy::print_stderr)] // printing is the purpose
     fn event(&self, event: &Event<'_>) {
         let mut text = Text(String::new());
         event.record(&mut text);

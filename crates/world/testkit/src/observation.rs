@@ -1,5 +1,5 @@
-//! What is seen of a run: at the server's side of the wire, in the order in which the kernel executes
-//! and sends, and at each federate.
+//! Observations of a run: at the server's side of the wire, in the order in which the kernel
+//! executes and sends, and at each federate.
 
 use base::{Moment, Serial31};
 use bytes::Bytes;
@@ -13,21 +13,21 @@ base::id! {
     pub struct SessionId(u64) as "s";
 }
 
-/// Something seen, and when.
+/// An observation and its time.
 #[derive(Clone, Debug)]
 pub struct Seen {
-    /// When.
+    /// The time.
     pub at: Moment,
-    /// What.
+    /// The observation.
     pub what: Observation,
 }
 
-/// How a session lost its connection, as the server sees it.
+/// How the server lost the connection of a session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Loss {
-    /// The other side closed it, or it broke.
+    /// The client closed it, or it broke.
     Closed,
-    /// Nothing came from the client for too long.
+    /// The client was silent for too long.
     Silent,
 }
 
@@ -36,13 +36,13 @@ pub enum Loss {
 pub struct FederationView {
     /// Its name.
     pub name: String,
-    /// Object instances.
+    /// Number of object instances.
     pub instances: usize,
     /// Names of the joined federates, with the best-effort callbacks dropped for each.
     pub federates: Vec<(String, u64)>,
 }
 
-/// What was seen.
+/// An observation.
 #[derive(Clone, Debug)]
 pub enum Observation {
     // At the server's side of the wire.
@@ -57,7 +57,7 @@ pub enum Observation {
     Executed {
         /// The caller.
         session: SessionId,
-        /// Its number.
+        /// The number of the call.
         call: Serial31,
         /// The call.
         request: Call,
@@ -66,14 +66,14 @@ pub enum Observation {
     Answered {
         /// The caller.
         session: SessionId,
-        /// The call.
+        /// The number of the call.
         call: Serial31,
         /// The answer.
         answer: Answer,
     },
     /// The kernel sends a callback, for the first time.
     Called {
-        /// To whom.
+        /// The session of its receiver.
         session: SessionId,
         /// Number of the callback.
         number: Serial31,
@@ -82,21 +82,21 @@ pub enum Observation {
     },
     /// The kernel sends a message again, after a resume.
     Repeated {
-        /// To whom.
+        /// The session of its receiver.
         session: SessionId,
         /// Number of the message.
         number: Serial31,
-        /// Whether it is the same to the octet.
+        /// Whether it is identical to the octet.
         identical: bool,
     },
-    /// The session has no connection any more.
+    /// The session no longer has a connection.
     Interrupted {
         /// The session.
         session: SessionId,
-        /// How.
+        /// The way in which it was lost.
         loss: Loss,
     },
-    /// The session goes on with another connection.
+    /// The session continues on another connection.
     Resumed {
         /// The session.
         session: SessionId,
@@ -106,14 +106,14 @@ pub enum Observation {
         /// The session.
         session: SessionId,
     },
-    /// The server ended the session, of itself.
+    /// The server ended the session by itself.
     Ended {
         /// The session.
         session: SessionId,
     },
     /// The kernel was woken by its timer.
     TimedOut,
-    /// What the kernel reports of itself changed.
+    /// The kernel's status has changed.
     Status(Vec<FederationView>),
 
     // At a federate.
@@ -133,18 +133,18 @@ pub enum Observation {
         /// The call.
         request: Call,
     },
-    /// The federate has an answer.
+    /// The federate received an answer.
     Got {
         /// Its session.
         session: SessionId,
         /// Number of the call.
         call: Serial31,
-        /// The call; `None` when it made none of that number.
+        /// The call; `None` if the federate made no call of that number.
         request: Option<Call>,
         /// The answer.
         answer: Answer,
     },
-    /// The federate has a callback.
+    /// The federate received a callback.
     Received {
         /// Its session.
         session: SessionId,
@@ -153,11 +153,11 @@ pub enum Observation {
         /// The callback.
         callback: Callback,
     },
-    /// The federate's session is over, as it wished or against its will.
+    /// The federate's session is over, whether the federate wanted it or not.
     Over {
         /// The session.
         session: SessionId,
-        /// Why, for people.
+        /// The reason, for people.
         reason: String,
     },
     /// The federate's process is killed.

@@ -1,5 +1,5 @@
-//! Calls in a form in which those that do the same look the same: what the reference model, the ledger and
-//! the invariants read out of a request and its answer.
+//! Calls in a form in which calls with the same effect look the same: the data that the reference
+//! model, the ledger and the invariants read from a request and its answer.
 
 use bytes::Bytes;
 use hla::api::call_request::CallRequest as Call;
@@ -11,15 +11,16 @@ use hla::handle::{
 };
 use std::collections::BTreeSet;
 
-/// How attributes are subscribed.
+/// The form of a subscription of attributes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct How<'a> {
     pub(crate) active: bool,
-    /// An update rate designator; empty for none.
+    /// An update rate designator; empty: none.
     pub(crate) rate: &'a str,
 }
 
-/// A call of declaration management (clause 5). `None` in the place of a list: everything of the class.
+/// A call of declaration management (clause 5). `None` in place of a list means everything of the
+/// class.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Declaration<'a> {
     Publish(ObjectClassHandle, &'a [AttributeHandle]),
@@ -28,12 +29,12 @@ pub(crate) enum Declaration<'a> {
     Unsubscribe(ObjectClassHandle, Option<&'a [AttributeHandle]>),
     PublishInteraction(InteractionClassHandle),
     UnpublishInteraction(InteractionClassHandle),
-    /// Whether actively.
+    /// The flag: whether actively.
     SubscribeInteraction(InteractionClassHandle, bool),
     UnsubscribeInteraction(InteractionClassHandle),
     PublishDirected(ObjectClassHandle, &'a [InteractionClassHandle]),
     UnpublishDirected(ObjectClassHandle, Option<&'a [InteractionClassHandle]>),
-    /// Whether universally.
+    /// The flag: whether universally.
     SubscribeDirected(ObjectClassHandle, &'a [InteractionClassHandle], bool),
     UnsubscribeDirected(ObjectClassHandle, Option<&'a [InteractionClassHandle]>),
 }
@@ -48,7 +49,7 @@ fn interactions(set: &Option<InteractionClassHandleSet>) -> &[InteractionClassHa
 }
 
 impl<'a> Declaration<'a> {
-    /// The declaration that `request` is, if it is one.
+    /// The declaration in `request`, if it is one.
     pub(crate) fn of(request: &'a Call) -> Option<Self> {
         Self::of_attributes(request).or_else(|| Self::of_interactions(request))
     }
@@ -131,17 +132,17 @@ impl<'a> Declaration<'a> {
     }
 }
 
-/// The stamp of a tag: the sender's host, and its counter.
+/// The stamp of a tag: the sender's host, and the sender's counter.
 pub type Stamp = (u32, u32);
 
-/// The stamp that a tag starts with.
+/// The stamp at the start of a tag.
 pub fn stamp(tag: &[u8]) -> Option<Stamp> {
     let (host, rest) = tag.split_first_chunk::<4>()?;
     let (count, _) = rest.split_first_chunk::<4>()?;
     Some((u32::from_be_bytes(*host), u32::from_be_bytes(*count)))
 }
 
-/// The tag of a callback that brings what another federate has sent.
+/// The tag of a callback that delivers a message of another federate.
 pub(crate) fn sent_tag(callback: &Callback) -> Option<&[u8]> {
     Some(match callback {
         Callback::ReflectAttributeValues(c) => &c.user_supplied_tag,
@@ -152,7 +153,7 @@ pub(crate) fn sent_tag(callback: &Callback) -> Option<&[u8]> {
     })
 }
 
-/// What was sent.
+/// A message that was sent.
 #[derive(Clone, Debug)]
 pub enum Message {
     /// An update of attributes of an instance.
@@ -163,11 +164,11 @@ pub enum Message {
     Directed,
     /// A deletion.
     Delete,
-    /// A request, a registration of a synchronization point.
+    /// Other messages: a request, or the registration of a synchronization point.
     Other,
 }
 
-/// What a call sends, and its stamp.
+/// The message that a call sends, and its stamp.
 pub(crate) fn message(request: &Call) -> Option<(Stamp, Message)> {
     let of = |tag: &Bytes, what| Some((stamp(tag)?, what));
     match request {
@@ -194,7 +195,7 @@ pub(crate) struct Joining<'a> {
     pub(crate) federation: &'a str,
     /// The federate's name, if it chose one.
     pub(crate) name: Option<&'a str>,
-    /// It brings FOM modules.
+    /// Whether it brings FOM modules.
     pub(crate) extends: bool,
 }
 
@@ -214,7 +215,7 @@ impl<'a> Joining<'a> {
     }
 }
 
-/// The handle that a federate got.
+/// The handle that a federate got by joining.
 pub(crate) fn joined_handle(answer: &Answer) -> Option<FederateHandle> {
     let result = match answer {
         Answer::JoinFederationExecutionResponse(r) => r.result.as_ref(),
@@ -225,7 +226,7 @@ pub(crate) fn joined_handle(answer: &Answer) -> Option<FederateHandle> {
     result?.federate_handle
 }
 
-/// Class and handle of an instance that was registered.
+/// Class and handle of an instance that a call registered.
 pub(crate) fn registered(
     request: &Call,
     answer: &Answer,

@@ -1,4 +1,4 @@
-//! Runs many seeds, and says how to run one again.
+//! Runs many seeds, and prints the command that repeats a failed one.
 
 use crate::cluster::{Cluster, Outcome};
 use crate::log;
@@ -12,32 +12,32 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The variable that replays one seed.
 const ONE: &str = "MESHRTI_SEED";
-/// The variable that says how many fresh seeds to run in place of the fixed and the fresh ones of a test.
+/// The variable with the number of fresh seeds that replace the fixed and the fresh ones of a test.
 const MANY: &str = "MESHRTI_SEEDS";
-/// The variable that says where fresh seeds come from. Without it they are others each time.
+/// The variable with the base from which fresh seeds are derived. Without it they differ each time.
 const BASE: &str = "MESHRTI_SEED_BASE";
 
-/// A test runs one fresh seed for so many of its fixed ones. Failures of one run in ten thousand are for `cargo xtask soak` to
-/// find: they would stop changes that have nothing to do with them.
+/// Number of fixed seeds of a test for each fresh one. Failures of one run in ten thousand are for
+/// `cargo xtask soak` to find: in tests they would block changes that have nothing to do with them.
 const FIXED_PER_FRESH: u64 = 10;
-/// Failures that a test gathers before it gives up. More hardly ever say more.
+/// Number of failures after which a test gives up. More of them hardly ever tell more.
 const FAILURES_MAX: usize = 20;
 
 /// A run that failed.
 #[derive(Clone, Debug)]
 pub struct FailedRun {
-    /// What was run.
+    /// The setup of the run.
     pub setup: Setup,
     /// Its seed.
     pub seed: Seed,
-    /// What was wrong, in one line.
+    /// The violation, in one line.
     pub summary: String,
-    /// All that was drawn, what had happened before, and what was wrong.
+    /// All drawn parameters, the preceding events, and the violation.
     pub details: String,
 }
 
 impl FailedRun {
-    /// The command that runs it again.
+    /// The command that repeats the run.
     pub fn replay(&self) -> String {
         let (seed, test, name) = (self.seed, self.setup.test(), self.setup.name());
         format!("{ONE}={seed} cargo test -p meshrti-testkit --test {test} {name} -- --exact --nocapture")
@@ -66,17 +66,18 @@ pub fn run(setup: Setup, seed: Seed) -> Result<Outcome, FailedRun> {
 /// Runs one seed of a setup in a test.
 ///
 /// # Panics
-/// When the run fails: with what was wrong, what had happened before, all that was drawn, and the
-/// command that runs it again.
+/// If the run fails: with the violation, the preceding events, all drawn parameters, and the
+/// command that repeats the run.
 pub fn check(setup: Setup, seed: Seed) -> Outcome {
     run(setup, seed).unwrap_or_else(|failed| panic!("{}\nReplay: {}", failed.details, failed.replay()))
 }
 
-/// Runs seeds of a setup on all cores: `fixed` seeds that are the same each time, and a tenth as many fresh ones. Or, as
-/// the environment says, `MESHRTI_SEEDS` fresh ones, or the one `MESHRTI_SEED`. Returns the outcomes by seed.
+/// Runs seeds of a setup on all cores: `fixed` seeds that are the same each time, and a tenth as
+/// many fresh ones. The environment may ask for `MESHRTI_SEEDS` fresh ones instead, or for the one
+/// seed `MESHRTI_SEED`. Returns the outcomes by seed.
 ///
 /// # Panics
-/// When a run fails, with the commands that run the failed ones again; also when a variable is no number.
+/// If a run fails, with the commands that repeat the failed ones; also if a variable is no number.
 pub fn check_seeds(setup: Setup, fixed: u64) -> BTreeMap<Seed, Outcome> {
     if let Some(seed) = number(ONE) {
         return BTreeMap::from([(Seed(seed), check(setup, Seed(seed)))]);
@@ -111,17 +112,17 @@ pub fn check_seeds(setup: Setup, fixed: u64) -> BTreeMap<Seed, Outcome> {
     outcomes
 }
 
-/// How the runs of one setup went.
+/// The results of the runs of one setup.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
-    /// Runs, failed ones included.
+    /// Number of runs, failed ones included.
     pub runs: u64,
-    /// Those that failed, in the order of their places.
+    /// The failed runs, by their places.
     pub failures: BTreeMap<u64, FailedRun>,
 }
 
-/// Runs fresh seeds of all `setups` in turn on all cores while `more`, which is asked with the number of runs begun so far.
-/// `report` hears of each failure at once.
+/// Runs fresh seeds of all `setups` in turn, on all cores, while `more` returns true; it gets the
+/// number of runs begun so far. `report` gets each failure at once.
 pub fn soak(
     setups: &[Setup],
     base: Seed,
@@ -146,19 +147,20 @@ pub fn soak(
     tallies.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A base for fresh seeds: another one each time.
-#[allow(clippy::disallowed_methods)] // the one number that is to differ from call to call; it is printed
+/// A base for fresh seeds, different each time.
+#[allow(clippy::disallowed_methods)] // this one number must differ from call to call; it is printed
 pub fn fresh_base() -> Seed {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     Seed(Seed(now.as_nanos() as u64).split("base").0 >> 32)
 }
 
-/// The seed at a place of the seeds that come from `base`. Short seeds are easier to pass on.
+/// The seed at a place among the seeds that are derived from `base`. It is short, so that it is
+/// easy to pass on.
 fn seed_of(base: Seed, setup: Setup, place: u64) -> Seed {
     Seed(base.split(&setup.label()).split_index(place).0 >> 32)
 }
 
-/// Does `work` with 0, 1, 2, … while `more` says so of the number, on all cores.
+/// Calls `work` with 0, 1, 2, … on all cores, while `more` returns true for the number.
 fn on_all_cores(more: impl Fn(u64) -> bool + Sync, work: impl Fn(u64) + Sync) {
     let next = AtomicU64::new(0);
     let all = || loop {
@@ -191,13 +193,13 @@ fn say(text: &str) {
     eprintln!("{text}");
 }
 
-/// A variable with a number, decimal or after `0x` hexadecimal.
+/// The number in a variable: decimal, or hexadecimal after `0x`.
 fn number(variable: &str) -> Option<u64> {
     let text = std::env::var(variable).ok()?;
     Some(parse_number(&text).unwrap_or_else(|| panic!("{variable}={text} is no number")))
 }
 
-/// A number, decimal or after `0x` hexadecimal.
+/// Parses a number: decimal, or hexadecimal after `0x`.
 pub fn parse_number(text: &str) -> Option<u64> {
     match text.strip_prefix("0x") {
         Some(digits) => u64::from_str_radix(digits, 16).ok(),

@@ -1,7 +1,9 @@
-//! What many nodes say to each other, counted: nodes come, federates come, interests change, silence.
+//! Counts the messages between many nodes: nodes and federates come, interests change, nothing
+//! happens.
 //!
-//! Nothing goes wrong here and nothing is drawn but the shape: the question is how much is said when nodes and federates
-//! come, when somebody's interest changes, and when nothing happens.
+//! There are no faults here, and only the shape is drawn. The question is how many messages are
+//! sent when nodes and federates come, when the interest of a federate changes, and when nothing
+//! happens.
 
 use crate::cluster::{Cluster, Failure};
 use crate::options::{self, Options};
@@ -16,17 +18,17 @@ use std::time::Duration;
 pub use crate::node::FrameCounts as Counts;
 use crate::observation::Observation;
 
-/// How long nodes may take to find each other.
+/// Longest time that nodes may take to find each other.
 const FORM_MAX: Duration = Duration::from_secs(300);
-/// How long answers may take.
+/// Longest time that answers may take.
 const ANSWER_MAX: Duration = Duration::from_secs(60);
-/// Longer than everything that a change entails.
+/// Longer than all consequences of a change take.
 const CALM: Duration = Duration::from_secs(3);
-/// How long it is listened to the silence.
+/// Duration of the silence that is counted.
 const SILENCE: Duration = Duration::from_secs(10);
-/// Longer than any run: silence is to be that of the nodes.
+/// Longer than any run, so that federates add nothing to the silence of the nodes.
 const NEVER: Duration = Duration::from_secs(1 << 24);
-/// Time that a frame takes over a link, in halves.
+/// Half of the time that a frame takes over a link.
 const HALF_WAY: Duration = Duration::from_micros(150);
 /// The attribute of every class.
 const ATTRIBUTE: &str = "state";
@@ -34,29 +36,32 @@ const ATTRIBUTE: &str = "state";
 /// A shape of a network.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Shape {
-    /// Everybody with everybody. A node is told of the first, and learns of the others.
+    /// Every node linked to every other one. A node is configured with the first, and learns of the
+    /// others.
     Mesh,
     /// Two rings through all nodes in different orders: four links a node, with redundancy.
     Graph,
 }
 
-/// What is run.
+/// The settings of a run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Settings {
-    /// How the nodes are joined.
+    /// The links between the nodes.
     pub shape: Shape,
-    /// How many; at least 3.
+    /// Number of nodes; at least 3.
     pub nodes: usize,
-    /// Federates at each.
+    /// Number of federates at each node.
     pub federates: usize,
-    /// For each of these numbers there is a class that is published at so many nodes; each less than `nodes`.
+    /// For each of these numbers there is a class that is published at that many nodes; each is
+    /// less than `nodes`.
     pub publishers: Vec<usize>,
-    /// Where the shape comes from.
+    /// The seed of the shape.
     pub seed: Seed,
 }
 
 impl Settings {
-    /// Classes with 0, 1, 2, 4, ... publishing nodes, and with all but one; two federates at each node.
+    /// Classes with 0, 1, 2, 4, ... publishing nodes, and with all but one; two federates at each
+    /// node.
     pub fn new(shape: Shape, nodes: usize) -> Self {
         let doubling = std::iter::successors(Some(1), |count| Some(2 * count));
         let mut publishers: Vec<usize> = doubling.take_while(|count| *count < nodes - 1).collect();
@@ -65,7 +70,8 @@ impl Settings {
         Self { shape, nodes, federates: 2, publishers, seed: Seed(1) }
     }
 
-    /// Nodes, and federates in turn over them: those at one node have numbers that far apart.
+    /// Federates are distributed over the nodes in turn: the numbers of those at one node differ by
+    /// a multiple of the number of nodes.
     fn options(&self) -> Options {
         let shape = match self.shape {
             Shape::Mesh => options::Shape::mesh(self.nodes, 0),
@@ -82,41 +88,41 @@ impl Settings {
     }
 }
 
-/// What a step of the run cost.
+/// The cost of a step of the run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Step {
-    /// What happened.
+    /// The step.
     pub what: &'static str,
-    /// In how much virtual time.
+    /// Its duration in virtual time.
     pub took: Duration,
-    /// What was said meanwhile.
+    /// The messages sent meanwhile.
     pub counts: Counts,
 }
 
-/// What a change of one federate's interest cost.
+/// The cost of a change of one federate's interest.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Interest {
-    /// Nodes at which somebody publishes the class.
+    /// Number of nodes at which a federate publishes the class.
     pub publishers: usize,
-    /// What was said when a federate subscribed.
+    /// The messages when a federate subscribed.
     pub subscribe: Counts,
-    /// What was said when it unsubscribed.
+    /// The messages when it unsubscribed.
     pub unsubscribe: Counts,
 }
 
-/// What was counted.
+/// The results of a run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Report {
-    /// The steps, in order; the last is silence.
+    /// The steps, in order; the last one is silence.
     pub steps: Vec<Step>,
     /// The changes of interest.
     pub interests: Vec<Interest>,
 }
 
-/// Runs it. `told` hears what comes next.
+/// Runs the settings. `told` gets the name of each next step.
 ///
 /// # Errors
-/// Something did not come about in time, or a federate was refused or lost.
+/// An expected event did not occur in time, or a federate was refused or lost.
 pub fn run(settings: &Settings, mut told: impl FnMut(&str)) -> Result<Report, String> {
     let most = settings.nodes - 1;
     if settings.nodes < 3 || settings.publishers.iter().any(|count| *count > most) {
@@ -162,14 +168,14 @@ impl Run<'_> {
         done(self.cluster.run_for(CALM))
     }
 
-    /// All are members, and know each other.
+    /// Waits until all nodes are members and know each other.
     fn form(&mut self) -> Result<(), String> {
         let nodes = self.settings.nodes;
         done(self.cluster.wait(FORM_MAX, "all nodes are members", |cluster| {
             let mut kernels = (0..nodes).map(|node| cluster.kernel(node));
             kernels.all(|kernel| kernel.member_of().is_some()).then_some(()).ok_or_else(String::new)
         }))?;
-        // The last of them hear of each other.
+        // Time for the last nodes to hear of each other.
         done(self.cluster.run_for(CALM))?;
         match (0..nodes).find(|&node| self.cluster.view(node).members.len() != nodes) {
             Some(node) => Err(format!("node {node} does not know all {nodes}")),
@@ -187,7 +193,7 @@ impl Run<'_> {
         (0..self.settings.publishers.len()).filter_map(handles).collect()
     }
 
-    /// The first federate of each publishing node publishes, and registers an instance.
+    /// At each publishing node, the first federate publishes and registers an instance.
     fn publish(&mut self, classes: &[Class]) -> Result<(), String> {
         for (&count, &(class, attribute)) in self.settings.publishers.iter().zip(classes) {
             for number in 0..count {
@@ -203,7 +209,7 @@ impl Run<'_> {
         self.idle()
     }
 
-    /// A federate at the last node, which publishes nothing, subscribes, and unsubscribes again.
+    /// A federate at the last node, which publishes nothing, subscribes and unsubscribes.
     fn interest(&mut self, publishers: usize, (class, attribute): Class) -> Result<Interest, String> {
         let subscriber = self.settings.nodes - 1;
         let subscribe = api::SubscribeObjectClassAttributesRequest {
@@ -234,7 +240,7 @@ impl Run<'_> {
         done(self.cluster.act(self.cluster.federates()[federate], call))
     }
 
-    /// Everything asked is answered, and nothing was refused.
+    /// Waits until every call is answered, and checks that none was refused.
     fn idle(&mut self) -> Result<(), String> {
         done(self.cluster.settle_calls(ANSWER_MAX))?;
         let refused = self.cluster.recorded().iter().find_map(|(_, seen)| match &seen.what {
@@ -253,7 +259,7 @@ fn set(attribute: AttributeHandle) -> api::AttributeHandleSet {
     api::AttributeHandleSet { attribute_handle: vec![attribute] }
 }
 
-/// A FOM module with so many classes that have nothing in common, one reliable attribute each.
+/// A FOM module with this many unrelated classes, with one reliable attribute each.
 fn module(classes: usize) -> String {
     let mut xml = String::from(
         "<objectModel xmlns=\"http://standards.ieee.org/IEEE1516-2025\">\

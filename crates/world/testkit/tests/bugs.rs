@@ -16,8 +16,8 @@ fn seeds_that_found_bugs_pass() {
     }
 }
 
-/// A federate whose connection was cut and resumed, and then falls silent, is kept for the longer of
-/// the two windows.
+/// A federate whose connection was cut and resumed, and then falls silent, is kept for the longer
+/// of the two windows.
 #[test]
 fn the_window_is_that_of_the_last_loss() {
     let ms = Duration::from_millis;

@@ -1,5 +1,5 @@
 //! Federations over many nodes, in every topology, while links and nodes fail.
-#![allow(clippy::print_stderr)] // the figures are what one runs many seeds by hand for
+#![allow(clippy::print_stderr)] // the figures are for runs of many seeds by hand
 
 use std::collections::BTreeMap;
 use testkit::{Kind, Setup, check_seeds};
@@ -29,7 +29,8 @@ fn check(kind: Kind, seeds: u64) {
     if runs >= 20 {
         assert!(answers > 50 * runs && callbacks > 10 * runs, "the federates do next to nothing");
         assert!(lost * 10 > runs, "hardly a node is lost");
-        // One run in a hundred or so each; a mesh's founder has links of its own, and looks before it founds.
+        // About one run in a hundred each; the founder of a mesh has links of its own, and looks
+        // for a network before it founds one.
         let many = runs >= 300;
         assert!(!many || (holding > 2 && held > 20), "hardly a federate is held back");
         assert!(!many || kind == Kind::Mesh || founded > 0, "no founder gave way");

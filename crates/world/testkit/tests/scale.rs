@@ -1,5 +1,6 @@
-//! Whole kernels and federates: a change of interest costs messages in proportion to the nodes at which somebody publishes
-//! what is wanted, however many nodes there are, and when nothing changes nothing is said but signs of life.
+//! Whole kernels and federates: a change of interest costs messages in proportion to the nodes that
+//! publish the class, however many nodes there are. When nothing changes, only keep-alives are
+//! sent.
 
 use testkit::scale::{self, Counts, Report, Settings, Shape};
 
@@ -12,7 +13,7 @@ fn run(shape: Shape, nodes: usize) -> Report {
     report
 }
 
-/// Interests and letters.
+/// Frames with interests, and peer messages.
 fn said(counts: &Counts) -> (u64, u64) {
     (counts.router, counts.letters)
 }
@@ -35,7 +36,7 @@ fn in_a_graph_it_concerns_the_ways_to_them() {
     for interest in run(Shape::Graph, nodes).interests {
         let (router, letters) = said(&interest.subscribe);
         assert_eq!(router + letters == 0, interest.publishers == 0, "{interest:?}");
-        // No way is longer than the nodes are many; and more publishers are on more ways.
+        // No path is longer than the number of nodes, and more publishers lie on more paths.
         let most = 3 * (interest.publishers * (nodes - 1)) as u64;
         assert!(router <= most && letters <= most && router + letters >= before, "{interest:?}");
         before = router + letters;

@@ -1,10 +1,11 @@
-//! Each service group of one node against the reference model, and everything over connections that suffer.
-#![allow(clippy::print_stderr)] // the figures are what one runs many seeds by hand for
+//! Each service group of one node against the reference model, and all of them over faulty
+//! connections.
+#![allow(clippy::print_stderr)] // the figures are for runs of many seeds by hand
 
 use std::collections::BTreeSet;
 use testkit::{Group, Outcome, Setup, check_seeds};
 
-/// Runs the seeds of `group` and sees to it that they amounted to something.
+/// Runs the seeds of `group`, and checks that the runs were not trivial.
 fn check(group: Group, seeds: u64) {
     let setup = Setup::One(group);
     let outcomes = check_seeds(setup, seeds);
@@ -18,7 +19,7 @@ fn check(group: Group, seeds: u64) {
     );
     if runs >= 20 {
         assert!(answers > 50 * runs && callbacks > 10 * runs, "the federates do next to nothing");
-        // A run in which nobody lives to get an answer may be like another one.
+        // Runs in which no federate lives to get an answer may be alike.
         let alive = || outcomes.values().filter(|outcome| outcome.answers > 0);
         let (different, lived) =
             (alive().map(|outcome| outcome.digest.value()).collect::<BTreeSet<_>>().len(), alive().count());
@@ -51,8 +52,8 @@ fn support() {
     check(Group::Support, 80);
 }
 
-/// Everything over connections that suffer: cuts, stalls, slow readers, deaths. Sessions lose nothing, and the lost are
-/// resigned.
+/// All services over faulty connections: cuts, stalls, slow readers, deaths. Sessions lose nothing,
+/// and lost federates are resigned.
 #[test]
 fn session() {
     check(Group::Session, 200);

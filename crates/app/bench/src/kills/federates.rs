@@ -1,5 +1,5 @@
-//! The federates of a run: each says numbered things, writes down what it sends and hears, and when its node is gone goes to
-//! another one.
+//! The federates of a run. Each sends numbered messages, logs everything that it sends and
+//! receives, and goes to another node when its own is gone.
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -17,17 +17,17 @@ use super::log::{Clock, Log, Note, Stamp};
 use crate::BenchError;
 use crate::process::{orders, say};
 
-/// Longest wait for a node to take a federate in, before another one is tried.
+/// Longest wait for a node to accept a federate, before another node is tried.
 const ENTRY_MAX: Duration = Duration::from_secs(10);
-/// Wait after a node that did not.
+/// Wait after a node that did not accept it.
 const ENTRY_PAUSE: Duration = Duration::from_millis(20);
 
-/// What the federates of one process are told.
+/// The settings of the federates of one process.
 #[derive(Clone, Debug)]
 pub(crate) struct Crew {
-    /// Where the logs go.
+    /// The folder for the logs.
     pub(crate) folder: PathBuf,
-    /// When the run began, after the beginning of 1970.
+    /// The beginning of the run, as time since 1970.
     pub(crate) origin: Duration,
     pub(crate) federation: String,
     pub(crate) seed: u64,
@@ -35,12 +35,12 @@ pub(crate) struct Crew {
     pub(crate) every: Duration,
     pub(crate) first: u32,
     pub(crate) count: u32,
-    /// Where federates find the nodes.
+    /// The addresses of the nodes.
     pub(crate) nodes: Vec<String>,
 }
 
 impl Crew {
-    /// The words of the role.
+    /// The words of the role with these settings.
     pub(crate) fn words(&self) -> Vec<String> {
         let mut words = vec![
             "kills-federates".to_owned(),
@@ -56,7 +56,7 @@ impl Crew {
         words
     }
 
-    /// Reads the words behind the role's name.
+    /// Parses the words behind the role's name.
     pub(crate) fn of_words(words: &[&str]) -> Option<Self> {
         let [folder, origin, federation, seed, every, first, count, nodes @ ..] = words else { return None };
         Some(Self {
@@ -77,12 +77,12 @@ pub(crate) fn log_file(folder: &Path, slot: u32) -> PathBuf {
     folder.join(format!("federate-{slot:02}.log"))
 }
 
-/// Whether the objects of a federate that is lost go with it, or stay without owner.
+/// Whether the objects of a lost federate are deleted; otherwise they stay without owner.
 pub fn deletes(slot: u32) -> bool {
     slot.is_multiple_of(2)
 }
 
-/// How far the run is.
+/// The phase of the run.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Phase {
     Busy,
@@ -90,7 +90,7 @@ enum Phase {
     Over,
 }
 
-/// The role: runs the federates until `end`; `quiet` stops what they send.
+/// The role: runs the federates until `end`; after `quiet` they send nothing.
 pub(crate) async fn play(crew: Crew) -> Result<(), BenchError> {
     let mut orders = orders();
     let clock = Clock::since(crew.origin);
@@ -124,7 +124,7 @@ pub(crate) async fn play(crew: Crew) -> Result<(), BenchError> {
         ended.map_err(BenchError::system("a federate's log"))?;
     }
     say(&format!("ended {}", clock.drift()));
-    // Whoever gave the orders ends this process; until then the sessions stay.
+    // The process that gave the orders ends this one; until then the sessions stay.
     while orders.recv().await.is_some() {}
     Ok(())
 }
@@ -144,7 +144,7 @@ struct Entered {
     callbacks: Callbacks,
 }
 
-/// What it speaks of.
+/// The handles of the object model.
 struct Model {
     number: AttributeHandle,
     call: InteractionClassHandle,
@@ -174,7 +174,7 @@ impl Actor {
         self.log.borrow_mut().end()
     }
 
-    /// Any node but this one.
+    /// Any other node.
     fn another(&mut self, node: usize) -> usize {
         let count = self.crew.nodes.len();
         if count < 2 {
@@ -186,7 +186,8 @@ impl Actor {
     async fn enter(&self, node: usize, life: u32) -> Result<Entered, String> {
         let mut options = Options::new(&self.crew.nodes[node]);
         options.session.connect_timeout = Duration::from_secs(2);
-        // A session ends with its node: whoever waits for that node to come back is not joined elsewhere in the meantime.
+        // A session ends with its node: a federate that waited for the node to come back would not
+        // be joined elsewhere meanwhile.
         options.session.reconnect_window = Duration::ZERO;
         let (federate, callbacks) = Federate::connect(options).await.map_err(|error| error.to_string())?;
         let name = format!("F{}.{life}", self.slot);
@@ -196,7 +197,7 @@ impl Actor {
         Ok(Entered { federate, callbacks })
     }
 
-    /// Speaks and listens until the session or the run is over.
+    /// Sends and receives until the session or the run is over.
     async fn stay(&mut self, entered: Entered, life: u32) {
         let Entered { federate, mut callbacks } = entered;
         let speaker = Speaker {
@@ -230,7 +231,8 @@ impl Actor {
             }
         }
         if *self.phase.borrow() == Phase::Over {
-            // Nobody is to be resigned before all logs are complete: the session lasts as long as the process.
+            // No federate may be resigned before all logs are complete, so the session lasts as
+            // long as the process.
             std::mem::forget(callbacks);
         }
         speaking.abort();
@@ -273,7 +275,7 @@ impl Speaker {
         self.log.borrow_mut().note(note);
     }
 
-    /// Declares, registers and sends. The end of the session is the listener's to note.
+    /// Declares, registers and sends. The receiving half records the end of the session.
     async fn speak(mut self, federate: &Federate) {
         let result = match self.declare(federate).await {
             Ok((model, object)) => self.send_all(federate, &model, object).await,

@@ -1,4 +1,5 @@
-//! What the processes of a run write down: lines of a time and a few words, one file per federate and one of the nodes.
+//! The logs of the processes of a run: lines with a time and a few words, one file for each
+//! federate and one for the nodes.
 
 use std::fmt;
 use std::fs::File;
@@ -6,22 +7,23 @@ use std::io::{BufWriter, Write as _};
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
-/// Microseconds since the run began, on the one clock that all processes of it share.
+/// Microseconds since the run began, on the one clock that all its processes share.
 pub type Micros = u64;
 
-/// A message as it is known everywhere: whose it is, and its number there. Updates and interactions count apart, from 1.
+/// The identity of a message: its sender and its number there. Updates and interactions count
+/// separately, from 1.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Stamp {
-    /// The federate's place in the run, which outlives its sessions.
+    /// The federate's slot in the run, which outlives its sessions.
     pub slot: u32,
-    /// Which of its sessions, from 1.
+    /// The number of the session of that slot, from 1.
     pub life: u32,
-    /// Which message of that session.
+    /// The number of the message in that session.
     pub number: u64,
 }
 
 impl Stamp {
-    /// The octets of a tag.
+    /// The stamp as the octets of a tag.
     pub(crate) fn to_octets(self) -> Vec<u8> {
         let mut octets = Vec::with_capacity(16);
         octets.extend(self.slot.to_be_bytes());
@@ -30,7 +32,7 @@ impl Stamp {
         octets
     }
 
-    /// What a tag says; `None`: it is none of ours.
+    /// The stamp in a tag; `None`: the tag is not one of this benchmark.
     pub(crate) fn from_octets(octets: &[u8]) -> Option<Self> {
         let (slot, rest) = octets.split_first_chunk()?;
         let (life, rest) = rest.split_first_chunk()?;
@@ -60,18 +62,19 @@ impl std::str::FromStr for Stamp {
     }
 }
 
-/// One line of a log. Instances and federates are the numbers of their handles; nodes and slots count from 0.
+/// One line of a log. Instances and federates are the numbers of their handles; nodes and slots
+/// count from 0.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Note {
-    /// (node, life) It connects to a node and joins.
+    /// (node, life) The federate connects to a node and joins.
     Tries(usize, u32),
-    /// (why) That came to nothing.
+    /// (reason) The attempt to join failed.
     Failed(String),
-    /// (node, life, federate) It is joined.
+    /// (node, life, federate) The federate is joined.
     Joined(usize, u32, u64),
-    /// What it publishes and subscribes is declared.
+    /// Its publications and subscriptions are declared.
     Ready,
-    /// (instance) It has registered its object.
+    /// (instance) The federate has registered its object.
     Registered(u64),
     /// An update is called.
     Updates(u64),
@@ -81,25 +84,25 @@ pub enum Note {
     Sends(u64),
     /// The interaction has its answer.
     Sent(u64),
-    /// (what and why) A call ended with an exception.
+    /// (call and reason) A call ended with an exception.
     Refused(String),
-    /// (instance, producing federate or 0) It discovers an object.
+    /// (instance, producing federate or 0) The federate discovers an object.
     Discovers(u64, u64),
     /// (instance) An object is removed.
     Removes(u64),
-    /// (instance) An update comes.
+    /// (instance) An update arrives.
     Reflects(u64, Stamp),
-    /// An interaction comes.
+    /// An interaction arrives.
     Receives(Stamp),
-    /// (why) The connection is lost, or it was resigned.
+    /// (reason) The connection is lost, or the federate was resigned.
     Lost(String),
     /// (node) The process of a node is killed now.
     Kills(usize),
     /// (node) The process of a node is started again.
     Restarts(usize),
-    /// All nodes are members again, and as many vote as should.
+    /// All nodes are members again, and the network has as many voters as it should.
     Whole,
-    /// Nobody sends any more.
+    /// No federate sends any longer.
     Quiet,
     /// The end of the log.
     Ends,
@@ -136,7 +139,7 @@ fn one_line(text: &str) -> String {
     text.replace(['\n', '\r'], " ")
 }
 
-/// Reads one line.
+/// Parses one line.
 fn note(words: &str) -> Option<Note> {
     let (verb, rest) = words.split_once(' ').unwrap_or((words, ""));
     let number = || rest.parse().ok();
@@ -167,10 +170,10 @@ fn note(words: &str) -> Option<Note> {
     })
 }
 
-/// Reads a log.
+/// Parses a log.
 ///
 /// # Errors
-/// The line that is none, and its number.
+/// The first invalid line, with its number.
 pub fn parse(text: &str) -> Result<Vec<(Micros, Note)>, String> {
     let line = |(at, line): (usize, &str)| {
         let parsed = line.split_once(' ').and_then(|(time, words)| Some((time.parse().ok()?, note(words)?)));
@@ -179,7 +182,8 @@ pub fn parse(text: &str) -> Result<Vec<(Micros, Note)>, String> {
     text.lines().enumerate().map(line).collect()
 }
 
-/// The one clock: each process looks at the system's clock once, and counts from there by the monotonic one.
+/// The clock of a run: each process reads the system's clock once, and counts from there by the
+/// monotonic clock.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
     began: Instant,
@@ -188,7 +192,7 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    /// The clock whose zero was `origin` after the beginning of 1970.
+    /// The clock whose zero is `origin` after the beginning of 1970.
     pub(crate) fn since(origin: Duration) -> Self {
         let began = Instant::now();
         Self { began, at_begin: micros(unix_time().saturating_sub(origin)), origin }
@@ -207,7 +211,7 @@ impl Clock {
         self.at_begin + micros(self.began.elapsed())
     }
 
-    /// How far this clock and the system's have come apart: the latter was set, then.
+    /// The difference between this clock and the system's: it shows whether the latter was set.
     pub(crate) fn drift(&self) -> Micros {
         micros(unix_time().saturating_sub(self.origin)).abs_diff(self.now())
     }
@@ -221,7 +225,7 @@ pub(crate) fn micros(time: Duration) -> Micros {
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 
-/// A log that is being written.
+/// A log in the course of being written.
 pub(crate) struct Log {
     clock: Clock,
     file: BufWriter<File>,
@@ -232,7 +236,7 @@ impl Log {
         Ok(Self { clock, file: BufWriter::new(File::create(path)?) })
     }
 
-    /// Writes a line. What the disk does not take is missed by the reader, who wants an end of each log.
+    /// Writes a line. If the disk does not take it, the reader misses the end of the log.
     pub(crate) fn note(&mut self, note: &Note) {
         let _ = writeln!(self.file, "{} {note}", self.clock.now());
     }

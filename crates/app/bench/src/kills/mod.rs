@@ -1,9 +1,11 @@
-//! Nodes that are killed while federates talk: was anything lost that was promised, and how long did it take to go on?
+//! Nodes are killed while federates exchange messages. Was any promised message lost, and how long
+//! did the recovery take?
 //!
-//! Nodes and federates are processes of their own on loopback. Each federate has one object, updates it, sends interactions, all
-//! numbered, and writes down what it does and hears. Nodes are killed (SIGKILL) at moments drawn from a seed, never more than a
-//! minority at a time, and started again; a federate whose node is gone joins anew at another one. Then [`judge`] looks at
-//! the logs, and at nothing else.
+//! Nodes and federates are processes of their own on loopback. Each federate has one object,
+//! updates it, sends interactions, all numbered, and logs its calls and callbacks. Nodes are killed
+//! (SIGKILL) at moments drawn from a seed, never more than a minority at a time, and started again.
+//! A federate whose node is gone joins again at another one. Then [`judge`] looks at the logs, and
+//! at nothing else.
 
 mod check;
 pub(crate) mod federates;
@@ -37,50 +39,52 @@ use crate::server::federation_name;
 use crate::{BenchError, Launcher};
 
 const FOM: &str = include_str!("../../foms/MeshRTI-Kills.xml");
-/// Federates in one process.
+/// Number of federates in one process.
 const CREW: u32 = 5;
 /// Wait after all federates were started.
 const BEGINNING: Duration = Duration::from_secs(2);
 /// Longest wait for all nodes to be members.
 const WHOLE_MAX: Duration = Duration::from_secs(60);
-/// From the last message to the end of the logs.
+/// Wait from the last message to the end of the logs.
 const ENDING: Duration = Duration::from_secs(2);
-/// If the system's clock was set by more during the run, times of different processes cannot be compared.
+/// Largest drift of the system's clock, in microseconds. If the clock was set by more during the
+/// run, times of different processes cannot be compared.
 const DRIFT_MAX: Micros = 20_000;
 
-/// What to do.
+/// The settings of a run.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Nodes.
+    /// Number of nodes.
     pub nodes: usize,
-    /// Federates, spread over the nodes at the beginning.
+    /// Number of federates, spread over the nodes at the beginning.
     pub federates: u32,
-    /// Kills.
+    /// Number of kills.
     pub kills: usize,
-    /// Where kills, pauses and the choices of federates come from.
+    /// The seed of kills, pauses and the choices of federates.
     pub seed: u64,
-    /// How the nodes are joined.
+    /// The links between the nodes.
     pub shape: Shape,
-    /// Wait between two messages of a federate, which are an update and an interaction in turn.
+    /// Wait between two messages of a federate, which alternate between updates and interactions.
     pub every: Duration,
-    /// The longest time that anything that is promised may take.
+    /// The longest time that anything promised may take.
     pub grace: Duration,
     /// An empty folder for the logs.
     pub folder: PathBuf,
 }
 
-/// What came out.
+/// The results of a run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// What the judge says.
+    /// The verdict of the judge.
     pub verdict: Verdict,
-    /// What came of each kill.
+    /// The recovery from each kill.
     pub recoveries: Vec<Recovery>,
-    /// From the restart of the last dead node to the moment when all nodes were members again, per round.
+    /// For each round, the time from the restart of the last dead node until all nodes were members
+    /// again.
     pub whole: Vec<Duration>,
-    /// Messages that were sent.
+    /// Number of messages sent.
     pub sent: u64,
-    /// How long it took, without the beginning.
+    /// Duration of the run, without the beginning.
     pub took: Duration,
 }
 
@@ -89,10 +93,11 @@ fn below(rng: &mut Rng, limit: u64) -> u64 {
     rng.next_u64() % limit.max(1)
 }
 
-/// Does as planned. `progress` is told how many kills of how many are done.
+/// Runs the plan. `progress` gets the number of finished kills and their total.
 ///
 /// # Errors
-/// The system or a node does not what is asked of it at the start, or clocks were set. That something was lost is no error: the
+/// The system or a node fails at the start, or clocks were set. A lost message is no error: the
+/// verdict reports it.
 /// verdict says so.
 pub async fn measure(
     nodes_launcher: &Launcher,
@@ -129,7 +134,7 @@ pub async fn measure(
 /// Reads the logs of a run.
 ///
 /// # Errors
-/// One is not there, or is none.
+/// A log is missing or malformed.
 pub fn read(folder: &Path, federates: u32) -> Result<Story, BenchError> {
     let read = |path: PathBuf| {
         let text = std::fs::read_to_string(&path).map_err(BenchError::system(path.display().to_string()))?;
@@ -144,7 +149,7 @@ fn kills_file(folder: &Path) -> PathBuf {
     folder.join("kills.log")
 }
 
-/// A run that is under way.
+/// A run in progress.
 struct Run {
     nodes: Nodes,
     crews: Vec<Process>,
@@ -186,7 +191,7 @@ impl Run {
         Ok(Self { nodes, crews, log, killed: 0 })
     }
 
-    /// Kills and restarts.
+    /// Makes the kills and restarts of a round.
     async fn round(&mut self, round: &Round) -> Result<(), BenchError> {
         tokio::time::sleep(round.pause).await;
         let mut dead = vec![self.kill(round.victim).await?];
@@ -217,7 +222,7 @@ impl Run {
         Ok(node)
     }
 
-    /// Lets everything settle, and has the logs ended.
+    /// Lets everything settle, and ends the logs.
     async fn end(&mut self, plan: &Plan) -> Result<(), BenchError> {
         tokio::time::sleep(plan.grace).await;
         for crew in &mut self.crews {

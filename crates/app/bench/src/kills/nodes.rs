@@ -1,4 +1,5 @@
-//! The nodes of a run: processes of their own, killed by the system and started again as they were.
+//! The nodes of a run: processes of their own, killed by the system and started again with the same
+//! configuration.
 
 use std::fmt::Write as _;
 use std::net::TcpListener;
@@ -11,25 +12,26 @@ use crate::process::{Process, orders, say};
 use crate::status::report;
 use crate::{BenchError, Launcher};
 
-/// Below the ports that systems give to outgoing connections: one of those could take the port of a node that is dead.
+/// Ports below those that systems give to outgoing connections: one of those could take the port of
+/// a dead node.
 const PORTS: std::ops::Range<u16> = 20_000..30_000;
-/// Longest wait for the answer of a node that is asked how the network stands.
+/// Longest wait for a node's report about the network.
 const ANSWER_MAX: Duration = Duration::from_secs(2);
-/// How often it is asked.
+/// Interval between two requests.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// Tries to start a node: the system may take a moment to give a port back.
+/// Number of attempts to start a node: the system may take a moment to release a port.
 const STARTS: usize = 20;
 
-/// How the nodes are joined.
+/// The links between the nodes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Shape {
     /// Every node with every other one.
     Mesh,
-    /// A ring with chords, `redundancy = true`: each node has links to the next and to the one after it. From five nodes on
-    /// it holds together without any two of them.
+    /// A ring with chords, `redundancy = true`: each node has links to the next one and to the one
+    /// after it. With five or more nodes it stays connected without any two of them.
     Graph,
-    /// Each node has two below it. Only nodes with none below are killed: the death of another one would part the network, and
-    /// the guide promises nothing to the smaller part.
+    /// Each node has two below it. Only nodes with none below are killed: the death of another one
+    /// would split the network, and the guide promises nothing to the smaller part.
     Tree,
 }
 
@@ -43,7 +45,7 @@ impl Shape {
         }
     }
 
-    /// Whether the others still hang together without this node of `count`.
+    /// Whether the others stay connected without this node of `count`.
     fn is_spare(self, node: usize, count: usize) -> bool {
         self != Shape::Tree || 2 * node + 1 >= count
     }
@@ -84,17 +86,17 @@ impl Nodes {
         Ok(nodes)
     }
 
-    /// Where federates find the nodes.
+    /// The addresses of the nodes for federates.
     pub(crate) fn addresses(&self) -> &[String] {
         &self.federates
     }
 
-    /// Whether a node runs, and is one that may be killed.
+    /// Whether a node runs and may be killed.
     pub(crate) fn may_be_killed(&self, node: usize) -> bool {
         self.running[node].is_some() && self.shape.is_spare(node, self.running.len())
     }
 
-    /// Kills the process of a node without a word (SIGKILL on Unix).
+    /// Kills the process of a node without warning (SIGKILL on Unix).
     pub(crate) async fn kill(&mut self, node: usize) -> Result<(), BenchError> {
         match self.running[node].take() {
             Some(process) => process.kill().await,
@@ -102,7 +104,7 @@ impl Nodes {
         }
     }
 
-    /// Starts a node, again or for the first time.
+    /// Starts a node, for the first time or again.
     pub(crate) async fn restart(&mut self, node: usize) -> Result<(), BenchError> {
         let file = self.folder.join("meshrti.toml").display().to_string();
         let words = ["kills-node".to_owned(), file, name(node)];
@@ -120,17 +122,18 @@ impl Nodes {
         Ok(())
     }
 
-    /// The node that leads, as far as one that runs knows.
+    /// The leader, as far as a running node knows.
     pub(crate) async fn leader(&self) -> Option<usize> {
         let report = self.report(self.running.iter().position(Option::is_some)?).await?;
         let leader = report.nodes.iter().find(|node| node.leader)?;
         (0..self.running.len()).find(|node| name(*node) == leader.name)
     }
 
-    /// Waits until every node says that all nodes are members and as many vote as should.
+    /// Waits until every node reports that all nodes are members and the network has as many voters
+    /// as it should.
     ///
     /// # Errors
-    /// What is missing after `patience`.
+    /// The missing condition, after `patience`.
     pub(crate) async fn whole(&self, patience: Duration) -> Result<(), String> {
         let began = Instant::now();
         loop {
@@ -168,8 +171,8 @@ impl Nodes {
     }
 }
 
-/// The name of a node; the founder's comes first, so that it has links of its own and looks for the network when it comes
-/// back.
+/// The name of a node. The founder's name comes first, so that it has links of its own and looks
+/// for the network when it comes back.
 pub(crate) fn name(node: usize) -> String {
     format!("N{node:02}")
 }
@@ -195,7 +198,8 @@ fn configuration(shape: Shape, links: &[u16], federates: &[u16]) -> String {
     text
 }
 
-/// The edges, each once, from the upper node to the lower one in a tree. A mesh draws its own.
+/// The edges, each once; in a tree from the upper node to the lower one. A mesh makes its own
+/// links.
 fn edges(shape: Shape, count: usize) -> Vec<(usize, usize)> {
     match shape {
         Shape::Mesh => Vec::new(),
@@ -210,7 +214,7 @@ fn edges(shape: Shape, count: usize) -> Vec<(usize, usize)> {
 
 /// Ports that nobody uses now.
 fn free_ports(count: usize) -> Result<Vec<u16>, BenchError> {
-    // Two runs at the same time begin at different places.
+    // Two runs at the same time start their search at different ports.
     let width = PORTS.end - PORTS.start;
     let start = (std::process::id().wrapping_mul(97) % u32::from(width)) as u16;
     let all = (0..width).map(|at| PORTS.start + (start + at) % width);
@@ -222,7 +226,7 @@ fn free_ports(count: usize) -> Result<Vec<u16>, BenchError> {
     Ok(free)
 }
 
-/// The role of a node: what `meshrti serve --config FILE --name NAME` does.
+/// The role of a node: does the same as `meshrti serve --config FILE --name NAME`.
 pub(crate) async fn play(file: &str, name: &str) -> Result<(), BenchError> {
     let unusable = |error: &dyn std::fmt::Display| BenchError::Unusable(error.to_string());
     let mut config = node::Config::read(Path::new(file)).map_err(|error| unusable(&error))?;
@@ -251,7 +255,8 @@ mod tests {
                 for node in 0..count {
                     let plan = network.plan(&name(node)).unwrap();
                     assert_eq!(plan.bootstrap, node == 0);
-                    // The founder looks for the others first; the lower nodes of a tree look for it.
+                    // The founder looks for the others first; in a tree the lower nodes look for
+                    // the founder.
                     assert!(node != 0 || shape == Shape::Tree || !plan.links.is_empty());
                 }
             }

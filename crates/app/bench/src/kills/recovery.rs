@@ -1,4 +1,4 @@
-//! How long it takes until things go on after a kill.
+//! Recovery times after kills.
 
 use std::collections::BTreeMap;
 
@@ -6,47 +6,50 @@ use super::federates::deletes;
 use super::log::Micros;
 use super::story::{Life, Story};
 
-/// After a kill so long is looked at.
+/// Time after a kill that is examined.
 const WINDOW: Micros = 5_000_000;
-/// Messages sent this long before a kill may have been under way.
+/// Messages sent up to this long before a kill may have been in flight.
 const BEFORE: Micros = 1_000_000;
 
-/// What came of one kill. Times are from the kill on, and of the pair or the federate that had to wait longest.
+/// The recovery from one kill. Times are counted from the kill, and are those of the pair or the
+/// federate that waited longest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recovery {
-    /// When the node was killed.
+    /// The time of the kill.
     pub at: Micros,
-    /// Which one.
+    /// The node.
     pub node: usize,
-    /// Federates that were joined there.
+    /// Number of federates that were joined there.
     pub lost: usize,
-    /// Federates at nodes that were not killed, not before and not for five seconds.
+    /// Number of federates at nodes that were not killed, neither before nor for five seconds.
     pub survivors: usize,
-    /// Until each survivor had got a message from each other one that was sent after the kill.
+    /// Time until each survivor had got a message from each other one that was sent after the kill.
     pub delivered: Option<Micros>,
-    /// Longest time from sending to arrival among survivors, of what was sent in the second before the kill and the five after.
+    /// Longest time from sending to arrival among survivors, for messages sent in the second before
+    /// the kill and the five seconds after it.
     pub slowest: Option<Micros>,
-    /// Until the last lost federate was joined at another node.
+    /// Time until the last lost federate was joined at another node.
     pub rejoined: Option<Micros>,
-    /// Until each survivor had got a message from each lost federate.
+    /// Time until each survivor had got a message from each lost federate.
     pub heard: Option<Micros>,
-    /// Until each lost federate had got a message from each survivor.
+    /// Time until each lost federate had got a message from each survivor.
     pub hears: Option<Micros>,
-    /// Until the last object that goes with its federate was removed at the last survivor.
+    /// Time until the last object that is deleted with its federate was removed at the last
+    /// survivor.
     pub removed: Option<Micros>,
 }
 
 impl Recovery {
-    /// Until everybody who was there before hears everybody again.
+    /// Time until all federates that were there before get messages from all others again.
     pub fn recovered(&self) -> Option<Micros> {
         [self.delivered, self.heard, self.hears].into_iter().flatten().max()
     }
 }
 
-/// Updates count from 0, interactions from here on.
+/// Updates are numbered from 0 here, interactions from this number.
 const INTERACTIONS: u64 = 1 << 62;
 
-/// When each message of one session came to another.
+/// Arrival times of the messages of one session at another.
 struct Arrivals(BTreeMap<(usize, usize), BTreeMap<u64, Micros>>);
 
 impl Arrivals {
@@ -77,7 +80,7 @@ fn made(sender: &Life, number: u64) -> Option<Micros> {
     list.get(usize::try_from(number).ok()?.checked_sub(1)?).map(|sent| sent.made)
 }
 
-/// What came of each kill.
+/// The recovery from each kill.
 pub fn recoveries(story: &Story) -> Vec<Recovery> {
     let arrivals = Arrivals::of(story);
     story.kills.iter().map(|(at, node)| recovery(story, &arrivals, *at, *node)).collect()

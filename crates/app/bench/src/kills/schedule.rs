@@ -1,4 +1,4 @@
-//! Which node is killed when, drawn from a seed.
+//! The schedule of kills, drawn from a seed.
 
 use std::time::Duration;
 
@@ -6,31 +6,31 @@ use base::{Rng, Seed};
 
 use super::below;
 
-/// Least number of nodes of which two may be dead at the same time.
+/// Smallest number of nodes of which two may be dead at the same time.
 const NODES_FOR_TWO: usize = 5;
-/// Out of a hundred kills, how many are of the node that leads at the time, and how many are followed by another before the node
-/// is back.
+/// Percentage of kills that hit the current leader; and (`PAIRS_PERCENT`) percentage of kills that
+/// are followed by another one before the node is back.
 const LEADERS_PERCENT: u64 = 30;
 const PAIRS_PERCENT: u64 = 20;
 
 /// A node to kill.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Victim {
-    /// This one; or the next one when it is dead.
+    /// This node, or the next one if it is dead.
     Node(usize),
-    /// The one that leads.
+    /// The current leader.
     Leader,
 }
 
-/// One round: a node dies, perhaps another one, and both come back.
+/// One round: a node dies, perhaps another one too, and both come back.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Round {
-    /// Wait before it, after all nodes are members again.
+    /// Wait before the round, after all nodes are members again.
     pub(crate) pause: Duration,
     pub(crate) victim: Victim,
-    /// A second node, so long after the first.
+    /// A second node, with the time after the first kill.
     pub(crate) second: Option<(Duration, Victim)>,
-    /// From the last kill to the restart.
+    /// Time from the last kill to the restart.
     pub(crate) down: Duration,
 }
 

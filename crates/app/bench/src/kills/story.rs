@@ -1,4 +1,5 @@
-//! The logs of a run, put together: who lived where and when, and what each said and heard.
+//! The logs of a run combined: sessions with their nodes and times, and the messages that each sent
+//! and received.
 
 use std::collections::BTreeMap;
 
@@ -7,39 +8,39 @@ use super::log::{Micros, Note, Stamp};
 /// A message that was sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sent {
-    /// When the call was made.
+    /// The time of the call.
     pub made: Micros,
-    /// It has its answer.
+    /// Whether the call has its answer.
     pub answered: bool,
 }
 
 /// An object that was discovered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Known {
-    /// The number of the handle of the federate that registered it; 0 when that was not told.
+    /// The number of the handle of the federate that registered it; 0 if it was not reported.
     pub producer: u64,
-    /// When.
+    /// The time of its discovery.
     pub discovered: Micros,
-    /// When it was removed.
+    /// The time of its removal.
     pub removed: Option<Micros>,
 }
 
 /// One session of one federate, from joining to its end.
 #[derive(Clone, Debug)]
 pub struct Life {
-    /// The federate's place in the run.
+    /// The federate's slot in the run.
     pub slot: u32,
-    /// Which of its sessions.
+    /// The number of the session of that slot.
     pub life: u32,
-    /// The node it is with.
+    /// Its node.
     pub node: usize,
-    /// When it joined.
+    /// The time of joining.
     pub joined: Micros,
-    /// The number of its handle.
+    /// The number of its federate handle.
     pub federate: u64,
-    /// Since when what it subscribes is declared.
+    /// When all its subscriptions were declared.
     pub ready: Option<Micros>,
-    /// Its object, and when that was registered.
+    /// When its object was registered, and the object.
     pub registered: Option<(Micros, u64)>,
     /// Its updates; the first has the number 1.
     pub updates: Vec<Sent>,
@@ -47,20 +48,20 @@ pub struct Life {
     pub interactions: Vec<Sent>,
     /// When its node was killed.
     pub killed: Option<Micros>,
-    /// When it learned that its session was over, and why.
+    /// When it learned that its session was over, and the reason.
     pub lost: Option<(Micros, String)>,
     /// Calls that ended with an exception.
     pub refused: Vec<(Micros, String)>,
     /// Objects that it discovered.
     pub known: BTreeMap<u64, Known>,
-    /// Reflects in order.
+    /// Reflects in order: time, object, stamp.
     pub reflects: Vec<(Micros, u64, Stamp)>,
-    /// Interactions in order.
+    /// Interactions in order: time, stamp.
     pub receives: Vec<(Micros, Stamp)>,
 }
 
 impl Life {
-    /// Until when its node was there.
+    /// The time until which its node was up.
     pub fn until(&self) -> Micros {
         self.killed.unwrap_or(Micros::MAX)
     }
@@ -72,27 +73,27 @@ impl std::fmt::Display for Life {
     }
 }
 
-/// A try to join that came to nothing.
+/// A failed attempt to join.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Failure {
-    /// Whose.
+    /// The slot of the federate.
     pub slot: u32,
-    /// At which node.
+    /// The node.
     pub node: usize,
-    /// From when.
+    /// The beginning of the attempt.
     pub tried: Micros,
-    /// Until when.
+    /// Its end.
     pub failed: Micros,
-    /// Why.
+    /// The reason.
     pub why: String,
 }
 
-/// What is wrong, when, and with whom.
+/// A violation of a promise.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Violation {
-    /// When.
+    /// The time of the violation.
     pub at: Micros,
-    /// Whom it concerns, and what it is.
+    /// The session concerned, and the violation.
     pub what: String,
 }
 
@@ -109,24 +110,24 @@ pub struct Story {
     pub lives: Vec<Life>,
     /// When each federate first tried to join, by slot.
     pub begun: BTreeMap<u32, Micros>,
-    /// Tries that came to nothing.
+    /// Failed attempts to join.
     pub failures: Vec<Failure>,
-    /// Kills in order: when, and which node.
+    /// Kills in order: time and node.
     pub kills: Vec<(Micros, usize)>,
-    /// Restarts in order.
+    /// Restarts in order: time and node.
     pub restarts: Vec<(Micros, usize)>,
     /// The end of the shortest log.
     pub end: Micros,
-    /// Whose each object is: places in `lives`.
+    /// The owner of each object, as a place in `lives`.
     pub objects: BTreeMap<u64, usize>,
     /// The place of each session in `lives`.
     pub places: BTreeMap<(u32, u32), usize>,
-    /// What cannot be, whatever was promised.
+    /// Impossible entries of the logs, whatever was promised.
     pub nonsense: Vec<Violation>,
 }
 
 impl Story {
-    /// Puts together the log of the nodes and those of the federates, by slot.
+    /// Combines the log of the nodes and those of the federates, by slot.
     pub fn of(nodes: &[(Micros, Note)], federates: &[Vec<(Micros, Note)>]) -> Self {
         let mut story = Story { end: Micros::MAX, ..Story::default() };
         for (at, note) in nodes {
@@ -190,7 +191,8 @@ impl Story {
     }
 
     fn joined(&self, slot: u32, life: u32, node: usize, federate: u64, tried: Micros, at: Micros) -> Life {
-        // An answer may be read when the node that sent it is dead: what counts is when it was asked.
+        // An answer may be read when the node that sent it is already dead, so the time of the
+        // request counts.
         let killed = self.kills.iter().find(|(kill, dead)| *dead == node && *kill >= tried);
         Life {
             slot,
@@ -213,7 +215,7 @@ impl Story {
 }
 
 impl Life {
-    /// Takes in a note; says what cannot be.
+    /// Adds a note. Returns the reason if the note is impossible.
     fn take(&mut self, at: Micros, note: &Note) -> Option<String> {
         if self.lost.is_some() && !matches!(note, Note::Ends | Note::Quiet) {
             return Some(format!("`{note}` after its end"));

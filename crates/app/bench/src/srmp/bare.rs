@@ -1,4 +1,4 @@
-//! The floor: bare UDP multicast with segmentation offload where the system has it.
+//! The floor: bare UDP multicast, with segmentation offload where the system has it.
 
 use std::io::{self, IoSliceMut};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
@@ -15,12 +15,12 @@ use crate::BenchError;
 const GROUP: Ipv4Addr = Ipv4Addr::new(239, 255, 44, 12);
 /// Bytes that one system call may send or receive.
 const CALL_BYTES: usize = 64 << 10;
-/// Bytes that one system call sends at most: less than what an IP datagram may have.
+/// Largest number of bytes that one system call sends: less than an IP datagram may have.
 const SEND_BYTES_MAX: usize = 60_000;
-/// What one system call receives.
+/// Number of buffers that one system call receives.
 const SLOTS: usize = if quinn_udp::BATCH_SIZE < 16 { quinn_udp::BATCH_SIZE } else { 16 };
 
-/// Two sockets: one speaks to a group, one hears it.
+/// Two sockets: one sends to a group, the other receives from it.
 pub(super) struct Pair {
     speaks: UdpSocket,
     speaks_state: UdpSocketState,
@@ -35,7 +35,7 @@ pub(super) struct Pair {
 }
 
 impl Pair {
-    /// With so many datagrams of so many bytes before they are awaited.
+    /// A pair that sends bursts of that many datagrams of that many bytes before it waits for them.
     pub(super) fn open(
         interface: &Interface,
         message: usize,
@@ -60,7 +60,7 @@ impl Pair {
         open().map_err(BenchError::system("bare multicast sockets"))
     }
 
-    /// Sends and hears so many datagrams, and tells how many.
+    /// Sends and receives `count` datagrams. Returns their number.
     pub(super) fn flood(&mut self, count: u64) -> Result<u64, BenchError> {
         self.flooded(count).map_err(BenchError::system("bare multicast"))
     }

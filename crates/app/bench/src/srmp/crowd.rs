@@ -1,8 +1,9 @@
-//! A group of many processes on one machine: does everybody have every final value in the end?
+//! A group of many processes on one machine: does every member have every final value in the end?
 //!
-//! Each member is a process with sockets of its own, in network namespaces if there are any. A few are sources: they send new versions of
-//! their data elements (mode 1) and as many best-effort messages (mode 0). When they stop, every member is asked for a digest of
-//! the newest versions that it has of everybody, until all are equal.
+//! Each member is a process with sockets of its own, in network namespaces if given. A few members
+//! are sources: they send new versions of their data elements (mode 1) and as many best-effort
+//! messages (mode 0). When they stop, every member is asked for a digest of the newest versions
+//! that it has of all sources, until all digests are equal.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -20,58 +21,58 @@ use crate::{BenchError, Launcher};
 
 /// Bytes of a message.
 const BODY_BYTES: usize = 200;
-/// How long the last values may take to be everywhere.
+/// Longest time until the last values are everywhere.
 const SETTLING_MAX: Duration = Duration::from_secs(60);
-/// Between two questions to all members.
+/// Interval between two requests to all members.
 const ASKED: Duration = Duration::from_millis(100);
-/// A member does not send slower, in bit/s: a network of its own.
+/// Lowest rate of a member, in bit/s: the network has no other traffic.
 const RATE_MIN: f64 = 5e6;
 
-/// What to do.
+/// The settings of a run.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Members, sources included.
+    /// Number of members, sources included.
     pub members: usize,
-    /// Members that send.
+    /// Number of members that send.
     pub sources: usize,
-    /// Data elements of each source.
+    /// Number of data elements of each source.
     pub objects: u32,
-    /// New versions of each data element in a second.
+    /// New versions of each data element per second.
     pub per_s: f64,
-    /// How long they send.
+    /// Time for which the sources send.
     pub time: Duration,
-    /// What of the datagrams each member loses, as options of an emulated line; empty for none.
+    /// Losses of each member's datagrams, as options of an emulated line; empty: none.
     pub line: String,
-    /// The interface that the group is on, in every namespace.
+    /// The interface of the group, in every namespace.
     pub interface: String,
-    /// Network namespaces that members are spread over.
+    /// The network namespaces over which members are spread.
     pub namespaces: Vec<String>,
 }
 
-/// What came of it.
+/// The results of a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Outcome {
-    /// Members.
+    /// Number of members.
     pub members: usize,
-    /// Members that had every final value in the end.
+    /// Number of members that had every final value in the end.
     pub complete: usize,
-    /// Data elements in all.
+    /// Number of data elements of all sources.
     pub elements: u64,
-    /// Versions sent.
+    /// Number of versions sent.
     pub sent: u64,
-    /// From the last message to the moment when all were known to be complete.
+    /// Time from the last message until all members were known to be complete.
     pub settled: Option<Duration>,
-    /// Datagrams that the members heard, in all.
+    /// Number of datagrams that the members received, in all.
     pub heard: u64,
-    /// Datagrams that their emulated lines lost.
+    /// Number of datagrams that their emulated lines lost.
     pub lost: u64,
-    /// NACKs sent.
+    /// Number of NACKs sent.
     pub nacks: u64,
-    /// Versions that sources sent once more.
+    /// Number of versions that sources sent again.
     pub repairs: u64,
 }
 
-/// Starts the members, lets the sources speak, and asks for the state of all.
+/// Starts the members, makes the sources send, and collects the state of all members.
 ///
 /// # Errors
 /// A process cannot be started, or ends too early.
@@ -127,7 +128,7 @@ pub async fn measure(
     Ok(outcome)
 }
 
-/// Asks all, and then waits for all answers.
+/// Sends a request to all members, and then waits for all answers.
 async fn ask(members: &mut [Process], what: &str) -> Result<Vec<Vec<String>>, BenchError> {
     for member in members.iter_mut() {
         member.tell(what).await?;
@@ -200,7 +201,8 @@ async fn obey(
     Ok(())
 }
 
-/// Sends a version of each element in turn, and a best-effort message with each; how many.
+/// Sends a version of each element in turn, and a best-effort message with each. Returns their
+/// number.
 async fn speak(
     host: &SrmpHost,
     events: &mut SrmpEvents,
@@ -210,7 +212,7 @@ async fn speak(
     let mut clock =
         tokio::time::interval(Duration::from_secs_f64(1.0 / (per_s * f64::from(objects)).max(0.01)));
     let (begun, mut sent) = (Instant::now(), 0_u64);
-    // Every element has a version, however short the time.
+    // Every element gets a version, however short the time.
     while begun.elapsed() < time || sent < u64::from(objects) {
         clock.tick().await;
         while let Some(event) = events.try_recv() {
@@ -235,7 +237,7 @@ fn take(state: &mut State, event: Event) {
     }
 }
 
-/// FNV-1a over all of it.
+/// FNV-1a over the whole state.
 fn digest(state: &State) -> u64 {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     for ((member, data), body) in state {

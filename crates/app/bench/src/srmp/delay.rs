@@ -1,4 +1,4 @@
-//! How long a message is under way: one thread sends at even distances, another one hears.
+//! The delay of messages: one thread sends at regular intervals, another one receives.
 
 use std::net::{SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
@@ -10,35 +10,35 @@ use srmp::Event;
 use super::{Kind, SILENCE, bare, members};
 use crate::{BenchError, Rounds};
 
-/// Bytes of the time in a message.
+/// Bytes of the time stamp in a message.
 const STAMP_BYTES: usize = 8;
 
-/// What is measured.
+/// The settings of the measurement.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// Bytes of a message.
     pub size: usize,
-    /// Messages.
+    /// Number of messages.
     pub messages: u64,
-    /// Messages in a second.
+    /// Messages per second.
     pub per_s: f64,
-    /// Where the group is.
+    /// The interface of the group.
     pub interface: Interface,
 }
 
-/// Times from sending to hearing.
+/// Times from sending to receiving.
 #[derive(Clone, Debug)]
 pub struct Delays {
-    /// Of SRMP mode 0 without bundling.
+    /// Delays of SRMP mode 0 without bundling.
     pub srmp: Rounds,
-    /// Of bare sockets.
+    /// Delays of bare sockets.
     pub bare: Rounds,
 }
 
 /// Measures both, one after the other.
 ///
 /// # Errors
-/// The group cannot be joined, or loses much of what is sent.
+/// The group cannot be joined, or loses many of the messages.
 pub fn measure(plan: &Plan) -> Result<Delays, BenchError> {
     if plan.size < STAMP_BYTES {
         return Err(BenchError::Unusable(format!("a message needs {STAMP_BYTES} bytes for its time")));
@@ -47,7 +47,7 @@ pub fn measure(plan: &Plan) -> Result<Delays, BenchError> {
     Ok(Delays { srmp: srmp_delays(plan)?, bare })
 }
 
-/// When each message is due, and its text.
+/// The times of all messages, and their size.
 struct Schedule {
     start: Instant,
     size: usize,
@@ -100,7 +100,7 @@ async fn speak(plan: &Plan, group: SocketAddr, start: Instant) -> Result<(), Ben
     let schedule = Schedule::new(plan, start);
     let first = (start.elapsed().as_secs_f64() * plan.per_s) as u64 + 1;
     for number in first..first + plan.messages {
-        // A timer is not exact enough; the driver of the host runs while this one waits.
+        // A timer is not exact enough; the host's driver runs while this loop waits.
         while Instant::now() < schedule.due(number) {
             tokio::task::yield_now().await;
         }

@@ -13,12 +13,12 @@ use tokio::runtime::Runtime;
 use super::{Kind, Plan, SILENCE};
 use crate::BenchError;
 
-/// The group, on a port that nobody has.
+/// The group, with a port that nobody uses.
 const GROUP: Ipv4Addr = Ipv4Addr::new(239, 255, 44, 11);
-/// Streams that messages belong to in turn.
+/// Number of streams to which messages belong in turn.
 const STREAMS: u64 = 1_000;
 
-/// One member that speaks, one that hears, and the runtime that they share.
+/// A sending member, a receiving one, and the runtime that they share.
 pub(super) struct Pair {
     runtime: Runtime,
     speaks: SrmpHost,
@@ -28,9 +28,9 @@ pub(super) struct Pair {
     body: Bytes,
     sent: u64,
     heard: u64,
-    /// Messages that may be under way.
+    /// Number of messages that may be in flight.
     window: u64,
-    /// Messages that may wait for a bundle to be full.
+    /// Number of messages that may wait for a bundle to be full.
     waiting: u64,
 }
 
@@ -67,7 +67,7 @@ impl Pair {
         Ok(pair)
     }
 
-    /// Waits until each has heard the other.
+    /// Waits until the receiving member has heard the sending one.
     fn meet(&mut self) -> Result<(), BenchError> {
         let Self { runtime, hears_events, .. } = self;
         let seen =
@@ -76,7 +76,8 @@ impl Pair {
         met.map_err(|_| stalled())
     }
 
-    /// Sends so many messages or a few more, and hears all but those that wait for a full bundle.
+    /// Sends `count` messages or a few more, and receives all except those that wait for a full
+    /// bundle.
     pub(super) fn flood(&mut self, count: u64) -> Result<u64, BenchError> {
         let Self { runtime, speaks, hears_events, body, sent, heard, window, waiting, .. } = self;
         let before = *heard;
@@ -106,12 +107,12 @@ impl Pair {
         Ok(*heard - before)
     }
 
-    /// Bundles so far.
+    /// Number of bundles so far.
     pub(super) fn datagrams(&self) -> u64 {
         self.speaks.inspect(|endpoint| endpoint.counters().endpoint.sent.bundles)
     }
 
-    /// Bytes of a datagram, in the mean.
+    /// Mean length of a datagram in bytes.
     pub(super) fn datagram_bytes(&self) -> usize {
         self.speaks.inspect(|endpoint| {
             let sent = &endpoint.counters().endpoint.sent;
@@ -129,7 +130,7 @@ fn free_group() -> Result<SocketAddr, BenchError> {
     Ok(SocketAddr::from((GROUP, port.map_err(BenchError::system("a free port"))?.port())))
 }
 
-/// A member whose rate nothing limits.
+/// A member without an effective limit of its rate.
 pub(super) fn open(
     group: SocketAddr,
     interface: &Interface,
@@ -139,7 +140,7 @@ pub(super) fn open(
     let mut config = HostConfig::new(group, Profile::V3).map_err(unusable)?;
     config.interface = interface.clone();
     let protocol = &mut config.protocol;
-    // Congestion control is not what is measured.
+    // Congestion control is not measured here.
     protocol.rate.rate_min = Rate::new(1e10).expect("it is above zero");
     if kind == Kind::Single {
         protocol.timing.bundle_timeout = std::time::Duration::ZERO;
@@ -152,12 +153,12 @@ pub(super) fn open(
     SrmpHost::open(config).map_err(unusable)
 }
 
-/// A group with a port that nobody has, for others of this benchmark.
+/// A group with a port that nobody uses, for other parts of this benchmark.
 pub(super) fn group() -> Result<SocketAddr, BenchError> {
     free_group()
 }
 
-/// Waits until a member hears another one.
+/// Waits until a member has heard another one.
 pub(super) async fn met(host: &SrmpHost) -> Result<(), BenchError> {
     let seen = async {
         while host.inspect(Endpoint::live_members) == 0 {

@@ -1,10 +1,11 @@
 //! The multicast protocol SRMP on real sockets, against bare UDP multicast.
 //!
-//! One thread sends to a group and hears it: what it can send *and* receive in a second of its processor is the figure. The floor is two
-//! bare sockets in the same thread, with the same datagrams, as many of them in one system call, and nothing but copying the
-//! messages into them. Both take turns. Processor time is counted, not the time that passes, so that others on the machine
-//! spoil little; how long a message is under way ([`delay`]) has to be measured with the clock. And [`crowd`] is a group of
-//! many processes.
+//! One thread sends to a group and receives from it. The result is the number of messages that it
+//! can send *and* receive in a second of its processor. The floor is two bare sockets in the same
+//! thread, with the same datagrams, as many of them in one system call, and no work except copying
+//! the messages into them. Both take turns. Processor time is counted, not elapsed time, so that
+//! other load of the machine has little effect; the delay of messages ([`delay`]) has to be
+//! measured with the clock. [`crowd`] is a group of many processes.
 
 mod bare;
 pub mod crowd;
@@ -17,42 +18,44 @@ use node::srmp::Interface;
 
 use crate::BenchError;
 
-/// Datagrams that are sent before they are awaited: what one system call takes, when they are long.
+/// Number of datagrams that are sent before they are awaited: as many long ones as one system call
+/// takes.
 const BURST_DATAGRAMS: usize = 40;
-/// How long nothing may come before it counts as lost.
+/// Silence after which datagrams count as lost.
 const SILENCE: Duration = Duration::from_secs(5);
 
-/// What is measured.
+/// The settings of the benchmark.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// Bytes of a message.
     pub size: usize,
-    /// Messages of each kind.
+    /// Number of messages of each kind.
     pub messages: u64,
-    /// Slices in which the kinds take turns.
+    /// Number of slices in which the kinds take turns.
     pub slices: u64,
-    /// Where the group is.
+    /// The interface of the group.
     pub interface: Interface,
 }
 
-/// How messages travel.
+/// The form in which messages travel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// SRMP mode 0, in bundles as long as a datagram may be.
     Bundled,
-    /// The same with a key of the group: every datagram is proved.
+    /// The same with a key of the group: every datagram is authenticated.
     Authenticated,
-    /// The same, and nobody without the key can read it.
+    /// The same, and encrypted for members with the key.
     Encrypted,
-    /// SRMP mode 0, one message at a time: each in a datagram of its own, with system calls of its own.
+    /// SRMP mode 0, one message at a time: each in a datagram of its own, with system calls of its
+    /// own.
     Single,
 }
 
 impl Kind {
-    /// All, in the order of the table.
+    /// All kinds, in the order of the table.
     pub const ALL: [Self; 4] = [Self::Bundled, Self::Authenticated, Self::Encrypted, Self::Single];
 
-    /// Datagrams that are sent before they are awaited.
+    /// Number of datagrams that are sent before they are awaited.
     const fn burst(self) -> usize {
         if matches!(self, Self::Single) { 1 } else { BURST_DATAGRAMS }
     }
@@ -68,31 +71,31 @@ impl Kind {
     }
 }
 
-/// What a kind cost, and what the bare sockets cost for the same datagrams.
+/// The cost of a kind, and the cost of the same datagrams on bare sockets.
 #[derive(Clone, Copy, Debug)]
 pub struct Cost {
-    /// Which.
+    /// The kind.
     pub kind: Kind,
     /// Bytes of a message.
     pub size_bytes: usize,
-    /// Messages that were sent and heard.
+    /// Number of messages that were sent and received.
     pub messages: u64,
-    /// Datagrams that carried them.
+    /// Number of datagrams that carried them.
     pub datagrams: u64,
     /// Bytes of a datagram.
     pub datagram_bytes: usize,
-    /// Processor time for all, in seconds.
+    /// Processor time for all of them, in seconds.
     pub cpu_s: f64,
-    /// Time that passed, in seconds.
+    /// Elapsed time, in seconds.
     pub wall_s: f64,
     /// Processor time of the bare sockets, in seconds, for `floor_datagrams`.
     pub floor_cpu_s: f64,
-    /// Datagrams that the bare sockets sent and heard.
+    /// Number of datagrams that the bare sockets sent and received.
     pub floor_datagrams: u64,
 }
 
 impl Cost {
-    /// Messages sent and heard in a second of one core.
+    /// Messages sent and received per second of one core.
     pub fn messages_per_core_s(&self) -> f64 {
         self.messages as f64 / self.cpu_s
     }
@@ -107,21 +110,21 @@ impl Cost {
         self.floor_cpu_s / self.floor_datagrams as f64 * 1e6
     }
 
-    /// How many times as much as a bare datagram.
+    /// Cost of a datagram relative to a bare one.
     pub fn ratio(&self) -> f64 {
         self.datagram_us() / self.floor_datagram_us()
     }
 
-    /// Messages in a datagram.
+    /// Mean number of messages in a datagram.
     pub fn per_datagram(&self) -> f64 {
         self.messages as f64 / self.datagrams as f64
     }
 }
 
-/// Measures every kind in `kinds`. `progress` is told how much is done, and of how much.
+/// Measures every kind in `kinds`. `progress` gets the finished work and its total.
 ///
 /// # Errors
-/// The group cannot be joined, or does not carry what is sent.
+/// The group cannot be joined, or does not carry the messages.
 pub fn measure(
     plan: &Plan,
     kinds: &[Kind],
@@ -132,7 +135,7 @@ pub fn measure(
     for (at, &kind) in kinds.iter().enumerate() {
         let each = (plan.messages / plan.slices).max(1);
         let mut members = members::Pair::open(plan, kind)?;
-        members.flood(each.div_ceil(10))?; // memory and caches are as they stay
+        members.flood(each.div_ceil(10))?; // warms up memory and caches
         let datagram = members.datagram_bytes();
         let mut bare = bare::Pair::open(&plan.interface, plan.size, datagram, kind.burst())?;
         bare.flood((each / 50).max(BURST_DATAGRAMS as u64))?;
@@ -163,7 +166,7 @@ pub fn measure(
     Ok(costs)
 }
 
-/// This thread's processor time, and the time that passes.
+/// This thread's processor time, and elapsed time.
 struct Stopwatch {
     cpu: Duration,
     wall: Instant,

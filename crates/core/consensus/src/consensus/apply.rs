@@ -1,4 +1,4 @@
-//! What is committed: proposals, changes of the membership, snapshots.
+//! Applying committed entries: proposals, changes of the membership, and snapshots.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use crate::replicated::{Replicated, Taken};
 use crate::wire::{self, Packet, Wish};
 
 impl Consensus {
-    /// Applies committed entries, in their order.
+    /// Applies committed entries in their order.
     pub(super) fn apply(&mut self, entries: Vec<Entry>) {
         for entry in entries {
             if self.farewell.is_some() {
@@ -43,7 +43,8 @@ impl Consensus {
             self.farewell = Some(version.1);
             return;
         }
-        // What cannot be applied, such as the removal of the last voter, is so for every member.
+        // Changes that cannot be applied, such as the removal of the last voter, fail at every
+        // member alike.
         let Ok(mut conf) = self.node.apply_conf_change(&change::to_raft(changes)) else { return };
         conf.mut_voters().sort_unstable();
         conf.mut_learners().sort_unstable();
@@ -64,7 +65,8 @@ impl Consensus {
         for key in &gone {
             self.replicated.change(Change::Remove(*key));
             if self.node.raft.state == StateRole::Leader {
-                // From now on the leader is silent towards it; if this gets lost, the node will ask.
+                // From now on the leader is silent towards that node. If this message is lost, the
+                // node will probe.
                 self.send(*key, &Packet::Removed);
             }
         }
@@ -74,7 +76,7 @@ impl Consensus {
         }
     }
 
-    /// Whether this node is a member, and with these changes none any more.
+    /// Whether these changes end the membership of this node.
     fn ends_me(&self, changes: &[Change]) -> bool {
         let (conf, me) = (self.node.store().conf(), self.key.0);
         let votes = conf.get_voters().contains(&me);
@@ -82,12 +84,12 @@ impl Consensus {
         match changes {
             [] => conf.get_voters_outgoing().contains(&me) && !votes && !learns,
             [one] => *one == Change::Remove(self.key),
-            // Whoever voted stays until the joint step ends.
+            // A voter stays until the joint step ends.
             _ => changes.contains(&Change::Remove(self.key)) && !votes,
         }
     }
 
-    /// Replaces everything by a snapshot. The application gets its part.
+    /// Replaces the whole state by a snapshot, and passes the application its part.
     pub(super) fn restore(&mut self, snapshot: Snapshot) {
         let (state, application) =
             Replicated::decode(snapshot.data.clone()).expect("snapshots are checked when they come in");
@@ -101,14 +103,14 @@ impl Consensus {
         if let Some(next) = self.replicated.next_of(self.key) {
             self.proposals.committed(next);
         }
-        // What was not yet taken is covered by the state.
+        // The snapshot covers everything that the owner has not yet taken.
         self.committed.clear();
         self.committed.push_back(Committed::Restore(application));
         let before = std::mem::replace(&mut self.roles, roles_of(&conf));
         self.members_changed(&before);
     }
 
-    /// Adjusts what depends on who is a member.
+    /// Updates all state that depends on the membership.
     pub(super) fn members_changed(&mut self, before: &BTreeMap<NodeKey, Role>) {
         self.review = true;
         if self.roles != *before {
@@ -116,7 +118,7 @@ impl Consensus {
             self.heard.retain(|key, _| self.roles.contains_key(key));
             self.beaten.retain(|key, _| self.roles.contains_key(key));
             self.trips.retain(|key, _| self.roles.contains_key(key));
-            // A new member has its time to be heard.
+            // A new member counts as just heard, so that it has time to speak.
             for key in self.roles.keys() {
                 self.heard.entry(*key).or_insert(self.now);
             }
@@ -134,12 +136,13 @@ impl Consensus {
         removed || (wish == Wish::Add && self.roles.contains_key(&key))
     }
 
-    /// Whether a step of the membership with several changes is under way. A snapshot has no place for that.
+    /// Whether a membership change with several changes is under way. A snapshot cannot represent
+    /// it.
     pub(super) fn is_joint(&self) -> bool {
         !self.node.store().conf().get_voters_outgoing().is_empty()
     }
 
-    /// Whether the log is so long, or a peer so far behind it, that a snapshot is needed.
+    /// Whether a snapshot is needed, because the log is long or a peer is far behind it.
     pub(super) fn is_snapshot_due(&self) -> bool {
         if self.farewell.is_some() || self.is_joint() {
             return false;
@@ -147,19 +150,20 @@ impl Consensus {
         let log = self.node.store();
         let applied =
             self.node.raft.raft_log.applied - log.snapshot_index().min(self.node.raft.raft_log.applied);
-        // After a snapshot a part of the log is kept for those who are a little behind: so it takes some more entries
-        // to make another one worth it.
+        // After a snapshot a part of the log is kept for peers that are a little behind. Another
+        // snapshot is worth its cost only after some more entries.
         let (entries_max, bytes_max) = (self.config.log_entries_max, self.config.log_bytes_max);
         let many = log.len() > entries_max && applied as usize >= entries_max / 4;
         let large = log.bytes() > bytes_max && self.applied_bytes >= bytes_max / 4;
         many || large || log.is_snapshot_wanted()
     }
 
-    /// Makes a snapshot of everything applied, drops older entries, and serves those who waited for it.
+    /// Makes a snapshot of everything applied, drops older entries, and serves the peers that
+    /// waited for it.
     pub(super) fn take_snapshot(&mut self, application: &[u8]) {
         self.told.snapshot_wanted = false;
         if self.farewell.is_some() || self.is_joint() {
-            // Asked for again when it is over.
+            // Requested again when it is over.
             return;
         }
         let index = self.node.raft.raft_log.applied;
@@ -185,7 +189,7 @@ impl Consensus {
     }
 }
 
-/// The members of a configuration; who votes before or after a joint step is a voter.
+/// The members of a configuration. A node that votes before or after a joint step is a voter.
 fn roles_of(conf: &ConfState) -> BTreeMap<NodeKey, Role> {
     let with = |keys: &[u64], role| keys.iter().map(move |key| (NodeKey(*key), role)).collect::<Vec<_>>();
     let mut roles = BTreeMap::from_iter(with(conf.get_learners(), Role::Learner));

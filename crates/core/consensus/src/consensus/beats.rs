@@ -1,7 +1,9 @@
-//! Heartbeats to learners. The library sends them to all members alike; a group of a hundred nodes would never be silent.
+//! Heartbeats to learners. The library sends heartbeats to all members alike, so a group of a
+//! hundred nodes would never be silent.
 //!
-//! A learner has no vote and starts no election: it needs to hear its leader only to know that there is one, and to get what
-//! was lost on its way. So one that has everything hears less often.
+//! A learner has no vote and starts no election. It needs heartbeats only to know that there is a
+//! leader, and to get entries that were lost on the way. So a learner that has everything gets
+//! fewer of them.
 
 use std::time::Duration;
 
@@ -12,18 +14,18 @@ use super::Consensus;
 use crate::change::Role;
 use crate::members::voters_of;
 
-/// Learners that a leader sends a heartbeat to in one tick, about.
+/// Approximate number of learners that get a heartbeat from the leader in one tick.
 const LEARNERS_PER_TICK: usize = 5;
 
 impl Consensus {
-    /// Time between two heartbeats to a learner that has everything.
+    /// Interval between two heartbeats to a learner that has the whole log.
     fn learner_beat(&self) -> Duration {
         let learners = self.roles.values().filter(|role| **role == Role::Learner).count();
         let many = u32::try_from(learners / LEARNERS_PER_TICK).unwrap_or(u32::MAX);
         self.config.tick.saturating_mul(many.max(self.config.learner_ticks))
     }
 
-    /// How old the contact of this node with its leader may be.
+    /// The age from which contact of this node with its leader counts as lost.
     pub(super) fn leader_patience(&self) -> Duration {
         let timeout = self.config.election_timeout();
         match self.roles.get(&self.key) {
@@ -32,7 +34,8 @@ impl Consensus {
         }
     }
 
-    /// Whether a message of the library is a heartbeat to a learner that may wait. Takes note of those that may not.
+    /// Whether a message of the library is a heartbeat to a learner that may wait. Records the ones
+    /// that may not.
     pub(super) fn may_wait(&mut self, message: &Message) -> bool {
         let to = NodeKey(message.to);
         if message.get_msg_type() != MessageType::MsgHeartbeat || self.roles.get(&to) != Some(&Role::Learner)
@@ -52,8 +55,8 @@ impl Consensus {
         false
     }
 
-    /// As many voters as there may be, all of them there. Otherwise learners may have to take their place soon, and must be
-    /// known to be there.
+    /// Whether the group has as many voters as it may have, all of them present. Otherwise learners
+    /// may soon have to replace voters, and the leader must know that they are present.
     fn has_its_voters(&self) -> bool {
         let voters = || self.roles.iter().filter(|(_, role)| **role == Role::Voter).map(|(key, _)| *key);
         let wanted = voters_of(self.roles.len(), self.config.voters_max);

@@ -1,4 +1,4 @@
-//! What peers say.
+//! Input from peers.
 
 use base::{Moment, NodeKey};
 use bytes::Bytes;
@@ -11,11 +11,11 @@ use crate::guard;
 use crate::wire::{self, MessageError, Packet, RaftMessage, Wish};
 
 impl Consensus {
-    /// Takes a message in.
+    /// Handles a message of a peer.
     ///
     /// # Errors
-    /// No member of this group would have sent it; it changed nothing. The sender is broken, of another version or of another
-    /// group.
+    /// No member of this group would have sent the message, and it has changed nothing. The sender
+    /// is faulty, runs another version, or belongs to another group.
     pub fn handle_message(&mut self, now: Moment, from: NodeKey, message: Bytes) -> Result<(), MessageError> {
         self.at(now);
         if self.removed {
@@ -42,7 +42,8 @@ impl Consensus {
         Ok(())
     }
 
-    /// The node `key` can be reached (again): one that was removed while it could not is told so, and need not find out.
+    /// The node `key` can be reached, perhaps again. A node that was removed while it was
+    /// unreachable is told so here, and need not find out by probing.
     pub fn greet(&mut self, now: Moment, key: NodeKey) {
         self.at(now);
         if !self.removed && self.replicated.was_removed(key) {
@@ -64,7 +65,7 @@ impl Consensus {
             }
             Packet::Requests(list) => self.take_requests(list),
             Packet::Probe { applied } => self.take_probe(from, applied),
-            // A joiner too may hear that: somebody believed it dead before it was added.
+            // A joiner too may receive this: some member believed it dead before it was added.
             Packet::Removed => self.set_removed(),
         }
         Ok(())
@@ -78,7 +79,7 @@ impl Consensus {
             message.get_msg_type(),
             MessageType::MsgAppend | MessageType::MsgHeartbeat | MessageType::MsgSnapshot
         );
-        // The errors left are about messages that are late: of a peer that is no member any more.
+        // The remaining errors concern late messages of a peer that is no longer a member.
         let _ = self.node.step(message);
         if leads && self.node.raft.leader_id == from {
             self.led_at = self.now;
@@ -119,7 +120,7 @@ impl Consensus {
         for (wish, key) in list {
             let known = self.asked.contains_key(&key);
             let room = known || self.asked.len() < 2 * MEMBERS_MAX;
-            // Nobody comes back, so a removal stands whatever else is asked.
+            // A removed node never comes back, so a removal stands whatever else is requested.
             if room && (wish == Wish::Remove || !known) {
                 self.asked.insert(key, wish);
             }
@@ -127,8 +128,9 @@ impl Consensus {
         self.review = true;
     }
 
-    /// A member that hears no leader asks what became of it. It was one when it had applied the log up to `applied`: if
-    /// this node knows as much and more, and the other is not among the members, then it was removed.
+    /// Handles the probe of a member that hears no leader. The sender was a member when it had
+    /// applied the log up to `applied`. If this node has applied at least as much and does not
+    /// count the sender among the members, then the sender was removed.
     fn take_probe(&mut self, from: NodeKey, applied: u64) {
         let known = self.node.raft.raft_log.applied;
         if applied > 0 && applied <= known && !self.roles.contains_key(&from) {

@@ -1,4 +1,4 @@
-//! Following the leader, and being it.
+//! Following a leader, and leading.
 
 use std::collections::BTreeMap;
 
@@ -11,22 +11,23 @@ use crate::members::{Joint, Seen, Step, View};
 use crate::replicated::Replicated;
 use crate::wire::{self, Packet, REQUESTS_MAX, Wish};
 
-/// Entries a follower may lack and still count as following.
+/// Largest number of entries that a follower may lack and still count as following.
 const FOLLOWS_WITHIN: u64 = 64;
 
-/// What the leader did with a proposal.
+/// The leader's decision on a proposal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Admitted {
-    /// It stands in the log now.
+    /// The proposal is now in the log.
     Yes,
-    /// It stood there before.
+    /// The proposal was in the log before.
     Before,
-    /// Not now: earlier ones are missing, there is no room, or the leadership is being handed over.
+    /// Not taken: earlier ones are missing, there is no room, or the leadership is being handed
+    /// over.
     No,
 }
 
 impl Consensus {
-    /// Takes note of who leads.
+    /// Records the current leader.
     pub(super) fn follow_leader(&mut self) {
         let term = self.node.raft.term;
         if !self.is_leader() {
@@ -44,8 +45,8 @@ impl Consensus {
         }
     }
 
-    /// The fold of the log to its end. The log of a leader only grows while it leads, so this says which
-    /// proposals need not be taken again.
+    /// The fold of the log up to its end. The log of a leader only grows while it leads, so this
+    /// fold shows which proposals need not be taken again.
     fn fold_log(&self) -> Replicated {
         let mut fold = self.replicated.clone();
         let log = self.node.store();
@@ -60,7 +61,8 @@ impl Consensus {
         fold
     }
 
-    /// Sends this node's proposals to the leader, or takes them when it is the leader; then true if any was taken.
+    /// Sends this node's proposals to the leader. If this node is the leader, appends them itself;
+    /// then returns whether it appended any.
     pub(super) fn flush_proposals(&mut self) -> bool {
         let Some(leader) = self.last_leader() else { return false };
         if !self.roles.contains_key(&self.key) {
@@ -103,7 +105,7 @@ impl Consensus {
         Admitted::Yes
     }
 
-    /// While leading: takes the next step of the membership; true if it took one.
+    /// While leading: takes the next step of the membership. Returns whether it took one.
     pub(super) fn review_members(&mut self) -> bool {
         if !self.review || !self.is_leader() || self.farewell.is_some() {
             return false;
@@ -161,10 +163,12 @@ impl Consensus {
         let voters = self.node.store().conf().get_voters();
         let seen = |key: &NodeKey| {
             let role = if voters.contains(&key.0) { Role::Voter } else { Role::Learner };
-            // Whatever its state: who has everything is probed only with the next entry.
+            // The matched index counts, whatever the state of the progress: a member that has
+            // everything is probed only with the next entry.
             let matched = raft.prs().get(key.0).map_or(0, |progress| progress.matched);
             let follows = matched > 0 && matched + FOLLOWS_WITHIN >= committed;
-            // A follower hears its leader only: so the silence of the others counts from the start of the lead.
+            // A follower hears only its leader, so the silence of the others counts from the start
+            // of the lead.
             let last = self.heard.get(key).map_or(self.led_since, |heard| self.led_since.max(*heard));
             let lost = self.now.since(last) >= self.config.voter_lost_after;
             (*key, Seen { role, follows, heard: self.is_heard(*key), lost })
@@ -172,7 +176,7 @@ impl Consensus {
         self.roles.keys().map(seen).collect()
     }
 
-    /// Asks the leader for what this node wants of the membership.
+    /// Sends this node's membership requests to the leader.
     pub(super) fn send_wishes(&mut self) {
         let Some(leader) = self.last_leader() else { return };
         if leader == self.key || self.wishes.is_empty() || self.now < self.ask_at {

@@ -1,4 +1,4 @@
-//! What its owner can look at.
+//! Read access for the owner.
 
 use std::collections::BTreeMap;
 
@@ -10,32 +10,33 @@ use crate::change::Role;
 use crate::configuration::Configuration;
 
 impl Consensus {
-    /// Who leads, as far as this node knows; `None` also when it has not heard its leader for two election timeouts, and
-    /// somewhat longer at a learner.
+    /// The leader, as far as this node knows. `None` also if this node has not heard its leader for
+    /// two election timeouts; a learner allows somewhat longer.
     pub fn leader(&self) -> Option<NodeKey> {
         let fresh = self.is_leader() || self.now.since(self.led_at) < self.leader_patience() * 2;
         self.last_leader().filter(|_| fresh && !self.removed)
     }
 
-    /// Who led last: a learner never campaigns, so its leader may be gone long since.
+    /// The last known leader. It may be long gone: a learner never campaigns.
     pub(super) fn last_leader(&self) -> Option<NodeKey> {
         let key = self.node.raft.leader_id;
         (key != 0).then_some(NodeKey(key))
     }
 
-    /// Whether this node leads.
+    /// Whether this node is the leader.
     pub fn is_leader(&self) -> bool {
         !self.removed && self.node.raft.state == StateRole::Leader
     }
 
-    /// The members as of what is committed here, by key. Empty for a joiner that is not yet one.
+    /// The members as of the last entry applied here, by key. Empty for a joiner that is not yet a
+    /// member.
     pub fn members(&self) -> &BTreeMap<NodeKey, Role> {
         &self.roles
     }
 
-    /// The voters as of the last entry that was appended to the log of this node, committed or
-    /// not. A node has appended every entry that it acknowledges: an owner that stores this before
-    /// messages leave knows every configuration that the node took part in.
+    /// The voters as of the last entry that was appended to the log of this node, committed or not.
+    /// A node has appended every entry that it acknowledges. So an owner that stores this
+    /// configuration before messages leave knows every configuration that the node took part in.
     pub fn configuration(&self) -> &Configuration {
         &self.configuration
     }
@@ -45,20 +46,20 @@ impl Consensus {
         self.key
     }
 
-    /// The serial that the next proposal of this node to be committed has; earlier ones were, here or in a
-    /// snapshot. 1 for a joiner.
+    /// The serial that the next proposal of this node to be committed will have. All earlier ones
+    /// are committed, here or in a snapshot. 1 for a joiner.
     pub fn next_serial(&self) -> Serial {
         Serial(self.replicated.next_of(self.key).unwrap_or(1))
     }
 
-    /// Whether this node was removed. It does nothing any more; start a new one with a new key.
+    /// Whether this node was removed. It no longer does anything; start a new one with a new key.
     pub fn is_removed(&self) -> bool {
         self.removed
     }
 
-    /// Whether this node was in contact with a majority within the election timeout, directly as leader or through one. A
-    /// learner hears its leader less often, and waits longer before it doubts.
-    /// Without, proposals wait.
+    /// Whether this node was in contact with a majority within the election timeout: directly as
+    /// leader, or through the leader. A learner hears its leader less often, and waits longer
+    /// before it reports the loss. Without a quorum, proposals wait.
     pub fn has_quorum(&self) -> bool {
         if self.removed || !self.roles.contains_key(&self.key) {
             return false;
@@ -74,7 +75,7 @@ impl Consensus {
         heard > voters().count() / 2
     }
 
-    /// Figures for people.
+    /// Figures for operators.
     pub fn status(&self) -> Status {
         let raft = &self.node.raft;
         Status {

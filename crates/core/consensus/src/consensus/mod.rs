@@ -1,4 +1,4 @@
-//! The machine: its state and what its owner calls.
+//! The machine: its state and the calls of its owner.
 
 mod apply;
 mod beats;
@@ -31,37 +31,37 @@ pub struct Consensus {
     key: NodeKey,
     seed: Seed,
     config: Config,
-    /// The founder's key names the group; `None` until a joiner hears of one.
+    /// The key of the founder names the group; `None` until a joiner learns it.
     group: Option<NodeKey>,
     node: RawNode<Log>,
-    /// The election timeout drawn for a term.
+    /// The election timeout drawn for a term: (term, ticks).
     drawn: (u64, usize),
-    /// The fold of what is committed.
+    /// The fold of the committed log.
     replicated: Replicated,
     /// While leading: the term, and the fold of the whole log.
     admission: Option<(u64, Replicated)>,
     roles: BTreeMap<NodeKey, Role>,
-    /// The voters as of the last applied entry, and as of the end of the log.
+    /// The voters as of the last applied entry. `configuration`: those as of the end of the log.
     applied_configuration: Configuration,
     configuration: Configuration,
-    /// Entries came or went that may change `configuration`.
+    /// Entries were appended or truncated that may change `configuration`.
     configuration_stale: bool,
     proposals: Proposals,
-    /// What this node wants of the membership.
+    /// This node's requests for changes of the membership.
     wishes: BTreeMap<NodeKey, Wish>,
-    /// While leading: what anybody wants of it.
+    /// While leading: the requests of all members.
     asked: BTreeMap<NodeKey, Wish>,
-    /// While leading: something happened that may call for a change of the membership.
+    /// While leading: something happened that may require a change of the membership.
     review: bool,
-    /// When a member was heard last.
+    /// When each member was last heard.
     heard: BTreeMap<NodeKey, Moment>,
-    /// When a leader last sent learners a heartbeat.
+    /// When a leader last sent a heartbeat to each learner.
     beaten: BTreeMap<NodeKey, Moment>,
-    /// When a leader was heard last, as leader.
+    /// When a leader was last heard as such.
     led_at: Moment,
-    /// When this node began to lead: a majority was heard then.
+    /// When this node began to lead: at that moment it had heard a majority.
     led_since: Moment,
-    /// While leading: who is taking in a snapshot.
+    /// While leading: snapshots that followers are taking in.
     trips: BTreeMap<NodeKey, SnapshotTrip>,
     committed: VecDeque<Committed>,
     messages: VecDeque<(NodeKey, Bytes)>,
@@ -69,16 +69,17 @@ pub struct Consensus {
     told: Told,
     /// Bytes applied since the last snapshot.
     applied_bytes: usize,
-    /// The latest moment anybody told.
+    /// The latest moment that a caller has passed.
     now: Moment,
     next_tick: Option<Moment>,
     ask_at: Moment,
     probe_at: Moment,
-    /// The member that was probed last.
+    /// The member that was last probed.
     probed: NodeKey,
     duplicates: u64,
-    /// This node leads and its own removal is committed, at this index: an earlier leader proposed it. As long as nobody else
-    /// is known to know that, the others may need this node's vote; so it stays, and applies nothing more.
+    /// This node leads, and its own removal is committed at this index; an earlier leader proposed
+    /// it. The others may need this node's vote until one of them is known to know of that commit.
+    /// So this node stays until then, and applies nothing more.
     farewell: Option<u64>,
     removed: bool,
 }
@@ -86,30 +87,32 @@ pub struct Consensus {
 impl Consensus {
     /// The first member of a new group: its leader at once, and alone.
     ///
-    /// `key` is this start of this node, `seed` its own.
+    /// `key` identifies this incarnation of the node; `seed` belongs to it alone.
     ///
     /// # Errors
-    /// A setting, or a key of 0.
+    /// A setting is invalid, or the key is 0.
     pub fn bootstrap(key: NodeKey, seed: Seed, config: Config) -> Result<Self, ConfigError> {
         let mut this = Self::new(key, seed, config, Log::of_founder(key.0))?;
         this.group = Some(key);
         this.replicated = Replicated::of_founder(key);
         this.roles.insert(key, Role::Voter);
         this.begin_configured(BTreeSet::from([key]));
-        // With one voter the campaign is won on the spot.
+        // With one voter the campaign is won immediately.
         this.node.campaign().expect("a campaign can always be started");
         this.pump();
         this.events.clear();
         Ok(this)
     }
 
-    /// One of the first `voters` of a new group, which begin it together: each of them knows the others, and none decides
-    /// anything without a majority of them. `founder` names the group; this node must be one of the voters.
+    /// One of the first `voters` of a new group, which they begin together. Each of them knows the
+    /// others, and nothing is decided without a majority of them. `founder` names the group; this
+    /// node must be one of the voters.
     ///
-    /// A voter that starts as a [joiner](Consensus::joiner) in place of this gets to the same state, a snapshot later.
+    /// A voter that starts as a [joiner](Consensus::joiner) instead reaches the same state, a
+    /// snapshot later.
     ///
     /// # Errors
-    /// A setting, a key of 0, or this node is not among the voters.
+    /// A setting is invalid, the key is 0, or this node is not among the voters.
     pub fn begin_group(
         now: Moment,
         key: NodeKey,
@@ -142,11 +145,11 @@ impl Consensus {
         self.configuration.clone_from(&self.applied_configuration);
     }
 
-    /// A node that will be a member once a member [adds](Consensus::add) it. Until then it may propose; the proposals
-    /// wait.
+    /// A node that becomes a member when a member [adds](Consensus::add) it. It may propose before
+    /// that; the proposals wait.
     ///
     /// # Errors
-    /// A setting, or a key of 0.
+    /// A setting is invalid, or the key is 0.
     pub fn joiner(key: NodeKey, seed: Seed, config: Config) -> Result<Self, ConfigError> {
         Self::new(key, seed, config, Log::default())
     }
@@ -197,11 +200,13 @@ impl Consensus {
         })
     }
 
-    /// Proposes `body`. It is committed once, after this node's earlier proposals and before its later ones, unless the
-    /// node is removed or stops first: then it may or may not be. The serials of a node are 1, 2, 3 and so on.
+    /// Proposes `body`. It is committed once, after this node's earlier proposals and before its
+    /// later ones. If the node is removed or stops first, it may or may not be committed. The
+    /// serials of a node are 1, 2, 3 and so on.
     ///
     /// # Errors
-    /// It is too long, too much waits, or the node was removed: nothing was proposed.
+    /// The body is too long, too many proposals wait, or the node was removed. Nothing was
+    /// proposed.
     pub fn propose(&mut self, now: Moment, body: Bytes) -> Result<Serial, ProposeError> {
         self.at(now);
         if self.removed {
@@ -212,23 +217,25 @@ impl Consensus {
         Ok(Serial(serial))
     }
 
-    /// Wants `key` to be a member, and no longer to be removed. Any member may say so; the leader sees to it. A
-    /// node that was removed is not added again, but told so. Saying it again does no harm, and is due for a node that is
-    /// there and no member when [`Event::Leader`] or [`Event::Members`] comes.
+    /// Requests that `key` becomes a member, and withdraws a request to remove it. Any member may
+    /// request this; the leader carries it out. A node that was removed is not added again, but
+    /// told so. Repeating the request does no harm. Repeat it when [`Event::Leader`] or
+    /// [`Event::Members`] comes while the node is present and not a member.
     pub fn add(&mut self, now: Moment, key: NodeKey) {
         self.wish(now, key, Wish::Add);
     }
 
-    /// Wants `key` to be no member, now or ever: it is gone, or leaves. Any member may say so, and again; the leader sees to
-    /// it. A member that removes itself goes on until [`Event::Removed`]; as leader it first hands over. Who is
-    /// alone, or not yet a member, is out at once.
+    /// Requests that `key` is not a member, now or ever: it is gone, or it leaves. Any member may
+    /// request this, repeatedly; the leader carries it out. A member that removes itself goes on
+    /// until [`Event::Removed`]; a leader first hands over. A node that is alone, or not yet a
+    /// member, is removed at once.
     pub fn remove(&mut self, now: Moment, key: NodeKey) {
         self.wish(now, key, Wish::Remove);
     }
 
     fn wish(&mut self, now: Moment, key: NodeKey, wish: Wish) {
         self.at(now);
-        // The latest wish is the one that counts: who is back is not to be removed any more.
+        // The latest request counts: a node that is back must no longer be removed.
         self.wishes.remove(&key);
         if self.removed || key.0 == 0 {
             return;
@@ -249,11 +256,13 @@ impl Consensus {
         self.pump();
     }
 
-    /// The state of the application after everything [`Consensus::poll_committed`] has returned, which must be
-    /// everything there was. Entries it covers are dropped from the log.
+    /// Provides the state of the application after everything that [`Consensus::poll_committed`]
+    /// has returned; the caller must have taken everything. Entries that the state covers are
+    /// dropped from the log.
     ///
     /// # Errors
-    /// Not the right moment, or too large: nothing happened. Asked for again when still needed.
+    /// It is not the right moment, or the state is too large. Nothing happened; the snapshot is
+    /// requested again if it is still needed.
     pub fn provide_snapshot(&mut self, now: Moment, state: &[u8]) -> Result<(), SnapshotError> {
         self.at(now);
         if !self.committed.is_empty() {
@@ -270,13 +279,13 @@ impl Consensus {
         Ok(())
     }
 
-    /// Whether [`Consensus::poll_committed`] has something.
+    /// Whether [`Consensus::poll_committed`] returns something.
     #[must_use]
     pub fn has_committed(&self) -> bool {
         !self.committed.is_empty()
     }
 
-    /// The next thing that is decided, to be applied now.
+    /// The next decision, to be applied now.
     pub fn poll_committed(&mut self) -> Option<Committed> {
         self.committed.pop_front()
     }
@@ -286,18 +295,19 @@ impl Consensus {
         self.events.pop_front()
     }
 
-    /// The next message, and to whom. It may get lost. No longer than the longest entry or snapshot, and
-    /// [`Config::message_bytes`] besides.
+    /// The next message and its recipient. It may get lost. It is no longer than the longest entry
+    /// or snapshot plus [`Config::message_bytes`].
     pub fn poll_message(&mut self) -> Option<(NodeKey, Bytes)> {
         self.messages.pop_front()
     }
 
-    /// When [`Consensus::handle_timeout`] is to be called; `None` while there is nobody to wait for.
+    /// When [`Consensus::handle_timeout`] is due; `None` while there is no other member to wait
+    /// for.
     pub fn poll_timeout(&self) -> Option<Moment> {
         if self.removed { None } else { self.next_tick }
     }
 
-    /// Takes note of the time; it never goes back.
+    /// Advances the time, which never goes back.
     fn at(&mut self, now: Moment) {
         self.now = self.now.max(now);
     }

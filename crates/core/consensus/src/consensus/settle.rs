@@ -1,4 +1,4 @@
-//! Running the library until it has nothing more to do, and telling what changed.
+//! Running the library until it has nothing more to do, and reporting the changes.
 
 use base::NodeKey;
 use raft::eraftpb::{Entry, Message};
@@ -11,7 +11,7 @@ use crate::configuration::Configuration;
 use crate::log::Log;
 use crate::wire::{self, Packet};
 
-/// What was told last, so that only changes are.
+/// The state that was last reported, so that only changes are.
 #[derive(Debug, Default)]
 pub(super) struct Told {
     leader: Option<NodeKey>,
@@ -39,7 +39,8 @@ pub(super) fn raft_config(key: NodeKey, config: &Config, log: &Log) -> RaftConfi
 }
 
 impl Consensus {
-    /// Does everything that can be done without more input. Called at the end of every call that changed something.
+    /// Does everything that can be done without more input. Called at the end of every call that
+    /// changed something.
     pub(super) fn pump(&mut self) {
         while !self.removed {
             self.settle();
@@ -60,20 +61,21 @@ impl Consensus {
         self.tell();
     }
 
-    /// Overwrites the election timeout that the library drew when it entered a term or lost its leader.
+    /// Overwrites the election timeout that the library drew when it entered a term or lost its
+    /// leader.
     fn draw_timeout(&mut self) {
         let term = self.node.raft.term;
         if self.drawn.0 != term {
             let ticks = u64::from(self.config.election_ticks);
             let more = self.seed.split_index(term).rng().next_u64() % ticks;
-            // Below twice 100,000 by `Config::check`.
+            // `Config::check` bounds `election_ticks` by 100,000, so the sum is below twice that.
             self.drawn = (term, (ticks + more) as usize);
         }
         self.node.raft.set_randomized_election_timeout(self.drawn.1);
     }
 
-    /// Takes what the library wants stored, sent and applied, until there is nothing. Nothing is written to a
-    /// disk, so everything is stored as soon as it is taken.
+    /// Takes everything that the library wants stored, sent and applied, until there is nothing.
+    /// The log is not written to a disk, so entries are stored as soon as they are taken.
     fn settle(&mut self) {
         self.draw_timeout();
         while self.node.has_ready() {
@@ -104,14 +106,16 @@ impl Consensus {
         }
     }
 
-    /// Whether these entries change who votes as of the end of the log: they do so themselves, or replace one that did.
+    /// Records whether these entries change the voters as of the end of the log: by containing a
+    /// change, or by replacing an entry that contained one.
     fn note_appended(&mut self, entries: &[Entry]) {
         let Some(first) = entries.first() else { return };
         self.configuration_stale |= first.index <= self.configuration.index
             || entries.iter().any(|entry| wire::changes_of(entry).is_some());
     }
 
-    /// The voters as of the end of the log: those applied, with the changes appended after them.
+    /// The voters as of the end of the log: the applied configuration and the changes appended
+    /// after it.
     fn last_configuration(&self) -> Configuration {
         let log = self.node.store();
         let mut last = self.applied_configuration.clone();
@@ -139,7 +143,7 @@ impl Consensus {
         }
     }
 
-    /// This node is out: it says so, and is silent from now on.
+    /// Ends this node's membership: emits the event and is silent from now on.
     pub(super) fn set_removed(&mut self) {
         self.removed = true;
         self.next_tick = None;

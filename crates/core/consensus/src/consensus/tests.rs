@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use super::*;
 
-/// Members whose messages all arrive, in order, when the test says so.
+/// Members whose messages all arrive, in order, when the test settles the group.
 struct Group {
     members: BTreeMap<NodeKey, Consensus>,
     now: Moment,
     /// Applied bodies of each member.
     applied: BTreeMap<NodeKey, Vec<(NodeKey, u64, Bytes)>>,
-    /// Messages from or to these get lost.
+    /// Messages from or to these members are lost.
     cut: Vec<NodeKey>,
     config: Config,
 }
@@ -27,7 +27,7 @@ impl Group {
         Self { members, now: Moment::ZERO, applied, cut: Vec::new(), config }
     }
 
-    /// The founder and others that it added, all caught up.
+    /// A group of the founder and the members that it added, all caught up.
     fn of(others: &[NodeKey], config: Config) -> Self {
         let mut group = Self::new(config);
         for key in others {
@@ -335,7 +335,7 @@ fn a_suspicion_that_is_wrong_changes_nothing() {
     assert_eq!(group.members.values().map(|member| member.status().term).max(), Some(term));
 }
 
-/// The first voters of a group begin it together; one that comes as a joiner gets there, too.
+/// The first voters of a group begin it together. A voter that starts as a joiner gets there too.
 #[test]
 fn several_nodes_begin_a_group_together() {
     for missing in [None, Some(C)] {
@@ -366,7 +366,7 @@ fn several_nodes_begin_a_group_together() {
     assert!(stranger.is_err());
 }
 
-/// A follower has each configuration when it has the entry, and loses it with the entry.
+/// A follower has each configuration as long as it has the entry that contains it.
 #[test]
 fn the_configuration_is_that_of_the_end_of_the_log() {
     let mut group = Group::of(&[B, C], Config::default());

@@ -1,4 +1,4 @@
-//! What time brings: elections and heartbeats, and sending again what may be lost.
+//! Actions driven by time: elections, heartbeats, and repeating messages that may be lost.
 
 use std::time::Duration;
 
@@ -8,12 +8,12 @@ use raft::{ProgressState, SnapshotStatus};
 use super::Consensus;
 use crate::wire::Packet;
 
-/// The longest time a follower has to take in a snapshot.
+/// The longest time that a follower has to take in a snapshot.
 const SNAPSHOT_RETRY_MAX: Duration = Duration::from_secs(60);
-/// Members that are probed at a time.
+/// Number of members that are probed at a time.
 const PROBES: usize = 3;
 
-/// A snapshot on its way to a follower. The library waits for an answer for good.
+/// A snapshot in transit to a follower. The library would wait for an answer forever.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SnapshotTrip {
     since: Option<Moment>,
@@ -21,8 +21,8 @@ pub(super) struct SnapshotTrip {
 }
 
 impl Consensus {
-    /// Does what is due at `now`: at most one tick, so that a node that was stopped for a while does not take that for a
-    /// silence of the others.
+    /// Does the work that is due at `now`. It ticks once at most, so that a node that was stopped
+    /// for a while does not take its own pause for silence of the others.
     pub fn handle_timeout(&mut self, now: Moment) {
         self.at(now);
         let Some(due) = self.next_tick.filter(|due| *due <= self.now && !self.removed) else { return };
@@ -36,9 +36,10 @@ impl Consensus {
         self.pump();
     }
 
-    /// Takes note that `key` cannot be reached. Should it lead, this node neither waits for it for the rest of the least election
-    /// timeout nor refuses its vote to others for its sake. When the leader is there after all nothing comes of it: those
-    /// who hear it elect nobody else, and its next heartbeat ends the suspicion.
+    /// Reports that `key` cannot be reached. If it is the leader, this node does not wait for the
+    /// rest of the shortest election timeout, and votes for others despite that leader. If the
+    /// leader is alive after all, nothing comes of it: the members that hear it elect nobody else,
+    /// and its next heartbeat ends the suspicion.
     pub fn suspect(&mut self, now: Moment, key: NodeKey) {
         self.at(now);
         let raft = &mut self.node.raft;
@@ -47,7 +48,7 @@ impl Consensus {
         }
     }
 
-    /// Has snapshots sent again that were not taken in in time.
+    /// Has snapshots sent again that followers did not take in in time.
     fn check_snapshots(&mut self) {
         if !self.is_leader() {
             return;
@@ -76,7 +77,8 @@ impl Consensus {
         }
     }
 
-    /// Asks some members, in turn, whether this node is still one of them, when it has heard no leader for a while.
+    /// Asks some members, in turn, whether this node is still one of them, if it has heard no
+    /// leader for a while.
     fn probe(&mut self) {
         let timeout = self.config.election_timeout();
         if self.has_quorum() || self.is_leader() {

@@ -1,65 +1,66 @@
-//! What comes out of the machine.
+//! Outputs of the machine.
 
 use base::NodeKey;
 use bytes::Bytes;
 
 base::id! {
-    /// The number of a proposal among those of one node: 1, 2, 3 and so on.
+    /// The number of a proposal among those of its proposer: 1, 2, 3 and so on.
     pub struct Serial(u64) as "#";
 }
 
-/// Something decided, the same at all members and in the same order.
+/// A decision, the same at all members and in the same order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Committed {
     /// A proposal.
     Entry {
-        /// Who proposed it.
+        /// The proposer.
         from: NodeKey,
-        /// Its number there: always one more than the last one from there.
+        /// Its number among the proposer's proposals: always one more than that of the previous
+        /// one.
         serial: Serial,
-        /// What was proposed.
+        /// The body that was proposed.
         body: Bytes,
     },
-    /// The state of the application at another member: it replaces the one here, and with it all entries that this
-    /// node has not seen, its own proposals among them.
+    /// The state of the application at another member. It replaces the state here, and so covers
+    /// all entries that this node has not seen, its own proposals among them.
     Restore(Bytes),
 }
 
-/// Something the owner should know.
+/// An event for the owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Event {
     /// The log is long, or a peer lags behind it: take everything committed, then call
     /// [`provide_snapshot`](super::Consensus::provide_snapshot).
     SnapshotWanted,
-    /// Another leader, or none.
+    /// There is another leader, or none.
     Leader(Option<NodeKey>),
-    /// [`members`](super::Consensus::members) are others, or have other roles.
+    /// The set of [`members`](super::Consensus::members) or the role of one of them has changed.
     Members,
     /// Contact with a majority came or went ([`has_quorum`](super::Consensus::has_quorum)).
     Quorum(bool),
-    /// This node is no member any more and will not be one again under this key. Proposals that were not committed
-    /// here may or may not have been.
+    /// This node is no longer a member and will not be one again under this key. Proposals that
+    /// were not committed here may or may not have been committed elsewhere.
     Removed,
 }
 
-/// Why a snapshot was not taken.
+/// The reason why a snapshot was not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SnapshotError {
-    /// The state cannot be the latest: not everything committed was taken.
+    /// The state cannot be the latest: the owner has not taken everything that is committed.
     #[error("{left} committed entries were not yet taken")]
     NotDrained {
-        /// How many.
+        /// Number of decisions that are left.
         left: usize,
     },
-    /// Larger than [`crate::SNAPSHOT_BYTES_MAX`].
+    /// The state is larger than [`crate::SNAPSHOT_BYTES_MAX`].
     #[error("snapshot of {len} bytes, the limit is {}", crate::SNAPSHOT_BYTES_MAX)]
     TooLarge {
-        /// Its length.
+        /// Its length in bytes.
         len: usize,
     },
-    /// Only members have a state.
+    /// This node is not a member; only members have a state.
     #[error("this node is not a member of a group")]
     NoMember,
 }
@@ -75,14 +76,14 @@ pub struct Status {
     pub applied: u64,
     /// Entries in memory.
     pub log_entries: usize,
-    /// Their bytes.
+    /// Bytes of these entries.
     pub log_bytes: usize,
-    /// Index of the snapshot at hand, 0 for none.
+    /// Index of the current snapshot; 0: none.
     pub snapshot: u64,
     /// Own proposals that are not yet committed.
     pub waiting: usize,
-    /// Their bytes.
+    /// Bytes of these proposals.
     pub waiting_bytes: usize,
-    /// Proposals that stood in the log once more, or too early, and were dropped.
+    /// Proposals in the log that were dropped because they were duplicates or came too early.
     pub duplicates: u64,
 }

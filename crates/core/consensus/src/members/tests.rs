@@ -1,4 +1,4 @@
-//! The steps of a leader, case by case, and that they come to an end.
+//! The steps of a leader, case by case, and the end of every sequence of steps.
 
 use super::*;
 use proptest::prelude::*;
@@ -9,7 +9,7 @@ fn seen(role: Role, well: bool) -> Seen {
     Seen { role, follows: well, heard: well, lost: !well }
 }
 
-/// Members from letters, the leader first: V and L are well, v and l are lost.
+/// Members as letters, the leader first: V and L are healthy, v and l are lost.
 fn members(letters: &str) -> BTreeMap<NodeKey, Seen> {
     let role = |c: char| if c.eq_ignore_ascii_case(&'v') { Role::Voter } else { Role::Learner };
     (1..).zip(letters.chars()).map(|(k, c)| (NodeKey(k), seen(role(c), c.is_uppercase()))).collect()
@@ -80,7 +80,8 @@ fn a_leader_that_goes_hands_over() {
 
 #[test]
 fn the_voters_are_never_those_who_are_not_there() {
-    // The leader and another want to go; the third is dead, and nobody said so yet.
+    // The leader and another member want to leave; the third is dead, and nobody has reported that
+    // yet.
     assert_eq!(step("VvV", &[(1, Wish::Remove), (3, Wish::Remove)]), changes("-2 x3"));
     let silent = Seen { role: Role::Voter, follows: true, heard: false, lost: false };
     let mut members = members("VV");
@@ -103,7 +104,8 @@ fn a_joint_step_is_ended_first() {
 }
 
 proptest! {
-    /// Whatever the group looks like, the steps end, and the voters are an odd number of those who stay.
+    /// Whatever the state of the group, the steps end, and the voters are an odd number of the
+    /// members that stay.
     #[test]
     fn steps_come_to_an_end(letters in "V[VvLl]{0,12}", goers in proptest::collection::btree_set(1u64..14, 0..4)) {
         let mut now = members(&letters);

@@ -1,4 +1,4 @@
-//! Octets: of records as files have them, and of messages. Numbers are little-endian.
+//! Encoding of records in files and of messages. Numbers are little-endian.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,20 +12,20 @@ use crate::wire::{MessageError, Reader, TERM_MAX, put_len, put_string};
 
 /// The first octets of a file with a record.
 const MAGIC: &[u8; 8] = b"MESHRTI\x01";
-/// The version of the form of a record in a file.
+/// The version of the encoding of a record in a file.
 const VERSION: u8 = 1;
-/// Magic, version, length of the body.
+/// Length of magic, version and length of the body, in octets.
 const HEAD_BYTES: usize = 8 + 1 + 4;
-/// The longest body: far more than the limits of names, URLs and voters allow.
+/// The longest body, in octets: far more than the limits of names, URLs and voters allow.
 const BODY_BYTES_MAX: usize = 1 << 20;
-/// Voters in a message: far more than a group has.
+/// Largest number of voters in a message: far more than a group has.
 const VOTERS_MAX: usize = 4_096;
 
 /// A file that holds no record which this release can read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ImageError {
-    /// It is something else.
+    /// The file is something else.
     #[error("at offset 0 stands {got:02x?}, not {MAGIC:02x?}: it was not written by MeshRTI")]
     Foreign {
         /// The first octets, up to eight.
@@ -37,7 +37,7 @@ pub enum ImageError {
         /// The value found.
         got: u8,
     },
-    /// Its length is not what it says.
+    /// The file does not have the length that it claims.
     #[error("at offset 9 stands a length that makes {want} octets of the whole, and there are {got}")]
     Length {
         /// The length that the file claims.
@@ -45,23 +45,23 @@ pub enum ImageError {
         /// The length that it has.
         got: usize,
     },
-    /// Its content is not what was written.
+    /// The content does not match its checksum.
     #[error("at offset {at} stands the checksum {got:08x}, and the content has {want:08x}")]
     Checksum {
-        /// Where the checksum stands.
+        /// Offset of the checksum.
         at: usize,
         /// The value found.
         got: u32,
         /// The checksum of the content.
         want: u32,
     },
-    /// The content was written as it is and makes no sense.
+    /// The content is intact and invalid: it was written as it is.
     #[error("in the content, which begins at offset {HEAD_BYTES}: {0}")]
     Content(MessageError),
 }
 
 impl Record {
-    /// The octets of a file: mark, version, length, content, CRC-32 of all before it.
+    /// Encodes the record as a file: magic, version, length, content, CRC-32 of all before it.
     pub fn to_image(&self) -> Bytes {
         let mut body = BytesMut::new();
         put_head(&mut body, &self.head);
@@ -78,10 +78,10 @@ impl Record {
         out.freeze()
     }
 
-    /// Reads the octets of a file.
+    /// Decodes a file.
     ///
     /// # Errors
-    /// It is no such file, was damaged, or was written by another release.
+    /// The file is no record, was damaged, or was written by another release.
     pub fn from_image(image: &[u8]) -> Result<Self, ImageError> {
         if !image.starts_with(MAGIC) {
             return Err(ImageError::Foreign { got: image.iter().copied().take(MAGIC.len()).collect() });
@@ -125,7 +125,7 @@ fn crc32(octets: &[u8]) -> u32 {
 }
 
 impl Message {
-    /// Its octets.
+    /// Encodes the message.
     pub fn encode(&self) -> Bytes {
         let mut out = BytesMut::new();
         match self {
@@ -170,10 +170,10 @@ impl Message {
         out.freeze()
     }
 
-    /// Reads octets.
+    /// Decodes a message.
     ///
     /// # Errors
-    /// No node wrote them.
+    /// The octets are no message of a node.
     pub fn decode(octets: Bytes) -> Result<Self, MessageError> {
         let mut reader = Reader::new(octets);
         let r = &mut reader;

@@ -9,7 +9,7 @@ use super::record::{Ballot, Contact, Head, Proposal};
 /// A message of a node that is in no network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Message {
-    /// To all: this is the latest network that I know of, and these are my keys in it.
+    /// To all: the latest network that the sender knows of, and its keys in that network.
     Standing {
         /// The network.
         head: Head,

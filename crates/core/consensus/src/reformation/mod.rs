@@ -3,21 +3,21 @@
 //! The log of a network is in memory. When a majority of its voters is gone, nothing can be decided
 //! in it ever again: the survivors give it up, and those that come back are in no network. A
 //! [`Reformation`] lets these nodes found one successor, never two. It is sans-I/O like the rest of
-//! the crate: what has to survive a crash comes out of
-//! [`Reformation::poll_persist`], and no message that depends on it leaves before [`Reformation::handle_persisted`].
+//! the crate. State that must survive a crash comes out of [`Reformation::poll_persist`], and no
+//! message that depends on it leaves before [`Reformation::handle_persisted`].
 //!
 //! # The algorithm
 //!
 //! Every voter stores each configuration that is appended to its log before it acknowledges the
-//! entry ([`Reformation::observe`], [`Reformation::is_persisted`]). Its *record* so has the number
+//! entry ([`Reformation::observe`], [`Reformation::is_persisted`]). So its *record* has the number
 //! of the network, the voters as last appended, and the keys under which it has been a member. A
 //! node is *outside* when its instance of the log is gone for good: its process was started again,
 //! or it has given the network up and taken another key. Nodes outside tell all others of their
-//! records; those who know less adopt what is newer. When the nodes outside have the votes of a
-//! majority, one of them runs single-decree Paxos (Lamport 2001) among the voters of the lost
-//! network. They decide on the successor: its number and its first voters, an odd number of those
-//! that took part. They begin its log together, so that the successor survives the loss of any
-//! minority of them from its first moment.
+//! records, and a node with an older record adopts a newer one. When the nodes outside have the
+//! votes of a majority, one of them runs single-decree Paxos (Lamport 2001) among the voters of the
+//! lost network. They decide on the successor: its number and its first voters, an odd number of
+//! those that took part. They begin its log together, so that the successor survives the loss of
+//! any minority of them from its first moment.
 //!
 //! # Why there are never two
 //!
@@ -64,45 +64,45 @@ pub use self::record::{Ballot, Contact, Head, Proposal, Record};
 use self::round::Round;
 use crate::Configuration;
 
-/// Nodes outside say so this often. A node that starts is known to all within this time of the link
-/// being up.
+/// Interval between two reports of a node outside. All others know a node that starts within this
+/// time of the link being up.
 const BEAT: Duration = Duration::from_millis(500);
-/// A node that has said nothing for so long is not counted on: three beats, one of which may be
+/// A node that has been silent for this long is not counted on: three beats, one of which may be
 /// late.
 const PRESENT_FOR: Duration = Duration::from_millis(1_600);
-/// With a majority at hand, further nodes get this long to turn up: they become first voters as
-/// well.
+/// Once a majority is present, further nodes get this long to turn up, so that they become first
+/// voters as well.
 const GATHER: Duration = Duration::from_millis(300);
-/// A candidate leaves those before it in the order of keys this long to succeed. It is longer than
-/// an attempt takes on links of 100 ms one way.
+/// A candidate gives each one before it in the order of keys this long to succeed. It is longer
+/// than an attempt takes on links of 100 ms one way.
 const TURN: Duration = Duration::from_secs(1);
-/// An attempt that has not succeeded by then is given up: twice a turn, for slow disks.
+/// An attempt that has not succeeded by then is abandoned: twice a turn, for slow disks.
 const ROUND_MAX: Duration = Duration::from_secs(2);
 
 /// A state to be stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Persist {
-    /// Handed back by [`Reformation::handle_persisted`]; later states have greater ones.
+    /// Pass it to [`Reformation::handle_persisted`]; later states have greater ones.
     pub revision: u64,
-    /// The octets of the file; `None`: there is to be no file.
+    /// The octets of the file; `None`: delete the file.
     pub image: Option<Bytes>,
 }
 
-/// A node that said lately that it is outside.
+/// A node that has lately reported that it is outside.
 #[derive(Clone, Debug)]
 struct Peer {
     keys: BTreeSet<NodeKey>,
     heard: Moment,
 }
 
-/// Something to be done once a revision is stored.
+/// An effect that waits until a revision is stored.
 #[derive(Clone, Debug)]
 enum Effect {
     Send(Recipient, Message),
     Form(Proposal),
 }
 
-/// One node's part in founding successors. See the [module](self).
+/// The part of one node in founding successors. See the [module](self).
 #[derive(Clone, Debug)]
 pub struct Reformation {
     key: NodeKey,
@@ -110,29 +110,29 @@ pub struct Reformation {
     seed: Seed,
     /// Milliseconds since 1970 at [`Moment::ZERO`], for the numbers of networks.
     clock_millis: u64,
-    /// States are stored; otherwise they last as long as the process.
+    /// Whether states are stored; otherwise they last as long as the process.
     durable: bool,
     record: Option<Record>,
-    /// Counts the changes of the record: the latest, the last one handed out, the last one stored.
+    /// Revisions of the record: the latest, the last one handed out (`handed`), the last one stored
+    /// (`persisted`).
     revision: u64,
     handed: u64,
     persisted: u64,
     outside: bool,
     present: BTreeMap<NodeKey, Peer>,
     round: Option<Round>,
-    /// The highest round heard of.
+    /// The highest round that this node has heard of.
     highest: u64,
-    /// Attempts since the last success, for the wait before the next one.
+    /// Attempts since the last success, which determine the wait before the next one.
     attempts: u64,
     beat_at: Moment,
-    /// Since when a majority has been present, or the last attempt failed.
+    /// The moment at which a majority became present, or the last attempt failed if that was later.
     ready_since: Option<Moment>,
     effects: VecDeque<(u64, Effect)>,
 }
 
 impl Reformation {
-    /// A node at its start, with the record that it kept, if it did. `durable`: it has a place to
-    /// keep one.
+    /// A node at its start, with the record that it kept, if any.
     pub fn new(key: NodeKey, contact: Contact, seed: Seed, clock_millis: u64, kept: Kept) -> Self {
         Self {
             key,
@@ -155,8 +155,8 @@ impl Reformation {
         }
     }
 
-    /// The same node under another key: it has given up its network, and everything that was not
-    /// yet said.
+    /// The same node under another key: it has given up its network, and all messages that have not
+    /// left.
     #[must_use]
     pub fn rejoin(&self, key: NodeKey) -> Self {
         let kept = Kept { durable: self.durable, record: self.record.clone() };
@@ -170,29 +170,29 @@ impl Reformation {
         }
     }
 
-    /// The latest network that it knows of as a member, and its voters.
+    /// The latest network of which this node knows as a member, and its voters.
     pub fn head(&self) -> Option<&Head> {
         self.record.as_ref().map(|record| &record.head)
     }
 
-    /// Where others find this node.
+    /// Sets the address at which others find this node.
     pub fn set_contact(&mut self, contact: Contact) {
         self.contact = contact;
     }
 
-    /// Whether everything is stored. While it is not, neither may messages of the log leave, nor
-    /// may the log be given any: the node's own copy of an entry counts as well.
+    /// Whether the latest state is stored. While it is not, no messages of the log may leave, and
+    /// the log may be given none: the node's own copy of an entry counts as well.
     pub fn is_persisted(&self) -> bool {
         !self.durable || self.persisted == self.revision
     }
 
-    /// Whether its present key has promised or accepted something: the log of the lost network must
-    /// not be told of the key.
+    /// Whether this node has promised or accepted something under its present key. Then the log of
+    /// the lost network must not learn of the key.
     pub fn has_promised(&self) -> bool {
         self.record.as_ref().is_some_and(|record| record.keys.contains(&self.key))
     }
 
-    /// The log of `network` has a configuration that it did not have before. To be told of each,
+    /// Records a configuration that was appended to the log of `network`. Call this for each one,
     /// before messages of the log leave.
     pub fn observe(
         &mut self,
@@ -212,9 +212,9 @@ impl Reformation {
         self.changed();
     }
 
-    /// Whether a configuration has the voters that are stored already: learners come and go without
-    /// a write to the disk. The version that is kept is that of the entry which brought these
-    /// voters, which orders configurations just as well.
+    /// Whether the voters of a configuration are stored already: learners come and go without a
+    /// write to the disk. The version that is kept is that of the entry which brought these voters,
+    /// which orders configurations just as well.
     fn is_known(&self, network: u64, configuration: &Configuration) -> bool {
         self.record.as_ref().is_some_and(|Record { head, promised, .. }| {
             let known = &head.configuration;
@@ -223,8 +223,8 @@ impl Reformation {
         })
     }
 
-    /// The node is no member of its network and has no part in its successors: it left in order, or
-    /// the network gave way.
+    /// Forgets the network. The node is no longer a member and has no part in its successors: it
+    /// left in order, or the network yielded to another one.
     pub fn forget(&mut self) {
         if self.record.take().is_some() {
             self.round = None;
@@ -236,8 +236,8 @@ impl Reformation {
         self.revision += 1;
     }
 
-    /// Says whether this node is in no network under its present key, and was never on its way into
-    /// one.
+    /// Sets whether this node is outside: in no network under its present key, and never on its way
+    /// into one.
     pub fn set_outside(&mut self, now: Moment, outside: bool) {
         if outside == std::mem::replace(&mut self.outside, outside) {
             return;
@@ -249,7 +249,7 @@ impl Reformation {
         self.effects.clear();
     }
 
-    /// A node can be reached that could not: it is told at once.
+    /// A node has become reachable: this node reports to it at once.
     pub fn handle_reachable(&mut self, now: Moment) {
         self.beat_at = now.min(self.beat_at);
     }
@@ -259,7 +259,7 @@ impl Reformation {
         self.present.remove(&key);
     }
 
-    /// A message of another node.
+    /// Handles a message of another node.
     pub fn handle_message(&mut self, now: Moment, from: NodeKey, message: Message) {
         if !self.outside || self.record.is_none() {
             return;
@@ -285,8 +285,8 @@ impl Reformation {
         }
     }
 
-    /// Compares what another node knows with what this one does. True when both know the same
-    /// afterwards.
+    /// Compares the latest network that another node knows with this node's, and adopts the newer
+    /// one. Returns whether both know the same afterwards.
     fn compare(&mut self, now: Moment, from: NodeKey, head: Head) -> bool {
         let Some(record) = &mut self.record else { return false };
         if !record.head.is_related(&head) {
@@ -362,7 +362,7 @@ impl Reformation {
         self.send(now, Recipient::One(from), Some(Message::Accepted { ballot, keys }));
     }
 
-    /// A successor is chosen. The candidate tells all others before it is taken up with the
+    /// Handles the choice of a successor. The candidate tells all others before it takes up the
     /// successor itself.
     fn form(&mut self, proposal: Proposal, announces: bool) {
         let Some(record) = &mut self.record else { return };
@@ -420,14 +420,14 @@ impl Reformation {
     }
 
     /// Queues a message behind the state that it depends on. A message to this node itself takes
-    /// the same way: its own word counts when it is stored, and not before.
+    /// the same way: the node's own vote counts only after it is stored.
     fn send(&mut self, now: Moment, to: Recipient, message: Option<Message>) {
         let Some(message) = message else { return };
         self.effects.push_back((self.revision, Effect::Send(to, message)));
         self.flush(now);
     }
 
-    /// Takes what this node says to itself, as far as it may be said.
+    /// Handles messages to this node itself, once the state that they depend on is stored.
     fn flush(&mut self, now: Moment) {
         while let Some(at) = self.effects.iter().position(|(revision, effect)| {
             let own = matches!(effect, Effect::Send(Recipient::One(to), _) if *to == self.key);
@@ -442,7 +442,7 @@ impl Reformation {
         !self.durable || revision <= self.persisted
     }
 
-    /// Looks whether it is time for an attempt.
+    /// Starts an attempt if its time has come.
     fn review(&mut self, now: Moment) {
         let Some(record) = self.record.as_ref().filter(|record| record.votes()) else {
             self.ready_since = None;
@@ -461,7 +461,7 @@ impl Reformation {
         }
     }
 
-    /// When this node makes its attempt, if none of those before it has succeeded.
+    /// When this node starts its attempt, if none of the nodes before it has succeeded.
     fn attempt_at(&self) -> Option<Moment> {
         let since = self.ready_since?;
         let record = self.record.as_ref()?;
@@ -489,7 +489,7 @@ impl Reformation {
         }
     }
 
-    /// Takes the attempt as far as it goes.
+    /// Advances the attempt as far as possible.
     fn advance(&mut self, now: Moment) {
         let millis = self.clock_millis.saturating_add(now.as_nanos() / 1_000_000);
         let Some(round) = &mut self.round else { return };
@@ -511,8 +511,8 @@ impl Reformation {
         self.ready_since = self.ready_since.map(|_| now);
     }
 
-    /// The next state to be stored. Only the latest counts: one that is not yet stored may be
-    /// skipped.
+    /// The next state to store. Only the latest counts: an earlier one that is not yet stored may
+    /// be skipped.
     pub fn poll_persist(&mut self) -> Option<Persist> {
         if !self.durable || self.handed == self.revision {
             return None;
@@ -521,13 +521,13 @@ impl Reformation {
         Some(Persist { revision: self.revision, image: self.record.as_ref().map(Record::to_image) })
     }
 
-    /// A state is stored, so that it survives a crash of the machine; and with it all earlier ones.
+    /// A state, and with it all earlier ones, is stored so that it survives a crash of the machine.
     pub fn handle_persisted(&mut self, now: Moment, revision: u64) {
         self.persisted = self.persisted.max(revision.min(self.handed));
         self.flush(now);
     }
 
-    /// The next message, and for whom.
+    /// The next message and its recipient.
     pub fn poll_message(&mut self) -> Option<(Recipient, Message)> {
         let first = self.effects.front();
         if !first.is_some_and(|(revision, e)| self.is_stored(*revision) && matches!(e, Effect::Send(..))) {
@@ -539,9 +539,9 @@ impl Reformation {
         }
     }
 
-    /// The successor, once it is chosen, and that is stored. If this node is among its voters under
-    /// its present key, it begins the log with them; otherwise it joins them. Polled in turn with
-    /// messages, until there is neither.
+    /// The successor, once it is chosen and the choice is stored. If this node is among its voters
+    /// under its present key, it begins the log with them; otherwise it joins them. Poll this in
+    /// turn with messages, until there is neither.
     pub fn poll_formed(&mut self) -> Option<Proposal> {
         let first = self.effects.front();
         if !first.is_some_and(|(revision, e)| self.is_stored(*revision) && matches!(e, Effect::Form(_))) {
@@ -557,7 +557,7 @@ impl Reformation {
 /// State kept from the last start of a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Kept {
-    /// It has a place to keep records.
+    /// Whether the node has a place to keep records.
     pub durable: bool,
     /// The record found there.
     pub record: Option<Record>,

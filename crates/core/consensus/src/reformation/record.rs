@@ -1,5 +1,4 @@
-//! The record of the network that a node was a member of: all that is needed to found its
-//! successor.
+//! The record of the network that a node was a member of: all data needed to found its successor.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,27 +6,27 @@ use base::NodeKey;
 
 use crate::Configuration;
 
-/// Voters that a network starts with, at most: as [`Config::voters_max`](crate::Config::voters_max)
-/// has it by default.
+/// Largest number of voters that a network starts with: the default of
+/// [`Config::voters_max`](crate::Config::voters_max).
 const FIRST_VOTERS_MAX: usize = 9;
 
-/// Where a node is found.
+/// The address of a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Contact {
     /// Its name.
     pub name: String,
-    /// URLs that lead to it; none where links are laid by hand.
+    /// URLs that lead to it; none where links are set up by hand.
     pub urls: Vec<String>,
 }
 
-/// A network, and who votes in it.
+/// A network and its voters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Head {
     /// The number of the network: see [`base::network_number`].
     pub network: u64,
     /// Its voters, as last appended to the log.
     pub configuration: Configuration,
-    /// Where they are found, as far as that is known.
+    /// Contacts of the voters, as far as they are known.
     pub contacts: BTreeMap<NodeKey, Contact>,
 }
 
@@ -38,12 +37,12 @@ impl Head {
         (self.network, self.configuration.version())
     }
 
-    /// Whether both networks have one founder; others cannot be compared.
+    /// Whether both networks have one founder; otherwise they cannot be compared.
     pub fn is_related(&self, other: &Self) -> bool {
         base::is_same_founder(self.network, other.network)
     }
 
-    /// The names of the voters, sorted; keys stand for those without a name.
+    /// The names of the voters, sorted; the key stands for a voter without a name.
     pub fn voter_names(&self) -> Vec<String> {
         let voters = self.configuration.voters.union(&self.configuration.outgoing);
         let name = |key: &NodeKey| self.contacts.get(key).map_or_else(|| key.to_string(), |c| c.name.clone());
@@ -55,9 +54,9 @@ impl Head {
 /// The number of an attempt to found a successor; a later one is greater.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Ballot {
-    /// One more than any that the candidate knows of.
+    /// One more than any round that the candidate knows of.
     pub round: u64,
-    /// The node whose attempt it is, so that no two attempts have one number.
+    /// The node that makes the attempt, so that no two attempts have one number.
     pub candidate: NodeKey,
 }
 
@@ -70,12 +69,13 @@ pub struct Proposal {
     pub replaces: u64,
     /// The node that names the group: the candidate that made the proposal.
     pub founder: NodeKey,
-    /// Its first voters: an odd number of those that promised.
+    /// Its first voters: an odd number of the nodes that promised.
     pub voters: BTreeMap<NodeKey, Contact>,
 }
 
 impl Proposal {
-    /// A network of the candidate and as many of the nodes that promised as make an odd number.
+    /// A network of the candidate and as many of the nodes that promised as give an odd number of
+    /// voters.
     pub(super) fn new(
         (network, replaces): (u64, u64),
         founder: NodeKey,
@@ -101,18 +101,19 @@ impl Proposal {
 /// The state that a node keeps, on its disk if it has a place there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// The latest network and configuration that it knows of.
+    /// The latest network and configuration that the node knows of.
     pub head: Head,
-    /// The keys that this node had in it, one for each start. Their votes are this node's to give.
+    /// The keys of this node in that network, one for each incarnation. Their votes are this
+    /// node's.
     pub keys: BTreeSet<NodeKey>,
-    /// It takes no part in any earlier attempt.
+    /// The latest attempt that the node has promised to; it takes no part in any earlier one.
     pub promised: Ballot,
-    /// The proposal that it accepted last, and in which attempt.
+    /// The proposal that it last accepted, and the attempt in which it did.
     pub accepted: Option<(Ballot, Proposal)>,
 }
 
 impl Record {
-    /// Of a network that nobody has tried to replace yet.
+    /// The record of a network that nobody has tried to replace yet.
     pub fn new(head: Head, keys: BTreeSet<NodeKey>) -> Self {
         Self { head, keys, promised: Ballot::default(), accepted: None }
     }
@@ -122,9 +123,9 @@ impl Record {
         self.keys.iter().any(|key| self.head.configuration.is_voter(*key))
     }
 
-    /// Takes over what another node knows better. Promises hold for all attempts to replace one
-    /// network, whatever configuration of it they are made by; a later network has attempts of its
-    /// own.
+    /// Adopts a newer network or configuration from another node. Promises hold for all attempts to
+    /// replace one network, whichever configuration of it they are based on. A later network has
+    /// attempts of its own.
     pub(super) fn adopt(&mut self, head: Head) {
         if head.network != self.head.network {
             self.promised = Ballot::default();

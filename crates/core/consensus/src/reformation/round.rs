@@ -20,12 +20,12 @@ struct Promised {
 pub(super) struct Round {
     pub(super) began: Moment,
     pub(super) ballot: Ballot,
-    /// The network that is lost. A candidate that learns of a newer configuration gives the attempt
-    /// up.
+    /// The network that is lost. A candidate that learns of a newer configuration abandons the
+    /// attempt.
     pub(super) head: Head,
     asked: BTreeSet<NodeKey>,
     promised: BTreeMap<NodeKey, Promised>,
-    /// Since when a majority has promised.
+    /// The moment at which a majority had promised.
     majority_since: Option<Moment>,
     proposal: Option<Proposal>,
     accepted: BTreeMap<NodeKey, BTreeSet<NodeKey>>,
@@ -70,9 +70,9 @@ impl Round {
         }
     }
 
-    /// The proposal, once, when a majority has promised and the others have had their time: what
-    /// was accepted in the latest attempt, for it may have been chosen; otherwise a network of the
-    /// candidate.
+    /// The proposal, returned once: when a majority has promised and the others have had their
+    /// time. It is the proposal accepted in the latest attempt, since that one may have been
+    /// chosen; otherwise a network of the candidate.
     pub(super) fn propose(
         &mut self,
         now: Moment,
@@ -95,12 +95,12 @@ impl Round {
         Some(proposal)
     }
 
-    /// Those that are asked to accept.
+    /// The nodes that are asked to accept.
     pub(super) fn acceptors(&self) -> Vec<NodeKey> {
         self.promised.keys().copied().collect()
     }
 
-    /// The proposal, when a majority has accepted it.
+    /// The proposal, if a majority has accepted it.
     pub(super) fn chosen(&self) -> Option<Proposal> {
         self.proposal.clone().filter(|_| is_majority(&self.head, self.accepted.values()))
     }
@@ -112,7 +112,7 @@ impl Round {
     }
 }
 
-/// Whether these nodes together have the votes of a majority.
+/// Whether the votes of these nodes together are a majority.
 fn is_majority<'a>(head: &Head, mut nodes: impl Iterator<Item = &'a BTreeSet<NodeKey>> + Clone) -> bool {
     let votes: BTreeSet<NodeKey> = nodes.by_ref().flatten().copied().collect();
     head.configuration.is_majority(|key| votes.contains(&key))

@@ -1,4 +1,4 @@
-//! Nodes that lose each other, die and come back at random: every network has one successor at
+//! Nodes that lose each other, die and come back at random. Every network has one successor at
 //! most, and gets one when a majority of its voters is back.
 
 use super::*;
@@ -8,7 +8,7 @@ const NODES: u64 = 5;
 /// The number of the first network.
 const FIRST: u64 = (7 << 44) | 1;
 
-/// A mistake of the world, to see that it would be noticed.
+/// A fault of the world, to show that the checks would notice it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Mutation {
     None,
@@ -21,11 +21,11 @@ enum Mutation {
 struct Node {
     machine: Reformation,
     alive: bool,
-    /// It is a member of a network.
+    /// The node is a member of a network.
     inside: bool,
     /// The state that survives a crash.
     disk: Option<Bytes>,
-    /// On its way to the disk.
+    /// The state on its way to the disk.
     storing: Option<(Moment, Persist)>,
 }
 
@@ -34,11 +34,11 @@ struct World {
     rng: Rng,
     next_key: u64,
     nodes: Vec<Node>,
-    /// When, from, to, what.
+    /// Messages in flight: time of arrival, sender, receiver, message.
     under_way: Vec<(Moment, usize, usize, Message)>,
     /// The successor of each network.
     successors: BTreeMap<u64, Proposal>,
-    /// Nodes of one side of a partition.
+    /// The nodes on one side of a partition.
     side: BTreeSet<usize>,
     loss: u64,
     mutation: Mutation,
@@ -78,7 +78,7 @@ impl World {
     }
 
     fn fresh_key(&mut self) -> NodeKey {
-        // In no order, so that the turns of candidates change.
+        // Keys in random order, so that the turns of candidates change.
         self.next_key += 1;
         NodeKey(Seed(self.next_key).split("key").0.max(1))
     }
@@ -222,7 +222,7 @@ impl World {
         }
     }
 
-    /// Whether a node has contact to members that are a majority of the voters it knows of.
+    /// Whether a node is in contact with members that are a majority of the voters it knows of.
     fn has_majority(&self, at: usize) -> bool {
         let Some(head) = self.nodes[at].machine.head() else { return false };
         let here = |other: &usize| self.side.contains(other) == self.side.contains(&at);
@@ -230,7 +230,8 @@ impl World {
         head.configuration.is_majority(|key| others().any(|n| n.alive && n.inside && n.machine.key == key))
     }
 
-    /// A majority of the voters of the latest network is inside, and has been there since it began.
+    /// Whether a majority of the voters of the latest network is inside and has been since it
+    /// began.
     fn is_served(&self) -> bool {
         let heads = self.nodes.iter().filter_map(|node| node.machine.head());
         let Some(latest) = heads.max_by_key(|head| head.version()) else { return false };
@@ -243,7 +244,8 @@ fn contact(number: u64) -> Contact {
     Contact { name: format!("N{number}"), urls: Vec::new() }
 }
 
-/// Random trouble. The rivals that came up, if any.
+/// A run of random faults. Returns the world and a description of two rival successors, if they
+/// came up.
 fn troubled(seed: u64, mutation: Mutation) -> (World, Option<String>) {
     let mut world = World::new(seed, mutation);
     if world.below(2) == 0 {
@@ -332,7 +334,7 @@ fn who_knows_less_goes_on_with_what_is_newer() {
     assert_eq!(node.head(), Some(&newer));
     let persist = node.poll_persist().expect("it is to be stored");
     node.handle_persisted(now, persist.revision);
-    // A candidate with the old one is told.
+    // A candidate with the old network is told of the newer one.
     let ballot = Ballot { round: 1, candidate: NodeKey(2) };
     node.handle_message(now, NodeKey(2), Message::Prepare { head: old, ballot });
     let told = std::iter::from_fn(|| node.poll_message()).collect::<Vec<_>>();
@@ -340,7 +342,7 @@ fn who_knows_less_goes_on_with_what_is_newer() {
         *to == Recipient::One(NodeKey(2))
             && matches!(message, Message::Standing { head, .. } if *head == newer)
     }));
-    // Networks of another founder are none of its business.
+    // Networks of another founder do not concern it.
     let foreign = Head { network: 9 << 44, ..newer.clone() };
     node.handle_message(now, NodeKey(3), Message::Prepare { head: foreign, ballot });
     assert_eq!(node.poll_message(), None);

@@ -1,4 +1,4 @@
-//! Reading and writing fields, little-endian, with errors that say where.
+//! Reading and writing fields, little-endian. Errors carry the position.
 
 use bytes::{BufMut, Bytes, BytesMut};
 
@@ -30,7 +30,7 @@ impl Reader {
         Ok(field)
     }
 
-    /// Everything that is left.
+    /// The rest of the message.
     pub(crate) fn rest(&mut self) -> Bytes {
         let rest = self.bytes.slice(self.at..);
         self.at = self.bytes.len();
@@ -77,7 +77,8 @@ impl Reader {
         }
     }
 
-    /// A number of things of `each` bytes or more that follow: never more than what is left can hold.
+    /// The number of elements that follow, of `each` bytes or more. It is never more than the rest
+    /// of the message can hold.
     pub(crate) fn count(&mut self, what: &'static str, each: usize) -> Result<usize, MessageError> {
         let at = self.at;
         let count = self.u32(what)? as usize;
@@ -88,13 +89,13 @@ impl Reader {
         Ok(count)
     }
 
-    /// A byte string with its length before it.
+    /// A byte string preceded by its length.
     pub(crate) fn string(&mut self, what: &'static str) -> Result<Bytes, MessageError> {
         let len = self.u32(what)? as usize;
         self.bytes(len, what)
     }
 
-    /// Nothing may be left.
+    /// Checks that nothing is left.
     pub(crate) fn end(self) -> Result<(), MessageError> {
         let left = self.bytes.len() - self.at;
         if left > 0 { Err(MessageError::Trailing { at: self.at, left }) } else { Ok(()) }
@@ -106,7 +107,7 @@ pub(crate) fn put_len(out: &mut BytesMut, len: usize) {
     out.put_u32_le(u32::try_from(len).expect("lengths are bounded by the configuration"));
 }
 
-/// Writes a byte string with its length before it.
+/// Writes a byte string preceded by its length.
 pub(crate) fn put_string(out: &mut BytesMut, bytes: &[u8]) {
     put_len(out, bytes.len());
     out.put_slice(bytes);

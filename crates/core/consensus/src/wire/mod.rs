@@ -1,8 +1,10 @@
-//! What members send each other: a version, a kind, the group, and the fields of the kind, little-endian.
+//! Messages between members: a version, a kind, the group, and the fields of the kind,
+//! little-endian.
 //!
-//! The library's own serial form is not used between nodes: its messages can hold nonsense that the library
-//! answers with a panic. Here such messages cannot be written down, or are refused when read; what depends on the state
-//! of the receiver is checked in `guard.rs`.
+//! The library's own serialization is not used between nodes: its messages can hold invalid values
+//! that the library answers with a panic. Such messages cannot be expressed in this form, or are
+//! refused when they are read. Values that are invalid only for the state of the receiver are
+//! checked in `guard.rs`.
 
 mod bytes;
 mod raft;
@@ -15,11 +17,11 @@ pub(crate) use self::raft::{RaftMessage, changes_of, is_wired, proposal_data, pr
 
 /// The version of the messages between members.
 pub const VERSION: u8 = 1;
-/// The highest term: one election per nanosecond reaches it after days, so only nonsense goes beyond.
+/// The highest term: one election per nanosecond reaches it after days, so a higher one is invalid.
 pub(crate) const TERM_MAX: u64 = 1 << 48;
 /// The highest index and serial.
 pub(crate) const INDEX_MAX: u64 = 1 << 60;
-/// Keys in one request.
+/// Largest number of keys in one request.
 pub(crate) const REQUESTS_MAX: usize = 1_024;
 const HEAD_BYTES: usize = 10;
 
@@ -30,10 +32,10 @@ pub enum MessageError {
     /// Another version of the protocol.
     #[error("consensus message of version {got}, this node speaks {VERSION}")]
     Version {
-        /// What the peer speaks.
+        /// The peer's version.
         got: u8,
     },
-    /// The message is of another group: its federation was started elsewhere.
+    /// The message belongs to another group: its federation was started elsewhere.
     #[error("consensus message of the group of {got}, this node belongs to the group of {mine}")]
     Group {
         /// The sender's group, named by the node that started it.
@@ -41,67 +43,67 @@ pub enum MessageError {
         /// This node's group.
         mine: NodeKey,
     },
-    /// The sender is this node, or nobody.
+    /// The claimed sender is this node or no node.
     #[error("consensus message from {from}, which cannot be a peer")]
     Sender {
-        /// Who is said to have sent it.
+        /// The claimed sender.
         from: NodeKey,
     },
-    /// Ends too early.
+    /// The message ends too early.
     #[error("{what} at byte {at} needs {need} bytes, {left} are left")]
     Truncated {
         /// The field.
         what: &'static str,
-        /// Where it starts.
+        /// Offset of the field.
         at: usize,
-        /// Its length.
+        /// Length of the field in bytes.
         need: usize,
-        /// What is there.
+        /// Bytes left.
         left: usize,
     },
-    /// A code that has no meaning.
+    /// A code without a meaning.
     #[error("{what} at byte {at} has no value {value}")]
     Unknown {
         /// The field.
         what: &'static str,
-        /// Where it starts.
+        /// Offset of the field.
         at: usize,
-        /// What stands there.
+        /// The value found.
         value: u8,
     },
-    /// A number out of its range.
+    /// A number is out of its range.
     #[error("{what} at byte {at} is {value}, not between {least} and {most}")]
     Range {
         /// The field.
         what: &'static str,
-        /// Where it starts.
+        /// Offset of the field.
         at: usize,
-        /// What stands there.
+        /// The value found.
         value: u64,
-        /// The least it may be.
+        /// The smallest valid value.
         least: u64,
-        /// The most it may be.
+        /// The largest valid value.
         most: u64,
     },
-    /// Bytes after the end.
+    /// Bytes follow the end of the message.
     #[error("{left} bytes too many from byte {at}")]
     Trailing {
-        /// Where the message ends.
+        /// Offset of the end.
         at: usize,
-        /// How many bytes follow.
+        /// Number of bytes that follow.
         left: usize,
     },
-    /// The fields are well-formed and contradict each other or what this node knows for certain.
+    /// The fields are well-formed, but contradict each other or facts that this node knows.
     #[error("impossible message: {why} ({value})")]
     Impossible {
-        /// What is impossible.
+        /// The contradiction.
         why: &'static str,
-        /// The value that is.
+        /// The impossible value.
         value: u64,
     },
 }
 
-/// What a member asks the leader to do with another.
+/// A request of a member to the leader about a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wish {
     Add,
@@ -117,11 +119,12 @@ pub(crate) enum Packet {
     Propose { first: u64, bodies: Vec<Bytes> },
     /// From the leader of `term`: the sender's proposals below `next` stand in its log.
     Accepted { term: u64, next: u64 },
-    /// To the leader: who should be added or removed.
+    /// To the leader: nodes to be added or removed.
     Requests(Vec<(Wish, NodeKey)>),
-    /// From a member that has applied the log up to `applied` and hears no leader: am I still a member?
+    /// From a member that has applied the log up to `applied` and hears no leader: am I still a
+    /// member?
     Probe { applied: u64 },
-    /// You are not a member, and will not be one again.
+    /// To a node that is not a member and will not be one again.
     Removed,
 }
 
@@ -164,7 +167,7 @@ pub(crate) fn encode(group: NodeKey, packet: &Packet) -> Bytes {
     out.freeze()
 }
 
-/// Reads a packet that came from `from` to `to`, and the group it is for.
+/// Reads a packet from `from` to `to`. Returns the group it is for, and the packet.
 pub(crate) fn decode(from: NodeKey, to: NodeKey, bytes: Bytes) -> Result<(NodeKey, Packet), MessageError> {
     let mut reader = Reader::new(bytes);
     let got = reader.u8("version")?;
@@ -214,7 +217,7 @@ fn decode_requests(reader: &mut Reader) -> Result<Packet, MessageError> {
     Ok(Packet::Requests(list))
 }
 
-/// About how much a packet needs besides its fixed fields.
+/// Approximate number of bytes of a packet besides its fixed fields.
 fn body_bytes(packet: &Packet) -> usize {
     match packet {
         Packet::Raft(message) => raft::body_bytes(message),

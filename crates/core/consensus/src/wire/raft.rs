@@ -1,5 +1,5 @@
-//! The messages of the Raft algorithm (Ongaro and Ousterhout 2014, figures 2 and 13, with pre-votes): ten kinds, each
-//! with the fields it needs.
+//! The messages of the Raft algorithm (Ongaro and Ousterhout 2014, figures 2 and 13, with
+//! pre-votes): ten kinds, each with the fields it needs.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ use crate::replicated::Replicated;
 /// The library's message.
 pub(crate) type RaftMessage = Message;
 
-/// The library marks votes that a leader asked for with this (its constant is not public).
+/// The library marks votes that a leader requested with this context (its constant is not public).
 const TRANSFER: &[u8] = b"CampaignTransfer";
 const KIND: &str = "kind of Raft message";
 const PROPOSAL_HEAD: usize = 16;
@@ -30,14 +30,14 @@ pub(crate) fn proposal_data(key: NodeKey, serial: u64, body: &[u8]) -> Vec<u8> {
     data
 }
 
-/// Who proposed an entry, with which serial, and the body; `None` for the empty entry of a new leader.
+/// Proposer, serial and body of an entry; `None` for the empty entry of a new leader.
 pub(crate) fn proposal_of(data: &Bytes) -> Option<(NodeKey, u64, Bytes)> {
     let (key, rest) = data.split_first_chunk::<8>()?;
     let (serial, _) = rest.split_first_chunk::<8>()?;
     Some((NodeKey(u64::from_le_bytes(*key)), u64::from_le_bytes(*serial), data.slice(PROPOSAL_HEAD..)))
 }
 
-/// The step of the membership that an entry is, if it is one; an empty one ends a joint step.
+/// The membership change in an entry, if it is one; an empty change ends a joint step.
 pub(crate) fn changes_of(entry: &Entry) -> Option<Vec<Change>> {
     if entry.get_entry_type() != EntryType::EntryConfChangeV2 {
         return None;
@@ -47,7 +47,7 @@ pub(crate) fn changes_of(entry: &Entry) -> Option<Vec<Change>> {
     change::from_raft(&step)
 }
 
-/// Whether a vote is asked for because the leader wants to hand over.
+/// Whether the vote is requested because the leader wants to hand over.
 fn is_transfer(message: &Message) -> bool {
     message.get_context() == TRANSFER
 }
@@ -84,7 +84,8 @@ fn kind_of(code: u8) -> Option<MessageType> {
     })
 }
 
-/// Whether a message is one of the ten; the library sends others only when asked for what is not used here.
+/// Whether a message is one of the ten. The library sends others only for features that are not
+/// used here.
 pub(crate) fn is_wired(message: &Message) -> bool {
     code(message.get_msg_type()).is_some()
 }
@@ -198,7 +199,8 @@ fn decode_append(m: &mut Message, r: &mut Reader) -> Result<(), MessageError> {
     let mut entries = Vec::with_capacity(count.min(4_096));
     let mut term = m.log_term.max(1);
     for i in 1..=count as u64 {
-        // Terms never fall along a log, and no entry is of a later term than the leader that sends it.
+        // Terms never fall along a log, and no entry has a later term than the leader that sends
+        // it.
         term = r.number("term of an entry", term, m.term)?;
         let mut entry = decode_entry(r)?;
         (entry.term, entry.index) = (term, m.index + i);

@@ -1,4 +1,4 @@
-//! What goes wrong, drawn from a seed: as long as a majority of the voters lives, everything must come right again.
+//! Faults drawn from a seed: as long as a majority of the voters lives, the group must recover.
 
 use std::time::Duration;
 
@@ -11,22 +11,22 @@ const fn ms(n: u64) -> Duration {
     Duration::from_millis(n)
 }
 
-/// The time the network is left in peace after the faults, at most.
+/// Longest calm that the network gets after the faults.
 const CALM_WITHIN: Duration = ms(20_000);
 
-/// What the world knows of its own faults.
+/// The world's record of its own faults.
 #[derive(Default)]
 pub(crate) struct Faults {
-    /// When nodes notice that others are gone, or a partition.
+    /// When nodes notice that others are gone or cut off.
     notice: Option<Moment>,
     heal: Option<Moment>,
     split_noticed: bool,
-    /// When nodes look next who of those there is no member.
+    /// When nodes next look for nodes that are present and not members.
     greet_at: Moment,
 }
 
 impl Faults {
-    /// Some seconds of trouble.
+    /// Some seconds of faults.
     pub(crate) fn run(&mut self, world: &mut World, seconds: u64) {
         let end = world.now + Duration::from_secs(seconds);
         while world.now < end && !world.over {
@@ -38,7 +38,7 @@ impl Faults {
         }
     }
 
-    /// Peace: nobody is stopped or cut off any more, and nothing gets lost.
+    /// Ends all faults: no node is stopped or cut off any longer, and no message is lost.
     pub(crate) fn calm(&mut self, world: &mut World) -> Duration {
         world.weather = Weather { delay_min: 1, delay_max: 5, ..Weather::default() };
         self.heal_now(world);
@@ -98,7 +98,8 @@ impl Faults {
         }
     }
 
-    /// Kills a node for good, if the others can do without it: all of them live, agree and have done so for a while.
+    /// Kills a node for good if the others can do without it: all of them live, agree, and have
+    /// done so for a while.
     fn kill(&mut self, world: &mut World, key: NodeKey) {
         let members = world.members();
         let agreed = world.nodes.iter().all(|(key, node)| {
@@ -132,7 +133,7 @@ impl Faults {
         self.greet(world, &keys);
     }
 
-    /// Everybody wants everybody there to be a member.
+    /// Every node requests that every present node is a member.
     fn greet(&mut self, world: &mut World, keys: &[NodeKey]) {
         let now = world.now;
         for key in keys {
@@ -144,7 +145,7 @@ impl Faults {
         }
     }
 
-    /// Nodes notice who is gone, and ask for the removal, as their kernels would.
+    /// Nodes notice that others are gone and request their removal, as their kernels would.
     fn notice(&mut self, world: &mut World) {
         let (now, keys) = (world.now, world.nodes.keys().copied().collect::<Vec<_>>());
         if self.heal.is_some_and(|heal| now >= heal) {

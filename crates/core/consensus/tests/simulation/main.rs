@@ -1,6 +1,7 @@
-//! Seeded runs of whole groups: messages get lost, late and doubled; the network splits; nodes stop for a while or for good,
-//! leave and join. All members apply one sequence, every proposal of who stays is in it once and in order, and
-//! some time after the last fault everything is.
+//! Seeded runs of whole groups. Messages get lost, late and duplicated; the network splits; nodes
+//! stop for a while or for good, leave and join. All members apply one sequence. Every proposal of
+//! a node that stays is in it at most once and in order, and some time after the last fault every
+//! one is.
 
 mod faults;
 mod oracle;
@@ -55,7 +56,7 @@ fn run_named(seed: u64) -> Outcome {
     std::panic::catch_unwind(|| run(seed)).unwrap_or_else(|_| panic!("seed {seed} failed"))
 }
 
-/// Runs the seeds, and checks that the runs were about something.
+/// Runs the seeds, and checks that faults really occurred in the runs.
 fn run_all(seeds: std::ops::Range<u64>) {
     let count = seeds.clone().count();
     let outcomes: Vec<Outcome> = seeds.map(run_named).collect();
@@ -74,7 +75,8 @@ fn groups_come_through_every_trouble() {
 
 #[test]
 fn groups_come_through_more_trouble() {
-    // As elsewhere: the one seed that `MESHRTI_SEED` names, or as many as `MESHRTI_SEEDS` says.
+    // The seed that `MESHRTI_SEED` names, or as many seeds as `MESHRTI_SEEDS` says, as in other
+    // crates.
     let number = |name| std::env::var(name).ok().and_then(|text: String| text.parse::<u64>().ok());
     match number("MESHRTI_SEED") {
         Some(seed) => drop(run_named(seed)),
@@ -89,7 +91,7 @@ fn a_run_can_be_repeated() {
     }
 }
 
-/// The time from the death of the leader to the next entry applied by those who are left.
+/// The time from the death of the leader to the next entry that the survivors apply.
 #[test]
 fn a_new_leader_is_there_within_two_timeouts() {
     for seed in 0..30 {

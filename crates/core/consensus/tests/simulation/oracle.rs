@@ -1,4 +1,4 @@
-//! What must hold whatever happens: one sequence, each proposal once and in the order of its proposer.
+//! Invariants of every run: one sequence, with each proposal once and in the order of its proposer.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use base::NodeKey;
 use bytes::Bytes;
 use consensus::Serial;
 
-/// What a member has applied: how much, and a digest of it.
+/// The number of entries that a member has applied, and their digest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Applied {
     pub(crate) count: usize,
@@ -31,7 +31,7 @@ pub(crate) fn fold(digest: u64, bytes: &[u8]) -> u64 {
     bytes.iter().fold(digest, |d, byte| (d ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3))
 }
 
-/// The one sequence, as the first member to apply an entry saw it.
+/// The one sequence, as recorded from the first member to apply each entry.
 #[derive(Debug, Default)]
 pub(crate) struct Oracle {
     /// The state after each entry.
@@ -40,7 +40,7 @@ pub(crate) struct Oracle {
 }
 
 impl Oracle {
-    /// A member that has applied `at` applies one more entry.
+    /// Checks one more entry of a member that has applied `at`.
     pub(crate) fn apply(&mut self, at: Applied, from: NodeKey, serial: Serial, body: &Bytes) -> Applied {
         let digest = fold(fold(fold(at.digest, &from.0.to_le_bytes()), &serial.0.to_le_bytes()), body);
         let next = Applied { count: at.count + 1, digest };
@@ -58,7 +58,7 @@ impl Oracle {
         next
     }
 
-    /// A member takes over the state of another.
+    /// Checks that a member takes over a state of another member.
     pub(crate) fn restore(&self, before: Applied, after: Applied) {
         assert!(after.count >= before.count, "a snapshot goes forward");
         let known = if after.count == 0 { NOTHING } else { self.sequence[after.count - 1] };
@@ -78,7 +78,7 @@ impl Oracle {
     }
 }
 
-/// How the body of a proposal starts.
+/// The first octets of the body of a proposal.
 pub(crate) fn body_head(key: NodeKey, serial: u64) -> [u8; 16] {
     let mut head = [0; 16];
     head[..8].copy_from_slice(&key.0.to_le_bytes());

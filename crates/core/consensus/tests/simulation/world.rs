@@ -10,7 +10,7 @@ use rand_core::RngCore;
 
 use crate::oracle::{Applied, NOTHING, Oracle, body_head, fold};
 
-/// What the network does to messages, in parts of 1,000 and in milliseconds.
+/// Faults of the network: shares of messages in parts of 1,000, delays in milliseconds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Weather {
     pub(crate) loss: u64,
@@ -23,16 +23,17 @@ pub(crate) struct Node {
     pub(crate) consensus: Consensus,
     pub(crate) applied: Applied,
     pub(crate) proposed: u64,
-    /// It is stopped until then; its messages wait.
+    /// The node is stopped until then; its messages wait.
     pub(crate) paused: Moment,
-    /// On which side of a partition it is.
+    /// The side of a partition that the node is on.
     pub(crate) side: u8,
-    /// It has asked to leave.
+    /// The node has asked to leave.
     pub(crate) leaving: bool,
 }
 
 impl Node {
-    /// With everything applied, the configuration at the end of the log is that of the members.
+    /// Whether, with everything applied, the configuration at the end of the log is that of the
+    /// members.
     fn configuration_is_that_of_the_members(&self) -> bool {
         let members = self.consensus.members().iter();
         let voters = members.filter(|(_, role)| **role == Role::Voter).map(|(key, _)| *key);
@@ -48,7 +49,7 @@ pub(crate) struct World {
     pub(crate) now: Moment,
     pub(crate) rng: Rng,
     pub(crate) dead: BTreeSet<NodeKey>,
-    /// When the membership changed last, as seen by anybody.
+    /// When the membership last changed, as seen by any member.
     pub(crate) moved: Moment,
     seed: Seed,
     config: Config,
@@ -56,7 +57,7 @@ pub(crate) struct World {
     posted: u64,
     keys: u64,
     pub(crate) digest: u64,
-    /// The last member has left; whoever else is there is cut off or came too late.
+    /// The last member has left; any other node is cut off or came too late.
     pub(crate) over: bool,
 }
 
@@ -94,7 +95,7 @@ impl World {
 
     fn fresh_key(&mut self) -> NodeKey {
         self.keys += 1;
-        // Keys are random: their order says nothing about their age.
+        // Keys are random, so their order does not reveal their age.
         NodeKey(self.seed.split("key").split_index(self.keys).0 | 1)
     }
 
@@ -103,7 +104,7 @@ impl World {
         self.nodes.insert(key, Node { consensus, applied, proposed: 0, paused, side: 0, leaving: false });
     }
 
-    /// A new node, which some of the others want to be added.
+    /// Starts a new node, which some of the others want to add.
     pub(crate) fn join(&mut self) -> NodeKey {
         let key = self.fresh_key();
         let joiner = Consensus::joiner(key, self.seed, self.config.clone()).unwrap();
@@ -140,7 +141,7 @@ impl World {
         }
     }
 
-    /// Takes out of a member what there is.
+    /// Takes all outputs of a member.
     fn drain(&mut self, key: NodeKey) {
         let now = self.now;
         let Some(node) = self.nodes.get_mut(&key) else { return };
@@ -199,7 +200,7 @@ impl World {
     pub(crate) fn is_cut(&self, from: NodeKey, to: NodeKey) -> bool {
         match (self.nodes.get(&from), self.nodes.get(&to)) {
             (Some(from), Some(to)) => from.side != to.side,
-            // The last words of the dead still arrive.
+            // The last messages of a dead node still arrive.
             (None, Some(_)) => false,
             (_, None) => true,
         }
@@ -253,8 +254,8 @@ impl World {
         leaders.max_by_key(|(_, node)| term(node)).map(|(key, _)| *key)
     }
 
-    /// Everybody who lives is a member, nobody else is, and all have applied the same; everything that they
-    /// proposed is in it.
+    /// Whether every live node is a member, no other node is, and all have applied the same
+    /// entries, which contain all their proposals.
     pub(crate) fn is_calm(&self) -> bool {
         let alive: Vec<&NodeKey> = self.nodes.keys().collect();
         self.nodes.iter().all(|(key, node)| {

@@ -1,4 +1,4 @@
-//! Lists that have a message of their own, from and to collections of their items.
+//! Conversions between lists that have a message of their own and collections of their items.
 
 use super::{
     AttributeHandleSet, AttributeHandleValue, AttributeHandleValueMap, AttributeSetRegionSetPair,

@@ -1,4 +1,5 @@
-//! Services that have several forms, each with its own request: what all forms have in common.
+//! The common content of the forms of a service: some services have several, each with its own
+//! request.
 
 use super::{
     ConnectRequest, ConnectWithConfigurationAndCredentialsRequest, ConnectWithConfigurationRequest,
@@ -46,8 +47,8 @@ pub struct Join {
     pub additional_fom_modules: FomModuleSet,
 }
 
-/// Makes what the forms have in common from each of them: the fields of the same name, and some by
-/// an expression.
+/// Builds the common type from each form: from the fields of the same names, and for some fields
+/// from an expression.
 macro_rules! forms {
     ($common:ident: $($form:ident($request:ident) {
         $($same:ident),* $(,)? $(; $($field:ident: $value:expr),+)?

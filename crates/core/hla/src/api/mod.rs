@@ -6,7 +6,8 @@
 //! services, [`CallResponse`] its result or exception, [`CallbackRequest`] any of the 62 callbacks.
 //!
 //! [`SERVICES`] is the call table: what is to be known of a service before it is served.
-//! [`Request`] ties each request to its row and to its result.
+//! [`SERVICES`] is the call table: the properties of each service that the RTI checks before it
+//! serves.
 //!
 //! A sub-message that may be absent is an `Option`; an absent handle and one that does not fit
 //! are both *invalid* (see [`crate::handle`]), so that they end in the exception the standard

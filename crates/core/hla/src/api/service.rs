@@ -1,7 +1,7 @@
-//! The call table: what is to be known of each service before it is served.
+//! The call table: the properties of each service that are checked before it is served.
 //!
 //! [`SERVICES`](super::SERVICES) has a row for every field of [`CallRequest`](super::CallRequest).
-//! Rows, and what ties a request to its row and its result ([`Request`]), are generated from
+//! The rows, and the ties between requests, rows and results ([`Request`]), are generated from
 //! `proto/services.tsv` and the `.proto` files (`cargo xtask gen`).
 
 use super::ServiceGroup;
@@ -9,27 +9,27 @@ use super::call_request::CallRequest;
 use super::call_response::CallResponse;
 use crate::Exception;
 
-/// A service, or one of its forms where it has several.
+/// A service, or one form of a service that has several.
 #[derive(PartialEq, Eq, Debug)]
 pub struct Service {
-    /// The field of `CallRequest` that holds a call of it, counted from 1. `CallResponse` has its
-    /// response one field on, as the exception is the first.
+    /// The field of `CallRequest` that holds a call of it, counted from 1. Its response is in the
+    /// field of `CallResponse` with the next number, since the first one there is the exception.
     pub field: u32,
     /// Spelled as in the HLA API, with the form appended: `updateAttributeValues`,
     /// `createFederationExecutionWithMIM`.
     pub name: &'static str,
-    /// The group that reports about services name.
+    /// The group of the service, for reports about services.
     pub group: ServiceGroup,
-    /// Where IEEE 1516.1-2025 describes it, such as `6.10`.
+    /// The clause of IEEE 1516.1-2025 that describes it, such as `6.10`.
     pub clause: &'static str,
     /// The state that its caller must have reached.
     pub needs: Needs,
-    /// Whether it may be called while the federation execution is saved. (For Join Federation
-    /// Execution: the federation execution to join.)
+    /// Whether it may be called while the federation execution is saved. For Join Federation
+    /// Execution, this concerns the federation execution to join.
     pub during_save: bool,
     /// Whether it may be called while the federation execution is restored.
     pub during_restore: bool,
-    /// The exceptions it may raise.
+    /// The exceptions that it may raise.
     pub exceptions: &'static [Exception],
 }
 
@@ -50,9 +50,9 @@ impl Service {
 pub enum Needs {
     /// None: the service connects or disconnects.
     Nothing,
-    /// It is connected.
+    /// The caller is connected.
     Connection,
-    /// It is joined to a federation execution.
+    /// The caller is a joined federate.
     Membership,
 }
 
@@ -61,22 +61,22 @@ pub trait Request: Sized + Send {
     /// The result of the service in the form in which it is used: a handle, a list, an enumeration.
     type Output: Send + 'static;
 
-    /// Its row of the call table.
+    /// The row of the service in the call table.
     const SERVICE: &'static Service;
 
-    /// The request as a call.
+    /// Wraps the request as a call.
     fn into_call(self) -> CallRequest;
 
     /// The response that returns `output`.
     fn response(output: Self::Output) -> CallResponse;
 
-    /// What `response` returns; `None` when it is the response of another service, or holds no
-    /// valid result.
+    /// The output of `response`; `None` if it is the response of another service, or holds no valid
+    /// result.
     fn output(response: CallResponse) -> Option<Self::Output>;
 }
 
 impl CallRequest {
-    /// The row of the call table for this call.
+    /// The row of this call in the call table.
     pub fn service(&self) -> &'static Service {
         fn of<R: Request>(_: &R) -> &'static Service {
             R::SERVICE
@@ -89,7 +89,7 @@ impl CallRequest {
     }
 }
 
-/// A result as it is used, made from the field that holds it in a response, and back.
+/// A result in the form in which it is used, made from its field in a response, and back.
 pub(super) trait Returned<Field>: Sized {
     fn from_field(field: Field) -> Option<Self>;
 

@@ -1,4 +1,4 @@
-//! The call table, and what ties requests to it.
+//! The call table, and its ties to requests.
 
 use super::call_response::CallResponse;
 use super::*;

@@ -2,7 +2,7 @@
 
 use super::{Decoder, DecoderError, Encoder, EncoderError, Value};
 
-/// What the bits of a basic data representation mean.
+/// The interpretation of the bits of a basic data representation.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Interpretation {
     /// Two's complement.
@@ -13,16 +13,16 @@ pub enum Interpretation {
     Float,
 }
 
-/// Which octet comes first.
+/// The position of the most significant octet.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Endian {
-    /// The most significant.
+    /// The most significant octet comes first.
     Big,
-    /// The least significant.
+    /// The least significant octet comes first.
     Little,
 }
 
-/// A basic data representation. Its octet boundary is its size.
+/// A basic data representation. Its octet boundary equals its size.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct BasicType {
     interpretation: Interpretation,
@@ -43,7 +43,7 @@ impl BasicType {
         }
     }
 
-    /// The representation that the standard MIM (either edition) calls `name`.
+    /// The representation with this name in the standard MIM of either edition.
     pub fn standard(name: &str) -> Option<Self> {
         let (interpretation, octets, endian) = match name {
             "HLAoctet" | "HLAunsignedInteger8" => return Some(Self::OCTET),
@@ -70,16 +70,16 @@ impl BasicType {
 
     /// HLAoctet.
     pub const OCTET: Self = Self { interpretation: Interpretation::Unsigned, octets: 1, endian: Endian::Big };
-    /// HLAinteger32BE, in which the standard enumerates and counts.
+    /// HLAinteger32BE, the representation of the standard's enumerations and counts.
     pub const INTEGER32_BE: Self =
         Self { interpretation: Interpretation::Signed, octets: 4, endian: Endian::Big };
 
-    /// What its bits mean.
+    /// The interpretation of its bits.
     pub const fn interpretation(self) -> Interpretation {
         self.interpretation
     }
 
-    /// Its size in octets, which is its octet boundary too.
+    /// Its size in octets, which is also its octet boundary.
     pub const fn size(self) -> usize {
         self.octets as usize
     }
@@ -89,7 +89,7 @@ impl BasicType {
         self.endian
     }
 
-    /// True when `number` is one of its integers.
+    /// Whether it is an integer representation that can represent `number`.
     pub const fn holds(self, number: i128) -> bool {
         let bits = 8 * self.octets as u32;
         match self.interpretation {

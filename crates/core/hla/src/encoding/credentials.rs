@@ -3,7 +3,7 @@
 use super::{Decoder, DecoderError, Encoder, EncoderError};
 use bytes::Bytes;
 
-/// The credentials type of a password in clear; its data is an HLAunicodeString.
+/// The credentials type of a password in clear text; its data is an HLAunicodeString.
 pub const PLAIN_TEXT_PASSWORD: &str = "HLAplainTextPassword";
 
 /// The credentials type of no credentials; its data is empty.
@@ -22,7 +22,7 @@ pub fn encode_plain_text_password(password: &str) -> Result<Bytes, EncoderError>
 /// The password in the data of HLAplainTextPassword credentials.
 ///
 /// # Errors
-/// When the data is not exactly one HLAunicodeString. The text never quotes the data.
+/// When the data is not exactly one HLAunicodeString. The text of the error never quotes the data.
 pub fn decode_plain_text_password(data: &[u8]) -> Result<String, DecoderError> {
     let mut decoder = Decoder::new(data);
     let password = decoder.unicode_string()?;

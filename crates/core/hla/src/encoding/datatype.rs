@@ -4,14 +4,14 @@ use super::basic::{BasicType, Interpretation};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// The most levels of records and arrays inside one another. It bounds the stack that encoding and
-/// decoding take.
+/// Largest number of levels of records and arrays inside one another. It bounds the stack that
+/// encoding and decoding use.
 pub const DEPTH_MAX: u16 = 64;
 
-/// A datatype: all that encoding and decoding its values needs. Cheap to clone.
+/// A datatype: all information needed to encode and decode its values. Cheap to clone.
 ///
 /// A tree by construction: a datatype that contains itself cannot be built, and none is deeper than
-/// [`DEPTH_MAX`]. Simple datatypes and reference datatypes are their representation.
+/// [`DEPTH_MAX`]. Simple and reference datatypes are represented by their representation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum DataType {
@@ -21,13 +21,14 @@ pub enum DataType {
     Boolean,
     /// HLAASCIIchar: one octet below 128.
     AsciiChar,
-    /// HLAunicodeChar: one UTF-16 code unit, big endian; here one that is a character by itself.
+    /// HLAunicodeChar: one UTF-16 code unit, big endian; here always a character by itself.
     UnicodeChar,
-    /// An array of characters or octets, whose value is a text or octets rather than a list.
+    /// An array of characters or octets. Its value is a text or a string of octets rather than a
+    /// list.
     Run(Run),
     /// An enumerated datatype.
     Enumerated(Arc<EnumeratedType>),
-    /// An array of anything but characters and octets.
+    /// An array of elements other than characters and octets.
     Array(Arc<Array>),
     /// HLAfixedRecord.
     FixedRecord(Arc<FixedRecord>),
@@ -35,7 +36,7 @@ pub enum DataType {
     VariantRecord(Arc<VariantRecord>),
 }
 
-/// Why a datatype cannot be built.
+/// The reason why a datatype cannot be built.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DataTypeError {
@@ -45,7 +46,7 @@ pub enum DataTypeError {
     /// An enumeration is represented by a float.
     #[error("an enumerated datatype cannot be represented by a float")]
     FloatEnumeration,
-    /// The representation of an enumeration, or a discriminant, cannot hold a number.
+    /// The representation of an enumeration, or a discriminant, cannot represent a number.
     #[error("the number {0} of `{1}` does not fit the representation")]
     OutOfRange(i128, String),
     /// Two enumerators, fields or alternatives have the same name.
@@ -54,15 +55,15 @@ pub enum DataTypeError {
     /// A discriminant is neither enumerated, nor boolean, nor an integer.
     #[error("a discriminant is an enumerated datatype, HLAboolean or an integer")]
     NoDiscriminant,
-    /// Two alternatives are chosen by the same discriminant.
+    /// The same discriminant selects two alternatives.
     #[error("the discriminant {0} chooses two alternatives")]
     DuplicateDiscriminant(i128),
-    /// HLAother stands twice, or in an HLAextendableVariantRecord.
+    /// HLAother occurs twice, or in an HLAextendableVariantRecord.
     #[error("HLAother stands twice, or in an HLAextendableVariantRecord")]
     MisplacedOther,
 }
 
-/// What an array of characters or octets consists of.
+/// The element of an array of characters or octets.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Unit {
     /// HLAoctet, HLAbyte.
@@ -76,22 +77,22 @@ pub enum Unit {
 /// An array of characters or octets.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Run {
-    /// What it consists of.
+    /// Its element.
     pub unit: Unit,
-    /// HLAfixedArray: how many; `None` for HLAvariableArray.
+    /// HLAfixedArray: number of elements; `None`: HLAvariableArray.
     pub len: Option<usize>,
 }
 
-/// An enumerated datatype: names for numbers. Numbers without a name are legal values, for a later
-/// module may have named them.
+/// An enumerated datatype: names for numbers. Numbers without a name are legal values, since a
+/// later module may have named them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct EnumeratedType {
     representation: BasicType,
     enumerators: Vec<(String, i128)>,
 }
 
-/// HLAfixedArray or HLAvariableArray. More dimensions are arrays of arrays; a cardinality range is an
-/// HLAvariableArray.
+/// HLAfixedArray or HLAvariableArray. An array of several dimensions is an array of arrays; one
+/// with a cardinality range is an HLAvariableArray.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Array {
     element: DataType,
@@ -121,9 +122,9 @@ pub struct FixedRecord {
 pub struct Alternative {
     /// Its name.
     pub name: String,
-    /// The discriminants that choose it; `None` is HLAother: all that choose no other alternative.
+    /// The discriminants that select it; `None` is HLAother: all that select no other alternative.
     pub discriminants: Option<Vec<i128>>,
-    /// Its datatype; `None` (`NA` in a FOM) when the discriminant says it all.
+    /// Its datatype; `None` (`NA` in a FOM) if the alternative carries no value.
     pub data_type: Option<DataType>,
 }
 
@@ -140,7 +141,7 @@ pub struct VariantRecord {
 }
 
 impl DataType {
-    /// The basic, simple or string datatype that the standard MIM calls `name`, where both editions
+    /// The basic, simple or string datatype with this name in the standard MIM, where both editions
     /// agree on it.
     pub fn standard(name: &str) -> Option<Self> {
         Some(match name {
@@ -182,7 +183,7 @@ impl DataType {
         Self::array(element, None)
     }
 
-    /// An HLAfixedArray of `len` times `element`.
+    /// An HLAfixedArray of `len` elements.
     ///
     /// # Errors
     /// [`DataTypeError::TooDeep`].
@@ -241,7 +242,7 @@ impl DataType {
     /// An HLAvariantRecord.
     ///
     /// # Errors
-    /// Any but [`DataTypeError::FloatEnumeration`].
+    /// Any [`DataTypeError`] except [`DataTypeError::FloatEnumeration`].
     pub fn variant_record(
         discriminant: DataType,
         alternatives: Vec<Alternative>,
@@ -252,7 +253,7 @@ impl DataType {
     /// An HLAextendableVariantRecord (1516.2-2025).
     ///
     /// # Errors
-    /// Any but [`DataTypeError::FloatEnumeration`].
+    /// Any [`DataTypeError`] except [`DataTypeError::FloatEnumeration`].
     pub fn extendable_variant_record(
         discriminant: DataType,
         alternatives: Vec<Alternative>,
@@ -260,7 +261,7 @@ impl DataType {
         VariantRecord::build(discriminant, alternatives, true)
     }
 
-    /// The octet boundary V: the multiple of octets at which its values start.
+    /// The octet boundary V: values start at multiples of this number of octets.
     pub fn octet_boundary(&self) -> usize {
         match self {
             DataType::Basic(basic) => basic.size(),
@@ -293,7 +294,7 @@ impl DataType {
         }
     }
 
-    /// True when it can choose alternatives and holds `number`; `None` when it can choose none.
+    /// Whether it can represent the discriminant `number`; `None` if it cannot be a discriminant.
     fn discriminates(&self, number: i128) -> Option<bool> {
         match self {
             DataType::Boolean => Some(number == 0 || number == 1),
@@ -307,7 +308,7 @@ impl DataType {
 }
 
 impl Unit {
-    /// Octets of one.
+    /// Size of one unit in octets.
     pub const fn size(self) -> usize {
         match self {
             Unit::Octet | Unit::AsciiChar => 1,
@@ -344,12 +345,12 @@ impl Array {
         &self.element
     }
 
-    /// HLAfixedArray: how many elements; `None` for HLAvariableArray.
+    /// HLAfixedArray: number of elements; `None`: HLAvariableArray.
     pub fn len(&self) -> Option<usize> {
         self.len
     }
 
-    /// True for an HLAfixedArray of no elements.
+    /// Whether it is an HLAfixedArray without elements.
     pub fn is_empty(&self) -> bool {
         self.len == Some(0)
     }
@@ -412,23 +413,23 @@ impl VariantRecord {
         &self.discriminant
     }
 
-    /// Its alternatives, as declared.
+    /// Its alternatives in the order of declaration.
     pub fn alternatives(&self) -> &[Alternative] {
         &self.alternatives
     }
 
-    /// True for HLAextendableVariantRecord.
+    /// Whether it is an HLAextendableVariantRecord.
     pub fn is_extendable(&self) -> bool {
         self.extendable
     }
 
-    /// The alternative that `discriminant` chooses.
+    /// The alternative that `discriminant` selects.
     pub fn alternative(&self, discriminant: i128) -> Option<&Alternative> {
         let index = self.chosen.get(&discriminant).copied().or(self.other)?;
         self.alternatives.get(index)
     }
 
-    /// The largest octet boundary of all alternatives, chosen or not.
+    /// The largest octet boundary of all alternatives, selected or not.
     pub(super) fn alternatives_boundary(&self) -> usize {
         self.alternatives_boundary
     }

@@ -1,12 +1,12 @@
-//! Reading values one after another, each on its octet boundary.
+//! Reads values one after another, each on its octet boundary.
 
 use super::DecoderError;
 
-/// The most values of no octets (empty records, HLAtoken) that one decoding yields; above it the
-/// octets are refused. They cost memory but are paid for by no octet of the input.
+/// Largest number of values of no octets (empty records, HLAtoken) in one decoding; octets with
+/// more of them are refused. Such values cost memory, but no octet of the input pays for them.
 pub const ZERO_SIZE_VALUES_MAX: u32 = 4096;
 
-/// Reads values one after another, skipping the padding that their octet boundaries ask for. The
+/// Reads values one after another, and skips the padding that their octet boundaries require. The
 /// counterpart of [`Encoder`](super::Encoder).
 ///
 /// ```
@@ -29,7 +29,7 @@ macro_rules! numbers {
         $(#[$doc])*
         ///
         /// # Errors
-        /// When the octets end before it.
+        /// When the octets end too early.
         pub fn $name(&mut self) -> Result<$number, DecoderError> {
             self.number().map(<$number>::$from_octets)
         }
@@ -42,12 +42,12 @@ impl<'a> Decoder<'a> {
         Self { octets, at: 0, zero_size_left: ZERO_SIZE_VALUES_MAX }
     }
 
-    /// Octets read or skipped so far.
+    /// Number of octets read or skipped so far.
     pub fn position(&self) -> usize {
         self.at
     }
 
-    /// Octets left.
+    /// Number of octets left.
     pub fn remaining(&self) -> usize {
         self.octets.len() - self.at
     }
@@ -61,10 +61,10 @@ impl<'a> Decoder<'a> {
         self.raw(padding).map(drop)
     }
 
-    /// Reads `len` octets as they are: no count, no alignment.
+    /// Reads `len` octets as they are, without a count or alignment.
     ///
     /// # Errors
-    /// When there are fewer.
+    /// When fewer octets are left.
     pub fn raw(&mut self, len: usize) -> Result<&'a [u8], DecoderError> {
         match self.octets[self.at..].get(..len) {
             Some(octets) => {
@@ -115,7 +115,7 @@ impl<'a> Decoder<'a> {
     /// Reads an HLAboolean.
     ///
     /// # Errors
-    /// When the octets end before it, or it is neither 0 nor 1.
+    /// When the octets end too early, or the value is neither 0 nor 1.
     pub fn boolean(&mut self) -> Result<bool, DecoderError> {
         match self.integer32_be()? {
             0 => Ok(false),
@@ -124,11 +124,11 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// Reads the element count of an HLAvariableArray. It is what the sender claims: reserve nothing
-    /// by it that the [remaining](Self::remaining) octets cannot fill.
+    /// Reads the element count of an HLAvariableArray. The count is only a claim of the sender: do
+    /// not reserve memory for more elements than the [remaining](Self::remaining) octets can hold.
     ///
     /// # Errors
-    /// When the octets end before it, or it is negative.
+    /// When the octets end too early, or the count is negative.
     pub fn count(&mut self) -> Result<usize, DecoderError> {
         let count = self.integer32_be()?;
         usize::try_from(count)
@@ -138,7 +138,7 @@ impl<'a> Decoder<'a> {
     /// Reads an HLAASCIIstring.
     ///
     /// # Errors
-    /// When the octets end before it, or one of its characters is above 127.
+    /// When the octets end too early, or a character is above 127.
     pub fn ascii_string(&mut self) -> Result<&'a str, DecoderError> {
         let count = self.count()?;
         self.ascii(count)
@@ -147,7 +147,7 @@ impl<'a> Decoder<'a> {
     /// Reads an HLAunicodeString.
     ///
     /// # Errors
-    /// When the octets end before it, or it holds half of a surrogate pair.
+    /// When the octets end too early, or the text has half of a surrogate pair.
     pub fn unicode_string(&mut self) -> Result<String, DecoderError> {
         let count = self.count()?;
         self.utf16(count)
@@ -156,16 +156,16 @@ impl<'a> Decoder<'a> {
     /// Reads an HLAopaqueData.
     ///
     /// # Errors
-    /// When the octets end before it.
+    /// When the octets end too early.
     pub fn opaque_data(&mut self) -> Result<&'a [u8], DecoderError> {
         let count = self.count()?;
         self.raw(count)
     }
 
-    /// Makes sure that nothing is left.
+    /// Checks that no octets are left.
     ///
     /// # Errors
-    /// When there are octets behind the last value read.
+    /// When octets follow the last value read.
     pub fn finish(self) -> Result<(), DecoderError> {
         match self.remaining() {
             0 => Ok(()),
@@ -173,7 +173,7 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// Reads `len` HLAASCIIchar.
+    /// Reads `len` values of HLAASCIIchar.
     pub(super) fn ascii(&mut self, len: usize) -> Result<&'a str, DecoderError> {
         let start = self.at;
         let octets = self.raw(len)?;
@@ -181,7 +181,7 @@ impl<'a> Decoder<'a> {
         text.ok_or_else(|| DecoderError::new(start, "a character of the text is not in ASCII"))
     }
 
-    /// Reads `len` HLAunicodeChar; they start on their boundary.
+    /// Reads `len` values of HLAunicodeChar; the position must be on their boundary.
     pub(super) fn utf16(&mut self, len: usize) -> Result<String, DecoderError> {
         let start = self.at;
         let octets = self.raw(len.saturating_mul(2))?;
@@ -191,7 +191,7 @@ impl<'a> Decoder<'a> {
             .map_err(|e| DecoderError::new(start, format!("the text is not UTF-16: {e}")))
     }
 
-    /// Runs `read` on the next `len` octets alone; it must use them all.
+    /// Runs `read` on the next `len` octets alone. It must use all of them.
     pub(super) fn enclosed<T>(
         &mut self,
         len: usize,
@@ -212,7 +212,7 @@ impl<'a> Decoder<'a> {
         Ok(value)
     }
 
-    /// Runs `read` and takes a value of no octets from the ration of such values.
+    /// Runs `read`. If it uses no octets, charges the budget of such values.
     pub(super) fn rationed<T>(
         &mut self,
         read: impl FnOnce(&mut Self) -> Result<T, DecoderError>,
@@ -230,7 +230,7 @@ impl<'a> Decoder<'a> {
         Ok(value)
     }
 
-    /// An error at the present position.
+    /// An error at the current position.
     pub(super) fn error(&self, details: impl Into<std::borrow::Cow<'static, str>>) -> DecoderError {
         DecoderError::new(self.at, details)
     }

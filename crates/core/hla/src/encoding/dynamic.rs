@@ -1,4 +1,4 @@
-//! Encoding and decoding by description.
+//! Encoding and decoding by the description of a datatype.
 
 use super::datatype::{Array, FixedRecord, Run, Unit, VariantRecord};
 use super::encoder::check_ascii;
@@ -6,20 +6,20 @@ use super::{DataType, Decoder, DecoderError, Encoder, EncoderError, EnumeratedTy
 use bytes::Bytes;
 
 impl DataType {
-    /// The octets of `value` as an outermost value.
+    /// Encodes `value` as an outermost value.
     ///
     /// # Errors
-    /// When `value` is no value of this datatype; the error says which part of it.
+    /// When `value` is no value of this datatype. The error names the part at fault.
     pub fn encode(&self, value: &Value) -> Result<Bytes, EncoderError> {
         let mut encoder = Encoder::new();
         self.encode_to(value, &mut encoder)?;
         Ok(encoder.finish())
     }
 
-    /// The value with these octets; all of them belong to it.
+    /// Decodes a value from all of `octets`.
     ///
     /// # Errors
-    /// When they are no value of this datatype, or there are octets behind it.
+    /// When the octets are no value of this datatype, or octets follow the value.
     pub fn decode(&self, octets: &[u8]) -> Result<Value, DecoderError> {
         let mut decoder = Decoder::new(octets);
         let value = self.decode_from(&mut decoder)?;
@@ -30,7 +30,7 @@ impl DataType {
     /// Writes `value` on its octet boundary.
     ///
     /// # Errors
-    /// When `value` is no value of this datatype; part of it may then be written.
+    /// When `value` is no value of this datatype. Part of it may then have been written.
     pub fn encode_to(&self, value: &Value, encoder: &mut Encoder) -> Result<(), EncoderError> {
         encoder.align(self.octet_boundary());
         match (self, value) {
@@ -61,10 +61,11 @@ impl DataType {
         }
     }
 
-    /// Reads a value from its octet boundary on.
+    /// Reads a value from the next octet boundary on.
     ///
     /// # Errors
-    /// When the octets are no value of this datatype; the error says where and which part of it.
+    /// When the octets are no value of this datatype. The error has the offset and the part at
+    /// fault.
     pub fn decode_from(&self, decoder: &mut Decoder<'_>) -> Result<Value, DecoderError> {
         decoder.align(self.octet_boundary())?;
         decoder.rationed(|decoder| match self {
@@ -120,7 +121,7 @@ impl Array {
         Ok(())
     }
 
-    /// Grows with the elements read, whatever the count claims.
+    /// Memory grows with the elements read, whatever the count claims.
     fn decode(&self, decoder: &mut Decoder<'_>) -> Result<Value, DecoderError> {
         let len = match self.len() {
             Some(len) => len,
@@ -263,7 +264,7 @@ fn decode_optional(
     data_type.map(|t| t.decode_from(decoder).map(Box::new)).transpose()
 }
 
-/// The count of an HLAvariableArray; for an HLAfixedArray only a check.
+/// Writes the count of an HLAvariableArray; for an HLAfixedArray only checks the length.
 fn encode_count(fixed: Option<usize>, len: usize, encoder: &mut Encoder) -> Result<(), EncoderError> {
     match fixed {
         Some(fixed) if fixed == len => Ok(()),
@@ -272,8 +273,8 @@ fn encode_count(fixed: Option<usize>, len: usize, encoder: &mut Encoder) -> Resu
     }
 }
 
-/// The length and the octets of the alternative in an HLAextendableVariantRecord. No alternative, no
-/// padding: it only ever stands between parts.
+/// Writes the length and the octets of the alternative in an HLAextendableVariantRecord. Without an
+/// alternative there is no padding: padding only ever stands between parts.
 fn encode_enclosed(octets: &[u8], encoder: &mut Encoder) -> Result<(), EncoderError> {
     encoder.count(octets.len())?;
     if !octets.is_empty() {

@@ -1,12 +1,12 @@
-//! Writing values one after another, each on its octet boundary.
+//! Writes values one after another, each on its octet boundary.
 
 use super::EncoderError;
 use bytes::Bytes;
 
-/// Writes values one after another, with the padding that their octet boundaries ask for.
+/// Writes values one after another, with the padding that their octet boundaries require.
 ///
-/// The parts of a record are simply written in order; only a record or array whose boundary is above
-/// that of its first part needs an [`align`](Encoder::align) before it.
+/// Write the parts of a record in order. Only a record or array whose boundary is above that of its
+/// first part needs an [`align`](Encoder::align) before it.
 ///
 /// ```
 /// use hla::encoding::Encoder;
@@ -29,17 +29,17 @@ macro_rules! numbers {
 }
 
 impl Encoder {
-    /// An encoder with nothing written.
+    /// An empty encoder.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// An encoder with room for `octets` octets.
+    /// An empty encoder with room for `octets` octets.
     pub fn with_capacity(octets: usize) -> Self {
         Self { octets: Vec::with_capacity(octets) }
     }
 
-    /// How many octets are written.
+    /// Number of octets written.
     pub fn position(&self) -> usize {
         self.octets.len()
     }
@@ -50,7 +50,7 @@ impl Encoder {
         self
     }
 
-    /// Writes octets as they are: no count, no alignment.
+    /// Writes octets as they are, without a count or alignment.
     pub fn raw(&mut self, octets: &[u8]) -> &mut Self {
         self.octets.extend_from_slice(octets);
         self

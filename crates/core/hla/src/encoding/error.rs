@@ -1,17 +1,17 @@
-//! What can be wrong with a value to encode, or with octets to decode.
+//! Errors of encoding values and of decoding octets.
 
 use crate::{Exception, RtiError};
 use std::borrow::Cow;
 use std::fmt;
 
-/// A value cannot be encoded: it is out of range or does not fit its datatype.
+/// A value that cannot be encoded: it is out of range or does not fit its datatype.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct EncoderError {
     path: String,
     details: Cow<'static, str>,
 }
 
-/// Octets cannot be decoded: there are too few, or they are no value of the datatype.
+/// Octets that cannot be decoded: there are too few, or they are no value of the datatype.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DecoderError {
     path: String,
@@ -20,19 +20,19 @@ pub struct DecoderError {
 }
 
 impl EncoderError {
-    /// An error in the value at hand.
+    /// An error in the current value.
     pub fn new(details: impl Into<Cow<'static, str>>) -> Self {
         Self { path: String::new(), details: details.into() }
     }
 
-    /// The same error seen from the value that holds `part`, e.g. `.Position` or `[3]`.
+    /// The same error as seen from the value that contains `part`, e.g. `.Position` or `[3]`.
     #[must_use]
     pub fn within(mut self, part: impl fmt::Display) -> Self {
         self.path = format!("{part}{}", self.path);
         self
     }
 
-    /// Which part of the value it is, e.g. `.Wheels[3].Radius`; empty for the value itself.
+    /// The part of the value at fault, e.g. `.Wheels[3].Radius`; empty for the value itself.
     pub fn path(&self) -> &str {
         &self.path
     }
@@ -44,19 +44,19 @@ impl DecoderError {
         Self { path: String::new(), offset, details: details.into() }
     }
 
-    /// The same error seen from the value that holds `part`, e.g. `.Position` or `[3]`.
+    /// The same error as seen from the value that contains `part`, e.g. `.Position` or `[3]`.
     #[must_use]
     pub fn within(mut self, part: impl fmt::Display) -> Self {
         self.path = format!("{part}{}", self.path);
         self
     }
 
-    /// Which part of the value it is, e.g. `.Wheels[3].Radius`; empty for the value itself.
+    /// The part of the value at fault, e.g. `.Wheels[3].Radius`; empty for the value itself.
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// Octets between the start of the outermost value and what could not be decoded.
+    /// Offset of the octets at fault, from the start of the outermost value.
     pub fn offset(&self) -> usize {
         self.offset
     }

@@ -1,29 +1,30 @@
-//! Descriptions of the datatypes of an object model.
+//! Builds descriptions from the datatypes of an object model.
 
 use super::basic::{BasicType, Endian, Interpretation};
 use super::datatype::{Alternative, DEPTH_MAX, DataType, EnumeratedType, Field};
 use crate::fom::{self, DataTypeKind, Fdd};
 use std::collections::BTreeMap;
 
-/// A datatype of an object model that has no standard encoding, or none that can be worked out.
+/// A datatype of an object model that has no standard encoding, or none that can be derived.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("datatype `{name}`: {details}")]
 pub struct UnusableDataType {
-    /// The datatype at fault; it may be one that the requested datatype is made of.
+    /// The datatype at fault, which may be one that the requested datatype contains.
     pub name: String,
-    /// What is wrong with it.
+    /// The reason.
     pub details: String,
 }
 
 impl DataType {
-    /// The datatype called `name` of the merged object model.
+    /// The datatype with this name in the merged object model.
     ///
-    /// The model does not say in a readable way whether a basic representation of its own is signed:
-    /// it is a float when its name says `float`, unsigned when it says `unsigned` or `octet`, and
-    /// signed otherwise.
+    /// The model does not state in machine-readable form whether a basic representation of its own
+    /// is signed. It is taken as a float when its name contains `float`, as unsigned when its name
+    /// contains `unsigned` or `octet`, and as signed otherwise.
     ///
     /// # Errors
-    /// When there is no such datatype, it contains itself, or its encoding is not one of the standard's.
+    /// When there is no such datatype, it contains itself, or its encoding is not one of the
+    /// standard's.
     pub fn from_fdd(fdd: &Fdd, name: &str) -> Result<Self, UnusableDataType> {
         Resolver { fdd, known: BTreeMap::new(), level: 0 }.resolve(name)
     }
@@ -32,7 +33,7 @@ impl DataType {
 struct Resolver<'a> {
     fdd: &'a Fdd,
     known: BTreeMap<String, DataType>,
-    /// How many datatypes are being resolved inside one another.
+    /// Number of datatypes that are being resolved inside one another.
     level: u16,
 }
 
@@ -51,7 +52,8 @@ impl Resolver<'_> {
         let Some(described) = self.fdd.datatype(name) else {
             return Err(unusable(name, "is not defined"));
         };
-        // Simple datatypes add no level to the description, but they do here.
+        // Simple datatypes add no level to the description, but they count here, so that cycles of
+        // them end.
         if self.level >= 2 * DEPTH_MAX {
             return Err(unusable(name, "contains itself, or is nested too deeply"));
         }
@@ -123,7 +125,7 @@ impl Resolver<'_> {
             "" | "NA" | "N/A" => None,
             name => Some(self.resolve(name)?),
         };
-        // Alternatives that carry nothing have no name; the enumerators tell them apart.
+        // Alternatives without a value have no name; the enumerators tell them apart.
         let name = if data_type.is_none() { &described.enumerators } else { &described.name };
         Ok(Alternative { name: name.clone(), discriminants, data_type })
     }
@@ -153,7 +155,7 @@ fn number(name: &str, enumerator: &fom::Enumerator) -> Result<i128, UnusableData
     parsed.ok_or_else(|| unusable(name, format!("the enumerator `{}` has no number", enumerator.name)))
 }
 
-/// An array of each dimension's arrays, the first dimension outermost.
+/// An array of arrays for several dimensions, the first dimension outermost.
 fn array(
     name: &str,
     element: DataType,
@@ -182,7 +184,7 @@ fn expect_encoding(name: &str, encoding: &str, known: &[&str]) -> Result<(), Unu
     Err(unusable(name, format!("the encoding `{encoding}` is not one of the standard's")))
 }
 
-/// The numbers that `A`, `[A..C]` (in the order of declaration) or a plain number choose.
+/// The numbers that `A`, `[A..C]` (in the order of declaration) or a plain number select.
 fn selected(record: &str, discriminant: &DataType, part: &str) -> Result<Vec<i128>, UnusableDataType> {
     let unknown = || unusable(record, format!("`{part}` is no enumerator of the discriminant"));
     match discriminant {

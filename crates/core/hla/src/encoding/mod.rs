@@ -1,19 +1,19 @@
 //! The data encodings of the object model template (1516.2-2010, clause 4.13; 1516.2-2025, clause
-//! 4.14): how attribute and parameter values become octets.
+//! 4.14): the representation of attribute and parameter values as octets.
 //!
-//! Two ways in, one set of rules:
+//! There are two interfaces with one set of rules:
 //!
 //! - [`DataType`] and [`Value`]: any datatype, described at run time, e.g. from a FOM;
 //! - [`Encoder`], [`Decoder`] and the trait [`Encoding`]: for code that knows its types. The macro
 //!   [`fixed_record!`](crate::fixed_record) makes a struct an HLAfixedRecord.
 //!
 //! Every type has an *octet boundary* V: a value starts at a multiple of its V, counted from the
-//! start of the outermost value. Padding is zero octets, only ever *between* parts, never behind the
-//! last one. Reading skips padding without looking at it.
+//! start of the outermost value. Padding is zero octets, only ever *between* parts, never after the
+//! last one. Reading skips padding without checking it.
 //!
-//! Octets come from other federates and are not trusted: a count never reserves memory that the
-//! octets present do not justify, values of no octets are rationed
-//! ([`ZERO_SIZE_VALUES_MAX`]), and the depth of a datatype is limited ([`DEPTH_MAX`]).
+//! Octets come from other federates and are not trusted. A count never reserves memory that the
+//! octets present do not justify, the number of values without octets is bounded
+//! ([`ZERO_SIZE_VALUES_MAX`]), and so is the depth of a datatype ([`DEPTH_MAX`]).
 
 mod basic;
 mod credentials;

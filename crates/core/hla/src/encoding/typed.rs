@@ -1,13 +1,13 @@
-//! Rust types that are HLA datatypes.
+//! Rust types that correspond to HLA datatypes.
 
 use super::{Decoder, DecoderError, Encoder, EncoderError};
 use bytes::Bytes;
 
 /// A Rust type whose values have an encoding.
 ///
-/// Numbers are big endian ([`Le`] makes them little endian), `bool` is HLAboolean, `String`
-/// HLAunicodeString, `Vec<T>` HLAvariableArray, `[T; N]` HLAfixedArray. Structs become HLAfixedRecord by
-/// [`fixed_record!`](crate::fixed_record).
+/// Numbers are big endian ([`Le`] makes them little endian), `bool` is HLAboolean, `String` is
+/// HLAunicodeString, `Vec<T>` is HLAvariableArray, `[T; N]` is HLAfixedArray. The macro
+/// [`fixed_record!`](crate::fixed_record) makes a struct an HLAfixedRecord.
 pub trait Encoding: Sized {
     /// The octet boundary V: a power of two.
     const OCTET_BOUNDARY: usize;
@@ -15,29 +15,29 @@ pub trait Encoding: Sized {
     /// Writes the value, aligned to its octet boundary.
     ///
     /// # Errors
-    /// When a part of it is out of range of its datatype.
+    /// When a part of the value is out of the range of its datatype.
     fn encode_to(&self, encoder: &mut Encoder) -> Result<(), EncoderError>;
 
-    /// Reads a value, from its octet boundary on.
+    /// Reads a value from the next octet boundary on.
     ///
     /// # Errors
-    /// When the octets end before it or are no such value.
+    /// When the octets end too early or are no value of this type.
     fn decode_from(decoder: &mut Decoder<'_>) -> Result<Self, DecoderError>;
 
-    /// The octets of the value as an outermost value.
+    /// Encodes the value as an outermost value.
     ///
     /// # Errors
-    /// When a part of it is out of range of its datatype.
+    /// When a part of the value is out of the range of its datatype.
     fn encode(&self) -> Result<Bytes, EncoderError> {
         let mut encoder = Encoder::new();
         self.encode_to(&mut encoder)?;
         Ok(encoder.finish())
     }
 
-    /// The value with these octets; all of them belong to it.
+    /// Decodes a value from all of `octets`.
     ///
     /// # Errors
-    /// When they are no such value, or there are octets behind it.
+    /// When the octets are no value of this type, or octets follow the value.
     fn decode(octets: &[u8]) -> Result<Self, DecoderError> {
         let mut decoder = Decoder::new(octets);
         let value = Self::decode_from(&mut decoder)?;
@@ -54,7 +54,7 @@ pub struct Le<T>(pub T);
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
 pub struct AsciiString(pub String);
 
-/// An HLAopaqueData. (A `Vec<u8>` has the same encoding but goes octet by octet.)
+/// An HLAopaqueData. (A `Vec<u8>` has the same encoding but is processed octet by octet.)
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
 pub struct OpaqueData(pub Bytes);
 
@@ -157,7 +157,7 @@ impl<T: Encoding> Encoding for Vec<T> {
         self.iter().enumerate().try_for_each(|(i, element)| encode_element(i, element, encoder))
     }
 
-    /// Grows with the elements read, whatever the count claims.
+    /// Memory grows with the elements read, whatever the count claims.
     fn decode_from(decoder: &mut Decoder<'_>) -> Result<Self, DecoderError> {
         decoder.align(Self::OCTET_BOUNDARY)?;
         let count = decoder.count()?;

@@ -2,8 +2,8 @@
 
 use bytes::Bytes;
 
-/// A value of some [`DataType`](super::DataType). Which variant goes with which datatype is said at
-/// each; encoding any other combination fails.
+/// A value of some [`DataType`](super::DataType). Each variant names the datatypes that it belongs
+/// to; encoding any other combination fails.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Value {
     /// An integer or octet pair of any width and sign, or the number of an enumerator.
@@ -12,24 +12,24 @@ pub enum Value {
     Float(f64),
     /// HLAboolean.
     Boolean(bool),
-    /// One or an array of HLAASCIIchar or HLAunicodeChar, thus the strings.
+    /// One HLAASCIIchar or HLAunicodeChar, or an array of them, such as the strings.
     Text(String),
-    /// An array of HLAoctet or HLAbyte, thus HLAopaqueData.
+    /// An array of HLAoctet or HLAbyte, such as HLAopaqueData.
     Octets(Bytes),
     /// HLAfixedRecord: its fields in order.
     Record(Vec<Value>),
-    /// HLAfixedArray or HLAvariableArray of anything but characters and octets: its elements in order.
+    /// HLAfixedArray or HLAvariableArray of elements other than characters and octets, in order.
     Array(Vec<Value>),
-    /// HLAvariantRecord or HLAextendableVariantRecord: the number of the discriminant, and the chosen
-    /// alternative unless that has no datatype.
+    /// HLAvariantRecord or HLAextendableVariantRecord: the number of the discriminant, and the
+    /// value of the selected alternative unless that has no datatype.
     Variant {
         /// The number of the discriminant (HLAboolean: 0 or 1).
         discriminant: i128,
-        /// The value of the chosen alternative; `None` when it has no datatype or none is chosen.
+        /// The value of the selected alternative; `None` if it has no datatype or none is selected.
         value: Option<Box<Value>>,
     },
-    /// HLAextendableVariantRecord whose discriminant this side does not know: the alternative stays
-    /// encoded, and encodes again to the same octets.
+    /// HLAextendableVariantRecord with a discriminant that this side does not know. The alternative
+    /// stays encoded, and encodes again to the same octets.
     UnknownAlternative {
         /// The number of the discriminant.
         discriminant: i128,
@@ -39,12 +39,12 @@ pub enum Value {
 }
 
 impl Value {
-    /// A variant record's value.
+    /// A value of a variant record.
     pub fn variant(discriminant: impl Into<i128>, value: Option<Value>) -> Self {
         Value::Variant { discriminant: discriminant.into(), value: value.map(Box::new) }
     }
 
-    /// What kind of value it is, for error texts.
+    /// The kind of value, for error texts.
     pub(super) fn describe(&self) -> &'static str {
         match self {
             Value::Integer(_) => "an integer",

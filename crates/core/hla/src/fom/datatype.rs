@@ -1,18 +1,19 @@
 //! Data types of an object model (1516.2, data type tables).
 //!
-//! The RTI carries values as opaque octets; it keeps the types for those who encode values, and for
-//! the merged object model that it reports.
+//! The RTI carries values as opaque octets. It keeps the types for code that encodes values, and
+//! for the merged object model that it reports.
 
 /// A data type with a name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DataType {
     /// Its name, unique among the data types of all kinds.
     pub name: String,
-    /// What it is made of.
+    /// Its kind and its columns.
     pub kind: DataTypeKind,
 }
 
-/// What a data type is made of. Empty texts are cells that the module leaves open.
+/// The kinds of data types with the columns of their tables. An empty text is a cell that the
+/// module leaves open.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[allow(missing_docs)] // the columns of the standard's tables
 pub enum DataTypeKind {
@@ -37,7 +38,7 @@ pub enum DataTypeKind {
 pub struct Enumerator {
     /// Its name.
     pub name: String,
-    /// Its values as written; the first is the one to encode.
+    /// Its values as written; the first one is used for encoding.
     pub values: Vec<String>,
 }
 
@@ -55,17 +56,17 @@ pub struct Field {
 pub struct Alternative {
     /// The enumerators that select it, as written (`A, [B..D], HLAother`).
     pub enumerators: String,
-    /// Its name; empty with no data type when the alternative carries nothing.
+    /// Its name; empty if the alternative carries no value and so has no data type.
     pub name: String,
     /// The name of its data type.
     pub datatype: String,
 }
 
-/// The encoding whose alternatives a later module may add to (2025).
+/// The encoding to whose alternatives a later module may add (2025).
 pub(super) const EXTENDABLE_VARIANT: &str = "HLAextendableVariantRecord";
 
 impl DataTypeKind {
-    /// What a person calls it.
+    /// The name of the kind for messages.
     pub const fn label(&self) -> &'static str {
         match self {
             DataTypeKind::Basic { .. } => "basic data representation",
@@ -78,7 +79,7 @@ impl DataTypeKind {
         }
     }
 
-    /// The data types that this one names; `NA` and open cells left out.
+    /// The data types that this one names, without `NA` and open cells.
     pub fn references(&self) -> Vec<&str> {
         let mut names: Vec<&str> = match self {
             DataTypeKind::Basic { .. } => Vec::new(),
@@ -97,7 +98,7 @@ impl DataTypeKind {
     }
 }
 
-/// False for cells that say nothing: empty, or `NA`.
+/// Whether a cell has content: false if it is empty or `NA`.
 pub(super) fn is_given(cell: &str) -> bool {
     !cell.is_empty() && cell != "NA" && cell != "N/A"
 }

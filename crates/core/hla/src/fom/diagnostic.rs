@@ -1,13 +1,13 @@
-//! What is wrong with a FOM module, and where.
+//! Findings about FOM modules, with their positions.
 
 use std::fmt;
 
 use crate::exception::{Exception, RtiError};
 
-/// How grave a [`Diagnostic`] is.
+/// The severity of a [`Diagnostic`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Severity {
-    /// Accepted, but not as the standard has it, or something in it has no effect.
+    /// Accepted, but it deviates from the standard, or a part of it has no effect.
     Warning,
     /// The module (or the set of modules) is refused.
     Error,
@@ -27,20 +27,20 @@ impl fmt::Display for Severity {
 pub struct Diagnostic {
     /// The designator of the module.
     pub file: String,
-    /// Line in the module, from 1; 0 when the finding is about the whole module.
+    /// Line in the module, from 1; 0 if the finding concerns the whole module.
     pub line: u32,
-    /// Column in characters, from 1; 0 when the finding is about the whole module.
+    /// Column in characters, from 1; 0 if the finding concerns the whole module.
     pub column: u32,
-    /// Whether the module is refused for it.
+    /// Whether the finding makes the RTI refuse the module.
     pub severity: Severity,
-    /// What is wrong.
+    /// The finding.
     pub message: String,
-    /// What would have been right, where that can be said.
+    /// The content that would have been right, where that is known.
     pub expected: Option<String>,
 }
 
 impl fmt::Display for Diagnostic {
-    /// In the style of a compiler: `file:line:column: error: message (expected ...)`.
+    /// Writes it in the style of a compiler: `file:line:column: error: message (expected ...)`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.file)?;
         if self.line != 0 {
@@ -54,27 +54,27 @@ impl fmt::Display for Diagnostic {
     }
 }
 
-/// Why FOM modules were refused.
+/// The reason why FOM modules were refused.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum FomErrorKind {
-    /// The module could not be had at all.
+    /// The module could not be obtained at all.
     CouldNotOpen,
-    /// It is no XML document, or no object model.
+    /// The file is no XML document, or no object model.
     ErrorReading,
-    /// It is an object model that breaks the rules of one.
+    /// The object model breaks a rule.
     Invalid,
-    /// It is valid alone and clashes with the other modules.
+    /// The module is valid alone but clashes with the other modules.
     Inconsistent,
 }
 
-/// FOM modules were refused, with every finding.
+/// A refusal of FOM modules, with every finding.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FomError {
     /// The kind of failure, which decides the exception.
     pub kind: FomErrorKind,
-    /// True when the refused module was given as the MIM.
+    /// Whether the refused module was given as the MIM.
     pub of_mim: bool,
-    /// The findings: errors, and the warnings met on the way.
+    /// The findings: errors, and the warnings up to them.
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -92,7 +92,7 @@ impl FomError {
         Self { kind, of_mim: false, diagnostics: vec![diagnostic] }
     }
 
-    /// The same failure, of the module that was given as the MIM.
+    /// The same failure, for a module that was given as the MIM.
     #[must_use]
     pub fn as_mim(mut self) -> Self {
         self.of_mim = true;
@@ -112,7 +112,7 @@ impl FomError {
         }
     }
 
-    /// The exception with the first error, and how many more there are.
+    /// The exception with the first error, and the number of further ones.
     pub fn to_rti_error(&self) -> RtiError {
         let mut errors = self.diagnostics.iter().filter(|d| d.severity == Severity::Error);
         let first =
@@ -134,7 +134,7 @@ impl fmt::Display for FomError {
 
 impl std::error::Error for FomError {}
 
-/// The findings one below the other, as a compiler prints them.
+/// The findings one below the other, in the style of a compiler.
 pub fn render(diagnostics: &[Diagnostic]) -> String {
     let mut out = String::new();
     for diagnostic in diagnostics {

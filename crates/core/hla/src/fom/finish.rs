@@ -1,13 +1,13 @@
-//! After all tables are merged: what each class inherits, and the rules that hold along the class tree.
+//! Steps after all tables are merged: inheritance, and the rules that hold along the class tree.
 
 use crate::fom::merge::Merge;
 use crate::fom::model::{Attribute, Tables};
 use crate::fom::module::Origin;
 use crate::handle::{AttributeHandle, ParameterHandle};
 
-/// Entries that all classes' lists of available attributes, parameters, dimensions and directed
-/// interactions may have together. Inheritance multiplies: a hostile module of a few megabytes could
-/// ask for billions. The largest fielded models need about 50,000.
+/// Largest number of entries in the lists of available attributes, parameters, dimensions and
+/// directed interactions of all classes together. Inheritance multiplies: a hostile module of a few
+/// megabytes could ask for billions. The largest fielded models need about 50,000.
 const MOST_AVAILABLE: u64 = 8_000_000;
 
 impl Merge {
@@ -29,7 +29,7 @@ impl Merge {
         }
     }
 
-    /// A name may not be declared again below the class that declares it.
+    /// Reports names that are declared again below the class that declares them.
     fn check_inherited_names(&mut self) {
         let mut wrong: Vec<(Origin, Origin, String)> = Vec::new();
         let tables = &self.tables;
@@ -64,7 +64,8 @@ impl Merge {
         }
     }
 
-    /// Attributes that no module gives a transportation or an order (they have neither a list yet: they are new).
+    /// Warns of new attributes to which no module gives a transportation or an order. An attribute
+    /// is new as long as its class does not list it yet.
     fn warn_of_gaps(&mut self) {
         let is_new = |attribute: &&Attribute| {
             let class = &self.tables.object_classes[attribute.class.0 as usize - 1];
@@ -88,7 +89,7 @@ impl Merge {
     fn inherit_in_object_classes(&mut self) {
         let classes = &mut self.tables.object_classes;
         for place in 0..classes.len() {
-            // A superclass has a smaller handle: it is done.
+            // A superclass has a smaller handle, so it is complete.
             let (done, rest) = classes.split_at_mut(place);
             let class = &mut rest[0];
             let parent = class.parent.map(|parent| &done[parent.0 as usize - 1]);
@@ -113,7 +114,7 @@ impl Merge {
     }
 }
 
-/// How many entries the lists of all classes will have, at most.
+/// Upper bound of the number of entries in the lists of all classes.
 fn available(tables: &Tables) -> u64 {
     let mut total = 0_u64;
     let mut counts: Vec<[u64; 3]> = Vec::with_capacity(tables.object_classes.len());
@@ -136,7 +137,7 @@ fn available(tables: &Tables) -> u64 {
     total
 }
 
-/// Appends what is new in `inherited` and `own` to `list`, whose places `slots` tells.
+/// Appends the new handles of `inherited` and `own` to `list`, and updates the places in `slots`.
 fn append<H: Copy + Ord>(list: &mut Vec<H>, slots: &mut Vec<(H, u32)>, inherited: &[H], own: &[H]) {
     if list.len() == inherited.len() + own.len() {
         return;
@@ -150,7 +151,7 @@ fn append<H: Copy + Ord>(list: &mut Vec<H>, slots: &mut Vec<(H, u32)>, inherited
     slots.sort_unstable();
 }
 
-/// Two sorted lists as one.
+/// The union of two sorted lists.
 fn union<H: Copy + Ord>(a: &[H], b: &[H]) -> Vec<H> {
     let mut all = [a, b].concat();
     all.sort_unstable();

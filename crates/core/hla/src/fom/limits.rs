@@ -1,29 +1,32 @@
-//! What a FOM module may cost before it is refused.
+//! Limits on the cost of a FOM module.
 
 use crate::fom::diagnostic::{FomError, FomErrorKind};
 use crate::fom::module::Module;
 
-/// Limits on what is accepted as a FOM module, so that a hostile one costs little.
+/// Limits for accepting FOM modules, so that a hostile one costs little.
 ///
 /// The defaults are an order of magnitude above the largest fielded object models.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Size of one module's XML text in octets, after unpacking. Default 64 MiB.
     pub module_bytes: usize,
-    /// Modules of one service call, its MIM included. Default 128: the largest fielded sets have 40.
+    /// Number of modules of one service call, its MIM included. Default 128: the largest fielded
+    /// sets have 40.
     pub call_modules: usize,
-    /// XML text of all modules of one service call together in octets, after unpacking. Default 64 MiB.
+    /// XML text of all modules of one service call together, in octets after unpacking. Default 64
+    /// MiB.
     pub call_bytes: usize,
-    /// XML text of all modules of one federation execution together in octets. Default 128 MiB.
+    /// XML text of all modules of one federation execution together, in octets. Default 128 MiB.
     pub model_bytes: usize,
-    /// Nesting of classes. Default 128.
+    /// Depth of nested classes. Default 128.
     pub depth: usize,
-    /// XML nodes (elements, texts, comments) of all modules of one service call together; each costs some
-    /// 80 octets while reading. Default 4,000,000.
+    /// XML nodes (elements, texts, comments) of all modules of one service call together. Each
+    /// costs some 80 octets while reading. Default 4,000,000.
     pub nodes: u32,
-    /// Comparisons of names that the XML attributes of all modules of one service call together may need:
-    /// each attribute is compared with those before it in its tag and with the namespaces of its module.
-    /// It keeps reading linear in the text. Default 20,000,000, a quarter of a second.
+    /// Comparisons of names for the XML attributes of all modules of one service call together. The
+    /// parser compares each attribute with those before it in its tag and with the namespaces of
+    /// its module. This limit keeps reading linear in the text. Default 20,000,000, a quarter of a
+    /// second.
     pub lookups: u64,
     /// XML attributes of one tag. Default 256.
     pub tag_attributes: usize,
@@ -33,11 +36,13 @@ pub struct Limits {
     pub classes: usize,
     /// Attributes plus parameters of one module. Default 500,000.
     pub members: usize,
-    /// Length of one name or of an XML namespace in octets, without the class path before it. Default 1,024.
+    /// Length of one name, without the class path before it, or of an XML namespace, in octets.
+    /// Default 1,024.
     pub name_bytes: usize,
     /// Length of a class's full dotted name in octets. Default 2,048.
     pub path_bytes: usize,
-    /// Diagnostics kept of one module or one merge; more are counted, not kept. Default 200.
+    /// Number of diagnostics that are kept of one module or one merge; further ones are only
+    /// counted. Default 200.
     pub diagnostics: usize,
 }
 
@@ -71,13 +76,13 @@ pub struct Cost {
     pub lookups: u64,
 }
 
-/// The remainder of the limits that hold for all modules of one service call together.
+/// The rest of the limits that hold for all modules of one service call together.
 ///
-/// A module counts whether it is read or known already: whether a call is refused must not depend on what was
-/// read before.
+/// A module counts whether it is read or already known: the refusal of a call must not depend on
+/// the modules that were read before.
 #[derive(Clone, Debug)]
 pub struct Budget {
-    /// Modules.
+    /// Number of modules.
     modules: usize,
     /// Octets of XML text.
     pub(super) bytes: usize,
@@ -97,7 +102,7 @@ impl Budget {
     /// Charges one module, before it is opened.
     ///
     /// # Errors
-    /// [`FomErrorKind::ErrorReading`]: the call has too many.
+    /// [`FomErrorKind::ErrorReading`]: the call has too many modules.
     pub fn charge_module(&mut self, designator: &str, limits: &Limits) -> Result<(), FomError> {
         let left = self.modules.checked_sub(1).ok_or_else(|| {
             let most = limits.call_modules;
@@ -111,17 +116,17 @@ impl Budget {
     /// Charges the text of a module.
     ///
     /// # Errors
-    /// [`FomErrorKind::ErrorReading`]: the modules of the call are too long together.
+    /// [`FomErrorKind::ErrorReading`]: the modules of the call together are too long.
     pub fn charge_text(&mut self, designator: &str, len: usize, limits: &Limits) -> Result<(), FomError> {
         let left = self.bytes.checked_sub(len).ok_or_else(|| over_call_bytes(designator, limits))?;
         self.bytes = left;
         Ok(())
     }
 
-    /// Charges a module that was read before, as though it were read now.
+    /// Charges a module that was read before as though it were read now.
     ///
     /// # Errors
-    /// [`FomErrorKind::ErrorReading`]: the modules of the call cost too much together.
+    /// [`FomErrorKind::ErrorReading`]: the modules of the call together cost too much.
     pub fn charge_known(&mut self, module: &Module, limits: &Limits) -> Result<(), FomError> {
         let Cost { nodes, lookups } = module.cost();
         let over = |what| FomError::of_file(FomErrorKind::ErrorReading, module.designator(), what);

@@ -1,7 +1,8 @@
 //! Merging modules into one model by the standard's rules (1516.2, annex C).
 //!
-//! A merge works on a copy, so that a failed one changes nothing. It goes table by table over all new
-//! modules, the tables that others refer to first; so no order of modules is better than another.
+//! A merge works on a copy, so that a failed one changes nothing. It goes table by table over all
+//! new modules, and takes the tables that others refer to first, so that the order of the modules
+//! does not matter.
 
 use std::sync::Arc;
 
@@ -10,11 +11,11 @@ use crate::fom::model::{Edition, Fdd, Tables};
 use crate::fom::module::{Module, Offset, Origin, Reference, Source};
 use crate::handle::ObjectClassHandle;
 
-/// Findings kept of one merge.
+/// Number of findings that are kept of one merge.
 const MOST_FINDINGS: usize = 200;
 
-/// The edition whose MIM suits `modules` when none is asked for: 2010 when there are modules and all
-/// are of 2010, else 2025, which takes modules of both. A caller may well prefer 2025 always.
+/// The edition of the MIM for `modules` if the caller names none: 2010 if there are modules and all
+/// are of 2010, otherwise 2025, which takes modules of both. A caller may prefer 2025 always.
 pub fn edition_for(modules: &[Module]) -> Edition {
     let all_2010 = modules.iter().all(|module| module.edition() == Edition::Hla2010);
     if all_2010 && !modules.is_empty() { Edition::Hla2010 } else { Edition::Hla2025 }
@@ -23,13 +24,14 @@ pub fn edition_for(modules: &[Module]) -> Edition {
 impl Fdd {
     /// This model with `modules` merged into it, and the warnings.
     ///
-    /// A module whose text is loaded already has no effect. Handles never change, nor does the place of an
-    /// attribute in [`crate::fom::ObjectClass::attributes`] or of a parameter in its class's list: new
-    /// ones are appended. What every module so far left open (a data type, a transportation) is filled in.
+    /// A module whose text is already loaded has no effect. Handles never change. Neither does the
+    /// place of an attribute in [`crate::fom::ObjectClass::attributes`] or of a parameter in its
+    /// class's list: new ones are appended. Cells that every module so far left open (a data type,
+    /// a transportation) are filled in.
     ///
     /// # Errors
     ///
-    /// [`FomErrorKind::Inconsistent`] with every clash; this model is untouched.
+    /// [`FomErrorKind::Inconsistent`] with every clash; this model is unchanged.
     pub fn extend(&self, modules: &[Module]) -> Result<(Fdd, Vec<Diagnostic>), FomError> {
         let mut fresh: Vec<Module> = Vec::new();
         for module in modules {
@@ -49,14 +51,14 @@ fn same_text(a: &Module, b: &Module) -> bool {
     Arc::ptr_eq(&a.inner, &b.inner) || a.has_text(b.inner.source.digest, b.text().as_bytes())
 }
 
-/// A merge under way.
+/// A merge in progress.
 pub(super) struct Merge {
     pub(super) tables: Tables,
     /// The module being merged: 0 is the MIM, n the n-th FOM module.
     pub(super) index: u32,
     /// Directed interactions, looked up when all interaction classes are known.
     pub(super) directed: Vec<(ObjectClassHandle, Reference, u32)>,
-    /// Said already that the current module repeats the MOM of another edition.
+    /// The module's repetition of the MOM of another edition has already been reported.
     pub(super) told_of_foreign_mom: bool,
     findings: Vec<Diagnostic>,
     errors: usize,
@@ -74,7 +76,7 @@ impl Merge {
         }
     }
 
-    /// Merges the MIM, which is `tables.mim` already.
+    /// Merges the MIM, which is already in `tables.mim`.
     pub(super) fn mim(self, mim: Module) -> Result<(Fdd, Vec<Diagnostic>), FomError> {
         self.run(&[(0, mim)])
     }
@@ -174,8 +176,8 @@ impl Merge {
         self.report(Severity::Warning, offset, message, None);
     }
 
-    /// An entry that says other than an earlier one. The MIM's word stands, with a warning; between FOM
-    /// modules it is an error.
+    /// Reports an entry that differs from an earlier one. The MIM's entry stands, with a warning;
+    /// between FOM modules a difference is an error.
     pub(super) fn clash(&mut self, first: Origin, offset: Offset, message: String, expected: &str) {
         let place = self.place(first);
         if first.module == 0 {

@@ -1,4 +1,4 @@
-//! Merging classes: scaffolding, equivalence, and what a later module may add.
+//! Merging classes: scaffolding, equivalence, and additions by later modules.
 
 use std::collections::BTreeSet;
 
@@ -52,7 +52,7 @@ impl Merge {
         let origin = self.here(raw.offset);
         if let Some(&handle) = self.tables.object_class_names.get(&raw.path) {
             let class = &mut self.tables.object_classes[handle.0 as usize - 1];
-            // Places in the standard MIM would be lost with its text.
+            // Positions in the standard MIM would be lost with its text.
             if self.index == 0 {
                 class.origin = origin;
             }
@@ -88,7 +88,8 @@ impl Merge {
         handle
     }
 
-    /// A module of the other edition that repeats the MOM in its edition's form: the MIM's form stands.
+    /// Whether the entry is part of a MOM that a module repeats in the form of the other edition.
+    /// The form of the MIM stands.
     fn is_foreign_mom(&mut self, path: &str, root: &str, first: Origin, module: &Module, at: Offset) -> bool {
         let below_root = path.strip_prefix(root).and_then(|rest| rest.strip_prefix(".HLAmanager"));
         let in_mom = below_root.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
@@ -104,8 +105,9 @@ impl Merge {
         foreign
     }
 
-    /// In a 2010 model a class that has members may only be repeated with the same ones, or as
-    /// scaffolding. Classes of the MIM may be repeated in part and added to; in a 2025 model, all may.
+    /// The reason to refuse a repeated class, if there is one. In a 2010 model a class that has
+    /// members may only be repeated with the same members, or as scaffolding. Classes of the MIM
+    /// may be repeated in part and extended; in a 2025 model, all classes may.
     fn refuses_change<'a>(
         &self,
         first: Origin,
@@ -294,7 +296,8 @@ impl Merge {
         handle
     }
 
-    /// Transportation and order of an interaction class: whoever gives its parameters decides.
+    /// Merges transportation and order of an interaction class. The module that gives the
+    /// parameters has more authority than one that repeats the class as scaffolding.
     fn merge_delivery(&mut self, handle: InteractionClassHandle, raw: &RawInteractionClass) {
         let place = handle.0 as usize - 1;
         let transportation = raw.transportation.as_ref().and_then(|name| self.transportation(name));
@@ -379,7 +382,7 @@ impl Merge {
         }
     }
 
-    /// Directed interactions name interaction classes, which are all known by now.
+    /// Looks up the interaction classes of directed interactions; all of them are known by now.
     pub(super) fn resolve_directed(&mut self) {
         for (class, reference, index) in std::mem::take(&mut self.directed) {
             self.index = index;
@@ -437,7 +440,7 @@ impl Merge {
     }
 }
 
-/// Adds `more` to a sorted list.
+/// Merges `more` into a sorted list.
 fn unite<H: Ord>(list: &mut Vec<H>, more: Vec<H>) {
     if !more.is_empty() {
         list.extend(more);
@@ -446,7 +449,7 @@ fn unite<H: Ord>(list: &mut Vec<H>, more: Vec<H>) {
     }
 }
 
-/// An order type as object models write it.
+/// An order type as object models spell it.
 pub(super) fn order_text(order: OrderType) -> &'static str {
     match order {
         OrderType::Receive => "Receive",

@@ -9,7 +9,7 @@ use crate::fom::merge::Merge;
 use crate::fom::model::{Edition, Tables};
 use crate::fom::module::{Module, Offset, Origin};
 
-/// How large a model was before a merge.
+/// Sizes of a model before a merge.
 pub(super) struct Extent {
     attributes: usize,
     parameters: usize,
@@ -66,7 +66,8 @@ impl Merge {
         }
     }
 
-    /// Warns of data types that are used in what is new and defined nowhere: fielded object models have such gaps.
+    /// Warns of data types that new entries use and no module defines. Fielded object models have
+    /// such gaps.
     pub(super) fn check_datatype_references(&mut self, before: &Extent) {
         let mut undefined: Vec<(Origin, String, String)> = Vec::new();
         let Tables { attributes, parameters, dimensions, datatypes, datatype_names, .. } = &self.tables;
@@ -98,7 +99,8 @@ impl Merge {
     }
 }
 
-/// Equal in the cells that matter: prose-like cells, white space and how a number is written do not.
+/// Whether the cells that matter are equal. Prose-like cells, white space and the notation of
+/// numbers do not matter.
 fn is_equivalent(a: &DataTypeKind, b: &DataTypeKind) -> bool {
     use DataTypeKind::{Array, Simple, VariantRecord};
     match (a, b) {
@@ -130,8 +132,9 @@ fn is_same_alternative(a: &Alternative, b: &Alternative) -> bool {
         && without_space(&a.enumerators) == without_space(&b.enumerators)
 }
 
-/// Both definitions as one, where the standard lets a module add to the other's (2025): enumerators of
-/// an enumerated data type, alternatives of an extendable variant record. Else what is wrong.
+/// The union of both definitions, where the standard lets a module add to another's (2025):
+/// enumerators of an enumerated data type, alternatives of an extendable variant record. Otherwise
+/// the reason why there is none.
 fn united(a: &DataTypeKind, b: &DataTypeKind, edition: Edition) -> Result<DataTypeKind, String> {
     use DataTypeKind::{Enumerated, VariantRecord};
     match (a, b) {

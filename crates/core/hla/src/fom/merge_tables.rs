@@ -1,5 +1,6 @@
-//! Merging the small tables: dimensions, transportation types, update rates, switches, and what the
-//! RTI only passes on. A repeat must say the same; of a switch, the first word counts.
+//! Merging the small tables: dimensions, transportation types, update rates, switches, and tables
+//! that the RTI only passes on. A repetition must have the same content; of a switch, the first
+//! setting counts.
 
 use crate::fom::datatype::is_given;
 use crate::fom::merge::Merge;
@@ -51,7 +52,7 @@ impl Merge {
                 let message = format!("dimension `{}` has upper bound {bound}", raw.name);
                 self.clash(known.origin, raw.offset, message, &known.upper_bound.to_string());
             }
-            // The MIM leaves bounds open on purpose: a FOM module does not close them.
+            // The MIM leaves bounds open on purpose, so a FOM module does not close them.
             Some(bound) if !known.bound_stated && known.origin.module != 0 => {
                 self.tables.dimensions[place].upper_bound = bound;
                 self.tables.dimensions[place].bound_stated = true;
@@ -137,7 +138,8 @@ impl Merge {
                 None => {
                     self.tables.documentation.time.insert(name, row);
                 }
-                // The time representation is chosen when the federation is created: nothing depends on this.
+                // The time representation is chosen when the federation is created, so nothing
+                // depends on this.
                 Some(known) if is_given(&row.datatype) && row.datatype != known.datatype => {
                     let place = self.place(known.origin);
                     let message = format!("the data type of `{name}` was another at {place}, which stands");
@@ -186,7 +188,7 @@ fn yes_no(value: bool) -> &'static str {
     if value { "Yes" } else { "No" }
 }
 
-/// A default range as object models write it.
+/// A default range as object models spell it.
 pub(super) fn range_text(range: DefaultRange) -> String {
     match range {
         DefaultRange::Excluded => "Excluded".to_owned(),

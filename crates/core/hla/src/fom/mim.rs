@@ -1,4 +1,4 @@
-//! The standard MIM of both editions, built in, and MIMs that a federate brings.
+//! The built-in standard MIMs of both editions, and MIMs that a federate provides.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
@@ -13,7 +13,7 @@ const STANDARD_2010: &str = include_str!("mim/standard-2010.xml");
 const STANDARD_2025: &str = include_str!("mim/standard-2025.xml");
 
 impl Fdd {
-    /// The model of the built-in standard MIM alone. Made once per process and then shared.
+    /// The model of the built-in standard MIM alone. Built once per process and then shared.
     pub fn standard(edition: Edition) -> Fdd {
         static MODELS: [OnceLock<Fdd>; 2] = [OnceLock::new(), OnceLock::new()];
         let (memo, text) = match edition {
@@ -29,12 +29,13 @@ impl Fdd {
         .clone()
     }
 
-    /// The model of a MIM that a federate brings. It must have everything that the standard MIM of
-    /// its edition has, and may have more. Standard names keep the handles of [`Fdd::standard`].
+    /// The model of a MIM that a federate provides. The MIM must contain everything that the
+    /// standard MIM of its edition contains, and may contain more. Standard names keep the handles
+    /// of [`Fdd::standard`].
     ///
     /// # Errors
     ///
-    /// [`FomErrorKind::Invalid`] of the MIM, with everything that is missing or clashes.
+    /// [`FomErrorKind::Invalid`] of the MIM, with every missing or clashing entry.
     pub fn with_mim(mim: &Module) -> Result<Fdd, FomError> {
         let standard = Fdd::standard(mim.edition());
         let missing = missing_from(mim, &standard);
@@ -75,7 +76,7 @@ fn empty(mim: Module) -> Tables {
     }
 }
 
-/// What the standard MIM has and `mim` has not, one finding each.
+/// The entries of the standard MIM that `mim` lacks, one finding each.
 fn missing_from(mim: &Module, standard: &Fdd) -> Vec<Diagnostic> {
     let given: BTreeSet<(&str, &str)> = entries_of(mim).collect();
     let expected = format!("everything of the standard MIM of 1516-{}", standard.edition().year());
@@ -96,7 +97,7 @@ fn missing_from(mim: &Module, standard: &Fdd) -> Vec<Diagnostic> {
         .collect()
 }
 
-/// Every entry of a module that a MIM must have: `(kind or class, name)`.
+/// The entries of a module that a MIM must have: `(kind or class, name)`.
 fn entries_of(module: &Module) -> impl Iterator<Item = (&str, &str)> {
     let parsed: &Arc<_> = &module.inner;
     let objects = parsed.object_classes.iter().flat_map(|class| {

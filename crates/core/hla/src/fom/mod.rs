@@ -3,7 +3,7 @@
 //! A [`Module`] is one XML file. An [`Fdd`] is the model of a federation execution: the MIM and all
 //! modules merged, with handles. Both editions are read; a 2025 model takes modules of either.
 //!
-//! Every complaint is a [`Diagnostic`] with file, line, column, what is wrong and what was expected.
+//! Every finding is a [`Diagnostic`] with file, line, column, message and expected content.
 
 mod datatype;
 mod diagnostic;

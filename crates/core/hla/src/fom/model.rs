@@ -1,8 +1,8 @@
-//! The merged object model (FDD) of a federation execution: classes, attributes, dimensions and
-//! the rest under their handles.
+//! The merged object model (FDD) of a federation execution: classes, attributes, dimensions and the
+//! rest under their handles.
 //!
-//! Handles are dense from 1, in the order in which names were first met. Extending a model never
-//! changes a handle, nor the place of an attribute in its class's list.
+//! Handles are dense from 1, in the order in which names first occurred. Extending a model never
+//! changes a handle or the place of an attribute in its class's list.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub enum Edition {
 }
 
 impl Edition {
-    /// The year by which the edition is known.
+    /// The year of the edition.
     pub const fn year(self) -> u32 {
         match self {
             Edition::Hla2010 => 2010,
@@ -75,7 +75,7 @@ impl ObjectClass {
         Some(self.slots[found].1 as usize)
     }
 
-    /// True when the attribute is available at the class.
+    /// Whether the attribute is available at the class.
     pub fn has_attribute(&self, attribute: AttributeHandle) -> bool {
         self.slot(attribute).is_some()
     }
@@ -92,9 +92,9 @@ pub struct Attribute {
     pub class: ObjectClassHandle,
     /// The name of its data type; empty when no module gives one.
     pub datatype: String,
-    /// The transportation type instances start with.
+    /// The initial transportation type of instances.
     pub transportation: TransportationTypeHandle,
-    /// The order type instances start with.
+    /// The initial order type of instances.
     pub order: OrderType,
     /// Available dimensions: its own (2010) and those of the declaring class (2025).
     /// A subclass may add more: [`Fdd::attribute_dimensions`].
@@ -107,7 +107,7 @@ pub struct Attribute {
     pub(super) origin: Origin,
 }
 
-/// Which cells some module gave; the others hold a default and may still be filled in.
+/// The cells that some module gave; the others hold a default and may still be filled in.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Stated {
     pub(super) transportation: bool,
@@ -128,9 +128,9 @@ pub struct InteractionClass {
     pub children: Vec<InteractionClassHandle>,
     /// Available parameters, inherited and declared; a later extension only appends.
     pub parameters: Vec<ParameterHandle>,
-    /// The transportation type a federate starts with.
+    /// The initial transportation type of a federate.
     pub transportation: TransportationTypeHandle,
-    /// The order type a federate starts with.
+    /// The initial order type of a federate.
     pub order: OrderType,
     /// Available dimensions, inherited and declared, in handle order.
     pub dimensions: Vec<DimensionHandle>,
@@ -140,15 +140,16 @@ pub struct InteractionClass {
     /// `(parameter, place in parameters)`, sorted by parameter.
     pub(super) slots: Vec<(ParameterHandle, u32)>,
     pub(super) stated: Stated,
-    /// How much the module that stated transportation and order is believed.
+    /// The authority of the module that stated transportation and order.
     pub(super) authority: Authority,
     pub(super) sharing: String,
     pub(super) origin: Origin,
     pub(super) depth: u32,
 }
 
-/// A class repeated to hang subclasses on it says nothing about the class itself; the module that
-/// gives its parameters does; the MIM's word about its classes stands.
+/// The authority of a statement about an interaction class. A class that is repeated only to add
+/// subclasses (scaffolding) has the least; the module that gives the parameters has more; the MIM
+/// has the most about its own classes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
 pub(super) enum Authority {
     #[default]
@@ -169,7 +170,7 @@ impl InteractionClass {
         Some(self.slots[found].1 as usize)
     }
 
-    /// True when the parameter is available at the class.
+    /// Whether the parameter is available at the class.
     pub fn has_parameter(&self, parameter: ParameterHandle) -> bool {
         self.slot(parameter).is_some()
     }
@@ -189,16 +190,16 @@ pub struct Parameter {
     pub(super) origin: Origin,
 }
 
-/// What a region without a range for a dimension covers in it.
+/// The part of a dimension that a region without a range for it covers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DefaultRange {
-    /// Nothing: the dimension must be specified to count.
+    /// Nothing: a region must specify the dimension in order to overlap.
     Excluded,
     /// The half-open range `[lower, upper)`.
     Range {
-        /// The first point inside.
+        /// The first coordinate inside.
         lower: u32,
-        /// The first point beyond.
+        /// The first coordinate beyond.
         upper: u32,
     },
 }
@@ -210,9 +211,10 @@ pub struct Dimension {
     pub handle: DimensionHandle,
     /// Its name.
     pub name: String,
-    /// The first coordinate beyond the dimension; [`Dimension::UNBOUNDED`] when the object model leaves it open.
+    /// The first coordinate beyond the dimension; [`Dimension::UNBOUNDED`] if the object model
+    /// leaves it open.
     pub upper_bound: u32,
-    /// The range used where a region leaves the dimension open.
+    /// The range that is used where a region leaves the dimension open.
     pub default: DefaultRange,
     pub(super) bound_stated: bool,
     pub(super) input_datatypes: Vec<String>,
@@ -232,12 +234,13 @@ pub struct Transportation {
     pub handle: TransportationTypeHandle,
     /// Its name.
     pub name: String,
-    /// True when nothing sent by it may be lost.
+    /// Whether no message of this type may be lost.
     pub reliable: bool,
     pub(super) origin: Origin,
 }
 
-/// The switches (1516.2, switches table): their values at the start of the federation execution.
+/// The switches (1516.2, switches table) with their values at the start of the federation
+/// execution.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(missing_docs)] // the standard's names and meanings
 pub struct Switches {
@@ -314,7 +317,8 @@ pub(super) struct Tables {
     pub(super) update_rates: Vec<UpdateRate>,
     pub(super) update_rate_names: BTreeMap<String, usize>,
     pub(super) switches: Switches,
-    /// Where each switch was set, by its element name; a switch of the MIM may still be set by a FOM module.
+    /// The position where each switch was set, by its element name. A FOM module may still set a
+    /// switch of the MIM.
     pub(super) switch_origins: BTreeMap<&'static str, Origin>,
     pub(super) datatypes: Vec<(Arc<DataType>, Origin)>,
     pub(super) datatype_names: BTreeMap<String, usize>,
@@ -323,7 +327,7 @@ pub(super) struct Tables {
 
 /// The object model of a federation execution, merged from its MIM and FOM modules.
 ///
-/// A value: [`Fdd::extend`] returns a new one. Clones share their memory.
+/// A value type: [`Fdd::extend`] returns a new one. Clones share their memory.
 #[derive(Clone, Debug)]
 pub struct Fdd {
     pub(super) tables: Arc<Tables>,
@@ -335,7 +339,7 @@ pub const OBJECT_ROOT: &str = "HLAobjectRoot";
 pub const INTERACTION_ROOT: &str = "HLAinteractionRoot";
 /// The attribute whose owner may delete the instance.
 pub const PRIVILEGE_TO_DELETE: &str = "HLAprivilegeToDeleteObject";
-/// The designator of the MIM that the RTI brings along.
+/// The designator of the built-in MIM.
 pub const STANDARD_MIM: &str = "HLAstandardMIM";
 
 fn at<T>(table: &[T], number: u32) -> Option<&T> {
@@ -346,7 +350,7 @@ fn short_name(name: &str) -> &str {
     name.rsplit('.').next().unwrap_or(name)
 }
 
-/// Looks `name` up in full, or as the part below `root`.
+/// Looks `name` up as a full name, or as the part below `root`.
 fn by_name<H: Copy>(names: &BTreeMap<String, H>, root: &str, name: &str) -> Option<H> {
     names.get(name).or_else(|| names.get(&format!("{root}.{name}"))).copied()
 }
@@ -372,7 +376,7 @@ impl Fdd {
         self.tables.mim.designator()
     }
 
-    /// The FOM modules in the order they came, each content once; without the MIM.
+    /// The FOM modules in the order in which they came, each content once, without the MIM.
     pub fn modules(&self) -> &[Module] {
         &self.tables.modules
     }
@@ -415,7 +419,8 @@ impl Fdd {
     }
 
     /// The dimensions with which regions may be used for `attribute` at `class`: the attribute's
-    /// own (2010) and the class's available ones (2025). Empty when the attribute is not available there.
+    /// own (2010) and the class's available ones (2025). Empty if the attribute is not available at
+    /// the class.
     pub fn attribute_dimensions(
         &self,
         class: ObjectClassHandle,
@@ -436,7 +441,8 @@ impl Fdd {
         at(&self.tables.interaction_classes, handle.0)
     }
 
-    /// The interaction class with this name, given with or without the leading `HLAinteractionRoot.`.
+    /// The interaction class with this name, given with or without the leading
+    /// `HLAinteractionRoot.`.
     pub fn interaction_class_by_name(&self, name: &str) -> Option<InteractionClassHandle> {
         by_name(&self.tables.interaction_class_names, INTERACTION_ROOT, name)
     }
@@ -503,18 +509,18 @@ impl Fdd {
         self.tables.update_rate_names.get(name).map(|&place| self.tables.update_rates[place].rate)
     }
 
-    /// The names of the update rates and the rates in updates per second.
+    /// The update rates: name, and rate in updates per second.
     pub fn update_rates(&self) -> impl ExactSizeIterator<Item = (&str, f64)> {
         self.tables.update_rates.iter().map(|rate| (rate.name.as_str(), rate.rate))
     }
 
-    /// The switches' values at the start.
+    /// The initial values of the switches.
     pub fn switches(&self) -> &Switches {
         &self.tables.switches
     }
 
-    /// The automatic resign directive that the model sets, if it sets one. The `NoAction` of the MIM is the standard's
-    /// default and sets nothing; that of a FOM module does.
+    /// The automatic resign directive that the model sets, if it sets one. The `NoAction` of the
+    /// MIM is the standard default and sets nothing; the `NoAction` of a FOM module does.
     pub fn automatic_resign_directive(&self) -> Option<ResignAction> {
         let action = self.tables.switches.automatic_resign_action;
         let origin = self.tables.switch_origins.get(super::read_tables::RESIGN_SWITCH);
@@ -527,12 +533,12 @@ impl Fdd {
         self.tables.datatype_names.get(name).map(|&place| &*self.tables.datatypes[place].0)
     }
 
-    /// All data types in the order they were first met.
+    /// All data types in the order in which they first occurred.
     pub fn datatypes(&self) -> impl ExactSizeIterator<Item = &DataType> {
         self.tables.datatypes.iter().map(|(datatype, _)| &**datatype)
     }
 
-    /// True when `sub` is `sup` or one of its subclasses.
+    /// Whether `sub` is `sup` or one of its subclasses.
     pub fn is_subclass(&self, sub: ObjectClassHandle, sup: ObjectClassHandle) -> bool {
         let Some(target) = self.object_class(sup) else { return false };
         let mut class = self.object_class(sub);
@@ -545,7 +551,7 @@ impl Fdd {
         false
     }
 
-    /// True when `sub` is `sup` or one of its subclasses.
+    /// Whether `sub` is `sup` or one of its subclasses.
     pub fn is_interaction_subclass(&self, sub: InteractionClassHandle, sup: InteractionClassHandle) -> bool {
         let Some(target) = self.interaction_class(sup) else { return false };
         let mut class = self.interaction_class(sub);

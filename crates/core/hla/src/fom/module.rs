@@ -1,4 +1,4 @@
-//! One FOM module as read: its text, and its tables with the place of every entry.
+//! One FOM module as read: its text, and its tables with the position of every entry.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,7 +13,7 @@ use crate::fom::model::{DefaultRange, Edition};
 /// Octet offset of an element in its module's text.
 pub(super) type Offset = u32;
 
-/// Where an entry of a merged model was first met.
+/// The position where an entry of a merged model first occurred.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Origin {
     /// 0 is the MIM, n is the n-th FOM module.
@@ -21,13 +21,13 @@ pub(super) struct Origin {
     pub(super) offset: Offset,
 }
 
-/// A FOM module that was read and found valid by itself. Clones share their memory.
+/// A FOM module that was read and is valid by itself. Clones share their memory.
 #[derive(Clone)]
 pub struct Module {
     pub(super) inner: Arc<Parsed>,
 }
 
-/// What stands behind a [`Module`].
+/// The content of a [`Module`].
 pub(super) struct Parsed {
     pub(super) source: Source,
     pub(super) edition: Edition,
@@ -43,7 +43,7 @@ pub(super) struct Parsed {
     pub(super) cost: Cost,
 }
 
-/// An object class as a module has it; superclasses come first.
+/// An object class of a module; superclasses come first.
 #[derive(Default, Debug)]
 pub(super) struct RawObjectClass {
     /// Full dotted name.
@@ -55,7 +55,7 @@ pub(super) struct RawObjectClass {
     pub(super) directed_interactions: Vec<Reference>,
 }
 
-/// An attribute as a module has it; what is not stated is `None` or empty.
+/// An attribute of a module; a cell that is not stated is `None` or empty.
 #[derive(Default, Debug)]
 pub(super) struct RawAttribute {
     pub(super) name: String,
@@ -69,7 +69,7 @@ pub(super) struct RawAttribute {
     pub(super) dimensions: Option<Vec<Reference>>,
 }
 
-/// An interaction class as a module has it; superclasses come first.
+/// An interaction class of a module; superclasses come first.
 #[derive(Default, Debug)]
 pub(super) struct RawInteractionClass {
     /// Full dotted name.
@@ -82,7 +82,7 @@ pub(super) struct RawInteractionClass {
     pub(super) dimensions: Vec<Reference>,
 }
 
-/// A parameter as a module has it.
+/// A parameter of a module.
 #[derive(Default, Debug)]
 pub(super) struct RawParameter {
     pub(super) name: String,
@@ -90,14 +90,14 @@ pub(super) struct RawParameter {
     pub(super) datatype: String,
 }
 
-/// A name that must be defined somewhere, and where it is used.
+/// A name that must be defined somewhere, and the position of its use.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Reference {
     pub(super) name: String,
     pub(super) offset: Offset,
 }
 
-/// A dimension as a module has it.
+/// A dimension of a module.
 #[derive(Debug)]
 pub(super) struct RawDimension {
     pub(super) name: String,
@@ -107,7 +107,7 @@ pub(super) struct RawDimension {
     pub(super) input_datatypes: Vec<String>,
 }
 
-/// A transportation type as a module has it.
+/// A transportation type of a module.
 #[derive(Debug)]
 pub(super) struct RawTransportation {
     pub(super) name: String,
@@ -115,7 +115,7 @@ pub(super) struct RawTransportation {
     pub(super) reliable: Option<bool>,
 }
 
-/// An update rate as a module has it.
+/// An update rate of a module.
 #[derive(Debug)]
 pub(super) struct RawUpdateRate {
     pub(super) name: String,
@@ -123,7 +123,7 @@ pub(super) struct RawUpdateRate {
     pub(super) rate: f64,
 }
 
-/// A switch as a module has it, under its element's name.
+/// A switch of a module, under the name of its element.
 #[derive(Debug)]
 pub(super) struct RawSwitch {
     pub(super) name: &'static str,
@@ -138,7 +138,7 @@ pub(super) enum SwitchValue {
     Resign(ResignAction),
 }
 
-/// A data type as a module has it.
+/// A data type of a module.
 #[derive(Debug)]
 pub(super) struct RawDataType {
     pub(super) datatype: Arc<DataType>,
@@ -160,20 +160,21 @@ pub(super) struct Documentation {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Documented {
     pub(super) datatype: String,
-    /// Of a synchronization point; else empty.
+    /// The capability of a synchronization point; otherwise empty.
     pub(super) capability: String,
-    /// In a module by itself, the module number is 0.
+    /// The module number is 0 while the module stands alone.
     pub(super) origin: Origin,
 }
 
-/// In lines longer than this, columns count octets: counting characters again and again would be slow.
+/// In lines longer than this, columns are counted in octets: counting characters again and again
+/// would be slow.
 const LONG_LINE: usize = 1 << 16;
 
-/// A module's text, with what it takes to say where something is.
+/// The text of a module, with the data needed to find positions in it.
 pub(super) struct Source {
     pub(super) designator: String,
     pub(super) text: String,
-    /// Of the text: equal texts are found without comparing them with all others.
+    /// Digest of the text, by which equal texts are found without comparing them with all others.
     pub(super) digest: u64,
     line_starts: Vec<u32>,
 }
@@ -206,7 +207,7 @@ impl Source {
     }
 }
 
-/// A digest of a module's text, to look for an equal one by; it proves nothing.
+/// A digest of a module's text, to look for an equal text by; it proves nothing.
 pub fn text_digest(text: &[u8]) -> u64 {
     let mut digest = base::Digest::EMPTY;
     digest.octets(text);
@@ -219,17 +220,17 @@ impl Module {
         self.inner.source.digest == digest && self.text().as_bytes() == text
     }
 
-    /// The cost of reading it.
+    /// The cost of reading the module.
     pub fn cost(&self) -> Cost {
         self.inner.cost
     }
 
-    /// The name under which the federate gave the module.
+    /// The designator under which the federate gave the module.
     pub fn designator(&self) -> &str {
         &self.inner.source.designator
     }
 
-    /// The edition whose form the module has.
+    /// The edition in whose form the module is written.
     pub fn edition(&self) -> Edition {
         self.inner.edition
     }

@@ -1,5 +1,5 @@
-//! One FOM module from its XML text: every table the RTI needs, and the rules that hold inside one
-//! module (the DIF form of 1516.2, where nearly everything may be left out).
+//! Reads one FOM module from its XML text: every table that the RTI needs, and the rules that hold
+//! inside one module (the DIF form of 1516.2, where nearly every element may be left out).
 
 use roxmltree::Node;
 
@@ -33,22 +33,23 @@ const OBJECT_MODEL: Form = Form {
 pub(super) struct Reader<'t> {
     pub(super) findings: Findings<'t>,
     pub(super) limits: &'t Limits,
-    /// Attributes and parameters met so far.
+    /// Number of attributes and parameters so far.
     pub(super) members: usize,
-    /// Classes met so far.
+    /// Number of classes so far.
     pub(super) classes: usize,
 }
 
 impl Module {
-    /// Reads a module from its octets (see [`crate::fom::unpack`] for a packed one) and checks it by itself.
+    /// Reads a module from its octets (see [`crate::fom::unpack`] for a packed one) and checks it
+    /// by itself.
     ///
-    /// Returns the module and the warnings. Names of things that another module may define are not
-    /// looked up here but when modules are merged.
+    /// Returns the module and the warnings. Names that another module may define are not looked up
+    /// here but when modules are merged.
     ///
     /// # Errors
     ///
-    /// [`FomErrorKind::ErrorReading`] when the octets are no XML or no object model,
-    /// [`FomErrorKind::Invalid`] when the object model breaks a rule; each with all findings.
+    /// [`FomErrorKind::ErrorReading`] if the octets are no XML or no object model,
+    /// [`FomErrorKind::Invalid`] if the object model breaks a rule; each with all findings.
     pub fn read(
         designator: &str,
         octets: &[u8],
@@ -58,12 +59,12 @@ impl Module {
         Self::read_text(designator, text.into_owned(), limits, &mut Budget::new(limits))
     }
 
-    /// As [`Module::read`] of a text that was [decoded](crate::fom::decode), as a part of the service call that has
-    /// this budget. Its length is not charged.
+    /// As [`Module::read`], for a text that was [decoded](crate::fom::decode), as a part of the
+    /// service call that has this budget. The length of the text is not charged.
     ///
     /// # Errors
     ///
-    /// Those of [`Module::read`]; and the modules of the call cost too much together.
+    /// Those of [`Module::read`], and one if the modules of the call together cost too much.
     pub fn read_text(
         designator: &str,
         text: String,
@@ -94,7 +95,8 @@ impl Module {
     }
 }
 
-/// Checks the root element and tells the edition; `None` when this is no object model that can be read.
+/// Checks the root element and returns the edition; `None` if this is no object model that can be
+/// read.
 fn edition_of(root: Node<'_, '_>, findings: &mut Findings<'_>) -> Option<Edition> {
     let at = xml::offset(root);
     let name = root.tag_name().name();
@@ -169,7 +171,7 @@ fn read_model(root: Node<'_, '_>, reader: &mut Reader<'_>) -> Parsed {
 }
 
 impl Reader<'_> {
-    /// The `name` of a row that must have a legal one; empty after an error.
+    /// The `name` of a row that must have a legal name; empty after an error.
     pub(super) fn name(&mut self, row: &Row<'_, '_>, what: &str) -> String {
         let Some(cell) = row.get("name") else {
             self.findings.error_expected(row.offset, format!("{what} without a name"), "a `name` element");
@@ -200,11 +202,13 @@ impl Reader<'_> {
     }
 }
 
-/// The first character that an HLA name (an XML NCName without periods) may not have at its place.
+/// The first character that may not stand at its place in an HLA name (an XML NCName without
+/// periods).
 fn illegal_character(name: &str) -> Option<char> {
     let legal = |place: usize, c: char| {
         let starts = c.is_alphabetic() || c == '_';
-        // Combining marks and the like are name characters of XML, though no letters.
+        // Combining marks and similar characters are name characters of XML, although they are no
+        // letters.
         starts || (place > 0 && (c.is_alphanumeric() || c == '-' || c == '\u{b7}' || c as u32 >= 0x300))
     };
     name.char_indices().find(|&(place, c)| !legal(place, c)).map(|(_, c)| c)

@@ -1,4 +1,5 @@
-//! The class tables of a module: object classes with attributes, interaction classes with parameters.
+//! Reads the class tables of a module: object classes with attributes, interaction classes with
+//! parameters.
 
 use std::collections::BTreeSet;
 
@@ -38,7 +39,7 @@ const PARAMETER: Form = Form { single: &["name", "dataType", "semantics"], many:
 const DIRECTED: Form = Form { single: &["name", "sharing", "semantics"], many: &[] };
 const DIMENSIONS: Form = Form { single: &[], many: &["dimension"] };
 
-/// A class element that is still to be read.
+/// A class element that has not been read yet.
 struct Pending<'n, 't> {
     node: Node<'n, 't>,
     parent: String,
@@ -105,8 +106,8 @@ pub(super) fn interaction_classes(table: Node<'_, '_>, reader: &mut Reader<'_>) 
     classes
 }
 
-/// Calls `visit` for every class element, superclasses first, without recursion. `visit` returns the
-/// class's path and its subclasses; `None` passes them over.
+/// Calls `visit` for every class element, superclasses first, without recursion. `visit` returns
+/// the path of the class and its subclasses; `None` skips the subclasses.
 fn walk<'n, 't: 'n>(
     roots: impl Iterator<Item = Node<'n, 't>>,
     root_name: &str,
@@ -179,7 +180,7 @@ fn read_dimensions(row: &Row<'_, '_>, reader: &mut Reader<'_>) -> Option<Vec<Ref
     let cell = row.get("dimensions")?;
     let row = Row::read(cell, &DIMENSIONS, &mut reader.findings);
     let named = |node| Reference { name: xml::text(node), offset: xml::offset(node) };
-    // Fielded modules write `NA` where a list is empty.
+    // Fielded modules write `NA` for an empty list.
     Some(row.all("dimension").map(named).filter(|r| crate::fom::datatype::is_given(&r.name)).collect())
 }
 
@@ -203,7 +204,7 @@ fn read_order(row: &Row<'_, '_>, reader: &mut Reader<'_>) -> Option<OrderType> {
     Some(order)
 }
 
-/// A cell that names something defined elsewhere; none when it is empty or `NA`.
+/// A cell that names an entry defined elsewhere; `None` if it is empty or `NA`.
 fn reference(row: &Row<'_, '_>, name: &str) -> Option<Reference> {
     let cell = row.get(name)?;
     let name = xml::text(cell);
@@ -211,7 +212,7 @@ fn reference(row: &Row<'_, '_>, name: &str) -> Option<Reference> {
 }
 
 impl Reader<'_> {
-    /// The full name of class `name` below `parent`; none when the name was refused.
+    /// The full name of class `name` below `parent`; `None` if the name was refused.
     fn path(&mut self, parent: &str, name: &str, at: u32) -> Option<String> {
         if name.is_empty() {
             return None;
@@ -253,7 +254,7 @@ impl Reader<'_> {
         (self.members <= self.limits.members).then_some(())
     }
 
-    /// Reports names that occur twice; empty ones have been reported already.
+    /// Reports names that occur twice. Empty names have been reported already.
     pub(super) fn distinct<'a>(
         &mut self,
         names: impl Iterator<Item = (&'a str, u32)>,

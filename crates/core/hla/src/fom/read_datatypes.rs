@@ -1,7 +1,7 @@
-//! The data type tables of a module.
+//! Reads the data type tables of a module.
 //!
-//! The RTI does not look into values, so what is odd here is a warning; only a data type without
-//! a usable name, or two of one name, is an error.
+//! The RTI does not look into values, so oddities here are warnings. Only a data type without a
+//! usable name, or two data types of one name, are errors.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,8 @@ const DATA_TYPES: Form = Form {
 
 type ReadKind = fn(&Row<'_, '_>, &mut Reader<'_>) -> DataTypeKind;
 
-/// A table of data types: its element, its rows' element, what a row may hold, and how it is read.
+/// A table of data types: its element, its rows' element, the cells that a row may have, and its
+/// reader.
 struct Table {
     table: &'static str,
     rows: Form,
@@ -114,7 +115,8 @@ pub(super) fn datatypes(node: Node<'_, '_>, reader: &mut Reader<'_>) -> Vec<RawD
     read
 }
 
-/// Fielded modules repeat a data type word for word; that harms nobody.
+/// Accepts repeated data types with the same content: fielded modules have them, and they do no
+/// harm.
 fn repeated(again: &DataType, first: &RawDataType, at: u32, reader: &mut Reader<'_>) {
     let name = &again.name;
     if name.is_empty() {

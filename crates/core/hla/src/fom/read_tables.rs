@@ -1,5 +1,5 @@
-//! The small tables of a module: dimensions, transportation types, switches, update rates, and what
-//! the RTI only passes on (time, tags, synchronization points).
+//! Reads the small tables of a module: dimensions, transportation types, switches, update rates,
+//! and the tables that the RTI only passes on (time, tags, synchronization points).
 
 use roxmltree::Node;
 
@@ -145,7 +145,7 @@ fn read_default(row: &Row<'_, '_>, upper_bound: u32, reader: &mut Reader<'_>) ->
     DefaultRange::Excluded
 }
 
-/// `[a..b)`, or `[a)` and `a` for one point.
+/// Parses `[a..b)`, or `[a)` and `a` for one point.
 fn parse_range(text: &str) -> Option<(u32, u32)> {
     let inner = text.strip_prefix('[').map_or(Some(text), |rest| rest.strip_suffix(')'))?;
     if let Some((lower, upper)) = inner.split_once("..") {
@@ -189,7 +189,7 @@ pub(super) fn update_rates(table: Node<'_, '_>, reader: &mut Reader<'_>) -> Vec<
         let row = Row::read(cell, &UPDATE_RATE, &mut reader.findings);
         let name = reader.name(&row, "an update rate");
         let text = row.text("rate");
-        // A decimal, not what else a float may be spelled as.
+        // Only decimals are legal, not the other spellings of a float.
         let decimal = !text.is_empty() && text.bytes().all(|c| c.is_ascii_digit() || c == b'.' || c == b'+');
         match text.parse::<f64>().ok().filter(|rate| decimal && *rate > 0.0 && rate.is_finite()) {
             Some(rate) => read.push(RawUpdateRate { name, offset: row.offset, rate }),
@@ -251,7 +251,7 @@ pub(super) fn documentation(tables: &Row<'_, '_>, reader: &mut Reader<'_>) -> Do
     let mut read = Documentation::default();
     if let Some(time) = tables.get("time") {
         let row = Row::read(time, &TIME, &mut reader.findings);
-        // Both editions' names of the same two rows.
+        // The names of the same two rows in both editions.
         for (name, key) in [
             ("timeStamp", "logicalTime"),
             ("logicalTime", "logicalTime"),

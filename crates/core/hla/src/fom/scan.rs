@@ -1,14 +1,14 @@
-//! One look at a module's tags before it is parsed: what would cost too much is refused.
+//! One look at a module's tags before it is parsed: modules that would cost too much are refused.
 //!
-//! The parser compares each attribute with those before it in its tag and with the namespaces in scope, and
-//! copies the namespaces in scope for each tag that declares one. So its time is not linear in the text unless
-//! these are bounded.
+//! The parser compares each attribute with those before it in its tag and with the namespaces in
+//! scope, and copies the namespaces in scope for each tag that declares one. So its time is linear
+//! in the text only if these numbers are bounded.
 
 use crate::fom::diagnostic::{FomError, FomErrorKind};
 use crate::fom::limits::{Budget, Cost, Limits, over_lookups, over_nodes};
 use crate::fom::module::{Offset, Source};
 
-/// Markup that is no tag.
+/// Markup other than tags.
 const SKIPPED: [(&str, &str); 3] = [("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>")];
 
 /// The contents of one tag.
@@ -18,12 +18,12 @@ struct Tag {
     namespaces: usize,
     /// The longest name of a namespace, in octets.
     namespace_bytes: usize,
-    /// Where it ends: behind its `>`.
+    /// Offset of its end, after its `>`.
     end: usize,
 }
 
-/// Refuses what would cost the parser too much, and charges the budget for the rest. Looks at tags only; whether all is
-/// well-formed is the parser's to say.
+/// Refuses a module that would cost the parser too much, and charges the budget. It looks at tags
+/// only; the parser decides whether the text is well-formed.
 pub(super) fn scan(source: &Source, limits: &Limits, budget: &mut Budget) -> Result<Cost, FomError> {
     let text = &source.text;
     let (mut cost, mut namespaces, mut at) = (Cost::default(), 0, 0);
@@ -44,7 +44,7 @@ pub(super) fn scan(source: &Source, limits: &Limits, budget: &mut Budget) -> Res
             at = tag.end;
             namespaces += tag.namespaces;
             cost.nodes = cost.nodes.saturating_add(1);
-            // The tag's own name has a namespace, too.
+            // The tag's own name has a namespace too.
             let names = tag.attributes as u64 + 1;
             cost.lookups += names * (tag.attributes + namespaces) as u64;
             check_tag(&tag, namespaces, limits).map_err(|what| refuse(source, start, what))?;
@@ -61,7 +61,7 @@ pub(super) fn scan(source: &Source, limits: &Limits, budget: &mut Budget) -> Res
     Ok(cost)
 }
 
-/// Looks at the tag at `start`.
+/// Scans the tag at `start`.
 fn scan_tag(octets: &[u8], start: usize) -> Tag {
     let mut tag = Tag::default();
     let (mut quote, mut value, mut is_namespace) = (None, start, false);
@@ -96,7 +96,8 @@ fn scan_tag(octets: &[u8], start: usize) -> Tag {
     tag
 }
 
-/// Refuses a tag that is over a limit, in a module with so many `namespaces` up to it.
+/// Refuses a tag that is over a limit. `namespaces` is the number of namespaces in the module up to
+/// it.
 fn check_tag(tag: &Tag, namespaces: usize, limits: &Limits) -> Result<(), String> {
     for (what, count, most) in [
         ("attributes in one tag", tag.attributes, limits.tag_attributes),

@@ -1,4 +1,4 @@
-//! How large an object model is.
+//! Sizes of object models.
 
 use std::fmt;
 

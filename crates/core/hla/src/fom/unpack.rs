@@ -1,4 +1,4 @@
-//! FOM modules that come packed: a ZIP archive with exactly one entry (1516.1-2025, compressed FOM modules).
+//! Packed FOM modules: a ZIP archive with exactly one entry (1516.1-2025, compressed FOM modules).
 
 use std::io::{Cursor, Read};
 
@@ -10,11 +10,12 @@ use crate::fom::limits::{Budget, Limits, over_call_bytes};
 
 /// The name and the octets of the only entry of a ZIP archive, stored or deflated.
 ///
-/// No more than [`Limits::module_bytes`] are ever unpacked, whatever sizes the archive claims.
+/// At most [`Limits::module_bytes`] octets are unpacked, whatever sizes the archive claims.
 ///
 /// # Errors
 ///
-/// [`FomErrorKind::ErrorReading`] when this is no such archive, its entry is damaged, or unpacks to too much.
+/// [`FomErrorKind::ErrorReading`] if this is no such archive, its entry is damaged, or it unpacks
+/// to too much.
 pub fn unpack(archive: &[u8], limits: &Limits) -> Result<(String, Vec<u8>), FomError> {
     unpack_within(archive, limits, &mut Budget::new(limits))
 }
@@ -23,7 +24,7 @@ pub fn unpack(archive: &[u8], limits: &Limits) -> Result<(String, Vec<u8>), FomE
 ///
 /// # Errors
 ///
-/// Those of [`unpack`]; and the modules of the call are too long together.
+/// Those of [`unpack`], and one if the modules of the call together are too long.
 pub fn unpack_within(
     archive: &[u8],
     limits: &Limits,

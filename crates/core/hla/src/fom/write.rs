@@ -1,7 +1,8 @@
-//! The merged object model as XML again, in the form of its edition.
+//! Writes the merged object model as XML, in the form of its edition.
 //!
-//! What the RTI acts on and what encodes values is written; prose (semantics, notes, identification of
-//! the modules) stays in the modules' own texts, which the model keeps.
+//! The output has the entries that the RTI acts on and those that encoding values needs. Prose
+//! (semantics, notes, identification of the modules) stays in the modules' own texts, which the
+//! model keeps.
 
 use std::fmt::Write as _;
 
@@ -14,11 +15,11 @@ use crate::fom::read_tables::{RESIGN_ACTIONS, SWITCHES};
 use crate::handle::{DimensionHandle, TransportationTypeHandle};
 
 impl Fdd {
-    /// The merged FDD as XML (1516.2; what the MOM reports as HLAcurrentFDD). Reading it as a MIM
+    /// The merged FDD as XML (1516.2; the MOM reports it as HLAcurrentFDD). Reading it as a MIM
     /// gives an equal model.
     ///
-    /// In a 2025 model, dimensions that modules of 2010 hang on an attribute stay on the attribute: the
-    /// 2025 form has no place for them, and to move them to the class would widen their meaning.
+    /// In a 2025 model, dimensions that modules of 2010 give to an attribute stay on the attribute.
+    /// The 2025 form has no place for them, and moving them to the class would widen their meaning.
     pub fn to_xml(&self) -> String {
         let mut writer = Writer { fdd: self, out: String::new(), open: Vec::new() };
         writer.model();
@@ -32,7 +33,7 @@ struct Writer<'f> {
     open: Vec<&'static str>,
 }
 
-/// A class still to be written, or the end of one.
+/// A class that is still to be written, or the end of one.
 enum Step<H> {
     Begin(H),
     End,
@@ -58,7 +59,7 @@ impl Writer<'_> {
         }
     }
 
-    /// A cell; one that says nothing is left out.
+    /// Writes a cell, unless it is empty.
     fn cell(&mut self, element: &str, text: &str) {
         if text.is_empty() {
             return;
@@ -305,7 +306,7 @@ impl Writer<'_> {
         self.end();
     }
 
-    /// The data types table by table; rows keep the order in which they were met.
+    /// Writes the data types table by table; rows keep the order in which they first occurred.
     fn datatypes(&mut self) {
         const TABLES: [(&str, &str); 7] = [
             ("basicDataRepresentations", "basicData"),
@@ -400,7 +401,7 @@ impl Writer<'_> {
     }
 }
 
-/// The place of a kind's table among the data type tables.
+/// The index of a kind's table among the data type tables.
 fn table_of(kind: &DataTypeKind) -> usize {
     match kind {
         DataTypeKind::Basic { .. } => 0,
@@ -420,7 +421,7 @@ fn escape(text: &str, out: &mut String) {
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '\r' => out.push_str("&#13;"),
-            // No XML document can hold these; a module read from XML has none.
+            // No XML document can contain these characters; a module read from XML has none.
             '\0'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' => out.push('\u{fffd}'),
             c => out.push(c),
         }

@@ -1,7 +1,7 @@
 //! From octets to XML elements: decoding, well-formedness, and rows of named cells.
 //!
 //! Document type declarations are refused, so there are no entities to expand; nothing is ever
-//! fetched. Elements are matched by local name; those of a foreign namespace are passed over.
+//! fetched. Elements are matched by local name; those of a foreign namespace are skipped.
 
 use std::borrow::Cow;
 
@@ -12,11 +12,12 @@ use crate::fom::limits::{Budget, Cost, Limits, over_nodes};
 use crate::fom::module::{Offset, Source};
 use crate::fom::scan;
 
-/// The text of a module as Unicode: UTF-8, or UTF-16 with a byte order mark. The mark is left out.
+/// The text of a module as Unicode. The octets must be UTF-8, or UTF-16 with a byte order mark. The
+/// mark is left out.
 ///
 /// # Errors
 ///
-/// [`FomErrorKind::ErrorReading`]: it is too long, empty or in no such encoding.
+/// [`FomErrorKind::ErrorReading`]: the module is too long, empty or in another encoding.
 pub fn decode<'a>(designator: &str, octets: &'a [u8], limits: &Limits) -> Result<Cow<'a, str>, FomError> {
     let unreadable = |message| FomError::of_file(FomErrorKind::ErrorReading, designator, message);
     let most = limits.module_bytes.min(u32::MAX as usize);
@@ -54,7 +55,7 @@ fn decode_utf16(octets: &[u8], unit: fn([u8; 2]) -> u16) -> Result<String, Strin
     })
 }
 
-/// The XML tree of a module's text, and what it costs.
+/// The XML tree of a module's text, and its cost.
 pub(super) fn parse<'t>(
     source: &'t Source,
     limits: &Limits,
@@ -91,7 +92,7 @@ fn not_xml(error: &roxmltree::Error, source: &Source, limits: &Limits) -> FomErr
     failure
 }
 
-/// The parser says the position in its text too; once is enough.
+/// The parser repeats the position in its text; once is enough.
 fn without_position(message: &str) -> &str {
     message.rsplit_once(" at ").map_or(message, |(text, _)| text)
 }
@@ -102,7 +103,8 @@ pub(super) struct Findings<'t> {
     pub(super) list: Vec<Diagnostic>,
     pub(super) errors: usize,
     most: usize,
-    /// The namespace of the root. Looking for the root from each element would be quadratic: comments may stand before it.
+    /// The namespace of the root. Looking for the root from each element would be quadratic, since
+    /// comments may stand before it.
     own_namespace: Option<String>,
 }
 
@@ -111,12 +113,12 @@ impl<'t> Findings<'t> {
         Self { source, list: Vec::new(), errors: 0, most: limits.diagnostics.max(1), own_namespace: None }
     }
 
-    /// Elements of this namespace are the standard's, whatever it is.
+    /// Sets the namespace whose elements are the standard's, whatever it is.
     pub(super) fn set_own_namespace(&mut self, namespace: Option<&str>) {
         self.own_namespace = namespace.map(str::to_owned);
     }
 
-    /// True for elements that are not the standard's.
+    /// Whether an element is not one of the standard's.
     fn is_foreign(&self, node: Node<'_, '_>) -> bool {
         let namespace = node.tag_name().namespace();
         namespace.is_some()
@@ -124,7 +126,7 @@ impl<'t> Findings<'t> {
             && !namespace.is_some_and(|uri| uri.contains("IEEE1516"))
     }
 
-    /// Whether a warning would be kept. Wording millions of them takes seconds.
+    /// Whether a warning would be kept. Formatting millions of them would take seconds.
     fn has_room(&self) -> bool {
         self.list.len() < self.most
     }
@@ -133,7 +135,7 @@ impl<'t> Findings<'t> {
         if severity == Severity::Error {
             self.errors += 1;
         }
-        // The first error is always kept: it is what the federate gets to read.
+        // The first error is always kept: it is the one that the federate gets to read.
         if self.has_room() || (severity == Severity::Error && self.errors == 1) {
             let mut diagnostic = self.source.diagnostic(severity, offset, message);
             diagnostic.expected = expected;
@@ -141,7 +143,8 @@ impl<'t> Findings<'t> {
         }
     }
 
-    /// Line and column for a message; `?` once no more findings are kept, for counting columns costs.
+    /// Line and column for a message; `?` once no more findings are kept, because counting columns
+    /// is costly.
     pub(super) fn place(&self, offset: Offset) -> String {
         if !self.has_room() {
             return "?".to_owned();
@@ -167,7 +170,7 @@ impl<'t> Findings<'t> {
     }
 }
 
-/// Which children an element may have.
+/// The children that an element may have.
 pub(super) struct Form {
     /// Children that occur at most once.
     pub(super) single: &'static [&'static str],
@@ -175,14 +178,14 @@ pub(super) struct Form {
     pub(super) many: &'static [&'static str],
 }
 
-/// The children of an element, sorted out by a [`Form`].
+/// The children of an element, sorted by a [`Form`].
 pub(super) struct Row<'n, 't> {
     pub(super) offset: Offset,
     single: Vec<(&'static str, Node<'n, 't>)>,
     many: Vec<(&'static str, Node<'n, 't>)>,
 }
 
-/// Where an element begins.
+/// Offset of an element.
 pub(super) fn offset(node: Node<'_, '_>) -> Offset {
     node.range().start as Offset
 }
@@ -202,7 +205,8 @@ pub(super) fn text(node: Node<'_, '_>) -> String {
 }
 
 impl<'n, 't> Row<'n, 't> {
-    /// Sorts the children of `node` out; a second one where one is allowed is an error, an unknown one a warning.
+    /// Sorts the children of `node`. A second child where one is allowed is an error, an unknown
+    /// one a warning.
     pub(super) fn read(node: Node<'n, 't>, form: &Form, findings: &mut Findings<'_>) -> Self {
         let mut row = Self { offset: offset(node), single: Vec::new(), many: Vec::new() };
         for child in node.children().filter(Node::is_element) {
@@ -250,7 +254,7 @@ impl<'n, 't> Row<'n, 't> {
     }
 }
 
-/// `a, b or c` for a person.
+/// Writes `a, b or c` for a message.
 pub(super) fn listed<'a>(names: impl IntoIterator<Item = &'a &'static str>) -> String {
     let quoted: Vec<String> = names.into_iter().map(|name| format!("`{name}`")).collect();
     match quoted.as_slice() {

@@ -1,4 +1,4 @@
-//! Small modules, and what becomes of them.
+//! Small modules, and the results of reading and merging them.
 
 use hla::Exception;
 use hla::fom::{Edition, Fdd, FomError, FomErrorKind, Limits, Module, render};

@@ -1,4 +1,4 @@
-//! The other tables, and modules as wholes.
+//! The other tables, and whole modules.
 
 use crate::modules::{
     DELIVERY, attribute, class, interaction, interactions, invalid, merged, module, objects, plain, refused,

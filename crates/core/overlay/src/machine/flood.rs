@@ -1,10 +1,12 @@
-//! The map: announcing this node, passing on what others announce, ageing.
+//! The map: announcing this node, passing on the announcements of others, and ageing.
 //!
-//! An entry goes once over each link, unless the other end is known to have it, or is a neighbour of the node that the
-//! entry is of, which tells it itself: so in a full mesh nothing is passed on. When a link comes up each end
-//! says what it has, and sends what the other lacks of the nodes that it can reach; so what is
-//! forgotten does not come back from those who have not yet forgotten it. Keep-alives carry a summary of the map: what
-//! got lost in spite of all, for example with a link that fell silent, is made good by the next two of them.
+//! An entry goes once over each link, unless the other end is known to have it or is a neighbour of
+//! the node that the entry describes, which sends it the entry itself. So in a full mesh nothing is
+//! passed on. When a link comes up, each end sends a digest of its map, and the entries that the
+//! other end lacks of the nodes that it can reach itself. So a forgotten entry does not come back
+//! from nodes that have not yet forgotten it. Keep-alives carry a summary of the map. Losses that
+//! happen in spite of all this, for example with a link that fell silent, are repaired by the next
+//! two keep-alives.
 
 use super::{Overlay, Timer};
 use crate::LinkId;
@@ -17,12 +19,12 @@ use base::{Moment, NodeKey, Seed};
 use std::collections::BTreeSet;
 
 impl Overlay {
-    /// This node has news of itself: announced at once, or as soon as the last announcement is old enough.
+    /// Announces this node at once, or as soon as the throttle permits it.
     pub(super) fn announce_soon(&mut self, now: Moment) {
         self.announce_at(self.announcing.next().max(now));
     }
 
-    /// This node has good news of itself, which seldom come alone: announced together after a short while.
+    /// Announces this node after a short while, since new links and the like seldom come alone.
     pub(super) fn announce_later(&mut self, now: Moment) {
         self.announce_at(self.announcing.next().max(now + self.config.timing.settle));
     }
@@ -37,7 +39,7 @@ impl Overlay {
         self.announce_at((self.informed + self.config.timing.info_interval).max(now));
     }
 
-    /// What this node says of itself now.
+    /// The entry of this node as it is now.
     fn own_entry(&self, sequence: u64) -> Entry {
         let rtt = |id: &LinkId| self.links.get(id).map_or(0, |link| link.rtt_to_tell());
         Entry {
@@ -56,7 +58,7 @@ impl Overlay {
         }
     }
 
-    /// Announces this node, if there is news.
+    /// Announces this node if its entry has changed.
     pub(super) fn announce(&mut self, now: Moment) {
         self.timers.clear(Timer::Announce);
         let sequence = self.map.sequence(self.config.key) + 1;
@@ -70,7 +72,7 @@ impl Overlay {
             self.informed = now;
         }
         self.replace_own(now, entry);
-        // The cost of this node's links is what it advertises.
+        // The cost of this node's links is the one that it advertises.
         self.recompute_soon(now);
     }
 
@@ -83,13 +85,14 @@ impl Overlay {
                 link.rtt_told = Some(*rtt);
             }
         }
-        // Its own entry is worth more than the limits of the map.
+        // This node's own entry is more important than the limits of the map.
         self.map.insert_always(entry);
         self.stats.announcements += 1;
         self.pass_on(self.config.key);
     }
 
-    /// Sends the entry of `key` to every neighbour that is not known to have it and that `key` does not tell itself.
+    /// Sends the entry of `key` to every neighbour that is not known to have it and does not get it
+    /// from `key` itself.
     pub(super) fn pass_on(&mut self, key: NodeKey) {
         let Some(entry) = self.map.get(key) else { return };
         let lacks = |near: &NodeKey| !self.hears_itself(*near, entry);
@@ -100,13 +103,14 @@ impl Overlay {
         }
     }
 
-    /// Is the neighbour told by the node that the entry is of? Not by this one.
+    /// Whether the neighbour gets the entry from the node that the entry describes. False for this
+    /// node's own entry.
     pub(super) fn hears_itself(&self, neighbour: NodeKey, entry: &Entry) -> bool {
         entry.key != self.config.key && entry.rtt_to(neighbour).is_some()
     }
 
-    /// The entry of `key` is to go to the other end, if that is not known to have it; `always`: also when it should
-    /// hear that from `key` itself.
+    /// Marks the entry of `key` to be sent to the other end, unless that end is known to have it.
+    /// `always`: even if the other end should get it from `key` itself.
     fn offer(&mut self, id: LinkId, key: NodeKey, always: bool) {
         let sequence = self.map.sequence(key);
         if let Some(link) = self.links.get_mut(&id)
@@ -118,7 +122,8 @@ impl Overlay {
         }
     }
 
-    /// What the map says of this node and all that it can reach, in one number: neighbours that know the same have the same.
+    /// One number for the map's entries of this node and of all nodes that it can reach. Neighbours
+    /// that know the same have the same number.
     pub(super) fn summary(&mut self) -> u64 {
         if let Some(summary) = self.summary {
             return summary;
@@ -129,14 +134,15 @@ impl Overlay {
         *self.summary.insert(summary)
     }
 
-    /// The other end says what it has: it gets what it lacks.
+    /// Handles the digest of the other end: marks the entries that it lacks to be sent.
     pub(super) fn on_digest(&mut self, id: LinkId, known: &[(NodeKey, u64)]) {
         let Some(link) = self.links.get_mut(&id) else { return };
-        // With the first one news may be under way; the others tell of what got lost.
+        // While the first digest travels, news may be under way to the peer from elsewhere; later
+        // digests report losses.
         let always = std::mem::replace(&mut link.digest_seen, true);
         let peer = link.peer_key();
         for (key, sequence) in known {
-            // Of nodes that are not known here nothing need be remembered.
+            // Nodes that are unknown here need no record.
             if let Some(entry) = self.map.get(*key) {
                 link.told.insert(*key, (*sequence).min(entry.sequence));
             }
@@ -152,7 +158,7 @@ impl Overlay {
         }
     }
 
-    /// The other end passes on what nodes announce.
+    /// Handles entries that the other end announces or passes on.
     pub(super) fn on_entries(&mut self, now: Moment, id: LinkId, entries: Vec<Entry>) {
         let mut news = false;
         for entry in entries {
@@ -183,7 +189,7 @@ impl Overlay {
                     let told = link.told.entry(key).or_insert(0);
                     *told = (*told).max(sequence);
                 }
-                // The other end has an old one: it gets the newer.
+                // The other end has an old entry: send it the newer one.
                 self.offer(id, key, true);
                 return false;
             }
@@ -203,7 +209,8 @@ impl Overlay {
         true
     }
 
-    /// Nodes out of reach give way to news, those first that would be forgotten first.
+    /// Makes room for news: forgets nodes out of reach, first those whose time to be forgotten
+    /// comes first.
     fn make_room(&mut self, entry: &Entry) {
         while !self.map.has_room(entry) {
             let ageing = self.map.iter().filter(|known| known.key != entry.key);
@@ -214,7 +221,8 @@ impl Overlay {
         }
     }
 
-    /// Somebody tells of this node what it did not say: it says again what is right, with a greater number.
+    /// Somebody spreads an entry of this node that it did not announce. This node announces the
+    /// right one again, with a greater sequence number.
     fn defend(&mut self, now: Moment, entry: &Entry) {
         let known = self.map.get(self.config.key);
         let foreign = known.is_none_or(|known| {
@@ -226,7 +234,7 @@ impl Overlay {
         }
     }
 
-    /// What the other end of a link says of itself concerns the link.
+    /// Checks whether the other end's entry about itself affects the link.
     fn check_direct(&mut self, now: Moment, id: LinkId) {
         let Some(key) = self.links.get(&id).and_then(|link| link.peer_key()) else { return };
         if self.neighbours.get(&key) != Some(&id) {
@@ -236,13 +244,14 @@ impl Overlay {
             return;
         };
         self.adopt_network(now, network, member);
-        // Which of the two gives way comes out when they greet again.
+        // The next exchange of greetings shows which of the two networks yields.
         if self.claim().conflicts(Claim { network, strength: 0 }) {
             self.refuse(now, id, Refusal::Network { theirs: network, ours: self.network });
         }
     }
 
-    /// Neighbours whose entries once named this node and no longer do have given up the link.
+    /// Drops the links to neighbours whose entries once named this node and no longer do: they have
+    /// given up the link.
     pub(super) fn check_confirmed(&mut self, now: Moment) {
         let mut given_up = Vec::new();
         for (key, id) in &self.neighbours {
@@ -259,14 +268,15 @@ impl Overlay {
         }
     }
 
-    /// The node was out of reach for long: others may have forgotten it, and are told again when it comes back.
+    /// The node has been out of reach for so long that others may have forgotten it. Its entry is
+    /// sent again when it comes back.
     pub(super) fn doubt(&mut self, key: NodeKey) {
         for link in self.links.values_mut() {
             link.told.remove(&key);
         }
     }
 
-    /// Nothing reminds of the node any more.
+    /// Removes all state of the node.
     pub(super) fn forget(&mut self, key: NodeKey) {
         self.doubt(key);
         self.timers.clear(Timer::Doubt(key));
@@ -300,7 +310,7 @@ impl Overlay {
         debug_assert!(self.neighbours.is_empty(), "all links are detached");
     }
 
-    /// Another node has this node's name and the older right to it: links are given up.
+    /// Another node has this node's name and the older right to it: gives up all links.
     pub(super) fn give_up_name(&mut self, now: Moment, holder: NodeKey) {
         self.events.push_back(Event::NameTaken { holder });
         let ids: Vec<LinkId> = self.links.keys().copied().collect();

@@ -1,4 +1,4 @@
-//! What goes over a link next.
+//! The choice of the next frame on a link.
 
 use super::{Overlay, Timer};
 use crate::LinkId;
@@ -8,11 +8,11 @@ use crate::wire::{ENTRIES, Frame, entry};
 use base::Moment;
 use bytes::{BufMut, Bytes, BytesMut};
 
-/// Entries are put together into frames of about this size.
+/// Entries are batched into frames of about this size.
 const ENTRIES_BYTES: usize = 16 << 10;
 
 impl Overlay {
-    /// The next frame of the overlay for the link. Ask only when the link can take one.
+    /// The next frame of the overlay for the link. Call it only when the link can take a frame.
     pub fn poll_frame(&mut self, now: Moment, id: LinkId) -> Option<Bytes> {
         let frame = self.next_frame(now, id);
         let link = self.links.get_mut(&id)?;
@@ -32,7 +32,8 @@ impl Overlay {
         frame
     }
 
-    /// Greetings and refusals first, then signs of life and paths, then entries and urgent unicasts in turns, then the rest.
+    /// Greetings and refusals come first, then keep-alives and paths, then entries and urgent
+    /// unicasts in turns, then the rest.
     fn next_frame(&mut self, now: Moment, id: LinkId) -> Option<Bytes> {
         let link = self.links.get_mut(&id)?;
         if let Some(token) = link.pong_due.take() {
@@ -81,7 +82,7 @@ impl Overlay {
 
     fn next_entries(&mut self, now: Moment, id: LinkId) -> Option<Bytes> {
         let link = self.links.get_mut(&id)?;
-        // News of this node itself are urgent and rare; with them go those of others.
+        // News of this node itself are urgent and rare; news of others travel with them.
         if now < link.entries_at && !link.dirty.contains_key(&self.config.key) {
             if !link.dirty.is_empty() {
                 self.timers.set(Timer::Pace(id), link.entries_at);
@@ -94,7 +95,7 @@ impl Overlay {
             && let Some((key, always)) = link.dirty.pop_first()
         {
             let told = link.told.get(&key).copied().unwrap_or(0);
-            // It may have become a neighbour of that node while this waited.
+            // The peer may have become a neighbour of that node while the entry waited.
             let hears =
                 |entry: &Entry| !always && key != own && peer.is_some_and(|p| entry.rtt_to(p).is_some());
             let news = |entry: &&Entry| entry.sequence > told && !hears(entry);

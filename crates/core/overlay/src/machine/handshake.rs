@@ -1,9 +1,9 @@
-//! Greetings: the initiator calls, the acceptor answers, the initiator accepts. Each checks the other; of two links
-//! between the same nodes one stays.
+//! Greetings: the initiator calls, the acceptor answers, the initiator accepts. Each end checks the
+//! other. Of two links between the same nodes one stays.
 //!
-//! Which one, so that both ends decide alike: a link that is up stays, unless the other end, which initiated it, comes with
-//! a new one (it would not, had it not lost the old one). Of two attempts that cross, that of the
-//! larger key stays.
+//! Both ends choose the same one. A link that is up stays, unless the other end, which initiated
+//! it, comes with a new link: it would not do so if it had not lost the old one. Of two attempts
+//! that cross, the one of the larger key stays.
 
 use super::{Overlay, Relation, Timer};
 use crate::error::Refusal;
@@ -33,7 +33,7 @@ impl Overlay {
         Frame::Greeting(greeting).encode()
     }
 
-    /// The acceptor hears who calls, or the initiator who answers.
+    /// The acceptor learns the caller, or the initiator the node that answers.
     pub(super) fn on_greeting(&mut self, now: Moment, id: LinkId, peer: Greeting) {
         let Some(link) = self.links.get(&id) else { return };
         let (initiator, target) = (link.is_initiator(), link.target);
@@ -76,14 +76,14 @@ impl Overlay {
         }
     }
 
-    /// The acceptor hears that it suits.
+    /// The acceptor learns that the initiator accepts.
     pub(super) fn on_accept(&mut self, now: Moment, id: LinkId) {
         let Some((peer, target)) =
             self.links.get_mut(&id).and_then(|link| Some((link.peer.clone()?, link.target)))
         else {
             return;
         };
-        // What was right when it called may have become wrong.
+        // State may have changed since the initiator called, so the acceptor checks again.
         let check = self
             .check_peer(target, &peer, true)
             .and_then(|()| self.check_their_attempt(peer.key, &peer.name));
@@ -101,7 +101,8 @@ impl Overlay {
         self.establish(now, id);
     }
 
-    /// `last`: the peer has heard this node's greeting, and accepted.
+    /// Checks the peer's greeting. `last`: the peer has already checked this node's greeting and
+    /// accepted.
     fn check_peer(&self, target: Option<TargetId>, peer: &Greeting, last: bool) -> Result<(), Refusal> {
         let config = &self.config;
         if self.leaving {
@@ -136,7 +137,7 @@ impl Overlay {
             let (name, other) = (self.config.name.clone(), peer.name.clone());
             return Err(Refusal::GivesWay { name, network: ours.network, other, to: theirs.network });
         }
-        // Who is to give way says so when it has heard what is here.
+        // A node whose network must yield says so itself, once it has this node's greeting.
         match ours.conflicts(theirs) && (last || !theirs.gives_way_to(ours)) {
             true => Err(Refusal::Network { theirs: theirs.network, ours: ours.network }),
             false => Ok(()),
@@ -164,7 +165,7 @@ impl Overlay {
         Refusal::AlreadyLinked { a: self.config.name.clone(), b: name.to_owned() }
     }
 
-    /// This node called, and now knows whom.
+    /// Checks the link after this node called and has learnt which node answered.
     fn check_own_attempt(&mut self, now: Moment, id: LinkId, key: NodeKey) -> Result<(), Refusal> {
         let name = self.map.name(key);
         if self.neighbours.contains_key(&key) {
@@ -184,7 +185,7 @@ impl Overlay {
         Ok(())
     }
 
-    /// The other node called.
+    /// Checks a link on which the other node called.
     fn check_their_attempt(&self, key: NodeKey, name: &str) -> Result<(), Refusal> {
         match self.neighbours.get(&key).and_then(|link| self.links.get(link)) {
             Some(link) if link.is_initiator() => Err(self.already(name)),
@@ -192,7 +193,7 @@ impl Overlay {
         }
     }
 
-    /// Links that the node `key` initiated before `id`.
+    /// Links that the node `key` initiated, other than `id`.
     fn earlier_links(&self, id: LinkId, key: NodeKey) -> Vec<LinkId> {
         let earlier = |(other, link): (&LinkId, &crate::link::Link)| {
             let same = *other != id && link.peer_key() == Some(key) && !link.is_initiator();
@@ -206,7 +207,8 @@ impl Overlay {
         self.links.iter().filter(move |(_, link)| with(link)).map(|(id, _)| *id)
     }
 
-    /// A target leaves it to the other link to the same node, if there is or may soon be one.
+    /// Marks the target as covered by another link to the same node, if there is one or may soon be
+    /// one.
     pub(super) fn cover(&mut self, now: Moment, target: TargetId, key: NodeKey) {
         let other =
             self.neighbours.contains_key(&key) || self.links_with(key, Stage::Answered).next().is_some();
@@ -233,8 +235,8 @@ impl Overlay {
         }
     }
 
-    /// By how many milliseconds the peer's clock is ahead of this node's, if that is more than `limit` and the time that its
-    /// greeting may have taken.
+    /// The milliseconds by which the peer's clock is ahead of this node's, if they exceed `limit`
+    /// and the time that its greeting may have taken.
     fn clock_ahead(&self, now: Moment, id: LinkId, peer: &Greeting, limit: Duration) -> Option<i64> {
         let clock = self.config.clock_millis.filter(|_| peer.clock_millis != 0)?;
         let here = clock.saturating_add(now.as_nanos() / 1_000_000);
@@ -245,8 +247,9 @@ impl Overlay {
         off.then(|| i64::try_from(ahead).unwrap_or(if ahead < 0 { i64::MIN } else { i64::MAX }))
     }
 
-    /// The nodes of a network vouch for each other's clocks; one that comes new with another time is the one that is wrong.
-    /// Nodes of the network whose clocks drift apart later go on.
+    /// Refuses a joining node whose clock differs too much. The nodes of a network vouch for each
+    /// other's clocks, so a newcomer with another time is the one that is wrong. Nodes that are in
+    /// the network stay, even if their clocks drift apart later.
     fn check_clock(&self, now: Moment, id: LinkId, peer: &Greeting) -> Result<(), Refusal> {
         let new = self.network != 0 && peer.claim.network == 0;
         let limit = self.config.timing.clock_max;
@@ -261,7 +264,7 @@ impl Overlay {
         }
     }
 
-    /// Both ends accepted: the peer is a neighbour.
+    /// Makes the peer a neighbour, after both ends have accepted.
     fn establish(&mut self, now: Moment, id: LinkId) {
         let timing = &self.config.timing;
         let (keep_alive, silence) = (now + timing.keep_alive, now + timing.silence_max);
@@ -291,7 +294,8 @@ impl Overlay {
         self.use_link(now, key, id);
     }
 
-    /// A node of no network becomes part of the network of its neighbour, if that is a member of it.
+    /// A node without a network adopts the network of its neighbour, if the neighbour is a member
+    /// of it.
     pub(super) fn adopt_network(&mut self, now: Moment, network: u64, member: bool) {
         if self.network == 0 && network != 0 && member {
             self.network = network;

@@ -1,5 +1,5 @@
-//! A mesh joins every node to every other one: nodes that become known are connected to, without being configured, unless
-//! a link between the two is planned.
+//! A mesh joins every node to every other one. A node connects to the nodes that it learns of, even
+//! if nobody configured them, unless a link between the two is planned.
 
 use super::{Overlay, Timer};
 use crate::config::{Target, TopologyKind};
@@ -9,7 +9,8 @@ use base::{Moment, NodeKey};
 use bytes::Bytes;
 
 impl Overlay {
-    /// Of two nodes that learn of each other that with the larger key connects, and the other one when nothing came of it.
+    /// When two nodes learn of each other, the one with the larger key connects. The other one
+    /// connects if nothing comes of that.
     pub(super) fn learn_all(&mut self, now: Moment) {
         if self.config.topology != TopologyKind::Mesh || self.leaving {
             return;
@@ -25,8 +26,9 @@ impl Overlay {
         }
     }
 
-    /// Can it be connected to, and is nothing done about it? Who is to be connected to by name, or is to connect to this
-    /// node, gets the link that was meant, with its terms and options.
+    /// Whether the node can be connected to and nothing has been done about it. A node that is
+    /// configured as a target by name, or that is expected to connect to this one, gets the planned
+    /// link, with its terms and options.
     fn is_stranger(&self, key: NodeKey) -> bool {
         let open = |entry: &Entry| {
             let planned = self.config.awaited.contains(&entry.name) || self.targets.is_for_name(&entry.name);
@@ -51,7 +53,7 @@ impl Overlay {
         self.connect(id);
     }
 
-    /// The node is forgotten: it is connected to no more.
+    /// Forgets the node: it is no longer a target.
     pub(super) fn unlearn(&mut self, key: NodeKey) {
         let learned =
             |(id, state): (TargetId, &crate::target::TargetState)| (state.learned == Some(key)).then_some(id);
@@ -67,7 +69,7 @@ impl Overlay {
         }
     }
 
-    /// The next address of a node that was learned of, after one failed.
+    /// The next URL of a learned node, after an attempt at one has failed.
     pub(super) fn next_url(&self, target: TargetId) -> Option<String> {
         let state = self.targets.get(target)?;
         let urls = &self.map.get(state.learned?)?.urls;

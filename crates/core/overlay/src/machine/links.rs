@@ -1,4 +1,4 @@
-//! Links that come, live and go, and the targets behind them.
+//! The life of links, and the targets behind them.
 
 use super::{Overlay, Timer};
 use crate::error::{FrameError, Refusal};
@@ -10,11 +10,11 @@ use crate::{LinkId, TargetId};
 use base::{Moment, NodeKey};
 use bytes::Bytes;
 
-/// A busy link carries a keep-alive after this many intervals all the same.
+/// Even a busy link carries a keep-alive once in this many intervals.
 const BUSY_INTERVALS: u32 = 4;
 
 impl Overlay {
-    /// A link is up: `from` is the target that it was made for, `None` when the other node connected.
+    /// A link is up. `from` is the target that it was made for; `None`: the other node connected.
     pub fn handle_link_up(&mut self, now: Moment, id: LinkId, from: Option<TargetId>) {
         if self.links.contains_key(&id) {
             return;
@@ -55,14 +55,16 @@ impl Overlay {
         self.links.remove(&id);
     }
 
-    /// Something was heard on the link, for example a frame of a channel: the other end lives.
+    /// Something was heard on the link, for example a frame of a channel, so the other end is
+    /// alive.
     pub fn handle_heard(&mut self, now: Moment, id: LinkId) {
         if let Some(link) = self.links.get_mut(&id) {
             link.last_heard = now;
         }
     }
 
-    /// A frame of the overlay came. A peer that breaks the protocol is refused; this node lives on.
+    /// A frame of the overlay arrived. A peer that breaks the protocol is refused; this node goes
+    /// on.
     pub fn handle_frame(&mut self, now: Moment, id: LinkId, frame: Bytes) {
         let Some(link) = self.links.get_mut(&id) else { return };
         if link.stage == Stage::Closing {
@@ -105,7 +107,8 @@ impl Overlay {
         let ours = self.summary();
         let Some(link) = self.links.get_mut(&id) else { return };
         link.pong_due = Some(token);
-        // What is still under way makes a difference once; what got lost, twice the same.
+        // Entries that are still under way make a difference once; lost entries make the same
+        // difference twice.
         let differ = (theirs != ours).then_some((theirs, ours));
         match (differ, link.differs) {
             (Some(now), Some(before)) if now == before => {
@@ -138,7 +141,7 @@ impl Overlay {
         if let Some(state) = target.and_then(|target| self.targets.get_mut(target))
             && code == Refusal::GIVES_WAY
         {
-            // It takes part from now on, and waits for this node to connect again.
+            // The other node takes part from now on, and waits for this node to connect again.
             state.attempts = 0;
         }
         self.drop_link(now, id, &reason);
@@ -191,7 +194,7 @@ impl Overlay {
         }
     }
 
-    /// The link no longer counts, whatever becomes of it.
+    /// Removes the link from all state, whatever becomes of the link itself.
     pub(super) fn detach(&mut self, now: Moment, id: LinkId, why: &str) {
         let Some(link) = self.links.get_mut(&id) else { return };
         let stage = std::mem::replace(&mut link.stage, Stage::Closing);
@@ -231,14 +234,14 @@ impl Overlay {
         }
     }
 
-    /// Targets that relied on a link to `key` look after themselves.
+    /// Retries the targets that relied on a link to `key`.
     fn uncover(&mut self, now: Moment, key: NodeKey, why: &str) {
         for target in self.targets.covered_by(key) {
             self.retry(now, target, why);
         }
     }
 
-    /// The target is tried again after a wait.
+    /// Schedules the next attempt at the target.
     pub(super) fn retry(&mut self, now: Moment, target: TargetId, why: &str) {
         let wait = self.targets.wait(target, &self.config.timing.backoff);
         let next_url = self.next_url(target);
@@ -253,7 +256,7 @@ impl Overlay {
         }
     }
 
-    /// The target is tried now.
+    /// Tries the target now.
     pub(super) fn connect(&mut self, target: TargetId) {
         if !self.leaving {
             self.connect_due(target);
@@ -278,7 +281,7 @@ impl Overlay {
     pub(super) fn keep_alive(&mut self, now: Moment, id: LinkId) {
         let interval = self.config.timing.keep_alive;
         let Some(link) = self.links.get_mut(&id) else { return };
-        // Busy links too are asked at times: for the round trip, and to compare maps.
+        // Busy links carry pings at times too, to measure the round trip and to compare maps.
         let due = (link.last_sent + interval).min(link.last_ping + BUSY_INTERVALS * interval);
         if due > now {
             self.timers.set(Timer::KeepAlive(id), due);

@@ -1,12 +1,12 @@
-//! The machine: what it holds, when it wakes, and what it hands out. Its parts, by concern:
+//! The machine: its state, its timers and its outputs. Its parts, by concern:
 //!
 //! | module | concern |
 //! | --- | --- |
 //! | `handshake` | greetings, refusals, which of two links stays |
 //! | `links` | links that come, live and go; targets |
-//! | `frames` | what goes over a link next |
+//! | `frames` | the choice of the next frame on a link |
 //! | `flood` | the map: announcing, passing on, ageing |
-//! | `routes` | what follows from a new map: reachability, paths, cycles, names |
+//! | `routes` | consequences of a new map: reachability, paths, cycles, names |
 //! | `unicast` | messages to any node |
 //! | `tunnels` | channel frames to nodes without a link |
 //! | `learn` | nodes of a mesh that nobody configured |
@@ -39,10 +39,10 @@ use base::{Deadlines, Moment, NodeKey};
 use bytes::Bytes;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Everything that an overlay ever waits for.
+/// All timers of an overlay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Timer {
-    /// A target is to be reached.
+    /// The next attempt at a target is due.
     Connect(TargetId),
     /// A link has not greeted.
     Greeting(LinkId),
@@ -50,19 +50,19 @@ enum Timer {
     KeepAlive(LinkId),
     /// A link may be dead.
     Silence(LinkId),
-    /// A link that is to be closed does not take its last frames.
+    /// A link that is to be closed has not taken its last frames.
     Close(LinkId),
-    /// News of others may go over a link again.
+    /// Entries of other nodes may go over a link again.
     Pace(LinkId),
     /// A link closes a cycle.
     Cycle(LinkId),
-    /// This node has news of itself.
+    /// An announcement of this node is due.
     Announce,
-    /// The map changed.
+    /// The computation of routes is due.
     Routes,
-    /// A node was out of reach for so long that neighbours may have forgotten it.
+    /// A node has been out of reach for so long that neighbours may have forgotten it.
     Doubt(NodeKey),
-    /// A node was out of reach for too long.
+    /// A node has been out of reach for too long and is forgotten.
     Forget(NodeKey),
     /// A tunnel is to be made, opened or repeated.
     Tunnel(NodeKey),
@@ -70,23 +70,25 @@ enum Timer {
     Learn(NodeKey),
 }
 
-/// A link that two nodes had, for the tunnel that takes its place.
+/// A link that two nodes once had, for the tunnel that takes its place.
 #[derive(Clone, Debug)]
 struct Relation {
     initiator: bool,
     terms: Bytes,
 }
 
-/// One node's part of the network.
+/// The part of one node in the network.
 ///
 /// # Contract
-/// - `now` never goes back. Call [`handle_timeout`](Self::handle_timeout) at [`poll_timeout`](Self::poll_timeout)
-///   or soon after; when that is late, links are given time to be heard before they are called silent.
-/// - After any call that takes `now`, poll events until there is none. [`poll_ready`](Self::poll_ready) names a link
-///   once; then [`poll_frame`](Self::poll_frame) is called, whenever the link can take a frame, until it says `None`.
-/// - On each link the frames of the overlay keep their order and go ahead of all waiting frames of channels; a frame
-///   is taken only when it is really sent.
-/// - Unknown links and targets are ignored: news of what was closed may come late.
+/// - `now` never goes back. Call [`handle_timeout`](Self::handle_timeout) at
+///   [`poll_timeout`](Self::poll_timeout) or soon after. When that call is late, links get time to
+///   be heard before they are called silent.
+/// - After any call that takes `now`, poll events until there is none.
+///   [`poll_ready`](Self::poll_ready) names a link once; then call [`poll_frame`](Self::poll_frame)
+///   whenever the link can take a frame, until it returns `None`.
+/// - On each link the frames of the overlay keep their order and go ahead of all waiting frames of
+///   channels. Take a frame only when it is really sent.
+/// - Unknown links and targets are ignored: reports about closed links may come late.
 #[derive(Debug)]
 pub struct Overlay {
     config: Config,
@@ -97,23 +99,23 @@ pub struct Overlay {
     info: Bytes,
     map: Map,
     routes: Routes,
-    /// A summary of what the map says of the nodes that can be reached, if it was made since the last change.
+    /// The summary of the map (see `flood`), if it was computed since the last change.
     summary: Option<u64>,
     /// Computations of routes.
     routing: Throttle,
-    /// Routes are being computed; what follows from them may make it necessary to compute them again.
+    /// Routes are being computed. The consequences may make another computation necessary.
     computing: bool,
     stale: bool,
     /// Announcements of this node.
     announcing: Throttle,
-    /// The next one is to be made even if it says the same: a link came up again, and its other end waits for that.
+    /// Announce even if nothing changed: a link came up again, and its other end waits for that.
     renewed: bool,
     /// When the information blob was last announced.
     informed: Moment,
     links: BTreeMap<LinkId, Link>,
     /// The one link to each neighbour.
     neighbours: BTreeMap<NodeKey, LinkId>,
-    /// Nodes that this one had a link with.
+    /// Nodes that this node has had a link with.
     relations: BTreeMap<NodeKey, Relation>,
     targets: Targets,
     tunnels: BTreeMap<NodeKey, Tunnel>,
@@ -128,10 +130,10 @@ pub struct Overlay {
 }
 
 impl Overlay {
-    /// A node without links. It asks at once to be connected to its targets.
+    /// A node without links. It emits requests to connect to its targets at once.
     ///
     /// # Errors
-    /// A name, URL or target that does not fit.
+    /// A name, URL or target is out of range.
     pub fn new(config: Config) -> Result<Self, ConfigError> {
         let mut config = config.checked()?;
         let (limits, seed) = (&config.limits, config.seed);
@@ -183,10 +185,10 @@ impl Overlay {
         Ok(overlay)
     }
 
-    /// Adds a target, to be connected to at once.
+    /// Adds a target and connects to it at once.
     ///
     /// # Errors
-    /// A name or terms that do not fit.
+    /// A name or terms are out of range.
     pub fn add_target(&mut self, target: Target) -> Result<TargetId, ConfigError> {
         check_target(&target)?;
         Ok(self.add_checked_target(target))
@@ -198,8 +200,8 @@ impl Overlay {
         id
     }
 
-    /// Changes what this node says of itself to all others, for status. Changes within the
-    /// [interval](crate::Timing::info_interval) are announced together.
+    /// Changes the information blob that this node announces to all others, for status. Changes
+    /// within the [interval](crate::Timing::info_interval) are announced together.
     ///
     /// # Errors
     /// The blob is longer than [`INFO_BYTES_MAX`].
@@ -214,10 +216,10 @@ impl Overlay {
         Ok(())
     }
 
-    /// Changes the URLs under which this node can be connected to.
+    /// Changes the URLs at which others can connect to this node.
     ///
     /// # Errors
-    /// Too many or too long ones.
+    /// There are too many URLs, or one is too long.
     pub fn set_urls(&mut self, now: Moment, urls: Vec<String>) -> Result<(), ConfigError> {
         check_urls(&urls)?;
         if urls != self.config.urls {
@@ -227,7 +229,7 @@ impl Overlay {
         Ok(())
     }
 
-    /// Says which network this node founded. Links to nodes of other networks are refused from now on.
+    /// Sets the network that this node founded. Links to other networks are refused from now on.
     pub fn set_network(&mut self, now: Moment, network: u64) {
         if network != self.network {
             self.network = network;
@@ -235,9 +237,10 @@ impl Overlay {
         }
     }
 
-    /// Says how this node stands in its network: `None` while it is no member and others must not take the network that it
-    /// has found for theirs; otherwise the number of members if a majority is together, and 0 if none is. Default
-    /// `Some(0)`. Of two networks of one founder that meet the weaker or younger gives way: [`Refusal::GivesWay`](crate::Refusal::GivesWay).
+    /// Sets the standing of this node in its network. `None`: it is not a member, and others must
+    /// not adopt the network that it knows of. `Some`: the number of members if a majority of them
+    /// is together, and 0 if not. Default `Some(0)`. Of two networks of one founder that meet, the
+    /// weaker or the younger one yields: [`Refusal::GivesWay`](crate::Refusal::GivesWay).
     pub fn set_strength(&mut self, now: Moment, strength: Option<u32>) {
         let before = std::mem::replace(&mut self.strength, strength);
         if before.is_some() != strength.is_some() {
@@ -245,25 +248,25 @@ impl Overlay {
         }
     }
 
-    /// What this node claims of its network.
+    /// The claim of this node about its network.
     fn claim(&self) -> Claim {
         Claim { network: self.network, strength: self.strength.unwrap_or(0) }
     }
 
-    /// Says good-bye: others learn that this node goes for good, and do not look for it. Links are closed when they took
-    /// that; new ones are refused.
+    /// Leaves the network: others learn that this node goes for good, and no longer look for it.
+    /// Links close when they have taken the farewell; new ones are refused.
     pub fn leave(&mut self, now: Moment) {
         if !std::mem::replace(&mut self.leaving, true) {
             self.say_good_bye(now);
         }
     }
 
-    /// Something was due, or may be.
+    /// Handles the timers that are due.
     pub fn handle_timeout(&mut self, now: Moment) {
         let mut late = None;
         while let Some(next) = self.timers.next().filter(|next| *next <= now) {
             let Some(timer) = self.timers.pop_due(now) else { return };
-            // This node itself slept: what others said meanwhile is still to be read.
+            // This node itself slept: the frames that arrived meanwhile are still to be read.
             let slept = *late.get_or_insert(now.since(next) > self.config.timing.keep_alive);
             match timer {
                 Timer::Connect(target) => self.connect_due(target),
@@ -288,7 +291,7 @@ impl Overlay {
         self.timers.next()
     }
 
-    /// Whether [`poll_event`](Self::poll_event) has something.
+    /// Whether [`poll_event`](Self::poll_event) returns an event.
     pub fn has_events(&self) -> bool {
         !self.events.is_empty()
     }
@@ -298,7 +301,7 @@ impl Overlay {
         self.events.pop_front()
     }
 
-    /// The next link that has frames. Each is named once, until [`poll_frame`](Self::poll_frame) said `None` for it.
+    /// The next link with frames, named once until [`poll_frame`](Self::poll_frame) says `None`.
     pub fn poll_ready(&mut self) -> Option<LinkId> {
         while let Some(id) = self.ready.pop_front() {
             if let Some(link) = self.links.get_mut(&id)
@@ -321,27 +324,27 @@ impl Overlay {
         &self.config.name
     }
 
-    /// The network that it is part of; 0: none yet.
+    /// The network that this node is in; 0: none yet.
     pub fn network(&self) -> u64 {
         self.network
     }
 
-    /// Does a path lead to that node?
+    /// Whether a path leads to that node.
     pub fn is_reachable(&self, key: NodeKey) -> bool {
         key == self.config.key || self.routes.reaches(key)
     }
 
-    /// The nodes that a path leads to, this one not included, in order of their keys.
+    /// The nodes to which a path leads, without this one, in order of their keys.
     pub fn reachable(&self) -> impl Iterator<Item = NodeKey> + '_ {
         self.routes.to.keys().copied()
     }
 
-    /// Whether that node, which a path leads to, says that it is a member of its network.
+    /// Whether that node can be reached and announces that it is a member of its network.
     pub fn says_member(&self, key: NodeKey) -> bool {
         self.is_reachable(key) && self.map.get(key).is_some_and(|entry| entry.member)
     }
 
-    /// Whether some node, which a path leads to, says that it is a member of its network.
+    /// Whether any node that can be reached announces that it is a member of its network.
     pub fn has_members(&self) -> bool {
         self.reachable().any(|key| self.says_member(key))
     }
@@ -351,15 +354,15 @@ impl Overlay {
         self.map.get(key).map(|entry| (entry.name.as_str(), entry.urls.as_slice()))
     }
 
-    /// Whether a path leads to a node of that name with another key than `key`: names are unique, so the node that had `key` was
-    /// started again.
+    /// Whether `key` is unreachable and another node of its name is not: it was restarted, then.
     pub fn is_restarted(&self, key: NodeKey, name: &str) -> bool {
         !self.is_reachable(key)
             && self.map.named(name).any(|other| other != key && self.routes.reaches(other))
     }
 
-    /// Whom to ask to become a member: those that say they are, or anybody, who may have become one since. In an order that
-    /// each node has its own beginning of, so that not all ask the same.
+    /// The nodes to ask for membership: those that announce that they are members; if there are
+    /// none, all that can be reached, since one may have become a member meanwhile. The list starts
+    /// at a different place on each node, so that not all of them ask the same one.
     pub fn who_lets_in(&self) -> Vec<NodeKey> {
         let mut nodes: Vec<NodeKey> = self.reachable().filter(|key| self.says_member(*key)).collect();
         if nodes.is_empty() {
@@ -375,7 +378,7 @@ impl Overlay {
         self.neighbours.get(&key).copied()
     }
 
-    /// Bytes of messages that are being put together.
+    /// Bytes of the messages that are being reassembled.
     pub fn partial_bytes(&self) -> usize {
         self.reassembly.bytes()
     }
@@ -385,7 +388,7 @@ impl Overlay {
         &self.stats
     }
 
-    /// The link has something to send.
+    /// Marks the link as ready: it has something to send.
     fn wake(&mut self, id: LinkId) {
         if let Some(link) = self.links.get_mut(&id)
             && link.ready == Ready::Idle

@@ -1,4 +1,4 @@
-//! What follows from a new map: who can be reached, which links are paths, what is a cycle, whose name is taken.
+//! Consequences of a new map: reachable nodes, paths, cycles and duplicate names.
 
 use super::{Overlay, Timer};
 use crate::LinkId;
@@ -9,7 +9,7 @@ use base::{Moment, NodeKey};
 use std::collections::BTreeMap;
 
 impl Overlay {
-    /// The map changed: routes are computed now, or as soon as the last computation is old enough.
+    /// The map changed: computes routes now, or as soon as the throttle permits it.
     pub(super) fn recompute_soon(&mut self, now: Moment) {
         let at = self.routing.next();
         if at <= now {
@@ -67,7 +67,7 @@ impl Overlay {
         let name = self.map.name(key);
         let old: Vec<NodeKey> = self.map.named(&name).filter(|namesake| *namesake != key).collect();
         for namesake in old {
-            // An earlier start of the same node.
+            // The namesake is an earlier incarnation of the same node.
             if namesake != self.config.key && !self.routes.reaches(namesake) {
                 self.forget(namesake);
             }
@@ -120,7 +120,8 @@ impl Overlay {
         }
     }
 
-    /// There is a link to `key` now: it is used at once where all links are; routes follow when there is time.
+    /// There is a link to `key` now. Where all links are paths it is used at once; the computation
+    /// of routes follows when the throttle permits it.
     pub(super) fn use_link(&mut self, now: Moment, key: NodeKey, id: LinkId) {
         self.end_tunnel(key);
         self.update_path(now, key, id);
@@ -140,7 +141,7 @@ impl Overlay {
         self.tell_path(id);
     }
 
-    /// Says whether a path came up or went down, if it did.
+    /// Emits an event if a path came up or went down.
     fn tell_path(&mut self, id: LinkId) {
         let Some(link) = self.links.get_mut(&id) else { return };
         let Some(neighbour) = link.peer_key() else { return };
@@ -163,7 +164,8 @@ impl Overlay {
         self.refuse(now, id, Refusal::Cycle { a, b });
     }
 
-    /// Two nodes that joined at the same time may have one name: that with the larger key gives way.
+    /// Two nodes that joined at the same time may have the same name: the one with the larger key
+    /// yields.
     fn check_own_name(&mut self, now: Moment) {
         let holder = self.map.named(&self.config.name).find(|key| self.routes.reaches(*key));
         if let Some(holder) = holder.filter(|holder| *holder < self.config.key) {

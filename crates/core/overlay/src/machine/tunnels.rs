@@ -1,4 +1,5 @@
-//! Tunnels: where two nodes of a mesh or hypercube should have a link and have none, channel frames go over other nodes.
+//! Tunnels: where two nodes of a mesh or hypercube should have a link and have none, channel frames
+//! go over other nodes.
 
 use super::{Overlay, Timer};
 use crate::error::SendError;
@@ -12,7 +13,8 @@ use base::{Moment, NodeKey};
 use bytes::Bytes;
 
 impl Overlay {
-    /// Sends a frame of a channel through the tunnel to `to`: in order, and without loss as long as the tunnel is up.
+    /// Sends a frame of a channel through the tunnel to `to`. Frames arrive in order, and without
+    /// loss as long as the tunnel is up.
     ///
     /// # Errors
     /// There is no tunnel, it is full, or the frame is longer than [`FRAME_BYTES_MAX`].
@@ -41,7 +43,8 @@ impl Overlay {
         Ok(())
     }
 
-    /// Is there a tunnel to `to` that takes a frame? If not, [`Event::TunnelReady`] follows when there is room.
+    /// Whether the tunnel to `to` takes a frame. If not, [`Event::TunnelReady`] follows when there
+    /// is room.
     pub fn can_send_channel(&mut self, to: NodeKey) -> bool {
         let bytes_max = self.config.limits.tunnel_bytes_max;
         let Some(tunnel) = self.tunnels.get_mut(&to) else { return false };
@@ -55,8 +58,8 @@ impl Overlay {
         self.send_kind(to, message.encode(), urgent, Kind::Tunnel);
     }
 
-    /// Tunnels follow the map: those that are no longer wanted end, those that are wanted begin, those whose path changed
-    /// repeat what may be lost.
+    /// Adapts tunnels to the map: ends those that are no longer wanted, begins those that are, and
+    /// repeats the frames that may be lost where the path has changed.
     pub(super) fn update_tunnels(&mut self, now: Moment, old: &Routes) {
         if !self.config.topology.uses_all_links() {
             return;
@@ -111,7 +114,7 @@ impl Overlay {
         self.knock(now, key);
     }
 
-    /// Asks the other end to begin.
+    /// Asks the other end to begin the tunnel.
     fn knock(&mut self, now: Moment, key: NodeKey) {
         let Some(tunnel) = self.tunnels.get(&key) else { return };
         let message = match tunnel.stage {
@@ -140,7 +143,7 @@ impl Overlay {
         self.begin_tunnel(now, key);
     }
 
-    /// Sends again what nobody acknowledged for a while.
+    /// Sends the unacknowledged frames again after a while without progress.
     fn repeat_late(&mut self, now: Moment, key: NodeKey) {
         let retry = self.config.timing.tunnel_retry;
         let Some(tunnel) = self.tunnels.get(&key).filter(|tunnel| !tunnel.is_idle()) else { return };
@@ -168,7 +171,7 @@ impl Overlay {
         }
     }
 
-    /// A message of the other end of a tunnel.
+    /// Handles a message from the other end of a tunnel.
     pub(super) fn on_tunnel(&mut self, now: Moment, from: NodeKey, body: Bytes) {
         let Ok(message) = TunnelMessage::decode(body) else {
             self.stats.bad_tunnel_messages += 1;

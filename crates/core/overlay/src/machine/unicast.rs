@@ -1,4 +1,4 @@
-//! Messages to any node: sending, relaying, putting together.
+//! Messages to any node: sending, relaying and reassembly.
 
 use super::Overlay;
 use crate::config::HOPS_MAX;
@@ -9,11 +9,11 @@ use base::{Moment, NodeKey};
 use bytes::Bytes;
 
 impl Overlay {
-    /// Sends `body` to the node `to`: best effort, in order as long as the path stays. Urgent messages go ahead of
-    /// others. A message to this node comes back as an event.
+    /// Sends `body` to the node `to`: best effort, and in order as long as the path stays the same.
+    /// Urgent messages go ahead of others. A message to this node itself comes back as an event.
     ///
     /// # Errors
-    /// No path leads there, or the body is too long. What is lost later is counted where it is lost.
+    /// No path leads there, or the body is too long. Later losses are counted where they happen.
     pub fn send(&mut self, _now: Moment, to: NodeKey, body: Bytes, urgent: bool) -> Result<(), SendError> {
         let limit = self.config.limits.body_bytes_max;
         if body.len() > limit {
@@ -48,7 +48,7 @@ impl Overlay {
         self.forward(piece);
     }
 
-    /// Puts a piece into the queue of the link that leads on.
+    /// Puts a piece into the queue of the link to the next hop.
     pub(super) fn forward(&mut self, piece: Piece) {
         let next = self.routes.next(piece.destination).and_then(|next| self.neighbours.get(&next)).copied();
         let Some((id, link)) = next.and_then(|id| Some((id, self.links.get_mut(&id)?))) else {
@@ -66,10 +66,10 @@ impl Overlay {
         self.wake(id);
     }
 
-    /// A piece came over a link: for this node, or to be passed on.
+    /// Handles a piece that came over a link: delivers it here, or passes it on.
     pub(super) fn on_piece(&mut self, now: Moment, mut piece: Piece) {
         if piece.origin == self.config.key {
-            // It went round in a loop that is not there any more.
+            // The piece went round in a loop that no longer exists.
             self.stats.hops_exceeded += 1;
         } else if piece.destination == self.config.key {
             self.deliver(now, &piece);

@@ -1,6 +1,6 @@
-//! The wire form of an entry of the map: key u64, sequence u64, network u64, member u8, leaving u8, name, number of URLs u8,
-//! URLs, number of neighbours u16, neighbours (key u64, round trip u32 in microseconds) in order of their keys,
-//! information.
+//! The wire form of an entry of the map: key u64, sequence u64, network u64, member u8, leaving u8,
+//! name, number of URLs u8, URLs, number of neighbours u16, neighbours (key u64, round trip u32 in
+//! microseconds) in order of their keys, information.
 
 use super::reader::Reader;
 use crate::config::{INFO_BYTES_MAX, NAME_BYTES_MAX, NEIGHBOURS_MAX, URL_BYTES_MAX, URLS_MAX};
@@ -24,7 +24,7 @@ pub(super) fn read(mut r: Reader) -> Result<Entry, FrameError> {
     let neighbours = neighbours(&mut r, key)?;
     let info = r.blob("information", INFO_BYTES_MAX)?;
     r.end()?;
-    // What is kept for long must not keep a whole frame alive.
+    // The entry is kept for long, so its blob must not keep a whole frame alive.
     let info = bytes::Bytes::copy_from_slice(&info);
     Ok(Entry { key, sequence, network, member, leaving, name, urls, neighbours, info })
 }

@@ -1,6 +1,7 @@
-//! Frames: what two overlays say to each other over a link.
+//! Frames: the messages between two overlays over a link.
 //!
-//! All numbers are big-endian; a text or blob has its length, u32, in front. The first byte is the type:
+//! All numbers are big-endian. A text or blob is preceded by its length, u32. The first byte is the
+//! type:
 //!
 //! | type | body |
 //! | --- | --- |
@@ -34,7 +35,7 @@ use reader::Reader;
 pub const MAGIC: u32 = 0x4d52_5449;
 /// Version of the protocol between nodes.
 pub const VERSION: u8 = 4;
-/// Bytes of a unicast in front of its part.
+/// Bytes of a unicast before its part.
 pub(crate) const UNICAST_HEAD_BYTES: usize = 32;
 const _: () = assert!(NODES_MAX * 16 < FRAME_BYTES_MAX, "a digest of the largest map fits a frame");
 
@@ -48,13 +49,13 @@ pub(crate) const ENTRIES: u8 = 7;
 const UNICAST: u8 = 8;
 const PATH: u8 = 9;
 
-/// Who is at the other end.
+/// The description of the node at the other end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Greeting {
     pub(crate) key: NodeKey,
     pub(crate) name: String,
     pub(crate) claim: Claim,
-    /// It is a member of that network, and not only on its way.
+    /// The node is a member of that network and not only joining it.
     pub(crate) member: bool,
     pub(crate) topology: TopologyKind,
     pub(crate) redundancy: bool,
@@ -63,7 +64,7 @@ pub(crate) struct Greeting {
     pub(crate) terms: Bytes,
 }
 
-/// Part of a message from one node to another one, however far away.
+/// A part of a message from one node to another one, which need not be a neighbour.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Piece {
     pub(crate) urgent: bool,
@@ -77,14 +78,14 @@ pub(crate) struct Piece {
     pub(crate) part: Bytes,
 }
 
-/// Who gets the body of a unicast.
+/// The recipient of the body of a unicast at its destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Body,
     Tunnel,
 }
 
-/// A frame whose lengths are checked.
+/// A frame whose lengths have been checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Frame {
     Greeting(Greeting),
@@ -98,18 +99,19 @@ pub(crate) enum Frame {
     Path { mine: u32, seen: u32 },
 }
 
-/// What a frame carries, for those who count.
+/// The contents of a frame, for counters outside the overlay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carried<'a> {
-    /// A sign of life.
+    /// A keep-alive.
     Life,
-    /// A part of a unicast of the application; of its first part the body's beginning, of others nothing.
+    /// A part of a unicast of the application: the beginning of the body if it is the first part,
+    /// otherwise nothing.
     Body(&'a [u8]),
     /// Anything else: greetings, the map, paths, tunnels.
     Map,
 }
 
-/// What a frame carries. It need not be sound.
+/// Classifies a frame, which need not be well-formed.
 pub fn carried(frame: &[u8]) -> Carried<'_> {
     const KIND_AT: usize = 2;
     let first_part = frame.get(UNICAST_HEAD_BYTES - 4..UNICAST_HEAD_BYTES) == Some(&[0; 4]);
@@ -124,7 +126,7 @@ pub fn carried(frame: &[u8]) -> Carried<'_> {
 }
 
 impl Frame {
-    /// What it is called in errors.
+    /// The name of the frame in errors.
     pub(crate) const fn what(&self) -> &'static str {
         match self {
             Frame::Greeting(_) => "a greeting",
@@ -255,7 +257,7 @@ fn put_greeting(out: &mut BytesMut, g: &Greeting) {
     put_blob(out, &g.terms);
 }
 
-/// Of any version: a node of another one must learn why it is refused.
+/// Decodes a refusal of any version: a node of another version must learn why it is refused.
 fn refusal(mut r: Reader) -> Result<Frame, FrameError> {
     let _version = r.u8("version")?;
     let (code, key) = (r.u8("code")?, r.key("key")?);

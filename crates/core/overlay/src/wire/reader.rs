@@ -1,10 +1,10 @@
-//! Reading numbers, texts and parts of a frame; every length is checked before it is used.
+//! Reads numbers, texts and parts of a frame. Every length is checked before it is used.
 
 use crate::error::FrameError;
 use base::NodeKey;
 use bytes::{Buf, Bytes};
 
-/// What is left of a frame, and where that is.
+/// The rest of a frame, and its offset.
 #[derive(Debug)]
 pub(super) struct Reader {
     rest: Bytes,
@@ -61,7 +61,7 @@ impl Reader {
         }
     }
 
-    /// So many bytes as the number in front says, at most `limit`.
+    /// A blob: as many bytes as the number in front says, at most `limit`.
     pub(super) fn blob(&mut self, what: &'static str, limit: usize) -> Result<Bytes, FrameError> {
         let len = self.u32(what)? as usize;
         if len > limit {
@@ -75,7 +75,7 @@ impl Reader {
         String::from_utf8(blob.to_vec()).map_err(|_| self.wrong(what, "not UTF-8"))
     }
 
-    /// A name: a text that can be printed.
+    /// A name: a printable text.
     pub(super) fn name(&mut self, what: &'static str, limit: usize) -> Result<String, FrameError> {
         let name = self.text(what, limit)?;
         if name.is_empty() || name.chars().any(char::is_control) {
@@ -84,7 +84,7 @@ impl Reader {
         Ok(name)
     }
 
-    /// Whatever is left.
+    /// The rest of the frame.
     pub(super) fn rest(self) -> Bytes {
         self.rest
     }

@@ -1,5 +1,5 @@
-//! What stands for the rest of a node: it follows events, sends numbered frames over every path, and checks that
-//! what comes over a path starts with its start and has no gap.
+//! A stand-in for the rest of a node. It follows events, sends numbered frames over every path, and
+//! checks that the frames of a path begin with the first one and have no gap.
 
 use base::{Moment, NodeKey};
 use bytes::Bytes;
@@ -12,7 +12,7 @@ pub struct Session {
     pub initiator: bool,
     pub sent: u32,
     pub received: u32,
-    /// How many frames are to be sent in all.
+    /// Total number of frames to send.
     pub wanted: u32,
 }
 
@@ -20,7 +20,7 @@ pub struct Session {
 pub struct App {
     pub neighbours: BTreeMap<NodeKey, LinkId>,
     pub sessions: BTreeMap<NodeKey, Session>,
-    /// Sessions that ever were.
+    /// Number of sessions ever opened.
     pub opened: u64,
     pub reachable: BTreeSet<NodeKey>,
     pub received: Vec<(NodeKey, Bytes)>,
@@ -74,20 +74,20 @@ impl App {
         }
     }
 
-    /// Has so many frames sent to a node in all.
+    /// Sets the total number of frames to send to a node.
     pub fn want(&mut self, key: NodeKey, frames: u32) {
         self.sessions.get_mut(&key).expect("a path").wanted = frames;
         self.eager = true;
     }
 
-    /// A frame of a channel came over a link; without a path it is dropped.
+    /// Handles a frame of a channel that came over a link. Without a path it is dropped.
     pub fn channel_on_link(&mut self, link: LinkId, frame: &[u8]) {
         if let Some(session) = self.sessions.values_mut().find(|session| session.via == Via::Link(link)) {
             session.take(frame);
         }
     }
 
-    /// Sends what is wanted over all paths.
+    /// Sends the wanted frames over all paths.
     pub fn pump(&mut self, now: Moment, overlay: &mut Overlay) {
         if !std::mem::take(&mut self.eager) {
             return;

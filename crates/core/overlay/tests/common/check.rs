@@ -1,4 +1,4 @@
-//! What must hold when nothing has changed for a while.
+//! Conditions that must hold when nothing has changed for a while.
 
 use super::{Net, pair};
 use bytes::Bytes;
@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 impl Net {
-    /// The nodes that `from` is joined with by working links.
+    /// The nodes to which working links connect `from`.
     pub fn component(&self, from: usize) -> BTreeSet<usize> {
         let wired = self.wired();
         let mut seen = BTreeSet::from([from]);
@@ -25,8 +25,8 @@ impl Net {
         }
     }
 
-    /// Every node knows exactly its component, its links, and one spanning tree; paths are those of the tree, both ends
-    /// agree on them, and every message reaches.
+    /// Every node knows exactly its component, its links and one spanning tree. The paths are those
+    /// of the tree, both ends agree on them, and every message arrives.
     pub fn check_trees(&mut self) {
         let wired = self.wired();
         for index in self.live() {
@@ -55,7 +55,7 @@ impl Net {
         self.check_unicast();
     }
 
-    /// As [`Net::check_trees`] where all pairs of a component have a path, by link or tunnel.
+    /// As [`Net::check_trees`], where all pairs of a component have a path, by link or tunnel.
     pub fn check_mesh(&mut self) {
         let wired = self.wired();
         for index in self.live() {
@@ -101,7 +101,7 @@ impl Net {
         }
     }
 
-    /// Everybody writes to everybody, short and long, urgent and not.
+    /// Every node sends messages to every other one: short and long, urgent and not.
     pub fn check_unicast(&mut self) {
         let live = self.live();
         for index in &live {
@@ -133,7 +133,7 @@ impl Net {
         }
     }
 
-    /// Nothing but signs of life for ten seconds.
+    /// Only keep-alives travel for ten seconds.
     pub fn check_silence(&mut self) {
         let before = self.busy_frames;
         self.run_for(Duration::from_secs(10));

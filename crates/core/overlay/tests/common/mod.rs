@@ -1,5 +1,5 @@
-//! A world of nodes and links with delays, cuts, crashes and restarts, and an application on each node that checks what
-//! it is told.
+//! A world of nodes and links with delays, cuts, crashes and restarts. An application on each node
+//! checks the events that it gets.
 #![allow(dead_code, unreachable_pub)] // each test file uses its part
 
 mod app;
@@ -21,7 +21,7 @@ pub enum Failure {
     Loud,
     /// Frames vanish; nobody is told.
     Silent,
-    /// Frames vanish in the direction to the node with the larger index; nobody is told.
+    /// Frames in the direction of the node with the larger index vanish; nobody is told.
     OneWay,
 }
 
@@ -31,14 +31,14 @@ pub struct Node {
     config: Config,
 }
 
-/// A connection; end 0 made it.
+/// A connection; end 0 initiated it.
 #[derive(Clone, Debug)]
 struct Wire {
     ends: [(usize, LinkId); 2],
     open: bool,
-    /// When the last frame arrives at each end: order is kept.
+    /// When the last frame arrives at each end, since order is kept.
     busy: [Moment; 2],
-    /// What waits at each end for the way to be healed: a link loses nothing but with its end.
+    /// Frames that wait at each end until the way is healed: a link loses frames only with its end.
     held: [VecDeque<Happening>; 2],
 }
 
@@ -55,7 +55,7 @@ enum Happening {
         end: usize,
         frame: Bytes,
     },
-    /// An end learns that the link is gone; `far`: from the other end, which closed it.
+    /// An end learns that the link is gone; `far`: the other end closed it.
     Down {
         wire: usize,
         end: usize,
@@ -70,12 +70,12 @@ pub struct Net {
     ends: BTreeMap<LinkId, (usize, usize)>,
     blocked: BTreeMap<(usize, usize), Failure>,
     queue: BinaryHeap<Reverse<(Moment, u64, Happening)>>,
-    /// When nodes want to be woken.
+    /// When nodes want to be woken up.
     timers: Deadlines<usize>,
     order: u64,
     seed: Seed,
     starts: u64,
-    /// Frames of overlays that were delivered, signs of life not included.
+    /// Frames of overlays that were delivered, without keep-alives.
     pub busy_frames: u64,
     /// Their octets.
     pub busy_bytes: u64,
@@ -114,7 +114,7 @@ impl Net {
         }
     }
 
-    /// Nodes joined by `edges`, the first end initiating.
+    /// Nodes joined by `edges`; the first end of each edge initiates.
     pub fn graph(
         seed: Seed,
         kind: TopologyKind,
@@ -145,7 +145,7 @@ impl Net {
     fn start(&mut self, index: usize, mut config: Config) {
         self.starts += 1;
         let seed = self.seed.split("node").split_index(self.starts);
-        // Keys without any order in time.
+        // Keys whose order does not follow time.
         config.key = NodeKey(seed.split("key").0);
         config.seed = seed;
         let overlay = Overlay::new(config.clone()).expect("a sound configuration");
@@ -194,7 +194,7 @@ impl Net {
         node.config
     }
 
-    /// The way between two nodes fails, until it is healed.
+    /// Makes the way between two nodes fail until it is healed.
     pub fn cut(&mut self, a: usize, b: usize, failure: Failure) {
         self.blocked.insert(pair(a, b), failure);
         if failure == Failure::Loud {
@@ -226,7 +226,7 @@ impl Net {
         }
     }
 
-    /// Keeps what cannot pass; says whether it does.
+    /// Keeps a happening that cannot pass. Returns whether it was kept.
     fn hold(&mut self, wire: usize, end: usize, what: &Happening) -> bool {
         let [x, y] = self.wires[wire].ends;
         let (from, to) = if end == 0 { (y.0, x.0) } else { (x.0, y.0) };
@@ -250,7 +250,7 @@ impl Net {
         self.queue.push(Reverse((self.now + wait, self.order, what)));
     }
 
-    /// A delay of its own for each frame, at most twice the least.
+    /// A delay for one frame, between the least and twice the least.
     fn some_delay(&mut self) -> Duration {
         let share = self.seed.split("delay").split_index(self.order).0 & 0xff;
         self.delay + self.delay * u32::try_from(share).expect("a byte") / 256
@@ -344,7 +344,7 @@ impl Net {
         self.settle(index);
     }
 
-    /// Takes everything out of a node.
+    /// Carries out all outputs of a node.
     pub fn settle(&mut self, index: usize) {
         let now = self.now;
         loop {
@@ -393,7 +393,7 @@ impl Net {
             Event::Close { link, .. } => {
                 let (wire, end) = self.ends[&link];
                 if std::mem::replace(&mut self.wires[wire].open, false) {
-                    // What was sent arrives first.
+                    // Frames that were sent earlier arrive first.
                     let at = self.wires[wire].busy[1 - end].max(self.now + self.delay);
                     self.order += 1;
                     self.queue.push(Reverse((
@@ -411,7 +411,7 @@ impl Net {
         }
     }
 
-    /// Pairs of nodes whose way is open and that have a wire.
+    /// Pairs of nodes that have a wire and an open way.
     fn wired(&self) -> BTreeSet<(usize, usize)> {
         let open = self.wires.iter().filter(|wire| wire.open);
         let pairs = open.map(|wire| pair(wire.ends[0].0, wire.ends[1].0));

@@ -1,19 +1,19 @@
-//! Callbacks delivered when the application asks for them, and held back when it wants none.
+//! Callbacks delivered when the application asks for them, and held back while it disables them.
 
 use std::time::Duration;
 
 use super::{OBJECT, number, soon, start, tag};
 use crate::{Callback, Callbacks, Federate};
 
-/// Nobody waits that long in these tests.
+/// Longer than any wait in these tests.
 const LONG: Duration = Duration::from_secs(20);
 
-/// Lets the RTI send the reflections numbered `numbers`. They are here when this returns.
+/// Makes the RTI send the reflections with these numbers. They have arrived when this returns.
 async fn reflect(federate: &Federate, numbers: std::ops::Range<u32>) {
     for n in numbers {
         soon(federate.update_attribute_values(OBJECT, [], tag(n))).await.unwrap();
     }
-    // The test server sends a callback before the answer to what comes later.
+    // The test server sends a callback before its answers to later calls.
     soon(federate.get_object_class_handle("1")).await.unwrap();
 }
 
@@ -57,7 +57,7 @@ async fn as_many_as_there_are() {
     reflect(&federate, 0..1000).await;
     let (seen, more) = evoked_multiple(&mut callbacks, Duration::ZERO, LONG).await;
     assert!(seen.iter().copied().eq(0..1000) && !more, "{} of them", seen.len());
-    // The maximum stops the delivery after the callback that is under way.
+    // The maximum stops the delivery after the callback that is in progress.
     reflect(&federate, 0..10).await;
     assert_eq!(evoked_multiple(&mut callbacks, LONG, Duration::ZERO).await, (vec![0], true));
     let (seen, more) = evoked_multiple(&mut callbacks, Duration::from_millis(20), LONG).await;

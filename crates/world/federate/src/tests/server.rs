@@ -22,21 +22,21 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 /// Updates of this instance raise an exception.
 pub(super) const REFUSED: ObjectInstanceHandle = ObjectInstanceHandle(13);
 
-/// What a test may ask of the server.
+/// An order of a test to the server.
 #[derive(Debug)]
 pub(super) enum Order {
-    /// Close the connection; the session stays.
+    /// Close the connection; keep the session.
     Cut,
     /// Close the connection and the listening socket, for good.
     Vanish,
-    /// Be silent: read nothing and write nothing for this long.
+    /// Be silent: read and write nothing for this long.
     Freeze(Duration),
 }
 
 pub(super) struct Server {
     pub(super) address: SocketAddr,
     pub(super) orders: UnboundedSender<Order>,
-    /// Whatever the endpoint reported but calls.
+    /// All events of the endpoint except calls.
     pub(super) events: UnboundedReceiver<Event>,
 }
 
@@ -165,7 +165,7 @@ impl World {
                 }));
                 Response::ListFederationExecutionsResponse(ListFederationExecutionsResponse {})
             }
-            // A server that mixes up its answers.
+            // A wrong answer, as from a server that mixes up its answers.
             Request::GetObjectClassNameRequest(_) => Response::DisconnectResponse(DisconnectResponse {}),
             _ => raise("SomethingNew", "not in this server".into()),
         };
@@ -197,7 +197,7 @@ impl World {
     }
 }
 
-/// Reads from the present connection, or waits for ever for want of one.
+/// Reads from the current connection; without one, waits forever.
 async fn read(current: &mut Option<(ConnId, TcpStream)>, buffer: &mut BytesMut) -> (ConnId, usize) {
     match current {
         Some((conn, stream)) => (*conn, stream.read_buf(buffer).await.unwrap_or(0)),

@@ -1,4 +1,4 @@
-//! What happens to a cluster: processes that die, start and leave, and faults of the network.
+//! Events of a cluster: processes that die, start and leave, and faults of the network.
 
 use super::{Cluster, Condition, Failure, Process};
 use crate::federate::Federate;
@@ -15,7 +15,7 @@ impl Cluster {
         matches!(self.starts[node].1, Condition::Up | Condition::Leaving)
     }
 
-    /// The process of a node dies.
+    /// Kills the process of a node.
     pub fn crash(&mut self, node: usize) {
         if self.is_running(node) {
             self.starts[node].1 = Condition::Down;
@@ -24,12 +24,12 @@ impl Cluster {
         }
     }
 
-    /// A process of a node starts where there is none.
+    /// Starts a process of a node, if none runs.
     pub fn launch(&mut self, node: usize) {
         self.launch_with(node, |_| {});
     }
 
-    /// The same with other settings.
+    /// As [`Cluster::launch`], with other settings.
     pub fn launch_with(&mut self, node: usize, adjust: impl FnOnce(&mut NetworkConfig)) {
         if self.is_running(node) {
             return;
@@ -46,7 +46,7 @@ impl Cluster {
         self.with_node(node, Node::begin);
     }
 
-    /// A node leaves in order.
+    /// Makes a node leave in order.
     pub fn leave(&mut self, node: usize) {
         if self.starts[node].1 == Condition::Up {
             self.starts[node].1 = Condition::Leaving;
@@ -54,21 +54,22 @@ impl Cluster {
         }
     }
 
-    /// The process of a node stands still, until [`Cluster::go_on`].
+    /// Suspends the process of a node, until [`Cluster::go_on`].
     pub fn pause(&mut self, node: usize) {
         if self.is_running(node) {
             self.with_node(node, Node::stop);
         }
     }
 
-    /// The process of a node goes on.
+    /// Resumes the process of a node.
     pub fn go_on(&mut self, node: usize) {
         if self.is_running(node) {
             self.with_node(node, Node::go_on);
         }
     }
 
-    /// A node sends a frame to another one that its kernel did not make. False when that ends their link.
+    /// Sends a frame from one node to another that its kernel did not make. Returns false if that
+    /// ends their link.
     ///
     /// # Errors
     /// A property does not hold.
@@ -79,22 +80,22 @@ impl Cluster {
         Ok(self.node(to).is_linked(from_host))
     }
 
-    /// The clock of a node jumps ahead. It goes on from there when the node is started again.
+    /// Makes the clock of a node jump ahead. It continues from there when the node is restarted.
     pub fn advance_clock(&mut self, node: usize, by: Duration) {
         self.sim.network_mut().advance_clock(self.nodes[node], by);
     }
 
-    /// The disk of a node refuses this, until the process that runs there is dead.
+    /// Makes the disk of a node refuse operations, until the process that runs there is dead.
     pub(super) fn refuse(&mut self, node: usize, refuses: Refuses) {
         self.with_node(node, |node, _| node.refuse(refuses));
     }
 
-    /// The kernel of a node is told what each of its links has counted.
+    /// Reports counters to the kernel of a node for each of its links.
     pub fn count_links(&mut self, node: usize, counts: LinkCounts) {
         self.with_node(node, |node, port| node.count(counts, port));
     }
 
-    /// A federate reads nothing any more, or again.
+    /// Makes a federate stop reading, or read again.
     pub fn set_reading(&mut self, host: HostId, reading: bool) {
         if let Some(model) = &mut self.model {
             model.disturb(host);
@@ -102,7 +103,7 @@ impl Cluster {
         self.with_federate(host, |federate, port| federate.set_reading(port, reading));
     }
 
-    /// The process of a federate dies.
+    /// Kills the process of a federate.
     ///
     /// # Errors
     /// A property does not hold.
@@ -115,10 +116,10 @@ impl Cluster {
         self.watch(host)
     }
 
-    /// Puts a fault of the network into force until its rule is removed.
+    /// Applies a fault to the network until its rule is removed.
     ///
     /// # Panics
-    /// It is a fault of processes.
+    /// If it is a fault of processes.
     pub fn add_rule(&mut self, kind: FaultKind) -> RuleId {
         let node = |node: usize| self.nodes[node];
         let between = |a, b| Scope::Between(node(a), node(b));
@@ -149,7 +150,8 @@ impl Cluster {
     }
 }
 
-/// Between the nodes of `side` and the other nodes nothing passes. Federates reach whom they reached.
+/// Nothing passes between the nodes of `side` and the other nodes. Federates reach the hosts that
+/// they reached before.
 fn parting(nodes: usize, side: BTreeSet<HostId>, cut: bool) -> impl netsim::Rule + 'static {
     move |packet: &Packet<'_>, _: &mut netsim::Draws<'_>| {
         let is_node = |host: HostId| (host.0 as usize) < nodes;

@@ -1,4 +1,4 @@
-//! A run: nodes and scripted federates on a simulated network, watched by every property.
+//! A run: nodes and scripted federates on a simulated network, checked by every property.
 
 mod faults;
 mod outcome;
@@ -25,17 +25,17 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How many of the last observations a failure shows.
+/// Number of the last observations that a failure shows.
 const TRACE_LENGTH: usize = 60;
-/// How long nodes may take to find each other when nothing goes wrong.
+/// Longest time that nodes may take to find each other without faults.
 const FORM_MAX: Duration = Duration::from_secs(10);
-/// How long answers may take when nothing goes wrong.
+/// Longest time that answers may take without faults.
 const ANSWER_MAX: Duration = Duration::from_secs(60);
-/// How long a node that leaves has for it.
+/// Longest time that a node may take to leave.
 const LEAVE_MAX: Duration = Duration::from_secs(3);
 
-/// What runs on a host.
-#[allow(clippy::large_enum_variant)] // a handful of each
+/// The process on a host.
+#[allow(clippy::large_enum_variant)] // there are few of each
 enum Process {
     Node(Node),
     Federate(Federate),
@@ -52,14 +52,14 @@ impl Host for Process {
     }
 }
 
-/// How a node is.
+/// The condition of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Condition {
-    /// It was never started.
+    /// The node was never started.
     Absent,
     /// Its process runs.
     Up,
-    /// Its process runs, and leaves the network.
+    /// Its process runs and is leaving the network.
     Leaving,
     /// Its process is dead.
     Down,
@@ -72,7 +72,7 @@ enum Step {
     End(usize),
 }
 
-/// Nodes, federates, a network between them, and a plan of what goes wrong.
+/// Nodes, federates, a network between them, and a plan of faults.
 pub struct Cluster {
     options: Options,
     sim: Simulation<Process>,
@@ -80,24 +80,25 @@ pub struct Cluster {
     nodes: Vec<HostId>,
     federates: Vec<HostId>,
     hostile: Vec<HostId>,
-    /// Which start of each node runs, and how it is.
+    /// The number of the current start of each node, and its condition.
     starts: Vec<(u32, Condition)>,
     plan: VecDeque<(Moment, Step)>,
     rules: BTreeMap<usize, RuleId>,
     ledger: Ledger,
-    /// Of runs that are [tapped](Options::is_tapped).
+    /// The comparison with the model, in runs that are [tapped](Options::is_tapped).
     model: Option<AsTheModel>,
     invariants: Vec<Box<dyn Invariant>>,
     trace: VecDeque<Seen>,
     outcome: Outcome,
-    /// Observations since the silence began.
+    /// Number of observations since the silence began.
     observed: u64,
-    /// Keep the observations of federates, for a scenario to look at.
+    /// Observations of federates, if a scenario wants them recorded.
     recorded: Option<Vec<(HostId, Seen)>>,
 }
 
 impl Cluster {
-    /// The cluster that `options` describe, at its beginning: every node but the spare ones is started.
+    /// The cluster that `options` describe, at its beginning: all nodes except the spare ones are
+    /// started.
     pub fn new(options: Options) -> Self {
         let network =
             NetworkOptions { link: usual_link(&options), stream_window: options.limits.stream_window };
@@ -190,7 +191,7 @@ impl Cluster {
         }
     }
 
-    /// The present.
+    /// The current time.
     pub fn now(&self) -> Moment {
         self.sim.now()
     }
@@ -200,7 +201,7 @@ impl Cluster {
         self.sim.network()
     }
 
-    /// The same, to be changed.
+    /// As [`Cluster::network`], to be changed.
     pub fn network_mut(&mut self) -> &mut Network {
         self.sim.network_mut()
     }
@@ -211,17 +212,17 @@ impl Cluster {
         nodes.fold(FrameCounts::default(), |all, of_node| all.plus(of_node))
     }
 
-    /// Hosts of the nodes.
+    /// The hosts of the nodes.
     pub fn nodes(&self) -> &[HostId] {
         &self.nodes
     }
 
-    /// Hosts of the federates.
+    /// The hosts of the federates.
     pub fn federates(&self) -> &[HostId] {
         &self.federates
     }
 
-    /// The node of a number.
+    /// The node with this number.
     pub fn node(&self, node: usize) -> &Node {
         match self.sim.host(self.nodes[node]) {
             Process::Node(node) => node,
@@ -234,12 +235,12 @@ impl Cluster {
         self.node(node).kernel()
     }
 
-    /// What a node knows of its network.
+    /// A node's view of its network.
     pub fn view(&self, node: usize) -> View {
         node::view(self.kernel(node)).expect("it is asked of networks only")
     }
 
-    /// What a federate knows.
+    /// The knowledge of a federate.
     pub fn known(&self, host: HostId) -> &Knowledge {
         self.federate(host).known()
     }
@@ -275,12 +276,12 @@ impl Cluster {
         })
     }
 
-    /// Nodes whose process runs and is to stay.
+    /// Nodes whose processes run and are not leaving.
     fn up(&self) -> Vec<usize> {
         (0..self.nodes.len()).filter(|&node| self.starts[node].1 == Condition::Up).collect()
     }
 
-    /// A federate makes a call now, if it has a session.
+    /// Makes a federate call a service now, if it has a session.
     ///
     /// # Errors
     /// A property does not hold.
@@ -292,7 +293,7 @@ impl Cluster {
     /// Runs until every call is answered.
     ///
     /// # Errors
-    /// A property does not hold, or one is not answered in time.
+    /// A property does not hold, or a call is not answered in time.
     pub fn settle_calls(&mut self, bound: Duration) -> Result<(), Failure> {
         self.wait(bound, "answers", |cluster| cluster.all_federates(Federate::is_settled))
     }
@@ -302,11 +303,11 @@ impl Cluster {
         missing.map_or(Ok(()), |host| Err(format!("{host} is not that far")))
     }
 
-    /// Has the federates, which are [by hand](Options::is_by_hand), begin sessions and join, and the first one create the
-    /// federation.
+    /// Makes the federates, which are [driven by hand](Options::is_by_hand), begin sessions and
+    /// join; the first one creates the federation.
     ///
     /// # Errors
-    /// A property does not hold, or that does not come about.
+    /// A property does not hold, or they have not joined in time.
     pub fn join_all(&mut self) -> Result<(), Failure> {
         for host in self.federates.clone() {
             self.with_federate(host, Federate::begin);
@@ -325,33 +326,33 @@ impl Cluster {
         })
     }
 
-    /// The next stamp of a federate, for a tag of a call that [`Cluster::act`] makes.
+    /// The next stamp of a federate, for the tag of a call by [`Cluster::act`].
     pub fn stamp(&mut self, host: HostId) -> Bytes {
         self.with_federate(host, |federate, _| federate.stamp())
     }
 
-    /// From now on keeps what federates see.
+    /// Records the observations of federates from now on.
     pub fn record(&mut self) {
         self.recorded = Some(Vec::new());
     }
 
-    /// What federates have seen since [`Cluster::record`].
+    /// The observations of federates since [`Cluster::record`].
     pub fn recorded(&self) -> &[(HostId, Seen)] {
         self.recorded.as_deref().unwrap_or_default()
     }
 
-    /// Runs the whole life of the cluster: faults under way, then everything healed and given time, then a
-    /// last round of which nothing may be missing, then silence, then an orderly end.
+    /// Runs the whole life of the cluster: first with faults; then healed, until it has converged;
+    /// then a last round in which no message may be missing; then silence; then an orderly end.
     ///
     /// # Errors
-    /// A property does not hold, or what should happen did not in time.
+    /// A property does not hold, or an expected event did not occur in time.
     pub fn run(mut self) -> Result<Outcome, Failure> {
         self.form()?;
         self.run_for(self.options.lasts)?;
         self.finish()
     }
 
-    /// Heals everything, and runs the rest of the life of the cluster.
+    /// Heals all faults, and runs the rest of the life of the cluster.
     ///
     /// # Errors
     /// As [`Cluster::run`].
@@ -370,7 +371,7 @@ impl Cluster {
         Ok(self.outcome)
     }
 
-    /// Runs until `until`, with what the plan has for the time.
+    /// Runs until `until`, with the planned faults of that time.
     ///
     /// # Errors
     /// A property does not hold.
@@ -392,7 +393,7 @@ impl Cluster {
         }
     }
 
-    /// Runs for a while.
+    /// Runs for this time.
     ///
     /// # Errors
     /// A property does not hold.
@@ -400,7 +401,7 @@ impl Cluster {
         self.run_until(self.now() + span)
     }
 
-    /// Shows what a host saw to the properties.
+    /// Passes the observations of a host to the properties.
     fn watch(&mut self, host: HostId) -> Result<(), Failure> {
         if self.hostile.contains(&host) {
             return Ok(());
@@ -427,9 +428,11 @@ impl Cluster {
         wrong.map_or(Ok(()), |(name, text)| Err(self.failure(name, text)))
     }
 
-    /// What is wrong with what was seen at once, and which property says so.
+    /// Checks observations that were made at once. The error has the property that does not hold,
+    /// and the reason.
     fn judge_seen(&mut self, seen: &[Seen]) -> Result<(), (&'static str, String)> {
-        // All that happened in the kernel, then all that came out of it: it says one before the other.
+        // First all events in the kernel, then all its outputs: the host reports one before the
+        // other.
         if let Some(model) = &mut self.model {
             let compared = seen.iter().try_for_each(|seen| model.cause(seen));
             let compared = compared.and_then(|()| seen.iter().try_for_each(|seen| model.outcome(seen)));
@@ -452,7 +455,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// Notes which network serves the sessions of a node.
+    /// Records the network that serves the sessions of a node.
     fn learn_served(&mut self, node: usize) {
         for (session, network) in self.with_node(node, |node, _| node.take_served()) {
             self.ledger.served(session, network);
@@ -492,7 +495,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// A fault of a federate begins or ends.
+    /// Begins or ends a fault of a federate.
     fn disturb(
         &mut self,
         place: usize,
@@ -516,7 +519,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// The network begins to suffer from the fault at `place` of the plan, or no longer does.
+    /// Applies the network fault at `place` of the plan, or removes it.
     fn set_rule(&mut self, place: usize, begins: bool, kind: FaultKind) {
         if begins {
             let rule = self.add_rule(kind);
@@ -527,7 +530,7 @@ impl Cluster {
     }
 }
 
-/// What most links between nodes are like, so that the others alone have to be laid.
+/// The settings of most links between nodes, so that only the others have to be configured.
 fn usual_link(options: &Options) -> LinkSpec {
     LinkSpec { rate: options.rate, delay: options.sites[0] * 2 }
 }

@@ -1,4 +1,4 @@
-//! How a run went.
+//! The outcome of a run.
 
 use crate::invariants::Violation;
 use crate::observation::{Observation, Seen};
@@ -7,33 +7,35 @@ use netsim::Digest;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// How a run went.
+/// The outcome of a run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Outcome {
-    /// The digest of everything that happened.
+    /// The digest of all events.
     pub digest: Digest,
-    /// Answers that federates got.
+    /// Number of answers that federates received.
     pub answers: u64,
-    /// Callbacks that they got.
+    /// Number of callbacks that they received.
     pub callbacks: u64,
-    /// Sessions that began.
+    /// Number of sessions that began.
     pub sessions: u64,
-    /// Sessions that went on after their connection was lost, of runs that are tapped.
+    /// Number of sessions that resumed after a loss of their connection, in runs that are tapped.
     pub resumes: u64,
-    /// Federates that were killed.
+    /// Number of federates that were killed.
     pub killed: u64,
-    /// Best-effort callbacks left out for federates that did not keep up, of runs that are tapped.
+    /// Number of best-effort callbacks dropped for federates that did not keep up, in runs that are
+    /// tapped.
     pub dropped: u64,
-    /// Starts of nodes that were given up, or ended.
+    /// Number of starts of nodes that were given up or ended.
     pub lost_nodes: u64,
-    /// Networks that served federates: two or more when a founder began one that gave way later.
+    /// Number of networks that served federates: two or more if a founder began one that later
+    /// yielded.
     pub networks: usize,
-    /// How often a node paused a federate.
+    /// Number of times that a node paused a federate.
     pub paused: u64,
-    /// Messages that went through multicast groups, once each for several nodes, and to one node alone: of the nodes that
-    /// lived to the end.
+    /// Messages sent through multicast groups, once for several nodes, and messages sent to one
+    /// node alone; counted at the nodes that lived until the end.
     pub multicast: (u64, u64),
-    /// How often each property had something to look at.
+    /// Number of checks of each property that had something to check.
     pub checked: BTreeMap<&'static str, u64>,
     /// When the run ended.
     pub ended: Moment,
@@ -60,7 +62,7 @@ impl Default for Outcome {
 }
 
 impl Outcome {
-    /// Counts what was seen.
+    /// Counts an observation.
     pub(super) fn count(&mut self, what: &Observation) {
         match what {
             Observation::Established { .. } => self.sessions += 1,
@@ -73,10 +75,10 @@ impl Outcome {
     }
 }
 
-/// Why a run failed: what was wrong, and what had happened just before.
+/// The reason why a run failed, and the preceding events.
 #[derive(Clone, Debug)]
 pub struct Failure {
-    /// What was wrong.
+    /// The property that did not hold.
     pub violation: Violation,
     /// The last observations, oldest first.
     pub trace: Vec<Seen>,

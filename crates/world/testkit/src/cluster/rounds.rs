@@ -1,5 +1,5 @@
-//! The phases of a run: nodes find each other, and after the faults convergence, a last round of messages,
-//! silence, judgement and leaving.
+//! The phases of a run: formation of the network, and, after the faults, convergence, a last round
+//! of messages, silence, judgement and leaving.
 
 use super::{Cluster, Condition, FORM_MAX, Failure, LEAVE_MAX};
 use crate::federate::Federate;
@@ -12,20 +12,20 @@ use netsim::HostId;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// How long, at the end of a run, nothing may be said but signs of life.
+/// Time at the end of a run in which only keep-alives may be sent.
 const SILENCE: Duration = Duration::from_secs(8);
-/// The same of a single node, of which this is cheap: all timers of its sessions come in the time.
+/// The same for a single node, where silence is cheap: long enough for all timers of its sessions.
 const SILENCE_ALONE: Duration = Duration::from_secs(130);
-/// Bytes per second that each pair of nodes may exchange in silence: signs of life of links, and of the replicated log,
-/// over as many links as a path may have.
+/// Bytes per second that each pair of nodes may exchange in silence: keep-alives of links and
+/// heartbeats of the replicated log, over as many links as a path may have.
 const PAIR_BYTES_PER_SECOND: u64 = 12_000;
 /// Bytes of a heartbeat of a federate and its answer.
 const HEARTBEAT_BYTES: u64 = 24 + 28;
-/// How often it is looked whether something has come about.
+/// Interval between two checks whether a condition holds.
 const LOOK: Duration = Duration::from_millis(50);
 
 impl Cluster {
-    /// Runs until `done`, looking every now and then.
+    /// Runs until `done` succeeds, checking it at short intervals.
     ///
     /// # Errors
     /// A property does not hold, or `what` did not come about in time.
@@ -45,7 +45,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// Runs until the nodes have found each other; times of the plan count from then.
+    /// Runs until the nodes have found each other. Times of the plan count from then.
     pub(super) fn form(&mut self) -> Result<(), Failure> {
         if !self.options.is_networked() {
             return Ok(());
@@ -53,7 +53,7 @@ impl Cluster {
         let plan = std::mem::take(&mut self.plan);
         self.wait(FORM_MAX, "the nodes find each other", |cluster| {
             let views: Vec<_> = cluster.up().into_iter().map(|node| cluster.view(node)).collect();
-            // An even number of voters bears no more losses than one less.
+            // An even number of voters tolerates no more losses than one voter less.
             let all = |view: &View| {
                 view.member && view.members.len() == views.len() && view.voters + 1 >= views.len()
             };
@@ -67,7 +67,8 @@ impl Cluster {
         Ok(())
     }
 
-    /// No faults from now on: what stood still goes on, what was to be restarted is, and nobody begins anything new.
+    /// Ends all faults: paused processes resume, nodes that were to be restarted are, and no
+    /// federate begins anything new.
     pub(super) fn heal(&mut self) -> Result<(), Failure> {
         while let Some((_, step)) = self.plan.pop_front() {
             self.follow(step)?;
@@ -86,7 +87,8 @@ impl Cluster {
         Ok(())
     }
 
-    /// Whether all nodes that run are members of one network and agree on it, and everything asked is answered.
+    /// Whether all running nodes are members of one network and agree on it, and every call is
+    /// answered.
     fn is_converged(&self) -> Result<(), String> {
         let up = self.up();
         let views: Vec<_> = up.iter().filter_map(|&node| node::view(self.kernel(node))).collect();
@@ -99,7 +101,8 @@ impl Cluster {
             if view.members != keys {
                 return Err(format!("node {node} has members {:?}, and there are {keys:?}", view.members));
             }
-            // A federate may be resigned as far as its node is concerned, and on the lists of the others still.
+            // Until a proposal is committed, a federate may be resigned for its own node but still
+            // be on the lists of the others.
             if view.proposals > 0 {
                 return Err(format!("node {node} has {} proposals that are not committed", view.proposals));
             }
@@ -108,8 +111,8 @@ impl Cluster {
             return Err("not everybody has what it is owed, or a session has no connection".to_owned());
         }
         self.all_federates(Federate::is_settled)?;
-        // A federate whose node is gone takes note of it, before it is counted: else it might stand for one that was lost and
-        // is not resigned yet.
+        // A federate whose node is gone must notice it before it is counted: otherwise it could
+        // stand in for a lost one that has not been resigned yet.
         let alive: Vec<_> =
             self.federates().iter().filter(|&&host| self.federate(host).is_alive()).copied().collect();
         for &host in &alive {
@@ -120,7 +123,7 @@ impl Cluster {
                 return Err(format!("{host} does not know yet that its node {node} is gone"));
             }
         }
-        // Lost federates are resigned, and the others are served.
+        // Lost federates are resigned; all others are served.
         let alive = alive.len();
         let statuses: Vec<_> = up.iter().map(|&node| self.kernel(node).status()).collect();
         let sessions: usize = statuses.iter().map(|status| status.sessions).sum();
@@ -133,12 +136,12 @@ impl Cluster {
         }
     }
 
-    /// Runs until everything has found its place, in bounded time, and then stays there.
+    /// Runs until the cluster has converged, in bounded time, and checks that it stays so.
     pub(super) fn converge(&mut self) -> Result<(), Failure> {
         let (timing, timeouts) = (self.options.timing, self.options.timeouts);
         let of_sessions = timeouts.resume_window + 2 * timeouts.heart + Duration::from_secs(20);
         let of_nodes = timing.minority + 2 * (timing.silence + timing.node + timing.backoff);
-        // What is left under way may still be noticed by its receiver. Nodes may still sort themselves out.
+        // Receivers may still notice messages in flight, and nodes may still reorganize.
         let (bound, then, bound_then) = match self.options.is_networked() {
             true => (of_nodes + of_sessions, Duration::from_secs(1), of_nodes + of_sessions),
             false => (of_sessions, Duration::from_secs(3) + 3 * timeouts.heart, Duration::ZERO),
@@ -148,7 +151,7 @@ impl Cluster {
         self.wait(bound_then, "it had converged once", Self::is_converged)
     }
 
-    /// A last round, of which nothing may be missing: everybody says all it can.
+    /// A last round, in which no message may be missing: every federate sends all it can.
     pub(super) fn last_round(&mut self) -> Result<(), Failure> {
         self.ledger.calm = Some(self.now());
         for _ in 0..2 {
@@ -165,8 +168,8 @@ impl Cluster {
         self.run_for(Duration::from_secs(2))
     }
 
-    /// An update of every attribute of every own instance that is published, every interaction that is published, and
-    /// the question who is there.
+    /// An update of every published attribute of every own instance, every published interaction,
+    /// and a request for the list of members.
     fn everything(&mut self, host: HostId) -> Vec<Call> {
         let joined = self.ledger.joined().find(|(_, life, _)| life.host == host);
         let Some((session, _, member)) = joined else { return Vec::new() };
@@ -203,9 +206,9 @@ impl Cluster {
         calls
     }
 
-    /// With nothing to do, nothing is said but signs of life.
+    /// With nothing to do, only keep-alives are sent.
     pub(super) fn keep_silent(&mut self) -> Result<(), Failure> {
-        // The last announcement of what was said last.
+        // Time for the last announcement of the last messages.
         self.run_for(Duration::from_secs(4))?;
         self.observed = 0;
         let sent = self.network().stats().stream_sent_bytes;
@@ -217,7 +220,7 @@ impl Cluster {
         let alive = self.federates().iter().filter(|&&host| self.federate(host).is_alive()).count() as u64;
         let nodes = self.up().len() as u64;
         let pairs = nodes * nodes.saturating_sub(1) / 2;
-        // They come a sixth before their interval is over.
+        // Heartbeats are sent a sixth of their interval early.
         let interval = self.options.timeouts.heartbeat.as_millis() as u64 * 5 / 6;
         let beats = silence.as_millis() as u64 / interval + 1;
         let most = pairs * PAIR_BYTES_PER_SECOND * silence.as_secs() + alive * beats * HEARTBEAT_BYTES;
@@ -231,7 +234,7 @@ impl Cluster {
         }
     }
 
-    /// Asks every property for its last word.
+    /// Asks every property for its final check.
     pub(super) fn judge(&mut self) -> Result<(), Failure> {
         for node in self.up() {
             for (_, stats) in self.kernel(node).network().map(|network| network.routers).unwrap_or_default() {
@@ -264,7 +267,8 @@ impl Cluster {
         Ok(())
     }
 
-    /// Every federate ends its session, then every node leaves but the last; then nobody holds anything.
+    /// Every federate ends its session, then every node but the last leaves; then no node holds any
+    /// state of them.
     pub(super) fn end(&mut self) -> Result<(), Failure> {
         for host in self.federates().to_vec() {
             self.with_federate(host, Federate::terminate);
@@ -293,12 +297,12 @@ impl Cluster {
         Ok(())
     }
 
-    /// A node without which the others still hang together; `None` when only one is left.
+    /// A node without which the others stay connected; `None` if only one is left.
     fn next_to_leave(&self) -> Option<usize> {
         let (up, shape) = (self.up(), &self.options.shape);
         let spare = |&node: &usize| {
             let gone: BTreeSet<usize> = (0..shape.nodes).filter(|n| !up.contains(n) || *n == node).collect();
-            // A node that joined later hangs at the protected node.
+            // A node that joined later is linked to the protected node only.
             let held = node == self.options.protected && up.contains(&shape.nodes);
             !held && shape.largest_part(&gone, &BTreeSet::new(), &[]) == shape.nodes - gone.len()
         };

@@ -1,5 +1,5 @@
-//! Every call is answered exactly once, in bounded time, unless its session ends (1516.1-2025, 12.13; the
-//! bound is this RTI's word).
+//! Every call is answered exactly once, in bounded time, unless its session ends (1516.1-2025,
+//! 12.13; the bound is a promise of this RTI).
 
 use super::Invariant;
 use crate::ledger::Ledger;
@@ -11,7 +11,7 @@ use std::time::Duration;
 /// See the module.
 pub(super) struct Answers {
     patience: Duration,
-    /// Calls without an answer, and when they were made.
+    /// Calls without an answer, with the times at which they were made.
     waiting: BTreeMap<(SessionId, u32), Moment>,
     by_age: BTreeSet<(Moment, SessionId, u32)>,
     /// Answers that a node has sent.
@@ -20,13 +20,13 @@ pub(super) struct Answers {
 }
 
 impl Answers {
-    /// Answers may take so long.
+    /// Answers may take up to `patience`.
     pub(super) fn new(patience: Duration) -> Self {
         let (waiting, by_age, sent) = (BTreeMap::new(), BTreeSet::new(), BTreeSet::new());
         Self { patience, waiting, by_age, sent, answered: 0 }
     }
 
-    /// Whether the call waited.
+    /// Removes the call. Returns whether it was waiting.
     fn settle(&mut self, session: SessionId, call: u32) -> bool {
         let made = self.waiting.remove(&(session, call));
         made.is_some_and(|at| self.by_age.remove(&(at, session, call)))

@@ -1,7 +1,8 @@
-//! The RTI answers and calls back as the [model](crate::model) says, in the order in which it executed
-//! the calls; no federate waits for another; and its status tells the truth.
+//! The RTI answers and calls back as the [model](crate::model) does, in the order in which it
+//! executed the calls; no federate waits for another; and the RTI's status is true.
 //!
-//! What one call causes may come in any order. What different calls cause comes in their order.
+//! The callbacks of one call may come in any order. The callbacks of different calls come in the
+//! order of the calls.
 
 use super::lost_federates::LostFederates;
 use crate::model::{Effects, Model, Owed, Served, units};
@@ -22,13 +23,13 @@ use std::sync::Arc;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Need {
     Must,
-    /// Unless the federate does not keep up.
+    /// It must come unless the federate does not keep up.
     BestEffort,
-    /// It was still under way when its receiver left.
+    /// It need not come: it was still under way when its receiver left.
     May,
 }
 
-/// What one step owes to one session.
+/// The callbacks that one step owes to one session.
 struct Batch {
     at: Moment,
     cause: String,
@@ -40,7 +41,7 @@ impl Batch {
         self.owed.iter().any(|(_, need)| *need == Need::Must)
     }
 
-    /// How many best-effort callbacks of it have not come.
+    /// Number of its best-effort callbacks that have not come.
     fn left_out(&self) -> u64 {
         self.owed.iter().filter(|(_, need)| *need == Need::BestEffort).count() as u64
     }
@@ -50,24 +51,24 @@ impl Batch {
 pub struct AsTheModel {
     model: Model,
     lost: LostFederates,
-    /// Calls executed and not yet answered.
+    /// Calls that were executed and not yet answered.
     served: BTreeMap<(SessionId, u32), (Call, Served)>,
     owed: BTreeMap<SessionId, VecDeque<Batch>>,
-    /// Best-effort callbacks that were left out, since the federate joined.
+    /// Number of best-effort callbacks dropped since the federate joined.
     dropped: BTreeMap<SessionId, u64>,
     dropped_in_all: u64,
-    /// Sessions for which callbacks may have to wait, and the hosts that suffer.
+    /// Sessions for which callbacks may have to wait, and the hosts with faults.
     disturbed: BTreeSet<SessionId>,
     disturbed_hosts: BTreeSet<HostId>,
     hosts: BTreeMap<SessionId, HostId>,
-    /// Limits are so tight that any session may have to wait, and may be ended.
+    /// Limits are so tight that any session may have to wait, or be ended.
     tight: bool,
     over: BTreeSet<SessionId>,
     last_status: Vec<FederationView>,
 }
 
 impl AsTheModel {
-    /// Nothing has happened yet. With `tight` limits federates that do not read are disconnected.
+    /// The initial state. With `tight` limits, federates that do not read are disconnected.
     pub fn new(base: Arc<Fdd>, timeouts: Timeouts, tight: bool) -> Self {
         Self {
             model: Model::new(base),
@@ -85,7 +86,7 @@ impl AsTheModel {
         }
     }
 
-    /// Nobody is owed anything, and no session is without a connection.
+    /// Whether no callback is owed and every session has a connection.
     pub fn is_settled(&self) -> bool {
         let open = |session: &SessionId| !self.over.contains(session);
         self.lost.is_empty()
@@ -96,22 +97,22 @@ impl AsTheModel {
                 .all(|(session, batches)| !open(session) || !batches.iter().any(Batch::must_come))
     }
 
-    /// Callbacks that were left out because federates did not keep up.
+    /// Number of callbacks that were dropped because federates did not keep up.
     pub fn dropped(&self) -> u64 {
         self.dropped_in_all
     }
 
-    /// The sessions of a host may from now on have to wait for their callbacks.
+    /// Records that the sessions of a host may have to wait for their callbacks from now on.
     pub fn disturb(&mut self, host: HostId) {
         self.disturbed_hosts.insert(host);
         let sessions = self.hosts.iter().filter(|(_, of)| **of == host).map(|(&session, _)| session);
         self.disturbed.extend(sessions);
     }
 
-    /// Takes what happened in the kernel, before what came out of it.
+    /// Handles an event in the kernel, before the kernel's outputs.
     ///
     /// # Errors
-    /// What is wrong.
+    /// The reason why the property does not hold.
     pub fn cause(&mut self, seen: &Seen) -> Result<(), String> {
         match &seen.what {
             Observation::Opened { session, host } => {
@@ -177,10 +178,10 @@ impl AsTheModel {
         }
     }
 
-    /// Takes what came out of the kernel.
+    /// Handles an output of the kernel.
     ///
     /// # Errors
-    /// What is wrong.
+    /// The reason why the property does not hold.
     pub fn outcome(&mut self, seen: &Seen) -> Result<(), String> {
         match &seen.what {
             Observation::Answered { session, call, answer } => {
@@ -195,7 +196,7 @@ impl AsTheModel {
                 let callback = CallbackRequest::decode(body.clone()).ok().and_then(|c| c.callback_request);
                 let Some(callback) = callback else { return Err(format!("{session}: unreadable callback")) };
                 if matches!(callback, Callback::ConnectionLost(_)) && self.over.contains(session) {
-                    return Ok(()); // its last word to a federate that does not keep up (4.4)
+                    return Ok(()); // the last callback to a federate that does not keep up (4.4)
                 }
                 units(callback).iter().try_for_each(|unit| self.called(seen.at, *session, unit))
             }
@@ -208,7 +209,8 @@ impl AsTheModel {
         }
     }
 
-    /// Finds a callback in the oldest batch of its session; batches that may be left out may be passed.
+    /// Finds a callback in the oldest batch of its session. Batches that may be dropped may be
+    /// skipped.
     fn called(&mut self, now: Moment, session: SessionId, unit: &Callback) -> Result<(), String> {
         let batches = self.owed.entry(session).or_default();
         loop {
@@ -225,7 +227,7 @@ impl AsTheModel {
                     spare_twin(batches, unit);
                     return Ok(());
                 }
-                // A federate that reads, and whose connection holds, waits for nobody.
+                // A federate that reads, and whose connection holds, does not wait for others.
                 if at != now && !self.tight && !self.disturbed.contains(&session) {
                     return Err(format!("{session}: {unit:?} is due to {cause} at {at} and left at {now}"));
                 }
@@ -247,7 +249,7 @@ impl AsTheModel {
             .map(|f| (f.name.as_str(), f.federates.iter().map(|(name, _)| name.as_str()).collect()))
             .collect();
         if self.tight {
-            // Whom the RTI has disconnected because it did not keep up.
+            // Members that the RTI has disconnected because they did not keep up.
             let mut gone = Vec::new();
             for (federation, names) in self.model.members() {
                 let left = real.get(federation).cloned().unwrap_or_default();
@@ -272,10 +274,11 @@ impl AsTheModel {
         Ok(())
     }
 
-    /// Everything has had its time: whoever is still there has got everything.
+    /// The final check, after everything has had its time: all sessions that are left must have got
+    /// all that they are owed.
     ///
     /// # Errors
-    /// What is wrong.
+    /// The reason why the property does not hold.
     pub fn finish(&mut self) -> Result<(), String> {
         for (&session, batches) in self.owed.iter_mut().filter(|(session, _)| !self.over.contains(session)) {
             for batch in batches.drain(..) {
@@ -301,8 +304,8 @@ impl AsTheModel {
     }
 }
 
-/// What was taken for one that need not have come may have been its twin that must: that one need not
-/// come now.
+/// A callback that was matched with an optional one may have been an equal one that must come. That
+/// one need not come any longer.
 fn spare_twin(batches: &mut VecDeque<Batch>, unit: &Callback) {
     let all = batches.iter_mut().flat_map(|batch| &mut batch.owed);
     let mut twins = all.filter(|(owed, need)| owed == unit && *need != Need::May);

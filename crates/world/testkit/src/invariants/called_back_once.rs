@@ -1,5 +1,5 @@
 //! A federate gets the callbacks that the RTI sent, each once and in order, however often its
-//! connection broke in between (1516.1-2025, 12.13: sessions and their resumption).
+//! connection broke meanwhile (1516.1-2025, 12.13: sessions and their resumption).
 
 use super::Invariant;
 use crate::ledger::Ledger;
@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// See the module.
 pub(super) struct CalledBackOnce {
-    /// What is sent is seen.
+    /// The kernel's outputs are observed.
     is_tapped: bool,
     sent: BTreeMap<SessionId, VecDeque<(Serial31, Bytes)>>,
     over: BTreeSet<SessionId>,

@@ -1,15 +1,19 @@
-//! What is sent reaches a federate at most once; and what is promised reaches it.
+//! A message reaches a federate at most once, and a promised one does reach it.
 //!
-//! Promised is a reliable message whose sender has its answer, when the nodes of sender and receiver stay members of the
-//! network, and
+//! A message is promised if it is reliable, its sender has its answer, the nodes of sender and
+//! receiver stay members of the network, and
 //!
-//! - for an attribute of an update: the receiver had discovered the instance before the call was made, and from before the
-//!   discovery until the arrival it subscribed the attribute at the class that it knows the instance as;
-//! - for an interaction: before the call was made the receiver had received another one of the class from the same node, after
-//!   whose sending the sender published the class and before whose arrival the receiver subscribed it, both without a break;
-//! - for either, in the calm at the end: subscription, publication and discovery are older than the calm.
+//! - for an attribute of an update: the receiver had discovered the instance before the call was
+//!   made, and from before the discovery until the arrival it subscribed the attribute at the known
+//!   class of the instance;
+//! - for an interaction: before the call was made the receiver had received another one of the
+//!   class from the same node; the sender published the class from before the sending of that one,
+//!   and the receiver subscribed it from before its arrival, both without a break;
+//! - for either, in the calm at the end: subscription, publication and discovery are older than the
+//!   calm.
 //!
-//! (1516.1-2025, 6.11, 6.13; reliable transportation. What counts as promised over many nodes is this RTI's word.)
+//! (1516.1-2025, 6.11, 6.13; reliable transportation. This RTI itself defines what it promises over
+//! many nodes.)
 
 use super::Invariant;
 use crate::ledger::{Ledger, Life, Membership, Run, Sent};
@@ -22,10 +26,10 @@ use hla::api::callback_request::CallbackRequest as Callback;
 use hla::handle::{AttributeHandle, InteractionClassHandle, ObjectInstanceHandle, TransportationTypeHandle};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// One thing that may arrive: an attribute of an update, or an interaction.
+/// An item that may arrive: an attribute of an update, or (`None`) an interaction.
 type Item = Option<AttributeHandle>;
 
-/// An interaction that shows that a stream is being followed.
+/// An interaction whose arrival shows that the receiver follows the stream.
 #[derive(Clone, Copy)]
 struct Heard {
     sent: Moment,
@@ -36,7 +40,7 @@ struct Heard {
 #[derive(Default)]
 pub(super) struct ExactlyOnce {
     came: BTreeSet<(SessionId, Stamp, Item)>,
-    /// What is still to come.
+    /// Promised items that have not come yet.
     promised: BTreeMap<SessionId, BTreeSet<(Stamp, Item)>>,
     heard: BTreeMap<(SessionId, Run, InteractionClassHandle), Heard>,
     kept: u64,
@@ -100,7 +104,7 @@ impl ExactlyOnce {
         self.heard.retain(|(of, _, _), _| *of != session);
     }
 
-    /// What a call of the receiver takes back from what it is promised.
+    /// Withdraws the promises that a call of the receiver ends.
     fn withdraw(&mut self, session: SessionId, request: &Call, ledger: &Ledger) {
         match request {
             Call::ResignFederationExecutionRequest(_) => self.forget(session),
@@ -129,7 +133,7 @@ impl ExactlyOnce {
         }
     }
 
-    /// A message was sent for sure: who is promised what of it?
+    /// Records the promises of a message that was certainly sent.
     fn promise(&mut self, stamp: Stamp, ledger: &Ledger) {
         let Some(sent) = ledger.sent.get(&stamp) else { return };
         let Some((life, sender)) =

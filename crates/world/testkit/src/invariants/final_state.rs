@@ -1,11 +1,13 @@
 //! In the end every subscriber knows exactly the instances that exist.
 //!
-//! - Who subscribes an attribute that its owner owns knows the instance.
-//! - Nobody knows an instance that was deleted, or whose owner was lost with a directive to delete.
-//! - Of what became of the instances of those who are gone, all that knew them and still subscribe them have one opinion.
+//! - A federate that subscribes an attribute which its owner owns knows the instance.
+//! - No federate knows an instance that was deleted, or whose owner was lost with a directive to
+//!   delete.
+//! - The fate of the instances of federates that are gone is the same for all federates that knew
+//!   them and still subscribe them.
 //!
-//! (1516.1-2025, 6.9, 6.16; 4.4 and 10.45 for the lost. Values are the business of `exactly_once`: after a last round of updates
-//! the last one that came is the last one that was sent.)
+//! (1516.1-2025, 6.9, 6.16; 4.4 and 10.45 for the lost. `exactly_once` checks values: after a last
+//! round of updates the last one that came is the last one that was sent.)
 
 use super::Invariant;
 use crate::ledger::{Fate, Instance, Ledger, Membership};
@@ -17,8 +19,8 @@ use std::collections::BTreeSet;
 /// See the module.
 #[derive(Default)]
 pub(super) struct FinalState {
-    /// Instances of which a federate was told last that they are gone. Handles are those of a federation, and a session may go from one
-    /// to another.
+    /// Instances that were removed at a federate and not discovered again. Handles belong to a
+    /// federation, and a session may go from one federation to another.
     removed: BTreeSet<(SessionId, String, ObjectInstanceHandle)>,
     known: u64,
 }
@@ -93,13 +95,13 @@ impl Invariant for FinalState {
     }
 }
 
-/// Whether a federate has subscribed something of the instance that its owner surely owns.
+/// Whether a federate has subscribed an attribute of the instance that its owner certainly owns.
 fn covers(ledger: &Ledger, member: &Membership, instance: &Instance) -> bool {
     let lineage = ledger.lineage(instance.class);
     lineage.iter().any(|&at| instance.owned.iter().any(|&a| member.subscribed.contains_key(&(at, a))))
 }
 
-/// Whether a federate has subscribed anything of the instance.
+/// Whether a federate has subscribed any attribute of the instance.
 fn subscribes(ledger: &Ledger, member: &Membership, instance: &Instance) -> bool {
     let lineage = ledger.lineage(instance.class);
     member.subscribed.keys().any(|(at, _)| lineage.contains(at))

@@ -1,4 +1,5 @@
-//! No handle of a federate or an instance is given twice in a federation execution (1516.1-2025, 4.11, 6.8).
+//! No handle of a federate or an instance is assigned twice in a federation execution (1516.1-2025,
+//! 4.11, 6.8).
 
 use super::Invariant;
 use crate::ledger::Ledger;

@@ -1,5 +1,5 @@
-//! An instance is discovered as the most specific class, of its own and those above, of which the federate subscribes an
-//! attribute that somebody owns (1516.1-2025, 6.9).
+//! An instance is discovered as the most specific class, among its own and the superclasses, at
+//! which the federate subscribes an attribute that some federate owns (1516.1-2025, 6.9).
 
 use super::Invariant;
 use crate::ledger::Ledger;
@@ -23,7 +23,7 @@ impl Invariant for KnownClass {
             return Ok(());
         };
         let (handle, class) = (c.object_instance.unwrap_or_default(), c.object_class.unwrap_or_default());
-        // Its registrant may not have the answer yet.
+        // The federate that registered it may not have the answer yet.
         let (Some(instance), Some(member)) = (ledger.instance(*session, handle), ledger.member(*session))
         else {
             return Ok(());
@@ -36,7 +36,7 @@ impl Invariant for KnownClass {
             return Err(format!("{session}: {handle:?} of {:?} is discovered as {class:?}", instance.class));
         };
         self.discovered += 1;
-        // A class below it that was subscribed all the time since before the registration.
+        // A more specific class at which the federate has subscribed since before the registration.
         let better = lineage[..place].iter().find(|&&below| {
             let owned = instance.owned.iter();
             let mut since = owned.filter_map(|&attribute| member.subscribed.get(&(below, attribute)));

@@ -1,5 +1,5 @@
-//! A federate hears of an instance only between its discovery (or registration) and its removal, and
-//! discovers no instance that it knows (1516.1-2025, 6.9, 6.11, 6.17).
+//! A federate gets callbacks about an instance only between its discovery (or registration) and its
+//! removal, and does not discover an instance that it knows (1516.1-2025, 6.9, 6.11, 6.17).
 
 use super::Invariant;
 use crate::ledger::Ledger;
@@ -11,14 +11,15 @@ use hla::api::callback_request::CallbackRequest as Callback;
 use hla::handle::ObjectInstanceHandle;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What one session knows.
+/// The instances that one session knows.
 #[derive(Default)]
 struct Known {
     instances: BTreeSet<ObjectInstanceHandle>,
-    /// Deleted locally, so often: what was on its way may still come, and so may as many discoveries.
+    /// Number of local deletions of each instance: callbacks in flight may still come, and so may
+    /// as many discoveries.
     doubtful: BTreeMap<ObjectInstanceHandle, u32>,
-    /// Deleted by itself. What others had sent before may still wait for room when the answer goes out, and come after it;
-    /// but no removal.
+    /// Instances that the federate deleted. Messages that others sent before may still wait for
+    /// room when the answer goes out, and come after it; a removal may not.
     deleted: BTreeSet<ObjectInstanceHandle>,
 }
 

@@ -1,5 +1,6 @@
-//! A federate whose connection is lost is kept for exactly as long as configured, and resigned then by
-//! its automatic resign directive (1516.1-2025, 4.4; the windows are this RTI's settings).
+//! A federate whose connection is lost is kept for exactly as long as configured, and is then
+//! resigned by its automatic resign directive (1516.1-2025, 4.4; the windows are settings of this
+//! RTI).
 
 use crate::observation::{Loss, SessionId};
 use crate::options::Timeouts;
@@ -21,7 +22,7 @@ impl LostFederates {
         self.lost.insert(session, (at, loss));
     }
 
-    /// It is back, or over.
+    /// Removes a session that has resumed or is over.
     pub(super) fn settled(&mut self, session: SessionId) {
         self.lost.remove(&session);
     }
@@ -30,7 +31,7 @@ impl LostFederates {
         self.lost.is_empty()
     }
 
-    /// The sessions whose time is up at `now`, in the order in which it ran out.
+    /// The sessions whose windows have ended at `now`, in the order in which they ended.
     pub(super) fn expire(&mut self, now: Moment, is_joined: impl Fn(SessionId) -> bool) -> Vec<SessionId> {
         let deadline = |session: SessionId, (at, loss): (Moment, Loss)| {
             at + match (is_joined(session), loss) {

@@ -1,5 +1,6 @@
-//! In the end every node gives the same list of a federation's members, and it is the right one: whoever is joined, each
-//! once, and nobody whose session is over or whose node died (1516.1-2025, 4.9; 4.4: the lost are resigned).
+//! In the end every node gives the same list of a federation's members, and it is the right one:
+//! every joined federate once, and none whose session is over or whose node died (1516.1-2025, 4.9;
+//! 4.4: lost federates are resigned).
 
 use super::Invariant;
 use crate::ledger::Ledger;
@@ -10,7 +11,7 @@ use std::collections::BTreeMap;
 /// See the module.
 #[derive(Default)]
 pub(super) struct Members {
-    /// The last list that a session got in the calm, by federation.
+    /// The last list that each session got in the calm, by federation.
     lists: BTreeMap<(String, SessionId), Vec<String>>,
 }
 

@@ -1,7 +1,7 @@
-//! What must always hold, one property to a file, with the clause it comes from.
+//! Properties that must always hold, one in each file, with the clause of the standard.
 //!
-//! Properties look only at [what is seen](crate::observation), and at what is [known for sure](crate::ledger)
-//! from it; never at the insides of the RTI. All of them hold of one node and of many.
+//! Properties use only [observations](crate::observation) and the [facts](crate::ledger) that
+//! follow from them, never the internals of the RTI. All of them hold for one node and for many.
 
 mod answers;
 mod as_the_model;
@@ -31,36 +31,37 @@ use std::fmt;
 
 /// A property of every run.
 pub trait Invariant {
-    /// Its name, which is its file's.
+    /// Its name, which is that of its file.
     fn name(&self) -> &'static str;
 
-    /// Looks at what was seen, which the ledger has taken in already. What it returns is wrong.
+    /// Checks an observation, which the ledger has already recorded.
     ///
     /// # Errors
-    /// The property does not hold.
+    /// The property does not hold, for this reason.
     fn observe(&mut self, seen: &Seen, ledger: &Ledger) -> Result<(), String>;
 
-    /// The run is over and everything has had its time.
+    /// The final check, after the run is over and everything has had its time.
     ///
     /// # Errors
-    /// The property does not hold.
+    /// The property does not hold, for this reason.
     fn finish(&mut self, ledger: &Ledger) -> Result<(), String> {
         let _ = ledger;
         Ok(())
     }
 
-    /// How often it had something to say that was right: so that a test sees that it looks at something.
+    /// Number of checks that succeeded, so that a test can see that the property checks anything at
+    /// all.
     fn checked(&self) -> u64;
 }
 
 /// A property that did not hold.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Violation {
-    /// Which.
+    /// Name of the property.
     pub invariant: &'static str,
-    /// When it was noticed.
+    /// When the violation was noticed.
     pub at: Moment,
-    /// What was seen, and what should have been.
+    /// The observation and the expectation.
     pub text: String,
 }
 
@@ -70,7 +71,7 @@ impl fmt::Display for Violation {
     }
 }
 
-/// Every property but the comparison with the model.
+/// Every property except the comparison with the model.
 pub fn all(options: &Options) -> Vec<Box<dyn Invariant>> {
     vec![
         Box::new(answers::Answers::new(options.patience())),

@@ -1,7 +1,9 @@
-//! At no time do two federates of a federation have one name, or one name reserved (1516.1-2025, 4.11, 6.2).
+//! No two federates of a federation ever have the same name, or have the same name reserved
+//! (1516.1-2025, 4.11, 6.2).
 //!
-//! Judged at the end, among federates of nodes that were members all along: a node that the others have given up may not know
-//! it yet, and its federates think that they still have what by then is somebody else's.
+//! This is checked at the end, among federates of nodes that were members all the time. A node that
+//! the others have given up may not know it yet, and its federates believe that they still have
+//! names which by then belong to others.
 
 use super::Invariant;
 use crate::ledger::Ledger;
@@ -12,7 +14,7 @@ use hla::api::call_request::CallRequest as Call;
 use hla::api::callback_request::CallbackRequest as Callback;
 use std::collections::BTreeMap;
 
-/// Whose, of which federation, and whether a federate's or an instance's.
+/// Federation, whether it is a federate's name or an instance's, and the name.
 type Name = (String, bool, String);
 
 #[derive(Clone, Debug)]
@@ -28,7 +30,8 @@ pub(super) struct Names {
     tenures: BTreeMap<Name, Vec<Tenure>>,
     /// Names that a federate gave up without knowing that it had them.
     unclear: Vec<(SessionId, String)>,
-    /// When each session last heard of its node: should it be lost, it may have been so from then on.
+    /// When each session last heard from its node. If the node is lost, it may have been lost from
+    /// then on.
     heard: BTreeMap<SessionId, Moment>,
 }
 
@@ -47,7 +50,8 @@ impl Invariant for Names {
             Observation::Got { session, request: Some(request), answer, .. } => {
                 if let (Some(Joining { federation, name: Some(name), .. }), Some(_)) =
                     (Joining::of(request), joined_handle(answer))
-                    // One that has asked to resign without waiting for this answer may have resigned by now.
+                    // A federate that asked to resign without waiting for this answer may have
+                    // resigned by now.
                     && ledger.member(*session).is_some_and(|member| !member.leaving)
                 {
                     let federation = ledger.execution(*session, federation);
@@ -116,7 +120,8 @@ impl Names {
         }
     }
 
-    /// What a call gives up counts from the moment it is made. A reserved name that is used is the instance's from then on.
+    /// A call gives names up from the moment at which it is made. A reserved name that is used
+    /// belongs to the instance from then on.
     fn given_up(&mut self, at: Moment, session: SessionId, request: &Call, ledger: &Ledger) {
         let names = match request {
             Call::ResignFederationExecutionRequest(_) => return self.end(at, session, |_| true),

@@ -1,4 +1,5 @@
-//! Nobody gets its own reflection, interaction or removal (1516.1-2025, 6.11, 6.13, 6.15, 6.17).
+//! No federate gets its own reflection, interaction or removal (1516.1-2025, 6.11, 6.13, 6.15,
+//! 6.17).
 
 use super::Invariant;
 use crate::ledger::Ledger;

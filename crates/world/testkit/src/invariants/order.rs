@@ -1,6 +1,7 @@
-//! What one federate sends reliably arrives everywhere in the order of sending; over many nodes, what it sends
-//! about one topic. A topic is a class of instances, as registered, a class of interactions, as sent, or all
-//! directed interactions (1516.1-2025, 6.11, 6.13: receive order, reliable transportation).
+//! The reliable messages of one federate arrive everywhere in the order of sending; over many
+//! nodes, those about one topic do. A topic is a class of instances, as registered, a class of
+//! interactions, as sent, or all directed interactions (1516.1-2025, 6.11, 6.13: receive order,
+//! reliable transportation).
 
 use super::Invariant;
 use crate::ledger::Ledger;
@@ -17,19 +18,19 @@ enum Topic {
     Directed,
 }
 
-/// Receiver and host of the sender; of many nodes its session and the topic as well.
+/// Receiver and the sender's host; with many nodes also the sender's session and the topic.
 type Stream = (SessionId, u32, Option<(SessionId, Topic)>);
 
 /// See the module.
 pub(super) struct Order {
     by_topic: bool,
-    /// The last number.
+    /// The last number of each stream.
     last: BTreeMap<Stream, u32>,
     compared: u64,
 }
 
 impl Order {
-    /// Order is kept by topic, or altogether.
+    /// `by_topic`: order is kept for each topic only.
     pub(super) fn new(by_topic: bool) -> Self {
         Self { by_topic, last: BTreeMap::new(), compared: 0 }
     }

@@ -1,4 +1,4 @@
-//! A message that is sent again after a resume is the same to the octet (1516.1-2025, 12.13).
+//! A message that is sent again after a resume is identical to the octet (1516.1-2025, 12.13).
 
 use super::Invariant;
 use crate::ledger::Ledger;

@@ -12,7 +12,8 @@ use std::collections::BTreeMap;
 /// See the module.
 #[derive(Default)]
 pub(super) struct ResponseFirst {
-    /// Answered calls whose callback has not come, by what both are about.
+    /// Number of answered calls whose callback has not come, by the common subject of call and
+    /// callback.
     answered: BTreeMap<(SessionId, String), u32>,
     came: u64,
 }
@@ -52,7 +53,7 @@ impl Invariant for ResponseFirst {
     }
 }
 
-/// What a call is about that is always called back to its caller.
+/// The subject of a call that is always called back to its caller.
 fn of_call(request: &Call) -> Option<String> {
     Some(match request {
         Call::ReserveObjectInstanceNameRequest(r) => format!("name {:?}", r.object_instance_name),
@@ -71,7 +72,7 @@ fn of_call(request: &Call) -> Option<String> {
     })
 }
 
-/// The same of a callback.
+/// The subject of such a callback.
 fn of_callback(callback: &Callback) -> Option<String> {
     Some(match callback {
         Callback::ObjectInstanceNameReservationSucceeded(c) => format!("name {:?}", c.object_instance_name),

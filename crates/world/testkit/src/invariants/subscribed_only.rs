@@ -1,5 +1,6 @@
-//! Nobody gets a class, an attribute or an interaction that it never subscribed since it joined
-//! (1516.1-2025, 5.8, 5.10, 5.12). Whether it still did at the moment of sending, the model says.
+//! No federate gets a class, an attribute or an interaction that it has not subscribed since it
+//! joined (1516.1-2025, 5.8, 5.10, 5.12). The model decides whether it was still subscribed at the
+//! moment of sending.
 
 use super::Invariant;
 use crate::ledger::Ledger;
@@ -9,7 +10,7 @@ use hla::api::callback_request::CallbackRequest as Callback;
 use hla::handle::{AttributeHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What one session has ever subscribed.
+/// All subscriptions that one session ever made.
 #[derive(Default)]
 struct Subscribed {
     attributes: BTreeSet<(ObjectClassHandle, AttributeHandle)>,
@@ -66,7 +67,8 @@ impl Subscribed {
         }
     }
 
-    /// `None`: nobody subscribes that.
+    /// Whether the federate has subscribed the contents of the callback; `None`: such callbacks
+    /// need no subscription.
     fn wants(&mut self, callback: &Callback) -> Option<bool> {
         Some(match callback {
             Callback::DiscoverObjectInstance(c) => {

@@ -1,5 +1,6 @@
-//! A synchronization point is announced, then achieved by the federate, then synchronized, once each; and in the
-//! end whoever waits at a point waits for somebody (1516.1-2025, 4.14 to 4.18).
+//! A synchronization point is announced, then achieved by the federate, then synchronized, once
+//! each. In the end every federate that waits at a point waits for another one (1516.1-2025, 4.14
+//! to 4.18).
 
 use super::Invariant;
 use crate::ledger::Ledger;
@@ -14,11 +15,12 @@ type Key = (SessionId, String);
 /// See the module.
 #[derive(Default)]
 pub(super) struct Synchronization {
-    /// Points announced and not synchronized, and whether the federate has been told that its word counts.
+    /// Points that are announced and not synchronized; true: the federate knows that its
+    /// achievement counts.
     announced: BTreeMap<Key, bool>,
-    /// Points that a session has ever said it is at.
+    /// Points that a session has ever reported as achieved.
     said: BTreeSet<Key>,
-    /// Its word counted before it heard the announcement.
+    /// Points whose achievement counted before the federate got the announcement.
     early: BTreeSet<Key>,
     synchronized: u64,
 }

@@ -1,5 +1,5 @@
-//! What everybody should know, as pure functions of the state, and the callbacks that tell the
-//! difference between two moments.
+//! The advice that every federate should have, as a pure function of the state, and the callbacks
+//! for the difference between two moments.
 
 use super::unit::{in_scope, out_of_scope, single};
 use super::{Effects, Federation};
@@ -10,27 +10,27 @@ use hla::handle::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What an owner should know about the interest in an attribute.
+/// The advice for an owner about the interest in an attribute.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Interest {
-    /// Nobody wants updates.
+    /// No federate wants updates.
     None,
-    /// Somebody wants all.
+    /// Some federate wants all updates.
     All,
-    /// All who want updates gave a rate; this is the highest.
+    /// All federates that want updates gave a rate; this is the highest.
     Rate(&'static str),
 }
 
-/// Everything that advisories are about.
+/// The facts that advisories report.
 #[derive(Clone, PartialEq, Default, Debug)]
 pub(super) struct Advice {
-    /// Who should register instances of what.
+    /// Federates that should register instances of these classes.
     registration: BTreeSet<(FederateHandle, ObjectClassHandle)>,
-    /// Who should send what.
+    /// Federates that should send interactions of these classes.
     interactions: BTreeSet<(FederateHandle, InteractionClassHandle)>,
-    /// Who has what in scope.
+    /// Federates with these attributes in scope.
     scope: BTreeSet<(FederateHandle, ObjectInstanceHandle, AttributeHandle)>,
-    /// What the owner of each attribute should know.
+    /// The advice for the owner of each attribute.
     interest: BTreeMap<(FederateHandle, ObjectInstanceHandle, AttributeHandle), Interest>,
 }
 
@@ -63,7 +63,8 @@ impl Federation {
         self.federates.iter().filter(move |(other, _)| **other != who).map(|(_, federate)| federate)
     }
 
-    /// Another federate actively subscribes, at the class or above, an attribute published there (5.14).
+    /// Whether another federate actively subscribes, at the class or above, an attribute published
+    /// there (5.14).
     fn wants_registration(&self, who: FederateHandle, class: ObjectClassHandle) -> bool {
         let lineage = self.lineage(class);
         let published = |attribute| self.federates[&who].publishes.contains(&(class, attribute));
@@ -75,7 +76,7 @@ impl Federation {
         })
     }
 
-    /// Another federate actively subscribes the class or a superclass (5.16).
+    /// Whether another federate actively subscribes the class or a superclass (5.16).
     fn wants_interaction(&self, who: FederateHandle, class: InteractionClassHandle) -> bool {
         let lineage = self.interaction_lineage(class);
         self.others(who).any(|other| {
@@ -83,7 +84,8 @@ impl Federation {
         })
     }
 
-    /// The interest of those who actively subscribe the attribute at the class they know it at (6.23).
+    /// The interest of the federates that actively subscribe the attribute at their known class
+    /// (6.23).
     fn interest(
         &self,
         handle: ObjectInstanceHandle,
@@ -105,8 +107,8 @@ impl Federation {
         rates.last().map_or(Interest::None, |(name, _)| Interest::Rate(name))
     }
 
-    /// Tells everybody but owners what has changed since `before` through what `caller` did; returns what is
-    /// now.
+    /// Tells all federates except owners the changes since `before` that `caller` caused. Returns
+    /// the current advice.
     pub(super) fn tell_changes(&self, before: &Advice, caller: FederateHandle, fx: &mut Effects) -> Advice {
         let now = self.advice();
         self.tell_registration(before, &now, fx);
@@ -152,8 +154,9 @@ impl Federation {
         }
     }
 
-    /// What comes into scope is told and, with auto-provide, asked for. What leaves is told unless the
-    /// federate did it itself or knows the instance no more (10.1.3).
+    /// Reports attributes that come into scope and, with auto-provide, asks for their values.
+    /// Reports attributes that leave scope, unless the federate itself caused that or no longer
+    /// knows the instance (10.1.3).
     fn tell_scope(&self, before: &Advice, now: &Advice, caller: FederateHandle, fx: &mut Effects) {
         let listens = |who| self.federates.get(&who).is_some_and(|federate| federate.scope_advisory);
         for &(who, instance, attribute) in now.scope.difference(&before.scope) {
@@ -172,7 +175,8 @@ impl Federation {
         }
     }
 
-    /// Tells owners what a service has changed in the interest in what they own, once all of it is done.
+    /// Tells owners the changes of interest in their attributes that a service has caused, once all
+    /// of it is done.
     pub(super) fn tell_interest(&self, before: &Advice, fx: &mut Effects) {
         for (&(owner, instance, attribute), &interest) in &self.advice().interest {
             let earlier = before.interest.get(&(owner, instance, attribute)).copied();
@@ -183,7 +187,8 @@ impl Federation {
         }
     }
 
-    /// Asks the owner of an attribute for its value on behalf of `who`, if that is another federate.
+    /// Asks the owner of an attribute for its value on behalf of `who`, if the owner is another
+    /// federate.
     pub(super) fn ask_owner(
         &self,
         who: FederateHandle,
@@ -203,8 +208,8 @@ impl Federation {
         }
     }
 
-    /// The most specific class, from the registered one upwards, where `who` subscribes an attribute that
-    /// another federate owns (6.9).
+    /// The most specific class, from the registered one upwards, at which `who` subscribes an
+    /// attribute that another federate owns (6.9).
     fn discovery_class(
         &self,
         who: FederateHandle,
@@ -220,7 +225,8 @@ impl Federation {
         })
     }
 
-    /// Lets everybody discover what there is to discover, one after the other, and tells what follows.
+    /// Makes all federates discover their instances, one after the other, and reports the
+    /// consequences.
     pub(super) fn discover_all(&mut self, mut before: Advice, caller: FederateHandle, fx: &mut Effects) {
         let federates: Vec<_> = self.federates.keys().copied().collect();
         let instances: Vec<_> = self.instances.keys().copied().collect();

@@ -7,7 +7,8 @@ use hla::Exception;
 use hla::api::call_request::CallRequest as Call;
 use hla::handle::{AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle};
 
-/// What `designator` stands for; `Err` when it stands for nothing.
+/// The update rate of `designator`: its name and value in Hz, `None` for the empty designator. An
+/// unknown designator is an error.
 fn rate(designator: &str) -> Result<Option<(&'static str, f64)>, Exception> {
     if designator.is_empty() {
         return Ok(None);
@@ -18,7 +19,8 @@ fn rate(designator: &str) -> Result<Option<(&'static str, f64)>, Exception> {
 }
 
 impl Federation {
-    /// A declaration, with the discoveries and advisories that follow. `None`: it is another call.
+    /// Executes a declaration, with the discoveries and advisories that follow. `None`: it is
+    /// another call.
     pub(super) fn declare(
         &mut self,
         who: FederateHandle,
@@ -37,7 +39,7 @@ impl Federation {
         Some(Ok(None))
     }
 
-    /// What is wrong with a declaration.
+    /// The exceptions that apply to a declaration.
     fn faults_of(&self, declaration: &Declaration<'_>) -> Vec<Exception> {
         match *declaration {
             Declaration::Publish(class, listed) => self.faults_of_attributes(class, listed, true),
@@ -64,7 +66,7 @@ impl Federation {
         }
     }
 
-    /// The management object model is not there yet to be declared.
+    /// Classes of the management object model cannot be declared yet.
     fn faults_of_attributes(
         &self,
         class: ObjectClassHandle,
@@ -98,7 +100,8 @@ impl Federation {
         }
     }
 
-    /// Declarations are additive; a new one replaces how what it lists is subscribed (5.8).
+    /// Declarations are additive; a new one replaces the way in which its attributes were
+    /// subscribed (5.8).
     fn apply(&mut self, who: FederateHandle, declaration: &Declaration<'_>) {
         let me = self.me(who);
         match *declaration {
@@ -146,8 +149,8 @@ impl Federation {
         }
     }
 
-    /// Owned attributes of instances known as exactly this class become unowned; the privilege goes with
-    /// the last of the others (5.3).
+    /// Owned attributes of instances known as exactly this class become unowned; the privilege goes
+    /// with the last of the others (5.3).
     fn unpublish(
         &mut self,
         who: FederateHandle,
@@ -171,7 +174,7 @@ impl Federation {
     }
 }
 
-/// Whether a withdrawal of what is listed, or of everything, leaves `one` in place.
+/// Whether `one` remains after a withdrawal of the list, or of everything (`None`).
 fn spared<T: PartialEq>(listed: Option<&[T]>, one: &T) -> bool {
     listed.is_some_and(|listed| !listed.contains(one))
 }

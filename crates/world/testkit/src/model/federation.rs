@@ -13,13 +13,13 @@ use hla::api::{
 use hla::handle::FederateHandle;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The logical time that federations of a run have: the default (4.5).
+/// The logical time of the federations of a run: the default (4.5).
 const TIME: &str = "HLAfloat64Time";
 /// The type of every federate of a run.
 const FEDERATE_TYPE: &str = "scripted";
 
 impl Model {
-    /// A call of somebody who is not joined.
+    /// Executes a call of a session without a joined federate.
     pub(super) fn execute_alone(
         &mut self,
         session: SessionId,
@@ -44,7 +44,7 @@ impl Model {
         }
     }
 
-    /// A call that needs a connection and no more.
+    /// Executes a call that needs only a connection.
     pub(super) fn manage(&mut self, session: SessionId, request: &Call, fx: &mut Effects) -> Served {
         match request {
             Call::CreateFederationExecutionRequest(r) => {
@@ -114,7 +114,8 @@ impl Model {
         tell_session(fx, session, callback);
     }
 
-    /// Handles count from 1 and are never given again; a federate without a name gets one (4.11).
+    /// Handles count from 1 and are never assigned again; a federate without a name gets one
+    /// (4.11).
     fn join(
         &mut self,
         session: SessionId,
@@ -165,7 +166,7 @@ impl Model {
     }
 }
 
-/// The answer of the form of joining that was used.
+/// The answer in the form of the joining request.
 fn joined(request: &Call, result: api::JoinResult) -> Answer {
     let result = Some(result);
     match request {
@@ -189,7 +190,7 @@ fn tell_session(fx: &mut Effects, to: SessionId, callback: Callback) {
 }
 
 impl Federation {
-    /// Synchronization points and resigning. `None`: it is another call.
+    /// Executes calls about synchronization points, and resigning. `None`: it is another call.
     pub(super) fn synchronize(
         &mut self,
         who: FederateHandle,
@@ -212,7 +213,7 @@ impl Federation {
         })
     }
 
-    /// No set, or an empty one, means everybody, later joiners included (4.14).
+    /// A missing or empty set means all federates, later joiners included (4.14).
     fn register_point(
         &mut self,
         who: FederateHandle,
@@ -270,7 +271,7 @@ impl Federation {
         }
     }
 
-    /// The first word of a federate counts (4.17).
+    /// The first report of a federate counts (4.17).
     fn achieve(&mut self, who: FederateHandle, label: &str, success: bool, fx: &mut Effects) -> Served {
         let point = self.points.get_mut(label).and_then(|point| point.achieved.get_mut(&who));
         let Some(word) = point else {
@@ -281,7 +282,7 @@ impl Federation {
         Ok(None)
     }
 
-    /// A point at which every member has arrived is synchronized; one without members is forgotten.
+    /// Synchronizes points that every member has achieved, and forgets points without members.
     fn complete_points(&mut self, fx: &mut Effects) {
         self.points.retain(|_, point| !point.achieved.is_empty());
         let done: Vec<_> = self
@@ -325,7 +326,8 @@ impl Federation {
         Ok(None)
     }
 
-    /// A federate that is lost resigns by its directive; what that leaves owned becomes unowned (4.4).
+    /// Resigns a lost federate by its directive. The attributes that it still owns become unowned
+    /// (4.4).
     pub(super) fn lose(&mut self, who: FederateHandle, fx: &mut Effects) {
         let directive = ResignAction::try_from(self.federates[&who].directive);
         let delete = directive.is_ok_and(|directive| parts(directive).0);
@@ -344,7 +346,8 @@ impl Federation {
         for object in self.instances.values_mut() {
             object.owners.retain(|_, owner| *owner != who);
         }
-        // Told in two steps: others first lose sight of what became unowned, then the federate is gone.
+        // The change is reported in two steps: others first lose sight of attributes that became
+        // unowned, and then the federate is gone.
         let now = self.tell_changes(&before, who, fx);
         for object in self.instances.values_mut() {
             object.known.remove(&who);

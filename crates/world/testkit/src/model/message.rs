@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 impl Federation {
-    /// A message. `None`: it is another call.
+    /// Executes a call that sends a message. `None`: it is another call.
     pub(super) fn send(&mut self, who: FederateHandle, request: &Call, fx: &mut Effects) -> Option<Served> {
         Some(match request {
             Call::UpdateAttributeValuesRequest(r) => self.update(who, r, fx),
@@ -47,7 +47,7 @@ impl Federation {
             }
         }
         refuse_if(faults)?;
-        // A passel for each transportation type.
+        // There is one passel for each transportation type.
         let mut passels: BTreeMap<TransportationTypeHandle, Vec<AttributeHandleValue>> = BTreeMap::new();
         for pair in pairs {
             let attribute = pair.attribute_handle.unwrap_or_default();
@@ -61,7 +61,8 @@ impl Federation {
         Ok(None)
     }
 
-    /// The part of a passel that is in the receiver's scope, less what comes sooner than it wants.
+    /// The part of a passel that is in the receiver's scope, without values that come sooner than
+    /// the receiver's update rate allows.
     fn reflect(
         &mut self,
         (who, receiver): (FederateHandle, FederateHandle),
@@ -101,7 +102,8 @@ impl Federation {
         self.tell_as(fx, receiver, Callback::ReflectAttributeValues(reflect), best_effort);
     }
 
-    /// Each receiver gets it once, at the most specific class that it subscribes (6.13).
+    /// Each receiver gets the interaction once, at the most specific class that it subscribes
+    /// (6.13).
     fn send_interaction(
         &self,
         who: FederateHandle,
@@ -136,7 +138,8 @@ impl Federation {
         Ok(None)
     }
 
-    /// Receivers know the instance, and subscribed universally or own some of it (6.15).
+    /// Receivers are the federates that know the instance and subscribe the class universally, or
+    /// own some attribute of the instance (6.15).
     fn send_directed(
         &self,
         who: FederateHandle,
@@ -208,7 +211,7 @@ impl Federation {
         let available = self.model.interaction_class(class).map(|class| class.parameters.clone());
         let available = available.unwrap_or_default();
         let pairs = values.iter().flat_map(|map| &map.parameter_handle_value);
-        // A handle that comes twice in one call keeps its last value.
+        // A handle that occurs twice in one call keeps its last value.
         let last: BTreeMap<_, _> = pairs.map(|pair| (pair.parameter_handle, pair.clone())).collect();
         let wanted = last
             .into_values()
@@ -216,7 +219,7 @@ impl Federation {
         ParameterHandleValueMap { parameter_handle_value: wanted.collect() }
     }
 
-    /// How interactions of `class` travel that `who` sends.
+    /// The transportation type of interactions of `class` that `who` sends.
     pub(super) fn transportation_of(
         &self,
         who: FederateHandle,
@@ -240,7 +243,7 @@ impl Federation {
     }
 }
 
-/// A handle that comes twice in one call keeps its last value.
+/// A handle that occurs twice in one call keeps its last value.
 fn last_of_each(values: Option<&api::AttributeHandleValueMap>) -> Vec<AttributeHandleValue> {
     let pairs = values.iter().flat_map(|map| &map.attribute_handle_value);
     let last: BTreeMap<_, _> = pairs.map(|pair| (pair.attribute_handle, pair.clone())).collect();

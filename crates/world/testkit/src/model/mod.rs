@@ -1,9 +1,9 @@
-//! The services in their dumbest form: what a call is answered with, and who is called back with what,
-//! worked out from scratch from sets and maps.
+//! The services in their simplest form: the answer to each call, and the callbacks to each
+//! federate, computed from scratch from sets and maps.
 //!
 //! Nothing here is fast, incremental or routed. Advisories and discoveries are not events but
-//! differences: the model computes, before and after each step, everything that everybody should
-//! have been told, and tells the difference.
+//! differences: before and after each step the model computes everything that every federate should
+//! know, and reports the difference.
 
 mod advice;
 mod declaration;
@@ -32,27 +32,27 @@ use hla::handle::{
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// How a call ends: with this answer (`None`: the service's answer, which carries nothing), or with one
-/// of these exceptions. Which one, if several apply, is left open.
+/// The result of a call: this answer (`None`: the service's answer, which has no content), or one
+/// of these exceptions. If several apply, any of them is right.
 pub type Served = Result<Option<Answer>, Vec<Exception>>;
 
-/// A callback that somebody is owed.
+/// A callback that a federate is owed.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Owed {
-    /// To whom.
+    /// Its receiver.
     pub to: SessionId,
-    /// What; a set of attributes of an advisory is split into one callback for each.
+    /// The callback. A set of attributes in an advisory is split into one callback for each.
     pub callback: Callback,
-    /// It may be left out when the federate does not keep up.
+    /// It may be dropped if the federate does not keep up.
     pub best_effort: bool,
 }
 
-/// What a step causes.
+/// The effects of a step.
 #[derive(Clone, Default, PartialEq, Debug)]
 pub struct Effects {
-    /// The callbacks owed, in no particular order.
+    /// The callbacks that are owed, in no particular order.
     pub owed: Vec<Owed>,
-    /// Sessions whose undelivered callbacks need not be delivered any more.
+    /// Sessions whose undelivered callbacks need no longer be delivered.
     pub released: Vec<SessionId>,
 }
 
@@ -63,11 +63,11 @@ struct Caller {
     joined: Option<(String, FederateHandle)>,
 }
 
-/// How somebody subscribes something.
+/// The form of a subscription.
 #[derive(Clone, Copy, PartialEq, Debug)]
 struct Subscribed {
     active: bool,
-    /// Designator and rate in Hz.
+    /// Designator of the update rate, and the rate in Hz.
     rate: Option<(&'static str, f64)>,
 }
 
@@ -78,14 +78,14 @@ struct Federate {
     publishes: BTreeSet<(ObjectClassHandle, AttributeHandle)>,
     subscribes: BTreeMap<(ObjectClassHandle, AttributeHandle), Subscribed>,
     publishes_interactions: BTreeSet<InteractionClassHandle>,
-    /// Whether actively.
+    /// Subscribed interaction classes; true: actively.
     subscribes_interactions: BTreeMap<InteractionClassHandle, bool>,
     publishes_directed: BTreeSet<(ObjectClassHandle, InteractionClassHandle)>,
-    /// Whether universally.
+    /// Subscribed directed interactions; true: universally.
     subscribes_directed: BTreeMap<(ObjectClassHandle, InteractionClassHandle), bool>,
     default_transportation: BTreeMap<(ObjectClassHandle, AttributeHandle), TransportationTypeHandle>,
     interaction_transportation: BTreeMap<InteractionClassHandle, TransportationTypeHandle>,
-    /// When it last got an attribute that it subscribes at a rate.
+    /// When it last got each attribute that it subscribes at a rate.
     reflected: BTreeMap<(ObjectInstanceHandle, AttributeHandle), Moment>,
     registration_advisory: bool,
     interaction_advisory: bool,
@@ -102,18 +102,18 @@ struct Instance {
     producer: FederateHandle,
     owners: BTreeMap<AttributeHandle, FederateHandle>,
     transportation: BTreeMap<AttributeHandle, TransportationTypeHandle>,
-    /// Who knows it, as what.
+    /// The federates that know it, each with its known class.
     known: BTreeMap<FederateHandle, ObjectClassHandle>,
 }
 
-/// What has become of an object instance name.
+/// The state of an object instance name.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Name {
     Reserved(FederateHandle),
     Used,
 }
 
-/// A synchronization point that is announced.
+/// An announced synchronization point.
 struct Point {
     tag: bytes::Bytes,
     everybody: bool,
@@ -133,10 +133,10 @@ struct Federation {
     points: BTreeMap<String, Point>,
 }
 
-/// Services of a joined federate; `None`: the call is none of them.
+/// A group of services of a joined federate; `None`: the call is in another group.
 type Group = fn(&mut Federation, FederateHandle, &Call, &mut Effects) -> Option<Served>;
 
-/// All of them. Of a call that is in none of these groups every federate is refused.
+/// All groups. A call that is in none of them is refused to every federate.
 const GROUPS: [Group; 7] = [
     Federation::synchronize,
     Federation::declare,
@@ -156,13 +156,13 @@ pub struct Model {
 }
 
 impl Model {
-    /// No federation, no federate. New federations have the model `base`.
+    /// A model without federations and federates. New federations have the object model `base`.
     pub fn new(base: Arc<Fdd>) -> Self {
         let extended = Arc::new(fom::extended(&base));
         Self { base, extended, callers: BTreeMap::new(), federations: BTreeMap::new() }
     }
 
-    /// A session began.
+    /// Records that a session began.
     pub fn open(&mut self, session: SessionId) {
         self.callers.insert(session, Caller::default());
     }
@@ -196,7 +196,7 @@ impl Model {
         federates.values().find(|federate| federate.name == name).map(|federate| federate.session)
     }
 
-    /// A call is executed.
+    /// Executes a call. Returns its result and its effects.
     pub fn execute(&mut self, now: Moment, session: SessionId, request: &Call) -> (Served, Effects) {
         let mut effects = Effects::default();
         let caller = self.callers.get(&session).cloned().unwrap_or_default();
@@ -241,7 +241,8 @@ impl Model {
         Ok(served)
     }
 
-    /// A session is over. A federate that was joined is resigned by its automatic resign directive (4.4).
+    /// Records that a session is over. A joined federate is resigned by its automatic resign
+    /// directive (4.4).
     pub fn close(&mut self, session: SessionId) -> Effects {
         let mut effects = Effects::default();
         effects.released.push(session);
@@ -306,7 +307,7 @@ impl Federation {
         self.model.object_class(class).map(|class| class.attributes.clone()).unwrap_or_default()
     }
 
-    /// What is wrong with an object class and attributes that must be available there.
+    /// The exceptions for an object class and for attributes that must be available there.
     fn check_attributes(
         &self,
         class: ObjectClassHandle,
@@ -334,12 +335,12 @@ impl Federation {
     }
 }
 
-/// Nothing is wrong, or all this is.
+/// An error with these exceptions, unless there are none.
 fn refuse_if(faults: Vec<Exception>) -> Result<(), Vec<Exception>> {
     if faults.is_empty() { Ok(()) } else { Err(faults) }
 }
 
-/// A call that ends well, with this answer.
+/// The result of a call that succeeds with this answer.
 fn served(answer: Answer) -> Served {
     Ok(Some(answer))
 }

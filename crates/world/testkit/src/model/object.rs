@@ -1,4 +1,4 @@
-//! Names, registration, deletion, requests and transportation types (clause 6).
+//! Instance names, registration, deletion, requests and transportation types (clause 6).
 
 use super::{Effects, Federation, Instance, Name, Served, answer, refuse_if};
 use crate::request::attributes as listed;
@@ -11,11 +11,11 @@ use hla::handle::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The node that all instances of a run have their home on.
+/// The home node of all instances of a run.
 const NODE: u64 = 1;
 
 impl Federation {
-    /// Instances and their names. `None`: it is another call.
+    /// Executes calls about instances and their names. `None`: it is another call.
     pub(super) fn handle_objects(
         &mut self,
         who: FederateHandle,
@@ -54,7 +54,7 @@ impl Federation {
         })
     }
 
-    /// All names or none (6.2, 6.5).
+    /// Reserves all names or none (6.2, 6.5).
     fn reserve(&mut self, who: FederateHandle, names: &[String], several: bool, fx: &mut Effects) -> Served {
         let mut faults = Vec::new();
         if names.is_empty() {
@@ -99,7 +99,7 @@ impl Federation {
         Ok(None)
     }
 
-    /// The registrant owns what it publishes at the class; names that the RTI makes tell node and number.
+    /// The registrant owns the attributes that it publishes. Names by the RTI have node and number.
     fn register(
         &mut self,
         who: FederateHandle,
@@ -177,7 +177,7 @@ impl Federation {
         Ok(None)
     }
 
-    /// Everybody who knows the instance is told, but for `who` (6.16, 6.17).
+    /// Removes the instance at all federates that know it except `who` (6.16, 6.17).
     pub(super) fn remove(
         &mut self,
         who: FederateHandle,
@@ -206,7 +206,7 @@ impl Federation {
         }
     }
 
-    /// Unknown, until it is discovered again, which may be at once (6.18).
+    /// The instance becomes unknown until it is discovered again, which may be at once (6.18).
     fn local_delete(
         &mut self,
         who: FederateHandle,
@@ -228,7 +228,7 @@ impl Federation {
         Ok(None)
     }
 
-    /// The owners, other than the one who asks, are asked for what they own (6.21, 6.22).
+    /// Asks the owners, except the requesting federate, for their values (6.21, 6.22).
     fn request_instance(
         &self,
         who: FederateHandle,
@@ -270,7 +270,7 @@ impl Federation {
         Ok(None)
     }
 
-    /// Transportation types (6.25 to 6.33).
+    /// Executes calls about transportation types (6.25 to 6.33).
     fn transport(&mut self, who: FederateHandle, request: &Call, fx: &mut Effects) -> Option<Served> {
         Some(match request {
             Call::RequestAttributeTransportationTypeChangeRequest(r) => {

@@ -1,4 +1,4 @@
-//! Support services (clause 10), read off the object model and the tables.
+//! Support services (clause 10), answered from the object model and the tables.
 
 use super::{Effects, Federation, Served, answer};
 use hla::Exception;
@@ -11,7 +11,7 @@ fn found<T>(found: Option<T>, otherwise: Exception) -> Result<T, Vec<Exception>>
 }
 
 impl Federation {
-    /// A look-up. `None`: it is another call.
+    /// Executes a look-up. `None`: it is another call.
     pub(super) fn look_up(&mut self, who: FederateHandle, request: &Call, _: &mut Effects) -> Option<Served> {
         let served = self.look_up_class(request).or_else(|| self.look_up_member(request));
         let served = served.or_else(|| self.look_up_instance(who, request));
@@ -101,7 +101,7 @@ impl Federation {
         })
     }
 
-    /// Instances exist, to a federate, when it knows them (10.8 to 10.10).
+    /// For a federate, an instance exists if the federate knows it (10.8 to 10.10).
     fn look_up_instance(&self, who: FederateHandle, request: &Call) -> Option<Served> {
         let known = |handle: Option<_>| {
             found(self.known_class(who, handle.unwrap_or_default()), Exception::ObjectInstanceNotKnown)

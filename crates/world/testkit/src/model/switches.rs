@@ -6,7 +6,7 @@ use hla::api::call_request::CallRequest as Call;
 use hla::handle::FederateHandle;
 
 impl Federation {
-    /// Switching an advisory on replays nothing. `None`: it is another call.
+    /// Sets a switch. Enabling an advisory repeats no earlier advice. `None`: it is another call.
     pub(super) fn set_switch(
         &mut self,
         who: FederateHandle,
@@ -31,7 +31,7 @@ impl Federation {
         Some(Ok(None))
     }
 
-    /// `None`: it is another call.
+    /// Reads a switch. `None`: it is another call.
     pub(super) fn get_switch(
         &mut self,
         who: FederateHandle,

@@ -1,11 +1,11 @@
-//! Callbacks in a form in which equal means equal: sets in order, and advisories split into one for
-//! each attribute, as how they are grouped is left open.
+//! Callbacks in a form that can be compared: sets are sorted, and advisories are split into one for
+//! each attribute, since their grouping is left open.
 
 use hla::api::callback_request::CallbackRequest as Callback;
 use hla::api::{self, AttributeHandleSet};
 use hla::handle::{AttributeHandle, ObjectInstanceHandle};
 
-/// The parts of `callback` that count, each as a callback of its own.
+/// The parts of `callback` that matter, each as a callback of its own.
 pub fn units(mut callback: Callback) -> Vec<Callback> {
     match &mut callback {
         Callback::ReflectAttributeValues(c) => {
@@ -71,23 +71,23 @@ fn split(callback: &Callback) -> Vec<Callback> {
 
 fn singles(set: Option<&AttributeHandleSet>) -> impl Iterator<Item = Option<AttributeHandleSet>> + '_ {
     let handles = set.map(|set| set.attribute_handle.as_slice()).unwrap_or_default();
-    // An empty set is a callback of its own kind.
+    // An empty set is a callback too.
     let empty = handles.is_empty().then(|| Some(AttributeHandleSet::default()));
     handles.iter().map(|&attribute| Some(single(attribute))).chain(empty)
 }
 
-/// A set of one.
+/// A set of one attribute.
 pub(super) fn single(attribute: AttributeHandle) -> AttributeHandleSet {
     AttributeHandleSet { attribute_handle: vec![attribute] }
 }
 
-/// Attributes in scope, for one attribute.
+/// The callback Attributes In Scope for one attribute.
 pub(super) fn in_scope(instance: ObjectInstanceHandle, attribute: AttributeHandle) -> Callback {
     let (object_instance, attributes) = (Some(instance), Some(single(attribute)));
     Callback::AttributesInScope(api::AttributesInScope { object_instance, attributes })
 }
 
-/// Attributes out of scope, for one attribute.
+/// The callback Attributes Out Of Scope for one attribute.
 pub(super) fn out_of_scope(instance: ObjectInstanceHandle, attribute: AttributeHandle) -> Callback {
     let (object_instance, attributes) = (Some(instance), Some(single(attribute)));
     Callback::AttributesOutOfScope(api::AttributesOutOfScope { object_instance, attributes })

@@ -1,24 +1,24 @@
-//! Kernels of simulated nodes: how they are set up, and what they know of their network.
+//! Kernels of simulated nodes: their settings, and their views of the network.
 
 use crate::options::{Kind, Options};
 use base::{Moment, NodeKey, Seed};
 use kernel::{Config, Kernel, LinkTarget, LinkTerms, NetworkConfig, NoFoms, TopologyKind};
 use std::time::Duration;
 
-/// What a node knows of its network.
+/// A node's view of its network.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct View {
-    /// Which start of the node this is, to the network.
+    /// The key of this start of the node.
     pub key: NodeKey,
-    /// It is a member.
+    /// Whether the node is a member.
     pub member: bool,
     /// All members, by key.
     pub members: Vec<NodeKey>,
-    /// How many of them take part in elections.
+    /// Number of members that are voters.
     pub voters: usize,
     /// The leader.
     pub leader: Option<NodeKey>,
-    /// Proposals of this node that are not committed.
+    /// Number of proposals of this node that are not committed.
     pub proposals: usize,
 }
 
@@ -55,14 +55,15 @@ pub fn key(options: &Options, node: usize, start: u32) -> NodeKey {
     NodeKey(seed(options, node, start).split("key").0.max(1))
 }
 
-/// How long a node that begins networks, and has links of its own, looks for one when it starts again: as `node` does.
+/// How long a restarted node that begins networks and has links of its own looks for a network;
+/// `node` uses the same time.
 const BOOTSTRAP_WAIT: Duration = Duration::from_secs(2);
 
-/// The kernel of a start of a node. Node 0 begins a network at each of its starts; `adjust` may change that, and anything
-/// else.
+/// The kernel of a start of a node. Node 0 begins a network at each of its starts; `adjust` may
+/// change that and any other setting.
 ///
 /// # Panics
-/// The settings do not fit: a mistake of this test kit.
+/// If the settings are invalid, which is a bug of this test kit.
 pub(super) fn kernel(
     options: &Options,
     now: Moment,
@@ -108,7 +109,7 @@ pub fn target(node: usize, rank: u8) -> LinkTarget {
     LinkTarget { url: url(node), name: Some(name(node)), terms: LinkTerms { rank, ..LinkTerms::default() } }
 }
 
-/// Settings of a kernel that concern sessions.
+/// The settings of a kernel for sessions.
 fn of_sessions(options: &Options) -> Config {
     let (timeouts, limits) = (&options.timeouts, &options.limits);
     let mut config = Config {
@@ -117,8 +118,8 @@ fn of_sessions(options: &Options) -> Config {
         ..Config::default()
     };
     config.sessions.heart_timeout = Some(timeouts.heart);
-    // Scripted federates may connect at any time, and one that died without a word before must not be told within the silence
-    // that ends a run.
+    // Scripted federates may connect at any time, and the timeout of one that died before its first
+    // message must not fall into the silence that ends a run.
     config.sessions.connect_timeout = None;
     config.sessions.resume_window = timeouts.resume_window;
     config.sessions.unsent_bytes_high = limits.unsent_bytes_high;

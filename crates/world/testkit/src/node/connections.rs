@@ -15,27 +15,29 @@ pub const PORT: u16 = 15_164;
 /// The sockets of a node's federates, and the tap on them.
 pub(super) struct Connections {
     tap: Tap,
-    /// The first host of clients that mean harm.
+    /// The first host of malicious clients.
     hostile: HostId,
     seed: Seed,
     sessions: u64,
     open: BTreeSet<SocketId>,
-    /// Connections on which nothing was said to the client yet, and the session that may begin on each. It begins with the
-    /// first word: until then the node may leave its network, and the connection stays.
+    /// Connections on which nothing has been sent to the client, each with the session that may
+    /// begin on it. The session begins with the first message: until then the node may leave its
+    /// network, and the connection stays.
     silent: BTreeMap<SocketId, SessionId>,
-    /// Sessions that nobody has asked for since they began.
+    /// Sessions that began since [`Connections::take_fresh`] was last called.
     fresh: Vec<SessionId>,
-    /// Sockets that the kernel has more for than they take.
+    /// Sockets for which the kernel has more bytes than they take.
     full: BTreeSet<SocketId>,
-    /// Sockets that are not read, since the network has no room for what their federates send.
+    /// Sockets that are not read, since the network has no room for the messages of their
+    /// federates.
     paused: BTreeSet<SocketId>,
-    /// How often one was paused.
+    /// Number of times that one was paused.
     pauses: u64,
     timer: bool,
 }
 
 impl Connections {
-    /// None yet. Session ids come from `seed`.
+    /// The initial state, without connections. Session ids come from `seed`.
     pub(super) fn new(seed: Seed, options: &Options) -> Self {
         Self {
             tap: Tap::new(options.is_tapped),
@@ -57,7 +59,7 @@ impl Connections {
         &self.open
     }
 
-    /// What reads along.
+    /// The tap on the connections.
     pub(super) fn tap(&mut self) -> &mut Tap {
         &mut self.tap
     }
@@ -67,7 +69,7 @@ impl Connections {
         std::mem::take(&mut self.fresh)
     }
 
-    /// Tells the kernel of an event.
+    /// Passes an event to the kernel.
     pub(super) fn handle(&mut self, event: HostEvent, kernel: &mut Kernel, port: &mut Port<'_>) {
         let now = port.now();
         match event {
@@ -77,7 +79,8 @@ impl Connections {
                 self.open.insert(socket);
                 self.silent.insert(socket, fresh);
                 self.tap.opened(socket, peer, fresh);
-                // Each session of a federate counts as a host of its own: their shares are no part of these runs.
+                // Each session of a federate counts as a host of its own: the shares of hosts are
+                // not tested in these runs.
                 let address = match peer < self.hostile {
                     true => Address::numbered(self.sessions),
                     false => Address::numbered(u64::MAX - u64::from(peer.0)),
@@ -106,7 +109,7 @@ impl Connections {
         }
     }
 
-    /// Stops reading federates for whose messages the network has no room, and reads again when it has.
+    /// Pauses federates for whose messages the network has no room, and resumes them when it has.
     pub(super) fn pause_and_resume(&mut self, kernel: &mut Kernel, port: &mut Port<'_>) {
         for &socket in &self.open {
             if kernel.is_held(conn(socket)) && self.paused.insert(socket) {
@@ -122,12 +125,12 @@ impl Connections {
         }
     }
 
-    /// Federates that are paused now, and how often one was.
+    /// Number of federates that are paused now, and number of times that one was paused.
     pub(super) fn paused(&self) -> (usize, u64) {
         (self.paused.iter().filter(|socket| self.open.contains(socket)).count(), self.pauses)
     }
 
-    /// Writes what the kernel has to say.
+    /// Writes the kernel's output.
     pub(super) fn give_out(&mut self, kernel: &mut Kernel, port: &mut Port<'_>) {
         while let Some(conn) = kernel.poll_ready() {
             self.write(SocketId(conn.0 as u32), kernel, port);
@@ -156,7 +159,7 @@ impl Connections {
                 let bytes = out.freeze();
                 self.fresh.extend(self.silent.remove(&socket));
                 self.tap.outgoing(socket, bytes.clone());
-                // A connection that has broken meanwhile says so by its own event.
+                // The socket reports a connection that has broken meanwhile by its own event.
                 let _ = port.send(socket, bytes);
             }
             if transmit.close_after {

@@ -1,4 +1,4 @@
-//! The place where a node keeps what is to survive a crash.
+//! The place where a node keeps the state that must survive a crash.
 
 use base::{Moment, Rng, Seed};
 use bytes::Bytes;
@@ -6,28 +6,28 @@ use kernel::{Kept, Kernel, Persist, Record};
 use rand_core::RngCore as _;
 use std::time::Duration;
 
-/// A disk that needs time: what was not synced when the process died is lost.
+/// A disk that needs time: data that were not synced when the process died are lost.
 pub(super) struct Disk {
     /// The longest time that a sync takes; `None`: there is no disk.
     sync_max: Option<Duration>,
     rng: Rng,
     stored: Option<Bytes>,
-    /// On its way, and when it will be there.
+    /// The state that is being stored, and when that will be done.
     storing: Option<(Moment, Persist)>,
     refuses: Refuses,
 }
 
-/// What a disk does not do.
+/// The operations that a disk refuses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Refuses {
     Nothing,
-    /// It stores nothing, and what is out of date is removed.
+    /// It stores nothing, but removes outdated data.
     Storing,
-    /// It does not even remove anything.
+    /// It neither stores nor removes anything.
     Everything,
 }
 
-/// A disk that did nothing is tried again after this time.
+/// The wait before a refused operation is tried again.
 const RETRY: Duration = Duration::from_secs(1);
 
 impl Disk {
@@ -46,12 +46,13 @@ impl Disk {
         self.stored.clone()
     }
 
-    /// From now on the disk refuses this.
+    /// Sets the operations that the disk refuses from now on.
     pub(super) fn refuse(&mut self, refuses: Refuses) {
         self.refuses = refuses;
     }
 
-    /// Stores what the kernel wants stored, and tells it when that is done. True if it was told.
+    /// Stores the kernel's state, and reports to the kernel when that is done. Returns whether it
+    /// reported anything.
     pub(super) fn settle(&mut self, now: Moment, kernel: &mut Kernel) -> bool {
         let done = self.storing.take_if(|(at, _)| *at <= now);
         let mut any = false;

@@ -1,14 +1,14 @@
-//! Work that a node does beside its kernel, in virtual time.
+//! Work that a node does outside its kernel, in virtual time.
 
 use crate::options::Reading;
 use base::Moment;
 use kernel::{JobDone, Kernel};
 use std::time::Duration;
 
-/// The job of a node that is under way.
+/// The job of a node that is in progress.
 pub(super) struct Jobs {
     takes: Duration,
-    /// Its outcome, which is known from the beginning, and when it is told.
+    /// Its outcome, which is computed at the beginning, and the moment when it is reported.
     running: Option<(Moment, JobDone)>,
 }
 
@@ -18,7 +18,7 @@ impl Jobs {
         Self { takes, running: None }
     }
 
-    /// Begins and ends jobs. True when the kernel may have something to send by it.
+    /// Begins and ends jobs. Returns whether the kernel may have something to send because of that.
     pub(super) fn settle(&mut self, kernel: &mut Kernel, now: Moment) -> bool {
         let mut any = false;
         loop {
@@ -34,7 +34,7 @@ impl Jobs {
         }
     }
 
-    /// When the job that is under way ends.
+    /// When the job in progress ends.
     pub(super) fn poll_timeout(&self) -> Option<Moment> {
         self.running.as_ref().map(|(at, _)| *at)
     }

@@ -1,4 +1,4 @@
-//! The links of a simulated node: frames with a length in front, over connections.
+//! The links of a simulated node: frames preceded by their lengths, over connections.
 
 use super::Directory;
 use base::Moment;
@@ -10,15 +10,15 @@ use std::time::Duration;
 
 /// The port that nodes connect to.
 pub const LINK_PORT: u16 = 15_165;
-/// A frame longer than this is a mistake of the peer.
+/// A longer frame is an error of the peer.
 const FRAME_BYTES_MAX: usize = (1 << 20) + 1;
 /// How long a connection may take to open.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Frames that went over links, by what they carry; one that is relayed counts at each link.
+/// Frames sent over links, by contents. A relayed frame counts at each link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct FrameCounts {
-    /// Signs of life of links.
+    /// Keep-alives of links.
     pub life: u64,
     /// The map of the network, greetings, paths.
     pub map: u64,
@@ -26,9 +26,9 @@ pub struct FrameCounts {
     pub log: u64,
     /// Peer messages between the services of nodes.
     pub letters: u64,
-    /// Interests, offers and messages of the routers.
+    /// Interests, advertisements and messages of the routers.
     pub router: u64,
-    /// Octets of all.
+    /// Octets of all these frames.
     pub bytes: u64,
 }
 
@@ -44,13 +44,13 @@ impl FrameCounts {
         } += 1;
     }
 
-    /// These and others.
+    /// The sum of these counts and others.
     #[must_use]
     pub fn plus(&self, other: &Self) -> Self {
         self.zip(other, |a, b| a + b)
     }
 
-    /// What came since `before`.
+    /// The increase since `before`.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
         self.zip(before, |a, b| a - b)
@@ -67,12 +67,12 @@ impl FrameCounts {
         }
     }
 
-    /// All that concerns neither life nor the order of commands.
+    /// Number of frames that are neither keep-alives nor part of the replicated log.
     pub fn news(&self) -> u64 {
         self.map + self.letters + self.router
     }
 
-    /// All frames.
+    /// Number of all frames.
     pub fn frames(&self) -> u64 {
         self.life + self.log + self.news()
     }
@@ -96,7 +96,7 @@ pub(super) struct Links {
 }
 
 impl Links {
-    /// No links, and where others are.
+    /// The initial state, without links; `directory` has the hosts of other nodes.
     pub(super) fn new(directory: Directory) -> Self {
         Self {
             directory,
@@ -108,12 +108,12 @@ impl Links {
         }
     }
 
-    /// Sockets of links, those that are being opened included.
+    /// Sockets of links, including those that are being opened.
     pub(super) fn sockets(&self) -> BTreeSet<SocketId> {
         self.wires.keys().chain(self.dialling.keys()).copied().collect()
     }
 
-    /// Whether `socket` belongs to a link, or asks to be one.
+    /// Whether the event concerns a link, or a connection that becomes one.
     pub(super) fn is_mine(&self, event: &HostEvent) -> bool {
         match *event {
             HostEvent::Opened { socket, port, .. } => port == LINK_PORT || self.has(socket),
@@ -129,7 +129,7 @@ impl Links {
         self.wires.contains_key(&socket) || self.dialling.contains_key(&socket)
     }
 
-    /// Something happened to a link.
+    /// Handles an event of a link.
     pub(super) fn handle(&mut self, event: HostEvent, kernel: &mut Kernel, port: &mut Port<'_>) {
         let now = port.now();
         match event {
@@ -186,7 +186,7 @@ impl Links {
         }
     }
 
-    /// Does all that the kernel wants of its links. False when that was nothing.
+    /// Carries out the kernel's outputs for its links. Returns whether there were any.
     pub(super) fn settle(&mut self, kernel: &mut Kernel, port: &mut Port<'_>) -> bool {
         let now = port.now();
         let mut any = false;
@@ -204,7 +204,7 @@ impl Links {
         any
     }
 
-    /// When [`Links::settle`] has something to do of its own.
+    /// When [`Links::settle`] is due without an input.
     pub(super) fn poll_timeout(&self) -> Option<Moment> {
         self.dialling.values().map(|&(_, until)| until).min()
     }
@@ -237,14 +237,14 @@ impl Links {
         let Some(socket) = self.sockets.get(&link).copied() else { return };
         let mut out = BytesMut::new();
         let room = port.room(socket);
-        // Who fills the connection hears when there is room again.
+        // A sender that fills the connection is notified when there is room again.
         while out.len() < room {
             let Some(frame) = kernel.poll_link_frame(port.now(), link) else { break };
             self.sent.add(&frame);
             append(&mut out, &frame);
         }
         if !out.is_empty() {
-            // A connection that has broken meanwhile says so by its own event.
+            // The socket reports a connection that has broken meanwhile by its own event.
             let _ = port.send(socket, out.freeze());
         }
     }
@@ -267,7 +267,7 @@ impl Links {
         self.wires.values().any(|wire| wire.peer == to)
     }
 
-    /// The kernel reads the counters of all links.
+    /// Reports counters of all links to the kernel.
     pub(super) fn count(&self, counts: LinkCounts, kernel: &mut Kernel, port: &Port<'_>) {
         for &link in self.sockets.keys() {
             kernel.handle_link(port.now(), LinkInput::Counts { link, counts });
@@ -288,7 +288,7 @@ impl Links {
     }
 }
 
-/// A frame with its length in front.
+/// Appends a frame preceded by its length.
 fn append(out: &mut BytesMut, frame: &[u8]) {
     out.put_u32(u32::try_from(frame.len()).expect("frames are shorter than 4 GiB"));
     out.put_slice(frame);

@@ -1,4 +1,5 @@
-//! A host that runs a node: a kernel, the connections of its federates, its links and multicast groups.
+//! A host that runs a node: a kernel, the connections of its federates, its links and its multicast
+//! groups.
 
 mod config;
 mod connections;
@@ -28,7 +29,7 @@ use netsim::{HostEvent, HostId, Port};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Where nodes are, by the URL that leads to them.
+/// The hosts of nodes, by URL.
 pub(crate) type Directory = Arc<BTreeMap<String, HostId>>;
 
 /// The directory of a cluster, whose nodes are the first hosts.
@@ -38,8 +39,8 @@ pub(crate) fn directory(nodes: usize) -> Directory {
 
 /// A node.
 ///
-/// It keeps to the kernel's contract and no more: it drains what is to be drained after each input, and
-/// wakes the kernel exactly when that asked to be woken.
+/// It keeps to the kernel's contract and no more: after each input it takes all outputs, and it
+/// wakes the kernel exactly when the kernel asked for it.
 pub struct Node {
     kernel: Kernel,
     connections: Connections,
@@ -47,15 +48,16 @@ pub struct Node {
     groups: Groups,
     disk: Disk,
     jobs: Jobs,
-    /// Sessions that are served, and by which network.
+    /// Sessions that are served, each with its network.
     served: Vec<(SessionId, u64)>,
-    /// The process stands still; what happened to it since.
+    /// Events since the process was suspended, if it is.
     stopped: Option<Vec<HostEvent>>,
     last_status: Vec<FederationView>,
 }
 
 impl Node {
-    /// A start of a node, with what its last one has `stored`. `adjust` has the last word on its settings.
+    /// A start of a node, with the state that its last start has `stored`. `adjust` may change any
+    /// setting.
     pub(crate) fn new(
         options: &Options,
         now: Moment,
@@ -103,7 +105,8 @@ impl Node {
         self.disk.stored().map(|image| Record::from_image(&image).expect("a disk gives back what it got"))
     }
 
-    /// Federates whose connections it does not read now, and how often it has paused one.
+    /// Number of federates whose connections it does not read now, and number of times that it has
+    /// paused one.
     pub fn paused(&self) -> (usize, u64) {
         self.connections.paused()
     }
@@ -113,29 +116,30 @@ impl Node {
         self.links.sent()
     }
 
-    /// The networks that serve its sessions, of those that began since the last call. A session is in one: it ends when
-    /// the node leaves its network, and is not served before the node is in one.
+    /// The sessions that began since the last call and are served, each with its network. A session
+    /// belongs to one network: it ends when the node leaves its network, and is not served before
+    /// the node is in one.
     pub(crate) fn take_served(&mut self) -> Vec<(SessionId, u64)> {
         std::mem::take(&mut self.served)
     }
 
-    /// What was seen since the last call.
+    /// The observations since the last call.
     pub(crate) fn take_seen(&mut self) -> Vec<Observation> {
         self.connections.tap().take()
     }
 
-    /// Its process starts.
+    /// Starts its process.
     pub(crate) fn begin(&mut self, port: &mut Port<'_>) {
         self.settle(port);
     }
 
-    /// It ends all sessions and leaves the network.
+    /// Ends all sessions and leaves the network.
     pub(crate) fn leave(&mut self, port: &mut Port<'_>) {
         self.kernel.begin_shutdown(port.now());
         self.settle(port);
     }
 
-    /// The process stands still: it takes nothing from its connections, and its clock does not tick.
+    /// Suspends the process: it reads nothing from its connections, and its clock does not tick.
     pub(crate) fn stop(&mut self, port: &mut Port<'_>) {
         if self.stopped.is_some() {
             return;
@@ -145,7 +149,7 @@ impl Node {
         port.wake(None);
     }
 
-    /// It goes on.
+    /// Resumes the process.
     pub(crate) fn go_on(&mut self, port: &mut Port<'_>) {
         let Some(missed) = self.stopped.take() else { return };
         for event in missed {
@@ -156,12 +160,12 @@ impl Node {
         self.settle(port);
     }
 
-    /// From now on its disk refuses this.
+    /// Sets the operations that its disk refuses from now on.
     pub(crate) fn refuse(&mut self, refuses: Refuses) {
         self.disk.refuse(refuses);
     }
 
-    /// Sends a frame that its kernel did not make to the node on `to`.
+    /// Sends a frame to the node on `to` that its kernel did not make.
     pub(crate) fn forge(&mut self, to: HostId, frame: &[u8], port: &mut Port<'_>) {
         self.links.forge(to, frame, port);
     }
@@ -171,7 +175,7 @@ impl Node {
         self.links.is_linked(to)
     }
 
-    /// Tells the kernel what each of its links has counted.
+    /// Reports counters to the kernel for each of its links.
     pub(crate) fn count(&mut self, counts: LinkCounts, port: &mut Port<'_>) {
         self.links.count(counts, &mut self.kernel, port);
     }
@@ -190,7 +194,7 @@ impl Node {
             self.take_in(event, port);
             return self.settle(port);
         };
-        // The system goes on accepting connections for a process that stands still.
+        // The operating system goes on accepting connections for a suspended process.
         if let HostEvent::Opened { socket, .. } = event {
             port.set_reading(socket, false);
         }
@@ -239,7 +243,7 @@ impl Node {
         }
     }
 
-    /// Notes what the kernel reports of itself, when that has changed.
+    /// Records the kernel's status if it has changed.
     fn report(&mut self) {
         let federations = self.kernel.status().federations.into_iter();
         let status: Vec<_> = federations
@@ -256,7 +260,7 @@ impl Node {
     }
 }
 
-/// What a node knows of its network; `None` without one.
+/// A node's view of its network; `None` without a network.
 pub(crate) fn view(kernel: &Kernel) -> Option<View> {
     config::view(kernel)
 }

@@ -1,4 +1,4 @@
-//! The multicast groups of a simulated site: the protocol SRMP over datagrams that get lost.
+//! The multicast groups of a simulated site: SRMP over datagrams that may be lost.
 
 use crate::draw::Draw;
 use base::{Moment, Seed};
@@ -7,7 +7,7 @@ use kernel::Kernel;
 use netsim::casts::{CastSettings, Casts, Datagram, address};
 use netsim::{HostId, Port};
 
-/// Nothing waits for the rate of a group.
+/// Settings under which no message waits for the rate of a group.
 const SETTINGS: CastSettings = CastSettings { rate_min: 1_000_000_000, waiting_max: usize::MAX };
 
 /// The groups of one node.
@@ -20,13 +20,13 @@ pub(super) struct Groups {
 }
 
 impl Groups {
-    /// None yet, among these hosts.
+    /// The initial state, among these hosts.
     pub(super) fn new(hosts: Vec<HostId>, loss: u64, seed: Seed) -> Self {
         let draw = Draw::new(seed, "losses");
         Self { hosts, loss, draw, casts: Casts::new(SETTINGS, seed) }
     }
 
-    /// A datagram came.
+    /// Handles a datagram.
     pub(super) fn handle(&mut self, from: HostId, datagram: &Bytes, now: Moment) {
         if self.draw.chance(self.loss) {
             return;
@@ -36,7 +36,7 @@ impl Groups {
         self.casts.handle_datagram(now, group, address(from.0), alone, &datagram.slice(2..));
     }
 
-    /// Does all that the kernel and the protocol want. False when that was nothing.
+    /// Carries out the outputs of the kernel and the protocol. Returns whether there were any.
     pub(super) fn settle(&mut self, kernel: &mut Kernel, port: &mut Port<'_>) -> bool {
         let any = self.casts.settle(kernel, port.now());
         while let Some(datagram) = self.casts.poll_transmit(port.now()) {
@@ -45,12 +45,12 @@ impl Groups {
         any
     }
 
-    /// When [`Groups::settle`] has something to do of its own.
+    /// When [`Groups::settle`] is due without an input.
     pub(super) fn poll_timeout(&self) -> Option<Moment> {
         self.casts.poll_timeout()
     }
 
-    /// Puts a datagram on the network: to each host, since there is no multicast in it.
+    /// Sends a datagram to each host, since the network has no multicast.
     fn send(&self, Datagram { group, to, bytes }: &Datagram, port: &mut Port<'_>) {
         let mut datagram = BytesMut::with_capacity(2 + bytes.len());
         datagram.put_u8(*group as u8);

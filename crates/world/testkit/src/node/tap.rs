@@ -1,4 +1,4 @@
-//! Reads along at the server's side of the wire: calls in the order in which the kernel executes them,
+//! Observes the server's side of the wire: calls in the order in which the kernel executes them,
 //! and messages in the order in which it sends them.
 
 use crate::observation::{Loss, Observation, SessionId};
@@ -17,7 +17,7 @@ struct Wire {
     session: Option<SessionId>,
     incoming: Decoder,
     outgoing: Decoder,
-    /// The kernel looks at nothing more that comes from it.
+    /// The kernel ignores all further input from the connection.
     deaf: bool,
 }
 
@@ -30,7 +30,8 @@ struct Track {
     sent: BTreeMap<u32, Bytes>,
 }
 
-/// Decodes what passes, when it is on: runs that are judged by what federates see do without.
+/// Decodes the traffic, if it is on. Runs that are judged by the observations of federates alone do
+/// not need it.
 pub(super) struct Tap {
     on: bool,
     wires: BTreeMap<SocketId, Wire>,
@@ -47,12 +48,12 @@ impl Tap {
         self.on
     }
 
-    /// What was seen since the last call.
+    /// The observations since the last call.
     pub(super) fn take(&mut self) -> Vec<Observation> {
         std::mem::take(&mut self.seen)
     }
 
-    /// A connection was accepted.
+    /// Records that a connection was accepted.
     pub(super) fn opened(&mut self, socket: SocketId, host: HostId, fresh: SessionId) {
         if !self.on {
             return;
@@ -62,7 +63,7 @@ impl Tap {
         self.wires.insert(socket, wire);
     }
 
-    /// The kernel is about to be given `bytes`.
+    /// Decodes `bytes` that the kernel is about to receive.
     pub(super) fn incoming(&mut self, socket: SocketId, bytes: Bytes) {
         let Some(wire) = self.wires.get_mut(&socket) else { return };
         let mut decoder = std::mem::take(&mut wire.incoming);
@@ -93,7 +94,7 @@ impl Tap {
             self.seen.push(Observation::Opened { session, host: wire.host });
             return;
         }
-        // The old connection is given up at once; the new one counts when the kernel has agreed.
+        // The old connection is given up at once; the new one counts once the kernel has agreed.
         if let Message::Control(Control::ResumeRequest { .. }) = message {
             if let Some(track) = self.tracks.get_mut(&named) {
                 track.socket = None;
@@ -123,7 +124,7 @@ impl Tap {
         }
     }
 
-    /// The kernel gave `bytes` to be written.
+    /// Decodes `bytes` that the kernel gave to be written.
     pub(super) fn outgoing(&mut self, socket: SocketId, bytes: Bytes) {
         let Some(wire) = self.wires.get_mut(&socket) else { return };
         let mut decoder = std::mem::take(&mut wire.outgoing);
@@ -164,7 +165,7 @@ impl Tap {
         }
     }
 
-    /// Whether an HLA message leaves for the first time; else notes its repetition.
+    /// Whether an HLA message leaves for the first time; otherwise records the repetition.
     fn is_new(&mut self, session: SessionId, number: Serial31, body: &Bytes) -> bool {
         let track = self.tracks.entry(session).or_default();
         match track.sent.get(&number.get()) {
@@ -197,12 +198,12 @@ impl Tap {
         }
     }
 
-    /// The kernel is about to be told that the connection is gone.
+    /// Records that the kernel is about to learn of the loss of a connection.
     pub(super) fn lost(&mut self, socket: SocketId) {
         self.drop_wire(socket, |session| Observation::Interrupted { session, loss: Loss::Closed });
     }
 
-    /// The kernel closes the connection, of itself or because its timer fired.
+    /// Records that the kernel closes the connection, by itself or because its timer fired.
     pub(super) fn closed_by_kernel(&mut self, socket: SocketId, timer: bool) {
         if timer {
             self.drop_wire(socket, |session| Observation::Interrupted { session, loss: Loss::Silent });
@@ -223,7 +224,7 @@ impl Tap {
         Some(session)
     }
 
-    /// Notes something that is not on the wire.
+    /// Records an event that is not on the wire.
     pub(super) fn note(&mut self, observation: Observation) {
         if self.on {
             self.seen.push(observation);

@@ -1,4 +1,4 @@
-//! What goes wrong with federates, nodes and links, and a plan of it that a federation survives.
+//! Faults of federates, nodes and links, and a plan of faults that a federation survives.
 
 use super::{Kind, Shape, Timing};
 use crate::draw::Draw;
@@ -11,65 +11,66 @@ use std::time::Duration;
 pub struct PlannedFault {
     /// When it begins.
     pub at: Moment,
-    /// When it ends; nothing for what happens once.
+    /// How long it lasts; zero for an event without duration.
     pub lasts: Duration,
-    /// What it is.
+    /// The kind of fault.
     pub kind: FaultKind,
 }
 
-/// What can go wrong.
+/// The kinds of faults.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum FaultKind {
     /// Connections between two nodes break.
     Cut(usize, usize),
-    /// Nothing passes between two nodes, and nobody is told.
+    /// Nothing passes between two nodes, and neither is notified.
     Stall(usize, usize),
     /// Nothing passes from the first node to the second.
     OneWay(usize, usize),
-    /// What passes between two nodes takes so much longer.
+    /// Packets between two nodes take this much longer.
     Slow(usize, usize, Duration),
-    /// Nothing passes between these nodes and the others; connections break if so said.
+    /// Nothing passes between these nodes and the others; true: connections break.
     Partition(BTreeSet<usize>, bool),
     /// The process of a node dies for good.
     Crash(usize),
     /// The process of a node dies, and another one takes its place after a while.
     Restart(usize),
-    /// The processes of these nodes die at once, and start again after a while.
+    /// The processes of these nodes die at once, and are started again after a while.
     Outage(BTreeSet<usize>),
     /// A node leaves in order.
     Leave(usize),
-    /// A node that was not there joins.
+    /// A spare node joins.
     Join(usize),
-    /// The process of a node stands still.
+    /// The process of a node is suspended.
     Pause(usize),
-    /// The processes of these nodes stand still, as those of machines that are suspended together.
+    /// The processes of these nodes are suspended together, as on machines that are suspended
+    /// together.
     Suspend(BTreeSet<usize>),
     /// The clock of a node jumps ahead.
     Clock(usize, Duration),
-    /// The disk of a node takes nothing. If so said, nothing can be removed from it either.
+    /// The disk of a node stores nothing; true: nothing can be removed from it either.
     Disk(usize, bool),
-    /// Something goes wrong with a federate, which is named by its number.
+    /// A fault of a federate, which is given by its number.
     Federate(usize, FederateFault),
 }
 
-/// What can go wrong with a federate and its connection.
+/// Faults of a federate and its connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FederateFault {
-    /// What passes arrives late, each packet by up to this.
+    /// Packets arrive late, each by up to this.
     Delay(Duration),
-    /// Bytes arrive in pieces of at most that many.
+    /// Bytes arrive in pieces of at most this many.
     Fragment(usize),
     /// Each packet breaks the connection with this chance, in parts per million.
     Cut(u32),
-    /// Nothing passes, and nobody notices.
+    /// Nothing passes, and neither side is notified.
     Stall,
     /// Its process dies and never returns.
     Kill,
-    /// Its process lives, and reads nothing.
+    /// Its process lives and reads nothing.
     SlowReader,
 }
 
-/// What of the nodes the plan takes away, all at once in the worst case.
+/// The nodes and links that the plan takes away, all at once in the worst case.
 #[derive(Clone, Default)]
 struct Loss {
     gone: BTreeSet<usize>,
@@ -77,12 +78,13 @@ struct Loss {
     dead: BTreeSet<usize>,
     parted: BTreeSet<usize>,
     cut: Vec<usize>,
-    /// A part without a majority anywhere is planned: nothing else may be lost.
+    /// A partition in which no part has a majority is planned, so nothing else may be lost.
     split: bool,
 }
 
-/// An outage that takes any of the nodes, a majority or all of them included, in place of what else a plan has for nodes and
-/// parts: what is back in the end has to be enough.
+/// An outage of any of the nodes, even of a majority or of all, which replaces the plan's other
+/// faults of nodes and partitions. All these nodes are started again, so that the network can
+/// recover.
 pub(super) fn outage(plan: &mut Vec<PlannedFault>, nodes: usize, span: Duration, draw: &mut Draw) {
     plan.retain(|fault| {
         matches!(fault.kind, FaultKind::Federate(..) | FaultKind::Cut(..) | FaultKind::Slow(..))
@@ -95,8 +97,8 @@ pub(super) fn outage(plan: &mut Vec<PlannedFault>, nodes: usize, span: Duration,
     plan.sort_by_key(|fault| fault.at);
 }
 
-/// What operators meet rarely, in place of what else a plan has for nodes and links: long stalls, clocks that jump, disks
-/// that take nothing. Returns when the last of it is over.
+/// Faults that operators meet rarely, in place of the plan's other faults of nodes and links: long
+/// stalls, clocks that jump, disks that store nothing. Returns when the last of them is over.
 pub(super) fn hardship(
     plan: &mut Vec<PlannedFault>,
     planner: &mut Planner<'_>,
@@ -111,7 +113,7 @@ pub(super) fn hardship(
         if !alone {
             return planner.draw_hardship(has_disks, draw);
         }
-        // Nothing else goes wrong: what the nodes have to find again is each other.
+        // There are no other faults, so the nodes only have to find each other again.
         let some = if draw.chance(40) { all.clone() } else { draw.some(&all) };
         let at = Moment::from_micros(draw.between(200_000, planner.span.as_micros() as u64));
         let kind = FaultKind::Suspend(some.into_iter().collect());
@@ -142,7 +144,7 @@ pub(super) fn plan(
     draw: &mut Draw,
 ) -> Vec<PlannedFault> {
     let mut planner = Planner::new(shape, protected, timing, span, federates);
-    // A group of faults that this run has at all.
+    // The kinds of faults that this run has at all.
     let allowed: Vec<u64> = (0..12).filter(|_| draw.chance(45)).collect();
     let mut faults = Vec::new();
     for _ in 0..draw.between(1, 6) {
@@ -154,7 +156,7 @@ pub(super) fn plan(
 }
 
 impl<'a> Planner<'a> {
-    /// Nothing is planned yet.
+    /// A planner with nothing planned.
     pub(super) fn new(
         shape: &'a Shape,
         protected: usize,
@@ -183,7 +185,7 @@ impl<'a> Planner<'a> {
             2 if self.take(node) => (Duration::ZERO, FaultKind::Clock(node, draw.millis(100, 60_000))),
             3 => (Duration::ZERO, FaultKind::Clock(node, self.brief(self.timing.silence, draw))),
             4 if has_disks => (long, FaultKind::Disk(node, false)),
-            // While nothing can be stored or removed the node takes no part in decisions.
+            // While nothing can be stored or removed, the node takes no part in decisions.
             5 if has_disks && self.take(node) => (long, FaultKind::Disk(node, true)),
             6 if self.take(node) => (draw.millis(50, 3_000), FaultKind::Restart(node)),
             _ => return None,
@@ -218,7 +220,7 @@ impl<'a> Planner<'a> {
         Some(PlannedFault { at, lasts, kind })
     }
 
-    /// A time in which nobody is given up.
+    /// A time that is too short for any node to be given up.
     fn brief(&self, timeout: Duration, draw: &mut Draw) -> Duration {
         draw.micros(1_000, timeout.as_micros() as u64 * 2 / 5)
     }
@@ -261,11 +263,11 @@ impl<'a> Planner<'a> {
         Some((lasts, FaultKind::Partition(side, cut)))
     }
 
-    /// Takes a node away for good, if the others bear it and hang together without it.
+    /// Takes a node away for good, if the others tolerate it and stay connected without it.
     fn take_for_good(&mut self, node: usize) -> bool {
         let mut dead = self.loss.dead.clone();
         dead.insert(node);
-        // A node that is gone for a while comes back, and needs somebody to come back to.
+        // A node that is away for a while comes back, and needs another node to come back to.
         let spare = self.shape.largest_part(&dead, &BTreeSet::new(), &[]) == self.shape.nodes - dead.len();
         let taken = spare && self.take(node);
         if taken {
@@ -274,14 +276,14 @@ impl<'a> Planner<'a> {
         taken
     }
 
-    /// Takes a node away for a while or for good, if the others bear it.
+    /// Takes a node away for a while or for good, if the others tolerate it.
     fn take(&mut self, node: usize) -> bool {
         let mut loss = self.loss.clone();
         loss.gone.insert(node);
         node != self.protected && self.accept(loss)
     }
 
-    /// Takes the loss into the plan if what remains together is a majority that no further loss on the list takes away.
+    /// Adds the loss to the plan if the nodes that stay connected are a majority even then.
     fn accept(&mut self, loss: Loss) -> bool {
         let nodes = self.shape.nodes;
         let part = self.shape.largest_part(&loss.gone, &loss.parted, &loss.cut);
@@ -292,7 +294,7 @@ impl<'a> Planner<'a> {
         borne
     }
 
-    /// True when no part has a majority, so that nobody can give up anybody, and nothing else is lost.
+    /// Whether no part has a majority, so that no node can give up another, and no node is lost.
     fn is_split(&self, loss: &Loss) -> bool {
         let part = self.shape.largest_part(&loss.gone, &loss.parted, &loss.cut);
         loss.gone.is_empty() && part * 2 <= self.shape.nodes

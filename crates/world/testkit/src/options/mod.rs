@@ -1,4 +1,4 @@
-//! What a run consists of: drawn from its seed, printed when it fails.
+//! The parameters of a run: drawn from its seed, printed when it fails.
 
 mod faults;
 mod shape;
@@ -18,46 +18,46 @@ use std::time::Duration;
 pub struct Timeouts {
     /// A client's heartbeat interval.
     pub heartbeat: Duration,
-    /// Silence after which either end gives a connection up.
+    /// Silence after which either end gives up a connection.
     pub heart: Duration,
-    /// How long a client waits between two tries to resume.
+    /// A client's wait between two attempts to resume.
     pub retry: Duration,
-    /// How long a federate is kept whose connection was closed.
+    /// How long a federate is kept after its connection was closed.
     pub closed_window: Duration,
-    /// How long a session is kept whose connection fell silent.
+    /// How long a session is kept after its connection fell silent.
     pub resume_window: Duration,
     /// How long a session without a joined federate is kept.
     pub unjoined_window: Duration,
 }
 
-/// Limits under which a federate that does not read is felt soon.
+/// Limits, low enough that a federate that does not read soon has an effect.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// Bytes in one direction of a connection.
+    /// Bytes in flight in one direction of a connection.
     pub stream_window: usize,
-    /// Bytes of a session from which the kernel holds callbacks back.
+    /// Unsent bytes of a session from which on the kernel holds callbacks back.
     pub unsent_bytes_high: usize,
-    /// Bytes of callbacks that wait for one federate at most.
+    /// Largest number of bytes of callbacks that wait for one federate.
     pub queue_bytes_max: usize,
 }
 
-/// When a node gives up a link, another node, itself.
+/// Times after which a node gives up a link, another node, or itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Timing {
-    /// How often something is said on every link.
+    /// Interval between two keep-alives on a link.
     pub keep_alive: Duration,
     /// Silence after which a link is dead.
     pub silence: Duration,
-    /// A node that cannot be reached for so long is dead.
+    /// A node that has been unreachable for this long is dead.
     pub node: Duration,
-    /// A node without contact to a majority for so long gives up.
+    /// A node without contact to a majority for this long gives up.
     pub minority: Duration,
-    /// The longest wait between two tries to make a link again.
+    /// The longest wait between two attempts to make a link again.
     pub backoff: Duration,
 }
 
 impl Timing {
-    /// Short times, so that a few seconds reach them all.
+    /// Short times, so that a few seconds are enough to reach them all.
     pub const SHORT: Self = Self {
         keep_alive: Duration::from_millis(100),
         silence: Duration::from_millis(500),
@@ -65,7 +65,7 @@ impl Timing {
         minority: Duration::from_secs(6),
         backoff: Duration::from_millis(400),
     };
-    /// What a node does when nothing else is configured.
+    /// The default settings of a node.
     pub const USUAL: Self = Self {
         keep_alive: Duration::from_millis(500),
         silence: Duration::from_millis(2_500),
@@ -75,42 +75,42 @@ impl Timing {
     };
 }
 
-/// How FOM modules are read that take long.
+/// How nodes read FOM modules that take long.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Reading {
-    /// Modules of up to so many octets are read at once.
+    /// Modules of up to this many octets are read at once.
     pub at_once_bytes: usize,
-    /// How long the others take.
+    /// How long longer modules take.
     pub takes: Duration,
-    /// The nodes where it takes so long; `None`: at all of them. Elsewhere it takes no time.
+    /// The node where reading takes this long; `None`: all nodes. At the others it takes no time.
     pub at: Option<usize>,
 }
 
 impl Reading {
-    /// Everything is read in no time.
+    /// Every module is read without delay.
     pub const AT_ONCE: Self = Self { at_once_bytes: 16 << 10, takes: Duration::ZERO, at: None };
 }
 
 /// The multicast groups of a site.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Multicast {
-    /// How many.
+    /// Number of groups.
     pub groups: usize,
-    /// Datagrams of a hundred that each node loses of what comes to it.
+    /// Percentage of the incoming datagrams that each node loses.
     pub loss: u64,
 }
 
-/// What is drawn from a seed.
+/// The kind of run that is drawn from a seed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Setup {
-    /// One node by itself, whose federates use a group of services most.
+    /// One node by itself, whose federates mainly use one group of services.
     One(Group),
     /// A network of nodes.
     Many(Kind),
 }
 
 impl Setup {
-    /// All of them, by name.
+    /// All setups with their names.
     pub const ALL: [(&str, Self); 9] = [
         ("federation", Self::One(Group::Federation)),
         ("declaration", Self::One(Group::Declaration)),
@@ -123,7 +123,7 @@ impl Setup {
         ("graph", Self::Many(Kind::Graph)),
     ];
 
-    /// Where the seeds of its tests come from.
+    /// The label from which the seeds of its tests are derived.
     pub(crate) fn label(self) -> String {
         let prefix = if matches!(self, Self::One(_)) { "" } else { "cluster " };
         format!("{prefix}{}", self.name())
@@ -140,36 +140,36 @@ impl Setup {
     }
 }
 
-/// Everything that is drawn for a run before it starts.
+/// All parameters of a run, drawn before it starts.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The seed it was drawn from.
+    /// The seed from which they were drawn.
     pub seed: Seed,
-    /// How many federates there are.
+    /// Number of federates.
     pub federates: usize,
-    /// In how many federation executions they are.
+    /// Number of federation executions in which they take part.
     pub federations: usize,
-    /// One way, between each federate and the server.
+    /// One-way delays between each federate and its server.
     pub delays: Vec<Duration>,
-    /// Bits per second of the links; `None` is infinitely fast.
+    /// Bits per second of the links; `None`: unlimited.
     pub rate: Option<u64>,
     /// Mean time between two calls of one federate.
     pub pace: Duration,
-    /// How many calls a federate makes at once.
+    /// Number of calls that a federate makes at once.
     pub burst: u64,
-    /// How long the safety phase lasts.
+    /// Duration of the safety phase.
     pub lasts: Duration,
-    /// Values have up to so many octets more than their stamp.
+    /// Largest number of octets that values have beyond their stamps.
     pub padding: u64,
-    /// Calls that a federate gets wrong on purpose, per cent.
+    /// Percentage of calls that a federate makes wrongly on purpose.
     pub mistakes: u64,
-    /// Federates that lost their session begin a new one.
+    /// Whether federates that lost their session begin a new one.
     pub restart: bool,
-    /// What the federates call, with weights.
+    /// The operations of the federates, with weights.
     pub mix: Vec<(Op, u64)>,
-    /// Federates do nothing of themselves, and begin no session.
+    /// Whether federates do nothing by themselves, and begin no session.
     pub is_by_hand: bool,
-    /// The FOM module of the federations; `None`: that of the test kit, with these switches.
+    /// The FOM module of the federations; `None`: that of the test kit, with `switches`.
     pub module: Option<String>,
     /// The switches of the object model.
     pub switches: Switches,
@@ -177,37 +177,39 @@ pub struct Options {
     pub timeouts: Timeouts,
     /// Limits.
     pub limits: Limits,
-    /// What passes between nodes and federates is read along, so that it can be held against the reference model.
+    /// Whether the traffic between nodes and federates is tapped, so that it can be compared with
+    /// the reference model.
     pub is_tapped: bool,
     /// Nodes and links.
     pub shape: Shape,
-    /// How far each node is from the middle of the network, spare ones included: a packet between two nodes takes the sum
-    /// of both.
+    /// The delay of each node from the middle of the network, spare nodes included: a packet
+    /// between two nodes takes the sum of both.
     pub sites: Vec<Duration>,
-    /// Nodes that are not there at the beginning.
+    /// Number of nodes that are absent at the beginning.
     pub spares: usize,
     /// A node that is never lost; joining nodes begin at it.
     pub protected: usize,
-    /// At which node each federate begins; `None`: in turn.
+    /// The node of each federate at the beginning; `None`: in turn.
     pub homes: Option<Vec<usize>>,
     /// Timeouts of nodes.
     pub timing: Timing,
-    /// Pipes towards neighbours.
+    /// Settings of the pipes towards neighbours.
     pub pipe: PipeConfig,
-    /// How long FOM modules take.
+    /// How long FOM modules take to read.
     pub reading: Reading,
-    /// Multicast groups that all nodes share, beside their links.
+    /// Multicast groups that all nodes share in addition to their links.
     pub multicast: Option<Multicast>,
-    /// Nodes keep who votes on a disk, which needs up to so long to sync; `None`: they have none.
+    /// The longest time that the nodes' disks, where they keep the voters, need to sync; `None`:
+    /// there are no disks.
     pub disk: Option<Duration>,
-    /// Clients that send nonsense to federate and link ports.
+    /// Number of clients that send garbage to federate and link ports.
     pub hostile: usize,
-    /// What goes wrong when.
+    /// The planned faults.
     pub faults: Vec<PlannedFault>,
 }
 
 impl Options {
-    /// The swarm: each parameter drawn by itself, so that runs differ in kind.
+    /// The swarm: each parameter is drawn independently, so that runs differ in kind.
     pub fn swarm(seed: Seed, setup: Setup) -> Self {
         match setup {
             Setup::One(group) => swarm::one(seed, group),
@@ -215,7 +217,7 @@ impl Options {
         }
     }
 
-    /// Federates by hand, and nothing that goes wrong: for scripted scenarios.
+    /// Federates driven by hand, and no faults: for scripted scenarios.
     pub fn quiet(seed: Seed, shape: Shape, federates: usize) -> Self {
         let mut options = Self::swarm(seed, Setup::Many(Kind::Graph));
         options.federates = federates;
@@ -242,17 +244,18 @@ impl Options {
         options
     }
 
-    /// Nodes, spare ones included.
+    /// Number of nodes, spare ones included.
     pub fn nodes(&self) -> usize {
         self.shape.nodes + self.spares
     }
 
-    /// The nodes are a network.
+    /// Whether the nodes form a network.
     pub fn is_networked(&self) -> bool {
         self.shape.kind != Kind::Alone
     }
 
-    /// How long an answer may take: as long as faults last, and then until nodes have sorted themselves out.
+    /// Longest time that an answer may take: as long as faults last, and then until nodes have
+    /// reorganized.
     pub(crate) fn patience(&self) -> Duration {
         let faults = self.faults.iter().map(|fault| fault.lasts).sum::<Duration>();
         let Timing { minority, node, silence, .. } = self.timing;

@@ -1,4 +1,4 @@
-//! How the nodes of a cluster are joined.
+//! The links between the nodes of a cluster.
 
 use crate::draw::Draw;
 use base::Seed;
@@ -11,20 +11,20 @@ pub enum Kind {
     Alone,
     /// A tree.
     Tree,
-    /// Everybody with everybody; most links are not configured but learned.
+    /// Every node linked to every other one; most links are not configured but learned.
     Mesh,
     /// A hypercube.
     Hypercube,
-    /// Any edges, with loops.
+    /// Any edges, loops included.
     Graph,
 }
 
-/// A link that one node makes to another.
+/// A link that one node initiates to another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Edge {
-    /// Who makes it, and makes it again when it breaks.
+    /// The node that initiates it, again if it breaks.
     pub from: usize,
-    /// Who accepts it.
+    /// The node that accepts it.
     pub to: usize,
     /// Its dimension in a hypercube.
     pub rank: u8,
@@ -35,7 +35,7 @@ pub struct Edge {
 pub struct Shape {
     /// The kind.
     pub kind: Kind,
-    /// How many nodes there are from the beginning. Node 0 begins the network.
+    /// Number of nodes at the beginning. Node 0 begins the network.
     pub nodes: usize,
     /// The configured links.
     pub edges: Vec<Edge>,
@@ -47,13 +47,13 @@ impl Shape {
         Self { kind: Kind::Alone, nodes: 1, edges: Vec::new() }
     }
 
-    /// A tree in which every node but the first hangs below an earlier one.
+    /// A tree in which every node but the first is linked to an earlier one.
     pub fn tree(nodes: usize, draw: &mut Draw) -> Self {
         let edges = (1..nodes).map(|from| edge(from, draw.below(from as u64) as usize)).collect();
         Self { kind: Kind::Tree, nodes, edges }
     }
 
-    /// A mesh in which every node was told of one or two others.
+    /// A mesh in which every node is configured with one or two others.
     pub fn mesh(nodes: usize, protected: usize) -> Self {
         let mut edges = Vec::new();
         for from in 0..nodes {
@@ -78,7 +78,7 @@ impl Shape {
         Self { kind: Kind::Hypercube, nodes, edges }
     }
 
-    /// A tree with further edges.
+    /// A tree with additional edges.
     pub fn graph(nodes: usize, draw: &mut Draw) -> Self {
         let Self { mut edges, .. } = Self::tree(nodes, draw);
         for from in 0..nodes {
@@ -111,8 +111,8 @@ impl Shape {
         Self { kind: Kind::Graph, nodes, edges }
     }
 
-    /// The largest part of the nodes that hang together when `gone` are gone and links between `parted` and the others do
-    /// not work.
+    /// Size of the largest connected part of the nodes without the nodes `gone`, without the links
+    /// between `parted` and the others, and without the edges `cut`.
     pub fn largest_part(&self, gone: &BTreeSet<usize>, parted: &BTreeSet<usize>, cut: &[usize]) -> usize {
         let between = |a, b| {
             let all = self.edges.iter().enumerate();
@@ -121,7 +121,8 @@ impl Shape {
         let linked = |a: usize, b: usize| {
             parted.contains(&a) == parted.contains(&b)
                 && match self.kind {
-                    // What is cut is the way between two nodes, whoever makes the link; the other pairs find each other.
+                    // A cut concerns the way between two nodes, whichever of them initiates the
+                    // link; other pairs find each other.
                     Kind::Mesh => between(a, b).all(|(place, _)| !cut.contains(&place)),
                     _ => between(a, b).any(|(place, _)| !cut.contains(&place)),
                 }
@@ -143,12 +144,12 @@ impl Shape {
         largest
     }
 
-    /// True when the nodes hang together without the edge at `place`.
+    /// Whether the nodes stay connected without the edge at `place`.
     pub fn is_connected_without(&self, place: usize) -> bool {
         self.largest_part(&BTreeSet::new(), &BTreeSet::new(), &[place]) == self.nodes
     }
 
-    /// Every connected graph with that many nodes, once for each up to renaming of the nodes.
+    /// Every connected graph with this number of nodes, once for each class of isomorphic graphs.
     pub fn connected_graphs(nodes: usize) -> Vec<Self> {
         let pairs: Vec<(usize, usize)> = (0..nodes).flat_map(|a| (0..a).map(move |b| (a, b))).collect();
         let orders = permutations(nodes);

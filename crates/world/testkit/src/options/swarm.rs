@@ -1,4 +1,4 @@
-//! Drawing what a run consists of from its seed.
+//! Draws the parameters of a run from its seed.
 
 use super::faults::{FaultKind, FederateFault, PlannedFault, Planner, hardship, outage, plan};
 use super::{Kind, Limits, Multicast, Options, Reading, Shape, Timeouts, Timing};
@@ -9,7 +9,7 @@ use base::{Moment, Seed};
 use kernel::{PipeConfig, link_pipe};
 use std::time::Duration;
 
-/// One node by itself: each parameter drawn by itself, so that runs differ in kind.
+/// One node by itself. Each parameter is drawn independently, so that runs differ in kind.
 pub(super) fn one(seed: Seed, group: Group) -> Options {
     let mut draw = Draw::new(seed, "options");
     let federates = draw.between(1, 7) as usize;
@@ -65,7 +65,7 @@ pub(super) fn many(seed: Seed, kind: Kind) -> Options {
     let (shape, protected) = shape(kind, protected, &mut draw);
     let far = draw.chance(35);
     let site = |draw: &mut Draw| if far { draw.micros(100, 12_000) } else { draw.micros(5, 300) };
-    // One more, for a node that joins.
+    // One site more, for a node that joins.
     options.sites = (0..=shape.nodes).map(|_| site(&mut draw)).collect();
     options.spares = 1;
     options.timing = if draw.chance(75) { Timing::SHORT } else { Timing::USUAL };
@@ -77,7 +77,7 @@ pub(super) fn many(seed: Seed, kind: Kind) -> Options {
     let (pipe, dense) = pipe(seed);
     options.pipe = pipe;
     if dense {
-        // What federates say at once is more than a pipe takes.
+        // A burst of the federates is more than a pipe takes.
         (options.padding, options.burst, options.rate) = (300, 16, Some(2_000_000));
     }
     options.reading = reading(seed);
@@ -94,7 +94,7 @@ pub(super) fn many(seed: Seed, kind: Kind) -> Options {
     options
 }
 
-/// Every fifth run has faults that are rare, and lasts until they are over.
+/// Every fifth run has rare faults, and lasts until they are over.
 fn endure(options: &mut Options, seed: Seed) {
     let mut draw = Draw::new(seed, "hardship");
     if draw.chance(80) {
@@ -106,13 +106,13 @@ fn endure(options: &mut Options, seed: Seed) {
     options.lasts = options.lasts.max(over.since(Moment::ZERO) + Duration::from_secs(1));
 }
 
-/// Every fifth run has clients that mean harm.
+/// Every fifth run has malicious clients.
 fn hostile(seed: Seed) -> usize {
     let mut draw = Draw::new(seed, "hostile");
     if draw.chance(20) { draw.between(1, 2) as usize } else { 0 }
 }
 
-/// In every other run modules are read elsewhere, and that takes a while.
+/// In every other run, reading modules takes a while.
 fn reading(seed: Seed) -> Reading {
     let mut draw = Draw::new(seed, "reading");
     match draw.chance(50) {
@@ -181,7 +181,7 @@ fn federate_faults(draw: &mut Draw, federates: usize, lasts: Duration, group: Gr
     if draw.chance(25) {
         return Vec::new();
     }
-    // A group of faults that this run has at all.
+    // The kinds of faults that this run has at all.
     let allowed: Vec<usize> = (0..kinds.len()).filter(|_| draw.chance(45)).collect();
     let number = if group == Group::Session { draw.between(2, 10) } else { draw.between(0, 6) };
     let mut faults = Vec::new();
@@ -196,8 +196,8 @@ fn federate_faults(draw: &mut Draw, federates: usize, lasts: Duration, group: Gr
     faults
 }
 
-/// Every third run has small pipes; every third of those so little room and so much to say that federates are held back again
-/// and again, which the second value tells.
+/// Every third run has small pipes. In two fifths of these the pipes are so small, and the traffic
+/// is so large, that federates are paused again and again; then the second value is true.
 fn pipe(seed: Seed) -> (PipeConfig, bool) {
     let mut draw = Draw::new(seed, "pipes");
     let usual = link_pipe();
@@ -224,15 +224,16 @@ fn pipe(seed: Seed) -> (PipeConfig, bool) {
     (pipe, false)
 }
 
-/// In every second run nodes have disks. The slowest need half of the least election timeout: on
-/// slower ones a leader may be silent for longer than that, and a node may not get away in time.
+/// In every second run nodes have disks. The slowest ones need half of the shortest election
+/// timeout. On slower ones a leader may be silent for longer than that, and a node may not get away
+/// in time.
 fn disk(seed: Seed) -> Option<Duration> {
     let mut draw = Draw::new(seed, "disk");
     let slowest = *draw.pick(&[5, 50, 200]).unwrap_or(&5);
     draw.chance(50).then(|| draw.millis(1, slowest))
 }
 
-/// Every fourth run has groups; some lose nothing, others up to a fifth.
+/// Every fourth run has multicast groups; some lose nothing, others up to a fifth of the datagrams.
 fn multicast(seed: Seed) -> Option<Multicast> {
     let mut draw = Draw::new(seed, "multicast");
     draw.chance(25).then(|| Multicast {
@@ -277,7 +278,7 @@ fn draw_federates(options: &mut Options, draw: &mut Draw) {
     if draw.chance(85) {
         options.mix.retain(|&(op, _)| op != Op::Destroy);
     }
-    // Traffic that somebody is promised: else most of a short run would be preparation.
+    // Traffic with promised messages: otherwise most of a short run would be preparation.
     let more = [(Op::Subscribe, 30), (Op::Publish, 15), (Op::Register, 15), (Op::Update, 60)];
     options.mix.extend(more);
     options.mix.extend([

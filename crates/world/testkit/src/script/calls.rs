@@ -11,7 +11,7 @@ use hla::handle::{
     AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle, TransportationTypeHandle,
 };
 
-/// Names that federates compete for.
+/// Names for which federates compete.
 const NAMES: [&str; 10] = ["a", "b", "c", "tank 7", "d", "e", "Zürich", "f", "HLAx", ""];
 /// Labels of synchronization points.
 const LABELS: [&str; 5] = ["ready", "go", "stop", "ready", "€"];
@@ -112,7 +112,7 @@ fn interactions(op: Op, k: &Knowledge, draw: &mut Draw) -> Option<Call> {
     }
 }
 
-/// Directed interactions of `class`, in general.
+/// Some directed interactions of `class`, and at times, by mistake, one of any class.
 fn directed_of(k: &Knowledge, class: ObjectClassHandle, draw: &mut Draw) -> Vec<InteractionClassHandle> {
     let of_class = k.model.object_class(class).map(|class| class.directed_interactions.clone());
     let mut some = draw.some(&of_class.unwrap_or_default());
@@ -317,7 +317,7 @@ fn transportation(op: Op, k: &Knowledge, draw: &mut Draw) -> Option<Call> {
     }
 }
 
-/// Itself, a federate it has heard of, or any.
+/// Itself, a known federate, or any.
 pub(super) fn federate(k: &Knowledge, draw: &mut Draw) -> FederateHandle {
     let peers: Vec<_> = k.peers.iter().copied().collect();
     match (k.standing, draw.below(3)) {
@@ -421,7 +421,7 @@ pub(crate) fn join(federation_name: String, k: &Knowledge, draw: &mut Draw) -> C
     }
 }
 
-/// Join Federation Execution, of the own federation, by the own name.
+/// Join Federation Execution, for the federate's own federation and name.
 pub(crate) fn join_by_name(k: &Knowledge) -> Call {
     join_as(format!("federate {}", k.host), k.federation.clone())
 }

@@ -1,4 +1,4 @@
-//! What a federate knows from the answers and callbacks it has got.
+//! The knowledge of a federate from its answers and callbacks.
 
 use crate::draw::Draw;
 use crate::fom;
@@ -15,7 +15,7 @@ use hla::handle::{
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Where a federate stands.
+/// The standing of a federate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Standing {
     /// Not connected to the RTI.
@@ -26,47 +26,47 @@ pub enum Standing {
     Joined(FederateHandle),
 }
 
-/// What a federate knows.
+/// The knowledge of a federate.
 #[derive(Clone, Debug)]
 pub struct Knowledge {
-    /// The object model it was built for.
+    /// The object model for which it was built.
     pub model: Arc<Fdd>,
-    /// The same as XML.
+    /// The module of that model as XML.
     pub module: Bytes,
-    /// Where it stands.
+    /// Its standing.
     pub standing: Standing,
     /// The federation it belongs to.
     pub federation: String,
     /// Names of all federations of the run.
     pub federations: Vec<String>,
-    /// The number of its host, part of every stamp.
+    /// The number of its host, which is part of every stamp.
     pub host: u32,
-    /// Stamps given.
+    /// Number of stamps given out.
     pub stamps: u32,
-    /// Most octets of padding of a value.
+    /// Largest padding of a value in octets.
     pub padding: u64,
-    /// Percentage of calls to get wrong.
+    /// Percentage of calls to make wrongly.
     pub mistakes: u64,
-    /// Classes it has published, as far as it remembers.
+    /// Classes that it has published, as far as it remembers.
     pub published: BTreeSet<ObjectClassHandle>,
-    /// Interaction classes it has published.
+    /// Interaction classes that it has published.
     pub published_interactions: BTreeSet<InteractionClassHandle>,
-    /// Instances it registered, with their class.
+    /// Instances that it registered, with their classes.
     pub own: BTreeMap<ObjectInstanceHandle, ObjectClassHandle>,
-    /// Instances of others that it knows, with the class it knows them as.
+    /// Instances of others that it knows, with their known classes.
     pub others: BTreeMap<ObjectInstanceHandle, ObjectClassHandle>,
-    /// Instances that it knew once.
+    /// Instances that it once knew.
     pub gone: Vec<ObjectInstanceHandle>,
-    /// Names it has reserved.
+    /// Names that it has reserved.
     pub reserved: BTreeSet<String>,
     /// Synchronization points announced to it.
     pub announced: BTreeSet<String>,
-    /// Federates it has heard of.
+    /// Federates that it has heard of.
     pub peers: BTreeSet<FederateHandle>,
 }
 
 impl Knowledge {
-    /// What every federate of a run knows at its start.
+    /// The knowledge of every federate of a run at its start.
     pub(crate) fn new(options: &Options) -> Self {
         let federations: Vec<_> =
             (0..options.federations).map(|number| format!("federation {number}")).collect();
@@ -92,8 +92,8 @@ impl Knowledge {
         }
     }
 
-    /// The next stamp: the federate's host and a counter, so that every message of a run is unique and
-    /// says whose it is and which.
+    /// The next stamp: the federate's host and a counter. So every message of a run is unique and
+    /// identifies its sender.
     pub fn stamp(&mut self) -> Bytes {
         self.stamps += 1;
         let mut stamp = BytesMut::with_capacity(8);
@@ -137,7 +137,8 @@ impl Knowledge {
         some
     }
 
-    /// An instance that the federate knows, or (by mistake) one that it does not, with a class for it.
+    /// An instance that the federate knows, or (by mistake) one that it does not know, with a class
+    /// for it.
     pub fn instance(&self, draw: &mut Draw) -> Option<(ObjectInstanceHandle, ObjectClassHandle)> {
         if draw.chance(self.mistakes) {
             let gone = draw.pick(&self.gone).copied();
@@ -165,7 +166,7 @@ impl Knowledge {
             }
             (Call::DeleteObjectInstanceRequest(q), _) => self.lost(q.object_instance),
             (Call::LocalDeleteObjectInstanceRequest(q), _) => {
-                // It may have been discovered again already.
+                // The instance may have been discovered again already.
                 self.gone.extend(q.object_instance);
             }
             (Call::PublishObjectClassAttributesRequest(q), _) => self.published.extend(q.object_class),
@@ -216,7 +217,7 @@ impl Knowledge {
         self.gone.push(instance);
     }
 
-    /// Not joined any more.
+    /// Records that the federate is no longer joined.
     pub fn forget_federation(&mut self) {
         self.standing = Standing::Connected;
         self.published.clear();

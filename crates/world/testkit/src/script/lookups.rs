@@ -8,7 +8,7 @@ use hla::api;
 use hla::api::call_request::CallRequest as Call;
 use hla::handle::{AttributeHandle, DimensionHandle, ParameterHandle, TransportationTypeHandle};
 
-/// A look-up of a name, a handle, or what belongs to one.
+/// A look-up of a name, a handle, or a part of a class.
 pub(super) fn lookup(k: &Knowledge, draw: &mut Draw) -> Option<Call> {
     match draw.below(4) {
         0 => of_classes(k, draw),

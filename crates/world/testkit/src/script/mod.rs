@@ -1,5 +1,5 @@
-//! What a scripted federate does next: operations with weights, and what the federate knows that it can
-//! fill them with.
+//! The next action of a scripted federate: operations with weights, and arguments from the
+//! knowledge of the federate.
 
 pub(crate) mod calls;
 mod knowledge;
@@ -10,7 +10,7 @@ pub use knowledge::{Knowledge, Standing};
 use crate::draw::Draw;
 use hla::api::call_request::CallRequest as Call;
 
-/// A service group under test: it decides what the federates do most.
+/// A service group under test: it determines which calls the federates make most.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Group {
     /// Federation management and synchronization points (clause 4).
@@ -21,11 +21,11 @@ pub enum Group {
     Object,
     /// Support services (clause 10), and services that are not offered.
     Support,
-    /// Everything, over connections that suffer.
+    /// Everything, over faulty connections.
     Session,
 }
 
-/// An operation of a script: a call, but for its arguments.
+/// An operation of a script: a call without its arguments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(missing_docs)] // named after the services
 pub enum Op {
@@ -145,7 +145,7 @@ impl Group {
                 mix.push((op, weight * factor(group) * luck));
             }
         }
-        // Every run can leave and come back, if seldom.
+        // Every run has some resignations, and calls to begin again.
         mix.extend([(Op::Resign, 1), (Op::Publish, 1), (Op::Subscribe, 1), (Op::Register, 1)]);
         mix
     }
@@ -164,7 +164,7 @@ pub fn draw_op(mix: &[(Op, u64)], draw: &mut Draw) -> Option<Op> {
     })
 }
 
-/// The call that `op` is this time; `None` when the federate has nothing to do it with.
+/// The call for `op` this time; `None` if the federate lacks the arguments for it.
 pub fn make(op: Op, known: &mut Knowledge, draw: &mut Draw) -> Option<Call> {
     match op {
         Op::Lookup => lookups::lookup(known, draw),

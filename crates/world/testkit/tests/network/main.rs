@@ -1,4 +1,4 @@
-//! How nodes find each other, become members of one network, leave it, are cut off and come back.
+//! Nodes find each other, become members of one network, leave it, are cut off and come back.
 
 mod network;
 mod recovery;
@@ -45,7 +45,7 @@ fn the_network_survives_its_first_node() {
     network.crash("a");
     network.run(Duration::from_secs(10));
     network.expect_members(&["b", "c", "d", "e"]);
-    // Started anew under its name it is another node, and may come back by any way.
+    // Restarted under its name it is another node, and may come back by any way.
     network.start("a", &["d"]);
     network.run(Duration::from_secs(10));
     network.expect_members(&["a", "b", "c", "d", "e"]);
@@ -59,7 +59,7 @@ fn a_member_that_breaks_the_protocol_loses_its_link_and_may_come_back() {
         (b"\x01GET / HTTP/1.1", false),
         (b"\0\x63", false),
         (b"", false),
-        // Of a channel that is not in use here, and of groups that this node has not.
+        // Frames of a channel that is not in use here, and of groups that this node does not have.
         (b"\x02\0", true),
         (b"\x03\x01", true),
         (b"\xfe", true),
@@ -80,7 +80,8 @@ fn a_member_that_breaks_the_protocol_loses_its_link_and_may_come_back() {
     assert_eq!(keys(&before), keys(&after), "nobody was taken for dead");
 }
 
-/// The others have not had the time to give it up, so that all that it has proposed meanwhile is decided now.
+/// The others have not had the time to give up the node, so all its pending proposals are decided
+/// now.
 #[test]
 fn a_leader_that_was_cut_off_calls_nobody_dead() {
     let mut network = Network::new(Kind::Mesh);
@@ -105,7 +106,7 @@ fn a_leader_that_was_cut_off_calls_nobody_dead() {
 #[test]
 fn a_founder_that_starts_again_comes_back_into_its_network() {
     for kind in KINDS {
-        // At once, and when the others call it less often.
+        // At once, and after the others have begun to call it less often.
         for down in [Duration::from_millis(20), Duration::from_secs(40)] {
             let mut network = Network::new(kind);
             network.start("a", &[]);
@@ -169,7 +170,8 @@ fn a_network_that_lost_its_majority_with_its_founder_begins_anew_with_it() {
     assert_eq!(network.status("a").network, second, "nobody there was disturbed");
 }
 
-/// The rest of a network without a majority lets nobody in. A node that joins it does not wait for ever.
+/// The rest of a network without a majority admits no node. A node that joins it does not wait
+/// forever.
 #[test]
 fn who_is_let_in_by_nobody_looks_for_a_network_again() {
     let mut network = Network::new(Kind::Tree);
@@ -224,7 +226,7 @@ fn a_node_leaves_in_order() {
     network.crash("c");
     network.run(Duration::from_secs(2));
     network.expect_members(&["a", "b"]);
-    // The leader, too.
+    // The leader leaves, too.
     network.leave("a");
     network.run(Duration::from_secs(2));
     assert!(network.has_left("a"));
@@ -329,7 +331,7 @@ fn all_learn_what_a_link_counts_but_not_time_and_again_that_it_is_alive() {
         }
     }
     assert_eq!(Some(network.summary("c", "b")), told, "a quiet network is silent");
-    // The node itself knows better.
+    // The node itself has exact counts.
     let own = network.status("b");
     let (link, traffic) = own.traffic.first_key_value().expect("it has a link");
     assert_eq!(own.links[0].link, *link);

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use testkit::{Cluster, Failure, FaultKind, Kind, Options, Shape, node};
 
-/// More nodes than any test has.
+/// More nodes than any test uses.
 const NODES: usize = 8;
 
 pub(crate) struct Network {
@@ -22,12 +22,12 @@ fn done<T>(outcome: Result<T, Failure>) -> T {
 }
 
 impl Network {
-    /// Nobody is there yet.
+    /// A network without nodes.
     pub(crate) fn new(kind: Kind) -> Self {
         Self::with(kind, None)
     }
 
-    /// The same, of nodes that keep who votes on disks which need up to `sync_max`.
+    /// The same, with nodes that keep the voters on disks which need up to `sync_max` to sync.
     pub(crate) fn with_disks(kind: Kind, sync_max: Duration) -> Self {
         Self::with(kind, Some(sync_max))
     }
@@ -40,7 +40,7 @@ impl Network {
         Self { cluster: Cluster::new(options), names: Vec::new(), cut: BTreeMap::new() }
     }
 
-    /// The number of a host that was named, or is named now.
+    /// The number of the host with this name, which is assigned at its first use.
     fn host(&mut self, name: &str) -> usize {
         self.names.iter().position(|known| known == name).unwrap_or_else(|| {
             self.names.push(name.to_owned());
@@ -52,7 +52,7 @@ impl Network {
         self.names.iter().position(|known| known == name).expect("a node that was started")
     }
 
-    /// Starts a node that connects to others; one that connects to nobody begins the network.
+    /// Starts a node that connects to others; a node that connects to none begins the network.
     pub(crate) fn start(&mut self, name: &str, joins: &[&str]) {
         self.start_with(name, joins, |_| {});
     }
@@ -88,7 +88,8 @@ impl Network {
         self.record(name).is_some()
     }
 
-    /// Whether these nodes have the votes of a majority in the latest network that any disk knows of.
+    /// Whether these nodes have the votes of a majority in the latest network that any disk knows
+    /// of.
     pub(crate) fn has_majority(&self, names: &[&str]) -> bool {
         let records: Vec<_> = self.names.iter().filter_map(|name| self.record(name)).collect();
         let Some(latest) = records.iter().map(|record| &record.head).max_by_key(|head| head.version()) else {
@@ -102,7 +103,7 @@ impl Network {
         self.cluster.crash(self.node(name));
     }
 
-    /// Takes the network from a host, or gives it back.
+    /// Cuts a host off from the network, or reconnects it.
     pub(crate) fn cut(&mut self, name: &str, cut: bool) {
         let node = self.node(name);
         if cut == self.cut.contains_key(&node) {
@@ -128,17 +129,18 @@ impl Network {
         self.cluster.kernel(self.node(name)).network().expect("a node of a network")
     }
 
-    /// A node reads the counters of all its links.
+    /// Reports counters of all links to a node.
     pub(crate) fn count_links(&mut self, name: &str, counts: LinkCounts) {
         self.cluster.count_links(self.node(name), counts);
     }
 
-    /// A node sends something that its kernel did not make. False when that ends the link.
+    /// Sends a frame that the kernel of the sender did not make. Returns false if that ends the
+    /// link.
     pub(crate) fn forge(&mut self, from: &str, to: &str, frame: &[u8]) -> bool {
         done(self.cluster.forge(self.node(from), self.node(to), frame))
     }
 
-    /// What `of` has told all others of itself, as `name` knows it.
+    /// The summary that `of` announces of itself, as `name` knows it.
     pub(crate) fn summary(&self, name: &str, of: &str) -> NodeSummary {
         let (map, key) = (self.status(name).map, self.key(of));
         let node = map.nodes.iter().find(|node| node.key == key).expect("it is known");
@@ -149,7 +151,8 @@ impl Network {
         self.status(name).key
     }
 
-    /// All these are members, know each other and each other's numbers, and nobody else.
+    /// Checks that these nodes are members and know each other, each other's numbers, and no other
+    /// nodes.
     pub(crate) fn expect_members(&self, names: &[&str]) {
         let now = self.cluster.now();
         let expected: BTreeSet<_> = names.iter().map(|name| self.key(name)).collect();
@@ -163,14 +166,14 @@ impl Network {
         }
     }
 
-    /// Nothing is said but signs of life.
+    /// Checks that only keep-alives are sent.
     pub(crate) fn expect_silence(&mut self, names: &[&str], lasts: Duration) {
         let before = self.cluster.sent_frames();
         self.run(lasts);
         let nodes = names.len() as u64;
         let links = names.iter().map(|name| self.status(name).links.len() as u64).sum::<u64>() / 2;
-        // Two signs of life a second and their answers on each link; heartbeats of the log, ten a second and member,
-        // over at most so many links as there are nodes.
+        // Two keep-alives a second and their answers on each link; heartbeats of the log, ten a
+        // second for each member, over at most as many links as there are nodes.
         let most = lasts.as_secs() * (links * 2 * 2 * 2 + nodes * 10 * 2 * nodes) + 10;
         let sent = self.cluster.sent_frames().since(&before).frames();
         assert!(sent <= most, "{sent} frames in {lasts:?}, more than {most}");

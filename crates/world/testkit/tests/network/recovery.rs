@@ -1,4 +1,4 @@
-//! Networks whose majority is lost, or all of whose nodes are, come back by themselves; and never
+//! Networks that have lost their majority, or all of their nodes, recover by themselves; and never
 //! two of them.
 
 use crate::network::Network;
@@ -9,22 +9,22 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use testkit::Kind;
 
-/// Service resumes within this time of a majority of the last voters being there.
+/// Longest time until service resumes after a majority of the last voters is present.
 const RESUMES_WITHIN: Duration = Duration::from_secs(15);
-/// Networks are looked at this often.
+/// Interval between two looks at the networks.
 const LOOK: Duration = Duration::from_millis(20);
 const NAMES: [&str; 5] = ["a", "b", "c", "d", "e"];
 
-/// Which network decides when.
+/// The decisions of each network over time.
 #[derive(Default)]
 struct Decisions {
-    /// For each network the highest index that a leader has committed, and since when there was
-    /// one.
+    /// For each network the highest index that a leader has committed, and when a leader was first
+    /// seen.
     networks: BTreeMap<u64, (u64, Moment)>,
 }
 
 impl Decisions {
-    /// No network decides anything after a later one has.
+    /// Checks that no network decides anything after a later network has.
     fn observe(&mut self, network: &Network, names: &[&str]) {
         for status in names.iter().filter(|name| network.is_up(name)).map(|name| network.status(name)) {
             let leads = status.members.iter().any(|member| member.key == status.key && member.leader);
@@ -58,8 +58,8 @@ impl World {
     fn with(kind: Kind, count: usize, sync_max: Duration) -> Self {
         let names = NAMES[..count].to_vec();
         let joins = names.iter().enumerate().map(|(at, name)| {
-            // In a mesh they all join the founder, and learn of each other; others hang at the one
-            // before.
+            // In a mesh all nodes join the founder and learn of each other; otherwise each is
+            // linked to the one before.
             let to = if kind == Kind::Mesh { "a" } else { NAMES[at.saturating_sub(1)] };
             (*name, if at == 0 { Vec::new() } else { vec![to] })
         });
@@ -99,8 +99,7 @@ impl World {
         statuses.iter().all(whole)
     }
 
-    /// From now on these nodes are there for good: in time they are members of one network, and
-    /// stay so.
+    /// From now on these nodes stay up: in time they are members of one network, and stay so.
     fn expect_recovery(&mut self, names: &[&str], case: &str) {
         let begun = self.network.now();
         let mut since = None;
@@ -237,8 +236,8 @@ fn a_node_that_leaves_in_order_has_no_part_in_what_follows() {
     world.expect_recovery(&["a"], "the last member");
 }
 
-/// One run: crashes and starts in any order, then a majority of the last voters, and perhaps more,
-/// are there for good.
+/// One run: crashes and starts in any order; then a majority of the last voters, and perhaps more
+/// nodes, stay up.
 fn troubled(seed: u64) {
     let mut rng = Seed(seed).split("recovery").rng();
     let mut below = |most: u64| Rng::next_u64(&mut rng) % most;
@@ -260,7 +259,7 @@ fn troubled(seed: u64) {
         world.run(Duration::from_millis([20, 300, 1_500, 12_000][below(4) as usize]));
     }
     names.iter().for_each(|name| world.network.cut(name, false));
-    // In a mesh some never come back, if the others have a majority.
+    // In a mesh some nodes never come back, if the others have a majority.
     let mut there: Vec<&str> = names.iter().copied().filter(|_| kind == Kind::Tree || below(4) > 0).collect();
     if !world.network.has_majority(&there) {
         there.clone_from(&names);
@@ -273,12 +272,12 @@ fn troubled(seed: u64) {
         }
     }
     if !world.network.has_majority(&there) {
-        return; // a crash without a sync took the last copy
+        return; // a crash before a sync lost the last copy
     }
     world.expect_recovery(&there, &format!("seed {seed}, {kind:?} of {count}"));
 }
 
-/// `MESHRTI_SEEDS` says how many, `MESHRTI_SEED_BASE` where they begin.
+/// `MESHRTI_SEEDS` is the number of runs, `MESHRTI_SEED_BASE` the first seed.
 #[test]
 fn whatever_dies_and_comes_back_there_is_one_network_in_time() {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());

@@ -1,6 +1,7 @@
-//! Who sends reliably faster than the network takes is held back, and goes on when there is room: with pipes of a few
-//! kilobytes every update arrives exactly once and in order, no queue grows beyond its limit whatever is slow, stalled
-//! or dead, and what keeps the network together does not wait behind bulk.
+//! A federate that sends reliable messages faster than the network takes them is paused, and
+//! resumes when there is room. With pipes of a few kilobytes every update arrives exactly once and
+//! in order. No queue grows beyond its limit, whatever is slow, stalled or dead. Control messages
+//! do not wait behind bulk.
 
 use crate::weather::{self, Of};
 use base::Seed;
@@ -12,16 +13,16 @@ use netsim::{HostId, LinkSpec};
 use std::time::Duration;
 use testkit::{Cluster, Failure, Options, Shape, Timing};
 
-/// How many federates publish, all at node 0.
+/// Number of federates that publish, all at node 0.
 const PUBLISHERS: usize = 2;
-/// Octets of an update beside its stamp.
+/// Octets of an update in addition to its stamp.
 const PADDING: usize = 400;
 /// Bytes in one direction of a connection.
 const STREAM_WINDOW: usize = 4 << 10;
-/// How often it is looked at queues.
+/// Interval between two looks at the queues.
 const LOOK: Duration = Duration::from_millis(2);
 
-/// A pipe that takes some twenty updates.
+/// A pipe that takes about twenty updates.
 fn small() -> PipeConfig {
     let (credit_bytes, frame_bytes_max) = (Some(4 << 10), 1_000);
     PipeConfig { credit_bytes, frame_bytes_max, ..kernel::link_pipe().with_bytes_max(12 << 10) }
@@ -32,7 +33,7 @@ struct Chain {
     cluster: Cluster,
     pipe: PipeConfig,
     instances: Vec<ObjectInstanceHandle>,
-    /// The most that was kept at any node, in all its queues.
+    /// Largest number of bytes that any node kept in all its queues.
     most: usize,
 }
 
@@ -70,7 +71,7 @@ impl Chain {
         Ok(())
     }
 
-    /// Runs for a while, and looks at all queues again and again.
+    /// Runs for a while, and checks all queues again and again.
     fn run(&mut self, span: Duration) -> Outcome {
         let until = self.cluster.now() + span;
         while self.cluster.now() < until {
@@ -89,7 +90,7 @@ impl Chain {
                 let stalled = channel.stats.stalled_bytes_max as usize;
                 let credit = self.pipe.credit_bytes.expect("links have credit");
                 assert!(channel.waiting_bytes <= self.pipe.bytes_max, "{now}: node {node}: {channel:?}");
-                // Each counts as the frame that it came in: up to two come in one.
+                // Each message counts as the whole frame that it came in; a frame has up to two.
                 assert!(stalled <= 2 * credit + 4 * PADDING, "{now}: node {node}: {channel:?}");
                 all += channel.waiting_bytes + stalled;
             }
@@ -99,12 +100,12 @@ impl Chain {
         }
     }
 
-    /// Publishers that are held back, and how often one was.
+    /// Number of publishers that are paused, and number of times that one was paused.
     fn held(&self) -> (usize, u64) {
         self.cluster.node(0).paused()
     }
 
-    /// Answers that the publishers have got to their updates.
+    /// Number of answers that the publishers have got to their updates.
     fn answered(&self) -> usize {
         let made = weather::made(&self.cluster);
         self.cluster.federates()[..PUBLISHERS].iter().map(|host| made.get(host).map_or(0, |m| m.1)).sum()
@@ -115,7 +116,8 @@ impl Chain {
         self.cluster.federates()[PUBLISHERS + node - 1]
     }
 
-    /// The subscribers at these nodes have got every reliable update once and in order, and nobody is held back.
+    /// Checks that the subscribers at these nodes have got every reliable update once and in order,
+    /// and that no publisher is paused.
     fn expect_all(&self, nodes: &[usize], count: usize) {
         let (made, received) = (weather::made(&self.cluster), weather::received(&self.cluster));
         for &publisher in &self.cluster.federates()[..PUBLISHERS] {
@@ -137,7 +139,7 @@ impl Chain {
         assert_eq!(overflows, 0, "reliable messages found no room");
     }
 
-    /// Reliable messages that found no room at any node.
+    /// Number of reliable messages that found no room at any node.
     fn overflows(&self) -> u64 {
         let full =
             |channel: &kernel::ChannelStatus| channel.stats.dropped(Priority::Reliable, DropReason::Full);
@@ -168,7 +170,7 @@ fn publishers_are_held_back_and_released_again_and_again_on_a_slow_link() {
             chain.expect_all(&all, 5 * count);
             assert!(chain.held().1 > 10, "{:?}", chain.held());
             assert!(chain.most > 4 << 10, "queues did fill: {}", chain.most);
-            // What was said in between, of which no federate knows, holds back none that comes later.
+            // A message without a subscriber in between does not hold back later ones.
             for _ in 0..3 {
                 let before = chain.held().1;
                 chain.burst(Of::Report, 1)?;
@@ -192,7 +194,8 @@ fn a_stalled_node_holds_back_who_sends_to_it_and_costs_nobody_memory() {
             chain.burst(Of::Wind, 100)?;
             chain.run(Duration::from_secs(1))?;
         }
-        // What pipes, credit and connections take on the way to it, and what publishers have under way to their node.
+        // The capacity of pipes, credit and connections on the way to the subscriber, and the
+        // updates in flight from the publishers to their node.
         let most = (2 * small().bytes_max + 3 * STREAM_WINDOW) / PADDING;
         assert_eq!(chain.held().0, PUBLISHERS);
         assert!(chain.answered() < most, "{} answers, at most {most}", chain.answered());
@@ -272,7 +275,8 @@ fn a_federate_that_does_not_read_holds_back_nobody() {
     });
 }
 
-/// Bulk for several seconds waits at a link; a service that all nodes have to agree on is answered meanwhile.
+/// Bulk waits at a link for several seconds; a service that needs the agreement of all nodes is
+/// answered meanwhile.
 #[test]
 fn what_nodes_agree_on_does_not_wait_behind_bulk() {
     check(|| {

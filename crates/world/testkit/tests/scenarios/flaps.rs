@@ -1,6 +1,6 @@
-//! Every connected graph of up to five nodes, every single link flapped, exhaustively: one federate publishes, one at each node
-//! subscribes, and every reliable update arrives exactly once, in order. Where another path exists it arrives at once;
-//! where the graph falls apart it arrives after the link is back.
+//! Every connected graph of up to five nodes, with every single link flapped, exhaustively. One
+//! federate publishes, and one at each node subscribes. Every reliable update arrives exactly once
+//! and in order: at once where another path exists, otherwise after the link is back.
 
 use crate::weather::{self, Of};
 use base::Seed;
@@ -15,13 +15,13 @@ const PACE: Duration = Duration::from_millis(10);
 /// How a link fails.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Flap {
-    /// It breaks, and both ends know.
+    /// It breaks, and both ends are notified.
     Cut,
     /// It falls silent.
     Stall,
 }
 
-/// One run: this graph, this link, and the publisher at this node.
+/// One run: the graph, the link, and the node of the publisher.
 #[derive(Clone, Debug)]
 struct Case {
     shape: Shape,
@@ -35,7 +35,8 @@ fn cases() -> Vec<Case> {
     for shape in (2..=5).flat_map(Shape::connected_graphs) {
         for edge in 0..shape.edges.len() {
             for flap in [Flap::Cut, Flap::Stall] {
-                // Each node in turn, over all cases; every node in small graphs.
+                // In small graphs every node is the publisher; in larger ones each node in turn,
+                // over all cases.
                 let all =
                     if shape.nodes <= 4 { 0..shape.nodes } else { cases.len() % 5..cases.len() % 5 + 1 };
                 for publisher in all {
@@ -47,14 +48,15 @@ fn cases() -> Vec<Case> {
     cases
 }
 
-/// A cluster in which federate 0 at the node of the publisher has registered an instance that all others know.
+/// A cluster in which federate 0, at the publisher's node, has registered an instance that all
+/// others know.
 fn prepared(case: &Case) -> Result<(Cluster, ObjectInstanceHandle), Failure> {
     let nodes = case.shape.nodes;
     let mut options = Options::quiet(Seed(7), case.shape.clone(), nodes + 1);
     options.timing = Timing { keep_alive: Duration::from_millis(100), ..Timing::USUAL };
     options.timing.silence = Duration::from_millis(400);
     options.timing.backoff = Duration::from_millis(100);
-    // Federate 0 is beside a subscriber at its node; federate n is at node n - 1.
+    // Federate 0 shares its node with a subscriber; federate n is at node n - 1.
     let mut at: Vec<usize> = (0..nodes).collect();
     at.insert(0, case.publisher);
     options.homes = Some(at);
@@ -63,7 +65,7 @@ fn prepared(case: &Case) -> Result<(Cluster, ObjectInstanceHandle), Failure> {
     Ok((cluster, instance))
 }
 
-/// Updates for a while.
+/// Makes updates for a while. Returns their number.
 fn update(cluster: &mut Cluster, instance: ObjectInstanceHandle, span: Duration) -> Result<u32, Failure> {
     let host = cluster.federates()[0];
     let until = cluster.now() + span;
@@ -88,7 +90,7 @@ fn run(case: &Case) -> Result<(), Failure> {
     let redundant = case.shape.is_connected_without(case.edge);
     let rule = cluster.add_rule(kind);
     if redundant {
-        // Over another path while the link is away.
+        // Updates travel over another path while the link is away.
         count += update(&mut cluster, instance, Duration::from_millis(1_500))?;
         cluster.run_for(Duration::from_millis(200))?;
         complete(case, &cluster, count, "while the link was away");

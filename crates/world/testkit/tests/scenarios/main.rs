@@ -1,4 +1,4 @@
-//! Scripted scenarios: links that flap, streams whose follower is late, networks and readers that are slow.
+//! Scripted scenarios: flapping links, streams whose follower is late, slow networks and readers.
 
 mod back_pressure;
 mod flaps;

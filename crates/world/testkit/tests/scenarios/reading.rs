@@ -1,4 +1,5 @@
-//! A FOM module that takes 20 s to read keeps nobody waiting but those who need it, and no node is taken for dead.
+//! A FOM module that takes 20 s to read delays only the federates that need it, and no node is
+//! declared dead.
 
 use crate::weather::{self, Of};
 use base::{Moment, Seed};
@@ -12,14 +13,14 @@ use testkit::observation::Observation;
 use testkit::{Cluster, Options, Reading, Shape, stamp};
 
 const NODES: usize = 3;
-/// How long the module takes.
+/// Time that the module takes to read.
 const TAKES: Duration = Duration::from_secs(20);
-/// The longest that an update may be under way, simulated links and all.
+/// Longest time that an update may be in flight, including the simulated links.
 const WAIT_MAX: Duration = Duration::from_millis(50);
-/// How often the canary makes an update.
+/// Interval between two updates of the canary.
 const EVERY: Duration = Duration::from_millis(20);
 
-/// A module which is not read at once, with a class of its own.
+/// A module that is not read at once, with a class of its own.
 fn module() -> FomModuleSet {
     let class =
         "<objectClass><name>HLAobjectRoot</name><objectClass><name>Late</name></objectClass></objectClass>";
@@ -31,7 +32,7 @@ fn module() -> FomModuleSet {
     FomModuleSet { fom_module: vec![FomModule { fom_module: Some(fom_module::FomModule::File(file)) }] }
 }
 
-/// A call that creates a federation with it.
+/// A call that creates a federation with this module.
 fn create() -> Call {
     Call::CreateFederationExecutionWithModulesRequest(api::CreateFederationExecutionWithModulesRequest {
         federation_name: "Other".to_owned(),
@@ -39,7 +40,7 @@ fn create() -> Call {
     })
 }
 
-/// A call that joins the federation of the canary with it.
+/// A call that joins the canary's federation with this module.
 fn join(federation_name: String) -> Call {
     Call::JoinFederationExecutionWithModulesRequest(api::JoinFederationExecutionWithModulesRequest {
         federate_type: "late".to_owned(),
@@ -48,7 +49,8 @@ fn join(federation_name: String) -> Call {
     })
 }
 
-/// A canary at node 0 makes updates for federates at all nodes, while one at node 2 brings the module.
+/// A canary at node 0 makes updates for federates at all nodes, while a federate at node 2 brings
+/// the module.
 struct Mine {
     cluster: Cluster,
     instance: hla::handle::ObjectInstanceHandle,
@@ -70,7 +72,7 @@ impl Mine {
         self.cluster.act(hostile, call).unwrap_or_else(|failure| panic!("{failure}"));
     }
 
-    /// The canary sings for a while, and all nodes stay members.
+    /// The canary makes updates for a while, and all nodes stay members.
     fn sing(&mut self, span: Duration) {
         let until = self.cluster.now() + span;
         let canary = self.cluster.federates()[0];
@@ -85,7 +87,7 @@ impl Mine {
         }
     }
 
-    /// The nodes where the other federation exists.
+    /// The nodes that know the other federation.
     fn others(&self) -> Vec<usize> {
         let exists = |node: &usize| {
             let federations = self.cluster.kernel(*node).status().federations;
@@ -94,7 +96,7 @@ impl Mine {
         (0..NODES).filter(exists).collect()
     }
 
-    /// Each update has reached every subscriber but those that left, and in time.
+    /// Checks that each update has reached every subscriber that stayed, in time.
     fn check(&self, subscribers: usize) {
         let mut made: BTreeMap<u32, Moment> = BTreeMap::new();
         let mut got: BTreeMap<HostId, usize> = BTreeMap::new();
@@ -137,13 +139,14 @@ fn one_node_reads_for_twenty_seconds() {
     mine.bring(create());
     mine.sing(Duration::from_secs(1));
     assert_eq!(mine.others(), [0, 2]);
-    // Calls that need agreement wait at that node alone, and behind one another.
+    // Calls that need agreement wait at that node alone, one behind the other.
     mine.sing(TAKES);
     assert_eq!(mine.others(), [0, 1, 2]);
     mine.check(3);
 }
 
-/// What a federate is told of classes that its node has does not wait until the node has read those of another federate.
+/// Callbacks about classes that a node already has do not wait until it has read the classes of
+/// another federate.
 #[test]
 fn updates_do_not_wait_for_classes_of_a_federate_that_joins() {
     let mut mine = Mine::new(Some(1));

@@ -1,6 +1,6 @@
-//! A federate that does not read delays nobody; what may be dropped for it is dropped and counted, and
-//! what may not is kept up to a limit, after which it is disconnected (1516.1-2025, 6.11; limits are
-//! this RTI's settings).
+//! A federate that does not read delays no other one. Best-effort callbacks for it are dropped and
+//! counted. Reliable ones are kept up to a limit, and beyond it the federate is disconnected
+//! (1516.1-2025, 6.11; the limits are settings of this RTI).
 
 use crate::weather::{self, Of};
 use base::{Moment, Seed};
@@ -11,7 +11,7 @@ use testkit::{Cluster, Failure, Limits, Options, Shape};
 
 const LIMITS: Limits = Limits { stream_window: 4_000, unsent_bytes_high: 8_000, queue_bytes_max: 40_000 };
 
-/// One node, a sender with its instance, a reader, and a federate that will not read.
+/// One node, a sender with its instance, a reader, and a federate that does not read.
 fn prepared(seed: u64) -> Result<(Cluster, ObjectInstanceHandle), Failure> {
     let mut options = Options::quiet(Seed(seed), Shape::alone(), 3);
     options.delays = vec![Duration::from_millis(1); 3];

@@ -1,4 +1,4 @@
-//! Streams of reliable messages that end and begin anew while a follower is late.
+//! Streams of reliable messages that end and start again while a follower is late.
 
 use crate::weather;
 use base::Seed;
@@ -9,11 +9,12 @@ use std::time::Duration;
 use testkit::observation::Observation;
 use testkit::{Cluster, FaultKind, Options, Shape, Timing, stamp};
 
-/// Messages after the publisher began anew.
+/// Number of messages after the publisher's new start.
 const MESSAGES: usize = 20;
 
-/// A publisher ends and begins anew, and a node hears of that so late that it leaves when the publisher has long gone on: it has all
-/// that was said since, though for a moment nobody followed.
+/// A publisher ends and starts again. A node learns of the end so late that it unsubscribes when
+/// the publisher has already been publishing again for long. It still gets all messages since the
+/// new start, although for a moment nobody followed the stream.
 #[test]
 fn who_hears_late_of_the_end_has_what_was_said_since_the_new_beginning() {
     for way in [1, 2, 4, 6] {
@@ -23,7 +24,7 @@ fn who_hears_late_of_the_end_has_what_was_said_since_the_new_beginning() {
 
 fn begins_anew_for_a_late_follower(way: Duration) {
     let mut options = Options::quiet(Seed(3), Shape::connected_graphs(2).remove(0), 2);
-    // Links stay, however late everything is.
+    // Links stay up, however late everything is.
     options.timing = Timing {
         silence: Duration::from_secs(20),
         node: Duration::from_secs(30),

@@ -1,4 +1,4 @@
-//! All nodes stand still together, as machines that are suspended with their host, and go on.
+//! All nodes are suspended together, as machines are with their host, and resume.
 
 use crate::weather;
 use base::Seed;
@@ -7,7 +7,8 @@ use testkit::{Cluster, Options, Shape};
 
 const NODES: usize = 3;
 
-/// Suspends all nodes for a while. Returns whether the federates are joined afterwards, and the federations of each node.
+/// Suspends all nodes for a while. Returns whether the federates are still joined afterwards, and
+/// the federations of each node.
 fn suspend(span: Duration) -> (bool, Vec<Vec<String>>) {
     let mut options = Options::quiet(Seed(9), Shape::mesh(NODES, 0), 3);
     options.homes = Some(vec![0, 1, 2]);

@@ -1,4 +1,4 @@
-//! Federates of a cluster that publish weather to others, and what those got of it.
+//! Federates of a cluster that publish weather to others, and records of its delivery.
 
 use hla::api::call_request::CallRequest as Call;
 use hla::api::callback_request::CallbackRequest as Callback;
@@ -30,8 +30,8 @@ fn attribute(cluster: &Cluster, of: Of) -> AttributeHandle {
     model.attribute_by_name(class(cluster), name).expect("weather has it")
 }
 
-/// Has all federates join, then lets the first `publishers` register an instance each, and the others
-/// subscribe and discover them. Returns the instances.
+/// Has all federates join, then lets the first `publishers` register an instance each, and the
+/// others subscribe and discover them. Returns the instances.
 pub(crate) fn prepare(
     cluster: &mut Cluster,
     publishers: usize,
@@ -64,7 +64,7 @@ pub(crate) fn prepare(
     Ok(hosts[..publishers].iter().map(own).collect())
 }
 
-/// An update of one attribute, with so many octets more than its stamp.
+/// Makes an update of one attribute, with this many octets beyond its stamp.
 pub(crate) fn update(
     cluster: &mut Cluster,
     host: HostId,
@@ -84,7 +84,7 @@ pub(crate) fn update(
     cluster.act(host, Call::UpdateAttributeValuesRequest(update))
 }
 
-/// The stamps of what each federate got of each other one, in order.
+/// The stamps that each federate got from each other one, in order.
 pub(crate) fn received(cluster: &Cluster) -> BTreeMap<(HostId, HostId), Vec<u32>> {
     let mut all: BTreeMap<_, Vec<u32>> = BTreeMap::new();
     for (host, seen) in cluster.recorded() {
@@ -97,7 +97,7 @@ pub(crate) fn received(cluster: &Cluster) -> BTreeMap<(HostId, HostId), Vec<u32>
     all
 }
 
-/// The stamps of the updates that each federate made, and how many answers it has got.
+/// The stamps of the updates that each federate made, and its number of answers.
 pub(crate) fn made(cluster: &Cluster) -> BTreeMap<HostId, (Vec<u32>, usize)> {
     let mut all: BTreeMap<_, (Vec<u32>, usize)> = BTreeMap::new();
     for (host, seen) in cluster.recorded() {
@@ -127,7 +127,7 @@ pub(crate) fn reliable(cluster: &Cluster, host: HostId) -> Vec<u32> {
     cluster.recorded().iter().filter_map(of).collect()
 }
 
-/// Whether a federate was told that a name is its.
+/// Whether a federate was granted the name.
 pub(crate) fn has_name(cluster: &Cluster, host: HostId) -> bool {
     cluster.recorded().iter().any(|(to, seen)| {
         let granted = matches!(

@@ -1,4 +1,4 @@
-//! Messages come in order, once, without a hole; and those that are promised come.
+//! Messages arrive in order, once and without a gap, and promised messages do arrive.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ impl Kind {
     }
 }
 
-/// What one federate got of another: when, and which numbers.
+/// The messages that one federate got from another: times and numbers.
 type Came = Vec<(Micros, u64)>;
 
 impl Trial<'_> {
@@ -37,7 +37,8 @@ impl Trial<'_> {
                 for (kind, came) in [(Kind::Update, &reflects), (Kind::Interaction, &receives)] {
                     let came = came.get(&place).map(Vec::as_slice).unwrap_or_default();
                     self.sequence(sender, receiver, kind, came);
-                    // Nothing is promised of the former life of a receiver: it had ended before.
+                    // There are no promises about the former life of the receiver: it had ended
+                    // before.
                     if sender.slot != receiver.slot {
                         self.promises(sender, receiver, kind, came);
                     }
@@ -46,8 +47,8 @@ impl Trial<'_> {
         }
     }
 
-    /// What came, by sender. A federate gets nothing of itself. But its former life was another federate, which it may
-    /// hear until that is resigned.
+    /// The messages that arrived, by sender. A federate gets none of its own. But its former life
+    /// was another federate, whose messages may arrive until that federate is resigned.
     fn sorted(
         &mut self,
         receiver: &Life,
@@ -67,7 +68,7 @@ impl Trial<'_> {
         sorted
     }
 
-    /// Updates are of the object of their sender.
+    /// Checks that updates concern the object of their sender.
     fn whose(&mut self, receiver: &Life) {
         for (at, object, stamp) in &receiver.reflects {
             let owner = self.story.objects.get(object).map(|place| &self.story.lives[*place]);

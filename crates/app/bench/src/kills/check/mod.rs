@@ -1,19 +1,22 @@
-//! The judge of a run: looks at nothing but the logs.
+//! The judge of a run: it looks at the logs only.
 //!
-//! What is promised (the guide says it in words, `docs/guide/failures.md`), with the *grace* as the longest time that anything may
-//! take, and a federate *standing* as long as its node is not killed:
+//! The guide states the promises in prose (`docs/guide/failures.md`). The *grace* is the longest
+//! time that anything may take, and a federate is *standing* as long as its node is not killed:
 //!
-//! - **sessions**: a session ends only when its node is killed, and then within the grace; its federate is joined at another node
-//!   within the grace. A node that has been up for the grace takes every federate in. No call of a standing federate is refused;
-//! - **messages**: what a federate gets of another comes in the order of sending, each once, without a hole, and was sent. The
-//!   former life of a federate is another one, which its next life may hear until it is resigned. A
-//!   message whose call has its answer arrives, within the grace, when both federates stand for so long, and the receiver had
-//!   before the call discovered the object (or got another interaction of the sender), or the grace had passed since both
-//!   were ready;
-//! - **objects**: every standing federate discovers every object of another one within the grace, before any reflect of it. The
-//!   object of a federate whose node was killed is removed everywhere within the grace when the federate's directive deletes; else it
-//!   stays where it is known. Who comes later discovers neither (an object without owner is not discovered). No other object
-//!   is ever removed.
+//! - **sessions**: a session ends only when its node is killed, and then within the grace. Its
+//!   federate is joined at another node within the grace. A node that has been up for the grace
+//!   accepts every federate. No call of a standing federate is refused;
+//! - **messages**: the messages of one federate to another arrive in the order of sending, each
+//!   once, without a gap, and were sent. The former life of a federate is another federate, whose
+//!   messages may reach its next life until it is resigned. A message whose call has its answer
+//!   arrives within the grace, if both federates stand for so long and one of these holds: the
+//!   receiver had discovered the object before the call (or got another interaction of the sender),
+//!   or the grace had passed since both were ready;
+//! - **objects**: every standing federate discovers every object of another one within the grace,
+//!   before any reflect of it. The object of a federate whose node was killed is removed everywhere
+//!   within the grace if the federate's directive deletes; otherwise it stays where it is known.
+//!   Federates that come later discover neither (an object without owner is not discovered). No
+//!   other object is ever removed.
 
 mod messages;
 mod objects;
@@ -22,22 +25,22 @@ mod sessions;
 use super::log::Micros;
 use super::story::{Story, Violation};
 
-/// What came out.
+/// The verdict on a run.
 #[derive(Clone, Debug, Default)]
 pub struct Verdict {
-    /// What is wrong, in order of time.
+    /// The violations, in order of time.
     pub violations: Vec<Violation>,
-    /// Deliveries that were promised, and made.
+    /// Number of promised deliveries that were made.
     pub promised: u64,
-    /// All deliveries.
+    /// Number of all deliveries.
     pub delivered: u64,
-    /// Discoveries and removals that were promised, and made.
+    /// Number of promised discoveries and removals that were made.
     pub objects: u64,
-    /// Sessions.
+    /// Number of sessions.
     pub sessions: u64,
 }
 
-/// A run under judgement.
+/// A run that is being judged.
 struct Trial<'a> {
     story: &'a Story,
     grace: Micros,
@@ -62,7 +65,7 @@ impl Trial<'_> {
     }
 }
 
-/// Microseconds as people read them.
+/// A number of microseconds in readable form.
 fn seconds(time: Micros) -> String {
     format!("{:.3} s", time as f64 / 1e6)
 }

@@ -1,4 +1,4 @@
-//! Objects are discovered by all, and removed with their federates or not at all.
+//! Objects are discovered by all federates. They are removed with their federates, or not at all.
 
 use super::{Trial, seconds};
 use crate::kills::federates::deletes;
@@ -27,7 +27,7 @@ impl Trial<'_> {
         }
     }
 
-    /// A discovery and a removal that were seen have to be.
+    /// Checks that a discovery and a removal were right.
     fn seen(&mut self, viewer: &Life, owner: &Life, object: u64, known: Known) {
         if let Some(killed) = owner.killed.filter(|killed| known.discovered > killed + self.grace) {
             let after = seconds(known.discovered - killed);
@@ -69,11 +69,12 @@ impl Trial<'_> {
         }
     }
 
-    /// What has to be discovered was.
+    /// Checks that an object was discovered, if it had to be.
     fn discovered(&mut self, viewer: &Life, owner: &Life, object: u64) {
         let (Some(ready), Some((registered, _))) = (viewer.ready, owner.registered) else { return };
         let due = ready.max(registered) + self.grace;
-        // What has no owner is not discovered (1516.1-2025, 6.9): not by those who come too late.
+        // An object without owner is not discovered (1516.1-2025, 6.9), so not by federates that
+        // come too late.
         if due > viewer.until().min(owner.until()).min(self.story.end) {
             return;
         }
@@ -91,7 +92,7 @@ impl Trial<'_> {
     }
 }
 
-/// The federate that registered an object without hearing so: its node died meanwhile.
+/// The federate that registered an object and never got the answer, because its node died.
 fn doomed(story: &Story, known: Known) -> Option<&Life> {
     let doomed = |life: &&Life| life.registered.is_none() && life.killed.is_some();
     story.lives.iter().filter(doomed).find(|life| life.federate == known.producer)

@@ -1,4 +1,4 @@
-//! Sessions end with their nodes only, and go on elsewhere.
+//! Sessions end only with their nodes, and their federates continue elsewhere.
 
 use super::{Trial, seconds};
 use crate::kills::log::Micros;
@@ -38,7 +38,7 @@ impl Trial<'_> {
         }
     }
 
-    /// Who has joined is served.
+    /// Checks that a joined federate is served.
     fn beginning(&mut self, life: &Life) {
         let due = life.joined + self.grace;
         if due > life.until().min(self.story.end) {
@@ -53,7 +53,7 @@ impl Trial<'_> {
         }
     }
 
-    /// Who has lost its session has another one soon.
+    /// Checks that a federate that has lost its session soon has another one.
     fn continuity(&mut self) {
         for (&slot, &begun) in &self.story.begun {
             let lives: Vec<&Life> = self.story.lives.iter().filter(|life| life.slot == slot).collect();
@@ -71,7 +71,7 @@ impl Trial<'_> {
         }
     }
 
-    /// A node that has been up for a while takes federates in.
+    /// Checks that a node that has been up for the grace accepts federates.
     fn admission(&mut self) {
         for failure in &self.story.failures {
             let kills = self.story.kills.iter().filter(|(_, node)| *node == failure.node);

@@ -1,4 +1,5 @@
-//! A sound run made by hand, and each way in which it may go wrong: a check that finds nothing in those would be worth nothing.
+//! A correct run made by hand, and each way in which it may be wrong: a check that found no fault
+//! there would be worthless.
 
 use super::{Verdict, judge};
 use crate::kills::{Note, Story, parse};
@@ -13,7 +14,7 @@ const NODES: &str = "\
 30000 whole
 60000 ends";
 
-/// Federate 0 stays at node 0 all the time.
+/// Federate 0 stays at node 0 for the whole run.
 const STAYS: &str = "\
 0 tries 0 1
 10 joined 0 1 11
@@ -146,7 +147,7 @@ fn story(logs: &[String; 4]) -> Story {
     Story::of(&nodes, &read.collect::<Vec<_>>())
 }
 
-/// Judges the sound run with lines of one log replaced; an empty line for one that is left out.
+/// Judges the correct run with lines of one log replaced; an empty replacement removes the line.
 fn changed(log: usize, changes: &[(&str, &str)]) -> Verdict {
     let mut logs = SOUND.map(str::to_owned);
     for (from, to) in changes {
@@ -168,7 +169,7 @@ fn nothing_is_wrong_with_a_sound_run() {
     assert!(verdict.objects >= 12, "{verdict:?}");
 }
 
-/// A log, its lines to be replaced and what by, and words of the violation that it has to be.
+/// A log, its replaced lines and their replacements, and words of the expected violation.
 type Fault<'a> = (usize, &'a [(&'a str, &'a str)], &'a str);
 
 /// Every line is a fault.
@@ -229,7 +230,7 @@ fn every_fault_is_found() {
             "was not taken in by node 0, which was up"),
         (3, &[("60000 ends", "")], "has no end"),
         (3, &[("20005 lost it is gone", "20005 lost it is gone\n20006 receives 0.1.3")], "after its end"),
-        // What a log itself cannot say.
+        // Errors within one log.
         (3, &[("9000 updates 2", "9000 updates 4")], "sends number 4 where 2 is next"),
         (3, &[("9001 updated 2", "9001 updated 3")], "has an answer for number 3"),
     ];
@@ -240,7 +241,7 @@ fn every_fault_is_found() {
     }
 }
 
-/// A federate that never joined has no session that could be judged.
+/// A federate that never joined has no session to judge.
 #[test]
 fn who_never_joins_is_missed() {
     let mut logs = SOUND.map(str::to_owned);
@@ -249,17 +250,19 @@ fn who_never_joins_is_missed() {
     assert!(violations.iter().any(|violation| violation.what == "federate 2 found no node any more"));
 }
 
-/// What a node had not passed on when it was killed was not promised, nor what came so late that nobody could tell.
+/// Nothing is promised about messages that a node had not passed on when it was killed, or about
+/// messages so late that nobody could tell.
 #[test]
 fn what_is_not_promised_may_be_missing() {
     #[rustfmt::skip]
     let harmless: &[(usize, &[(&str, &str)])] = &[
         // The last update of a federate whose node was killed, without its answer.
         (1, &[("19999 reflects 102 2.1.3", "")]),
-        // An interaction before anything else of the sender was heard, within the grace of its beginning.
+        // An interaction before anything else of the sender was heard, within the grace of its
+        // beginning.
         (1, &[("205 receives 1.1.1", "")]),
-        // The second life of a federate discovers the object of its first one, which is not resigned yet, and gets what
-        // that said last.
+        // The second life of a federate discovers the object of its first one, which is not
+        // resigned yet, and gets the last message of that life.
         (2, &[("20702 discovers 102 13", "20702 discovers 102 13\n20703 discovers 101 12\n20704 reflects 101 1.1.2")]),
         (2, &[("20702 discovers 102 13", "20702 discovers 102 13\n20703 receives 1.1.2")]),
         // A kill that nobody has had the time to notice.
@@ -270,12 +273,14 @@ fn what_is_not_promised_may_be_missing() {
     }
 }
 
-/// An object whose registration was never answered, as its node died, may be known, and is dealt with like others.
+/// An object whose registration was never answered, because its node died, may be known, and is
+/// treated like others.
 #[test]
 fn who_never_heard_of_its_object_has_one() {
     let unanswered = |removed: &str| {
         let mut logs = SOUND.map(str::to_owned);
-        // Federate 2 registers late, and what it sent and others got of its object has not happened.
+        // Federate 2 registers late; its messages, and the messages of others about its object, are
+        // left out.
         logs[3] = logs[3].replace("30 registered 102\n", "");
         for log in &mut logs[1..3] {
             *log = log.replace("41 discovers 102 13", "19990 discovers 102 13");

@@ -1,7 +1,7 @@
 use super::*;
 use bytes::Bytes;
 
-/// `value` encodes to `hex`, and decodes from it.
+/// Checks that `value` encodes to `hex`, and decodes from it.
 #[track_caller]
 fn check(data_type: &DataType, value: &Value, hex: &str) {
     let expected = octets(hex);
@@ -130,11 +130,12 @@ fn extendable_variants_say_their_length() {
     check(&record32, &Value::variant(9, None), "00 00 00 09 00 00 00 00");
     let unknown = Value::UnknownAlternative { discriminant: 9, octets: Bytes::from_static(&[1, 2, 3]) };
     check(&record32, &unknown, "00 00 00 09 00 00 00 03 01 02 03");
-    // An octet as discriminant: length at 4, alternative at 8. Eight octets: length at 8, alternative at 16.
+    // An octet as discriminant: length at 4, alternative at 8. Eight octets: length at 8,
+    // alternative at 16.
     check(&known("HLAoctet"), &Value::variant(1, Some(5.into())), "01 00 00 00 00 00 00 02 00 05");
     let wide = "00 00 00 00 00 00 00 01 00 00 00 02 00 00 00 00 00 05";
     check(&known("HLAinteger64BE"), &Value::variant(1, Some(5.into())), wide);
-    // What follows an alternative that is unknown is found again.
+    // The value after an unknown alternative is found again.
     let list = DataType::variable_array(record32).unwrap();
     let two = Value::Array(vec![unknown, Value::variant(1, Some(5.into()))]);
     let hex = "00 00 00 02 00 00 00 00 00 00 00 09 00 00 00 03 01 02 03 00 00 00 00 00 00 00 00 01 00 00 00 02 00 05";

@@ -27,7 +27,7 @@ fn values_of_no_octets_are_rationed() {
     assert!(tokens.decode(&count(ZERO_SIZE_VALUES_MAX)).is_ok());
     assert!(tokens.decode(&count(ZERO_SIZE_VALUES_MAX + 1)).is_err());
     assert!(tokens.decode(&count(0x7fff_ffff)).is_err());
-    // Records that double at each level have 2^60 fields of no octets at the bottom.
+    // Records that double at each level would have 2^60 fields of no octets at the bottom.
     let mut doubling = record(&[]);
     for _ in 0..60 {
         doubling = record(&[doubling.clone(), doubling]);

@@ -122,7 +122,7 @@ fn value_of(data_type: &DataType, entropy: &mut Entropy<'_>) -> Value {
 }
 
 impl Value {
-    /// The float that survives a width of `size` octets.
+    /// Rounds floats to a width of `size` octets.
     fn narrowed(self, size: usize) -> Value {
         match self {
             Value::Float(x) if size == 4 => Value::Float(f64::from(x as f32)),
@@ -140,14 +140,14 @@ proptest! {
         let value = value_of(&data_type, &mut Entropy(entropy.iter().cycle()));
         let octets = data_type.encode(&value).unwrap();
         prop_assert_eq!(&data_type.decode(&octets).unwrap(), &value);
-        // The same behind an octet, where every offset differs: padding depends on the boundary alone.
+        // The same value behind an octet, at other offsets: padding depends on the boundary alone.
         let shifted = record(&[t("HLAoctet"), data_type.clone()]);
         let value = Value::Record(vec![1.into(), value]);
         let behind = shifted.encode(&value).unwrap();
         let start = data_type.octet_boundary();
         prop_assert_eq!(&behind[start..], &octets[..]);
         prop_assert_eq!(shifted.decode(&behind).unwrap(), value);
-        // Cut anywhere it is refused.
+        // Octets that are cut anywhere are refused.
         for len in 0..octets.len() {
             prop_assert!(data_type.decode(&octets[..len]).is_err());
         }
@@ -160,7 +160,7 @@ proptest! {
     ) {
         if let Ok(value) = data_type.decode(&octets) {
             let again = data_type.encode(&value).unwrap();
-            // Padding may differ, the length may not. NaN payloads are not kept apart.
+            // Padding may differ, the length may not. NaN payloads are not distinguished.
             prop_assert_eq!(again.len(), octets.len());
         }
     }
