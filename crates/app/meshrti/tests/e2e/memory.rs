@@ -214,11 +214,18 @@ async fn names_that_are_reserved() {
 async fn object_models() {
     let server = server();
     let canary = create_and_join(options(server.address()), "Crowd", "Canary").await;
-    // Half a megabyte of text each, all different.
-    let filler = format!("<!-- {} -->", "x".repeat(512 << 10));
+    // Each model has some thousand classes of its own, in the fewest octets.
+    let place = "                <objectClass>\n                    <name>Aircraft</name>";
+    let classes = |model: usize| -> String {
+        let class =
+            |n| format!("<objectClass><name>M{model}C{n}</name><sharing>Neither</sharing></objectClass>\n");
+        (0..4_000).map(class).collect()
+    };
+    let before = server.resident_kib();
     let mut refused = None;
     for number in 0..100 {
-        let text = format!("{}<!-- {number} -->{filler}", crate::common::RANGE);
+        let text = crate::common::RANGE.replacen(place, &(classes(number) + place), 1);
+        assert!(text.len() > 250_000, "{}", text.len());
         let module = federate::fom::content(format!("{number}.xml"), text);
         let name = format!("Model {number}");
         if let Err(error) = soon(canary.federate.create_federation_execution(&name, module)).await {
@@ -228,6 +235,8 @@ async fn object_models() {
     }
     let (number, error) = refused.expect("there is a limit");
     assert!(number > 5 && error.to_string().contains("limits.memory"), "{number}: {error}");
+    let (counted, taken) = (count(&memory(&server, "models"), "used") >> 10, server.resident_kib() - before);
+    assert!(taken < 2 * counted, "{number} models take {taken} KiB, {counted} KiB are counted");
     for number in 0..number {
         let name = format!("Model {number}");
         soon(canary.federate.destroy_federation_execution(&name)).await.expect("nobody is joined");

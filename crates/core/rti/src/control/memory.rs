@@ -6,8 +6,9 @@ use super::{Command, ControlPlane, ExecutionId, Federation};
 const MODEL_BYTES: usize = 160 << 10;
 
 /// Memory that an object model takes for each octet of the text of its modules: the text, what was
-/// read of it, and the tables of the model.
-const BYTES_PER_OCTET: usize = 4;
+/// read of it, and the tables of the model. Measured for the densest text, that of classes without
+/// anything; it is less for others.
+const BYTES_PER_OCTET: usize = 12;
 
 /// What all federation executions take, in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

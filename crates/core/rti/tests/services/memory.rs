@@ -153,8 +153,8 @@ fn a_long_model_that_a_job_has_read_is_refused_as_well() -> Refused {
     bound_models(&world, 500_000);
     assert_eq!(f.create("F", &modules, TIME), Err(RTIinternalError));
     assert_eq!(models(&world), 0);
-    bound_models(&world, 1_000_000);
+    bound_models(&world, 2_000_000);
     f.create("F", &modules, TIME)?;
-    assert!(models(&world) > 400_000);
+    assert!(models(&world) > 1_200_000);
     Ok(())
 }
