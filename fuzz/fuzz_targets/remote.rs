@@ -102,7 +102,7 @@ impl World {
             mim: None,
             modules: vec![module],
             time: String::new(),
-            directive: ResignAction::NoAction,
+            directive: api::ResignAction::NoAction,
         };
         world.commit(2, &create);
         let join = Command::Join {

@@ -28,7 +28,8 @@ impl Network {
 
     /// A node asks to be a member.
     pub(super) fn admit(&mut self, now: Moment, key: NodeKey, name: String, rti: &Rti) {
-        if !self.is_member() || self.leaving {
+        // A node that takes itself for one of another network would go on to speak for that one.
+        if !self.is_member() || self.leaving || self.overlay.is_elsewhere(key) {
             return;
         }
         let twin = rti.control().nodes().find(|record| record.name == name && record.key != key);

@@ -339,14 +339,22 @@ impl Overlay {
         self.routes.to.keys().copied()
     }
 
-    /// Whether that node can be reached and announces that it is a member of its network.
+    /// Whether that node can be reached and announces that it is a member of the network that this
+    /// node is in. A node between two others may be in another network than theirs: while a lost
+    /// network makes way for its successor, both have nodes that can be reached.
     pub fn says_member(&self, key: NodeKey) -> bool {
-        self.is_reachable(key) && self.map.get(key).is_some_and(|entry| entry.member)
+        let member = |entry: &Entry| entry.member && entry.network == self.network;
+        self.is_reachable(key) && self.map.get(key).is_some_and(member)
     }
 
-    /// Whether any node that can be reached announces that it is a member of its network.
+    /// Whether any node that can be reached announces that it is a member of this node's network.
     pub fn has_members(&self) -> bool {
         self.reachable().any(|key| self.says_member(key))
+    }
+
+    /// Whether that node announces that it is in another network than this one.
+    pub fn is_elsewhere(&self, key: NodeKey) -> bool {
+        self.map.get(key).is_some_and(|entry| entry.network != 0 && entry.network != self.network)
     }
 
     /// Name and URLs of a node of the map.
@@ -360,13 +368,14 @@ impl Overlay {
             && self.map.named(name).any(|other| other != key && self.routes.reaches(other))
     }
 
-    /// The nodes to ask for membership: those that announce that they are members; if there are
-    /// none, all that can be reached, since one may have become a member meanwhile. The list starts
-    /// at a different place on each node, so that not all of them ask the same one.
+    /// The nodes to ask for membership: those that announce that they are members. If there are
+    /// none: all that can be reached and are in no other network, since one may have become a member
+    /// meanwhile. The list starts at a different place on each node, so that not all of them ask the
+    /// same one.
     pub fn who_lets_in(&self) -> Vec<NodeKey> {
         let mut nodes: Vec<NodeKey> = self.reachable().filter(|key| self.says_member(*key)).collect();
         if nodes.is_empty() {
-            nodes.extend(self.reachable());
+            nodes.extend(self.reachable().filter(|key| !self.is_elsewhere(*key)));
         }
         let own = nodes.partition_point(|key| *key < self.config.key);
         nodes.rotate_left(own);
