@@ -194,16 +194,14 @@ fn credit_of_a_link_that_went_down_is_worth_nothing() {
         pair.a.handle_link(T0, pair.to_b, change).expect("a link");
         pair.b.handle_link(T0, pair.to_a, change).expect("a link");
     }
-    // The interest of the other end is not known before it greets. A message pushed there waits for
-    // its credit.
+    // The interest of the other end is unknown before it greets: a pushed message waits for credit.
     pair.a.push(T0, pair.to_b, note(1, 1, Priority::Reliable, 1)).map(drop).expect("a sink");
     assert_eq!(pair.forth(T0), 0);
     pair.back(T0);
     assert_eq!(pair.forth(T0), 1);
 }
 
-/// A message may be too long for the room that is left in a pipe in which little waits. Others that
-/// arrive meanwhile do not make the router forget it.
+/// A message that is too long for the room left in a pipe is not forgotten when others arrive.
 #[test]
 fn a_long_message_waits_for_its_room() {
     let link = credit(4_000);
