@@ -20,9 +20,9 @@ fn suspend(span: Duration) -> (bool, Vec<Vec<String>>) {
     cluster.run_for(span).unwrap_or_else(|failure| panic!("{failure}"));
     (0..NODES).for_each(|node| cluster.go_on(node));
     cluster.run_for(Duration::from_secs(20)).unwrap_or_else(|failure| panic!("{failure}"));
-    for node in 0..NODES {
+    for (node, key) in keys.into_iter().enumerate() {
         let view = cluster.view(node);
-        assert!(view.member && view.members.len() == NODES && view.key == keys[node], "{view:?}");
+        assert!(view.member && view.members.len() == NODES && view.key == key, "{view:?}");
     }
     let joined = cluster.federates().iter().all(|host| cluster.is_joined(*host));
     let names = |node| cluster.kernel(node).status().federations.into_iter().map(|f| f.name).collect();
