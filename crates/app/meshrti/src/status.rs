@@ -109,7 +109,7 @@ async fn status(args: &Args) -> Outcome {
         memory::print(&memory);
     }
     rows(&found, &mut report);
-    report.summary(json!({ "refused": refusals, "memory": memory }));
+    report.summary(json!({ "refused": refusals, "memory": memory, "instances": instances(&found) }));
     report.note(format!("server {}: {} federation executions", args.host, found.federations.len()));
     args.json.write(&report)?;
     Ok(Status::Done)
@@ -169,14 +169,6 @@ fn describe_refusals(refusals: RefusalReport) -> String {
 fn rows(found: &Found, report: &mut Report) {
     for (federation, time) in &found.federations {
         let members = &found.members[federation];
-        if let Some(known) = found.instances.get(federation) {
-            report.row(json!({
-                "kind": "instances",
-                "federation": federation,
-                "instances": known.instances,
-                "unowned_instances": known.unowned,
-            }));
-        }
         if members.is_empty() {
             report.row(json!({
                 "kind": "federation", "federation": federation, "time": time, "federate": null, "type": null,
@@ -196,6 +188,15 @@ fn rows(found: &Found, report: &mut Report) {
             }));
         }
     }
+}
+
+/// The object instances of each federation execution that have their home at this node.
+fn instances(found: &Found) -> Vec<serde_json::Value> {
+    let of = |known: &FederationReport| {
+        let FederationReport { name, instances, unowned, .. } = known;
+        json!({ "federation": name, "instances": instances, "unowned_instances": unowned })
+    };
+    found.instances.values().map(of).collect()
 }
 
 /// Asks for the federation executions and then, all at once, for the members of each.
