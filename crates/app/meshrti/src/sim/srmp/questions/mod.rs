@@ -21,19 +21,20 @@ use crate::sim::{Args, seed_of};
 /// One of the paper's questions.
 #[derive(Clone, Copy)]
 pub(super) enum Question {
-    /// How scalable is the protocol with regard to the number of users in a multicast group?
+    /// "How scalable is the protocol with regard to the number of users in a multicast group?"
     Scale,
-    /// What are the mechanisms that limit scalability, and how can we estimate their limits?
+    /// "What are the mechanisms that limit scalability, and how can we estimate their limits?"
     Limits,
-    /// How well does the protocol protect from congestion?
+    /// "How well does the protocol protect from congestion?"
     Congestion,
-    /// Under what circumstances will the protocol fail to perform functions needed by the application?
+    /// "Under what circumstances will the protocol fail to perform functions needed by the
+    /// application?"
     Failure,
-    /// How well does the congestion control mechanism perform, and when does it fail?
+    /// "How well does the congestion control mechanism perform, and when does it fail?"
     Control,
 }
 
-/// What an experiment gives.
+/// The result of an experiment.
 struct Findings {
     sheets: Vec<Sheet>,
     pictures: Vec<Picture>,
@@ -68,7 +69,7 @@ impl Question {
         }
     }
 
-    /// Length of a run, unless another is wanted, in seconds.
+    /// The default length of a run, in seconds.
     const fn seconds(self) -> u32 {
         match self {
             Self::Scale => 60,
@@ -101,8 +102,8 @@ pub(super) fn run(args: &Args, question: Question) -> Outcome {
     tell(args, &mut report, (sheets, pictures), notes, good)
 }
 
-/// For each point the runs of all replications, in order; if the user stops it for the first points only, and of the last of these for the
-/// first replications.
+/// The runs of all replications of each point, in order. If the user stops it, only those of the
+/// first points, the last one possibly with fewer replications.
 fn replicate<P: Sync, T: Send, E: RunError>(
     args: &Args,
     points: &[P],
