@@ -2,7 +2,8 @@
 
 use node::Config;
 
-/// Files besides connections: listeners, the log, modules, and sockets that wait for their peers to close.
+/// The number of files in addition to connections: listeners, the log, modules, and sockets that
+/// wait for their peers to close.
 const BESIDES: usize = 512;
 
 /// Raises the limit of open files to the number that the limits of `config` need, and warns if the

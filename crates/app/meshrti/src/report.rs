@@ -38,7 +38,7 @@ impl JsonFlag {
     }
 }
 
-/// A report in the making.
+/// A report under construction.
 pub(crate) struct Report {
     command: &'static str,
     schema_version: u32,
@@ -50,8 +50,8 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    /// The report of `command` (for example `bench latency`), begun now, whose rows have the keys of version
-    /// `schema_version` of this command.
+    /// Begins the report of `command` (for example `bench latency`). Its rows have the keys of
+    /// version `schema_version` of this command.
     pub(crate) fn new(command: &'static str, schema_version: u32) -> Self {
         Self {
             command,

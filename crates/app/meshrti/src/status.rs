@@ -43,9 +43,10 @@ struct Found {
     federations: BTreeMap<String, String>,
     /// Name and type of each federate, by federation execution.
     members: BTreeMap<String, Vec<(String, String)>>,
-    /// The queues of the federates that are connected to the server that was asked, by federation execution and name.
+    /// The queues of the federates that are connected to the queried server, by federation
+    /// execution and name.
     queues: BTreeMap<(String, String), FederateReport>,
-    /// The object instances of each federation execution at the server that was asked.
+    /// The object instances of each federation execution at the queried server.
     instances: BTreeMap<String, FederationReport>,
 }
 

@@ -148,7 +148,7 @@ pub(super) async fn visit(server: String, stamps: Stamps) -> Result<(), DemoErro
     }
 }
 
-/// A launcher that shoots at ground vehicles, wherever they are reported to be.
+/// A launcher that shoots at ground vehicles at their reported positions.
 pub(super) async fn launch(server: String, stamps: Stamps) -> Result<(), DemoError> {
     sleep(Duration::from_millis(500)).await;
     let member = Member::join(&server, "Launcher", stamps, false).await?;

@@ -73,7 +73,7 @@ pub(crate) fn run(args: &Args, quiet: bool) -> Outcome {
         .build()
         .map_err(|e| Failure::bad_news(format_args!("the system gives no event queue: {e}")))?;
     let outcome = runtime.block_on(Box::pin(play(&server, length, Show { terminal, quiet })));
-    drop(runtime); // the federates go before the RTI
+    drop(runtime); // the federates end before the RTI
     drop(node);
     outcome
 }

@@ -1,4 +1,5 @@
-//! The object model of the demo as a federate sees it: handles in place of names, and a federate that has them.
+//! The object model of the demo in a federate: handles in place of names, and a joined federate
+//! that has them.
 
 use std::time::Duration;
 
@@ -20,7 +21,7 @@ pub(super) const FEDERATION: &str = "MeshRTI Demo";
 
 const FOM: &str = include_str!("../../foms/MeshRTI-Demo.xml");
 
-/// Names of classes, their last parts.
+/// The names of classes, without the path.
 pub(super) const AIRCRAFT: &str = "Aircraft";
 pub(super) const GROUND_VEHICLE: &str = "GroundVehicle";
 pub(super) const MUNITION: &str = "Munition";

@@ -39,7 +39,8 @@ const ECCENTRICITY_2: f64 = 6.694_379_990_14e-3;
 /// The middle of the range: latitude and longitude in degrees.
 const ORIGIN_DEG: (f64, f64) = (58.41, 15.62);
 
-/// A vector on the plane that touches the Earth at the middle of the range: metres east, north and up.
+/// A vector on the tangent plane of the Earth at the middle of the range: metres east, north and
+/// up.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub(super) struct Local {
     pub(super) east: f64,
@@ -105,7 +106,8 @@ impl Velocity {
 }
 
 impl Position {
-    /// Latitude and longitude in degrees and the height above the ellipsoid in metres (Bowring's formula).
+    /// Latitude and longitude in degrees, and the height above the ellipsoid in metres (Bowring's
+    /// formula).
     pub(super) fn geodetic(self) -> (f64, f64, f64) {
         let polar_m = EQUATOR_M * (1.0 - ECCENTRICITY_2).sqrt();
         let from_axis = self.x.hypot(self.y);

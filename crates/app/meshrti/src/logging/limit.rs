@@ -77,7 +77,7 @@ impl<S: Subscriber> Layer<S> for RateLimit {
             // Formatted without the lock: a value may log while it is formatted.
             let message = message(event);
             self.windows().name(cause, message);
-            self.queue.nudge(); // its timer has to be set
+            self.queue.nudge(); // the writer must set its timer
         }
         admitted == Admitted::Yes
     }

@@ -52,8 +52,8 @@ impl Verbosity {
     }
 }
 
-/// Starts logging, at level `default` without flags. The environment variables `MESHRTI_LOG` and `RUST_LOG`
-/// (`node=debug,kernel=trace`) overrule the flags.
+/// Starts logging, at level `default` if there are no flags. The environment variables
+/// `MESHRTI_LOG` and `RUST_LOG` (such as `node=debug,kernel=trace`) overrule the flags.
 ///
 /// # Errors
 /// A variable does not contain a valid filter, or the system cannot create a thread.

@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 
 use super::limit::RateLimit;
 
-/// Octets of lines that may wait: some thousands of lines, a burst that a slow terminal takes a while to show.
+/// The maximum number of octets of waiting lines: some thousands of lines, enough for a burst on a
+/// slow terminal.
 const QUEUE_BYTES_MAX: usize = 1 << 20;
 
 /// The pause after a failure to write. On a disk that stays full each batch fails at once, so that
@@ -78,7 +79,7 @@ impl LogQueue {
         self.filled.notify_one();
     }
 
-    /// Adds the last words of the process, for which there is always room.
+    /// Adds the last text of the process, for which there is always room.
     pub(super) fn push_last(&self, text: &[u8]) {
         self.state().waiting.extend_from_slice(text);
         self.filled.notify_one();

@@ -1,4 +1,5 @@
-//! The course of a run over time and over the links of its network: as tables for files, as charts, and as a trace.
+//! The course of a run over time and over the links of its network, as tables for files, as charts,
+//! and as a trace.
 
 use std::io::Write as _;
 use std::path::Path;

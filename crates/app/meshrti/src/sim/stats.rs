@@ -27,7 +27,8 @@ pub(super) struct Split {
     pub(super) slow_over_fast: f64,
 }
 
-/// Above this bimodality coefficient a distribution is wider in the middle than a uniform one: it has two modes.
+/// The bimodality coefficient of a uniform distribution. Above it, a distribution counts as having
+/// two modes.
 const BIMODAL_ABOVE: f64 = 5.0 / 9.0;
 /// The minimum ratio of the two modes. Closer ones do not count as two.
 const APART: f64 = 2.0;

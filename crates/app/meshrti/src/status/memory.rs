@@ -7,7 +7,7 @@ use crate::exit::say;
 /// Prints a line for each use of memory.
 pub(super) fn print(memory: &MemoryReport) {
     if memory.uses.is_empty() {
-        return; // a server of an older version, or of somebody else
+        return; // a server of an older version, or of another vendor
     }
     say(format_args!("  memory for clients, of {}: used, most so far, bound now", size(memory.total)));
     for of in &memory.uses {

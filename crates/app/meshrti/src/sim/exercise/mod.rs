@@ -1,4 +1,5 @@
-//! `meshrti sim juo`, `sfexpress` and `million`: entities with interest in what is near, over networks of routers.
+//! `meshrti sim juo`, `sfexpress` and `million`: entities with interest in their neighbourhood,
+//! over networks of routers.
 
 mod charts;
 mod file;

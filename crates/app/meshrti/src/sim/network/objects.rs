@@ -1,4 +1,5 @@
-//! Simulated objects at the hosts of a network, as sources of messages: the Markov chains of the SRMP paper's workload.
+//! Simulated objects at the hosts of a network as sources of messages, with the Markov chains of
+//! the SRMP paper's workload.
 
 use std::path::Path;
 
@@ -15,7 +16,7 @@ pub(super) struct Objects(Workload);
 /// Reads the workload of a host: a preset with `per_host` objects, or a file relative to `folder`.
 ///
 /// # Errors
-/// There is none, it is wrong, or the number is missing or too many.
+/// The workload does not exist or is invalid, or the number of objects is missing or too large.
 pub(super) fn read(name: &str, per_host: Option<u32>, folder: &Path) -> Result<Objects, String> {
     workload(name, ("[traffic]", "per_host", per_host), folder).map(Objects)
 }
@@ -24,7 +25,7 @@ pub(super) fn read(name: &str, per_host: Option<u32>, folder: &Path) -> Result<O
 /// to `folder` that has their number itself.
 ///
 /// # Errors
-/// There is none, it is wrong, or the number is missing or too many.
+/// The workload does not exist or is invalid, or the number of objects is missing or too large.
 pub(in crate::sim) fn workload(
     name: &str,
     (table, key, count): (&str, &str, Option<u32>),

@@ -1,4 +1,5 @@
-//! `meshrti sim router-table1`: links that messages cross, counted by the routers, beside Table 1 of the paper.
+//! `meshrti sim router-table1`: the numbers of links that messages cross, counted by the routers,
+//! beside Table 1 of the paper.
 
 use base::Seed;
 use netsim::routers::{Run, Shape, Start, run};

@@ -233,7 +233,7 @@ fn tell(
         sheets.retain(|sheet| !sheet.is_empty());
         pictures.retain(Picture::is_drawn);
         if sheets.is_empty() {
-            notes.clear(); // they are about tables
+            notes.clear(); // notes are about tables
         }
         notes.push(note.to_owned());
     }

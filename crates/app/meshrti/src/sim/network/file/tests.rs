@@ -307,7 +307,7 @@ fn objects_can_be_written() {
     let preset = "{ process = \"objects\", workload = \"table1\", per_host = 20 }";
     let network = network(&with(preset, false));
     assert!(matches!(network.load, Load::Scripted { pattern: pattern::Pattern::Uniform, .. }));
-    // 2.75 and 0.02 messages a second from each object, for a tenth of one.
+    // Each object sends 2.75 and 0.02 messages a second, for a tenth of a second.
     let (messages, bytes) = network.load.expected(128, network.window);
     assert!(
         (messages / (128.0 * 20.0 * 2.77 * 0.1) - 1.0).abs() < 1e-6 && bytes == 250.0,

@@ -1,4 +1,5 @@
-//! Question 4: loss, bursts, partitions and too many reliable messages, until copies are stale for too long.
+//! Question 4: loss, bursts, partitions and too many reliable messages, up to the point where
+//! copies are stale for too long.
 
 use std::time::Duration;
 

@@ -170,7 +170,7 @@ fn senders(args: &Args, run: Duration) -> Result<(Sheet, Picture), Failure> {
             number(reported),
             number(mean(runs, |run| run.totals.feedback as f64 / seconds).0),
             number(mean(runs, |run| run.totals.recovery(0.5).as_secs_f64() * 1e3).0),
-            number(mean(runs, |run| run.finals.1 as f64 * 100.0 / run.finals.0 as f64).0), // of none: unknown
+            number(mean(runs, |run| run.finals.1 as f64 * 100.0 / run.finals.0 as f64).0), // 0 of 0 is unknown
         ]);
     }
     let mut chart = Chart::new(

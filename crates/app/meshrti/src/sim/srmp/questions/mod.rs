@@ -1,4 +1,5 @@
-//! `srmp-q1` to `srmp-q5`: the questions that the SRMP paper asks and leaves open (its section 2.2), as experiments.
+//! `srmp-q1` to `srmp-q5`: experiments for the questions that the SRMP paper asks and leaves open
+//! (its section 2.2).
 
 mod congestion;
 mod control;
@@ -118,7 +119,8 @@ fn replicate<P: Sync, T: Send, E: RunError>(
     Ok(points.iter().map(of).filter(|runs| !runs.is_empty()).collect())
 }
 
-/// The mean of a figure over replications, and half its 95 % confidence interval, if there are several.
+/// The mean of a figure over replications, and half the width of its 95 % confidence interval if
+/// there are several.
 fn mean<T>(runs: &[T], of: impl Fn(&T) -> f64) -> (f64, Option<f64>) {
     let values: Vec<f64> = runs.iter().map(of).collect();
     (values.iter().sum::<f64>() / values.len().max(1) as f64, crate::sim::stats::ci95(&values))
