@@ -1,4 +1,4 @@
-//! How a subcommand ends.
+//! Outcomes of subcommands and their exit statuses.
 
 use std::fmt;
 use std::io::Write as _;
@@ -6,13 +6,13 @@ use std::process::ExitCode;
 
 use crate::logging;
 
-/// What a subcommand returns.
+/// The result of a subcommand.
 pub(crate) type Outcome = Result<Status, Failure>;
 
 /// The exit statuses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Status {
-    /// It was done.
+    /// The subcommand did its work.
     Done = 0,
     /// The answer is bad news: errors found, server down, regression.
     BadNews = 1,
@@ -22,7 +22,7 @@ pub(crate) enum Status {
     Interrupted = 130,
 }
 
-/// Why a subcommand could not do its work: what and where, and what to do about it.
+/// The reason why a subcommand could not do its work, with its place and a remedy.
 #[derive(Debug)]
 pub(crate) struct Failure {
     status: Status,
@@ -31,12 +31,12 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    /// The world is not as it must be: a server is down, a file cannot be read.
+    /// A condition outside the program does not hold: a server is down, a file cannot be read.
     pub(crate) fn bad_news(what: impl fmt::Display) -> Self {
         Self { status: Status::BadNews, what: what.to_string(), hint: None }
     }
 
-    /// The command cannot be understood, in a way that its grammar does not say.
+    /// The command line is wrong in a way that its grammar cannot express.
     #[allow(dead_code)] // for subcommands whose arguments have to agree
     pub(crate) fn wrong_use(what: impl fmt::Display) -> Self {
         Self { status: Status::WrongUse, what: what.to_string(), hint: None }
@@ -47,7 +47,7 @@ impl Failure {
         Self { status: Status::Interrupted, what: "interrupted".to_owned(), hint: None }
     }
 
-    /// Says what to do.
+    /// Adds a remedy.
     #[must_use]
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
@@ -55,7 +55,7 @@ impl Failure {
     }
 }
 
-/// Tells the user of a failure, and the shell of the outcome.
+/// Reports a failure to the user, and the outcome to the shell.
 pub(crate) fn report(outcome: Outcome) -> ExitCode {
     let (status, text) = match outcome {
         Ok(status) => (status, String::new()),

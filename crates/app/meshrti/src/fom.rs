@@ -1,4 +1,4 @@
-//! `meshrti fom`: what is right and wrong with FOM modules, and what they are together.
+//! `meshrti fom`: checks FOM modules and merges them.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -93,7 +93,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
 }
 
-/// What came of reading and merging: the findings, and the model if there is one.
+/// The result of reading and merging: the findings, and the model if there is one.
 struct Checked {
     findings: Vec<Diagnostic>,
     model: Option<Fdd>,
@@ -108,7 +108,7 @@ impl Checked {
         if self.model.is_some() { Status::Done } else { Status::BadNews }
     }
 
-    /// Hints: sound parts of the model that may surprise all the same.
+    /// A hint at valid parts of the model that may still surprise.
     fn hint(&self) -> Option<&'static str> {
         let action = self.model.as_ref()?.switches().automatic_resign_action;
         (action == ResignAction::NoAction).then_some(
@@ -127,7 +127,8 @@ impl Checked {
 }
 
 impl Modules {
-    /// Reads every file, so that all findings are told at once, and merges them if all can be read.
+    /// Reads every file, so that all findings are reported at once, and merges them if all can be
+    /// read.
     fn check(&self) -> Checked {
         let mut findings = Vec::new();
         let modules: Vec<Option<Module>> =
@@ -145,7 +146,7 @@ impl Modules {
     }
 }
 
-/// Keeps the findings of a step, and its result if there is one.
+/// Adds the findings of a step, and returns its result if there is one.
 fn kept<T>(step: Result<(T, Vec<Diagnostic>), FomError>, findings: &mut Vec<Diagnostic>) -> Option<T> {
     match step {
         Ok((result, warnings)) => {
@@ -226,7 +227,7 @@ fn summary_value(summary: &Summary) -> serde_json::Value {
 fn merge(args: &MergeArgs) -> Outcome {
     let checked = args.modules.check();
     let mut stderr = std::io::stderr().lock();
-    // Nobody is left to be told when the standard error is closed.
+    // A failure is ignored: with the standard error closed, no output can report it.
     let _ = stderr.write_all(fom::render(&checked.findings).as_bytes());
     let Some(model) = &checked.model else {
         return Err(Failure::bad_news(format_args!("{}; nothing was written", checked.verdict())));

@@ -1,8 +1,8 @@
 //! The `meshrti` command: one file per subcommand.
 //!
-//! A subcommand is a module with `Args` (a [`clap::Args`]) and `run(&Args) -> Outcome`. To add one, write the module and
-//! add a line to [`Command`] and one to [`Command::run`]. What subcommands share: [`exit`] (outcomes, printing, running
-//! async work) and [`report`] (`--json`).
+//! A subcommand is a module with `Args` (a [`clap::Args`]) and `run(&Args) -> Outcome`. To add one,
+//! write the module and add a line to [`Command`] and one to [`Command::run`]. Subcommands share
+//! [`exit`] (outcomes, printing, running async work) and [`report`] (`--json`).
 
 mod bench;
 mod demo;
@@ -71,8 +71,8 @@ enum Command {
 }
 
 impl Command {
-    /// What is logged unless the flags say otherwise: events of a server to whoever runs it, nothing but trouble between
-    /// the lines of a table.
+    /// The log level without flags: the events of a server for its operator, and only warnings and
+    /// errors for subcommands that print tables.
     const fn default_level(&self) -> &'static str {
         match self {
             Command::Demo(_) | Command::Bench(_) | Command::Sim(_) | Command::Srmp(_) => "warn",

@@ -10,11 +10,12 @@ pub(crate) use with_mpi::Job;
 #[cfg(not(feature = "mpi"))]
 pub(crate) use without_mpi::Job;
 
-/// What the names of nodes begin with, unless the node has a name.
+/// The prefix of the names of nodes, unless the node has a name.
 const NAME: &str = "rank";
 
-/// Makes `config` that of rank `rank` of `size`: the nodes of its network are the ranks, and their links are made of
-/// messages. Every rank comes to the same network. A configuration that lists nodes has one for each rank, `mpi://RANK`.
+/// Turns `config` into that of rank `rank` of `size`: the nodes of its network are the ranks, and
+/// their links consist of MPI messages. Every rank derives the same network. A configuration that
+/// lists nodes has one for each rank, `mpi://RANK`.
 pub(crate) fn nodes_are_ranks(config: &mut Config, rank: u32, size: u32, fan_out: u32) -> Result<(), String> {
     let network = config.network.get_or_insert_with(Network::default);
     if !network.links.is_empty() || network.join.is_some() {
@@ -49,7 +50,8 @@ fn address(rank: u32) -> Result<LinkUrl, String> {
     format!("mpi://{rank}").parse().map_err(|error: LinkUrlError| error.to_string())
 }
 
-/// Ranks on one host listen on ports that follow each other: those of the configuration are those of the first.
+/// Sets the ports of this rank. Ranks on one host listen on consecutive ports, and the first rank
+/// has those of the configuration.
 pub(crate) fn own_ports(config: &mut Config, local_rank: u32) -> Result<(), String> {
     let move_up = |port: &mut u16| {
         if *port != 0 {
@@ -117,7 +119,7 @@ mod without_mpi {
 
     use crate::exit::Failure;
 
-    /// There is none in this build.
+    /// A build without MPI has no jobs.
     pub(crate) enum Job {}
 
     impl Job {

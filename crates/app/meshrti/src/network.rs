@@ -1,4 +1,4 @@
-//! `meshrti network`: what a node keeps of its network.
+//! `meshrti network`: the state that a node keeps of its network.
 
 use std::path::PathBuf;
 

@@ -1,12 +1,14 @@
-//! How many files, and with them sockets, the process may have open.
+//! The limit of open files, and with them sockets, of the process.
 
 use node::Config;
 
-/// Files besides connections: listeners, the log, modules, and sockets that wait for their peers to close.
+/// The number of files in addition to connections: listeners, the log, modules, and sockets that
+/// wait for their peers to close.
 const BESIDES: usize = 512;
 
-/// Raises the limit of open files to what the limits of `config` need, and warns where the system allows less: many
-/// systems begin with 1,024, which fewer clients than are allowed would use up.
+/// Raises the limit of open files to the number that the limits of `config` need, and warns if the
+/// system allows less. Many systems begin with 1,024, and fewer clients than `config` allows would
+/// use these up.
 pub(crate) fn allow(config: &Config) {
     let links = config.network.as_ref().map_or(0, |network| network.connections + network.silent_connections);
     raise(config.limits.connections.saturating_add(links).saturating_add(BESIDES) as u64);

@@ -55,7 +55,8 @@ async fn ping(args: &Args) -> Outcome {
         let begun = Instant::now();
         let answer = federate.get_transportation_type_handle("HLAreliable");
         match tokio::time::timeout(args.timeout, answer).await {
-            // Without a federation execution there is no such handle; the exception is an answer all the same.
+            // Outside a federation execution there is no such handle, but the exception is an
+            // answer, too.
             Ok(Ok(_) | Err(FederateError::Rti(_))) => rounds.record(begun.elapsed()),
             Ok(Err(error)) => return Err(Failure::bad_news(format_args!("{}: {error}", args.host))),
             Err(_) => {
@@ -69,7 +70,7 @@ async fn ping(args: &Args) -> Outcome {
         }
     }
     drop(callbacks);
-    // The answer that counts is here; what the server makes of our leaving is of no interest.
+    // The measurement is complete, so that the result of disconnecting does not matter.
     let _ = tokio::time::timeout(args.timeout, federate.disconnect()).await;
     if !args.json.takes_stdout() {
         say(format_args!(

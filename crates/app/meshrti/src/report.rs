@@ -1,6 +1,6 @@
 //! Machine-readable reports: one JSON object, the same shape for every subcommand.
 //!
-//! Units stand in the keys: `_us`, `_s`, `_bytes`, `_per_s`, `_mbit_per_s`, `_ratio`.
+//! Keys contain their units: `_us`, `_s`, `_bytes`, `_per_s`, `_mbit_per_s`, `_ratio`.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -18,7 +18,8 @@ pub(crate) struct JsonFlag {
 }
 
 impl JsonFlag {
-    /// True when the standard output belongs to the JSON report, so that nothing else may be printed there.
+    /// Whether the JSON report goes to the standard output, so that nothing else may be printed
+    /// there.
     pub(crate) fn takes_stdout(&self) -> bool {
         self.json.as_deref() == Some(Path::new("-"))
     }
@@ -37,7 +38,7 @@ impl JsonFlag {
     }
 }
 
-/// A report in the making.
+/// A report under construction.
 pub(crate) struct Report {
     command: &'static str,
     schema_version: u32,
@@ -49,8 +50,8 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    /// The report of `command` (for example `bench latency`), begun now, whose rows have the keys of version
-    /// `schema_version` of this command.
+    /// Begins the report of `command` (for example `bench latency`). Its rows have the keys of
+    /// version `schema_version` of this command.
     pub(crate) fn new(command: &'static str, schema_version: u32) -> Self {
         Self {
             command,
@@ -63,7 +64,7 @@ impl Report {
         }
     }
 
-    /// Names the seed that the rows come from.
+    /// Adds the seed of the rows.
     pub(crate) fn seed(&mut self, seed: u64) {
         self.seed = Some(seed);
     }
@@ -76,13 +77,13 @@ impl Report {
     /// Adds a row, a flat JSON object.
     ///
     /// # Panics
-    /// `row` is no object: a mistake of the caller.
+    /// `row` is not an object, which is an error of the caller.
     pub(crate) fn row(&mut self, row: Value) {
         let Value::Object(row) = row else { panic!("a row is a JSON object") };
         self.rows.push(row);
     }
 
-    /// Adds a remark for a person.
+    /// Adds a note for people.
     pub(crate) fn note(&mut self, note: impl Into<String>) {
         self.notes.push(note.into());
     }
@@ -107,7 +108,7 @@ impl Report {
     }
 }
 
-/// What is known of this machine without asking anybody's permission.
+/// A description of this machine, from sources that need no privileges.
 fn machine() -> Value {
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
     json!({
@@ -122,7 +123,8 @@ fn machine() -> Value {
     })
 }
 
-/// The value of the first line `key : value` of a file of the kernel's; `None` on other systems.
+/// The value of the first line `key : value` in a file of the Linux kernel. `None` on other
+/// systems.
 fn field_of(path: &str, key: &str) -> Option<String> {
     let text = std::fs::read_to_string(path).ok()?;
     text.lines().find_map(|line| {

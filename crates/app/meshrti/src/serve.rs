@@ -11,7 +11,7 @@ use tracing::{info, warn};
 use crate::exit::{Failure, Outcome, Status, say};
 use crate::{logging, mpi, open_files};
 
-/// The configuration that is read when there is one and no other is named.
+/// The configuration file that is read if it exists and no other is named.
 const DEFAULT_CONFIG: &str = "meshrti.toml";
 
 /// Run a node that federates can join.
@@ -93,7 +93,7 @@ pub(crate) struct Args {
     check: bool,
 }
 
-/// What `--link` may name.
+/// A value of `--link`.
 #[derive(Clone)]
 enum Link {
     To(LinkUrl),
@@ -117,8 +117,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
         let config = configuration(args, Some(&job))?;
         let outcome = if args.check { Ok(Status::Done) } else { serve_on_runtime(&config, Some(&job)) };
         if outcome.is_ok() {
-            // It waits for the other ranks. Signals end nothing any more: `mpirun` sends them to ranks that wait, too, and
-            // what could be done in order is done. A failure ends the whole job, without waiting for anybody.
+            // This waits for the other ranks. Signals no longer end the process: `mpirun` sends
+            // them to waiting ranks, too, and the orderly shutdown is complete. A failure ends the
+            // whole job, without waiting for other ranks.
             job.leave();
         }
         return outcome;
@@ -127,8 +128,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
     if args.check { Ok(Status::Done) } else { serve_on_runtime(&config, None) }
 }
 
-/// The file for what the node keeps of its network. By default there is one for a node that has a name: a drawn one is another at each
-/// start, and so are the nodes of an MPI job, which starts and ends as a whole.
+/// The file for the state that a node keeps of its network. By default only a node with a
+/// configured name has one. A random name differs at each start, and an MPI job starts and ends as
+/// a whole.
 fn state_file(config: &mut Config, is_job: bool) -> Result<Option<StateFile>, Failure> {
     let Some(network) = &mut config.network else { return Ok(None) };
     let usual = network.state == StatePlace::Default;
@@ -197,7 +199,8 @@ fn configuration(args: &Args, job: Option<&mpi::Job>) -> Result<Config, Failure>
     Ok(config)
 }
 
-/// The network of the configuration, overruled by the flags, and what follows from this node's name.
+/// Completes the network of the configuration with the flags, and with the entries for this node's
+/// name.
 fn network(args: &Args, config: &mut Config, job: Option<&mpi::Job>) -> Result<(), String> {
     let flags = args.join.is_some()
         || !args.link.is_empty()
@@ -248,8 +251,8 @@ async fn serve(config: &Config, job: Option<&mpi::Job>) -> Outcome {
     info!(name = config.name, version = env!("CARGO_PKG_VERSION"), "node started");
     let (interrupted, stop) = tokio::sync::oneshot::channel();
     let stopper = tokio::spawn(signals(Signals::listen(), interrupted));
-    // Connections are taken, and signals heard, from here on. Whoever chose port 0 learns the port from these lines.
-    // The lines of all ranks come out of one `mpirun`.
+    // From here on the node accepts connections and handles signals. With port 0, these lines show
+    // the chosen port. One `mpirun` prints the lines of all ranks.
     let who = job.map(|job| format!("rank {} on {}: ", job.number(), job.host())).unwrap_or_default();
     for address in node.addresses() {
         say(format_args!("{who}listening on tcp://{address}"));
@@ -269,7 +272,7 @@ async fn serve(config: &Config, job: Option<&mpi::Job>) -> Outcome {
     Ok(Status::Done)
 }
 
-/// Asks for the end at the first signal, and takes it at the second.
+/// Requests an orderly shutdown at the first signal, and ends the process at the second.
 async fn signals(mut signals: Signals, stop: tokio::sync::oneshot::Sender<()>) {
     signals.next().await;
     let _ = stop.send(());
@@ -280,13 +283,14 @@ async fn signals(mut signals: Signals, stop: tokio::sync::oneshot::Sender<()>) {
 
 /// Ctrl-C and, where there is one, the termination signal.
 struct Signals {
-    /// Without a handler the system ends the process, which is what a signal asks for.
+    /// `None` if the handler cannot be installed. The system then ends the process, as the signal
+    /// requests.
     #[cfg(unix)]
     terminate: Option<(tokio::signal::unix::Signal, tokio::signal::unix::Signal)>,
 }
 
 impl Signals {
-    /// From now on no signal is missed. It has to be called on a runtime.
+    /// Installs the handlers, after which no signal is missed. Must be called on a runtime.
     fn listen() -> Self {
         #[cfg(unix)]
         {
@@ -297,7 +301,7 @@ impl Signals {
         Self {}
     }
 
-    /// Waits for the next one.
+    /// Waits for the next signal.
     async fn next(&mut self) {
         #[cfg(unix)]
         match &mut self.terminate {

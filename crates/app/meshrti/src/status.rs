@@ -1,4 +1,4 @@
-//! `meshrti status`: what runs on a server.
+//! `meshrti status`: the state of a server.
 
 mod memory;
 mod network;
@@ -37,15 +37,16 @@ pub(crate) struct Args {
     json: JsonFlag,
 }
 
-/// What a server tells about itself.
+/// The report of a server about itself.
 struct Found {
     /// Name of each federation execution, and its implementation of logical time.
     federations: BTreeMap<String, String>,
     /// Name and type of each federate, by federation execution.
     members: BTreeMap<String, Vec<(String, String)>>,
-    /// The queues of the federates that are connected to the server that was asked, by federation execution and name.
+    /// The queues of the federates that are connected to the queried server, by federation
+    /// execution and name.
     queues: BTreeMap<(String, String), FederateReport>,
-    /// The object instances of each federation execution at the server that was asked.
+    /// The object instances of each federation execution at the queried server.
     instances: BTreeMap<String, FederationReport>,
 }
 
@@ -99,7 +100,7 @@ async fn status(args: &Args) -> Outcome {
     found.instances = federations.into_iter().map(|known| (known.name.clone(), known)).collect();
     found.queues =
         queues.into_iter().map(|queue| ((queue.federation.clone(), queue.name.clone()), queue)).collect();
-    // The report is here; what the server makes of our leaving is of no interest.
+    // The report is complete, so that the result of disconnecting does not matter.
     let _ = tokio::time::timeout(args.timeout, federate.disconnect()).await;
     if !args.json.takes_stdout() {
         print(&args.host, &found);
@@ -115,7 +116,7 @@ async fn status(args: &Args) -> Outcome {
     Ok(Status::Done)
 }
 
-/// Connects, and asks for a report on the occasion. Servers of others do not know it.
+/// Connects, and requests a report at the same time. Servers of other vendors do not send one.
 async fn connect(args: &Args) -> Result<(Federate, Callbacks, Option<NetworkReport>), Failure> {
     let mut options = Options::new(&args.host);
     options.session.connect_timeout = args.timeout;
@@ -143,7 +144,7 @@ fn print(host: &str, found: &Found) {
     }
 }
 
-/// Objects without an owner stay until the federation execution ends: it is worth a word.
+/// Mentions objects without an owner, because they stay until the federation execution ends.
 fn describe_instances(known: &FederationReport) -> String {
     let FederationReport { instances, unowned, .. } = known;
     match unowned {
@@ -165,7 +166,7 @@ fn describe_refusals(refusals: RefusalReport) -> String {
     )
 }
 
-/// The same as rows. What waits for a federate is known to the server that it is connected to.
+/// The same as rows. Only the server of a federate knows the callbacks that wait for it.
 fn rows(found: &Found, report: &mut Report) {
     for (federation, time) in &found.federations {
         let members = &found.members[federation];
@@ -228,7 +229,8 @@ async fn look(federate: &Federate, callbacks: &mut Callbacks) -> Result<Found, F
     Ok(found)
 }
 
-/// The federation execution a report is about, and its members: none if it has gone in the meantime.
+/// The federation execution of a report, and its members, empty if it has been destroyed in the
+/// meantime. `None` for other callbacks.
 fn members_of(callback: Callback) -> Option<(String, Vec<(String, String)>)> {
     match callback {
         Callback::ReportFederationExecutionMembers(report) => {
@@ -241,7 +243,7 @@ fn members_of(callback: Callback) -> Option<(String, Vec<(String, String)>)> {
     }
 }
 
-/// The first callback that `pick` wants.
+/// Waits for the first callback that `pick` accepts.
 async fn wait_for<T>(
     callbacks: &mut Callbacks,
     pick: impl Fn(Callback) -> Option<T>,

@@ -13,7 +13,7 @@ use super::{failure, launcher};
 use crate::exit::{Failure, Outcome as Exit, Status, say};
 use crate::report::{JsonFlag, Report};
 
-/// Violations that are printed; all are counted.
+/// The maximum number of violations printed. All are counted.
 const SHOWN: usize = 20;
 
 /// Kill nodes while federates talk: was anything lost, and how long does it take to go on?
@@ -100,7 +100,7 @@ pub(super) async fn run(args: &Args) -> Exit {
     args.json.write(&report)?;
     let is_sound = outcome.verdict.violations.is_empty();
     if is_sound && !kept {
-        // They are in the system's folder for such things: what stays there harms nobody.
+        // The logs are in the system's folder for temporary files, where leftovers do no harm.
         let _ = std::fs::remove_dir_all(&folder);
         return Ok(Status::Done);
     }
@@ -110,14 +110,14 @@ pub(super) async fn run(args: &Args) -> Exit {
     Ok(if is_sound { Status::Done } else { Status::BadNews })
 }
 
-/// How this program starts nodes: with their log.
+/// A launcher that starts nodes as processes of this program, with logging.
 fn nodes_launcher() -> Result<Launcher, Failure> {
     let program = std::env::current_exe()
         .map_err(|error| Failure::bad_news(format_args!("this program cannot find itself: {error}")))?;
     Ok(Launcher::new(program, ["bench", "role"]))
 }
 
-/// An empty folder, and whether it is to be kept.
+/// Returns an empty folder, and whether to keep it.
 fn folder(wanted: Option<&Path>, seed: u64) -> Result<(PathBuf, bool), Failure> {
     let kept = wanted.is_some();
     let path = wanted.map_or_else(
@@ -183,7 +183,7 @@ fn millis(time: Option<Micros>) -> String {
     time.map_or_else(|| "-".to_owned(), |time| figure(time as f64 / 1e3))
 }
 
-/// What is measured, how it is called in reports, and how in tables.
+/// A figure of a recovery: its key in reports, its name in tables, and its value.
 type Figure = (&'static str, &'static str, fn(&Recovery) -> Option<Micros>);
 
 const FIGURES: [Figure; 7] = [
@@ -227,7 +227,7 @@ fn sorted(recoveries: &[Recovery], figure_of: fn(&Recovery) -> Option<Micros>) -
     sorted
 }
 
-/// The smallest value that so many percent are not above.
+/// The smallest value that at least `percent` percent of the values do not exceed.
 fn quantile(sorted: &[Micros], percent: usize) -> Option<Micros> {
     let rank = (sorted.len() * percent).div_ceil(100).max(1);
     sorted.get(rank - 1).copied()

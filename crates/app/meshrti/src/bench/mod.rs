@@ -115,7 +115,7 @@ impl Target {
         }
     }
 
-    /// A remark on the server for the report.
+    /// A note on the measured server for the report.
     fn note(&self) -> String {
         match (&self.server, &self.far_server) {
             (Some(near), Some(far)) => {
@@ -133,7 +133,7 @@ impl Target {
     }
 }
 
-/// How this program starts the processes of a benchmark.
+/// A launcher that starts the processes of a benchmark from this program.
 pub(crate) fn launcher() -> Result<Launcher, Failure> {
     let program = std::env::current_exe()
         .map_err(|error| Failure::bad_news(format_args!("this program cannot find itself: {error}")))?;

@@ -1,13 +1,14 @@
-//! A line that says how far a benchmark is: on terminals only, and only when it takes more than a moment.
+//! A progress line of a benchmark, shown on terminals only, and only when the benchmark takes more
+//! than a moment.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::time::{Duration, Instant};
 
-/// Nothing is shown before this, and nothing new sooner than the next step of it.
+/// The delay before the line appears, and the interval between its updates.
 const QUIET: Duration = Duration::from_secs(2);
 const STEP: Duration = Duration::from_millis(200);
 
-/// A progress line on the standard error; it is wiped when this is dropped.
+/// A progress line on the standard error. Dropping it erases the line.
 pub(crate) struct Progress {
     label: &'static str,
     begun: Instant,
@@ -20,14 +21,14 @@ impl Progress {
         Self { label, begun: Instant::now(), shown: None, terminal: std::io::stderr().is_terminal() }
     }
 
-    /// `done` of `all` is done.
+    /// Shows that `done` of `all` steps are done.
     pub(crate) fn at(&mut self, done: u64, all: u64) {
         let spent = self.begun.elapsed();
         if !self.terminal || spent < QUIET || self.shown.is_some_and(|shown| shown.elapsed() < STEP) {
             return;
         }
         self.shown = Some(Instant::now());
-        // A terminal that cannot be written to shows nothing; that is all.
+        // A failure to write only means that the terminal shows no progress.
         let _ = write!(std::io::stderr(), "\r\x1b[K{}", line(self.label, done, all, spent));
     }
 }

@@ -91,7 +91,7 @@ pub(super) async fn run(args: &Args) -> Outcome {
     Ok(Status::Done)
 }
 
-/// A row that says which benchmark it is of.
+/// Adds the name of the benchmark to a row.
 fn named(benchmark: &str, mut row: Value) -> Value {
     row["benchmark"] = json!(benchmark);
     row

@@ -41,7 +41,7 @@ pub(super) struct Args {
     json: JsonFlag,
 }
 
-/// A share, from 0 to 50 %.
+/// Parses a share, from 0 to 50 %.
 fn share(text: &str) -> Result<f64, String> {
     let number: f64 = text.strip_suffix('%').unwrap_or(text).parse().map_err(|_| "no share, such as 5%")?;
     let share = if text.ends_with('%') { number / 100.0 } else { number };

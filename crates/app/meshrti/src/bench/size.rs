@@ -1,6 +1,6 @@
 //! Sizes on the command line: `16`, `4k`, `1M`.
 
-/// A number of bytes, with `k` for 1024 and `M` for 1024 of those.
+/// Parses a number of bytes, with `k` for 1024 and `M` for 1024².
 pub(crate) fn parse(text: &str) -> Result<usize, String> {
     let (digits, scale) = match text.char_indices().last() {
         Some((at, 'k' | 'K')) => (&text[..at], 1 << 10),
@@ -27,7 +27,7 @@ pub(crate) fn parse_numbered(text: &str) -> Result<usize, String> {
     }
 }
 
-/// A size as people write it.
+/// Formats a size with a unit, for people.
 pub(crate) fn name(bytes: usize) -> String {
     match bytes {
         _ if bytes >= 1 << 20 && bytes.is_multiple_of(1 << 20) => format!("{}M", bytes >> 20),

@@ -6,7 +6,7 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// A table without lines below its headings.
+    /// Creates a table with headings and no lines.
     pub(crate) fn new<const N: usize>(headings: [&str; N]) -> Self {
         Self { lines: vec![headings.map(str::to_owned).to_vec()] }
     }
@@ -36,7 +36,7 @@ impl Table {
     }
 }
 
-/// A number with as many digits as say something.
+/// Formats a number with about three significant digits, and thousands as whole numbers.
 pub(crate) fn figure(value: f64) -> String {
     match value.abs() {
         size if size >= 1_000.0 => grouped(value),
@@ -46,7 +46,7 @@ pub(crate) fn figure(value: f64) -> String {
     }
 }
 
-/// A whole number with its thousands apart.
+/// Formats a whole number with separated thousands.
 fn grouped(value: f64) -> String {
     let digits = format!("{value:.0}");
     let mut text = String::new();
@@ -60,7 +60,7 @@ fn grouped(value: f64) -> String {
     text
 }
 
-/// What may be missing, as a dash.
+/// Formats a number, or a dash if it is missing.
 pub(crate) fn or_dash(value: Option<f64>) -> String {
     value.map_or_else(|| "-".to_owned(), figure)
 }

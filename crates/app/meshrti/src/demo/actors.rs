@@ -1,5 +1,5 @@
-//! The federates that make something happen. Each has its own connection to the RTI and knows of the others only what
-//! the RTI tells it.
+//! The active federates of the demo. Each has its own connection to the RTI and learns about the
+//! others only through it.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -18,18 +18,18 @@ use super::world::{Local, Position};
 const FAST_HZ: u32 = 25;
 const SLOW_HZ: u32 = 10;
 
-/// How long a vehicle stands still after a detonation that was meant for it.
+/// The time for which a vehicle stops after a detonation aimed at it.
 const STUNNED: Duration = Duration::from_secs(4);
 
-/// The launcher waits this long before its first munition, and after each.
+/// The launcher's wait before its first munition, and after each.
 const RELOAD: Duration = Duration::from_secs(3);
 const MUNITION_M_PER_S: f64 = 420.0;
 const LAUNCHER: Local = Local::new(-400.0, -900.0, 2.0);
 
-/// When the late visitor joins, and how long it stays and stays away.
+/// The time until the late visitor joins, and the length of each stay and absence.
 const VISIT: Duration = Duration::from_secs(10);
 
-/// Entities on circles: what they are called and where they go.
+/// Entities on circles, with their names and circles.
 pub(super) struct Fleet {
     name: &'static str,
     class: &'static str,
@@ -65,7 +65,7 @@ impl Fleet {
         Self { name: "Visiting flight", class: AIRCRAFT, rate_hz: FAST_HZ, entities }
     }
 
-    /// Moves the entities for `stay`, or for ever.
+    /// Moves the entities for the time `stay`, or for ever.
     pub(super) async fn play(
         self,
         server: String,
@@ -109,7 +109,7 @@ struct Driven {
     stunned_until: Option<Instant>,
 }
 
-/// Reacts to what the RTI says: somebody wants to know a marking, or something went off.
+/// Reacts to callbacks: a request for a marking, or a detonation.
 async fn heed(
     member: &Member,
     entities: &mut [Driven],
@@ -140,7 +140,7 @@ async fn heed(
     Ok(())
 }
 
-/// A federate that joins late, leaves, and comes again.
+/// A federate that joins late, leaves, and joins again.
 pub(super) async fn visit(server: String, stamps: Stamps) -> Result<(), DemoError> {
     loop {
         sleep(VISIT / 2).await;
@@ -148,7 +148,7 @@ pub(super) async fn visit(server: String, stamps: Stamps) -> Result<(), DemoErro
     }
 }
 
-/// A launcher that shoots at ground vehicles, wherever they are reported to be.
+/// A launcher that shoots at ground vehicles at their reported positions.
 pub(super) async fn launch(server: String, stamps: Stamps) -> Result<(), DemoError> {
     sleep(Duration::from_millis(500)).await;
     let member = Member::join(&server, "Launcher", stamps, false).await?;
@@ -170,7 +170,7 @@ pub(super) async fn launch(server: String, stamps: Stamps) -> Result<(), DemoErr
     Ok(())
 }
 
-/// What the launcher knows of a vehicle.
+/// The launcher's knowledge of a vehicle.
 #[derive(Default)]
 struct Target {
     marking: String,
@@ -183,7 +183,7 @@ struct Launcher {
 }
 
 impl Launcher {
-    /// Looks at what the RTI reports for a while.
+    /// Handles callbacks of the RTI for the given time.
     async fn watch_for(&mut self, time: Duration) -> Result<(), DemoError> {
         let end = Instant::now() + time;
         let mut ticks = ticker(FAST_HZ);
@@ -222,7 +222,7 @@ impl Launcher {
         }
     }
 
-    /// Fires a munition at the target of that index and steers it until it is there.
+    /// Fires a munition at the target with this index and steers it until it arrives.
     async fn shoot(&mut self, number: usize, index: usize) -> Result<(), DemoError> {
         let known = self.targets.iter().filter(|(_, target)| target.place.is_some()).nth(index);
         let Some((&object, Target { marking, place: Some(aim) })) = known else { return Ok(()) };

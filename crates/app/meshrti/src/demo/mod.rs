@@ -23,11 +23,11 @@ use viewer::Viewer;
 
 use crate::exit::{Failure, Outcome, Status, say};
 
-/// How often the table is drawn on a terminal, and how often it is printed elsewhere.
+/// The intervals at which the table is drawn on a terminal, and printed elsewhere.
 const REDRAW: Duration = Duration::from_millis(500);
 const REPRINT: Duration = Duration::from_secs(5);
 
-/// How long it runs where nobody can press Ctrl-C.
+/// The length of the demo where nobody can press Ctrl-C.
 const UNATTENDED: Duration = Duration::from_secs(30);
 
 /// Show an RTI at work: embedded server, a few federates, a live table.
@@ -73,12 +73,12 @@ pub(crate) fn run(args: &Args, quiet: bool) -> Outcome {
         .build()
         .map_err(|e| Failure::bad_news(format_args!("the system gives no event queue: {e}")))?;
     let outcome = runtime.block_on(Box::pin(play(&server, length, Show { terminal, quiet })));
-    drop(runtime); // the federates go before the RTI
+    drop(runtime); // the federates end before the RTI
     drop(node);
     outcome
 }
 
-/// What is shown, and how.
+/// The output settings of the demo.
 #[derive(Clone, Copy)]
 struct Show {
     terminal: bool,
@@ -105,7 +105,7 @@ async fn play(server: &str, length: Option<Duration>, show: Show) -> Outcome {
     Ok(status)
 }
 
-/// Shows what the viewer sees until time is up.
+/// Shows the viewer's data until the time is up.
 async fn watch(viewer: &mut Viewer, length: Option<Duration>, show: Show) -> Result<Status, Failure> {
     let begun = Instant::now();
     let mut screen = Screen::new(show.terminal);
@@ -127,7 +127,7 @@ async fn watch(viewer: &mut Viewer, length: Option<Duration>, show: Show) -> Res
     }
 }
 
-/// Why an actor that plays for ever has ended.
+/// The reason why an actor that should play for ever has ended.
 fn early(ended: Result<Result<(), DemoError>, tokio::task::JoinError>) -> Failure {
     match ended {
         Ok(Ok(())) => Failure::bad_news("the demo: a federate has ended early"),
@@ -136,7 +136,7 @@ fn early(ended: Result<Result<(), DemoError>, tokio::task::JoinError>) -> Failur
     }
 }
 
-/// Leaves in order; what the RTI makes of it changes nothing any more.
+/// Leaves in order. The answer of the RTI no longer matters.
 async fn end(viewer: Viewer) {
     let leave = async {
         let federate = viewer.member.federate.clone();

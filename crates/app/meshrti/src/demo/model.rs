@@ -1,4 +1,5 @@
-//! The object model of the demo as a federate sees it: handles in place of names, and a federate that has them.
+//! The object model of the demo in a federate: handles in place of names, and a joined federate
+//! that has them.
 
 use std::time::Duration;
 
@@ -15,12 +16,12 @@ use super::stamp::Stamps;
 use super::world::Position;
 use crate::exit::Failure;
 
-/// The federation execution that everybody joins.
+/// The federation execution that all federates of the demo join.
 pub(super) const FEDERATION: &str = "MeshRTI Demo";
 
 const FOM: &str = include_str!("../../foms/MeshRTI-Demo.xml");
 
-/// Names of classes, their last parts.
+/// The names of classes, without the path.
 pub(super) const AIRCRAFT: &str = "Aircraft";
 pub(super) const GROUND_VEHICLE: &str = "GroundVehicle";
 pub(super) const MUNITION: &str = "Munition";
@@ -32,7 +33,7 @@ const CLASSES: [(&str, &str); 4] = [
     (MUNITION, "HLAobjectRoot.BaseEntity.PhysicalEntity.Munition"),
 ];
 
-/// What the names of an interaction class are to the RTI.
+/// The RTI's handles of an interaction class and its parameters.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shot {
     pub(super) class: InteractionClassHandle,
@@ -41,7 +42,7 @@ pub(super) struct Shot {
     pub(super) location: ParameterHandle,
 }
 
-/// What the names of the object model are to the RTI.
+/// The RTI's handles of the names in the object model.
 #[derive(Clone, Debug)]
 pub(super) struct Model {
     classes: Vec<(&'static str, ObjectClassHandle)>,
@@ -80,7 +81,7 @@ impl Model {
         })
     }
 
-    /// The class of that name.
+    /// The handle of the class `name`.
     pub(super) fn class(&self, name: &str) -> ObjectClassHandle {
         self.classes
             .iter()
@@ -132,7 +133,7 @@ impl Member {
         self.federate.publish_object_class_attributes(self.model.class(class), self.model.attributes()).await
     }
 
-    /// Registers an entity and says what is painted on it.
+    /// Registers an entity and sends its marking.
     pub(super) async fn register(
         &self,
         class: &str,
@@ -143,13 +144,13 @@ impl Member {
         Ok(object)
     }
 
-    /// Says what is painted on an entity.
+    /// Sends the marking of an entity.
     pub(super) async fn mark(&self, object: ObjectInstanceHandle, marking: &str) -> Result<(), DemoError> {
         let value = AsciiString(marking.to_owned()).encode()?;
         Ok(self.federate.update_attribute_values(object, [(self.model.marking, value)], Bytes::new()).await?)
     }
 
-    /// Sends where an entity is, stamped with the time, without waiting for the RTI's answer.
+    /// Sends the state of an entity, stamped with the time, without waiting for the RTI's answer.
     pub(super) async fn show(&self, object: ObjectInstanceHandle, state: &State) -> Result<(), DemoError> {
         let values = [
             (self.model.position, state.place.position().encode()?),
@@ -162,7 +163,7 @@ impl Member {
         Ok(())
     }
 
-    /// Sends that something was fired or has gone off.
+    /// Sends the interaction of a firing or a detonation.
     pub(super) async fn announce(
         &self,
         shot: Shot,
@@ -178,14 +179,14 @@ impl Member {
         Ok(self.federate.send_interaction(shot.class, values, self.stamps.now()).await?)
     }
 
-    /// Leaves, with everything it has registered.
+    /// Resigns, and deletes all objects that it has registered.
     pub(super) async fn leave(self) -> Result<(), DemoError> {
         self.federate.resign_federation_execution(ResignAction::DeleteObjects).await?;
         Ok(self.federate.disconnect().await?)
     }
 }
 
-/// What can go wrong in a demo, for a person.
+/// A failure of the demo, as a text for people.
 #[derive(Debug)]
 pub(super) struct DemoError(String);
 

@@ -4,7 +4,7 @@ use std::f64::consts::TAU;
 
 use super::world::{Local, Orientation};
 
-/// Where an entity is, where it goes, and how it is turned.
+/// Position, velocity and orientation of an entity.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct State {
     pub(super) place: Local,
@@ -12,21 +12,22 @@ pub(super) struct State {
     pub(super) orientation: Orientation,
 }
 
-/// The gravity that a banked turn is flown against, in m/s².
+/// The gravity for the bank angle of a turn, in m/s².
 const GRAVITY: f64 = 9.81;
 
-/// A circle flown or driven for ever.
+/// A circle that an entity follows for ever.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Circle {
     pub(super) centre: Local,
     pub(super) radius_m: f64,
     pub(super) speed_m_per_s: f64,
-    /// Where on it everything begins, in turns.
+    /// The starting point on the circle, in turns.
     pub(super) phase: f64,
 }
 
 impl Circle {
-    /// After `driven` metres: clockwise, as seen from above. `moving` says whether it moves just now.
+    /// The state after `driven` metres, clockwise as seen from above. `moving` tells whether the
+    /// entity moves at this moment.
     pub(super) fn at(&self, driven: f64, moving: bool) -> State {
         let angle = (self.phase + driven / (TAU * self.radius_m)).rem_euclid(1.0) * TAU;
         let speed = if moving { self.speed_m_per_s } else { 0.0 };
@@ -43,7 +44,7 @@ impl Circle {
     }
 }
 
-/// One step of a munition from `from` towards `target`: `None` when it is there.
+/// One step of a munition from `from` towards `target`. `None` when it has arrived.
 pub(super) fn chase(from: Local, target: Local, speed_m_per_s: f64, step_s: f64) -> Option<State> {
     let way = target.plus(from, -1.0);
     let distance = way.length();

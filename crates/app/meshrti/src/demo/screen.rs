@@ -1,4 +1,4 @@
-//! What a person sees of the demo.
+//! The texts that the demo shows.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -6,10 +6,11 @@ use std::io::Write as _;
 use super::viewer::{EVENTS, Seen, View};
 use crate::exit::say;
 
-/// Lines that a table of entities takes at least, so that the rest does not jump when one comes or goes.
+/// The minimum number of lines of a table of entities, so that the text below does not jump when an
+/// entity comes or goes.
 const ROWS_MIN: usize = 8;
 
-/// What is going on, in a few lines, before the first table.
+/// A short introduction to the demo, shown before the first table.
 pub(super) fn introduction(address: &str, program: &str) -> String {
     format!(
         "\
@@ -75,12 +76,13 @@ fn known(value: f64, digits: usize) -> String {
     if value.is_nan() { "-".to_owned() } else { format!("{value:.digits$}") }
 }
 
-/// A name that cannot do anything to a terminal: it may come from any federate that joins.
+/// Removes control characters from a name and keeps at most ten characters. The name may come from
+/// any federate that joins, and must not be able to affect the terminal.
 fn printable(name: &str) -> String {
     name.chars().filter(|c| !c.is_control()).take(10).collect()
 }
 
-/// What has happened in all.
+/// A summary of the whole run.
 pub(super) fn summary(view: &View) -> String {
     format!(
         "In {:.0} s the watching federate discovered {} objects, saw {} removed, and got {} reflects and {} interactions.\n\
@@ -97,7 +99,7 @@ pub(super) fn summary(view: &View) -> String {
     )
 }
 
-/// Where tables appear: in place on a terminal, one below the other elsewhere.
+/// The output of tables: in place on a terminal, one below the other elsewhere.
 pub(super) struct Screen {
     in_place: bool,
     lines: usize,
@@ -116,12 +118,12 @@ impl Screen {
         let frame = frame(text, self.lines);
         self.lines = text.lines().count();
         let mut stdout = std::io::stdout().lock();
-        // A terminal that has gone is noticed by the signal that comes with it.
+        // The loss of the terminal needs no error here: a signal comes with it.
         let _ = stdout.write_all(frame.as_bytes()).and_then(|()| stdout.flush());
     }
 }
 
-/// `text` over the `above` lines that were written last.
+/// Returns `text` with the control sequence that overwrites the last `above` lines.
 fn frame(text: &str, above: usize) -> String {
     let mut frame = String::new();
     if above > 0 {

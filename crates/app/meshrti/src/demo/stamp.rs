@@ -1,13 +1,14 @@
-//! When an update was sent, in its user-supplied tag.
+//! The time of sending of an update, in its user-supplied tag.
 
 use std::time::{Duration, Instant};
 
 use bytes::{BufMut as _, Bytes, BytesMut};
 
-/// A stamp is this process's key and nanoseconds since the demo began.
+/// The length of a stamp: this process's key and the nanoseconds since the demo began.
 const STAMP_BYTES: usize = 16;
 
-/// Makes and reads stamps. Only this process's own are understood: other clocks say nothing about this one.
+/// Makes and reads stamps. It accepts only stamps of this process, because clocks of other
+/// processes cannot be compared with its own.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stamps {
     begun: Instant,
@@ -15,7 +16,7 @@ pub(super) struct Stamps {
 }
 
 impl Stamps {
-    /// Stamps of a demo that begins now; `key` tells them from tags of others.
+    /// Stamps of a demo that begins now. `key` distinguishes them from tags of other processes.
     pub(super) fn new(key: u64) -> Self {
         Self { begun: Instant::now(), key }
     }
@@ -29,7 +30,8 @@ impl Stamps {
         tag.freeze()
     }
 
-    /// How long ago the update with `tag` was sent; `None` when that is no stamp of this process.
+    /// The time since the update with `tag` was sent. `None` if the tag is not a stamp of this
+    /// process.
     pub(super) fn age(&self, tag: &[u8]) -> Option<Duration> {
         let (key, nanos) = tag.split_first_chunk()?;
         let nanos = u64::from_be_bytes(nanos.try_into().ok()?);

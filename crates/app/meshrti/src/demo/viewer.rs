@@ -1,4 +1,4 @@
-//! The federate that watches: what it knows was reflected to it by the RTI, and nothing else.
+//! The federate that watches. All its data comes from the callbacks of the RTI.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -13,29 +13,31 @@ use tokio::time::Instant;
 use super::model::{DemoError, Member};
 use super::world::{Position, Velocity};
 
-/// How many of the last events are remembered.
+/// The number of last events that are kept.
 pub(super) const EVENTS: usize = 6;
 
-/// Something that is seen.
+/// An entity that the viewer has discovered.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Seen {
     pub(super) class: &'static str,
     pub(super) marking: String,
     pub(super) position: Option<Position>,
     pub(super) velocity: Option<Velocity>,
-    /// Updates since the rates were last computed, and per second before that.
+    /// The number of updates since the last computation of rates, and the rate per second before
+    /// it.
     updates: u32,
     pub(super) updates_per_s: f64,
 }
 
-/// What the viewer has seen so far.
+/// The data that the viewer has collected so far.
 pub(super) struct View {
     begun: Instant,
     counted: Instant,
     pub(super) entities: BTreeMap<ObjectInstanceHandle, Seen>,
     /// The last events, the newest at the end.
     pub(super) events: VecDeque<String>,
-    /// From sending an update to its reflect: of the last interval, and of all.
+    /// The latencies from sending an update to its reflect, of the last interval and of the whole
+    /// run.
     pub(super) recent: Rounds,
     pub(super) latency: Rounds,
     pub(super) discovered: u64,
@@ -61,12 +63,12 @@ impl View {
         }
     }
 
-    /// How long it has been watching.
+    /// The time since the viewer began to watch.
     pub(super) fn age(&self) -> Duration {
         self.begun.elapsed()
     }
 
-    /// Computes the rates since this was last called, and begins to count anew.
+    /// Computes the rates since the last call, and restarts the counts.
     pub(super) fn count(&mut self) {
         let seconds = self.counted.elapsed().as_secs_f64().max(1e-3);
         for entity in self.entities.values_mut() {
@@ -75,7 +77,7 @@ impl View {
         self.counted = Instant::now();
     }
 
-    /// All updates per second that are seen.
+    /// The updates per second of all entities together.
     pub(super) fn updates_per_s(&self) -> f64 {
         self.entities.values().map(|entity| entity.updates_per_s).sum()
     }
@@ -100,7 +102,7 @@ impl Viewer {
         let model = &member.model;
         let everything = model.class("BaseEntity");
         member.federate.subscribe_object_class_attributes(everything, model.attributes()).await?;
-        // Discovered at the class of registration only by who subscribes to that class.
+        // Only a subscriber to the class of registration discovers an object at that class.
         for class in [super::model::AIRCRAFT, super::model::GROUND_VEHICLE, super::model::MUNITION] {
             member.federate.subscribe_object_class_attributes(model.class(class), model.attributes()).await?;
         }
@@ -110,7 +112,7 @@ impl Viewer {
         Ok(Self { member, view: View::new() })
     }
 
-    /// Takes in what the RTI says until `end`. False when it will say nothing any more.
+    /// Handles callbacks until `end`. Returns false if there will be no further callbacks.
     pub(super) async fn watch_until(&mut self, end: Instant) -> bool {
         loop {
             match tokio::time::timeout_at(end, self.member.callbacks.recv()).await {
@@ -155,7 +157,8 @@ impl Viewer {
         let model = &self.member.model;
         let mut named = None;
         for value in reflect.attribute_values.unwrap_or_default().attribute_handle_value {
-            // A value that is none of its datatype comes from a federate with another idea of the object model.
+            // A value that does not decode as its datatype comes from a federate with another
+            // object model.
             if value.attribute_handle == Some(model.position) {
                 entity.position = Position::decode(&value.value).ok();
                 entity.updates += 1;

@@ -39,7 +39,8 @@ const ECCENTRICITY_2: f64 = 6.694_379_990_14e-3;
 /// The middle of the range: latitude and longitude in degrees.
 const ORIGIN_DEG: (f64, f64) = (58.41, 15.62);
 
-/// A vector on the plane that touches the Earth at the middle of the range: metres east, north and up.
+/// A vector on the tangent plane of the Earth at the middle of the range: metres east, north and
+/// up.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub(super) struct Local {
     pub(super) east: f64,
@@ -64,7 +65,7 @@ impl Local {
         (self.east * self.east + self.north * self.north + self.up * self.up).sqrt()
     }
 
-    /// The place on the Earth.
+    /// The position on the Earth.
     pub(super) fn position(self) -> Position {
         let (latitude, longitude) = origin();
         let origin = on_earth(latitude, longitude, 0.0);
@@ -72,7 +73,7 @@ impl Local {
         Position { x: origin.x + x, y: origin.y + y, z: origin.z + z }
     }
 
-    /// The place on the plane of a place on the Earth.
+    /// The position on the plane of a position on the Earth.
     pub(super) fn of(position: Position) -> Self {
         let (latitude, longitude) = origin();
         let origin = on_earth(latitude, longitude, 0.0);
@@ -97,7 +98,7 @@ impl Local {
 }
 
 impl Velocity {
-    /// Metres per second.
+    /// The absolute value, in metres per second.
     pub(super) fn speed(self) -> f64 {
         let square = |value: f32| f64::from(value) * f64::from(value);
         (square(self.x) + square(self.y) + square(self.z)).sqrt()
@@ -105,7 +106,8 @@ impl Velocity {
 }
 
 impl Position {
-    /// Latitude and longitude in degrees and the height above the ellipsoid in metres (Bowring's formula).
+    /// Latitude and longitude in degrees, and the height above the ellipsoid in metres (Bowring's
+    /// formula).
     pub(super) fn geodetic(self) -> (f64, f64, f64) {
         let polar_m = EQUATOR_M * (1.0 - ECCENTRICITY_2).sqrt();
         let from_axis = self.x.hypot(self.y);
@@ -114,7 +116,7 @@ impl Position {
         let latitude = (self.z + second * polar_m * reduced.sin().powi(3))
             .atan2(from_axis - ECCENTRICITY_2 * EQUATOR_M * reduced.cos().powi(3));
         let normal = EQUATOR_M / (1.0 - ECCENTRICITY_2 * latitude.sin().powi(2)).sqrt();
-        // Good everywhere but at the poles, which are far away.
+        // Accurate everywhere except at the poles, which are far away.
         let height = from_axis / latitude.cos() - normal;
         (latitude.to_degrees(), self.y.atan2(self.x).to_degrees(), height)
     }
@@ -133,7 +135,7 @@ fn on_earth(latitude: f64, longitude: f64, height: f64) -> Position {
     }
 }
 
-/// A local vector on the axes of the Earth.
+/// Rotates a local vector to the axes of the Earth.
 fn turned(local: Local, latitude: f64, longitude: f64) -> [f64; 3] {
     let (sin_lat, cos_lat) = latitude.sin_cos();
     let (sin_lon, cos_lon) = longitude.sin_cos();

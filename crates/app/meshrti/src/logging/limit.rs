@@ -1,9 +1,9 @@
-//! How many lines one cause may write.
+//! Limits the number of lines that one cause may write.
 //!
-//! A client that is refused a thousand times a second would push everything else out of the log. So one place in the
-//! code (a callsite, which is a cause as far as a log can tell) may log [`LINES_MAX`] lines in [`WINDOW`]. The rest is
-//! counted, and one line tells the count when the window ends. `DEBUG` and `TRACE` are not limited: whoever asks for
-//! them wants everything.
+//! A client that is refused a thousand times a second would push everything else out of the log. So
+//! one place in the code (a callsite, which stands for a cause) may log [`LINES_MAX`] lines in
+//! [`WINDOW`]. The rest is counted, and one line reports the count when the window ends. `DEBUG`
+//! and `TRACE` are not limited, because users who select them want all lines.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,17 +16,17 @@ use tracing_subscriber::layer::{Context, Layer};
 
 use super::queue::LogQueue;
 
-/// Lines of one callsite in a window: enough for all federates of an ordinary exercise to be told of as they join,
-/// and 20 KiB at most.
+/// Lines of one callsite in a window: enough for one line per joining federate in an ordinary
+/// exercise, and 20 KiB at most.
 const LINES_MAX: u32 = 100;
 
-/// How long a window lasts.
+/// The length of a window.
 const WINDOW: Duration = Duration::from_secs(10);
 
 /// Octets of a message that a report quotes.
 const QUOTED_MAX: usize = 120;
 
-/// The layer that leaves lines out.
+/// The layer that suppresses lines over the limit.
 #[derive(Clone)]
 pub(super) struct RateLimit {
     windows: Arc<Mutex<Windows>>,
@@ -34,24 +34,24 @@ pub(super) struct RateLimit {
 }
 
 impl RateLimit {
-    /// A limit whose reports the writer of `queue` makes.
+    /// A limit whose reports are made by the writer of `queue`.
     pub(super) fn new(queue: Arc<LogQueue>) -> Self {
         Self { windows: Arc::default(), queue }
     }
 
     fn windows(&self) -> MutexGuard<'_, Windows> {
-        // No holder can leave it half changed.
+        // A panic of a holder cannot leave the state inconsistent.
         self.windows.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// When [`RateLimit::report`] has something to tell.
+    /// The next time at which [`RateLimit::report`] has something to report.
     pub(super) fn next_report(&self) -> Option<Instant> {
         self.windows().next_report()
     }
 
-    /// Logs how much was left out in the windows that are over.
+    /// Logs the numbers of lines suppressed in the windows that are over.
     pub(super) fn report(&self, now: Instant) {
-        // Logging locks the windows, too.
+        // The lock is released before the loop logs, because logging locks the windows, too.
         let over = self.windows().close(now);
         for Suppressed { level, target, message, times } in over {
             if level == Level::ERROR {
@@ -68,7 +68,7 @@ impl RateLimit {
 impl<S: Subscriber> Layer<S> for RateLimit {
     fn event_enabled(&self, event: &Event<'_>, _: Context<'_, S>) -> bool {
         let cause = Cause::of(event.metadata());
-        // Reports are limited by the causes that there are.
+        // The number of causes already limits the reports.
         if cause.level > Level::INFO || cause.target == module_path!() {
             return true;
         }
@@ -77,7 +77,7 @@ impl<S: Subscriber> Layer<S> for RateLimit {
             // Formatted without the lock: a value may log while it is formatted.
             let message = message(event);
             self.windows().name(cause, message);
-            self.queue.nudge(); // its timer has to be set
+            self.queue.nudge(); // the writer must set its timer
         }
         admitted == Admitted::Yes
     }
@@ -104,7 +104,7 @@ impl Cause {
 enum Admitted {
     Yes,
     Suppressed {
-        /// None was before it in its window.
+        /// Whether it is the first suppressed line of its window.
         first: bool,
     },
 }
@@ -113,7 +113,7 @@ enum Admitted {
 #[derive(Default)]
 struct Windows {
     open: BTreeMap<usize, Window>,
-    /// Of windows that a later line has closed.
+    /// The suppressed lines of windows that a later line has closed.
     over: Vec<Suppressed>,
 }
 
@@ -123,7 +123,7 @@ struct Window {
     suppressed: Option<Suppressed>,
 }
 
-/// Lines that were left out.
+/// Suppressed lines of one cause.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Suppressed {
     level: Level,
@@ -151,7 +151,7 @@ impl Windows {
         Admitted::Suppressed { first }
     }
 
-    /// The lines that `cause` loses are like `message`.
+    /// Notes `message` as an example of the lines that `cause` loses.
     fn name(&mut self, cause: Cause, message: String) {
         if let Some(suppressed) = self.open.get_mut(&cause.key).and_then(|window| window.suppressed.as_mut())
         {
@@ -164,7 +164,7 @@ impl Windows {
         self.open.values().filter_map(until).min()
     }
 
-    /// Takes what was left out in the windows that are over at `now`.
+    /// Takes the counts of the windows that are over at `now`.
     fn close(&mut self, now: Instant) -> Vec<Suppressed> {
         let mut over = std::mem::take(&mut self.over);
         self.open.retain(|_, window| {
@@ -205,7 +205,7 @@ mod tests {
 
     use super::*;
 
-    /// Counts the lines that come through.
+    /// Collects the lines that pass the limit.
     #[derive(Clone, Default)]
     struct Lines(Arc<Mutex<Vec<String>>>);
 

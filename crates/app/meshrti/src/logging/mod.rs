@@ -1,7 +1,8 @@
 //! Logs on the standard error.
 //!
-//! Logging never holds anybody up: a line is formatted where it is logged and written by a thread of its own
-//! ([`queue`]), and one cause writes only so many lines ([`limit`]). A panic ends the process ([`panics`]).
+//! Logging never blocks: a line is formatted where it is logged and written by a separate thread
+//! ([`queue`]), and the number of lines of one cause is limited ([`limit`]). A panic ends the
+//! process ([`panics`]).
 
 mod limit;
 mod panics;
@@ -20,13 +21,14 @@ use self::limit::RateLimit;
 use self::queue::{LogQueue, Writer};
 use crate::exit::Failure;
 
-/// The variables that choose what is logged; the first one that is set counts.
+/// The environment variables that set the filter. The first one that is set counts.
 const VARIABLES: [&str; 2] = ["MESHRTI_LOG", "RUST_LOG"];
 
-/// The directives that need no module.
+/// The directives that are levels, without a module.
 const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
 
-/// Longest wait at the end of the process for the last lines to be written. A reader that stands still costs this much.
+/// Longest wait at the end of the process for the last lines to be written. With a stalled reader
+/// the process waits this long.
 const FLUSH_MAX: Duration = Duration::from_secs(1);
 
 /// The queue of this process, once logging has begun.
@@ -44,17 +46,17 @@ pub(crate) struct Verbosity {
 }
 
 impl Verbosity {
-    /// Whether as little as possible is to be printed.
+    /// Whether the user wants as little output as possible.
     pub(crate) const fn is_quiet(&self) -> bool {
         self.quiet
     }
 }
 
-/// Starts logging, at level `default` without flags. The environment variables `MESHRTI_LOG` and `RUST_LOG`
-/// (`node=debug,kernel=trace`) overrule the flags.
+/// Starts logging, at level `default` if there are no flags. The environment variables
+/// `MESHRTI_LOG` and `RUST_LOG` (such as `node=debug,kernel=trace`) overrule the flags.
 ///
 /// # Errors
-/// A variable holds no filter, or the system gives no thread.
+/// A variable does not contain a valid filter, or the system cannot create a thread.
 pub(crate) fn init(verbosity: &Verbosity, default: &'static str) -> Result<(), Failure> {
     let level = match (verbosity.quiet, verbosity.verbose) {
         (true, _) => "error",
@@ -68,7 +70,7 @@ pub(crate) fn init(verbosity: &Verbosity, default: &'static str) -> Result<(), F
     let lines = tracing_subscriber::fmt::layer()
         .with_writer(Lines(Arc::clone(&queue)))
         .with_ansi(has_colors())
-        // It would write its own failures to the standard error, and panic where that fails.
+        // The layer would write its own failures to the standard error, and panic if that fails.
         .log_internal_errors(false);
     tracing_subscriber::registry().with(filter).with(limit.clone()).with(lines).init();
     let writer = Writer::new(Arc::clone(&queue), std::io::stderr(), limit);
@@ -80,8 +82,8 @@ pub(crate) fn init(verbosity: &Verbosity, default: &'static str) -> Result<(), F
     Ok(())
 }
 
-/// Writes `text` after everything that was logged, and waits until it is written, or for a second. For the end of the
-/// process.
+/// Writes `text` after all logged lines, and waits until it is written, or for a second. For the
+/// end of the process.
 pub(crate) fn finish(text: &str) {
     match QUEUE.get() {
         Some(queue) => {
@@ -90,13 +92,13 @@ pub(crate) fn finish(text: &str) {
         }
         None => {
             use std::io::Write as _;
-            // Nobody is left to be told when the standard error is closed.
+            // A failure is ignored: with the standard error closed, no output can report it.
             let _ = std::io::stderr().lock().write_all(text.as_bytes());
         }
     }
 }
 
-/// Colors are for terminals, unless <https://no-color.org> is asked for.
+/// Whether lines have colors: on terminals, unless `NO_COLOR` is set (<https://no-color.org>).
 fn has_colors() -> bool {
     std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
@@ -110,7 +112,8 @@ fn filter(variable: impl Fn(&str) -> Option<String>, level: &str) -> Result<EnvF
             .hint(format!("{name}=info, or for single modules {name}=warn,node=debug,kernel=trace"))
     };
     for directive in text.split(',').map(str::trim).filter(|directive| !directive.is_empty()) {
-        // The library takes a word that is no level for a module, and a misspelt level would silence everything.
+        // The library interprets a word that is not a level as a module, so that a misspelt level
+        // would silence everything.
         let is_level = LEVELS.iter().any(|level| level.eq_ignore_ascii_case(directive));
         if !is_level && !directive.contains(['=', '[']) {
             return Err(wrong(format!(
@@ -122,7 +125,7 @@ fn filter(variable: impl Fn(&str) -> Option<String>, level: &str) -> Result<EnvF
     EnvFilter::builder().parse(&text).map_err(|error| wrong(error.to_string()))
 }
 
-/// Where the formatted lines go.
+/// The destination of formatted lines.
 struct Lines(Arc<LogQueue>);
 
 impl<'a> tracing_subscriber::fmt::MakeWriter<'a> for Lines {

@@ -1,7 +1,8 @@
 //! A panic ends the process.
 //!
-//! Without this, a task that panics would leave half a server: one that listens and accepts nobody, or serves without a timer.
-//! Its end tells the operator that the server has to be started again, and its log says why.
+//! Without this, a task that panics would leave a crippled server, which listens but accepts no
+//! connection, or serves without a timer. The end of the process tells the operator to restart the
+//! server, and its log gives the reason.
 
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::fmt::Write as _;
@@ -10,7 +11,7 @@ use std::panic::PanicHookInfo;
 /// The exit status of a process that panicked, as of Rust's own programs.
 const STATUS: i32 = 101;
 
-/// From now on a panic of any thread or task is logged and ends the process with status 101.
+/// Installs a hook: a panic of any thread or task is logged and ends the process with status 101.
 pub(super) fn end_the_process() {
     std::panic::set_hook(Box::new(|panic| {
         super::finish(&describe(panic));
@@ -43,7 +44,8 @@ mod tests {
 
     const ROLE: &str = "MESHRTI_PANICS";
 
-    /// The process that panics, in a task of a runtime that would catch it. Not a test by itself.
+    /// The process that panics, in a task of a runtime that would catch the panic. Not a test by
+    /// itself.
     #[test]
     #[ignore = "started by the test below"]
     fn helper() {

@@ -1,8 +1,9 @@
 //! Log lines on their way to the standard error.
 //!
-//! The standard error may be a full disk, a terminal that was closed, or a pipe that nobody reads. None of this may
-//! concern those who log: a line waits in a bounded queue until the log's own thread writes it, and is dropped where
-//! the queue has no room. Losses are counted, and the count is logged when lines can be written again.
+//! The standard error may be a full disk, a closed terminal, or a pipe without a reader. None of
+//! this may affect the code that logs: a line waits in a bounded queue until the log's own thread
+//! writes it, and is dropped if the queue has no room. Losses are counted, and the count is logged
+//! when lines can be written again.
 
 use std::cell::Cell;
 use std::io::{self, Write};
@@ -11,17 +12,20 @@ use std::time::{Duration, Instant};
 
 use super::limit::RateLimit;
 
-/// Octets of lines that may wait: some thousands of lines, a burst that a slow terminal takes a while to show.
+/// The maximum number of octets of waiting lines: some thousands of lines, enough for a burst on a
+/// slow terminal.
 const QUEUE_BYTES_MAX: usize = 1 << 20;
 
-/// The pause after a failure to write. On a disk that stays full each batch fails at once, which must cost nothing.
+/// The pause after a failure to write. On a disk that stays full each batch fails at once, so that
+/// without a pause the thread would spin.
 const RETRY: Duration = Duration::from_millis(100);
 
-/// Losses are told at most this often.
+/// The minimum interval between two reports of losses.
 const LOSSES_EVERY: Duration = Duration::from_secs(1);
 
 thread_local! {
-    /// This thread writes the log. Its own lines, which are few, are never dropped: they tell what was lost.
+    /// Whether this thread writes the log. Its own lines, which are few, are never dropped, because
+    /// they report the losses.
     static WRITES: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -29,9 +33,9 @@ thread_local! {
 #[derive(Default)]
 pub(crate) struct LogQueue {
     state: Mutex<State>,
-    /// Signalled when there is something for the writer to do.
+    /// Signalled when the writer has work.
     filled: Condvar,
-    /// Signalled when everything was written, or given up.
+    /// Signalled when all lines were written or given up.
     drained: Condvar,
 }
 
@@ -39,9 +43,9 @@ pub(crate) struct LogQueue {
 struct State {
     /// Whole lines.
     waiting: Vec<u8>,
-    /// The writer has lines in its hands.
+    /// Whether the writer is writing lines that it has taken.
     writing: bool,
-    /// The writer is to look at its timers.
+    /// Whether the writer has to check its timers.
     nudged: bool,
     losses: Losses,
 }
@@ -49,17 +53,17 @@ struct State {
 /// Lines that were not written.
 #[derive(Default)]
 struct Losses {
-    /// There was no room for them.
+    /// Lines for which there was no room.
     dropped: u64,
-    /// They could not be written.
+    /// Lines that could not be written.
     failed: u64,
-    /// Why, the last time.
+    /// The last error of writing.
     error: Option<io::Error>,
 }
 
 impl LogQueue {
     fn state(&self) -> MutexGuard<'_, State> {
-        // No holder can leave it half changed.
+        // A panic of a holder cannot leave the state inconsistent.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -75,26 +79,26 @@ impl LogQueue {
         self.filled.notify_one();
     }
 
-    /// Adds the last words of the process, for which there is always room.
+    /// Adds the last text of the process, for which there is always room.
     pub(super) fn push_last(&self, text: &[u8]) {
         self.state().waiting.extend_from_slice(text);
         self.filled.notify_one();
     }
 
-    /// Has the writer look at its timers.
+    /// Makes the writer check its timers.
     pub(super) fn nudge(&self) {
         self.state().nudged = true;
         self.filled.notify_one();
     }
 
-    /// Waits until everything is written or given up, but not after `until`.
+    /// Waits until all lines are written or given up, at most until `until`.
     pub(super) fn flush(&self, until: Instant) {
         let wait = until.saturating_duration_since(Instant::now());
         let busy = |state: &mut State| state.writing || !state.waiting.is_empty();
         drop(self.drained.wait_timeout_while(self.state(), wait, busy));
     }
 
-    /// Takes all lines; waits for some until `until`.
+    /// Takes all lines, and waits until `until` if there are none.
     fn take(&self, until: Option<Instant>) -> Vec<u8> {
         let idle = |state: &mut State| !state.nudged && state.waiting.is_empty();
         let mut state = match until {
@@ -110,7 +114,7 @@ impl LogQueue {
         std::mem::take(&mut state.waiting)
     }
 
-    /// The lines that were taken are written, but for these.
+    /// Notes that the taken lines are written, except `failed` ones.
     fn done(&self, failed: u64, error: Option<io::Error>) {
         let mut state = self.state();
         state.writing = false;
@@ -143,12 +147,12 @@ impl Write for &LogQueue {
     }
 }
 
-/// Writes what waits in a queue, for as long as the process lives.
+/// Writes the lines of a queue, for as long as the process lives.
 pub(super) struct Writer<W> {
     queue: Arc<LogQueue>,
     sink: W,
     limit: RateLimit,
-    /// When losses may be told.
+    /// The earliest time of the next report of losses.
     losses_from: Instant,
 }
 
@@ -164,7 +168,7 @@ impl<W: Write> Writer<W> {
         }
     }
 
-    /// Writes what waits, or tells what is due.
+    /// Writes waiting lines, or makes the reports that are due.
     fn turn(&mut self) {
         let batch = self.queue.take(self.wake_at());
         if !batch.is_empty() {
@@ -186,14 +190,14 @@ impl<W: Write> Writer<W> {
         self.limit.report(now);
     }
 
-    /// When something is due although nobody logs.
+    /// The time of the next report, if there is one, even without new lines.
     fn wake_at(&self) -> Option<Instant> {
         let losses = self.queue.has_losses().then_some(self.losses_from.max(Instant::now()));
         [losses, self.limit.next_report()].into_iter().flatten().min()
     }
 }
 
-/// Logs what was lost.
+/// Logs the losses.
 fn tell(losses: &Losses) {
     let Losses { dropped, failed, error } = losses;
     if *dropped > 0 {
@@ -235,7 +239,7 @@ mod tests {
 
     use super::*;
 
-    /// A sink that writes when it is let, and fails when it is told to.
+    /// A sink that blocks or fails as the test sets it.
     struct Gate {
         steps: mpsc::Receiver<io::Result<()>>,
         written: Arc<Mutex<Vec<u8>>>,
@@ -259,7 +263,7 @@ mod tests {
         written: Arc<Mutex<Vec<u8>>>,
     }
 
-    /// A queue whose writer tells its losses to the queue itself.
+    /// A queue whose writer logs its losses to the queue itself.
     fn setup() -> Setup {
         let queue = Arc::new(LogQueue::default());
         let (steps, taken) = mpsc::channel();
@@ -292,7 +296,7 @@ mod tests {
     fn a_sink_that_stands_still_holds_up_nobody_and_the_loss_is_counted() {
         let setup = setup();
         let line = vec![b'x'; 1023].into_iter().chain([b'\n']).collect::<Vec<_>>();
-        // The writer takes the first line and stands still; a megabyte waits; the rest is dropped.
+        // The writer takes the first line and blocks, a megabyte waits, and the rest is dropped.
         setup.queue.push(&line);
         while !setup.queue.state().writing {
             std::thread::yield_now();

@@ -2,9 +2,9 @@
 
 use serde::Deserialize;
 
-/// A scenario that goes by a name.
+/// A built-in scenario.
 pub(super) struct BuiltIn {
-    /// What the user writes.
+    /// The name that the user types.
     pub(super) name: &'static str,
     /// The scenario file.
     pub(super) text: &'static str,
@@ -13,7 +13,7 @@ pub(super) struct BuiltIn {
 /// The scenario file of router-tree-vs-mesh.
 pub(super) const TREE_VS_MESH: &str = include_str!("../../scenarios/router-tree-vs-mesh.toml");
 
-/// All of them.
+/// All built-in scenarios from files.
 pub(super) const BUILT_IN: &[BuiltIn] = &[
     BuiltIn { name: "router-tree-vs-mesh", text: TREE_VS_MESH },
     BuiltIn { name: "juo", text: include_str!("../../scenarios/juo.toml") },
@@ -22,7 +22,7 @@ pub(super) const BUILT_IN: &[BuiltIn] = &[
 ];
 
 impl BuiltIn {
-    /// The line for people that it has.
+    /// The title of the scenario, from its file.
     pub(super) fn title(&self) -> String {
         #[derive(Deserialize)]
         struct Titled {

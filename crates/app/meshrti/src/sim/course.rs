@@ -1,4 +1,5 @@
-//! The course of a run over time and over the links of its network: as tables for files, as charts, and as a trace.
+//! The course of a run over time and over the links of its network, as tables for files, as charts,
+//! and as a trace.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -16,42 +17,42 @@ use serde_json::{Value, json};
 use super::sheet::{Picture, Sheet, maybe, number};
 use crate::exit::Failure;
 
-/// Messages of a trace, at most: viewers take a few hundred megabytes.
+/// The maximum number of messages in a trace: viewers take a few hundred megabytes.
 const TRACED_MAX: usize = 200_000;
 
-/// The process that stands for the network in a trace; others are hosts.
+/// The process number of the network in a trace. Other processes are hosts.
 const NETWORK: u32 = u32::MAX;
 
-/// What was recorded of a run.
+/// The recorded course of a run.
 pub(super) struct Course {
     slices: Vec<Slice>,
     links: Vec<Link>,
     latency: Recorder,
-    /// By which links between switches have a place.
+    /// The sides of a two-dimensional torus or mesh, which give links between switches a place.
     sides: Option<(u32, u32)>,
 }
 
-/// A link, and how busy it was.
+/// A link and its utilisation.
 struct Link {
     from: String,
     to: String,
-    /// The switch that it leaves for another one; none at hosts.
+    /// The switch at its start if it leads to another switch. `None` for links of hosts.
     switch: Option<u32>,
     share: f64,
-    /// Of its packets; none for fluid.
+    /// Counts of its packets. `None` in fluid models.
     counts: Option<LinkCounts>,
 }
 
-/// Where switches are, and what they are called.
+/// The places and names of switches.
 pub(super) struct Plan {
-    /// Sides of a torus or mesh of two dimensions.
+    /// The sides of a torus or mesh of two dimensions.
     pub(super) sides: Option<(u32, u32)>,
-    /// Names of switches, if they have names.
+    /// The names of switches, empty if they have none.
     pub(super) names: Vec<String>,
 }
 
 impl Course {
-    /// The course of a simulation that was [recorded](Simulation::record) and is over.
+    /// The course of a finished simulation that was [recorded](Simulation::record).
     pub(super) fn of<T: Traffic>(simulation: &Simulation<T>, plan: &Plan) -> Self {
         let topology = simulation.topology();
         let link = |(number, share): (usize, &f64)| {
@@ -141,7 +142,8 @@ impl Course {
         vec![time, latency, links]
     }
 
-    /// Charts: latency over time, messages and links over time, the distribution of latencies, how busy links are.
+    /// Charts: latency over time, messages and links over time, the distribution of latencies, and
+    /// the utilisation of links.
     pub(super) fn pictures(&self, title: &str) -> Vec<Picture> {
         let mut pictures = vec![
             Picture::chart("latency-over-time", &self.latency_over_time(title)),
@@ -156,7 +158,8 @@ impl Course {
         pictures
     }
 
-    /// Bins of the histogram that hold something: from where on, in microseconds, how many, and the share up to their end.
+    /// The bins of the histogram that are not empty: lower edge in microseconds, count, and
+    /// cumulative share up to the end of the bin.
     fn bins(&self) -> Vec<(f64, u64, f64)> {
         let all = self.latency.summary.count().max(1) as f64;
         let mut sum = 0;
@@ -215,7 +218,7 @@ impl Course {
         chart
     }
 
-    /// Links by how busy they are: a flat line is a load that is spread evenly.
+    /// Links in the order of their utilisation. A flat line means an evenly spread load.
     fn ranked(&self, title: &str) -> Chart {
         let mut chart = Chart::new(
             "How busy links are",
@@ -231,7 +234,7 @@ impl Course {
             }
             shares.sort_by(|a, b| b.total_cmp(a));
             let last = (shares.len() - 1).max(1) as f64;
-            // A chart has a few hundred places.
+            // A chart has room for a few hundred points.
             let step = shares.len().div_ceil(400);
             let points = shares.iter().enumerate().step_by(step);
             let points = points.map(|(rank, share)| (100.0 * rank as f64 / last, *share));
@@ -240,7 +243,7 @@ impl Course {
         chart
     }
 
-    /// By switch, the busiest of the links that leave it for others.
+    /// For each switch, the utilisation of the busiest link to another switch.
     fn heat(&self, title: &str) -> Option<HeatMap> {
         let (columns, rows) = self.sides?;
         let mut values = vec![vec![None::<f64>; columns as usize]; rows as usize];
@@ -263,7 +266,7 @@ impl Course {
 }
 
 impl Plan {
-    /// A node, for people.
+    /// The name of a node, for people.
     pub(super) fn name(&self, topology: &Topology, node: u32) -> String {
         match node.checked_sub(topology.hosts()) {
             None => format!("host {node}"),
@@ -274,7 +277,7 @@ impl Plan {
     }
 }
 
-/// Messages on their way, in the JSON of Chrome's trace viewer, which Perfetto opens.
+/// Messages from birth to end, in the JSON format of Chrome's trace viewer, which Perfetto opens.
 #[derive(Default)]
 pub(super) struct Trace {
     events: Vec<Value>,
@@ -282,7 +285,7 @@ pub(super) struct Trace {
 }
 
 impl Trace {
-    /// A message ended.
+    /// Adds a message that has ended.
     pub(super) fn add(&mut self, message: &Delivered, latency: Picos) {
         if self.events.len() >= 2 * TRACED_MAX {
             self.left_out += 1;
@@ -301,12 +304,12 @@ impl Trace {
         self.events.push(event("e", born + latency.as_micros()));
     }
 
-    /// Messages that found no room.
+    /// The number of messages that found no room.
     pub(super) fn left_out(&self) -> u64 {
         self.left_out
     }
 
-    /// Writes it, with what the slices count.
+    /// Writes the trace to a file, with the counts of the time slices.
     pub(super) fn write(mut self, path: &Path, course: &Course) -> Result<(), Failure> {
         let mut sources: Vec<u64> = self.events.iter().filter_map(|event| event["pid"].as_u64()).collect();
         sources.sort_unstable();

@@ -1,4 +1,5 @@
-//! Tables of scenario files that say what hosts of routers and the links between them are like, with the unit in each key.
+//! Tables of scenario files that describe hosts of routers and the links between them, with the
+//! unit in each key.
 
 use std::time::Duration;
 
@@ -75,10 +76,10 @@ impl TryFrom<f64> for NanosPerByte {
     }
 }
 
-/// What the tables describe.
+/// Converts the tables to the hardware that they describe.
 ///
 /// # Errors
-/// What is wrong with them.
+/// The wrong value in the tables.
 pub(super) fn hardware(
     ethernet: &EthernetTable,
     router: &RouterTable,

@@ -1,5 +1,5 @@
-//! `meshrti sim interest-scale`: whole nodes and their federates, and what they say to each other when one changes its
-//! interest.
+//! `meshrti sim interest-scale`: whole nodes and their federates, and the messages between them
+//! when one federate changes its interest.
 
 use std::time::Instant;
 
@@ -15,13 +15,13 @@ use crate::report::Report;
 
 /// The name of the scenario.
 pub(super) const NAME: &str = "interest-scale";
-/// What it is.
+/// The description of the scenario in lists.
 pub(super) const TITLE: &str =
     "whole nodes with federates: frames for a change of interest, by the number of publishing nodes";
 
-/// Nodes without another wish.
+/// The default number of nodes.
 const NODES: u16 = 100;
-/// Federates at each node without another wish.
+/// The default number of federates at each node.
 const FEDERATES: u16 = 3;
 
 /// How nodes are joined.
@@ -49,7 +49,8 @@ pub(super) struct Options {
     joined: Option<Joined>,
 }
 
-/// Fails when options of interest-scale are used with something else, which may have nodes, too.
+/// Fails if options of interest-scale are used with another scenario. `has_nodes` tells whether
+/// that scenario has `--nodes`, too.
 pub(super) fn refuse_options(args: &Args, has_nodes: bool) -> Result<(), Failure> {
     let name = &args.scenario;
     if args.interest.nodes.is_some() && !has_nodes {
@@ -63,7 +64,7 @@ pub(super) fn refuse_options(args: &Args, has_nodes: bool) -> Result<(), Failure
     Ok(())
 }
 
-/// Runs it.
+/// Runs the scenario.
 pub(super) fn run(args: &Args) -> Outcome {
     if args.show {
         return Err(Failure::wrong_use(format_args!("{NAME}: there is no file to show")));

@@ -1,4 +1,4 @@
-//! Ctrl-C: what is known so far is what comes out.
+//! Ctrl-C ends a simulation with its results so far.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -6,15 +6,16 @@ use crate::exit::Status;
 
 static STOPPED: AtomicBool = AtomicBool::new(false);
 
-/// From now on Ctrl-C stops runs, which then tell what they know; a second one ends the process at once.
+/// Installs the handler: Ctrl-C stops runs, which then report their results so far. A second Ctrl-C
+/// ends the process at once.
 ///
-/// Where the system gives no handler Ctrl-C ends the process, as without this.
+/// If the system cannot install a handler, Ctrl-C ends the process as it does without this.
 pub(super) fn watch() {
     std::thread::spawn(|| {
         let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_io().build() else { return };
         runtime.block_on(async {
             let mut first = std::pin::pin!(tokio::signal::ctrl_c());
-            // The handler is there once this was asked.
+            // The first poll installs the handler.
             let asked = tokio::select! { biased; told = &mut first => Some(told), () = async {} => None };
             tracing::info!("Ctrl-C ends this with what is known so far");
             let told = match asked {
@@ -31,17 +32,17 @@ pub(super) fn watch() {
     });
 }
 
-/// Whether runs are to stop.
+/// Whether runs must stop.
 pub(super) fn is_stopped() -> bool {
     STOPPED.load(Ordering::Relaxed)
 }
 
-/// Whether runs are to go on: what those ask that take a function for it.
+/// Whether runs may continue, for code that takes such a function.
 pub(super) fn goes_on() -> bool {
     !is_stopped()
 }
 
-/// How a command ends that was, or was not, stopped.
+/// The status of a command, depending on whether it was stopped.
 pub(super) fn status() -> Status {
     if is_stopped() { Status::Interrupted } else { Status::Done }
 }

@@ -136,7 +136,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     run_file(args)
 }
 
-/// Options that scenarios of one kind have, and no others.
+/// Options that only scenarios of one kind have.
 #[derive(Clone, Copy, PartialEq)]
 enum Options {
     Interest,
@@ -146,7 +146,7 @@ enum Options {
     Federation,
 }
 
-/// Fails when options are given that another kind of scenario has.
+/// Fails if the user gives options of another kind of scenario.
 fn refuse_options_of_others(args: &Args, own: Option<Options>) -> Result<(), Failure> {
     let other = |options: Options| own != Some(options);
     if other(Options::Interest) {
@@ -167,7 +167,7 @@ fn refuse_options_of_others(args: &Args, own: Option<Options>) -> Result<(), Fai
     Ok(())
 }
 
-/// Fails when any of these options is given.
+/// Fails if any of these options is given.
 fn refuse<T: Default + PartialEq>(args: &Args, options: &T, why: &str) -> Result<(), Failure> {
     if *options == T::default() {
         return Ok(());
@@ -175,7 +175,7 @@ fn refuse<T: Default + PartialEq>(args: &Args, options: &T, why: &str) -> Result
     Err(Failure::wrong_use(format_args!("{}: {why}", args.scenario)))
 }
 
-/// Runs a scenario that is a file, or is built in as one.
+/// Runs a scenario from a file, or one that is built in as a file.
 fn run_file(args: &Args) -> Outcome {
     let (name, text) = find(&args.scenario)?;
     let kind = network::kind_of(&text);
@@ -206,12 +206,12 @@ fn run_file(args: &Args) -> Outcome {
     }
 }
 
-/// What is wrong with a scenario, or with how it is used.
+/// A failure about a scenario, or about its use.
 fn wrong(args: &Args, why: impl std::fmt::Display) -> Failure {
     Failure::wrong_use(format_args!("scenario {}: {why}", args.scenario))
 }
 
-/// Reads the text of a scenario; nothing when it was to be shown, which is done then.
+/// Parses the text of a scenario. With `--show`, prints the text instead and returns `None`.
 fn read_or_show<S>(
     args: &Args,
     text: &str,
@@ -230,15 +230,15 @@ fn seed_of(args: &Args, replication: usize) -> Seed {
     if replication == 0 { Seed(args.seed) } else { Seed(args.seed).split_index(replication as u64) }
 }
 
-/// Whose simulated length can be chosen.
+/// The list of scenarios that have `--seconds`.
 fn seconds_for() -> String {
     format!("scenarios with `kind = \"exercise\"` and {}", srmp::EXPERIMENTS)
 }
 
-/// Fails when files are wanted that a scenario does not have.
+/// Fails if the user wants files that the scenario does not write.
 fn refuse_files(args: &Args) -> Result<(), Failure> {
     let name = &args.scenario;
-    // What a file is about is known when it was read.
+    // The kind of a scenario file is only known after reading it.
     let is_file = is_from_file(name);
     let is_experiment = srmp::is_experiment(name);
     if args.seconds.is_some() && !is_experiment && !is_file {
@@ -264,12 +264,12 @@ fn refuse_files(args: &Args) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whether a scenario is a file, or is built in as one.
+/// Whether a scenario is a file, or is built in as a file.
 fn is_from_file(name: &str) -> bool {
     !is_built_in(name) || BUILT_IN.iter().any(|built_in| built_in.name == name)
 }
 
-/// Whether a name is that of a scenario, and not of a file.
+/// Whether a name is that of a built-in scenario, and not of a file.
 fn is_built_in(name: &str) -> bool {
     name == interest::NAME
         || name == federation::calibrate::NAME

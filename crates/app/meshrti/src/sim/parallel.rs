@@ -7,21 +7,21 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::interrupt;
 use crate::bench::progress::Progress;
 
-/// Says how far all runs are.
+/// Shows the progress of all runs.
 pub(super) struct Ticker {
     progress: Mutex<(Progress, u64)>,
-    /// Of one run, and of all.
+    /// The number of steps of one run.
     steps: u64,
     all: u64,
 }
 
 impl Ticker {
-    /// Steps of a run.
+    /// The number of steps of a run.
     pub(super) fn steps(&self) -> u64 {
         self.steps
     }
 
-    /// One more step of some run is done.
+    /// Notes one more step of some run.
     pub(super) fn tick(&self) {
         let mut progress = self.progress.lock().expect("no thread panics while it holds this");
         progress.1 += 1;
@@ -30,15 +30,16 @@ impl Ticker {
     }
 }
 
-/// Threads for so many runs: as wished, or one per core.
+/// The number of threads for `count` runs: `jobs`, or one per core.
 pub(super) fn threads(jobs: Option<NonZeroUsize>, count: usize) -> usize {
     jobs.or_else(|| std::thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get).min(count)
 }
 
-/// Does something with each of these on so many threads (one per core without a wish): the results, in order.
+/// Applies a function to each item on `jobs` threads (one per core by default). The results are in
+/// order.
 ///
 /// # Errors
-/// That of the first, in order, which fails.
+/// The error of the first failing item in order.
 pub(super) fn each_in_parallel<I: Sync, T: Send, E: Send>(
     jobs: Option<NonZeroUsize>,
     items: &[I],
@@ -64,11 +65,12 @@ pub(super) fn each_in_parallel<I: Sync, T: Send, E: Send>(
     results.into_iter().map(|(_, result)| result).collect()
 }
 
-/// Does `count` runs of `steps` steps each on so many threads (one per core without a wish). Once the user has [stopped](interrupt) it no
-/// other run begins: the results are then those of the first ones.
+/// Does `count` runs of `steps` steps each on `jobs` threads (one per core by default). Once the
+/// user has [stopped](interrupt) them no further run begins, and the results are those of the first
+/// runs.
 ///
 /// # Errors
-/// That of the first run, in order, which fails.
+/// The error of the first failing run in order.
 pub(super) fn in_parallel<T: Send, E: Send>(
     jobs: Option<NonZeroUsize>,
     count: usize,
@@ -78,10 +80,11 @@ pub(super) fn in_parallel<T: Send, E: Send>(
     let ticker = Ticker { progress: Mutex::new((Progress::new("sim"), 0)), steps, all: steps * count as u64 };
     let all: Vec<usize> = (0..count).collect();
     let results = each_in_parallel(jobs, &all, |index| {
-        // The first always begins, so that there is something to tell.
+        // The first run always begins, so that there is a result.
         let begins = *index == 0 || !interrupt::is_stopped();
         begins.then(|| work(*index, &ticker)).transpose()
     })?;
-    // Two may look at the same moment, and the later begin: then it is not one of the first ones.
+    // Race: of two threads, the one with the later run may begin while the other sees the stop. The
+    // later run is then not one of the first, and its result is dropped.
     Ok(results.into_iter().map_while(std::convert::identity).collect())
 }

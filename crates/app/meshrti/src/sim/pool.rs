@@ -1,4 +1,5 @@
-//! `meshrti sim pool`: reports of one scenario with different seeds, made anywhere, as one: means and how sure they are.
+//! `meshrti sim pool`: combines reports of one scenario with different seeds, from any machines,
+//! into means with confidence intervals.
 
 use std::path::{Path, PathBuf};
 
@@ -23,7 +24,7 @@ struct Read {
 /// One figure of one row, over all reports.
 struct Figure {
     row: usize,
-    /// What the row is about: its texts.
+    /// The subject of the row, which is its texts.
     about: String,
     key: String,
     mean: f64,
@@ -32,7 +33,7 @@ struct Figure {
     most: f64,
 }
 
-/// Fails when reports are given to something else.
+/// Fails if reports are given to another command.
 pub(super) fn refuse_reports(args: &Args) -> Result<(), Failure> {
     if args.reports.is_empty() {
         return Ok(());
@@ -138,13 +139,13 @@ fn figures(paths: &[PathBuf], reads: &[Read]) -> Result<Vec<Figure>, Failure> {
     Ok(figures)
 }
 
-/// What a row is about: its texts, but for digests, which differ with the seed.
+/// The subject of a row: its texts, except digests, which differ with the seed.
 fn about(row: &Map<String, Value>) -> String {
     let texts = row.iter().filter(|(key, _)| *key != "digest").filter_map(|(_, value)| value.as_str());
     texts.collect::<Vec<_>>().join(", ")
 }
 
-/// A figure over all reports; none where it is no number in some, or the same in all.
+/// A figure over all reports. `None` if it is not a number in some of them, or the same in all.
 fn pooled(reads: &[Read], row: usize, key: &str, about: String) -> Option<Figure> {
     let values: Vec<f64> =
         reads.iter().map(|read| read.rows[row].get(key)?.as_f64()).collect::<Option<_>>()?;

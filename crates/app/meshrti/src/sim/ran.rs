@@ -1,4 +1,4 @@
-//! Runs of models of networks, and what is reported of them.
+//! Runs of models of networks, and their reports.
 
 use fabric::simulation::{Outcome as Ran, Simulation};
 use fabric::stats::{Recorder, student};
@@ -13,15 +13,16 @@ use super::usage::{peak_rss_bytes, thread_cpu_s};
 use super::{Args, interrupt};
 use crate::exit::Failure;
 
-/// Messages of a step, about: a fraction of a second, after which the user may stop it.
+/// The approximate number of messages of a step: a fraction of a second, after which the user may
+/// stop the run.
 const STEP_MESSAGES: f64 = 100_000.0;
 
-/// Steps of a simulation of so many messages.
+/// The number of steps of a simulation of `messages` messages.
 pub(super) fn steps_of(messages: f64) -> u64 {
     (messages / STEP_MESSAGES).clamp(1_000.0, 1e9) as u64
 }
 
-/// To three places.
+/// Rounds to three decimals.
 fn three(value: f64) -> f64 {
     (value * 1e3).round() / 1e3
 }
@@ -48,7 +49,7 @@ fn exchanges(exchanges: &Exchanges) -> Value {
     with(counts, [times(&exchanges.latency)])
 }
 
-/// An object with what others have besides.
+/// Adds the entries `others` to an object.
 fn with<const N: usize>(mut object: Value, others: [Value; N]) -> Value {
     let all = object.as_object_mut().expect("a row is an object");
     for other in others {
@@ -59,7 +60,7 @@ fn with<const N: usize>(mut object: Value, others: [Value; N]) -> Value {
     object
 }
 
-/// What MSER-5 says of the first run, for people.
+/// A note on the warm-up of the first run according to MSER-5, for people.
 pub(super) fn warm_up_note(ran: &Ran) -> Option<String> {
     let truncation = ran.warm_up?;
     Some(format!(
@@ -71,7 +72,7 @@ pub(super) fn warm_up_note(ran: &Ran) -> Option<String> {
     ))
 }
 
-/// The warning of a backlog that grows, for people.
+/// The warning of a growing backlog, for people.
 pub(super) fn growth_note(ran: &Ran) -> Option<String> {
     ran.backlog_grows.then(|| {
         "warning: more and more messages were in the network as the run went on: the load cannot be carried, or the run is too short, and \
@@ -80,40 +81,40 @@ pub(super) fn growth_note(ran: &Ran) -> Option<String> {
     })
 }
 
-/// A run, and its processor time in seconds where the system says it.
+/// A run and its processor time in seconds, `None` where the system does not report it.
 pub(super) type Run = (Ran, Option<f64>);
 
 /// Replications.
 pub(super) struct Runs(pub(super) Vec<Run>);
 
-/// What files are to have of a run besides.
+/// The additional recordings of a run for files.
 #[derive(Clone, Default)]
 pub(super) struct Wanted {
-    /// Its course over time and links.
+    /// The course over time and links.
     pub(super) course: bool,
-    /// A trace of its messages.
+    /// A trace of messages.
     pub(super) trace: bool,
 }
 
 impl Wanted {
-    /// What the first run is to give; the others give nothing but figures.
+    /// The recordings of the run `index`. Only the first run has any; the others have figures only.
     pub(super) fn of(args: &Args, index: usize) -> Self {
         let (files, trace) = (args.files.is_given(), args.trace.is_some());
         Self { course: index == 0 && (files || trace), trace: index == 0 && trace }
     }
 }
 
-/// A run, with what files are to have of it.
+/// A run with its recordings for files.
 pub(super) struct Recorded {
     pub(super) run: Run,
     pub(super) course: Option<Course>,
     pub(super) trace: Option<Trace>,
-    /// The part of the window that was simulated when the user stopped it.
+    /// The simulated part of the window when the user stopped the run.
     pub(super) stopped_at: Option<f64>,
 }
 
-/// Runs a simulation to its end, or until the user stops it; `begun` is the processor time before it was set up. `delivered` is told of
-/// each message and its latency.
+/// Runs a simulation to its end, or until the user stops it. `begun` is the processor time before
+/// its setup. `delivered` is called with each message and its latency.
 pub(super) fn run_to_the_end<T: Traffic>(
     begun: Option<f64>,
     simulation: &mut Simulation<T>,
@@ -146,7 +147,7 @@ pub(super) fn run_to_the_end<T: Traffic>(
     Recorded { run: (simulation.outcome(), spent), course, trace, stopped_at }
 }
 
-/// Takes the figures out, writes the files that are wanted of the first run, and says what there is to say about either.
+/// Takes the figures, writes the files of the first run, and adds the notes on both.
 pub(super) fn finish(
     args: &Args,
     title: &str,
@@ -214,7 +215,8 @@ impl Runs {
         pooled
     }
 
-    /// Half the width of the 95 % interval of the mean: over replications if there are several, else over batches.
+    /// Half the width of the 95 % interval of the mean, in µs: over replications if there are
+    /// several, else over batches.
     pub(super) fn ci95_us(&self) -> Option<f64> {
         if self.0.len() == 1 {
             return self.0[0].0.latency.batches.interval().map(|interval| interval.half_width_us);
@@ -226,12 +228,12 @@ impl Runs {
         Some(student(means.len() - 1) * (squares / (count - 1.0) / count).sqrt())
     }
 
-    /// Processor time of all; `None` where the system does not say.
+    /// The processor time of all runs. `None` where the system does not report it.
     pub(super) fn cpu_s(&self) -> Option<f64> {
         self.0.iter().map(|(_, cpu_s)| *cpu_s).sum()
     }
 
-    /// `own` with what all reports have.
+    /// Adds the entries that all reports have to `own`.
     pub(super) fn row(&self, own: Value) -> Value {
         let ran = self.pooled();
         let messages = ran.latency.summary.count();

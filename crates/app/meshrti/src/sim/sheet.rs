@@ -21,7 +21,7 @@ pub(crate) struct FilesFlag {
 }
 
 impl FilesFlag {
-    /// Whether any was given.
+    /// Whether any of the options was given.
     pub(super) fn is_given(&self) -> bool {
         self.csv.is_some() || self.plots.is_some()
     }
@@ -43,7 +43,7 @@ impl Sheet {
         Self { name, title: title.into(), columns: columns.to_vec(), rows: Vec::new() }
     }
 
-    /// It has no rows.
+    /// Whether it has no rows.
     pub(super) fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
@@ -51,13 +51,13 @@ impl Sheet {
     /// Adds a row.
     ///
     /// # Panics
-    /// It has not a cell for each column: a mistake of the caller.
+    /// The row does not have a cell for each column, which is an error of the caller.
     pub(super) fn row(&mut self, cells: Vec<Value>) {
         assert_eq!(cells.len(), self.columns.len(), "{}: a cell for each column", self.name);
         self.rows.push(cells);
     }
 
-    /// For people: the title, and columns that stand under their headings.
+    /// The table for people: the title, and columns aligned under their headings.
     pub(super) fn text(&self) -> String {
         let headings = self.columns.iter().map(|(_, heading)| (*heading).to_owned()).collect();
         let mut lines: Vec<Vec<String>> = vec![headings];
@@ -85,7 +85,7 @@ impl Sheet {
         text
     }
 
-    /// For machines: flat objects that name their table.
+    /// The rows for machines: flat objects that name their table.
     fn values(&self) -> impl Iterator<Item = Value> + '_ {
         self.rows.iter().map(|row| {
             let cells =
@@ -97,7 +97,8 @@ impl Sheet {
     }
 }
 
-/// A number to four digits, so that it says no more than it knows; what is none is empty.
+/// A number rounded to four digits, since further digits would not be significant. Values that are
+/// not numbers become empty.
 pub(super) fn number(value: f64) -> Value {
     if !value.is_finite() {
         return Value::Null;
@@ -146,7 +147,7 @@ pub(super) struct Picture {
 }
 
 impl Picture {
-    /// There was something to draw.
+    /// Whether it has data to draw.
     pub(super) fn is_drawn(&self) -> bool {
         self.svg.is_ok()
     }
@@ -160,7 +161,7 @@ impl Picture {
     }
 }
 
-/// Prints tables and notes, adds them to the report, and writes the files that are wanted.
+/// Prints tables and notes, adds them to the report, and writes the requested files.
 pub(super) fn publish(
     args: &super::Args,
     report: &mut Report,
@@ -184,7 +185,7 @@ pub(super) fn publish(
     args.json.write(report)
 }
 
-/// Writes the files that are wanted.
+/// Writes the requested files.
 pub(super) fn write_files(args: &super::Args, sheets: &[Sheet], pictures: &[Picture]) -> Result<(), Failure> {
     if let Some(folder) = &args.files.csv {
         for sheet in sheets {

@@ -1,14 +1,14 @@
-//! What a list of times says.
+//! Statistics of lists of times.
 
 use std::time::Duration;
 
-/// Times of pairs, summed up. In µs.
+/// A summary of the times of pairs, in µs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Summary {
-    /// Mean and standard deviation (of the sample) of those that count.
+    /// Mean and sample standard deviation of the times that count.
     pub(super) mean: f64,
     pub(super) std: f64,
-    /// Of all.
+    /// The minimum of all times.
     pub(super) min: f64,
     pub(super) p50: f64,
     pub(super) max: f64,
@@ -18,28 +18,30 @@ pub(super) struct Summary {
     pub(super) bimodality: f64,
 }
 
-/// The best parting of a list into fast and slow.
+/// The best split of a list into fast and slow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Split {
-    /// Share that is slow.
+    /// The share of slow times.
     pub(super) slow_share: f64,
-    /// Mean of the slow over mean of the fast.
+    /// The mean of the slow times over the mean of the fast ones.
     pub(super) slow_over_fast: f64,
 }
 
-/// Above this bimodality coefficient a distribution is wider in the middle than a uniform one: it has two modes.
+/// The bimodality coefficient of a uniform distribution. Above it, a distribution counts as having
+/// two modes.
 const BIMODAL_ABOVE: f64 = 5.0 / 9.0;
-/// And the modes must be so far apart to be worth the word.
+/// The minimum ratio of the two modes. Closer ones do not count as two.
 const APART: f64 = 2.0;
 
 impl Summary {
-    /// Two groups, and at least twice as slow the one as the other.
+    /// Whether there are two groups, one at least twice as slow as the other.
     pub(super) fn is_bimodal(&self) -> bool {
         self.bimodality > BIMODAL_ABOVE && self.split.slow_over_fast >= APART
     }
 }
 
-/// Sums up the times of the pairs of several replications; in each, so many of the largest do not count in mean and standard deviation.
+/// Summarises the times of the pairs of several replications. Mean and standard deviation leave out
+/// the `discard_largest` largest times of each replication.
 pub(super) fn sum_up(replications: &[Vec<Duration>], discard_largest: usize) -> Summary {
     let mut counted = Vec::new();
     let mut all = Vec::new();
@@ -67,7 +69,8 @@ pub(super) fn micros(time: Duration) -> f64 {
     time.as_nanos() as f64 / 1e3
 }
 
-/// Half the width of the 95 % confidence interval of the mean of these means; `None` for fewer than two.
+/// Half the width of the 95 % confidence interval of the mean of `means`. `None` for fewer than
+/// two.
 pub(super) fn ci95(means: &[f64]) -> Option<f64> {
     /// Quantiles 0.975 of Student's t for 1, 2, ... degrees of freedom.
     const T: [f64; 10] = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228];
@@ -90,7 +93,7 @@ fn variance(values: &[f64]) -> f64 {
     if values.len() < 2 { 0.0 } else { squares / (values.len() - 1) as f64 }
 }
 
-/// Parts sorted times where the logarithms of both parts are closest to their means (Otsu's rule).
+/// Splits sorted times where the logarithms of both parts are closest to their means (Otsu's rule).
 fn split(sorted: &[f64]) -> Split {
     let between = |at: usize| {
         let log = |part: &[f64]| part.iter().map(|time| time.ln()).sum::<f64>() / part.len() as f64;
@@ -117,8 +120,8 @@ fn bimodality(values: &[f64]) -> f64 {
     (skewness.powi(2) + 1.0) / (excess + 3.0 * (n - 1.0).powi(2) / ((n - 2.0) * (n - 3.0)))
 }
 
-/// Counts by bins of half an octave: the lower edge of each in µs, and how many times are in it. Bins without times before the first and
-/// behind the last are left out.
+/// Counts by bins of half an octave: the lower edge of each bin in µs, and its number of times.
+/// Empty bins at both ends are left out.
 pub(super) fn histogram(times: &[Duration]) -> Vec<(f64, usize)> {
     let bin = |time: &Duration| (micros(*time).max(1.0).log2() * 2.0).floor() as u32;
     let (Some(first), Some(last)) = (times.iter().map(bin).min(), times.iter().map(bin).max()) else {
@@ -156,7 +159,7 @@ mod tests {
         let one: Vec<u64> = (0..1_296).map(|i| 900 + i % 6 + i / 6 % 6 + i / 36 % 6 + i / 216).collect();
         let summary = sum_up(&[of(&one)], 0);
         assert!((0.3..0.4).contains(&summary.bimodality) && !summary.is_bimodal(), "{summary:?}");
-        // Two points close together are two points, but nobody's slow group.
+        // Two points close together are two groups, but neither is a slow one.
         let close = sum_up(&[of(&[[1_000; 20], [1_010; 20]].concat())], 0);
         assert!(close.bimodality > BIMODAL_ABOVE && !close.is_bimodal());
     }

@@ -1,22 +1,23 @@
-//! What simulating costs this process, and whether it can be paid.
+//! Processor time and memory of a simulation, and whether the memory suffices.
 
 use crate::exit::Failure;
 
-/// Processor time of this thread in seconds, to the nanosecond; `None` where the system does not say.
+/// Processor time of this thread in seconds, to the nanosecond. `None` where the system does not
+/// report it.
 pub(super) fn thread_cpu_s() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     text.split_whitespace().next()?.parse::<f64>().ok().map(|ns| ns * 1e-9)
 }
 
-/// Most memory that this process had in RAM so far, in bytes; `None` where the system does not say.
+/// The peak resident memory of this process in bytes. `None` where the system does not report it.
 pub(super) fn peak_rss_bytes() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     line.trim().strip_suffix("kB")?.trim_end().parse::<u64>().ok().map(|kib| kib * 1024)
 }
 
-/// Memory that this process may still take, in bytes: what the system has, or less where a control group has a limit; `None` where the system
-/// does not say.
+/// Memory available to this process in bytes: that of the system, or less where a control group has
+/// a limit. `None` where the system does not report it.
 fn available_bytes() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
@@ -29,7 +30,8 @@ fn available_bytes() -> Option<u64> {
     Some(group.map_or(system, |group| group.min(system)))
 }
 
-/// Refuses what needs more memory than there is, `runs` at a time, and says how much that is; not what is not known.
+/// Refuses `runs` simultaneous runs that need more memory than is available, and reports their
+/// need. Accepts them if the need or the available memory is not known.
 pub(super) fn refuse_too_large(needed: Option<u64>, runs: usize) -> Result<(), Failure> {
     let needed = needed.unwrap_or(0).saturating_mul(runs as u64);
     match available_bytes().filter(|available| needed > *available) {

@@ -1,4 +1,4 @@
-//! Which group, and as whom: what the subcommands share.
+//! The options of the group and of its member, which the subcommands share.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use wan::Schedule;
 
 use crate::exit::Failure;
 
-/// The number of the one key that is used here.
+/// The number of the only key that is used here.
 const KEY_ID: u8 = 1;
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -80,7 +80,7 @@ impl Group {
         self.open_as(LoggerConfig { site: self.loggers, ..LoggerConfig::default() })
     }
 
-    /// Joins the group with a part among its loggers.
+    /// Joins the group with a role among its loggers.
     pub(super) fn open_as(&self, logger: LoggerConfig) -> Result<(SrmpHost, SrmpEvents), Failure> {
         let mut config = self.config()?;
         config.protocol.logger = logger;

@@ -10,7 +10,7 @@ use super::group::Group;
 use super::{recv, status};
 use crate::exit::{Outcome, say};
 
-/// How often it is looked whether something changed.
+/// The interval between two checks for changes.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// Keep the newest messages of a site, repair what its members miss, and give all of it to who joins, until Ctrl-C.
@@ -69,12 +69,12 @@ pub(super) async fn logger(args: &Args) -> Outcome {
     Ok(status(interrupted))
 }
 
-/// What comes is kept by the protocol; here it is only taken off.
+/// Discards events. The protocol itself stores the messages.
 async fn discard(events: &mut SrmpEvents) {
     while events.recv().await.is_some() {}
 }
 
-/// Tells what this member is, whenever that changes.
+/// Prints the role of this member whenever it changes.
 async fn watch(host: &SrmpHost, json: bool) {
     let mut told = None;
     loop {

@@ -49,7 +49,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
 }
 
-/// Runs `work`, which looks at Ctrl-C itself: it has counters to print before it ends.
+/// Runs `work`, which handles Ctrl-C itself because it has to print counters before it ends.
 fn block_on(work: impl Future<Output = Outcome>) -> Outcome {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -58,7 +58,7 @@ fn block_on(work: impl Future<Output = Outcome>) -> Outcome {
     runtime.block_on(work)
 }
 
-/// How it ended when the user, or else the work itself, ended it.
+/// The status, depending on whether the user interrupted the work.
 fn status(interrupted: bool) -> Status {
     if interrupted { Status::Interrupted } else { Status::Done }
 }

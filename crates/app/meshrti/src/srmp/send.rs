@@ -13,7 +13,7 @@ use super::group::Group;
 use super::{recv, show, status};
 use crate::exit::{Failure, Outcome, say};
 
-/// Lines that may wait to be sent.
+/// The maximum number of lines that wait to be sent.
 const LINES_MAX: usize = 64;
 
 /// Send lines of the standard input, or made-up values; then print the counters.
@@ -68,7 +68,7 @@ pub(super) async fn send(args: &Args) -> Outcome {
     let made_up =
         args.rate.is_some() || args.size.is_some() || args.objects.is_some() || args.count.is_some();
     let work = async {
-        // Members answer within a moment; in mode 2 there is nobody to send to before.
+        // Members answer within a moment. Before that, mode 2 has no receivers.
         tokio::time::sleep(Duration::from_millis(if args.mode == 2 { 300 } else { 0 })).await;
         if made_up {
             generate(args, &host, to).await?;
@@ -95,7 +95,8 @@ fn parse_peer(text: &str) -> Result<Peer, Failure> {
     })
 }
 
-/// Prints what becomes of what was sent, and who comes and goes; not what others say.
+/// Prints the outcome of sent messages, and joining and leaving members, but not the messages of
+/// others.
 async fn print(json: bool, events: &mut SrmpEvents) {
     while let Some(event) = events.recv().await {
         if matches!(event, Event::Mode0 { .. } | Event::Mode1 { .. } | Event::Mode2 { .. }) {
@@ -111,7 +112,8 @@ async fn print(json: bool, events: &mut SrmpEvents) {
 
 async fn copy_lines(args: &Args, host: &SrmpHost, to: Option<Peer>) -> Result<(), Failure> {
     let (sender, mut lines) = mpsc::channel::<String>(LINES_MAX);
-    // A thread: nothing else can be done with a terminal. It ends with the input, or with the program.
+    // A terminal can only be read by a blocking call, hence the thread. It ends with the input, or
+    // with the program.
     std::thread::spawn(move || {
         for line in std::io::stdin().lock().lines() {
             let Ok(line) = line else { return };

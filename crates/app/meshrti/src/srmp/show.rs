@@ -63,12 +63,12 @@ pub(super) fn value(event: &Event) -> Value {
     }
 }
 
-/// What of a message can be shown.
+/// The body of a message as printable text, with escape sequences for other characters.
 fn body_text(body: &[u8]) -> String {
     String::from_utf8_lossy(body).escape_debug().to_string()
 }
 
-/// The counters that say something to a user, as a flat object.
+/// The counters that are useful for a user, as a flat object.
 pub(super) fn counters(host: &SrmpHost) -> Value {
     let io = host.io();
     let mut all = host.inspect(|endpoint| {

@@ -1,4 +1,4 @@
-//! What the memory of a server is used for.
+//! The use of a server's memory.
 
 use kernel::report::{MemoryReport, MemoryUseReport};
 
@@ -7,7 +7,7 @@ use crate::exit::say;
 /// Prints a line for each use of memory.
 pub(super) fn print(memory: &MemoryReport) {
     if memory.uses.is_empty() {
-        return; // a server of an older version, or of somebody else
+        return; // a server of an older version, or of another vendor
     }
     say(format_args!("  memory for clients, of {}: used, most so far, bound now", size(memory.total)));
     for of in &memory.uses {
@@ -17,7 +17,7 @@ pub(super) fn print(memory: &MemoryReport) {
     }
 }
 
-/// What followed from too little memory; nothing for what never happened.
+/// The actions that lack of memory has caused. Actions that never happened are left out.
 fn actions(of: &MemoryUseReport) -> String {
     let counts =
         [(of.held_back, "held back"), (of.refused, "refused"), (of.dropped, "dropped"), (of.ended, "ended")];
@@ -25,7 +25,7 @@ fn actions(of: &MemoryUseReport) -> String {
     counts.map(|(count, name)| format!("  {name}: {count}")).collect()
 }
 
-/// In MiB, as a person compares them.
+/// Formats a size in MiB, so that sizes can be compared.
 fn size(bytes: usize) -> String {
     format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20))
 }

@@ -134,7 +134,7 @@ fn describe_group(group: &GroupReport) -> String {
     text
 }
 
-/// What a node says of its ends of links.
+/// The reports of a node about its ends of links.
 fn ends<'a>(network: &'a NetworkReport, node: &str) -> impl Iterator<Item = &'a LinkEndReport> {
     let node = network.nodes.iter().find(|known| known.name == node && known.reachable);
     node.and_then(|node| node.summary.as_ref()).into_iter().flat_map(|summary| &summary.links)

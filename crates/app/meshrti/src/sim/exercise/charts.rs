@@ -1,4 +1,5 @@
-//! Charts: what grows with an exercise and what does not; latencies and lines between sites.
+//! Charts of figures that grow with an exercise and of those that do not, of latencies, and of
+//! lines between sites.
 
 use plot::{Axis, Chart, Mark, Series};
 
@@ -6,7 +7,7 @@ use super::file::Scenario;
 use super::results::{Done, Ran, at_site, routers};
 use crate::sim::sheet::Picture;
 
-/// All charts that there is something for.
+/// All charts for which there is data.
 pub(super) fn pictures(scenario: &Scenario, ran: &Ran) -> Vec<Picture> {
     let mut pictures = Vec::new();
     let sizes = |joined| ran.of_topology(joined).filter(|done| done.is_counted()).count();
@@ -60,7 +61,7 @@ fn over_size(scenario: &Scenario, ran: &Ran, title: &str, unit: &str, of: &dyn F
     chart
 }
 
-/// Of the largest exercise that each topology holds.
+/// The latencies in the largest exercise that each topology sustains.
 fn latency(scenario: &Scenario, ran: &Ran) -> Chart {
     let axis = Axis::linear("share of updates").from(0.0).to(1.0);
     let mut chart = Chart::new("From an update to those who see it", Axis::log("ms"), axis)
@@ -75,7 +76,7 @@ fn latency(scenario: &Scenario, ran: &Ran) -> Chart {
     chart
 }
 
-/// What the lines of each site carry, in the largest exercise of each topology.
+/// The traffic of each site's lines, in the largest exercise of each topology.
 fn sites(scenario: &Scenario, ran: &Ran) -> Chart {
     let names = scenario.sites();
     let list = names.iter().enumerate().map(|(at, name)| format!("{} {name}", at + 1));

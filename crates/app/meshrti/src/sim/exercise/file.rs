@@ -16,7 +16,7 @@ use crate::sim::hardware::{EthernetTable, FederateTable, RouterTable, hardware};
 pub(super) struct Scenario {
     #[allow(dead_code)] // looked at before
     kind: String,
-    /// A line for people.
+    /// A one-line title.
     pub(super) title: String,
     network: Network,
     entities: Entities,
@@ -34,7 +34,8 @@ struct Network {
     topologies: Vec<TopologyName>,
     simulators_per_router: usize,
     routers_per_router: usize,
-    /// Areas in one block of the ground told to a neighbour one by one.
+    /// The maximum number of areas in one block of the grid that are advertised to a neighbour one
+    /// by one.
     areas_per_block_max: usize,
     #[serde(default)]
     sites: Vec<SiteTable>,
@@ -109,7 +110,7 @@ pub(in crate::sim) enum PlacementName {
     Compact,
 }
 
-/// A duration in parts of a second, so many of which are one.
+/// A duration in units of 1/`PARTS` s.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(try_from = "f64")]
 struct Seconds<const PARTS: u32>(Duration);
@@ -126,7 +127,7 @@ impl<const PARTS: u32> TryFrom<f64> for Seconds<PARTS> {
     }
 }
 
-/// What the user wants other than it is in the file.
+/// The user's options that override the file.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Wishes {
     pub(super) nodes: Option<usize>,
@@ -136,10 +137,10 @@ pub(super) struct Wishes {
     pub(super) placement: Option<PlacementName>,
 }
 
-/// One run, but for its seed.
+/// One run, without its seed.
 #[derive(Clone, Debug)]
 pub(super) struct Point {
-    /// Hosts of simulators and of leaf routers.
+    /// The number of hosts of simulators and of leaf routers.
     pub(super) nodes: usize,
     pub(super) exercise: Exercise,
 }
@@ -148,7 +149,7 @@ impl Scenario {
     /// Reads a scenario.
     ///
     /// # Errors
-    /// What is wrong, with line and column.
+    /// The mistake in the file, with line and column.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let scenario: Self = toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())?;
         for (what, empty) in [
@@ -169,20 +170,20 @@ impl Scenario {
         Ok(scenario)
     }
 
-    /// Whether simulators are at several places.
+    /// Whether simulators are at several sites.
     pub(super) fn has_sites(&self) -> bool {
         self.network.sites.len() > 1
     }
 
-    /// Names of sites, in order.
+    /// The names of sites, in order.
     pub(super) fn sites(&self) -> Vec<&str> {
         self.network.sites.iter().map(|site| site.name.as_str()).collect()
     }
 
-    /// The runs, size by size, and of each size the topologies.
+    /// The runs, size by size, and for each size the topologies.
     ///
     /// # Errors
-    /// What cannot be, and in which of them.
+    /// The impossible setting, and the run that has it.
     pub(super) fn points(&self, wishes: &Wishes) -> Result<Vec<Point>, String> {
         let hardware = self.hardware()?;
         let topologies = wishes.topology.map_or(self.network.topologies.clone(), |topology| vec![topology]);
@@ -204,7 +205,8 @@ impl Scenario {
         Ok(points)
     }
 
-    /// The sizes of the file, or one that is wished; what is not said of it is as in the last one, in proportion.
+    /// The sizes of the file, or the one size that the options set. If only one of its numbers is
+    /// set, the other follows from the last size of the file, in proportion.
     fn sizes(&self, wishes: &Wishes) -> Vec<Size> {
         let (Some(last), true) = (self.sizes.last(), wishes.nodes.is_some() || wishes.entities.is_some())
         else {
@@ -262,7 +264,7 @@ impl Scenario {
         })
     }
 
-    /// So many simulators, shared out among the sites.
+    /// Distributes `simulators` over the sites.
     fn simulators_at(&self, simulators: usize) -> Vec<Site> {
         let sites = &self.network.sites;
         if sites.is_empty() {

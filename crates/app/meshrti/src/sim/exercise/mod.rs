@@ -1,4 +1,5 @@
-//! `meshrti sim juo`, `sfexpress` and `million`: entities with interest in what is near, over networks of routers.
+//! `meshrti sim juo`, `sfexpress` and `million`: entities with interest in their neighbourhood,
+//! over networks of routers.
 
 mod charts;
 mod file;
@@ -37,10 +38,10 @@ pub(super) struct ExerciseFlags {
     placement: Option<PlacementName>,
 }
 
-/// Whose these options are.
+/// The message that says which scenarios have these options.
 pub(super) const OPTIONS_FOR: &str = "--vehicles, --topology and --placement are for juo, sfexpress, million and other scenarios with `kind = \"exercise\"`";
 
-/// Parts of all runs together after which there is news of them.
+/// The number of progress steps of all runs together.
 const STEPS: u64 = 2_000;
 
 /// Reads a scenario, simulates it, and reports.
@@ -102,17 +103,17 @@ pub(super) fn run(args: &Args, name: &str, text: &str) -> Outcome {
     Ok(interrupt::status())
 }
 
-/// Runs all points, each so many times, in order, or the first of them if the user stops it.
+/// Runs all points, each `replications` times, in order, or the first of them if the user stops it.
 ///
 /// # Errors
-/// That of the first run, in order, which fails, with the place of its point.
+/// The error of the first failing run in order, with the index of its point.
 fn simulate(
     args: &Args,
     points: &[Point],
     replications: usize,
 ) -> Result<Vec<exercise::Outcome>, (usize, exercise::ExerciseError)> {
     let all = points.len() * replications;
-    // What a run takes is about in proportion to its entities.
+    // The duration of a run is roughly proportional to its number of entities.
     let entities: u64 = points.iter().map(|point| point.exercise.crowd.entities as u64).sum::<u64>().max(1);
     let each = (STEPS / all as u64).max(1);
     in_parallel(args.jobs, all, each, |index, ticker| {

@@ -1,4 +1,4 @@
-//! What came out, as tables: of all runs, of hosts by duty, of lines and of the ways between sites.
+//! Results as tables: of all runs, of hosts by duty, of lines, and of the paths between sites.
 
 use fabric::stats::Histogram;
 use netsim::exercise::{Duty, Joined, Level, Outcome, Way};
@@ -7,25 +7,26 @@ use serde_json::Value;
 use super::file::{Point, Scenario};
 use crate::sim::sheet::{Sheet, maybe, number};
 
-/// A point, and what its replications gave.
+/// A point and the outcomes of its replications.
 pub(super) struct Done {
     pub(super) point: Point,
-    /// At least one.
+    /// The outcomes, at least one.
     pub(super) outcomes: Vec<Outcome>,
 }
 
-/// All points that were begun.
+/// All points with at least one run.
 pub(super) struct Ran(pub(super) Vec<Done>);
 
 impl Ran {
-    /// Outcomes are in the order of the points, so many of each; of the last ones there may be fewer.
+    /// Groups outcomes by their points. They are in the order of the points, with `replications`
+    /// for each. The last points may have fewer.
     pub(super) fn of(points: Vec<Point>, outcomes: Vec<Outcome>, replications: usize) -> Self {
         let mut outcomes = outcomes.into_iter();
         let of = |point| Done { point, outcomes: outcomes.by_ref().take(replications).collect() };
         Self(points.into_iter().map(of).filter(|done| !done.outcomes.is_empty()).collect())
     }
 
-    /// Topologies, in order.
+    /// The topologies, in order.
     pub(super) fn topologies(&self) -> Vec<Joined> {
         let mut all = Vec::new();
         for done in &self.0 {
@@ -36,7 +37,7 @@ impl Ran {
         all
     }
 
-    /// Nodes and entities, in order.
+    /// The sizes as numbers of nodes and entities, in order.
     fn sizes(&self) -> Vec<(usize, usize)> {
         let mut all: Vec<_> = self.0.iter().map(Done::size).collect();
         all.dedup();
@@ -54,7 +55,7 @@ impl Done {
         self.point.exercise.joined
     }
 
-    /// Nodes and entities.
+    /// The numbers of nodes and entities.
     fn size(&self) -> (usize, usize) {
         (self.point.nodes, self.entities())
     }
@@ -63,7 +64,7 @@ impl Done {
         self.point.exercise.crowd.entities
     }
 
-    /// Whether anything was counted.
+    /// Whether every replication has counted for some time.
     pub(super) fn is_counted(&self) -> bool {
         self.outcomes.iter().all(|outcome| !outcome.counted.is_zero())
     }
@@ -73,28 +74,28 @@ impl Done {
         self.outcomes.iter().map(of).sum::<f64>() / self.outcomes.len() as f64
     }
 
-    /// The part that had most to do in any replication.
+    /// The busiest part of any replication.
     pub(super) fn busiest(&self) -> &Way {
         let all = self.outcomes.iter().map(Outcome::busiest);
         all.max_by(|a, b| a.load().total_cmp(&b.load())).expect("there is a replication")
     }
 
-    /// Whether some part got more than it could do in any replication.
+    /// Whether some part was overloaded in any replication.
     pub(super) fn is_overloaded(&self) -> bool {
         self.outcomes.iter().any(Outcome::is_overloaded)
     }
 
-    /// Why it ended before its time.
+    /// The reason why a replication ended early.
     pub(super) fn broken(&self) -> Option<&str> {
         self.outcomes.iter().find_map(|outcome| outcome.broken.as_deref())
     }
 
-    /// Updates per second that the router which has most to do carries, in and out.
+    /// Updates per second, in and out, of the router with the most traffic.
     pub(super) fn router_messages_per_s(&self) -> f64 {
         self.mean(|outcome| routers(outcome).map(|level| level.messages_per_s.max).fold(0.0, f64::max))
     }
 
-    /// Latencies, of some sender's site and some receiver's if these are named.
+    /// The latencies of all updates, or only those from one site to another if `ways` names these.
     fn latency(&self, ways: Option<(usize, usize)>) -> Histogram {
         let mut all = Histogram::default();
         for outcome in &self.outcomes {
@@ -106,14 +107,15 @@ impl Done {
         all
     }
 
-    /// A quantile of the latencies in milliseconds; of an overloaded network, where it depends on how long one looks, none.
+    /// A quantile of the latencies in milliseconds. `None` for an overloaded network, where it
+    /// depends on the length of the run.
     pub(super) fn latency_ms(&self, ways: Option<(usize, usize)>, share: f64) -> Option<f64> {
         let latency = self.latency(ways);
         let has_any = latency.bins().next().is_some();
         (has_any && !self.is_overloaded()).then(|| latency.quantile(share) / 1e3)
     }
 
-    /// Latencies in milliseconds, and the share up to each.
+    /// Latencies in milliseconds, each with the cumulative share up to it.
     pub(super) fn latency_steps(&self) -> Vec<(f64, f64)> {
         let bins: Vec<(u64, u64)> = self.latency(None).bins().collect();
         let all = bins.iter().map(|(_, count)| count).sum::<u64>() as f64;
@@ -237,10 +239,10 @@ fn hosts(ran: &Ran) -> Sheet {
     sheet
 }
 
-/// The topologies, as they stand side by side.
+/// The topologies, in the order of the columns that compare them.
 const BESIDE: [Joined; 3] = [Joined::Tree, Joined::MeshOfSites, Joined::Mesh];
 
-/// A figure of each topology at one size, as far as it is known.
+/// A figure of each topology at one size, if it is known.
 fn beside(ran: &Ran, size: (usize, usize), of: impl Fn(&Done) -> Option<f64>) -> Vec<Value> {
     let done = |joined: Joined| ran.of_topology(joined).find(|done| done.size() == size);
     BESIDE.iter().map(|joined| maybe(done(*joined).filter(|done| done.is_counted()).and_then(&of))).collect()
@@ -275,7 +277,7 @@ fn lines(scenario: &Scenario, ran: &Ran) -> Sheet {
     sheet
 }
 
-/// Mbit/s over all lines that end at a site, in and out.
+/// The rate over all lines that end at a site, in and out, in Mbit/s.
 pub(super) fn at_site(done: &Done, site: usize) -> f64 {
     done.mean(|outcome| {
         let lines = outcome.lines.iter().filter(|line| line.from == site || line.to == site);

@@ -1,11 +1,12 @@
-//! What the figures say, in sentences: what is bounded, and where a network is not enough.
+//! Conclusions from the figures, as sentences: which loads are bounded, and where a network is
+//! overloaded.
 
 use netsim::exercise::Joined;
 
 use super::results::{Done, Ran, routers};
 use crate::bench::table::figure;
 
-/// All that there is to say.
+/// All conclusions.
 pub(super) fn notes(ran: &Ran) -> Vec<String> {
     let mut notes = Vec::new();
     for joined in ran.topologies() {
@@ -27,7 +28,8 @@ pub(super) fn notes(ran: &Ran) -> Vec<String> {
     notes
 }
 
-/// What clients and routers carry, from the smallest to the largest exercise with as many entities for each simulator.
+/// The loads of clients and routers, from the smallest to the largest exercise with the same number
+/// of entities per simulator.
 fn bounds(joined: Joined, counted: &[&Done]) -> Option<String> {
     let per_client = |done: &Done| done.entities() as f64 / done.point.exercise.simulators() as f64;
     let first = *counted.first()?;
@@ -55,7 +57,7 @@ fn bounds(joined: Joined, counted: &[&Done]) -> Option<String> {
     ))
 }
 
-/// Until where the network holds, as far as the sizes tell.
+/// The largest size that the network sustains, among the simulated ones.
 fn limit(joined: Joined, counted: &[&Done]) -> Option<String> {
     let holds = counted.iter().filter(|done| !done.is_overloaded()).max_by_key(|done| done.entities());
     let breaks = counted.iter().filter(|done| done.is_overloaded()).min_by_key(|done| done.entities());

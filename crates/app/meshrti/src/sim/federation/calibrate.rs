@@ -1,5 +1,5 @@
-//! `meshrti sim calibrate`: what steps cost on this machine, from live runs with 1 to 3 nodes; and whether the simulator then
-//! predicts runs with 4 to 6.
+//! `meshrti sim calibrate`: measures the costs of steps on this machine, from live runs with 1 to 3
+//! nodes, and tests whether the simulator then predicts runs with 4 to 6.
 
 use std::num::NonZeroUsize;
 
@@ -22,13 +22,14 @@ use crate::sim::{Args, interrupt};
 
 /// The name of the command.
 pub(crate) const NAME: &str = "calibrate";
-/// What it is.
+/// The description of the command in lists.
 pub(crate) const TITLE: &str =
     "measure what messages cost on this machine, and predict runs that were not measured";
 
-/// Rounds of all measurements without another wish.
+/// The default number of rounds of all measurements.
 const ROUNDS: u8 = 5;
-/// A good model predicts half of the figures so well, and each so well.
+/// The maximum relative errors of a good model: `MEDIAN_MAX` for half of its predictions, and
+/// `WORST_MAX` for all.
 const MEDIAN_MAX: f64 = 0.10;
 const WORST_MAX: f64 = 0.20;
 
@@ -39,7 +40,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
         return Err(Failure::wrong_use(format_args!("{NAME}: {what}")));
     }
     interrupt::watch();
-    // What a sleeping core takes to wake is up to the machine, and on a virtual one to its host, from one moment to the next.
+    // Cores are kept awake because their wake-up time varies from one moment to the next, with the
+    // machine and, for a virtual one, with its host.
     let awake = Awake::keep();
     let rounds = args.federation.rounds.unwrap_or(ROUNDS);
     let cases: Vec<Case> = KNOWN.into_iter().chain(UNKNOWN).collect();
@@ -66,16 +68,16 @@ pub(crate) fn run(args: &Args) -> Outcome {
     tell(args, &model, &fit, &lines, (rounds, conditions))
 }
 
-/// How it was measured.
+/// The conditions of the measurement.
 struct Conditions {
-    /// Idle cores waited awake.
+    /// Idle cores were kept awake.
     awake: bool,
-    /// Processes stayed on cores.
+    /// Processes were pinned to cores.
     pinned: bool,
 }
 
 impl Conditions {
-    /// For people.
+    /// A description for people.
     fn note(&self) -> String {
         let awake = match self.awake {
             true => "idle cores waited awake",
@@ -92,7 +94,8 @@ impl Conditions {
     }
 }
 
-/// All cases in turn, so many times, so that what the machine does besides meets all; of each the round that was disturbed least.
+/// Measures all cases in turn, `rounds` times, so that other work of the machine affects all of
+/// them alike. Returns the least disturbed round of each.
 async fn measure_all(cases: &[Case], rounds: u8) -> Result<Vec<Figures>, Failure> {
     let launcher = launcher()?;
     let mut progress = Progress::new("measuring");
@@ -109,8 +112,8 @@ async fn measure_all(cases: &[Case], rounds: u8) -> Result<Vec<Figures>, Failure
     Ok(found.iter().map(|rounds| least_disturbed(rounds)).collect())
 }
 
-/// Figures of the round that was disturbed least, each by itself: other work on a machine, and on the host of a virtual one, makes things
-/// slower, and nothing makes them faster.
+/// The figures of the least disturbed round, chosen for each figure by itself. Other work on the
+/// machine, or on the host of a virtual one, makes runs slower, and nothing makes them faster.
 fn least_disturbed(rounds: &[Figures]) -> Figures {
     let of = |pick: &dyn Fn(&Figures) -> Option<f64>| rounds.iter().filter_map(pick).min_by(f64::total_cmp);
     let processes = rounds.iter().map(|figures| figures.cpu_us.len()).max().unwrap_or(0);
@@ -133,7 +136,7 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
     }
 }
 
-/// The costs with which runs are most like what was measured.
+/// The costs with which simulated runs come closest to the measurements.
 fn find(
     start: HostModel,
     (cases, length): (&[Case], Length),
@@ -153,10 +156,10 @@ fn find(
     })
 }
 
-/// How many sets of costs a fit looks at, about.
+/// The approximate number of sets of costs that a fit tries.
 const EXPECTED_CANDIDATES: u64 = 80;
 
-/// What runs of these cases give, for each of these costs.
+/// Simulates these cases with each of these sets of costs.
 fn predict(
     (cases, length): (&[Case], Length),
     model: HostModel,
@@ -180,13 +183,14 @@ fn predict(
     Ok(candidates.iter().map(|_| figures.by_ref().take(cases.len()).collect()).collect())
 }
 
-/// What was measured and what is predicted of a case.
+/// The measurement and the prediction of a case.
 struct Line {
     case: Case,
     known: bool,
     measured: f64,
     predicted: f64,
-    /// Processor time per update of the one who begins, the others, and each node: measured and predicted.
+    /// Processor time per update, in µs, of the initiating federate, the others, and each node:
+    /// measured and predicted.
     cpu_us: [Vec<f64>; 2],
 }
 
@@ -238,7 +242,7 @@ fn table(lines: &[Line]) -> String {
     table.text()
 }
 
-/// Prints and writes what was found; bad news when the predictions are not good.
+/// Prints and writes the results. Bad news if the predictions are not good.
 fn tell(
     args: &Args,
     model: &HostModel,
@@ -316,7 +320,8 @@ mod tests {
         assert_eq!(median(vec![]), None);
     }
 
-    /// What a model made is found again from it: the loop of the command, with short runs in place of measurements.
+    /// The fit recovers the costs of a model from its own runs: the loop of the command, with short
+    /// simulated runs in place of measurements.
     #[test]
     fn costs_of_simulated_measurements_are_found_again() {
         const SHORT: Length = Length { trips: (10, 2), updates: 6_000, paced: 50 };

@@ -1,4 +1,4 @@
-//! The runs of a calibration: what costs are fitted to, and what is predicted.
+//! The runs of a calibration: those to which costs are fitted, and those that are predicted.
 
 use std::time::Duration;
 
@@ -10,31 +10,31 @@ use netsim::cluster::Ethernet;
 
 use crate::bench::size;
 
-/// How long runs are.
+/// The length of runs.
 #[derive(Clone, Copy)]
 pub(super) struct Length {
-    /// Round trips, and those before them.
+    /// The numbers of counted round trips and of warm-up round trips.
     pub(super) trips: (u32, u32),
-    /// Updates of a flood, over its subscribers.
+    /// The number of updates of a flood, to be divided by its subscribers.
     pub(super) updates: u32,
-    /// Updates at a pace.
+    /// The number of paced updates.
     pub(super) paced: u32,
 }
 
 pub(super) const LIVE: Length = Length { trips: (3_000, 300), updates: 500_000, paced: 5_000 };
-/// Simulated, each round trip is like the other.
+/// The length of simulated runs. They can be short, because all simulated round trips are alike.
 pub(super) const SIMULATED: Length = Length { trips: (60, 10), updates: 16_000, paced: 1_000 };
-/// Between updates at a pace, on average.
+/// The mean gap between paced updates.
 const PACE: Duration = Duration::from_micros(400);
 
-/// What federates do.
+/// The task of the federates.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// Round trips of a pair at the ends of a chain.
     Trips,
-    /// A flood over a chain, to so many subscribers at its other end.
+    /// A flood over a chain, with the number of subscribers at its other end.
     Flood(u32),
-    /// Updates at a pace at one node of a site, heard at all others by a multicast group.
+    /// Paced updates at one node of a site, received at all others through a multicast group.
     Site,
 }
 
@@ -58,7 +58,7 @@ pub(super) const fn site(nodes: u16, size_bytes: u32) -> Case {
     Case { nodes, size_bytes, kind: Kind::Site }
 }
 
-/// What costs are fitted to.
+/// The cases to which costs are fitted.
 pub(super) const KNOWN: [Case; 18] = [
     trips(1, 16),
     trips(1, 4_096),
@@ -80,7 +80,7 @@ pub(super) const KNOWN: [Case; 18] = [
     site(3, 1_024),
 ];
 
-/// What is predicted.
+/// The cases that are predicted.
 pub(super) const UNKNOWN: [Case; 15] = [
     trips(4, 64),
     trips(4, 8_192),
@@ -100,7 +100,7 @@ pub(super) const UNKNOWN: [Case; 15] = [
 ];
 
 impl Case {
-    /// The run, with hosts of that kind.
+    /// The federation of the case, on these hosts.
     pub(super) fn federation(self, hosts: HostModel, length: Length) -> Federation {
         let Length { trips: (count, warm_up), updates, paced } = length;
         let last = self.nodes - 1;
@@ -128,7 +128,7 @@ impl Case {
         }
     }
 
-    /// For people.
+    /// The name of the case, for people.
     pub(super) fn name(self) -> String {
         let size = size::name(self.size_bytes as usize);
         match self.kind {
@@ -139,7 +139,7 @@ impl Case {
         }
     }
 
-    /// Of a flood.
+    /// The number of subscribers of a flood.
     pub(super) fn subscribers(self) -> Option<u32> {
         if let Kind::Flood(subscribers) = self.kind { Some(subscribers) } else { None }
     }
@@ -148,7 +148,7 @@ impl Case {
         self.kind == Kind::Site
     }
 
-    /// What was measured of it.
+    /// The figures of the case, from a measurement.
     pub(super) fn figures(self, measured: &Measured) -> Figures {
         let done = &measured.done[0];
         let work = &self.federation(HostModel::EXAMPLE, LIVE).work[0];

@@ -1,4 +1,4 @@
-//! The file: TOML. Times, rates and sizes are texts with a unit.
+//! The scenario file in TOML. Times, rates and sizes are texts with a unit.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -13,13 +13,13 @@ use workload::Workload;
 use super::hosts;
 use crate::sim::network::{Loss, Rate, Size, Time, workload as read_workload};
 
-/// A federation: nodes, computers, what federates do.
+/// A federation: nodes, computers, and the tasks of federates.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Scenario {
     #[allow(dead_code)] // looked at before
     kind: String,
-    /// A line for people.
+    /// A one-line title.
     pub(super) title: String,
     nodes: Nodes,
     multicast: Option<Groups>,
@@ -46,7 +46,7 @@ enum JoinedName {
     Mesh,
 }
 
-/// Multicast groups that nodes share. What is left out is as at a live node.
+/// Multicast groups that nodes share. Missing keys have the defaults of a live node.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Groups {
@@ -69,7 +69,7 @@ impl Groups {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Hosts {
-    /// A host model, by its path from that of the scenario.
+    /// The file of a host model, relative to the folder of the scenario.
     model: Option<PathBuf>,
     #[serde(default)]
     placement: PlacementName,
@@ -87,7 +87,7 @@ enum PlacementName {
     Apart,
 }
 
-/// Between computers.
+/// The network between computers.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Network {
@@ -100,7 +100,7 @@ struct Network {
     interrupt: Time,
 }
 
-/// The nodes of the others: one, or a list.
+/// The nodes of the receiving federates: one, or a list.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(try_from = "toml::Value")]
 struct Places(Vec<u16>);
@@ -154,9 +154,9 @@ enum TaskTable {
     Entities {
         from: u16,
         to: Places,
-        /// A preset, or a file.
+        /// The name of a preset, or a file.
         workload: String,
-        /// Of a preset.
+        /// The number of objects of a preset.
         objects: Option<u32>,
         run: Time,
         #[serde(default = "one")]
@@ -176,7 +176,7 @@ impl Scenario {
     /// Reads a scenario.
     ///
     /// # Errors
-    /// What is wrong, with line and column where TOML says them.
+    /// The mistake in the file, with line and column where the TOML parser gives them.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let scenario: Self = toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())?;
         match (scenario.placement(), scenario.network) {
@@ -207,7 +207,8 @@ impl Scenario {
         }
     }
 
-    /// What the simulator runs. `folder` is that of the file; `model` replaces the host model that it names.
+    /// The federation for the simulator. `folder` is the folder of the file. `model` replaces the
+    /// host model that the file names.
     ///
     /// # Errors
     /// A number out of range, or no host model.
@@ -259,7 +260,7 @@ fn duration(time: Picos) -> Duration {
 }
 
 impl TaskTable {
-    /// The task. A workload is read, and added to those that there are.
+    /// The task for the simulator. If it has a workload, this is read and added to `workloads`.
     fn work(&self, folder: &Path, workloads: &mut Vec<Workload>) -> Result<Work, String> {
         let (task, from, to, size) = match self {
             TaskTable::Entities { from, to, workload, objects, run, subscribers } => {

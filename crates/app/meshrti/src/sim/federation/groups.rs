@@ -1,4 +1,4 @@
-//! What multicast groups carried, as a table and as values; nothing of it where there are none.
+//! The traffic of multicast groups, as a table and as values. Both are missing without groups.
 
 use std::ops::Add;
 
@@ -7,13 +7,13 @@ use serde_json::{Value, json};
 
 use crate::bench::table::{Table, figure};
 
-/// What groups carried in all runs together, and the bytes of links.
+/// The traffic of groups in all runs together, and the bytes of links.
 fn sums(runs: &[Report]) -> (Carried, u64) {
     let carried = runs.iter().filter_map(|run| run.carried).fold(Carried::default(), Add::add);
     (carried, runs.iter().map(|run| run.link_bytes).sum())
 }
 
-/// For the summary of a report.
+/// The values for the summary of a report.
 pub(super) fn summary(federation: &Federation, runs: &[Report]) -> Option<Value> {
     let multicast = federation.multicast?;
     let (Carried { groups, lost_datagrams, asked_again }, link_bytes) = sums(runs);
@@ -36,7 +36,7 @@ pub(super) fn summary(federation: &Federation, runs: &[Report]) -> Option<Value>
     }))
 }
 
-/// For people.
+/// The table for people.
 pub(super) fn table(federation: &Federation, runs: &[Report]) -> Option<String> {
     let multicast = federation.multicast?;
     let (Carried { groups, lost_datagrams, asked_again }, link_bytes) = sums(runs);

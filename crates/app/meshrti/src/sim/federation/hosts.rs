@@ -17,7 +17,7 @@ struct File {
 /// Reads a host model.
 ///
 /// # Errors
-/// What is wrong, and where.
+/// The mistake in the file, and its place.
 pub(super) fn read(path: &Path) -> Result<HostModel, String> {
     let fail = |why: String| format!("host model {}: {why}", path.display());
     let text = std::fs::read_to_string(path).map_err(|error| fail(format!("it cannot be read: {error}")))?;
@@ -41,7 +41,7 @@ fn parse(text: &str) -> Result<HostModel, String> {
     Ok(model)
 }
 
-/// The text of a file that reads as this model.
+/// The text of a host model file with this model.
 pub(super) fn text(model: &HostModel) -> String {
     let mut text = format!("cores = {}\n\n[costs]\n", model.cores);
     for (name, value) in Costs::NAMES.into_iter().zip(model.costs.to_array()) {

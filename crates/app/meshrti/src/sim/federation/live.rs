@@ -1,4 +1,5 @@
-//! `meshrti bench federation`: a scenario of the simulator with real processes on this machine, beside what the simulator says.
+//! `meshrti bench federation`: a scenario of the simulator with real processes on this machine,
+//! beside the simulator's prediction.
 
 use std::path::PathBuf;
 
@@ -81,7 +82,7 @@ pub(crate) async fn run_live(args: &LiveArgs) -> Outcome {
 struct Line {
     task: Option<usize>,
     what: &'static str,
-    /// None where updates have sizes of their own.
+    /// `None` if updates have different sizes.
     size_bytes: Option<u32>,
     measured: Option<f64>,
     simulated: Option<f64>,
@@ -122,7 +123,7 @@ fn lines(federation: &Federation, measured: Option<&Measured>, simulated: Option
     lines
 }
 
-/// What groups carried, and links beside them.
+/// The traffic of groups, and that of links.
 fn lines_of_groups(measured: Option<&Measured>, simulated: Option<&Simulated>) -> [Line; 8] {
     let live = measured.and_then(|measured| measured.counts).map(|counts| {
         [

@@ -22,7 +22,7 @@ use file::Scenario;
 
 pub(crate) use live::{LiveArgs, run_live};
 
-/// The kind of such scenarios.
+/// The value of `kind` in files of such scenarios.
 pub(super) const KIND: &str = "federation";
 
 /// Options of federations and of calibrating.
@@ -37,10 +37,10 @@ pub(super) struct HostOptions {
     rounds: Option<u8>,
 }
 
-/// Whose these options are.
+/// The message that says which scenarios have these options.
 pub(super) const OPTIONS_FOR: &str = "--hosts and --rounds are for federations and calibrate";
 
-/// Steps of the progress of a run.
+/// The number of progress steps of a run.
 const STEPS: u64 = 200;
 
 /// Reads a scenario, simulates it, and reports.

@@ -3,10 +3,10 @@
 use bench::federation as live;
 use hostsim::{Federation, Joined, Placement, Process, Task, Update, Work};
 
-/// The same for real processes on this machine.
+/// The plan that runs `federation` as real processes on this machine.
 ///
 /// # Errors
-/// Something that this machine cannot be.
+/// A setting that this machine cannot provide.
 pub(super) fn live_plan(federation: &Federation) -> Result<live::Plan, String> {
     if federation.placement != Placement::Together {
         return Err(
@@ -30,7 +30,7 @@ pub(super) fn live_plan(federation: &Federation) -> Result<live::Plan, String> {
     Ok(live::Plan { nodes: federation.nodes.into(), joined, groups, work, cores })
 }
 
-/// Where the processes of a federation stay.
+/// The assignment of a federation's processes to cores.
 fn cores(federation: &Federation) -> live::Cores {
     let core = |process| federation.core(process).map_or(0, |core| core as usize);
     let of_task = |(task, work): (usize, &Work)| {

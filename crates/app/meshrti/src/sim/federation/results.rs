@@ -1,4 +1,4 @@
-//! What runs of a federation gave, as a table, rows and notes.
+//! Results of runs of a federation, as a table, rows and notes.
 
 use hostsim::{Done, Federation, Placement, Report, Task, Work, quantile_us};
 use serde_json::{Value, json};
@@ -6,16 +6,16 @@ use serde_json::{Value, json};
 use crate::bench::size;
 use crate::bench::table::{Table, figure, or_dash};
 
-/// From this share of time on a process or a computer is called full.
+/// The utilisation from which a process or a computer counts as full.
 const FULL: f64 = 0.98;
 
 /// A task over all runs.
 struct Pooled {
     work: Work,
-    /// Rising, in nanoseconds.
+    /// The times in ascending order, in nanoseconds.
     times_ns: Vec<u64>,
     per_s: f64,
-    /// As many times there would be if nothing were lost.
+    /// The number of times without losses.
     expected: u64,
 }
 
@@ -40,7 +40,7 @@ impl Pooled {
     }
 }
 
-/// Subscribers of a task; none of round trips.
+/// The number of subscribers of a task. `None` for round trips.
 fn subscribers(work: &Work) -> Option<u32> {
     match work.task {
         Task::RoundTrips { .. } => None,
@@ -50,12 +50,12 @@ fn subscribers(work: &Work) -> Option<u32> {
     }
 }
 
-/// Payload of each update; entities say it for each.
+/// The payload of each update in bytes. `None` for entities, whose updates have different sizes.
 pub(super) fn size_bytes(work: &Work) -> Option<u32> {
     (!matches!(work.task, Task::Entities { .. })).then_some(work.size_bytes)
 }
 
-/// The nodes of the others: a number, or a list.
+/// The nodes of the receiving federates: a number, or a list.
 fn places(work: &Work) -> Value {
     match work.to[..] {
         [node] => json!(node),
@@ -63,7 +63,7 @@ fn places(work: &Work) -> Value {
     }
 }
 
-/// Numbers in words, neighbours that rise together: `1-3,7`.
+/// Formats numbers, with consecutive ones as a range: `1-3,7`.
 fn ranges(numbers: &[u16]) -> String {
     let runs = numbers.chunk_by(|before, after| before.checked_add(1) == Some(*after));
     let word = |run: &[u16]| match run {
@@ -133,7 +133,8 @@ pub(super) fn table(federation: &Federation, runs: &[Report]) -> String {
     table.text()
 }
 
-/// What was simulated, and what to make of it; of the first run where it is about processors.
+/// A description of the simulation, and conclusions. Those about processors come from the first
+/// run.
 pub(super) fn notes(title: &str, federation: &Federation, runs: &[Report]) -> Vec<String> {
     let placement = match federation.placement {
         Placement::Together => "all processes on one computer",

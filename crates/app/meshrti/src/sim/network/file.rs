@@ -1,4 +1,4 @@
-//! The file: TOML. Times, rates and sizes are texts with a unit.
+//! The scenario file in TOML. Times, rates and sizes are texts with a unit.
 
 mod links;
 mod packets;
@@ -20,13 +20,13 @@ use links::{Line, Link};
 use packets::Packets;
 use traffic::Traffic;
 
-/// What a file says of its kind, whatever else it says.
+/// The kind in a file. Other keys are ignored.
 #[derive(Deserialize)]
 struct Peek {
     kind: Option<String>,
 }
 
-/// The kind of a scenario file, if it says one.
+/// The kind of a scenario file, if it has one.
 pub(crate) fn kind_of(text: &str) -> Option<String> {
     toml::from_str::<Peek>(text).ok()?.kind
 }
@@ -37,7 +37,7 @@ pub(crate) fn kind_of(text: &str) -> Option<String> {
 pub(super) struct Scenario {
     #[allow(dead_code)] // looked at before
     kind: String,
-    /// A line for people.
+    /// A one-line title.
     pub(super) title: String,
     topology: Topology,
     links: Links,
@@ -80,7 +80,7 @@ struct Site {
     hosts: u32,
 }
 
-/// At one site, what goes to another goes by a third first.
+/// A route: messages at one site for another go to a third one first.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Route {
@@ -93,7 +93,7 @@ struct Route {
 #[serde(deny_unknown_fields)]
 struct Links {
     hosts: Link,
-    /// None in a WAN, whose lines have rates of their own.
+    /// `None` in a WAN, whose lines have their own rates.
     switches: Option<Link>,
 }
 
@@ -131,11 +131,11 @@ enum Subqueue {
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Hosts {
-    /// Of both hosts together.
+    /// The time that both hosts together take for a message.
     per_message: Time,
 }
 
-/// The part of a scenario that says what there is.
+/// The network of a scenario.
 struct Wires {
     shape: Shape,
     host_link: LinkClass,
@@ -156,7 +156,7 @@ macro_rules! unit {
             fn try_from(value: toml::Value) -> Result<Self, String> {
                 match value {
                     toml::Value::String(text) => $parse(&text).map(Self),
-                    // A number has no unit: let the reader of texts say what is missing.
+                    // A number has no unit: the parser of texts reports the missing unit.
                     other => $parse(&other.to_string()).map(Self),
                 }
             }
@@ -179,7 +179,7 @@ impl Scenario {
     /// Reads a scenario.
     ///
     /// # Errors
-    /// What is wrong, with line and column where TOML says them.
+    /// The mistake in the file, with line and column where the TOML parser gives them.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let scenario: Self = toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())?;
         scenario.traffic.check()?;
@@ -203,10 +203,11 @@ impl Scenario {
         Ok(scenario)
     }
 
-    /// What is to be simulated. `seed` is for networks that are drawn; `folder` is where the file is.
+    /// The network to simulate. `seed` is for random topologies. `folder` is the folder of the
+    /// scenario file.
     ///
     /// # Errors
-    /// The trace is none.
+    /// The trace file is not valid.
     pub(super) fn network(&self, seed: u64, folder: &Path) -> Result<Network, String> {
         let subqueue = match self.model {
             ModelTable::MinShare { subqueue: Subqueue::Message }
@@ -221,7 +222,7 @@ impl Scenario {
         Ok(Network { shape, host_link, cable, load, window, host_time, model, subqueue })
     }
 
-    /// The network, and how messages move in it.
+    /// The topology, and the model of messages in it.
     fn wires(&self, seed: Seed) -> Result<Wires, String> {
         let host_link = self.links.hosts.class("host", "[links]: `hosts`")?;
         let cable = match &self.links.switches {
@@ -256,7 +257,7 @@ impl Wan {
         self.sites.iter().position(|site| site.name == name).map(|site| site as u32)
     }
 
-    /// Every site has one name, and every other name is that of a site.
+    /// Checks that every site has a unique name, and that every other name refers to a site.
     fn check(&self) -> Result<(), String> {
         for (at, site) in self.sites.iter().enumerate() {
             if self.sites[..at].iter().any(|other| other.name == site.name) {
@@ -282,7 +283,7 @@ impl Wan {
     }
 
     fn table(&self) -> Result<fabric::topology::Wan, String> {
-        // All names were checked.
+        // `check` has verified all names.
         let site = |name: &str| self.site(name).unwrap_or(u32::MAX);
         let line = |(line, number): (&Line, usize)| {
             line.line(number, (site(&line.between[0]), site(&line.between[1])))

@@ -29,7 +29,7 @@ pub(crate) use file::kind_of;
 pub(super) use file::{Loss, Rate, Size, Time};
 pub(super) use objects::workload;
 
-/// From this share of time on the busiest link is called full.
+/// The utilisation from which the busiest link counts as full.
 const FULL: f64 = 0.99;
 
 /// Reads a scenario, simulates it, and reports.
@@ -79,7 +79,7 @@ pub(super) fn run(args: &Args, name: &str, text: &str) -> Outcome {
     }
 }
 
-/// Where switches are, and what they are called.
+/// The places and names of switches.
 fn plan(network: &Network) -> Plan {
     Plan { sides: network.shape.sides(), names: network.shape.switch_names() }
 }
@@ -136,7 +136,7 @@ fn between_switches(network: &Network) -> String {
     }
 }
 
-/// Of requests and their responses: how many, and how long from the one to the other.
+/// A text on requests and their responses: their numbers and round-trip times.
 fn of_exchanges(exchanges: &Exchanges, window: (Picos, Picos), digest: &str) -> String {
     let (summary, quantile) =
         (&exchanges.latency.summary, |share| figure(exchanges.latency.histogram.quantile(share) * 1e-6));
@@ -157,7 +157,7 @@ fn of_exchanges(exchanges: &Exchanges, window: (Picos, Picos), digest: &str) -> 
     )
 }
 
-/// What was simulated, and what to make of it.
+/// A description of the simulation, and conclusions.
 fn notes(scenario: &Scenario, network: &Network, topology: &Topology, runs: &Runs) -> Vec<String> {
     let ran = runs.pooled();
     let (messages, bytes) = network.load.expected(topology.hosts(), network.window);
@@ -220,7 +220,7 @@ fn notes(scenario: &Scenario, network: &Network, topology: &Topology, runs: &Run
     notes
 }
 
-/// What became of packets, if anything did but that they arrived.
+/// A note on packets that were dropped, lost or marked, if there are any.
 fn packet_note(packets: &PacketCounts, messages: u64) -> Option<String> {
     let PacketCounts { arrived, marked, dropped, lost, messages_marked } = *packets;
     if marked + dropped + lost == 0 {
@@ -239,7 +239,7 @@ fn packet_note(packets: &PacketCounts, messages: u64) -> Option<String> {
     ))
 }
 
-/// Which links wait for each other.
+/// A note that names the links that wait for each other.
 fn deadlock_note(deadlock: &Deadlock, topology: &Topology, plan: &Plan) -> String {
     const NAMED: usize = 12;
     let name = |link: &u32| {

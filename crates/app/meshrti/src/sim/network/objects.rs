@@ -1,4 +1,5 @@
-//! Simulated objects at the hosts of a network, as sources of messages: the Markov chains of the SRMP paper's workload.
+//! Simulated objects at the hosts of a network as sources of messages, with the Markov chains of
+//! the SRMP paper's workload.
 
 use std::path::Path;
 
@@ -8,23 +9,23 @@ use fabric::units::Picos;
 use workload::analysis::Forecast;
 use workload::{Class, Generator, Workload};
 
-/// Objects of each class that a host has.
+/// The workload of one host, with the number of its objects in each class.
 #[derive(Debug)]
 pub(super) struct Objects(Workload);
 
-/// Reads the workload of a host: a preset with so many objects (`per_host`), or a file, by its path from `folder`.
+/// Reads the workload of a host: a preset with `per_host` objects, or a file relative to `folder`.
 ///
 /// # Errors
-/// There is none, it is wrong, or the number is missing or too many.
+/// The workload does not exist or is invalid, or the number of objects is missing or too large.
 pub(super) fn read(name: &str, per_host: Option<u32>, folder: &Path) -> Result<Objects, String> {
     workload(name, ("[traffic]", "per_host", per_host), folder).map(Objects)
 }
 
-/// Reads a workload: a preset with so many objects, as a key of a table says, or a file, by its path from `folder`, that says their number
-/// itself.
+/// Reads a workload: a preset with the number of objects from a key of a table, or a file relative
+/// to `folder` that has their number itself.
 ///
 /// # Errors
-/// There is none, it is wrong, or the number is missing or too many.
+/// The workload does not exist or is invalid, or the number of objects is missing or too large.
 pub(in crate::sim) fn workload(
     name: &str,
     (table, key, count): (&str, &str, Option<u32>),
@@ -60,7 +61,7 @@ impl Script for Objects {
     fn expected(&self, hosts: u32, (from, to): (Picos, Picos)) -> (f64, f64) {
         let run = std::time::Duration::from_secs_f64(to.since(from).as_secs());
         let of_class = |class: &Class| {
-            // A workload whose forecast fails is refused when it is read.
+            // A workload whose forecast fails was already refused on reading.
             let [zero, one] =
                 Forecast::of(class, run).map_or([0.0; 2], |known| [known.mode0.mean, known.mode1.mean]);
             (zero + one, zero * class.size[0].mean() + one * class.size[1].mean())
@@ -84,7 +85,7 @@ impl Script for Objects {
     }
 }
 
-/// What the objects send, the one after the other.
+/// The messages of the objects, one object after the other.
 struct Lines {
     generator: Generator,
     per_host: Vec<u32>,
@@ -119,12 +120,13 @@ mod tests {
         let window = (Picos::from_secs(7), Picos::from_secs(107));
         assert!(few.is_sorted_by_key(|line| line.at));
         assert!(few.iter().all(|line| line.at >= window.0 && line.at < window.1 && line.bytes == 250));
-        // Half of them moving, at 5 per second, half idle, at 0.5; and a message at each change of state, every 50 s.
+        // Half of the objects move, at 5 messages per second, and half are idle, at 0.5. Each
+        // change of state, every 50 s, adds a message.
         let (expected, bytes) = objects.expected(2, window);
         assert!((expected / (60.0 * 100.0 * (2.75 + 0.02)) - 1.0).abs() < 1e-6, "{expected}");
         assert!((few.len() as f64 / expected - 1.0).abs() < 0.2, "{} of {expected}", few.len());
         assert!((bytes - 250.0).abs() < 1e-9, "{bytes}");
-        // A host more changes nothing in the others.
+        // One more host does not change the messages of the others.
         let more: Vec<Line> = lines(&objects, 3).into_iter().filter(|line| line.source < 2).collect();
         assert_eq!(few, more);
         assert!((0..2).all(|host| few.iter().filter(|line| line.source == host).count() > 3_000));

@@ -5,7 +5,8 @@ use std::path::Path;
 use fabric::recording::{Recording, Sent};
 use fabric::units::Picos;
 
-/// Headings that a file must have, in any order and among others; and one of the two for the time.
+/// The headings that a file must have, in any order and among others, besides one of the two for
+/// the time.
 const WANTED: [&str; 3] = ["source", "destination", "bytes"];
 const PICOSECONDS: &str = "born_ps";
 const SECONDS: &str = "at_s";
@@ -13,7 +14,7 @@ const SECONDS: &str = "at_s";
 /// Reads a file, as `meshrti sim via-torus --messages` writes them.
 ///
 /// # Errors
-/// It cannot be read, or a line is not understood: which, and why.
+/// The file cannot be read, or a line is invalid. The text gives the line and the reason.
 pub(super) fn read(path: &Path) -> Result<Recording, String> {
     let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
     parse(&text).map_err(|why| format!("{}: {why}", path.display()))

@@ -9,10 +9,10 @@ use super::file::Scenario;
 use super::output::{Distribution, Results, Row};
 use crate::sim::sheet::{Picture, Sheet, maybe, number};
 
-/// Rows of pairs that are at the same size at the same time, by levels between partners.
+/// Rows of pairs that use the same size at the same time, by levels between partners.
 type Curves<'a> = BTreeMap<usize, Vec<&'a Row>>;
 
-/// For each topology and number of pairs.
+/// The curves of a topology and a number of pairs.
 fn curves<'a>(scenario: &Scenario, results: &'a Results, shape: Shape, pairs: usize) -> Curves<'a> {
     let mut curves = Curves::new();
     for row in results.rows.iter().filter(|row| row.shape == shape && row.pairs == pairs) {
@@ -38,7 +38,7 @@ fn size_axis() -> Axis {
     Axis::log("message, bytes")
 }
 
-/// All charts that the results have something for.
+/// All charts for which the results have data.
 pub(super) fn pictures(scenario: &Scenario, results: &Results) -> Vec<Picture> {
     let mut pictures = Vec::new();
     for pairs in numbers_of_pairs(results) {
@@ -111,7 +111,7 @@ fn bandwidth(tree: &Curves<'_>, mesh: &Curves<'_>) -> Chart {
     chart
 }
 
-/// Figure 18: for each study and size, each topology in a chart of its own.
+/// Figure 18: for each study and size, a chart for each topology.
 fn distributions(scenario: &Scenario, results: &Results) -> Vec<Picture> {
     let mut groups: BTreeMap<(usize, usize, usize, Shape), Vec<&Distribution>> = BTreeMap::new();
     for distribution in &results.distributions {
@@ -141,7 +141,7 @@ fn hops_name(hops: usize) -> String {
     if hops == 1 { "1 hop".to_owned() } else { format!("{hops} hops") }
 }
 
-/// Tables for files: the rows, and the mean times of pairs that distributions are of.
+/// Tables for files: the rows, and the mean times of pairs from which distributions are made.
 pub(super) fn sheets(scenario: &Scenario, results: &Results) -> Vec<Sheet> {
     let columns = [
         ("study", "study"),

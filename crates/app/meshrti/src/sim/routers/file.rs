@@ -12,7 +12,7 @@ use crate::sim::hardware::{EthernetTable, FederateTable, Micros, RouterTable, ha
 pub(super) struct Scenario {
     #[allow(dead_code)] // read by serde alone: there is one kind so far
     kind: Kind,
-    /// A line for people.
+    /// A one-line title.
     pub(super) title: String,
     network: Network,
     ethernet: EthernetTable,
@@ -35,21 +35,22 @@ struct Network {
     federates_per_leaf: usize,
 }
 
-/// One question to the network.
+/// One experiment with the network.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Study {
-    /// What its rows are called.
+    /// The name of its rows.
     pub(super) name: String,
     topologies: Vec<TopologyName>,
     hops: Vec<usize>,
     pairs: Vec<usize>,
-    /// Bytes of messages.
+    /// The sizes of messages in bytes.
     sizes_bytes: Vec<usize>,
-    /// Each pair goes through all sizes by itself; otherwise all are at the same size.
+    /// Each pair goes through all sizes by itself. Otherwise all pairs use the same size at the
+    /// same time.
     one_after_another: bool,
     exchanges: u32,
-    /// So many of the largest means of pairs do not count in mean and standard deviation.
+    /// The number of largest means of pairs that mean and standard deviation leave out.
     pub(super) discard_largest: usize,
     start_interval_us: Micros,
     start_spread_us: Micros,
@@ -57,7 +58,7 @@ pub(super) struct Study {
     late_leaf_in: usize,
     #[serde(default)]
     late_by_us: Micros,
-    /// Sizes of which the distribution over the pairs is shown.
+    /// The sizes whose distribution over the pairs is shown.
     pub(super) histogram_of_bytes: Vec<usize>,
 }
 
@@ -71,9 +72,9 @@ enum TopologyName {
 /// The runs that a study needs for one point of its tables.
 #[derive(Clone, Debug)]
 pub(super) struct Point {
-    /// Index of the study.
+    /// The index of the study.
     pub(super) study: usize,
-    /// The run, but for its seed.
+    /// The run, without its seed.
     pub(super) run: Run,
 }
 
@@ -81,7 +82,7 @@ impl Scenario {
     /// Reads a scenario.
     ///
     /// # Errors
-    /// What is wrong, with line and column.
+    /// The mistake in the file, with line and column.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let scenario: Self = toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())?;
         for study in &scenario.studies {
@@ -114,7 +115,7 @@ impl Scenario {
     /// All points of all studies, in the order of the tables.
     ///
     /// # Errors
-    /// What is wrong with the hosts or links.
+    /// The wrong value of the hosts or links.
     pub(super) fn points(&self) -> Result<Vec<Point>, String> {
         let hardware = self.hardware()?;
         let mut points = Vec::new();
@@ -167,7 +168,7 @@ impl Scenario {
 }
 
 impl Study {
-    /// Whether all pairs are at the same size at the same time.
+    /// Whether all pairs use the same size at the same time.
     pub(super) fn in_step(&self) -> bool {
         !self.one_after_another
     }

@@ -20,7 +20,7 @@ use file::Scenario;
 
 /// The name of the scenario that counts links.
 pub(super) const TABLE_1: &str = "router-table1";
-/// What it is.
+/// The description of the scenario in lists.
 pub(super) const TABLE_1_TITLE: &str = "Table 1 of the router paper: links that messages cross in a tree and in a mesh, as the routers count them";
 
 /// Runs [`TABLE_1`].

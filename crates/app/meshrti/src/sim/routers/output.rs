@@ -1,4 +1,4 @@
-//! What came out, for people and for machines.
+//! Results, for people and for machines.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::bench::size;
 use crate::bench::table::{Table, figure, or_dash};
 use crate::sim::stats::{Summary, ci95, histogram, micros, sum_up};
 
-/// Everything that is shown.
+/// All results that are shown.
 pub(super) struct Results {
     pub(super) rows: Vec<Row>,
     pub(super) distributions: Vec<Distribution>,
@@ -29,13 +29,13 @@ pub(super) struct Row {
     pub(super) links: u8,
     pub(super) times: Summary,
     ci95: Option<f64>,
-    /// Mean of the tree over that of the mesh.
+    /// The mean of the tree over that of the mesh.
     pub(super) speedup: Option<f64>,
     pub(super) busiest: String,
     pub(super) utilisation: f64,
 }
 
-/// How the times of the pairs are distributed.
+/// The distribution of the times of the pairs.
 pub(super) struct Distribution {
     pub(super) study: usize,
     pub(super) shape: Shape,
@@ -47,7 +47,7 @@ pub(super) struct Distribution {
     pub(super) times: Vec<f64>,
 }
 
-/// What rows are compared by: all but the topology.
+/// The key by which rows are compared: all except the topology.
 type Key = (usize, usize, usize, usize);
 
 impl Row {
@@ -55,12 +55,12 @@ impl Row {
         (self.study, self.hops, self.size, self.pairs)
     }
 
-    /// The paper's B: bytes of a message over its mean time there and back, in 10^6 bytes per second.
+    /// The paper's B: bytes of a message over its mean round-trip time, in 10^6 bytes per second.
     pub(super) fn bandwidth_mb_per_s(&self) -> f64 {
         self.size as f64 / self.times.mean
     }
 
-    /// As a row of the report. Times are given to 10 ns, ratios to four digits.
+    /// The row of the report. Times have a resolution of 10 ns, ratios have four digits.
     pub(super) fn to_value(&self) -> Value {
         let us = |value: f64| (value * 100.0).round() / 100.0;
         let ratio = |value: f64| (value * 1e4).round() / 1e4;
@@ -102,7 +102,7 @@ impl Distribution {
     }
 }
 
-/// Sums everything up.
+/// Summarises all runs.
 pub(super) fn results(scenario: &Scenario, done: &[Done]) -> Results {
     let mut results = Results { rows: Vec::new(), distributions: Vec::new() };
     for done in done {
@@ -159,7 +159,7 @@ fn row(scenario: &Scenario, done: &Done, size: usize, times: &[Vec<Duration>]) -
     }
 }
 
-/// What the rows say, in sentences.
+/// Conclusions from the rows, as sentences.
 pub(super) fn notes(scenario: &Scenario, results: &Results) -> Vec<String> {
     let mut notes = Vec::new();
     for (index, study) in scenario.studies.iter().enumerate() {
@@ -206,7 +206,7 @@ fn distribution_note(row: &Row) -> String {
     )
 }
 
-/// Everything as text.
+/// All results as text.
 pub(super) fn text(scenario: &Scenario, results: &Results) -> String {
     let mut parts = vec![scenario.title.clone()];
     for (index, study) in scenario.studies.iter().enumerate() {

@@ -1,4 +1,5 @@
-//! `meshrti sim router-table1`: links that messages cross, counted by the routers, beside Table 1 of the paper.
+//! `meshrti sim router-table1`: the numbers of links that messages cross, counted by the routers,
+//! beside Table 1 of the paper.
 
 use base::Seed;
 use netsim::routers::{Run, Shape, Start, run};
@@ -14,7 +15,7 @@ use crate::sim::sheet::{Sheet, publish};
 /// The paper's table: links of a message between federates 0, 1, 2 and 3 hops apart.
 const PAPER: [(Shape, [u8; 4]); 2] = [(Shape::Tree, [2, 4, 6, 8]), (Shape::Mesh, [2, 3, 3, 3])];
 
-/// Sends a message there and back for each cell of the table, and compares.
+/// Sends a message and its answer for each cell of the table, and compares the numbers of links.
 pub(super) fn run_table(args: &Args) -> Outcome {
     let wrong = |why: String| Failure::bad_news(format_args!("{}: {why}", super::TABLE_1));
     let scenario = Scenario::parse(TREE_VS_MESH).map_err(wrong)?;

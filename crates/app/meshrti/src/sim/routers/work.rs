@@ -1,4 +1,4 @@
-//! Runs on several threads, with results that do not depend on how many.
+//! Runs on several threads, with results that do not depend on the number of threads.
 
 use std::num::NonZeroUsize;
 
@@ -8,24 +8,24 @@ use netsim::routers::{Outcome, Run, RunError, run};
 use super::file::Point;
 use crate::sim::parallel::in_parallel;
 
-/// A point with what its replications gave.
+/// A point with the outcomes of its replications.
 pub(super) struct Done {
     pub(super) point: Point,
-    /// One for each replication, in order.
+    /// One outcome for each replication, in order.
     pub(super) outcomes: Vec<Outcome>,
 }
 
-/// A run that came to nothing.
+/// A failed run.
 pub(super) struct Failed {
     pub(super) run: Run,
     pub(super) error: RunError,
 }
 
-/// Does all replications of all points on `jobs` threads. If the user stops it, the points, and of the last one the replications, that were
-/// done until then.
+/// Does all replications of all points on `jobs` threads. If the user stops it, returns the points
+/// done so far, the last one possibly with fewer replications.
 ///
 /// # Errors
-/// That of the first run, in order, which fails.
+/// The error of the first failing run in order.
 pub(super) fn run_all(
     points: Vec<Point>,
     seed: Seed,

@@ -1,4 +1,4 @@
-//! Whether all have all final values, whatever happens meanwhile.
+//! Tests whether all members have all final values, in spite of losses, cuts and deaths.
 
 use std::time::{Duration, Instant};
 

@@ -12,9 +12,9 @@ use crate::exit::{Outcome, say};
 use crate::report::Report;
 use crate::sim::{Args, interrupt, seed_of};
 
-/// How long the objects of the large group are at work.
+/// The time for which the objects of the large group send.
 const RUN: Duration = Duration::from_secs(60);
-/// How long small groups run.
+/// The length of runs of small groups.
 const LONG: Duration = Duration::from_secs(1_800);
 
 fn row(receivers: u32, replication: usize, run: &Run) -> Value {

@@ -21,20 +21,20 @@ use super::{Args, interrupt, parallel};
 use crate::exit::{Failure, Outcome, Status};
 use crate::report::Report;
 
-/// Scenarios with tables as files, charts and a length of their own.
+/// The scenarios with tables as files, charts, and their own length.
 pub(super) const EXPERIMENTS: &str = "srmp-queueing, srmp-tcp, srmp-consistency and srmp-q1 to srmp-q5";
 
-/// Receivers without another wish.
+/// The default number of receivers.
 const RECEIVERS: u32 = 1_000;
 
-/// A scenario that goes by a name.
+/// A built-in scenario.
 pub(super) struct Scenario {
     pub(super) name: &'static str,
     pub(super) title: &'static str,
     what: What,
 }
 
-/// What is done.
+/// The work of a scenario.
 #[derive(Clone, Copy)]
 enum What {
     Table1(&'static [Preset]),
@@ -46,7 +46,7 @@ enum What {
     Question(Question),
 }
 
-/// All of them.
+/// All scenarios of SRMP.
 pub(super) const SCENARIOS: &[Scenario] = &[
     Scenario {
         name: "table1",
@@ -120,7 +120,7 @@ pub(super) const SCENARIOS: &[Scenario] = &[
     },
 ];
 
-/// The scenario of that name.
+/// The scenario with this name.
 pub(super) fn find(wanted: &str) -> Option<&'static Scenario> {
     SCENARIOS.iter().find(|scenario| scenario.name == wanted)
 }
@@ -132,12 +132,12 @@ pub(super) fn is_experiment(wanted: &str) -> bool {
     find(wanted).is_some_and(|scenario| is_one(scenario.what))
 }
 
-/// The failure of who wants receivers where there are none.
+/// The failure when `--receivers` is given to a scenario without it.
 pub(super) fn no_receivers() -> Failure {
     Failure::wrong_use("--receivers: only srmp-scale, srmp-goals and srmp-q1 have receivers")
 }
 
-/// Runs it.
+/// Runs the scenario.
 pub(super) fn run(args: &Args, scenario: &'static Scenario) -> Outcome {
     if args.show {
         return Err(Failure::wrong_use(format_args!("{}: there is no file to show", scenario.name)));
@@ -163,9 +163,9 @@ pub(super) fn run(args: &Args, scenario: &'static Scenario) -> Outcome {
     }
 }
 
-/// Why a run gave nothing.
+/// The reason why a run has no result.
 trait RunError: std::fmt::Display + Send {
-    /// It was stopped, which is no failure.
+    /// Whether the run was stopped, which is not a failure.
     fn is_stopped(&self) -> bool;
 }
 
@@ -187,7 +187,7 @@ impl RunError for QueueError {
     }
 }
 
-/// What a run gave; nothing of one that was stopped.
+/// The result of a run, or `None` if it was stopped.
 fn unless_stopped<T, E: RunError>(result: Result<T, E>) -> Result<Option<T>, E> {
     match result {
         Err(error) if error.is_stopped() => Ok(None),
@@ -195,12 +195,13 @@ fn unless_stopped<T, E: RunError>(result: Result<T, E>) -> Result<Option<T>, E> 
     }
 }
 
-/// Does `count` runs on as many threads as are wanted; results are in order, whatever that number is. If the user stops it, as runs find out
-/// by [`interrupt::goes_on`], those of the first ones that had all ended: single later ones that had, too, would be out of their places.
-/// None when it was stopped before.
+/// Does `count` runs on `--jobs` threads. Results are in order, for any number of threads. If the
+/// user stops it, which runs learn from [`interrupt::goes_on`], returns the results of the first
+/// runs up to the first unfinished one: later results would have the wrong index. Empty if it was
+/// stopped before.
 ///
 /// # Errors
-/// That of the first run, in order, which fails.
+/// The error of the first failing run in order.
 fn in_parallel<T: Send, E: RunError>(
     args: &Args,
     count: usize,
@@ -219,8 +220,8 @@ fn in_parallel<T: Send, E: RunError>(
     Ok(results.into_iter().map_while(std::convert::identity).collect())
 }
 
-/// Publishes what was found, which is a part of it if the user stopped it. `good`: it is as it should be; `None` when no run had ended that
-/// could say.
+/// Publishes the results, or a part of them if the user stopped it. `good` tells whether limits
+/// hold; `None` if no finished run could decide that.
 fn tell(
     args: &Args,
     report: &mut Report,
@@ -232,7 +233,7 @@ fn tell(
         sheets.retain(|sheet| !sheet.is_empty());
         pictures.retain(Picture::is_drawn);
         if sheets.is_empty() {
-            notes.clear(); // they are about tables
+            notes.clear(); // notes are about tables
         }
         notes.push(note.to_owned());
     }
@@ -240,12 +241,12 @@ fn tell(
     Ok(status(good.unwrap_or(true)))
 }
 
-/// What there is to say of tables without limits.
+/// The value of `good` for tables without limits.
 fn good_if_any(sheets: &[Sheet]) -> Option<bool> {
     sheets.iter().any(|sheet| !sheet.is_empty()).then_some(true)
 }
 
-/// What is said when the user stopped it; `ended`: not before the first run had ended.
+/// The note when the user stopped it. `ended` tells whether the first run had ended before.
 fn stopped_note(ended: bool) -> Option<&'static str> {
     let note = if ended { STOPPED } else { STOPPED_AT_ONCE };
     interrupt::is_stopped().then_some(note)
@@ -255,7 +256,7 @@ const STOPPED: &str = "stopped by the user: figures are of the runs that had end
 const STOPPED_AT_ONCE: &str =
     "stopped by the user before the first run had ended: there are no figures of runs";
 
-/// How a command ends whose runs are as they should be, or are not, or were stopped.
+/// The status of a command: by whether its limits hold, and by whether it was stopped.
 fn status(good: bool) -> Status {
     match interrupt::status() {
         Status::Done if !good => Status::BadNews,

@@ -15,17 +15,17 @@ use crate::sim::sheet::{Picture, Sheet, maybe, number};
 use crate::sim::stats::ci95;
 use crate::sim::{Args, interrupt, seed_of};
 
-/// 384 kbit/s in packets of 2000 bits.
+/// The service rate in packets per second: 384 kbit/s in packets of 2000 bits.
 const SERVICE: f64 = 192.0;
-/// What Table 1 counts in half an hour: packets of mode 0 and mode 1 per second.
+/// The load of Table 1, which counts half an hour: packets of mode 0 and mode 1 per second.
 const OFFERED: f64 = (296_684.0 + 2_169.0) / 1_800.0;
 /// The same with retransmissions.
 const REPAIRED: f64 = OFFERED + 2_220.0 / 1_800.0;
 const WARM_UP: Duration = Duration::from_secs(60);
-/// The paper's bounds.
+/// The paper's values: W below 0.04 s, and L of 4 packets.
 const PAPER: (f64, f64) = (0.04, 4.0);
 
-/// What is simulated.
+/// The simulated system.
 enum Model {
     /// One station.
     Station(Station),
@@ -36,12 +36,12 @@ enum Model {
 /// A line of the table.
 struct Case {
     name: &'static str,
-    /// What limit there is for W and L, in parts of the formula's.
+    /// The limit for the relative deviation of W and L from the formula.
     limit: Option<f64>,
     model: Model,
 }
 
-/// What a case comes to: the formula, and what was measured.
+/// The results of a case: by the formula, and measured.
 struct Measured {
     arrivals: f64,
     expected: Option<(f64, f64, f64)>,
@@ -87,7 +87,7 @@ fn cases(run: Duration) -> Vec<Case> {
 }
 
 impl Model {
-    /// Utilisation, W and L by the formulas.
+    /// Utilisation, W in seconds and L in packets, by the formulas.
     fn expected(&self) -> Result<Option<(f64, f64, f64)>, QueueError> {
         let of = |load: Load| Some((load.utilisation, load.sojourn, load.number));
         match self {
@@ -239,7 +239,8 @@ fn table(cases: &[Case], measured: &mut [Measured], run: Duration) -> Sheet {
     sheet
 }
 
-/// What headers add: RFC 4410's, UDP's and IP's, with 15 data elements announced in each bundle.
+/// The overhead of headers: those of RFC 4410, UDP and IP, with 15 data elements announced in each
+/// bundle.
 fn headers() -> Sheet {
     let title = "Headers: 250 bytes a message, profile v2, 15 data elements announced; on one line, and on a site's downlink of 384 kbit/s";
     let mut sheet = Sheet::new(
@@ -271,7 +272,7 @@ fn headers() -> Sheet {
     sheet
 }
 
-/// The paper's TCP variant: ten packets for one, and what they are taken for.
+/// The paper's TCP variant: ten packets for one, with different lengths of acknowledgements.
 fn tcp() -> Sheet {
     let title = "The paper's TCP variant: ten packets for each, and the line that then gives W = 0.0385 s (T1 is 1544 kbit/s)";
     let mut sheet = Sheet::new(
@@ -338,7 +339,7 @@ fn loads(args: &Args, run: Duration) -> Result<Picture, QueueError> {
     Ok(Picture::chart("srmp-queueing-load", &chart))
 }
 
-/// How times are distributed, for the three readings of the paper's sentence.
+/// The distribution of times, for the three readings of the paper's sentence.
 fn times(measured: &[Measured]) -> Picture {
     let mut chart = Chart::new(
         "How long packets take at 384 kbit/s",

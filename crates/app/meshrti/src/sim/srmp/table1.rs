@@ -1,4 +1,4 @@
-//! Table 1 of the paper: our figures, its figures, what is to be expected, and whether limits hold.
+//! Table 1 of the paper: our figures, its figures, the expected ones, and whether limits hold.
 
 use std::time::Instant;
 
@@ -14,14 +14,14 @@ use crate::exit::{Outcome, say};
 use crate::report::Report;
 use crate::sim::{Args, interrupt, seed_of};
 
-/// A reading, with its runs and what is to be said of them.
+/// A reading, with its runs and the checks on them.
 struct Reading {
     preset: Preset,
     runs: Vec<Group>,
     checks: Vec<Check>,
 }
 
-/// A quantity: how it is called, what was measured, the paper's figure, and what is to be expected.
+/// A quantity: its name, the measured figure, the paper's, and the expected one.
 type Line = (&'static str, f64, Option<f64>, Option<f64>);
 
 impl Reading {
@@ -126,7 +126,7 @@ fn recovery_ms(run: &Group, quantile: f64) -> f64 {
     run.totals.recovery(quantile).as_secs_f64() * 1e3
 }
 
-/// With four digits behind the point where they matter.
+/// Formats a number, with four decimals where they matter.
 fn precise(value: f64) -> String {
     if value.abs() >= 100.0 || value.fract() == 0.0 { format!("{value:.0}") } else { format!("{value:.4}") }
 }
@@ -135,14 +135,15 @@ fn verdict(passes: bool) -> &'static str {
     if passes { "pass" } else { "FAIL" }
 }
 
-/// What is said when the user stopped it and runs had ended, but not all of the first reading, without which its limits say nothing.
+/// The note when the user stopped it after some runs had ended, but before all of the first
+/// reading, without which its limits mean nothing.
 const NO_READING: &str = "stopped by the user before all runs of a reading had ended: there are no figures";
 
 /// Runs the readings and compares.
 pub(super) fn run(args: &Args, name: &str, presets: &[Preset]) -> Outcome {
     let begun = Instant::now();
     let replications = usize::from(args.replications);
-    // The first run of each reading a second time: one seed is one run.
+    // The first run of each reading is repeated, to check that one seed gives one run.
     let each = replications + 1;
     let mut runs = in_parallel(args, presets.len() * each, |index| {
         let replication = index % each % replications;
@@ -195,7 +196,7 @@ pub(super) fn run(args: &Args, name: &str, presets: &[Preset]) -> Outcome {
     Ok(status(readings.iter().all(Reading::passes)))
 }
 
-/// Tells people of readings, each of so many runs.
+/// Prints the readings for people, each with `each` runs.
 fn tell(readings: &[Reading], forecast: &Forecast, each: usize, wall_s: f64) {
     if readings.is_empty() {
         return;

@@ -21,17 +21,19 @@ use crate::sim::{Args, interrupt, seed_of};
 
 /// Entities at each site.
 const OBJECTS: u32 = 15;
-/// What SRMP bundles for.
+/// The bundling delay of SRMP.
 const BUNDLE: Duration = Duration::from_millis(10);
-/// What waits on a line of limited rate, at most.
+/// The queue limit of a line of limited rate, in bytes.
 const QUEUE: usize = 16_000;
-/// Rates of lines that are tried for the smallest that does, in bit/s: from one to the next a twelfth more.
+/// The range of line rates in the search for the smallest sufficient one, in bit/s. Each rate is a
+/// twelfth above the one before.
 const RATES: (f64, f64) = (80e3, 10e6);
-/// What a line must do: 99 of 100 mode 0 messages within this, and so many stale seconds per hour.
+/// Requirements on a line: the maximum delay of 99 of 100 mode 0 messages in seconds, and the
+/// maximum of stale seconds per hour.
 const DELAY_MAX: f64 = 0.1;
 const STALE_MAX: f64 = 1.0;
 
-/// A transport that takes part.
+/// A transport in the comparison.
 #[derive(Clone, Copy)]
 struct Contender {
     name: &'static str,
@@ -45,9 +47,9 @@ struct Point {
     sites: usize,
     loss: f64,
     rtt_ms: u64,
-    /// Rate of each site's lines, in bit/s.
+    /// The rate of each site's lines, in bit/s. `None` for no limit.
     rate: Option<u64>,
-    /// Share of mode 1, if it is not that of Table 1.
+    /// The share of mode 1, if it differs from Table 1.
     reliable: Option<f64>,
     run: Duration,
 }
@@ -92,7 +94,7 @@ impl Point {
         transports::run(&setup, &trace, seed.split("lines"), interrupt::goes_on)
     }
 
-    /// Whether a run does what a line must.
+    /// Whether a run meets the requirements on a line.
     fn suffices(got: &mut Got) -> bool {
         let complete = got.finals.0 == got.finals.1;
         let delivered = got.delays[0].count() as f64 >= 0.9 * got.mode0_expected as f64;
@@ -102,7 +104,7 @@ impl Point {
             && got.stale_seconds_per_hour < STALE_MAX
     }
 
-    /// The smallest rate of lines that does, in kbit/s.
+    /// The smallest sufficient rate of lines, in kbit/s. `None` if no rate suffices.
     fn least_rate(&self, seed: Seed) -> Result<Option<f64>, TransportError> {
         let steps = ((RATES.1 / RATES.0).ln() / (13.0f64 / 12.0).ln()).ceil() as i32;
         let rate = |step: i32| RATES.0 * (13.0f64 / 12.0).powi(step);
@@ -126,7 +128,7 @@ impl Point {
     }
 }
 
-/// Figures of all runs of one point, in the mean.
+/// The mean figures of all runs of one point.
 struct Figures {
     runs: Vec<Got>,
     run: Duration,
@@ -189,7 +191,7 @@ const COLUMNS: [Column; 12] = [
     ("finals_percent", "final, %"),
 ];
 
-/// Runs all points, in each as many replications as are wanted; if the user stops it, the first ones.
+/// Runs all replications of all points. If the user stops it, returns the first points only.
 fn run_all(args: &Args, points: &[Point]) -> Result<Vec<Figures>, crate::exit::Failure> {
     let each = usize::from(args.replications);
     let runs = in_parallel(args, points.len() * each, |index| {
@@ -231,7 +233,7 @@ const NOTES: [&str; 7] = [
     "multicast and tcp: mode 0 by bare multicast, mode 1 by TCP, as STOW did without its relays.",
 ];
 
-/// Everything.
+/// Runs the whole comparison.
 pub(super) fn run(args: &Args, run: Duration) -> Outcome {
     let begun = Instant::now();
     let mut sheets = Vec::new();
@@ -291,7 +293,7 @@ pub(super) fn run(args: &Args, run: Duration) -> Outcome {
     tell(args, &mut report, (sheets, pictures), NOTES.map(str::to_owned).to_vec(), good)
 }
 
-/// How long mode 0 messages take, at one loss.
+/// The delays of mode 0 messages, at one loss.
 fn delays(points: &[Point], figures: &mut [Figures], loss: f64) -> Picture {
     let percent = loss * 100.0;
     let mut chart = Chart::new(
@@ -305,7 +307,7 @@ fn delays(points: &[Point], figures: &mut [Figures], loss: f64) -> Picture {
             continue;
         }
         let sample = &mut figures.runs[0].delays[0];
-        // Evenly over the logarithm of what is left.
+        // Points are evenly spaced in the logarithm of the remaining share.
         let shares = (0..=132).map(|step| 10f64.powf(-f64::from(step) / 40.0));
         let line: Vec<_> = shares.map(|left| (sample.percentile(1.0 - left) * 1e3, left)).collect();
         chart.add(Series::new(point.contender.name, Mark::Line, line));
@@ -313,7 +315,7 @@ fn delays(points: &[Point], figures: &mut [Figures], loss: f64) -> Picture {
     Picture::chart(format!("srmp-tcp-delay-{percent}"), &chart)
 }
 
-/// What a site's line up carries, over the number of sites; nothing if the user stopped it.
+/// The traffic on a site's line up, over the number of sites. `None` if the user stopped it.
 fn sites(args: &Args, run: Duration) -> Result<Option<(Sheet, Picture)>, crate::exit::Failure> {
     let contenders = [SRMP, MULTICAST, HYBRID, TCP, BATCHED];
     let counts = [2, 4, 8, 16, 32];
@@ -370,7 +372,7 @@ fn sites(args: &Args, run: Duration) -> Result<Option<(Sheet, Picture)>, crate::
     Ok(Some((sheet, Picture::chart("srmp-tcp-sites", &chart))))
 }
 
-/// The smallest lines that do.
+/// The smallest sufficient lines.
 fn capacity(args: &Args, run: Duration) -> Result<Sheet, crate::exit::Failure> {
     let contenders = [SRMP, SRMP_FAIR, HYBRID, TCP, BATCHED, NAGLE, STREAMS];
     let losses = [0.0, 0.01];

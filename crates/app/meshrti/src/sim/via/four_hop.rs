@@ -8,13 +8,14 @@ use crate::exit::{Outcome, Status, say};
 use crate::report::Report;
 use crate::sim::Args;
 
-/// The model may differ from the paper's model by so much.
+/// The maximum difference to the paper's model, in percent.
 const OF_SIMULATED_MAX_PERCENT: f64 = 3.0;
 
 struct Row {
     paper: Paper,
-    /// Of the profile fitted to the paper's model, and of that fitted to its hardware.
+    /// The latency by the profile fitted to the paper's model.
     model_us: f64,
+    /// The latency by the profile fitted to the paper's hardware.
     hardware_us: f64,
 }
 
@@ -24,7 +25,8 @@ impl Row {
         Self { paper, model_us: us(&via_simulated()), hardware_us: us(&via_measured()) }
     }
 
-    /// Differences in percent of what is compared with: to the paper's model, to its hardware, and of the profile of the hardware.
+    /// Relative differences in percent: of the model to the paper's model, of the model to the
+    /// paper's hardware, and of the hardware profile to that hardware.
     fn differences(&self) -> [f64; 3] {
         [
             off(self.model_us, self.paper.simulated_us),
@@ -33,7 +35,8 @@ impl Row {
         ]
     }
 
-    /// Close to the paper's model, and no further from the hardware than it says it is itself, to the digit it prints.
+    /// Whether the model is close to the paper's model, and no further from the hardware than the
+    /// paper states for its own model, to the printed digit.
     fn passes(&self) -> bool {
         let [simulated, measured, _] = self.differences();
         simulated < OF_SIMULATED_MAX_PERCENT
@@ -45,7 +48,7 @@ fn off(value: f64, reference: f64) -> f64 {
     100.0 * (value / reference - 1.0).abs()
 }
 
-/// As the paper prints latencies: one digit behind the point below 100 µs, none above.
+/// Rounds as the paper prints latencies: one decimal below 100 µs, none above.
 fn printed(us: f64) -> f64 {
     if us < 100.0 { (us * 10.0).round() / 10.0 } else { us.round() }
 }

@@ -6,7 +6,7 @@ mod torus;
 use super::{Args, Options};
 use crate::exit::{Failure, Outcome};
 
-/// A scenario that goes by a name.
+/// A built-in scenario.
 pub(super) struct Scenario {
     pub(super) name: &'static str,
     pub(super) title: &'static str,
@@ -14,13 +14,13 @@ pub(super) struct Scenario {
 }
 
 impl Scenario {
-    /// Which options it has.
+    /// The kind of options that it has.
     pub(super) fn options(&self) -> Option<Options> {
         (self.name == TORUS).then_some(Options::Torus)
     }
 }
 
-/// All of them.
+/// All scenarios of the VIA paper.
 pub(super) const SCENARIOS: &[Scenario] = &[
     Scenario {
         name: FOUR_HOP,
@@ -88,20 +88,21 @@ pub(super) struct Flags {
     messages: Option<std::path::PathBuf>,
 }
 
-/// Whose these options are.
+/// The message that says that these options belong to another scenario.
 pub(super) const OPTIONS_FOR: &str = "the options of via-torus do not apply here";
 
-/// The scenario of that name.
+/// The scenario with this name.
 pub(super) fn find(wanted: &str) -> Option<&'static Scenario> {
     SCENARIOS.iter().find(|scenario| scenario.name == wanted)
 }
 
-/// Whether a scenario by that name has a course over time and links, to be written to files.
+/// Whether the scenario with this name has a course over time and links that can be written to
+/// files.
 pub(super) fn has_course(name: &str) -> bool {
     name == TORUS
 }
 
-/// Runs it.
+/// Runs the scenario.
 pub(super) fn run(args: &Args, scenario: &Scenario) -> Outcome {
     if args.show {
         return Err(Failure::wrong_use(format_args!("{}: there is no file to show", scenario.name)));

@@ -28,9 +28,10 @@ use crate::sim::usage::{refuse_too_large, thread_cpu_s};
 use crate::sim::via::Flags;
 use crate::sim::{Args, interrupt, seed_of};
 
-/// What the paper reports: mean and standard deviation of the latency, and the utilisation of links between switches.
+/// The paper's results: mean and standard deviation of the latency in µs, and the utilisation of
+/// links between switches.
 const PAPER: (f64, f64, f64) = (410.0, 130.0, 0.12);
-/// Messages per second of its run: 870,400 in 3 h 55 min.
+/// Simulated messages per second of processing in the paper: 870,400 in 3 h 55 min.
 const PAPER_MESSAGES_PER_S: f64 = 61.7;
 
 #[derive(ValueEnum, Clone, Copy, PartialEq)]
@@ -45,7 +46,8 @@ pub(super) enum Sharing {
     StoreAndForward,
 }
 
-/// Those of [`Sharing`] that are readings of the paper: its Table 1 shows that one serialisation is paid, by messages that are alone.
+/// The variants of [`Sharing`] that are readings of the paper: its Table 1 shows that a message
+/// alone pays one serialisation.
 const END_TO_END: [Sharing; 2] = [Sharing::MinShare, Sharing::MaxMin];
 
 #[derive(ValueEnum, Clone, Copy, PartialEq)]
@@ -104,7 +106,7 @@ pub(super) fn until(text: &str) -> Result<Picos, String> {
     })
 }
 
-/// A reading and what its replications gave.
+/// A reading and the results of its replications.
 struct Done {
     study: Study,
     runs: Runs,
@@ -121,7 +123,7 @@ pub(super) fn run(args: &Args) -> Outcome {
     let all = studies.len() * usize::from(args.replications);
     let shape = Shape::Torus(studies[0].torus.clone());
     refuse_too_large(memory_bytes(&shape, studies[0].model), threads(args.jobs, all))?;
-    // Looks whether there is such a study; the network itself is built for each run.
+    // Checks that the study is possible. Each run builds its own network.
     drop(set_up(&studies[0], Seed(args.seed)).map_err(|why| wrong_study(&why))?);
     let (hosts, switches, links) = shape.parts();
     let replications = usize::from(args.replications);
@@ -147,7 +149,7 @@ pub(super) fn run(args: &Args) -> Outcome {
     let done = studies
         .into_iter()
         .map(|study| Done { study, runs: Runs(runs.by_ref().take(replications).collect()) });
-    // A run that was stopped has no figures of the later readings.
+    // A stopped run has no figures of the later readings.
     let done: Vec<Done> = done.filter(|done| !done.runs.0.is_empty()).collect();
     let mut report = Report::new("sim via-torus", 1);
     report.seed(args.seed);
@@ -170,7 +172,7 @@ pub(super) fn run(args: &Args) -> Outcome {
     Ok(interrupt::status())
 }
 
-/// Which option is wrong.
+/// The failure that names the wrong option.
 fn wrong_study(why: &study::StudyError) -> Failure {
     let option = match why {
         study::StudyError::Topology(_) => "--torus",
@@ -193,7 +195,7 @@ fn title(study: &Study, args: &Args) -> String {
     )
 }
 
-/// The readings that are wanted.
+/// The requested readings.
 fn studies(args: &Args) -> Vec<Study> {
     let flags = &args.via;
     let mut base = Study { host_links_shared: !flags.private_host_links, ..Study::default() };
@@ -222,7 +224,7 @@ fn studies(args: &Args) -> Vec<Study> {
     all
 }
 
-/// How messages move.
+/// The model that the options choose.
 fn model(flags: &Flags) -> Model {
     let Some(bytes) = flags.packets else {
         return fluid_model(flags.sharing.unwrap_or(Sharing::MinShare), flags.subqueue_buffer);
@@ -261,7 +263,7 @@ fn reading(base: &Study, model: Model, direction: Direction, subqueue: Subqueue)
     }
 }
 
-/// One run, and the processor time it took.
+/// One run and its processor time.
 fn simulate(
     study: &Study,
     seed: Seed,
@@ -286,7 +288,7 @@ fn simulate(
     Ok(recorded)
 }
 
-/// Every message when it has ended. Times are in picoseconds.
+/// A file with every message that has ended. Times are in picoseconds.
 struct MessageFile {
     file: std::io::BufWriter<std::fs::File>,
     failed: Option<std::io::Error>,
@@ -365,8 +367,9 @@ fn packets_of(study: &Study) -> Option<PacketModel> {
     }
 }
 
-/// A message by itself: all links of its path have one rate. Each link after the first costs what has to come before it is passed on: a
-/// packet, a header, or all of it.
+/// The latency of a message alone, in µs. All links of its path have the same rate. Each link after
+/// the first adds the time of the bytes that must arrive before forwarding begins: a packet, a
+/// header, or the whole message.
 fn unloaded_us(study: &Study) -> f64 {
     let again = match study.model {
         Model::Fluid(_) | Model::HopByHop { .. } => 0,
@@ -426,7 +429,7 @@ fn text(done: &[Done]) -> String {
     table.text()
 }
 
-/// What was simulated, and what follows from it without simulating.
+/// A description of the simulation, and values that follow from the settings without it.
 fn notes(study: &Study, (hosts, switches): (u64, u64)) -> Vec<String> {
     let cables = study.torus.cables() as f64;
     let sides: Vec<String> = study.torus.sides.iter().map(u32::to_string).collect();

@@ -10,12 +10,12 @@ use serde::de::{Error, MapAccess, Visitor};
 
 use super::{Loss, Rate, Size, Time};
 
-/// Most bytes that packets may take beside those of messages.
+/// The maximum overhead of a packet in bytes.
 const OVERHEAD_MAX: u64 = 65_535;
-/// Most bytes of a packet.
+/// The maximum size of a packet in bytes.
 pub(super) const PACKET_MAX: u64 = 1 << 24;
 
-/// What is said of a link. What is not is that of its kind.
+/// The settings of a link. Missing ones are those of its kind.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Link(Table);
 
@@ -63,7 +63,7 @@ impl<'de> Deserialize<'de> for Link {
     }
 }
 
-/// A line between two sites: what is said of a link, and `between`.
+/// A line between two sites: the settings of a link, and `between`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(try_from = "toml::Table")]
 pub(super) struct Line {
@@ -85,10 +85,10 @@ impl TryFrom<toml::Table> for Line {
 }
 
 impl Line {
-    /// The line, whose number of the table is known.
+    /// The line for the topology. `number` is its position in the file.
     ///
     /// # Errors
-    /// What is missing or senseless.
+    /// A missing or invalid setting.
     pub(super) fn line(&self, number: usize, ends: (u32, u32)) -> Result<topology::Line, String> {
         let place = format!("[topology]: line {number} of `lines`");
         if let (Some(kind), None) = (&self.link.0.kind, &self.link.0.delay) {
@@ -102,10 +102,10 @@ impl Line {
 }
 
 impl Link {
-    /// What it is like. `place` says where it is written.
+    /// The class of the link. `place` is its place in the file, for messages.
     ///
     /// # Errors
-    /// What is missing or senseless.
+    /// A missing or invalid setting.
     pub(super) fn class(&self, name: &str, place: &str) -> Result<LinkClass, String> {
         let table = &self.0;
         let say = |why: String| Err(format!("{place}: {why}"));

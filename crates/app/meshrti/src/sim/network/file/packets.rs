@@ -11,7 +11,7 @@ use super::{Size, Subqueue};
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Packets {
-    /// Without one: as much as fits on every link.
+    /// The default is the largest size that fits on every link.
     packet_size: Option<Size>,
     cut_through: Option<Size>,
     buffer: Option<Size>,
@@ -39,11 +39,12 @@ enum Discipline {
 }
 
 impl Packets {
-    /// The model. `payload` is what a packet holds on every link, if links say it, and `overhead` what it takes at most besides;
-    /// `message` is the longest message, as far as it is known.
+    /// The model of packets. `payload` is the number of message bytes that a packet can hold on
+    /// every link, if links define it, `overhead` the maximum number of further bytes, and
+    /// `message` the longest message, as far as it is known.
     ///
     /// # Errors
-    /// What is missing or senseless.
+    /// A missing or invalid setting.
     pub(super) fn model(
         &self,
         payload: Option<u32>,
@@ -80,7 +81,7 @@ impl Packets {
         })
     }
 
-    /// Who is next, where a packet takes `wire` bytes at most.
+    /// The queueing discipline, where a packet has at most `wire` bytes on the link.
     fn discipline(&self, wire: u64) -> Result<ports::Discipline, String> {
         if self.discipline == Discipline::DeficitRoundRobin {
             let quantum = self.quantum.map_or(wire, |Size(quantum)| quantum);

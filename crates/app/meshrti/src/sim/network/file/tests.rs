@@ -13,7 +13,7 @@ fn example(name: &str) -> String {
     std::fs::read_to_string(path).expect("the example is in the repository")
 }
 
-/// The pattern and size of messages that are drawn.
+/// The pattern and size of random messages.
 fn drawn(network: &Network) -> (pattern::Pattern, u64) {
     match &network.load {
         Load::Drawn { pattern, sizes: Sizes::Constant(bytes), .. } => (*pattern, *bytes),
@@ -80,7 +80,7 @@ fn links_have_the_numbers_of_their_kind_and_their_own() {
     assert_eq!(model.bytes, 1_448);
     let messages = ports::Discipline::DeficitRoundRobin { quantum: 1_538, flows: ports::Flows::Messages };
     assert_eq!(model.discipline, messages);
-    // As fluid the same links carry what is left beside the headers.
+    // As fluid the same links carry the capacity without the headers.
     let fluid =
         text.split_once("[model]").map(|(head, _)| format!("{head}[model]\nkind = \"max-min\"")).unwrap();
     let fluid = read(&fluid);
@@ -307,7 +307,7 @@ fn objects_can_be_written() {
     let preset = "{ process = \"objects\", workload = \"table1\", per_host = 20 }";
     let network = network(&with(preset, false));
     assert!(matches!(network.load, Load::Scripted { pattern: pattern::Pattern::Uniform, .. }));
-    // 2.75 and 0.02 messages a second from each object, for a tenth of one.
+    // Each object sends 2.75 and 0.02 messages a second, for a tenth of a second.
     let (messages, bytes) = network.load.expected(128, network.window);
     assert!(
         (messages / (128.0 * 20.0 * 2.77 * 0.1) - 1.0).abs() < 1e-6 && bytes == 250.0,

@@ -1,4 +1,4 @@
-//! The table `[traffic]`: who sends what, when, to whom.
+//! The table `[traffic]`: senders, receivers, sizes and times of messages.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,11 +20,11 @@ pub(super) struct Traffic {
     pattern: Option<Pattern>,
     arrivals: Option<Arrivals>,
     message_size: Option<Sizes>,
-    /// In place of these three: a file of messages, by its path from that of the scenario.
+    /// In place of these three, a file of messages, relative to the folder of the scenario.
     trace: Option<PathBuf>,
     #[serde(default)]
     from: Time,
-    /// Without one: until the last message of the trace.
+    /// The default is the time of the last message of the trace.
     until: Option<Time>,
 }
 
@@ -64,18 +64,18 @@ enum Arrivals {
         on: Time,
         off: Time,
     },
-    /// `message_size` is that of requests.
+    /// Requests and responses. `message_size` is the size of requests.
     RequestResponse {
         response_size: Sizes,
         service: Span,
         think: Span,
         clients: Option<u32>,
     },
-    /// Simulated objects, that say how long messages are as well.
+    /// Simulated objects, which also define the sizes of messages.
     Objects {
-        /// A preset, or a file by its path from that of the scenario.
+        /// The name of a preset, or a file relative to the folder of the scenario.
         workload: String,
-        /// For presets: how many.
+        /// The number of objects of a preset at each host.
         per_host: Option<u32>,
     },
 }
@@ -147,7 +147,7 @@ impl TryFrom<toml::Value> for Span {
 }
 
 impl Traffic {
-    /// It is drawn or recorded, and not both; and what is drawn can be.
+    /// Checks that traffic is either random or recorded, and that random traffic is possible.
     pub(super) fn check(&self) -> Result<(), String> {
         if let Some(until) = self.until.filter(|until| until.0 <= self.from.0) {
             return Err(format!("[traffic]: `until` is {}, not after `from`, {}", until.0, self.from.0));
@@ -181,7 +181,7 @@ impl Traffic {
         arrivals.check()
     }
 
-    /// The longest message that there can be, as far as that is known before files are read.
+    /// The longest possible message, as far as it is known before files are read.
     pub(super) fn longest(&self) -> u64 {
         let response = match &self.arrivals {
             Some(Arrivals::RequestResponse { response_size, .. }) => response_size.0.most(),
@@ -190,7 +190,7 @@ impl Traffic {
         self.message_size.as_ref().map_or(0, |sizes| sizes.0.most()).max(response)
     }
 
-    /// What is sent, and from when to when; `folder` is where files are.
+    /// The load, and the start and end of its window. `folder` is the folder of the files.
     pub(super) fn load(&self, folder: &Path) -> Result<(Load, (Picos, Picos)), String> {
         if let Some(trace) = &self.trace {
             let recording = recording::read(&folder.join(trace))?;

@@ -1,4 +1,4 @@
-//! Question 3: a line that becomes slow and fast again, alone and beside TCP.
+//! Question 3: a line that becomes slow and then fast again, with SRMP alone and beside TCP.
 
 use std::time::Duration;
 
@@ -12,9 +12,9 @@ use crate::exit::Failure;
 use crate::sim::sheet::{Picture, Sheet, maybe, number};
 use crate::sim::{Args, interrupt};
 
-/// Objects at the host behind the line: together they want about 1.8 Mbit/s.
+/// The number of objects at the host behind the line. Together they offer about 1.8 Mbit/s.
 const OBJECTS: u32 = 300;
-/// bit/s, in each third of the run.
+/// The rate of the line in each third of the run, in bit/s.
 const RATES: [u64; 3] = [2_000_000, 100_000, 2_000_000];
 const QUEUE: usize = 30_000;
 const DELAY: Duration = Duration::from_millis(50);
@@ -105,7 +105,7 @@ fn over(got: &Outcome, run: Duration, phase: usize, figure: &dyn Fn(&Glimpse) ->
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
-/// What the application got of it.
+/// The service that the application gets.
 fn services(runs: &[Vec<Outcome>]) -> Sheet {
     let mut sheet = Sheet::new(
         "service",

@@ -1,4 +1,5 @@
-//! Question 5: how fast congestion control settles, whom it follows, and whether entities are treated alike.
+//! Question 5: the settling time of congestion control, the receivers that it follows, and fairness
+//! between entities.
 
 use std::time::Duration;
 
@@ -12,24 +13,24 @@ use crate::exit::Failure;
 use crate::sim::sheet::{Picture, Sheet, maybe, number};
 use crate::sim::{Args, interrupt};
 
-/// Objects at the host that sends: together they want about 1.8 Mbit/s.
+/// The number of objects at the sending host. Together they offer about 1.8 Mbit/s.
 const OBJECTS: u32 = 300;
 const QUEUE: usize = 30_000;
 const DELAY: Duration = Duration::from_millis(50);
-/// The rate has settled once it stays within this part of its mean for so long.
+/// The rate has settled once it stays within this part of its mean for the time below.
 const SETTLED: f64 = 0.35;
 const SETTLED_FOR: Duration = Duration::from_secs(10);
 
-/// What happens in the middle of the run.
+/// The event in the middle of the run.
 #[derive(Clone, Copy)]
 enum Case {
     /// The line changes from one rate to the other, in bit/s.
     Step(u64, u64),
-    /// The receiver that loses most dies: losses of the others, and its own.
+    /// The receiver with the highest loss dies: loss of the others, and its own.
     Death(f64, f64),
-    /// Nothing: receivers lose as much as this.
+    /// No event: the losses of the receivers.
     Mixed([f64; 3]),
-    /// Nothing: the line carries a half of what objects want.
+    /// No event: the line carries half of the offered load.
     Overload,
 }
 
@@ -142,7 +143,7 @@ fn rate(got: &Outcome, from: Duration, to: Duration) -> (f64, f64) {
     (mean, (squares / count).sqrt())
 }
 
-/// How long after the middle of the run X has settled, in seconds.
+/// The time from the middle of the run until X has settled, in seconds.
 fn settling(got: &Outcome, run: Duration) -> Option<f64> {
     let (aim, _) = rate(got, run * 3 / 4, run);
     let mut since = None;
@@ -190,7 +191,7 @@ fn steps(runs: &[Vec<Outcome>], run: Duration) -> Picture {
     Picture::chart("srmp-q5-steps", &chart)
 }
 
-/// How updates are spread over entities, with room enough and without.
+/// The distribution of updates over entities, with enough capacity and without.
 fn fairness(runs: &[Vec<Outcome>]) -> Picture {
     let mut chart = Chart::new(
         "Updates per entity that arrived",

@@ -1,4 +1,5 @@
-//! Question 4: loss, bursts, partitions and too many reliable messages, until copies are stale for too long.
+//! Question 4: loss, bursts, partitions and too many reliable messages, up to the point where
+//! copies are stale for too long.
 
 use std::time::Duration;
 
@@ -14,11 +15,11 @@ use crate::sim::sheet::{Picture, Sheet, number};
 use crate::sim::{Args, interrupt};
 
 const LOSSES: [f64; 7] = [0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4];
-/// Mean bursts, in datagrams; 1 is each by itself.
+/// Mean lengths of bursts in datagrams. 1 means independent losses.
 const BURSTS: [f64; 5] = [1.0, 2.0, 5.0, 10.0, 20.0];
 const CUTS: [u64; 4] = [1, 5, 30, 60];
 const SHARES: [f64; 5] = [0.01, 0.05, 0.1, 0.25, 0.5];
-/// More stale seconds per hour and copy than this, one in a minute, is failure.
+/// The limit of stale seconds per hour and copy, one in a minute. More is a failure.
 const STALE_MAX: f64 = 60.0;
 
 pub(super) fn run(args: &Args, run: Duration) -> Result<Findings, Failure> {
@@ -43,7 +44,7 @@ fn loss(share: f64, burst: f64) -> Loss {
     GilbertElliott::of_burst(share, burst, Step::Datagram).map_or(Loss::None, Loss::GilbertElliott)
 }
 
-/// Table 1's group, with a minute for the last values.
+/// The group of Table 1, with a minute at the end for the last values.
 fn group(loss: Loss, run: Duration) -> GroupSetup {
     GroupSetup { settle: Duration::from_secs(60), ..scale::table1_under(loss, run) }
 }
@@ -152,7 +153,8 @@ fn partitions(args: &Args) -> Result<Sheet, Failure> {
     Ok(sheet)
 }
 
-/// More and more reliable messages, on lines that carry them and on lines that hardly do.
+/// Rising shares of reliable messages, on lines with enough capacity and on lines with hardly
+/// enough.
 fn shares(args: &Args, run: Duration) -> Result<Sheet, Failure> {
     let points: Vec<(f64, u64)> =
         [10_000_000, 512_000].into_iter().flat_map(|rate| SHARES.map(|share| (share, rate))).collect();

@@ -1,4 +1,4 @@
-//! Question 2: what grows until it is too much. Data elements of one host, and hosts that send.
+//! Question 2: quantities that limit scalability. Data elements of one host, and sending hosts.
 
 use std::time::Duration;
 
@@ -13,11 +13,11 @@ use crate::exit::Failure;
 use crate::sim::sheet::{Picture, Sheet, number};
 use crate::sim::{Args, interrupt};
 
-/// Data elements of each host.
+/// Numbers of data elements of each host.
 const ELEMENTS: [u32; 5] = [1, 10, 100, 1_000, 10_000];
-/// Hosts that send.
+/// Numbers of sending hosts.
 const SENDERS: [u32; 5] = [3, 10, 30, 100, 300];
-/// Messages of mode 0 and mode 1 per second of a host, whatever the number of its elements.
+/// Messages of mode 0 and mode 1 per second and host, for any number of its elements.
 const RATES: [f64; 2] = [41.25, 1.0];
 const DELAY: Duration = Duration::from_millis(50);
 
@@ -42,7 +42,7 @@ fn line(loss: f64) -> LineSpec {
     LineSpec { delay: DELAY, loss, ..LineSpec::default() }
 }
 
-/// Objects that together do as much as one would.
+/// A workload whose total rate does not depend on the number of elements.
 fn shared_out(hosts: u32, elements: u32) -> Workload {
     let mut workload = Workload::table1(hosts * elements);
     for state in workload.classes.iter_mut().flat_map(|class| class.chain.states.iter_mut().flatten()) {
@@ -170,7 +170,7 @@ fn senders(args: &Args, run: Duration) -> Result<(Sheet, Picture), Failure> {
             number(reported),
             number(mean(runs, |run| run.totals.feedback as f64 / seconds).0),
             number(mean(runs, |run| run.totals.recovery(0.5).as_secs_f64() * 1e3).0),
-            number(mean(runs, |run| run.finals.1 as f64 * 100.0 / run.finals.0 as f64).0), // of none: unknown
+            number(mean(runs, |run| run.finals.1 as f64 * 100.0 / run.finals.0 as f64).0), // 0 of 0 is unknown
         ]);
     }
     let mut chart = Chart::new(

@@ -1,4 +1,5 @@
-//! `srmp-q1` to `srmp-q5`: the questions that the SRMP paper asks and leaves open (its section 2.2), as experiments.
+//! `srmp-q1` to `srmp-q5`: experiments for the questions that the SRMP paper asks and leaves open
+//! (its section 2.2).
 
 mod congestion;
 mod control;
@@ -21,19 +22,20 @@ use crate::sim::{Args, seed_of};
 /// One of the paper's questions.
 #[derive(Clone, Copy)]
 pub(super) enum Question {
-    /// How scalable is the protocol with regard to the number of users in a multicast group?
+    /// "How scalable is the protocol with regard to the number of users in a multicast group?"
     Scale,
-    /// What are the mechanisms that limit scalability, and how can we estimate their limits?
+    /// "What are the mechanisms that limit scalability, and how can we estimate their limits?"
     Limits,
-    /// How well does the protocol protect from congestion?
+    /// "How well does the protocol protect from congestion?"
     Congestion,
-    /// Under what circumstances will the protocol fail to perform functions needed by the application?
+    /// "Under what circumstances will the protocol fail to perform functions needed by the
+    /// application?"
     Failure,
-    /// How well does the congestion control mechanism perform, and when does it fail?
+    /// "How well does the congestion control mechanism perform, and when does it fail?"
     Control,
 }
 
-/// What an experiment gives.
+/// The result of an experiment.
 struct Findings {
     sheets: Vec<Sheet>,
     pictures: Vec<Picture>,
@@ -68,7 +70,7 @@ impl Question {
         }
     }
 
-    /// Length of a run, unless another is wanted, in seconds.
+    /// The default length of a run, in seconds.
     const fn seconds(self) -> u32 {
         match self {
             Self::Scale => 60,
@@ -101,8 +103,8 @@ pub(super) fn run(args: &Args, question: Question) -> Outcome {
     tell(args, &mut report, (sheets, pictures), notes, good)
 }
 
-/// For each point the runs of all replications, in order; if the user stops it for the first points only, and of the last of these for the
-/// first replications.
+/// The runs of all replications of each point, in order. If the user stops it, only those of the
+/// first points, the last one possibly with fewer replications.
 fn replicate<P: Sync, T: Send, E: RunError>(
     args: &Args,
     points: &[P],
@@ -117,7 +119,8 @@ fn replicate<P: Sync, T: Send, E: RunError>(
     Ok(points.iter().map(of).filter(|runs| !runs.is_empty()).collect())
 }
 
-/// The mean of a figure over replications, and half its 95 % confidence interval, if there are several.
+/// The mean of a figure over replications, and half the width of its 95 % confidence interval if
+/// there are several.
 fn mean<T>(runs: &[T], of: impl Fn(&T) -> f64) -> (f64, Option<f64>) {
     let values: Vec<f64> = runs.iter().map(of).collect();
     (values.iter().sum::<f64>() / values.len().max(1) as f64, crate::sim::stats::ci95(&values))

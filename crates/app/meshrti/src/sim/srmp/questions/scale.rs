@@ -1,4 +1,4 @@
-//! Question 1: more and more receivers.
+//! Question 1: rising numbers of receivers.
 
 use std::time::Duration;
 
@@ -11,9 +11,9 @@ use crate::exit::Failure;
 use crate::sim::sheet::{Picture, Sheet, number};
 use crate::sim::{Args, interrupt};
 
-/// Receivers of the runs; those beyond what the user wants are left out.
+/// The numbers of receivers of the runs. Runs with more than the user wants are left out.
 const RECEIVERS: [u32; 7] = [4, 10, 30, 100, 300, 1_000, 10_000];
-/// Unless the user wants more: ten thousand take minutes.
+/// The default maximum, because ten thousand receivers take minutes.
 const USUAL_MAX: u32 = 1_000;
 
 pub(super) fn run(args: &Args, run: Duration) -> Result<Findings, Failure> {
