@@ -56,7 +56,7 @@ impl Kernel {
         let address = self.endpoint.address(key)?;
         let wait = self.password_failures.refuses(now, address)?;
         tracing::warn!(%address, session = %key, "connect refused: too many wrong passwords from this address");
-        let seconds = wait.as_secs() + 1; // not earlier than it is true
+        let seconds = wait.as_secs() + 1; // rounded up: a retry then is not too early
         let text = format!("too many wrong passwords from this address; try again in {seconds} s");
         Some(RtiError::new(Exception::Unauthorized, text))
     }

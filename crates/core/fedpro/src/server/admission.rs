@@ -103,7 +103,7 @@ impl Endpoint {
     /// not 0, never used before.
     pub fn handle_open(&mut self, now: Moment, conn: ConnId, address: Address, session_id: u64) {
         self.observe(now);
-        self.handle_closed(now, conn); // the world used the name again without closing it
+        self.handle_closed(now, conn); // the world reused the name without closing it
         self.connections.insert(conn, Connection::new(address, FIRST_MESSAGE_BYTES_MAX, session_id));
         self.timers.set(Timer::Connection(conn), now + self.config.first_message_timeout);
         // A client speaks at once. Silent connections must therefore not keep others out.

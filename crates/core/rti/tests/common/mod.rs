@@ -3,8 +3,8 @@
 //! [`World`] plays the driver of the services: it commits every proposal at once, passes the
 //! response on, and only then takes the callbacks and puts them into a mailbox for each federate.
 //! [`Fed`] is one caller. Its methods are the services, by names instead of handles; a name that
-//! the object model does not have stands for an unknown handle. Callbacks read like `reflect(1,
-//! a=x, reliable, A)`.
+//! the object model does not have stands for an unknown handle. Callbacks read like
+//! `reflect(1, a=x, reliable, A)`.
 
 #![allow(dead_code, unused_imports)] // each test binary uses a part
 

@@ -286,7 +286,7 @@ impl<M: Machine> Core<M> {
                 continue;
             }
             if !outbound.unsent.is_empty() {
-                outbound.unsent.extend_from_slice(&self.write_buffer); // the machine's last words
+                outbound.unsent.extend_from_slice(&self.write_buffer); // the machine's last output
                 continue;
             }
             match send(&outbound.socket, &mut self.write_buffer, &mut self.stats) {

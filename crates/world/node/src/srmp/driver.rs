@@ -156,7 +156,7 @@ impl Driver {
             match &mut self.outgoing {
                 Some(line) => {
                     let bytes = transmit.datagram.len() + self.overhead;
-                    let _ = line.offer(now, (to, transmit.datagram), bytes); // the line counts what it drops
+                    let _ = line.offer(now, (to, transmit.datagram), bytes); // the line counts its drops
                 }
                 None => self.outbox.push(to, &transmit.datagram, segments),
             }
@@ -203,7 +203,7 @@ impl Driver {
             receiver.receive(socket, io, |from, datagram| match incoming {
                 Some(line) => {
                     let bytes = datagram.len() + *overhead;
-                    let _ = line.offer(shared.clock.now(), (from, channel, datagram), bytes); // it counts what it drops
+                    let _ = line.offer(shared.clock.now(), (from, channel, datagram), bytes); // the line counts its drops
                 }
                 None => inbox.push((from, channel, datagram)),
             });
